@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -72,6 +73,11 @@ type Finding struct {
 type Unknown struct {
 	Pos    formats.Pos `json:"pos"`
 	Reason string      `json:"reason"`
+}
+
+// String names the place and the reason.
+func (u Unknown) String() string {
+	return fmt.Sprintf("line %d: %s", u.Pos.Line, u.Reason)
 }
 
 // Report is the classification, in text order.

@@ -75,13 +75,6 @@ func unread(s *scan, reason string) {
 	}
 }
 
-// maybe scans statements that may not run, or more than once.
-func (s *scan) maybe(list []*syntax.Stmt, in *stage) {
-	s.loose++
-	s.stmts(list, in)
-	s.loose--
-}
-
 // text classifies a text that a shell inside the command would read. at is the word that holds it.
 func (s *scan) text(src string, at word) {
 	if strings.Contains(src, hole) {
@@ -168,26 +161,9 @@ func (s *scan) command(st *syntax.Stmt, in *stage) {
 		s.child(func(n *scan) { n.stmts(c.Stmts, in) })
 	case *syntax.Block:
 		s.stmts(c.Stmts, in)
-	case *syntax.IfClause:
-		for ; c != nil; c = c.Else {
-			s.maybe(c.Cond, nil)
-			s.maybe(c.Then, nil)
-		}
-	case *syntax.WhileClause:
-		s.maybe(c.Cond, nil)
-		s.maybe(c.Do, in)
-	case *syntax.ForClause:
-		s.loop(c)
-	case *syntax.CaseClause:
-		s.word(c.Word)
-		for _, item := range c.Items {
-			for _, p := range item.Patterns {
-				s.word(p)
-			}
-			s.maybe(item.Stmts, nil)
-		}
-	case *syntax.FuncDecl:
-		s.maybe([]*syntax.Stmt{c.Body}, nil)
+	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
+		*syntax.FuncDecl:
+		s.compound(c, in)
 	case *syntax.DeclClause:
 		s.declare(c)
 	case *syntax.TimeClause:
@@ -200,6 +176,31 @@ func (s *scan) command(st *syntax.Stmt, in *stage) {
 	default: // tests and arithmetic: only the substitutions in them run
 		s.inside(&word{}, c)
 	}
+}
+
+// compound looks for risks in every command of a conditional, a loop or a function. Only a run shows
+// which of them run, and how often.
+func (s *scan) compound(c syntax.Command, in *stage) {
+	s.unknown(s.at(c.Pos()), "which of its commands run shows only when it runs")
+	s.loose++
+	defer func() { s.loose-- }()
+	if loop, ok := c.(*syntax.ForClause); ok {
+		if over, ok := loop.Loop.(*syntax.WordIter); ok {
+			s.loop(over, loop.Do, in)
+			return
+		}
+	}
+	syntax.Walk(c, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Word:
+			s.word(n)
+			return false
+		case *syntax.Stmt:
+			s.stmts([]*syntax.Stmt{n}, in)
+			return false
+		}
+		return true
+	})
 }
 
 // unnamed gives the command of a coprocess. Only a compound command may have a name before it, but
@@ -215,24 +216,20 @@ func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 	return c.Stmt
 }
 
-// loop scans a for loop: once for each of a few words that are known, else with a variable that is
-// not.
-func (s *scan) loop(c *syntax.ForClause) {
-	it, ok := c.Loop.(*syntax.WordIter)
-	if !ok {
-		s.maybe(c.Do, nil)
-		return
-	}
-	items := s.fields(it.Items)
+// loop scans the body of a for loop: once for each of a few words that are known, else with a
+// variable that is not.
+func (s *scan) loop(over *syntax.WordIter, body []*syntax.Stmt, in *stage) {
+	name := over.Name.Value
+	items := s.fields(over.Items)
 	if len(items) == 0 || len(items) > 8 ||
 		slices.ContainsFunc(items, func(w word) bool { return w.glob }) {
 		items = []word{{text: hole}}
 	}
 	for _, w := range items {
-		s.vars[it.Name.Value] = w.value()
-		s.maybe(c.Do, nil)
+		s.vars[name] = w.value()
+		s.stmts(body, in)
 	}
-	s.vars[it.Name.Value] = hole
+	s.vars[name] = hole
 }
 
 func (s *scan) binary(c *syntax.BinaryCmd, in *stage) {

@@ -141,11 +141,11 @@ func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted 
 		if s.args != nil {
 			printed = s.args.output(p.Stmts)
 		}
-		s.nested(out, p.Stmts)
+		s.nested(out, p, p.Stmts)
 		computed(s, out, b, printed, quoted)
 	case *syntax.ProcSubst:
 		out.code = true
-		s.nested(out, p.Stmts)
+		s.nested(out, p, p.Stmts)
 		other(s, out, b, p, quoted)
 	case *syntax.ExtGlob:
 		out.glob = true
@@ -179,7 +179,7 @@ func computed(s *scan, out *word, b *strings.Builder, v value, quoted bool) {
 func (s *scan) inside(out *word, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CmdSubst); ok {
-			s.nested(out, c.Stmts)
+			s.nested(out, c, c.Stmts)
 			return false
 		}
 		return true
@@ -187,10 +187,11 @@ func (s *scan) inside(out *word, n syntax.Node) {
 }
 
 // nested scans the statements of a substitution, which run in a shell of their own.
-func (s *scan) nested(out *word, list []*syntax.Stmt) {
+func (s *scan) nested(out *word, substitution syntax.Node, list []*syntax.Stmt) {
 	if s.still {
 		return
 	}
+	s.unknown(s.at(substitution.Pos()), "what its commands print shows only when it runs")
 	from := len(s.out.list)
 	s.child(func(c *scan) { c.stmts(list, nil) })
 	out.fetched = out.fetched || fetches(s.out.list[from:])

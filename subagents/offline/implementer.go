@@ -12,6 +12,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/git"
 	"tercet/internal/proc"
+	"tercet/internal/shell"
 	"tercet/subagents"
 	"tercet/subagents/checks"
 )
@@ -221,21 +222,15 @@ func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, e
 	return formats.Return{}, nil
 }
 
-// gate is the question; its digest is that of everything it shows.
+// gate is the question; its digest is that of all commands it shows.
 func (w *phaseWork) gate() formats.Gate {
 	var show []string
 	for _, p := range w.plan.Phases {
 		for _, c := range p.Commands {
-			show = append(
-				show,
-				fmt.Sprintf("phase %d: %s\n%s", p.Number, p.Name, strings.TrimRight(c, "\n")),
-			)
+			show = append(show, fmt.Sprintf("phase %d: %s\n%s", p.Number, p.Name, shown(c)))
 		}
 		for _, c := range p.Verification {
-			show = append(
-				show,
-				fmt.Sprintf("phase %d, verification\n%s", p.Number, strings.TrimRight(c, "\n")),
-			)
+			show = append(show, fmt.Sprintf("phase %d, verification\n%s", p.Number, shown(c)))
 		}
 	}
 
@@ -251,6 +246,19 @@ func (w *phaseWork) gate() formats.Gate {
 		Run:         w.r.Run,
 		Step:        w.r.Step,
 	}
+}
+
+// shown is a block of commands, with a line about each part of it that only a run would show.
+func shown(commands string) string {
+	commands = strings.TrimRight(commands, "\n")
+	report, err := shell.Classify(commands, shell.Place{})
+	if err != nil {
+		return commands // sh says what is wrong with it
+	}
+	for _, u := range report.Unknown {
+		commands += "\n(unknown: " + u.String() + ")"
+	}
+	return commands
 }
 
 // runPhase runs the commands, then the verification.

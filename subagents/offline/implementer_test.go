@@ -169,8 +169,9 @@ func TestImplementerAsksFirst(t *testing.T) {
 	b := newBench(
 		t,
 		text(
-			"A:", "'''sh", "echo x >ran.txt", "'''", "B:", "'''sh", "two", "'''", "## Verification",
-			"'''sh", "check", "'''",
+			"A:", "'''sh", "echo x >ran.txt", "'''", "B:", "'''sh", "two",
+			"for f in *; do echo $f; done", "'''", "## Verification", "'''sh", "check $(pwd)",
+			"'''",
 		),
 	)
 	plan, _ := formats.ParsePlan("p.md", []byte(b.docs["p.md"]))
@@ -178,8 +179,10 @@ func TestImplementerAsksFirst(t *testing.T) {
 		Question: "Run the 3 commands of p.md?",
 		Show: []string{
 			"phase 1: A\necho x >ran.txt",
-			"phase 2: B\ntwo",
-			"phase 2, verification\ncheck",
+			"phase 2: B\ntwo\nfor f in *; do echo $f; done\n" +
+				"(unknown: line 2: which of its commands run shows only when it runs)",
+			"phase 2, verification\ncheck $(pwd)\n" +
+				"(unknown: line 1: what its commands print shows only when it runs)",
 		},
 		Choices: []formats.Choice{
 			{Label: "approve", Approves: true},

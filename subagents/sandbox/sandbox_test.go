@@ -436,6 +436,12 @@ func TestNeeds(t *testing.T) {
 		"cat ~/.ssh/id_rsa":        sandbox.Platform,
 		"psql -h db.example.com":   sandbox.Platform,
 		"curl https://example.com": sandbox.Advisory,
+
+		"for f in a b; do echo $f; done":   sandbox.Platform,
+		"if true; then ls; fi":             sandbox.Platform,
+		"ls $(pwd)":                        sandbox.Platform,
+		"$PROGRAM":                         sandbox.Platform,
+		"ls | wc -l && (cd src; { pwd; })": sandbox.Advisory,
 	} {
 		r, err := shell.Classify(src, shell.Place{Root: "/work/app", Home: "/people/ann"})
 		got, why := sandbox.Needs(r)

@@ -98,8 +98,18 @@ func (m Means) String() string {
 }
 
 // Needs gives the weakest tier that a command may run in: a required finding needs a system that
-// rejects it, whatever its category.
+// rejects it, whatever its category, and so does what only a run would show.
 func Needs(r shell.Report) (need Tier, why []string) {
+	need, why = required(r)
+	for _, u := range r.Unknown {
+		need = Platform
+		why = append(why, u.String())
+	}
+	return need, why
+}
+
+// required is Needs for the findings alone.
+func required(r shell.Report) (need Tier, why []string) {
 	need = Advisory
 	why = []string{}
 	for _, f := range r.Findings {
@@ -112,15 +122,15 @@ func Needs(r shell.Report) (need Tier, why []string) {
 }
 
 // ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. bare:
-// the tier is small, so the user may let a command without a sandbox run that needs one. From
-// Standard on, code that only execution would show needs a sandbox too, unless a reason is given.
+// the tier is small, so the user may let a command without a sandbox run that needs one. Below
+// Standard, or with a reason, what only a run would show needs no sandbox.
 func ForFlow(flow, reason string, r shell.Report) (need Tier, why []string, bare bool) {
-	need, why = Needs(r)
+	need, why = required(r)
 	switch {
 	case flow == "Minimal" || flow == "Patch":
 		return Advisory, why, r.Level == shell.Required
-	case len(r.Unknown) > 0 && flow != "Light" && reason == "":
-		need = Platform
+	case flow != "Light" && reason == "":
+		need, why = Needs(r)
 	}
 	return need, why, false
 }
