@@ -21,21 +21,21 @@ type promotes struct{ methods, fields int }
 // promotesMore are the structs that still get more, each with the most that it may get. A figure
 // may only fall.
 var promotesMore = map[string]promotes{
-	"internal/shell.judgement":      {59, 15},
-	"cmd/tercet.explanation":        {22, 23},
-	"commands.choice":               {24, 16},
-	"commands/compile.Info":         {0, 19},
-	"commands/compile.compiler":     {2, 18},
-	"commands/compile.speech":       {94, 29},
-	"commands/compile.worker":       {1, 24},
-	"commands/interp.kept":          {4, 18},
-	"commands/outline.Node":         {3, 29},
-	"commands/syntax.block":         {120, 20},
-	"internal/live.node":            {1, 16},
-	"internal/live.run":             {17, 27},
-	"internal/watch.row":            {5, 18},
-	"subagents/agentcli.request":    {0, 25},
-	"subagents/worktree.Repository": {41, 7},
+	"internal/shell.judgement":       {59, 15},
+	"cmd/tercet.explanation":         {22, 23},
+	"commands.choice":                {24, 16},
+	"commands/compile.Info":          {0, 19},
+	"commands/compile.compiler":      {2, 18},
+	"commands/compile.speech":        {94, 29},
+	"commands/compile.worker":        {1, 24},
+	"commands/interp.recordedAnswer": {4, 18},
+	"commands/outline.Node":          {3, 29},
+	"commands/syntax.block":          {120, 20},
+	"internal/live.node":             {1, 16},
+	"internal/live.run":              {17, 27},
+	"internal/watch.row":             {5, 18},
+	"subagents/agentcli.request":     {0, 25},
+	"subagents/worktree.Repository":  {41, 7},
 }
 
 // TestPromotedMembers: who reads x.f finds f in the type of x, or in one of few others.

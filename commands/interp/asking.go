@@ -18,76 +18,76 @@ import (
 	"tercet/internal/trace"
 )
 
-// posing makes a question from what stands there now, and names the files that its answer is bound
-// to.
-type posing interface {
-	pose(fr frame) (formats.Gate, error)
-	named() ([]string, error)
+// gateSource makes a question from what stands there now, and names the files that its answer is
+// bound to.
+type gateSource interface {
+	build(fr frame) (formats.Gate, error)
+	evidenceFiles() ([]string, error)
 }
 
-// static is a question of the engine, whose words do not change.
-type static struct {
-	g        formats.Gate
+// fixedGate is a question of the engine, whose words do not change.
+type fixedGate struct {
+	gate     formats.Gate
 	fallback string // the answer where the run cannot ask; empty: the question stays open
-	later    bool   // another process asks it, not the one that opens it
+	deferred bool   // another process asks it, not the one that opens it
 
-	// Of a question that a worker asks: the transaction id of the worker's call, which is the key of
-	// gate_opened in the journal, and whether g was recalled from that entry.
+	// Of a question that a worker asks: the transaction id of the worker's call, which is the key
+	// of gate_opened in the journal, and whether g was recalled from that entry.
 	worker   string
 	recalled bool
 }
 
-func (q static) pose(frame) (formats.Gate, error) {
-	return q.g, nil
+func (q fixedGate) build(frame) (formats.Gate, error) {
+	return q.gate, nil
 }
 
-func (static) named() ([]string, error) {
+func (fixedGate) evidenceFiles() ([]string, error) {
 	return nil, nil
 }
 
-// asking is a gate that is put to users.
-type asking struct {
+// gateSession is a gate that is put to users.
+type gateSession struct {
 	step   step
-	by     posing
-	engine static // by, if it is a question of the engine; zero for one of the command file
-	g      formats.Gate
+	source gateSource
+	engine fixedGate // by, if it is a question of the engine; zero for one of the command file
+	gate   formats.Gate
 }
 
 // ask puts a gate to the approver until it has an answer to what stands there then. The question is
 // in the journal before any user sees it, and so are votes, refused answers and the answer. The
 // gate that comes back is the one that was answered.
-func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
-	s.run.going.Wait()       // no worker changes what is shown while a user looks at it
-	engine, _ := by.(static) //nolint:errcheck // a question of the command file is none
-	g, err = by.pose(s.frame)
-	a := &asking{
+func ask(s step, by gateSource) (g formats.Gate, d formats.Decision, err error) {
+	s.run.effects.Wait()        // no worker changes what is shown while a user looks at it
+	engine, _ := by.(fixedGate) //nolint:errcheck // a question of the command file is none
+	g, err = by.build(s.frame)
+	a := &gateSession{
 		step:   s,
-		by:     by,
+		source: by,
 		engine: engine,
-		g:      g,
+		gate:   g,
 	}
 	for first := true; err == nil; first = false {
 		if !first && engine.worker != "" {
-			return a.g, d, errStale // only the worker can put its question anew
+			return a.gate, d, errStale // only the worker can put its question anew
 		}
 		var earlier, done bool
-		now := words(a.g)
+		now := textDigest(a.gate)
 		if earlier, err = a.open(first); err != nil {
 			break
 		}
-		if d, done, err = a.remember(); done || err != nil {
-			if err == nil && first && now != words(a.g) {
+		if d, done, err = a.replayAnswer(); done || err != nil {
+			if err == nil && first && now != textDigest(a.gate) {
 				err = s.run.journal.failed(&formats.DivergedError{
 					Failure: formats.Fail(formats.CodeInvalidState, "",
-						"the answer to %q was given to something else", a.g.Question),
+						"the answer to %q was given to something else", a.gate.Question),
 				})
 			}
 			break
 		}
 		refused := formats.Entry{
 			Type: formats.EntryGateRefused,
-			Step: a.g.Step,
-			Key:  a.g.ID,
+			Step: a.gate.Step,
+			Key:  a.gate.ID,
 		}
 		old, bad := s.frame.journal.recall(refused, &struct{}{})
 		if old || bad != nil {
@@ -95,7 +95,7 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 			continue
 		}
 		var changed []string
-		if d, changed, err = a.consult(earlier); err != nil || changed == nil {
+		if d, changed, err = a.answer(earlier); err != nil || changed == nil {
 			break
 		}
 		data := map[string]any{"changed": changed, "choice": d.Answer, "by": d.By}
@@ -106,19 +106,19 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		err = s.frame.journal.append(refused)
 		s.frame.emit(trace.Event{
 			Kind:    trace.Gate,
-			Name:    a.g.Question,
-			Step:    a.g.Step,
+			Name:    a.gate.Question,
+			Step:    a.gate.Step,
 			Message: trace.AskedAnew + strings.Join(changed, ", "),
 		})
 	}
 
-	s.run.agreed = s.run.agreed || err == nil && d.By == ByYes
-	return a.g, d, err
+	s.run.consented = s.run.consented || err == nil && d.By == ByYes
+	return a.gate, d, err
 }
 
-// consult gets the answer to an open gate. What changed since it was opened comes back instead,
+// answer gets the answer to an open gate. What changed since it was opened comes back instead,
 // because no user has seen it.
-func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
+func (a *gateSession) answer(earlier bool) (d formats.Decision, changed []string, err error) {
 	r := a.step.run
 	journal := a.step.frame.journal
 	err = journal.live(!journal.nested)
@@ -131,27 +131,27 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		return d, changed, err
 	}
 
-	if a.engine.later && !earlier {
-		return d, nil, &formats.GateOpenError{Gate: a.g, Left: true}
+	if a.engine.deferred && !earlier {
+		return d, nil, &formats.GateOpenError{Gate: a.gate, Left: true}
 	}
 	a.step.frame.emit(trace.Event{
 		Kind:    trace.Gate,
-		Name:    a.g.Question,
-		Step:    a.g.Step,
+		Name:    a.gate.Question,
+		Step:    a.gate.Step,
 		Message: "asked",
 	})
 	for {
-		d, err = a.wait()
+		d, err = a.awaitDecision()
 		if formats.CodeOf(err) == formats.CodeIO { // an answer may lie where it cannot be read now
 			r.warn("%s", err)
-			err = &formats.GateOpenError{Gate: a.g, Left: true}
+			err = &formats.GateOpenError{Gate: a.gate, Left: true}
 		}
-		if open := isOpen(err); open != nil && !open.Left && a.engine.fallback != "" {
+		if open := asGateOpen(err); open != nil && !open.Left && a.engine.fallback != "" {
 			d = formats.Decision{Answer: a.engine.fallback, By: byDefault}
 			err = nil
 		}
-		if interrupt(err) != nil {
-			r.suspension.openGate = &a.g
+		if asInterrupt(err) != nil {
+			r.suspension.openGate = &a.gate
 		}
 		if err == nil && d.Edited != "" {
 			return d, []string{d.Edited}, nil
@@ -162,32 +162,32 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		if err != nil || changed != nil {
 			return d, changed, err
 		}
-		if d.Person && a.g.Lacks(d.Answer, d.Note) { // who asks sees to it
+		if d.Person && a.gate.Lacks(d.Answer, d.Note) { // who asks sees to it
 			return d, nil, formats.Fail(formats.CodeUsage, "answer it with a note",
 				"the choice '%s' of the gate needs a note", d.Answer)
 		}
 		if d.At.IsZero() {
 			d.At = r.cfg.Clock.Now().UTC()
 		}
-		last, decides := a.g.Decides(d)
+		last, decides := a.gate.Decides(d)
 		if decides {
-			return last, nil, a.decided(last)
+			return last, nil, a.recordDecision(last)
 		}
 		err := a.step.frame.journal.append(formats.Entry{
 			Type: formats.EntryGateVoted,
-			Step: a.g.Step,
-			Key:  a.g.ID,
+			Step: a.gate.Step,
+			Key:  a.gate.ID,
 			Data: d,
 		})
 		if err != nil {
 			return d, nil, err
 		}
-		a.g.Votes = append(a.g.Votes, d)
-		message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.g.Votes), a.g.Quorum)
+		a.gate.Votes = append(a.gate.Votes, d)
+		message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.gate.Votes), a.gate.Quorum)
 		a.step.frame.emit(trace.Event{
 			Kind:    trace.Gate,
-			Name:    a.g.Question,
-			Step:    a.g.Step,
+			Name:    a.gate.Question,
+			Step:    a.gate.Step,
 			Outcome: d.Answer,
 			Message: message,
 		})
@@ -196,11 +196,11 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 
 // storedAnswer is the answer that a user left for the gate, zero if there is none. It never asks:
 // its context is over before the approver gets it.
-func (a *asking) storedAnswer() formats.Decision {
+func (a *gateSession) storedAnswer() formats.Decision {
 	r := a.step.run
 	ctx, cancel := context.WithCancel(r.ctx)
 	cancel()
-	d, err := r.cfg.Approve.Approve(ctx, a.g)
+	d, err := r.cfg.Approve.Approve(ctx, a.gate)
 	if err != nil {
 		return formats.Decision{}
 	}
@@ -208,7 +208,7 @@ func (a *asking) storedAnswer() formats.Decision {
 }
 
 // open writes a question down, or takes up how it was opened before; earlier tells that.
-func (a *asking) open(first bool) (earlier bool, err error) {
+func (a *gateSession) open(first bool) (earlier bool, err error) {
 	r := a.step.run
 	if first && a.engine.recalled {
 		return true, nil
@@ -216,46 +216,46 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 
 	e := formats.Entry{
 		Type: formats.EntryGateOpened,
-		Step: a.g.Step,
+		Step: a.gate.Step,
 		Key:  a.engine.worker,
 	}
 	was := formats.Gate{}
 	if earlier, err = a.step.frame.journal.recall(e, &was); err != nil || earlier {
-		was.Run = a.g.Run
-		was.Step = a.g.Step
-		was.NeedsPerson = a.g.NeedsPerson
-		was.Flow = a.g.Flow
-		a.g = was
+		was.Run = a.gate.Run
+		was.Step = a.gate.Step
+		was.NeedsPerson = a.gate.NeedsPerson
+		was.Flow = a.gate.Flow
+		a.gate = was
 		return true, err
 	}
 	if !first {
-		if a.g, err = a.afresh(); err != nil {
+		if a.gate, err = a.rebuild(); err != nil {
 			return false, err
 		}
 	}
-	a.g.ID = r.cfg.GateID()
-	a.g.Opened = r.cfg.Clock.Now().UTC()
-	a.g.Votes = nil
-	if a.g.Evidence, err = a.evidence(nil); err == nil {
-		a.g.Documents, err = a.documents()
+	a.gate.ID = r.cfg.GateID()
+	a.gate.Opened = r.cfg.Clock.Now().UTC()
+	a.gate.Votes = nil
+	if a.gate.Evidence, err = a.evidence(nil); err == nil {
+		a.gate.Documents, err = a.documents()
 	}
 	if err == nil {
-		a.g.Place = a.where()
-		a.g.Digest = digestOf(a.g)
-		e.Data = a.g
+		a.gate.Place = a.workDir()
+		a.gate.Digest = digestOf(a.gate)
+		e.Data = a.gate
 		err = a.step.frame.journal.append(e)
 	}
 	return false, err
 }
 
-// remember takes what the journal has of votes and of the answer.
-func (a *asking) remember() (d formats.Decision, done bool, err error) {
+// replayAnswer takes what the journal has of votes and of the answer.
+func (a *gateSession) replayAnswer() (d formats.Decision, done bool, err error) {
 	for {
 		var vote formats.Decision
 		old, err := a.step.frame.journal.recall(formats.Entry{
 			Type: formats.EntryGateVoted,
-			Step: a.g.Step,
-			Key:  a.g.ID,
+			Step: a.gate.Step,
+			Key:  a.gate.ID,
 		}, &vote)
 		if err != nil {
 			return d, false, err
@@ -263,25 +263,25 @@ func (a *asking) remember() (d formats.Decision, done bool, err error) {
 		if !old {
 			break
 		}
-		a.g.Votes = append(a.g.Votes, vote)
+		a.gate.Votes = append(a.gate.Votes, vote)
 	}
 	done, err = a.step.frame.journal.recall(formats.Entry{
 		Type: formats.EntryGateDecided,
-		Step: a.g.Step,
-		Key:  a.g.ID,
+		Step: a.gate.Step,
+		Key:  a.gate.ID,
 	}, &d)
 	return d, done, err
 }
 
-// decided journals and shows an answer.
-func (a *asking) decided(d formats.Decision) error {
+// recordDecision journals and shows an answer.
+func (a *gateSession) recordDecision(d formats.Decision) error {
 	err := a.step.frame.journal.append(formats.Entry{
 		Type: formats.EntryGateDecided,
-		Step: a.g.Step,
-		Key:  a.g.ID,
+		Step: a.gate.Step,
+		Key:  a.gate.ID,
 		Data: map[string]any{
-			"question": a.g.Question,
-			"digest":   a.g.Digest,
+			"question": a.gate.Question,
+			"digest":   a.gate.Digest,
 			"choice":   d.Answer,
 			"by":       d.By,
 			"person":   d.Person,
@@ -292,70 +292,71 @@ func (a *asking) decided(d formats.Decision) error {
 	by := "answered by " + d.By
 	a.step.frame.emit(trace.Event{
 		Kind:    trace.Gate,
-		Name:    a.g.Question,
-		Step:    a.g.Step,
+		Name:    a.gate.Question,
+		Step:    a.gate.Step,
 		Outcome: d.Answer,
 		Message: by,
 	})
 	return err
 }
 
-// wait asks. A pause leaves the question open.
-func (a *asking) wait() (formats.Decision, error) {
+// awaitDecision asks. A pause leaves the question open.
+func (a *gateSession) awaitDecision() (formats.Decision, error) {
 	r := a.step.run
-	ctx, stop := until(r.ctx, r.cfg.Pause)
+	ctx, stop := endedBy(r.ctx, r.cfg.Pause)
 	defer stop()
-	d, err := a.inTime(ctx)
+	d, err := a.decideInTime(ctx)
 	if err != nil && r.ctx.Err() == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return d, err
 }
 
-// inTime takes the file's choice when the time since the opening of the gate is over without an
-// answer. It does so too where no answer is possible at all, unless the run would end before that.
-func (a *asking) inTime(ctx context.Context) (formats.Decision, error) {
+// decideInTime takes the file's choice when the time since the opening of the gate is over without
+// an answer. It does so too where no answer is possible at all, unless the run would end before
+// that.
+func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error) {
 	r := a.step.run
 	// the line goes before the file
 	if asked, _ := r.args.Get("approval"); asked != formats.Interactive {
-		a.g.Agreed = r.cfg.Consent.File
+		a.gate.Agreed = r.cfg.Consent.File
 	}
-	if a.g.Timeout == nil {
-		return r.cfg.Approve.Approve(ctx, a.g)
+	if a.gate.Timeout == nil {
+		return r.cfg.Approve.Approve(ctx, a.gate)
 	}
 
-	left := max(0, a.g.Until().Sub(r.cfg.Clock.Now()))
+	left := max(0, a.gate.Until().Sub(r.cfg.Clock.Now()))
 	within, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	d, err := r.cfg.Approve.Approve(within, a.g)
-	if open := isOpen(err); open != nil && !open.Left && left < r.limits.Duration-r.took() {
+	d, err := r.cfg.Approve.Approve(within, a.gate)
+	if open := asGateOpen(err); open != nil && !open.Left && left < r.limits.Duration-r.elapsed() {
 		shown := left.Round(time.Second)
-		if after := seconds(a.g.Timeout.After); after-left < time.Second {
+		if after := seconds(a.gate.Timeout.After); after-left < time.Second {
 			shown = after // it was opened just now
 		}
 		a.step.frame.emit(trace.Event{
 			Kind:     trace.Gate,
-			Name:     a.g.Question,
-			Step:     a.g.Step,
-			Outcome:  a.g.Timeout.Choose,
+			Name:     a.gate.Question,
+			Step:     a.gate.Step,
+			Outcome:  a.gate.Timeout.Choose,
 			Message:  trace.CannotAsk,
 			Duration: shown,
 		})
-		a.g.Waits = true
+		a.gate.Waits = true
 		// no answer can come from anywhere
-		if d, err = r.cfg.Approve.Approve(within, a.g); isOpen(err) != nil {
+		if d, err = r.cfg.Approve.Approve(within, a.gate); asGateOpen(err) != nil {
 			err = cmp.Or(r.cfg.Clock.Sleep(within, left), context.DeadlineExceeded)
 		}
 	}
 	over := within.Err() != nil || errors.Is(err, context.DeadlineExceeded)
 	if err != nil && over && ctx.Err() == nil {
-		return formats.Decision{Answer: a.g.Timeout.Choose, By: ByTimeout}, nil
+		return formats.Decision{Answer: a.gate.Timeout.Choose, By: ByTimeout}, nil
 	}
 	return d, err
 }
 
-// until is a context that a further one ends too, which may be nil.
-func until(ctx, other context.Context) (_ context.Context, stop func()) {
+// endedBy is a context that a further one ends too, which may be nil.
+func endedBy(ctx, other context.Context) (_ context.Context, stop func()) {
 	if other == nil {
 		return ctx, func() {}
 	}
@@ -370,33 +371,33 @@ func until(ctx, other context.Context) (_ context.Context, stop func()) {
 // paused is the reason for which nothing new may begin. The steps of a subagent are a part of what
 // runs.
 func (r *run) paused() error {
-	if r.cfg.Pause == nil || r.cfg.Prefix != "" || r.after || r.cfg.Pause.Err() == nil {
+	if r.cfg.Pause == nil || r.cfg.Prefix != "" || r.finishing || r.cfg.Pause.Err() == nil {
 		return nil
 	}
 	return context.Cause(r.cfg.Pause)
 }
 
 // changed makes the question anew and says what of it is not as it was opened, nil if nothing is.
-func (a *asking) changed() (what []string, err error) {
-	now, err := a.afresh()
+func (a *gateSession) changed() (what []string, err error) {
+	now, err := a.rebuild()
 	if err != nil {
 		return nil, err
 	}
-	if words(now) != words(a.g) {
+	if textDigest(now) != textDigest(a.gate) {
 		what = append(what, "what was shown")
 	}
-	evidence, err := a.evidence(a.g.Evidence)
+	evidence, err := a.evidence(a.gate.Evidence)
 	for _, name := range slices.Sorted(maps.Keys(evidence)) {
-		if evidence[name] != a.g.Evidence[name] {
+		if evidence[name] != a.gate.Evidence[name] {
 			what = append(what, name)
 		}
 	}
 	return what, err
 }
 
-// afresh makes the question from what stands there now, not from what the run saw before.
-func (a *asking) afresh() (formats.Gate, error) {
-	return a.by.pose(a.step.frame.rechecking())
+// rebuild makes the question from what stands there now, not from what the run saw before.
+func (a *gateSession) rebuild() (formats.Gate, error) {
+	return a.source.build(a.step.frame.withFreshReads())
 }
 
 // What answers a gate in place of the user.
@@ -410,9 +411,9 @@ const absent = "absent"
 
 // evidence gives the hashes of files: of those that the gate names, of what the run has loaded and
 // made, of its command file, and of those before. What is no file of the project has no hash.
-func (a *asking) evidence(before map[string]string) (map[string]string, error) {
+func (a *gateSession) evidence(before map[string]string) (map[string]string, error) {
 	r := a.step.run
-	named, err := a.by.named()
+	named, err := a.source.evidenceFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -423,17 +424,17 @@ func (a *asking) evidence(before map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, name := range slices.Concat(
 		named,
-		r.loads,
+		r.loaded,
 		[]string{r.prog.File.Name},
 		slices.Collect(maps.Keys(before)),
 	) {
 		if _, done := out[name]; done {
 			continue
 		}
-		out[name] = r.hashed(name)
+		out[name] = r.hashOf(name)
 		// documents lie in the checkout, work in the worktree
-		if tree := a.step.inTree(name); tree != name {
-			out[name] += " " + r.hashed(tree)
+		if tree := a.step.pathInTree(name); tree != name {
+			out[name] += " " + r.hashOf(tree)
 		}
 	}
 
@@ -445,18 +446,18 @@ func (a *asking) evidence(before map[string]string) (map[string]string, error) {
 
 // documents are the files among the evidence that the user may change before the answer. They are
 // what the gate names or shows, and what the run has made, each where the work on it is done.
-func (a *asking) documents() (list []string, err error) {
-	named, err := a.by.named()
-	for _, shown := range a.g.Show {
+func (a *gateSession) documents() (list []string, err error) {
+	named, err := a.source.evidenceFiles()
+	for _, shown := range a.gate.Show {
 		named = append(named, strings.TrimSpace(shown))
 	}
 	for _, made := range a.step.run.artifacts.newest() {
 		named = append(named, made.Path)
 	}
 	for _, name := range named {
-		sums := strings.Fields(a.g.Evidence[name])
+		sums := strings.Fields(a.gate.Evidence[name])
 		if len(sums) > 1 {
-			name = a.step.inTree(name)
+			name = a.step.pathInTree(name)
 		}
 		if len(sums) > 0 && len(sums[len(sums)-1]) == 2*sha256.Size &&
 			!slices.Contains(list, name) {
@@ -466,21 +467,21 @@ func (a *asking) documents() (list []string, err error) {
 	return list, err
 }
 
-// where is the folder in the project in which the run works; empty: its changes are not known.
-func (a *asking) where() string {
+// workDir is the folder in the project in which the run works; empty: its changes are not known.
+func (a *gateSession) workDir() string {
 	r := a.step.run
 	if r.cfg.Diff == nil || r.cfg.Dir == "" {
 		return ""
 	}
-	dir, err := filepath.Rel(r.cfg.Dir, cmp.Or(a.step.frame.place(), r.cfg.Dir))
+	dir, err := filepath.Rel(r.cfg.Dir, cmp.Or(a.step.frame.dir(), r.cfg.Dir))
 	if err != nil || !filepath.IsLocal(dir) {
 		return ""
 	}
 	return filepath.ToSlash(dir)
 }
 
-// hashed gives the hash of a file, or why it has none.
-func (r *run) hashed(name string) string {
+// hashOf gives the hash of a file, or why it has none.
+func (r *run) hashOf(name string) string {
 	sum, err := r.cfg.Docs.Sum(r.ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -493,22 +494,22 @@ func (r *run) hashed(name string) string {
 
 // digestOf is what an answer is bound to: everything that is shown, and the files.
 func digestOf(g formats.Gate) string {
-	parts := []string{words(g)}
+	parts := []string{textDigest(g)}
 	if g.Subject != "" {
 		parts = append(parts, g.Subject)
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Evidence)) {
 		parts = append(parts, name, g.Evidence[name])
 	}
-	return sumOf(parts)
+	return digest(parts)
 }
 
-// words is the same for the texts alone.
-func words(g formats.Gate) string {
-	return sumOf(slices.Concat([]string{g.Question}, labelsOf(g), g.Show))
+// textDigest is the same for the texts alone.
+func textDigest(g formats.Gate) string {
+	return digest(slices.Concat([]string{g.Question}, labelsOf(g), g.Show))
 }
 
-func sumOf(parts []string) string {
+func digest(parts []string) string {
 	h := sha256.New()
 	for _, part := range parts {
 		fmt.Fprintf(h, "%d:%s", len(part), part)

@@ -81,14 +81,14 @@ func (b *board) Topics() []string {
 
 // post puts the result of a step on its board. It is called in the order of the file, so that what
 // stands there does not depend on who was first.
-func (f finished) post() error {
-	r := f.step.run
-	s := f.step
+func (tr transition) post() error {
+	r := tr.step.run
+	s := tr.step
 	topic := s.info.Terms.Board
-	if s.info.Call == nil && !s.checks() { // what stands inside posts
+	if s.info.Call == nil && !s.isCheck() { // what stands inside posts
 		return nil
 	}
-	if topic == "" || f.result.outcome == formats.OutcomeSkipped {
+	if topic == "" || tr.result.outcome == formats.OutcomeSkipped {
 		return nil
 	}
 	round := 1
@@ -97,18 +97,20 @@ func (f finished) post() error {
 			round++
 		}
 	}
-	_, err := r.board.publish(s.frame.journal.append, s.spot(), topic, AnyVersion, formats.Posting{
+	posting := formats.Posting{
 		By:        s.info.ID,
 		Round:     round,
-		Summary:   f.result.ret.Summary,
-		Issues:    listed(f.result.ret.Issues),
-		Artifacts: listed(f.result.ret.Artifacts),
-	})
+		Summary:   tr.result.ret.Summary,
+		Issues:    nonNil(tr.result.ret.Issues),
+		Artifacts: nonNil(tr.result.ret.Artifacts),
+	}
+	_, err := r.board.publish(
+		s.frame.journal.append, s.journalPath(), topic, AnyVersion, posting)
 	return err
 }
 
-// boards is $board.
-func (r *run) boards() map[string]any {
+// boardValues is $board.
+func (r *run) boardValues() map[string]any {
 	out := map[string]any{}
 	for _, topic := range r.board.Topics() {
 		out[topic] = r.board.Since(topic, 0)
@@ -116,8 +118,8 @@ func (r *run) boards() map[string]any {
 	return out
 }
 
-// knowledge is what stands on a board, as text for the prompt.
-func (r *run) knowledge(topic string) []string {
+// boardPrompt is what stands on a board, as text for the prompt.
+func (r *run) boardPrompt(topic string) []string {
 	list := r.board.Since(topic, 0)
 	if len(list) == 0 {
 		return nil

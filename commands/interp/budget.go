@@ -126,8 +126,8 @@ func part(whole int64, n, i int) int64 {
 
 // timeLeft is what the workers that start now may take.
 func (r *run) timeLeft() time.Duration {
-	left := r.limits.Duration - r.took()
-	if r.after {
+	left := r.limits.Duration - r.elapsed()
+	if r.finishing {
 		return max(left, handlingLimit) // what follows the run has time of its own
 	}
 	return left

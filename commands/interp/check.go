@@ -19,16 +19,16 @@ import (
 // a check that cannot be made has failed.
 func (s step) check(a *syntax.Check) (result, error) {
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}
-	if s.run.dry.on && s.assume(a) {
-		return returned(ret, 1), nil
+	if s.run.dry.on && s.assumed(a) {
+		return resultOf(ret, 1), nil
 	}
 
-	found, err := look(s, a)
+	found, err := runCheck(s, a)
 	if err != nil {
 		return result{}, err
 	}
 	if found.Error != nil {
-		return returned(formats.Failed(found.Error.err()), 1), nil
+		return resultOf(formats.Failed(found.Error.err()), 1), nil
 	}
 
 	ret.Issues = found.Issues
@@ -37,7 +37,7 @@ func (s step) check(a *syntax.Check) (result, error) {
 		return i.Level == formats.LevelError
 	})
 	if at < 0 {
-		return returned(ret, 1), nil
+		return resultOf(ret, 1), nil
 	}
 
 	ret.Verdict = formats.VerdictRejected
@@ -45,48 +45,48 @@ func (s step) check(a *syntax.Check) (result, error) {
 	if len(ret.Issues) > 1 {
 		ret.Summary += fmt.Sprintf(" … and %d more", len(ret.Issues)-1)
 	}
-	if err := s.otherwise(a, &ret, 1); err != nil {
+	if err := s.useElse(a, &ret, 1); err != nil {
 		return result{}, err
 	}
 	if a.Else != nil && a.Expr != nil {
 		ret.Issues[0].Description = ret.Summary // the words of the file say more than its jq
 	}
-	return returned(ret, 1), nil
+	return resultOf(ret, 1), nil
 }
 
-// otherwise gives a check that was rejected the words that the file has for it.
-func (s step) otherwise(a *syntax.Check, ret *formats.Return, attempts int) (err error) {
+// useElse gives a check that was rejected the words that the file has for it.
+func (s step) useElse(a *syntax.Check, ret *formats.Return, attempts int) (err error) {
 	if a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
-		ret.Summary, err = s.env().text(a.Else, returned(*ret, attempts).value)
+		ret.Summary, err = s.env().text(a.Else, resultOf(*ret, attempts).value)
 	}
 	return err
 }
 
-// checked is what a look at documents and files came to.
-type checked struct {
+// checkResult is what a look at documents and files came to.
+type checkResult struct {
 	Issues []formats.Issue `json:"issues,omitempty"`
 	Fields map[string]any  `json:"fields,omitempty"` // of the one handoff document that was checked
-	Error  *keptError      `json:"error,omitempty"`
+	Error  *recordedError  `json:"error,omitempty"`
 }
 
-// look makes the check. What it saw of files is in the journal.
-func look(s step, a *syntax.Check) (checked, error) {
-	now := func() (checked, error) {
+// runCheck makes the check. What it saw of files is in the journal.
+func runCheck(s step, a *syntax.Check) (checkResult, error) {
+	now := func() (checkResult, error) {
 		out, err := s.findings(a)
 		if err != nil && (s.run.ctx.Err() != nil || s.run.journal.diverged != nil) {
-			return checked{}, cmp.Or(s.run.journal.diverged, context.Cause(s.run.ctx))
+			return checkResult{}, cmp.Or(s.run.journal.diverged, context.Cause(s.run.ctx))
 		}
-		out.Error = keep(err)
+		out.Error = recordError(err)
 		return out, nil
 	}
 	if a.Document == nil && a.File == nil {
 		return now()
 	}
-	return observe(s.frame, s.spot(), "check", now)
+	return observe(s.frame, s.journalPath(), "check", now)
 }
 
 // findings gives what is wrong, no issues if the check holds.
-func (s step) findings(a *syntax.Check) (out checked, err error) {
+func (s step) findings(a *syntax.Check) (out checkResult, err error) {
 	switch {
 	case a.Document != nil:
 		return s.checkDocument(a)
@@ -97,11 +97,11 @@ func (s step) findings(a *syntax.Check) (out checked, err error) {
 	if ok, err := s.env().holds(a.Expr, nil); err != nil || ok {
 		return out, err
 	}
-	out.Issues = []formats.Issue{wrong("expected " + a.Expr.Src)}
+	out.Issues = []formats.Issue{errorIssue("expected " + a.Expr.Src)}
 	return out, nil
 }
 
-func wrong(what string, files ...string) formats.Issue {
+func errorIssue(what string, files ...string) formats.Issue {
 	return formats.Issue{
 		Level:       formats.LevelError,
 		Description: what,
@@ -112,23 +112,23 @@ func wrong(what string, files ...string) formats.Issue {
 
 // checkDocument parses documents by their profile; what it finds are the issues. The fields of a
 // single handoff document are kept, so that later steps can read a document that the run wrote.
-func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
+func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 	profile := a.Document.Text
 	v, err := s.env().value(a.Path, nil)
 	if err != nil {
 		return out, err
 	}
 	if a.Path == nil {
-		v = s.newestOf(profile)
+		v = s.newestDocument(profile)
 	}
 	single := len(paths(v)) == 1
-	out.Issues, err = s.each(
+	out.Issues, err = s.checkEach(
 		v,
 		"no "+profile+" was made",
 		func(path string, src []byte) (issues []formats.Issue) {
 			doc, list := s.parsed(profile, path, src)
 			for _, d := range list {
-				one := wrong(d.Error(), path)
+				one := errorIssue(d.Error(), path)
 				one.Line = d.Pos.Line
 				one.SuggestedFix = d.Help
 				if d.Severity == formats.SeverityWarning {
@@ -148,14 +148,14 @@ func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
 // parsed gives a document with the findings in it; a file of tercet itself is no document.
 func (s step) parsed(profile, path string, src []byte) (*formats.Document, []formats.Diagnostic) {
 	if slices.Contains(formats.FileProfiles(), profile) {
-		list := s.run.cfg.Lint(s.inTree(path), src, profile == formats.ProfileSubagent)
+		list := s.run.cfg.Lint(s.pathInTree(path), src, profile == formats.ProfileSubagent)
 		for i := range list {
 			list[i].File = path
 		}
 		return nil, list
 	}
 	doc, bad := formats.DocumentOptions{Exists: func(name string) bool {
-		_, err := s.run.cfg.Docs.Open(s.run.ctx, s.inTree(name))
+		_, err := s.run.cfg.Docs.Open(s.run.ctx, s.pathInTree(name))
 		return err == nil
 	}}.Parse(profile, path, src)
 	if bad == nil {
@@ -170,30 +170,30 @@ func (s step) checkFile(a *syntax.Check) ([]formats.Issue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.each(v, "no file is named", func(path string, src []byte) []formats.Issue {
+	return s.checkEach(v, "no file is named", func(path string, src []byte) []formats.Issue {
 		if a.Nonempty && len(strings.TrimSpace(string(src))) == 0 {
-			return []formats.Issue{wrong(path+" is empty", path)}
+			return []formats.Issue{errorIssue(path+" is empty", path)}
 		}
 		return nil
 	})
 }
 
-// each looks at the files of a path or a list of paths.
-func (s step) each(
+// checkEach looks at the files of a path or a list of paths.
+func (s step) checkEach(
 	v any,
 	none string,
 	look func(path string, src []byte) []formats.Issue,
 ) ([]formats.Issue, error) {
 	list := paths(v)
 	if len(list) == 0 {
-		return []formats.Issue{wrong(none)}, nil
+		return []formats.Issue{errorIssue(none)}, nil
 	}
 	var issues []formats.Issue
 	for _, path := range list {
-		src, err := s.run.cfg.Docs.Open(s.run.ctx, s.inTree(path))
+		src, err := s.run.cfg.Docs.Open(s.run.ctx, s.pathInTree(path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			issues = append(issues, wrong(path+" does not exist", path))
+			issues = append(issues, errorIssue(path+" does not exist", path))
 		case err != nil:
 			return nil, err
 		default:
@@ -203,9 +203,9 @@ func (s step) each(
 	return issues, nil
 }
 
-// newestOf is the path of the run's newest document of a profile. Of a handoff document that the
-// run did not write it is the place where one stands in a project. Empty: there is none.
-func (s step) newestOf(profile string) string {
+// newestDocument is the path of the run's newest document of a profile. Of a handoff document that
+// the run did not write it is the place where one stands in a project. Empty: there is none.
+func (s step) newestDocument(profile string) string {
 	kind := formats.ArtifactType(strings.TrimSuffix(profile, "-short"))
 	names := formats.HandoffFiles(profile)
 	for _, is := range []func(formats.Artifact) bool{
@@ -222,7 +222,7 @@ func (s step) newestOf(profile string) string {
 	}
 	for _, name := range names {
 		for _, at := range []string{"docs/" + name, name} {
-			if _, err := s.run.cfg.Docs.Open(s.run.ctx, s.inTree(at)); err == nil {
+			if _, err := s.run.cfg.Docs.Open(s.run.ctx, s.pathInTree(at)); err == nil {
 				return at
 			}
 		}
@@ -230,17 +230,17 @@ func (s step) newestOf(profile string) string {
 	return ""
 }
 
-// inTree is where a step finds a file of the project: in the worktree of the run while one is open,
-// as its workers do. What is tercet's own is in no worktree.
-func (s step) inTree(name string) string {
+// pathInTree is where a step finds a file of the project: in the worktree of the run while one is
+// open, as its workers do. What is tercet's own is in no worktree.
+func (s step) pathInTree(name string) string {
 	r := s.run
-	if s.frame.place() == "" || s.info.Terms.In == inMain ||
+	if s.frame.dir() == "" || s.info.Terms.In == inMain ||
 		strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
 		r.cfg.Specs != "" && strings.HasPrefix(path.Clean(name), r.cfg.Specs+"/") ||
 		!filepath.IsLocal(name) {
 		return name
 	}
-	tree, err := filepath.Rel(r.cfg.Dir, s.frame.place())
+	tree, err := filepath.Rel(r.cfg.Dir, s.frame.dir())
 	if err != nil || !filepath.IsLocal(tree) {
 		return name
 	}

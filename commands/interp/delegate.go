@@ -18,20 +18,20 @@ import (
 
 // call is one attempt of a delegation.
 type call struct {
-	step     step
-	to       *compile.Call
-	attempt  int
-	task     int            // the engine's own calls: the number of the task to act on
-	anyway   bool           // even when the journal does not take it
-	more     map[string]any // the engine's own calls: further input
-	question string         // all that is asked, empty for work
+	step           step
+	to             *compile.Call
+	attempt        int
+	task           int            // the engine's own calls: the number of the task to act on
+	evenUnrecorded bool           // even when the journal does not take it
+	extraInput     map[string]any // the engine's own calls: further input
+	question       string         // all that is asked, empty for work
 }
 
-// unless gives an error of the journal. A call that is made anyway does not need it: a task that
+// tolerate gives an error of the journal. A call that is made anyway does not need it: a task that
 // cannot be recorded as put back is put back all the same.
-func (c call) unless(err error) error {
+func (c call) tolerate(err error) error {
 	r := c.step.run
-	if err != nil && c.anyway && r.journal.diverged == nil {
+	if err != nil && c.evenUnrecorded && r.journal.diverged == nil {
 		r.warn("%s", err)
 		return nil
 	}
@@ -42,31 +42,31 @@ func (c call) unless(err error) error {
 func (s step) delegate() (result, error) {
 	c := call{step: s, to: s.info.Call}
 	if a, ok := s.info.Action.(*syntax.Delegate); ok && a.Pick != nil {
-		one, err := s.pick(a.Pick)
+		one, err := s.chooseAgent(a.Pick)
 		if err != nil {
-			return returned(formats.Failed(err), 1), nil
+			return resultOf(formats.Failed(err), 1), nil
 		}
 		c.to = one
 	}
-	ret, err := c.tries()
+	ret, err := c.tryAll()
 	if err != nil {
 		return result{}, err
 	}
 	s.run.warnings = append(s.run.warnings, ret.Warnings...)
-	c.tellWarnings(ret)
+	c.emitWarnings(ret)
 	if a, ok := s.info.Action.(*syntax.Check); ok {
-		if err := s.otherwise(a, &ret, c.attempt); err != nil {
+		if err := s.useElse(a, &ret, c.attempt); err != nil {
 			return result{}, err
 		}
 	}
-	out := returned(ret, c.attempt)
+	out := resultOf(ret, c.attempt)
 	out.value["agent"] = c.to.Agent
 	return out, nil
 }
 
-// pick gives the delegation to the subagent that the expression names, which must be one of those
-// that the file lists.
-func (s step) pick(by *syntax.Text) (*compile.Call, error) {
+// chooseAgent gives the delegation to the subagent that the expression names, which must be one of
+// those that the file lists.
+func (s step) chooseAgent(by *syntax.Text) (*compile.Call, error) {
 	name, err := s.env().dryText(by, nil)
 	if err != nil {
 		return nil, err
@@ -85,11 +85,11 @@ func (s step) pick(by *syntax.Text) (*compile.Call, error) {
 		"expected one of %s to delegate to, got %q", strings.Join(names, ", "), name)
 }
 
-// tries is the attempt, its retries by class, and the fallback once. The call then tells who did
+// tryAll is the attempt, its retries by class, and the fallback once. The call then tells who did
 // it, and how many there were.
-func (c *call) tries() (formats.Return, error) {
+func (c *call) tryAll() (formats.Return, error) {
 	r := c.step.run
-	retry := c.retry()
+	retry := c.retryTerms()
 	wait := seconds(retry.Backoff)
 	before := c.step.frame.feedback
 	for c.attempt = 1; ; c.attempt++ {
@@ -101,13 +101,13 @@ func (c *call) tries() (formats.Return, error) {
 		setback := r.problem(ret, stepError{Step: c.step.path, Pos: c.step.info.Pos})
 		setback.Path = append(setback.Path, c.to.Agent)
 		setback.Depth++
-		r.setbacks = append(r.setbacks, setback)
-		if c.attempt <= min(retry.Max, r.limits.Retries) && retries(retry, ret) {
+		r.failures = append(r.failures, setback)
+		if c.attempt <= min(retry.Max, r.limits.Retries) && shouldRetry(retry, ret) {
 			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
-				c.step = c.step.hearing(c.failure(ret))
+				c.step = c.step.withFeedback(c.buildFeedback(ret))
 			}
 			wait = min(wait, seconds(retry.Cap))
-			if err := c.step.pause(wait, c.attempt); err != nil {
+			if err := c.step.sleep(wait, c.attempt); err != nil {
 				return ret, err
 			}
 			wait = time.Duration(float64(wait) * retry.Factor)
@@ -120,16 +120,16 @@ func (c *call) tries() (formats.Return, error) {
 		r.warn("%s: %s failed (%s); tried %s",
 			c.step.info.Title, c.to.Agent, ret.Summary, fallback.Agent)
 		c.to = fallback
-		c.step = c.step.hearing(before)
+		c.step = c.step.withFeedback(before)
 		c.attempt++
 		return c.try()
 	}
 }
 
-// retry gives the terms of the step. A worker of a file without them has two further attempts for
-// what passes by itself; the steps of a subagent's workflow have their own. A block names no code:
-// what its errors are is not known.
-func (c call) retry() *syntax.Retry {
+// retryTerms gives the terms of the step. A worker of a file without them has two further attempts
+// for what passes by itself; the steps of a subagent's workflow have their own. A block names no
+// code: what its errors are is not known.
+func (c call) retryTerms() *syntax.Retry {
 	if c.step.info.Terms.Retry != nil {
 		return c.step.info.Terms.Retry
 	}
@@ -140,9 +140,9 @@ func (c call) retry() *syntax.Retry {
 	return syntax.DefaultRetry()
 }
 
-// retries tells whether a failure is one that the terms repeat. What a worker reports as
+// shouldRetry tells whether a failure is one that the terms repeat. What a worker reports as
 // recoverable counts as transient: a tool that was not there or slow, and a build that it can mend.
-func retries(retry *syntax.Retry, ret formats.Return) bool {
+func shouldRetry(retry *syntax.Retry, ret formats.Return) bool {
 	on := func(class formats.Class) bool {
 		return slices.ContainsFunc(retry.On, func(w syntax.Word) bool {
 			return w.Text == string(class)
@@ -170,7 +170,7 @@ func (c call) try() (formats.Return, error) {
 	if r.ctx.Err() != nil {
 		return formats.Return{}, context.Cause(r.ctx)
 	}
-	if err := c.tree(); err != nil {
+	if err := c.ensureWorktree(); err != nil {
 		return formats.Return{}, err
 	}
 
@@ -192,7 +192,7 @@ func (c call) try() (formats.Return, error) {
 		if err := r.budget.spawn(); err != nil {
 			return formats.Return{}, err
 		}
-		if err := c.follows(); err != nil {
+		if err := c.checkNextAgent(); err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -207,13 +207,13 @@ func (c call) try() (formats.Return, error) {
 			"timeout_seconds": req.Timeout.Total.Seconds(),
 		},
 	}
-	if err := c.unless(c.step.frame.journal.append(entry)); err != nil {
+	if err := c.tolerate(c.step.frame.journal.append(entry)); err != nil {
 		return formats.Return{}, err
 	}
 	// What runs beside it in the same tree cannot be told apart from what it did.
 	again := c.step.frame.journal.replayed && !r.journal.pastEnd
 	req.Again = c.step.frame.journal.replayed && !c.step.frame.shared
-	r.worked = r.worked || worker
+	r.workerCalled = r.workerCalled || worker
 	entry.Type = formats.EntryDelegationResult
 	entry.Data = nil
 	got := c.performAndAsk(effect{
@@ -228,24 +228,24 @@ func (c call) try() (formats.Return, error) {
 		if sync {
 			r.tasks.mayHaveChanged(req.Input)
 		}
-		if worker && interrupt(got.err) != nil {
+		if worker && asInterrupt(got.err) != nil {
 			r.budget.settle(ret.Metadata)
 		}
 		return ret, got.err
 	}
 	if worker {
 		r.budget.settle(ret.Metadata)
-		c.expects(ret)
+		c.noteNextAgent(ret)
 	}
-	c.take(req, ret)
+	c.apply(req, ret)
 	// the change of a killed process, which left its lease
 	if sync && again && r.journal.pastEnd && ret.Outcome().Passes() {
 		if err := r.lease(false); err != nil {
 			return ret, err
 		}
 	}
-	if got.unkept != nil {
-		if err := c.unless(r.journal.failed(got.unkept)); err != nil {
+	if got.journalErr != nil {
+		if err := c.tolerate(r.journal.failed(got.journalErr)); err != nil {
 			return ret, err
 		}
 	}
@@ -256,14 +256,14 @@ func (c call) try() (formats.Return, error) {
 			Key:  req.Txn,
 			Data: ret.Fields,
 		}
-		if err := c.unless(c.step.frame.journal.append(done)); err != nil {
+		if err := c.tolerate(c.step.frame.journal.append(done)); err != nil {
 			return ret, err
 		}
 	}
 	if r.ctx.Err() != nil {
 		return ret, context.Cause(r.ctx)
 	}
-	return ret, c.moved(ret)
+	return ret, c.checkMovedRefs(ret)
 }
 
 // request evaluates the input. The second result names a required input that came out empty.
@@ -287,7 +287,7 @@ func (c call) request() (formats.Request, string, error) {
 		Run:      ids.Run,
 		Command:  ids.Command,
 		Step:     s.path,
-		At:       s.spot(),
+		At:       s.journalPath(),
 		Visit:    visit,
 		Attempt:  c.attempt,
 		Depth:    r.depth,
@@ -295,7 +295,7 @@ func (c call) request() (formats.Request, string, error) {
 		Timeout:  c.timeout(),
 		Dir:      r.cfg.Dir,
 		Question: c.question,
-		Txn:      txn(ids.Run, s.spot(), visit, c.attempt),
+		Txn:      txn(ids.Run, s.journalPath(), visit, c.attempt),
 		Commits:  r.commits,
 	}
 	switch {
@@ -303,11 +303,11 @@ func (c call) request() (formats.Request, string, error) {
 		// the others act for the run, not in a tree of their own choice
 		req.Dir = ""
 		req.NoTree = true
-	case s.frame.place() != "" && s.info.Terms.In != inMain:
-		req.Dir = s.frame.place()
+	case s.frame.dir() != "" && s.info.Terms.In != inMain:
+		req.Dir = s.frame.dir()
 	}
 
-	req.Facets.Knowledge = r.knowledge(s.info.Terms.Board)
+	req.Facets.Knowledge = r.boardPrompt(s.info.Terms.Board)
 	if e := s.info.Expect; e != nil && e.Schema != nil && c.question == "" {
 		req.Schema = r.prog.Schema(e.Schema).JSON()
 	}
@@ -334,7 +334,7 @@ func (c call) input() (map[string]any, string, error) {
 	if c.task != 0 {
 		input["task_number"] = c.task
 	}
-	maps.Copy(input, c.more)
+	maps.Copy(input, c.extraInput)
 	missing := ""
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		if input[name] != nil {
@@ -346,7 +346,7 @@ func (c call) input() (map[string]any, string, error) {
 		}
 	}
 	if c.to.Link && len(r.artifacts.unlinked) > 0 {
-		input["artifacts"] = normal(newest(r.artifacts.unlinked))
+		input["artifacts"] = normalize(newest(r.artifacts.unlinked))
 	}
 	return input, missing, nil
 }
@@ -369,8 +369,8 @@ func txn(run, path string, visit, attempt int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// take keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
-func (c call) take(req formats.Request, ret formats.Return) {
+// apply keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
+func (c call) apply(req formats.Request, ret formats.Return) {
 	r := c.step.run
 	tree := &r.tree.dir
 	if c.step.frame.subtree != nil {
@@ -381,12 +381,12 @@ func (c call) take(req formats.Request, ret formats.Return) {
 	case formats.WorktreeClosed:
 		*tree = ""
 	default:
-		*tree = r.here(dir)
+		*tree = r.localDir(dir)
 	}
 
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work
-			c.step.frame.brought(a)
+			c.step.frame.addArtifact(a)
 			r.artifacts.unlink(a)
 		}
 	}

@@ -39,10 +39,10 @@ func (r *run) unknown(e *syntax.Expr) bool {
 		})
 }
 
-// certain drops the ending of a step of a dry run that may not run at all. Whether the command ends
-// there is known at run time; the dry run shows what follows if it does not.
-func (s step) certain(end *ending) *ending {
-	if !s.run.dry.on || end == nil || !end.told {
+// dropUncertain drops the ending of a step of a dry run that may not run at all. Whether the
+// command ends there is known at run time; the dry run shows what follows if it does not.
+func (s step) dropUncertain(end *ending) *ending {
+	if !s.run.dry.on || end == nil || !end.final {
 		return end
 	}
 	if s.run.unknown(s.info.When) || s.tierUnknown() {
@@ -73,8 +73,8 @@ func (s step) plan(format string, args ...any) {
 	s.run.dry.lines = append(s.run.dry.lines, indent+name+": would "+fmt.Sprintf(format, args...))
 }
 
-// written is jq as the tree of a dry run shows it, where each step has one line.
-func written(e *syntax.Expr) string {
+// sourceOf is jq as the tree of a dry run shows it, where each step has one line.
+func sourceOf(e *syntax.Expr) string {
 	return strings.Join(strings.Fields(e.Src), " ")
 }
 
@@ -92,7 +92,7 @@ func (c call) stub(req formats.Request) formats.Return {
 	}
 
 	s.plan("%s", strings.Join(what, ", "))
-	ret, ok := c.given()
+	ret, ok := c.nextStub()
 	if !ok {
 		r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
 		ret = formats.Return{
@@ -100,7 +100,7 @@ func (c call) stub(req formats.Request) formats.Return {
 			Summary: "(known at run time)",
 			Fields:  map[string]any{},
 		}
-		if s.checks() || c.to.Info.Role == formats.RoleReviewer {
+		if s.isCheck() || c.to.Info.Role == formats.RoleReviewer {
 			ret.Verdict = formats.VerdictApproved
 		}
 		for name, f := range c.to.Info.Fields {
@@ -114,14 +114,14 @@ func (c call) stub(req formats.Request) formats.Return {
 		}
 	}
 	for _, a := range ret.Artifacts {
-		s.frame.brought(a)
+		s.frame.addArtifact(a)
 	}
 
 	return ret
 }
 
-// given takes the next return that the caller gave for the step's path, its id or the subagent.
-func (c call) given() (formats.Return, bool) {
+// nextStub takes the next return that the caller gave for the step's path, its id or the subagent.
+func (c call) nextStub() (formats.Return, bool) {
 	s := c.step
 	d := &s.run.dry
 	for _, key := range []string{s.path, s.info.ID, c.to.Agent} {
@@ -160,9 +160,9 @@ func zero(t formats.InputType) any {
 	return nil
 }
 
-// assume tells whether a check hangs on a stubbed result, or on a file that is not there yet; it is
-// then taken to hold.
-func (s step) assume(a *syntax.Check) bool {
+// assumed tells whether a check hangs on a stubbed result, or on a file that is not there yet; it
+// is then taken to hold.
+func (s step) assumed(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:
 		s.plan("check the document %s", a.Document.Text)
@@ -170,16 +170,16 @@ func (s step) assume(a *syntax.Check) bool {
 	case a.File != nil:
 		s.plan("check a file")
 	case s.run.unknown(a.Expr):
-		s.plan("check %s, which only a run knows", written(a.Expr))
+		s.plan("check %s, which only a run knows", sourceOf(a.Expr))
 	default:
-		s.plan("check %s", written(a.Expr))
+		s.plan("check %s", sourceOf(a.Expr))
 		return false
 	}
 	return true
 }
 
-// tell makes the return of a dry run: the tree of steps as text.
-func (r *run) tell(ret formats.Return) formats.Return {
+// dryReturn makes the return of a dry run: the tree of steps as text.
+func (r *run) dryReturn(ret formats.Return) formats.Return {
 	d := &r.dry
 	for _, key := range slices.Sorted(maps.Keys(d.returns)) {
 		if !slices.Contains(d.taken, key) {

@@ -32,8 +32,8 @@ func (e *stepError) Unwrap() error {
 	return e.Err
 }
 
-// placed names the step in an error that names none yet.
-func (s step) placed(err error) error {
+// withPlace names the step in an error that names none yet.
+func (s step) withPlace(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -43,28 +43,28 @@ func (s step) placed(err error) error {
 	return &stepError{s.run.prog.File.Name, s.info.Pos, s.path, err}
 }
 
-// later gives the time that an error waits for; nil for one that waits for none.
-func later(err error) *formats.LaterError {
+// asLater gives the time that an error waits for; nil for one that waits for none.
+func asLater(err error) *formats.LaterError {
 	e, _ := errors.AsType[*formats.LaterError](err)
 	return e
 }
 
-// undone tells whether what ended with an error is begun again when the run goes on: it waits, or
-// nothing may be done.
-func undone(err error) bool {
-	return isOpen(err) != nil || later(err) != nil || interrupt(err) != nil || ioError(err) ||
-		isDiverged(err)
+// repeatsOnResume tells whether what ended with an error is begun again when the run goes on: it
+// waits, or nothing may be done.
+func repeatsOnResume(err error) bool {
+	return asGateOpen(err) != nil || asLater(err) != nil || asInterrupt(err) != nil ||
+		isIOError(err) || isDiverged(err)
 }
 
-// ioError tells whether the engine could not read or write something, such as on a full disk. What
-// a worker could not do is in its return, and no error.
-func ioError(err error) bool {
+// isIOError tells whether the engine could not read or write something, such as on a full disk.
+// What a worker could not do is in its return, and no error.
+func isIOError(err error) bool {
 	code := formats.CodeOf(err)
 	return err != nil && (code == formats.CodeIO || code == formats.CodeNotDurable)
 }
 
-// interrupt gives the signal that an error is about; nil for one that is about none.
-func interrupt(err error) *formats.InterruptedError {
+// asInterrupt gives the signal that an error is about; nil for one that is about none.
+func asInterrupt(err error) *formats.InterruptedError {
 	e, _ := errors.AsType[*formats.InterruptedError](err)
 	return e
 }
@@ -72,19 +72,19 @@ func interrupt(err error) *formats.InterruptedError {
 // interrupted gives the signal that ended the run's context; nil if it goes on, or something else
 // ended it.
 func (r *run) interrupted() *formats.InterruptedError {
-	return interrupt(context.Cause(r.ctx))
+	return asInterrupt(context.Cause(r.ctx))
 }
 
-// isDiverged tells whether an error says that journal and run do not agree, or that there is no more
-// to look at.
+// isDiverged tells whether an error says that journal and run do not agree, or that there is no
+// more to look at.
 func isDiverged(err error) bool {
 	_, diverged := errors.AsType[*formats.DivergedError](err)
 	_, end := errors.AsType[*formats.EndError](err)
 	return diverged || end
 }
 
-// isOpen tells whether an error is that of a gate that got no answer; nil if it is not.
-func isOpen(err error) *formats.GateOpenError {
+// asGateOpen tells whether an error is that of a gate that got no answer; nil if it is not.
+func asGateOpen(err error) *formats.GateOpenError {
 	open, _ := errors.AsType[*formats.GateOpenError](err)
 	return open
 }
@@ -109,7 +109,7 @@ func errBudget(what, limit, used string) error {
 func (r *run) errStatus(allowed []formats.TaskStatus) error {
 	starts := "cannot start from it"
 	if len(allowed) > 0 {
-		starts = "starts from " + list(allowed)
+		starts = "starts from " + joinWords(allowed)
 	}
 	help := fmt.Sprintf(
 		"run 'tercet state show %d' to see the task, 'tercet state transitions' for what may "+
@@ -121,7 +121,7 @@ func (r *run) errStatus(allowed []formats.TaskStatus) error {
 		r.tasks.own.Number, r.tasks.own.Status, r.prog.Name, starts)
 }
 
-// list writes words one behind the other.
-func list[T ~string](words []T) string {
+// joinWords writes words one behind the other.
+func joinWords[T ~string](words []T) string {
 	return strings.Join(formats.Words(words), ", ")
 }

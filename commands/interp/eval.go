@@ -36,19 +36,19 @@ func (r *run) env() env {
 	return r.root.env(r.main)
 }
 
-// environment gives the variables that an expression reads, and no other: what it does not read is
+// variables gives the variables that an expression reads, and no other: what it does not read is
 // neither loaded nor built.
-func (in env) environment(e *syntax.Expr) (_ map[string]any, err error) {
+func (in env) variables(e *syntax.Expr) (_ map[string]any, err error) {
 	reads := in.frame.run.prog.Reads(e)
 	out := make(map[string]any, len(reads.Vars))
 	for _, name := range reads.Vars {
 		switch name {
 		case "$steps":
-			out[name] = in.scope.read(reads)
+			out[name] = in.scope.stepResults(reads)
 		case "$run":
-			out[name], err = in.about(reads)
+			out[name], err = in.runValue(reads)
 		case "$board":
-			out[name] = in.frame.run.boards()
+			out[name] = in.frame.run.boardValues()
 		case "$feedback":
 			out[name] = in.frame.feedback
 		case "$state":
@@ -63,8 +63,8 @@ func (in env) environment(e *syntax.Expr) (_ map[string]any, err error) {
 	return out, nil
 }
 
-// read is what $steps shows to an expression.
-func (sc *scope) read(reads compile.Reads) map[string]any {
+// stepResults is what $steps shows to an expression.
+func (sc *scope) stepResults(reads compile.Reads) map[string]any {
 	out := map[string]any{}
 	for _, id := range reads.Steps {
 		if v, ok := sc.result(id); ok {
@@ -102,8 +102,8 @@ func (fr frame) snapshot() (any, error) {
 	return fr.state.doc, nil
 }
 
-// about is $run.
-func (in env) about(reads compile.Reads) (any, error) {
+// runValue is $run.
+func (in env) runValue(reads compile.Reads) (any, error) {
 	r := in.frame.run
 	approval := in.scope.variable("$approval")
 	switch {
@@ -145,8 +145,8 @@ func (in env) about(reads compile.Reads) (any, error) {
 		}
 		out["repo_state"] = string(r.tree.repoState)
 	}
-	if in.frame.place() != "" {
-		out["worktree"] = in.frame.place()
+	if in.frame.dir() != "" {
+		out["worktree"] = in.frame.dir()
 	}
 	if r.cfg.Diff == nil || r.dry.on ||
 		!slices.Contains(reads.Run, "diff") && !slices.Contains(reads.Run, "diffstat") {
@@ -154,7 +154,7 @@ func (in env) about(reads compile.Reads) (any, error) {
 	}
 
 	var err error
-	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(in.frame.place(), r.cfg.Dir))
+	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(in.frame.dir(), r.cfg.Dir))
 	return out, err
 }
 
@@ -175,13 +175,13 @@ func (in env) eval(e *syntax.Expr, input any) (any, error) {
 				return in.compute(e, input)
 			},
 		)
-		return normal(v), err
+		return normalize(v), err
 	}
 	return in.compute(e, input)
 }
 
 func (in env) compute(e *syntax.Expr, input any) (any, error) {
-	vars, err := in.environment(e)
+	vars, err := in.variables(e)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (in env) value(v *syntax.Value, input any) (any, error) {
 	case syntax.Literal:
 	}
 
-	return normal(v.Lit), nil
+	return normalize(v.Lit), nil
 }
 
 // fields evaluates the members of a map.
@@ -278,20 +278,20 @@ func (in env) holds(e *syntax.Expr, input any) (bool, error) {
 	return query.Truth(v), err
 }
 
-func normal(v any) any {
+func normalize(v any) any {
 	return query.Normalize(v)
 }
 
 // listOf is a list as expressions see it, also one without members.
 func listOf[T any](list []T) any {
 	if len(list) == 0 {
-		return noList // as most are
+		return emptyList // as most are
 	}
-	return normal(list)
+	return normalize(list)
 }
 
 // noList is the list without members, which is held once.
-var noList any = []any{}
+var emptyList any = []any{}
 
 // number reads a value as a whole number.
 func number(v any) (int, bool) {

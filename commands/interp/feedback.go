@@ -2,16 +2,16 @@ package interp
 
 import "tercet/formats"
 
-// listed is a list that an expression can go through, also where there are none.
-func listed[T any](list []T) []T {
+// nonNil is a list that an expression can go through, also where there are none.
+func nonNil[T any](list []T) []T {
 	return append([]T{}, list...)
 }
 
-// answering is the feedback of a step whose question was answered. Work that was sent back stays
+// withAnswer is the feedback of a step whose question was answered. Work that was sent back stays
 // sent back: what it was sent back for is as open as before the question.
-func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedback {
+func withAnswer(before *formats.Feedback, answer formats.Feedback) *formats.Feedback {
 	if before == nil || before.Note == "" && len(before.Issues) == 0 {
-		answer.Issues = listed(answer.Issues)
+		answer.Issues = nonNil(answer.Issues)
 		return &answer
 	}
 	both := *before
@@ -23,21 +23,21 @@ func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedb
 	return &both
 }
 
-// last is what the step returned, for the call that goes on with its work.
-func (f finished) last() *formats.LastReturn {
+// lastReturn is what the step returned, for the call that goes on with its work.
+func (tr transition) lastReturn() *formats.LastReturn {
 	return &formats.LastReturn{
-		Status:    f.result.outcome,
-		Summary:   f.result.ret.Summary,
-		Fields:    f.result.ret.Fields,
-		NextSteps: f.result.ret.NextSteps,
+		Status:    tr.result.outcome,
+		Summary:   tr.result.ret.Summary,
+		Fields:    tr.result.ret.Fields,
+		NextSteps: tr.result.ret.NextSteps,
 	}
 }
 
-// failure is the feedback of a worker that failed by a fault of its work.
-func (c call) failure(ret formats.Return) *formats.Feedback {
+// buildFeedback is the feedback of a worker that failed by a fault of its work.
+func (c call) buildFeedback(ret formats.Return) *formats.Feedback {
 	fb := &formats.Feedback{
 		From:    c.step.info.ID,
-		Issues:  listed(ret.Issues),
+		Issues:  nonNil(ret.Issues),
 		Attempt: c.attempt,
 	}
 	for _, e := range ret.Errors {

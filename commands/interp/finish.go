@@ -23,11 +23,11 @@ const (
 // finish runs Error Handling, puts tasks back where the run did not finish its work, and stamps the
 // return.
 func (r *run) finish(ret formats.Return) formats.Return {
-	r.after = true
-	r.main = r.main.hearing(nil)
+	r.finishing = true
+	r.main = r.main.withFeedback(nil)
 	switch {
 	case r.dry.on:
-		return r.tell(ret)
+		return r.dryReturn(ret)
 	case r.journal.diverged != nil:
 		r.stamp(&ret)
 		return ret
@@ -37,10 +37,10 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	}
 
 	keep := context.WithoutCancel(r.ctx)
-	handling, all, stop := r.afterwards()
+	handling, all, stop := r.cleanupContexts()
 	defer stop()
 	r.ctx = handling
-	if r.began {
+	if r.stepStarted {
 		if ret.Status == formats.StatusFailed {
 			if err := r.compensate(r.main, func(step) bool { return true }); err != nil {
 				r.warn("not everything was taken back: %s", err)
@@ -50,9 +50,9 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	}
 	r.ctx = all
 	r.closeTree(r.main)
-	r.settle()
+	r.settleUnknownSync()
 	for _, n := range slices.Clone(r.tasks.inProgress) {
-		r.back(n, ret.Outcome())
+		r.putBack(n, ret.Outcome())
 	}
 
 	r.ctx = keep
@@ -62,16 +62,16 @@ func (r *run) finish(ret formats.Return) formats.Return {
 		return ret
 	}
 
-	r.discard(&ret)
-	r.record(ret)
-	r.close(&ret)
+	r.discardDocuments(&ret)
+	r.recordProblems(ret)
+	r.writeEnd(&ret)
 	r.stamp(&ret)
 	return ret
 }
 
-// close writes the last entry of the journal. A run that was refused before its first one leaves
+// writeEnd writes the last entry of the journal. A run that was refused before its first one leaves
 // none.
-func (r *run) close(ret *formats.Return) {
+func (r *run) writeEnd(ret *formats.Return) {
 	if !r.journal.begun {
 		return
 	}
@@ -87,8 +87,8 @@ func (r *run) close(ret *formats.Return) {
 	artifacts := ret.Artifacts
 	switch {
 	case err == nil:
-	case ret.Outcome().Passes() && ioError(err) && r.cfg.Prefix == "":
-		*ret = r.waiting(r.cut(err, formats.Failed(err).Summary))
+	case ret.Outcome().Passes() && isIOError(err) && r.cfg.Prefix == "":
+		*ret = r.explainResume(r.cutReturn(err, formats.Failed(err).Summary))
 	case ret.Outcome().Passes():
 		*ret = formats.Failed(err)
 		ret.Artifacts = artifacts
@@ -97,9 +97,9 @@ func (r *run) close(ret *formats.Return) {
 	}
 }
 
-// afterwards gives the contexts of Error Handling and of everything after the workflow. Neither
-// ends with the run; where the run is stopped, or is stopped now, their time is short.
-func (r *run) afterwards() (handling, all context.Context, stop func()) {
+// cleanupContexts gives the contexts of Error Handling and of everything after the workflow.
+// Neither ends with the run; where the run is stopped, or is stopped now, their time is short.
+func (r *run) cleanupContexts() (handling, all context.Context, stop func()) {
 	all, endAll := context.WithCancel(context.WithoutCancel(r.ctx))
 	handling, endHandling := context.WithCancel(all)
 	stopTimers := context.AfterFunc(r.ctx, func() {
@@ -128,7 +128,7 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 	if outcome.Passes() {
 		kind = "completed"
 	}
-	sc := r.root.inner(
+	sc := r.root.child(
 		slices.DeleteFunc(slices.Clone(r.prog.File.Errors), func(s *syntax.Step) bool {
 			return s.Always.Text != "any" && s.Always.Text != kind
 		}),
@@ -139,7 +139,7 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 			r.warn("error handling was cut short before '%s'", s.Title)
 			return
 		}
-		end, err := sc.at(r.main, r.prog.Info(s)).do()
+		end, err := sc.step(r.main, r.prog.Info(s)).execute()
 		switch {
 		case err != nil && r.ctx.Err() != nil:
 			r.warn("error handling was cut short in '%s'", s.Title)
@@ -151,9 +151,9 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 	}
 }
 
-// settle asks the state what a call did that ended without telling: the tasks that this run holds,
-// and the documents that are linked already.
-func (r *run) settle() {
+// settleUnknownSync asks the state what a call did that ended without telling: the tasks that this
+// run holds, and the documents that are linked already.
+func (r *run) settleUnknownSync() {
 	if !r.tasks.syncUnknown {
 		return
 	}
@@ -185,13 +185,13 @@ func decode(v, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// back puts a task to its prior status. If a worker was called and the command did not get through,
-// it puts it to the status that the file names for failures. Documents of a run that ended well or
-// partial are linked on the way.
-func (r *run) back(n int, outcome formats.Outcome) {
-	c := r.own(r.main, "during/back", r.prog.Own.Back)
+// putBack puts a task to its prior status. If a worker was called and the command did not get
+// through, it puts it to the status that the file names for failures. Documents of a run that ended
+// well or partial are linked on the way.
+func (r *run) putBack(n int, outcome formats.Outcome) {
+	c := r.ownCall(r.main, "during/back", r.prog.Own.Back)
 	c.task = n
-	c.anyway = true
+	c.evenUnrecorded = true
 	own := r.tasks.isOwn(n)
 	if !own {
 		c.step.path += "_" + strconv.Itoa(n)
@@ -199,7 +199,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	}
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial ||
 		outcome == formats.OutcomeRejected
-	if failed := r.prog.Own.Failed; own && failed != nil && r.worked && fell {
+	if failed := r.prog.Own.Failed; own && failed != nil && r.workerCalled && fell {
 		c.to = failed
 	}
 	stays := fmt.Sprintf("task %d keeps its status until the next command on it takes it over", n)
@@ -212,12 +212,12 @@ func (r *run) back(n int, outcome formats.Outcome) {
 		linking.Link = true
 		c.to = &linking
 	}
-	r.may(c, stays)
+	r.mayCall(c, stays)
 }
 
-// discard takes back the documents of a run that came to nothing. A review that rejects is what the
-// user has to read.
-func (r *run) discard(ret *formats.Return) {
+// discardDocuments takes back the documents of a run that came to nothing. A review that rejects is
+// what the user has to read.
+func (r *run) discardDocuments(ret *formats.Return) {
 	outcome := ret.Outcome()
 	if outcome.Passes() || outcome == formats.OutcomePartial ||
 		outcome == formats.OutcomeRejected ||
@@ -242,26 +242,26 @@ func (r *run) discard(ret *formats.Return) {
 	})
 }
 
-// record keeps a failure that prevented completion in errors.json, and survived ones as warnings.
-// It leaves out what the user decided or mistyped.
-func (r *run) record(ret formats.Return) {
-	if !r.began {
+// recordProblems keeps a failure that prevented completion in errors.json, and survived ones as
+// warnings. It leaves out what the user decided or mistyped.
+func (r *run) recordProblems(ret formats.Return) {
+	if !r.stepStarted {
 		return
 	}
 	var list []formats.Problem
 	if ret.Outcome() == formats.OutcomeFailed {
-		last := r.problem(ret, r.last)
+		last := r.problem(ret, r.lastFailure)
 		last.Severity = "critical"
 		same := func(p formats.Problem) bool {
 			return p.Message == last.Message
 		}
-		if at := slices.IndexFunc(r.setbacks, same); at >= 0 { // a worker's failure ends the run
-			last.Path = r.setbacks[at].Path
-			last.Depth = r.setbacks[at].Depth
+		if at := slices.IndexFunc(r.failures, same); at >= 0 { // a worker's failure ends the run
+			last.Path = r.failures[at].Path
+			last.Depth = r.failures[at].Depth
 		}
 		list = append(list, last)
 	}
-	list = append(list, r.setbacks...)
+	list = append(list, r.failures...)
 	told := map[string]bool{"": true} // a message without a code is none
 	for _, p := range list {
 		if told[p.Message] {
@@ -319,13 +319,13 @@ func (r *run) stamp(ret *formats.Return) {
 		}
 	}
 
-	ret.Artifacts = listed(ret.Artifacts)
-	ret.Errors = listed(ret.Errors)
+	ret.Artifacts = nonNil(ret.Artifacts)
+	ret.Errors = nonNil(ret.Errors)
 	ret.Class = ""
 	if len(ret.Errors) > 0 {
 		ret.Class = formats.ClassOf(ret.Errors[0])
 	}
-	took := r.took()
+	took := r.elapsed()
 	ret.Metadata = formats.Metadata{
 		Session:  r.cfg.IDs.Session,
 		Run:      r.cfg.IDs.Run,

@@ -15,12 +15,12 @@ import (
 // jump to one of them goes on there; any other is the caller's. No ending means that it came to the
 // last.
 func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, err error) {
-	for i := max(0, holder(list, from)); i < len(list); i++ {
+	for i := max(0, indexOf(list, from)); i < len(list); i++ {
 		var end *ending
 		if isGroup(list[i]) && from != "" && list[i].ID.Text != from {
 			end, err = sc.walk(fr, list[i].Body, from)
 		} else {
-			end, err = sc.at(fr, sc.run.prog.Info(list[i])).do()
+			end, err = sc.step(fr, sc.run.prog.Info(list[i])).execute()
 		}
 		from = ""
 		if err != nil {
@@ -29,7 +29,7 @@ func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, er
 		if end == nil {
 			continue
 		}
-		at := holder(list, end.jump)
+		at := indexOf(list, end.jump)
 		if at < 0 {
 			return end, nil
 		}
@@ -39,16 +39,16 @@ func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, er
 	return nil, nil
 }
 
-// again runs a step that a rule named. In a group that was skipped it stays skipped: one route
+// rerun runs a step that a rule named. In a group that was skipped it stays skipped: one route
 // serves every tier.
-func (sc *scope) again(fr frame, s *syntax.Step) (*ending, error) {
+func (sc *scope) rerun(fr frame, s *syntax.Step) (*ending, error) {
 	list := sc.list
 	for {
-		at := holder(list, s.ID.Text)
+		at := indexOf(list, s.ID.Text)
 		if at < 0 || list[at] == s {
-			return sc.at(fr, sc.run.prog.Info(s)).do()
+			return sc.step(fr, sc.run.prog.Info(s)).execute()
 		}
-		if sc.shown(list[at].ID.Text)["status"] == formats.OutcomeSkipped.String() {
+		if sc.shownResult(list[at].ID.Text)["status"] == formats.OutcomeSkipped.String() {
 			sc.skip(s.ID.Text, s)
 			return nil, nil
 		}
@@ -87,9 +87,9 @@ func (s step) tierUnknown() bool {
 	return s.info.Tiers != nil && s.tier() == ""
 }
 
-// tiered checks a value that is given to $tier, or to $approval, which $run.approval shows: whether
-// the tier asks.
-func (r *run) tiered(name string, v any) error {
+// checkTier checks a value that is given to $tier, or to $approval, which $run.approval shows:
+// whether the tier asks.
+func (r *run) checkTier(name string, v any) error {
 	if name == "approval" && r.prog.Tiers != nil {
 		asked, _ := r.args.Get(name)
 		switch {
@@ -111,29 +111,29 @@ func (r *run) tiered(name string, v any) error {
 		"expected one of %s as the tier, got %s", strings.Join(r.prog.Tiers, ", "), query.Text(v))
 }
 
-// around runs the steps of Between Steps at one side of their host. They see no feedback, which is
-// the host's, but for the one that sent the host back.
-func (s step) around(list []*compile.Info) (*ending, error) {
+// runHooks runs the steps of Between Steps at one side of their host. They see no feedback, which
+// is the host's, but for the one that sent the host back.
+func (s step) runHooks(list []*compile.Info) (*ending, error) {
 	before := s.frame.feedback
 	for _, b := range list {
-		fr := s.frame.hearing(nil)
+		fr := s.frame.withFeedback(nil)
 		if before != nil && before.From == b.ID {
 			mine := *before
 			mine.Own = true
-			fr = s.frame.hearing(&mine)
+			fr = s.frame.withFeedback(&mine)
 		}
-		in := s.scope.inner(nil, "")
+		in := s.scope.child(nil, "")
 		in.through = true
-		in.vars["$it"] = s.it()
-		if end, err := in.at(fr, b).do(); err != nil || end != nil {
+		in.vars["$it"] = s.hostValue()
+		if end, err := in.step(fr, b).execute(); err != nil || end != nil {
 			return end, err
 		}
 	}
 	return nil, nil
 }
 
-// it is what a step of Between Steps sees of its host.
-func (s step) it() any {
+// hostValue is what a step of Between Steps sees of its host.
+func (s step) hostValue() any {
 	out := map[string]any{
 		"id":    s.info.ID,
 		"agent": nil,
@@ -154,7 +154,7 @@ func (s step) it() any {
 	}
 	if agent != "" {
 		out["agent"] = agent
-		out["tools"] = normal(s.toolsOf(agent))
+		out["tools"] = normalize(s.toolsOf(agent))
 	}
 	return query.Prepare(out)
 }
@@ -170,8 +170,8 @@ func (s step) toolsOf(agent string) []string {
 	return nil
 }
 
-// takeBack runs the compensations of the steps named, newest first.
-func (s step) takeBack(ids []string) error {
+// compensateSteps runs the compensations of the steps named, newest first.
+func (s step) compensateSteps(ids []string) error {
 	return s.run.compensate(s.frame, func(u step) bool {
 		return slices.ContainsFunc(ids, func(id string) bool {
 			home, step := s.scope.find(id)
@@ -181,7 +181,7 @@ func (s step) takeBack(ids []string) error {
 			at := home.prefix + id
 			return u.path == at || strings.HasPrefix(u.path, at+"[") ||
 				strings.HasPrefix(u.path, at+"/") ||
-				u.scope == home && within(step, u.info.ID) != nil
+				u.scope == home && findIn(step, u.info.ID) != nil
 		})
 	})
 }
@@ -189,16 +189,16 @@ func (s step) takeBack(ids []string) error {
 // compensate takes back the effects of those steps that are wanted, newest first. One that does not
 // work is a warning: the others are taken back all the same.
 func (r *run) compensate(fr frame, wanted func(step) bool) error {
-	fr = fr.hearing(nil)
-	list := r.undo
-	r.undo = nil
+	fr = fr.withFeedback(nil)
+	list := r.undoable
+	r.undoable = nil
 	for _, u := range slices.Backward(list) {
 		if !wanted(u) {
 			continue
 		}
-		end, err := u.scope.at(fr, u.info.Undo).do()
+		end, err := u.scope.step(fr, u.info.Undo).execute()
 		switch {
-		case err != nil && (r.ctx.Err() != nil || undone(err)):
+		case err != nil && (r.ctx.Err() != nil || repeatsOnResume(err)):
 			return err
 		case err != nil:
 			r.warn("%s was not taken back: %s", u.info.Title, err)
@@ -206,7 +206,7 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 			r.warn("%s was not taken back: %s", u.info.Title, end.ret.Summary)
 		}
 	}
-	r.undo = slices.DeleteFunc(list, wanted)
+	r.undoable = slices.DeleteFunc(list, wanted)
 	return nil
 }
 

@@ -23,15 +23,15 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	passes := make([]pass, len(items))
 	stubs := len(r.dry.stubbed)
 	stopped := false
-	among := &siblings{}
-	err = s.frame.side(branches{
+	among := &childGroup{}
+	err = s.frame.runBranches(branches{
 		n:    len(items),
 		most: min(max(1, f.Parallel), r.limits.Parallel),
 		more: func() bool { return !stopped },
 		body: func(fr frame, i int) (err error) {
-			fr, tree := among.part(fr, fmt.Sprintf("%s-%d", s.info.ID, i))
-			s := s.on(fr)
-			s.tellPass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
+			fr, tree := among.allot(fr, fmt.Sprintf("%s-%d", s.info.ID, i))
+			s := s.withFrame(fr)
+			s.queuePass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
 			passes[i], err = s.pass(i, map[string]any{f.As.Text: items[i]})
 			passes[i].tree = tree
 			end := passes[i].end
@@ -44,7 +44,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	}
 
 	// what a pass brought is in the pass
-	joining := s.on(s.frame.collecting(&[]formats.Artifact{}))
+	joining := s.withFrame(s.frame.withCollector(&[]formats.Artifact{}))
 	if err := joinAll(joining, f, items, passes); err != nil {
 		return result{}, err
 	}
@@ -58,7 +58,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 		}
 		*s.frame.made = append(*s.frame.made, p.files...)
 		if p.end.leaves() {
-			return out.left(p.end), nil
+			return out.endedEarly(p.end), nil
 		}
 		out.add(i, items[i], p)
 	}
@@ -66,7 +66,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	if r.dry.on && len(r.dry.stubbed) > stubs {
 		r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
 	}
-	return s.merged(f, out, len(items))
+	return s.loopResult(f, out, len(items))
 }
 
 // pass is one run of a loop's body.
@@ -81,14 +81,14 @@ type pass struct {
 func (s step) pass(i int, values map[string]any) (pass, error) {
 	r := s.run
 	r.counts.passes++
-	in := inside(s, s.info.Body, fmt.Sprintf("[%d]/", i))
-	in.let("index", i)
+	in := bodyScope(s, s.info.Body, fmt.Sprintf("[%d]/", i))
+	in.setVar("index", i)
 	for name, v := range values {
-		in.let(name, v)
+		in.setVar(name, v)
 	}
 	var files []formats.Artifact
-	end, err := in.walk(s.frame.collecting(&files), in.list, "")
-	r.passed(fmt.Sprintf("%s[%d]", s.path, i))
+	end, err := in.walk(s.frame.withCollector(&files), in.list, "")
+	r.dropPass(fmt.Sprintf("%s[%d]", s.path, i))
 	return pass{
 		in:    in,
 		end:   end,
@@ -96,8 +96,8 @@ func (s step) pass(i int, values map[string]any) (pass, error) {
 	}, err
 }
 
-// merged is the result of a loop that came to its end.
-func (s step) merged(f *syntax.Foreach, out loop, items int) (_ result, err error) {
+// loopResult is the result of a loop that came to its end.
+func (s step) loopResult(f *syntax.Foreach, out loop, items int) (_ result, err error) {
 	ret := formats.Return{
 		Status: formats.StatusCompleted,
 		Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]),
@@ -127,7 +127,7 @@ func (s step) merged(f *syntax.Foreach, out loop, items int) (_ result, err erro
 		outcome = out.outcome
 	}
 
-	return summed(outcome, ret, out.value()), nil
+	return summedResult(outcome, ret, out.value()), nil
 }
 
 // predicate is `merge` over the children that ran.
@@ -142,7 +142,7 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 func (s step) elements(f *syntax.Foreach) ([]any, error) {
 	r := s.run
 	if r.unknown(f.In) {
-		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, written(f.In))
+		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, sourceOf(f.In))
 		r.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}
@@ -154,7 +154,7 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 		return nil, errLimit("elements of one loop", r.limits.Elements)
 	}
 	s.plan("run for each $%s of %d", f.As.Text, len(items))
-	return items, s.note(formats.EntryLoopEntered, map[string]any{"items": items})
+	return items, s.record(formats.EntryLoopEntered, map[string]any{"items": items})
 }
 
 // array evaluates an expression that must give an array, or null.
@@ -224,7 +224,7 @@ func (l *loop) add(index int, item any, p pass) {
 	l.votes = append(l.votes, Vote{Return: formats.Return{Said: outcome}})
 	made := newest(p.files)
 	all := map[string]any{"artifacts": listOf(made), "issues": listOf(issues)}
-	maps.Copy(all, p.in.shown(l.shows))
+	maps.Copy(all, p.in.shownResult(l.shows))
 	maps.Copy(all, map[string]any{
 		"index":   index,
 		"item":    item,
@@ -254,7 +254,7 @@ func (l *loop) add(index int, item any, p pass) {
 // of them.
 func (l *loop) value() map[string]any {
 	out := map[string]any{
-		"children":  query.Prepare(listed(l.children)),
+		"children":  query.Prepare(nonNil(l.children)),
 		"artifacts": listOf(l.files),
 		"issues":    listOf(l.issues),
 	}
@@ -262,18 +262,18 @@ func (l *loop) value() map[string]any {
 		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed,
 		formats.OutcomeBlocked,
 	} {
-		out[key.String()] = query.Prepare(listed(l.lists[key]))
+		out[key.String()] = query.Prepare(nonNil(l.lists[key]))
 	}
 	return out
 }
 
-// left is the result of a loop that a return, a fail or a jump ended: the children so far.
-func (l *loop) left(end *ending) result {
+// endedEarly is the result of a loop that a return, a fail or a jump ended: the children so far.
+func (l *loop) endedEarly(end *ending) result {
 	outcome := formats.OutcomeCompleted
 	if end.jump == "" {
 		outcome = end.ret.Outcome()
 	}
-	out := summed(outcome, end.ret, l.value())
+	out := summedResult(outcome, end.ret, l.value())
 	out.end = end
 	return out
 }

@@ -34,39 +34,39 @@ func (r *run) mainFrame() frame {
 	}
 }
 
-// hearing gives the steps below some feedback, nil for none.
-func (fr frame) hearing(fb *formats.Feedback) frame {
+// withFeedback gives the steps below some feedback, nil for none.
+func (fr frame) withFeedback(fb *formats.Feedback) frame {
 	fr.feedback = fb
 	return fr
 }
 
-// collecting keeps what the steps below make in a list of its own.
-func (fr frame) collecting(made *[]formats.Artifact) frame {
+// withCollector keeps what the steps below make in a list of its own.
+func (fr frame) withCollector(made *[]formats.Artifact) frame {
 	fr.made = made
 	return fr
 }
 
-// inTree works in the worktree of a child.
-func (fr frame) inTree(t *subtree) frame {
+// withSubtree works in the worktree of a child.
+func (fr frame) withSubtree(t *subtree) frame {
 	fr.subtree = t
 	return fr
 }
 
-// rechecking reads files and state as they are now.
-func (fr frame) rechecking() frame {
+// withFreshReads reads files and state as they are now.
+func (fr frame) withFreshReads() frame {
 	fr.freshReads = true
 	fr.state = &stateCache{}
 	return fr
 }
 
-// brought keeps an artifact of the run.
-func (fr frame) brought(a formats.Artifact) {
+// addArtifact keeps an artifact of the run.
+func (fr frame) addArtifact(a formats.Artifact) {
 	fr.run.artifacts.add(a)
 	*fr.made = append(*fr.made, a)
 }
 
-// place is where the present step works: the worktree of its child, else that of the run.
-func (fr frame) place() string {
+// dir is where the present step works: the worktree of its child, else that of the run.
+func (fr frame) dir() string {
 	if fr.subtree != nil && fr.subtree.dir != "" {
 		return fr.subtree.dir
 	}

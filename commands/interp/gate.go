@@ -13,8 +13,8 @@ import (
 	"tercet/internal/query"
 )
 
-// asked is a question of a file.
-type asked struct {
+// fileGate is a question of a file.
+type fileGate struct {
 	step  step
 	path  string
 	gate  *syntax.Gate
@@ -24,7 +24,7 @@ type asked struct {
 // gate asks a question of the file, of a step or of a rule, which asks about a result. The answer's
 // target is where the step leads. Choices whose `if` does not hold are not offered.
 func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
-	q := asked{s, path, a, input}
+	q := fileGate{s, path, a, input}
 	if s.run.dry.on {
 		return q.dry()
 	}
@@ -38,11 +38,11 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	if _, offered := g.Choice(d.Answer); at < 0 || !offered {
 		return result{}, unknownAnswer(g, d)
 	}
-	return chosen(g, a.Choices[at], d), nil
+	return gateResult(g, a.Choices[at], d), nil
 }
 
 // dry plans the question; it takes the first choice.
-func (q asked) dry() (result, error) {
+func (q fileGate) dry() (result, error) {
 	s := q.step
 	question, err := s.env().dryText(q.gate.Question, q.input)
 	if err != nil {
@@ -53,15 +53,15 @@ func (q asked) dry() (result, error) {
 		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text})
 	}
 	s.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
-	return chosen(g, q.gate.Choices[0], formats.Decision{
+	return gateResult(g, q.gate.Choices[0], formats.Decision{
 		Answer: g.Choices[0].Label,
 		By:     "dry run",
 	}), nil
 }
 
-// pose makes the question.
-func (q asked) pose(fr frame) (g formats.Gate, err error) {
-	q.step = q.step.on(fr)
+// build makes the question.
+func (q fileGate) build(fr frame) (g formats.Gate, err error) {
+	q.step = q.step.withFrame(fr)
 	s := q.step
 	question, err := s.env().text(q.gate.Question, q.input)
 	if err != nil {
@@ -90,7 +90,7 @@ func (q asked) pose(fr frame) (g formats.Gate, err error) {
 }
 
 // offer gives the question the choices that can be taken.
-func (q asked) offer(g *formats.Gate) error {
+func (q fileGate) offer(g *formats.Gate) error {
 	var open []syntax.GateChoice
 	for _, ch := range q.gate.Choices {
 		if ok, err := q.step.env().holds(ch.Target.If, q.input); err != nil {
@@ -114,7 +114,7 @@ func (q asked) offer(g *formats.Gate) error {
 		return formats.Fail(formats.CodePrecondition, "",
 			"no choice of the gate can be taken: %s", g.Question)
 	}
-	for _, at := range consented(open) {
+	for _, at := range consentChoices(open) {
 		g.Choices[at].Approves = true
 	}
 
@@ -125,15 +125,15 @@ func (q asked) offer(g *formats.Gate) error {
 	if g.Flow && first >= 0 && open[first].Label.Text == g.Auto {
 		g.Choices[first].Recommended = slices.ContainsFunc(open[first+1:], goesOn)
 	}
-	if at := left(open); at >= 0 {
+	if at := leavingChoice(open); at >= 0 {
 		g.Choices[at].Leaves = true
 	}
 	return nil
 }
 
-// named gives the files that a gate names as evidence: by path, by pattern, or by the step that
-// made them.
-func (q asked) named() (files []string, err error) {
+// evidenceFiles gives the files that a gate names as evidence: by path, by pattern, or by the step
+// that made them.
+func (q fileGate) evidenceFiles() (files []string, err error) {
 	r := q.step.run
 	s := q.step
 	names, err := s.env().value(q.gate.Evidence, q.input)
@@ -146,11 +146,11 @@ func (q asked) named() (files []string, err error) {
 			}
 		case strings.ContainsAny(name, "*?["):
 			var found []string
-			found, err = r.cfg.Docs.Glob(r.ctx, slices.Compact([]string{name, s.inTree(name)}))
+			found, err = r.cfg.Docs.Glob(r.ctx, slices.Compact([]string{name, s.pathInTree(name)}))
 			files = append(files, found...)
 		default:
 			files = append(files, name)
-			if _, err = r.cfg.Docs.Sum(r.ctx, s.inTree(name)); errors.Is(err, fs.ErrNotExist) {
+			if _, err = r.cfg.Docs.Sum(r.ctx, s.pathInTree(name)); errors.Is(err, fs.ErrNotExist) {
 				err = nil // it may come
 			}
 		}
@@ -192,9 +192,9 @@ func labelsOf(g formats.Gate) []string {
 	return out
 }
 
-// chosen is the result of an answered gate. A refusal that ends the command is a rejection (code
-// 5).
-func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
+// gateResult is the result of an answered gate. A refusal that ends the command is a rejection
+// (code 5).
+func gateResult(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	outcome := formats.OutcomeCompleted
 	ret := formats.Return{}
 	kind := ch.Target.Kind
@@ -209,7 +209,7 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 			Source:      "user",
 		}}
 	}
-	out := showing(outcome, map[string]any{"choice": d.Answer, "note": d.Note, "by": d.By})
+	out := newResult(outcome, map[string]any{"choice": d.Answer, "note": d.Note, "by": d.By})
 	out.answer = d
 	out.ret = ret
 	out.target = ch.Target
@@ -226,9 +226,9 @@ func refusal(g formats.Gate, d formats.Decision) formats.Return {
 	return ret
 }
 
-// consented are the choices that an earlier consent may take where no `auto` says so: those that
-// simply go on, else those that do not end the command. It takes the first.
-func consented(open []syntax.GateChoice) []int {
+// consentChoices are the choices that an earlier consent may take where no `auto` says so: those
+// that simply go on, else those that do not end the command. It takes the first.
+func consentChoices(open []syntax.GateChoice) []int {
 	var next, stay []int
 	for i, c := range open {
 		switch {
@@ -245,9 +245,9 @@ func consented(open []syntax.GateChoice) []int {
 	return stay
 }
 
-// left is the choice of a user who leaves without an answer: the first that fails, else the first
-// that ends the command; -1: none.
-func left(open []syntax.GateChoice) int {
+// leavingChoice is the choice of a user who leaves without an answer: the first that fails, else
+// the first that ends the command; -1: none.
+func leavingChoice(open []syntax.GateChoice) int {
 	kind := func(k syntax.TargetKind) int {
 		return slices.IndexFunc(open, func(c syntax.GateChoice) bool { return c.Target.Kind == k })
 	}
@@ -271,60 +271,60 @@ const (
 
 // ownChoices are those of the engine's own gate, where they are not to do it again, to accept it
 // and to stop.
-var ownChoices = map[formats.Outcome][]string{
+var engineChoices = map[formats.Outcome][]string{
 	formats.OutcomeFailed:    {retryIt, notedIt, skipIt, abortIt},
 	formats.OutcomeSuspended: {resumeIt, exitIt},
 	formats.OutcomeBlocked:   {answerIt, abortIt},
 }
 
-// ownGate is the engine's gate for an outcome that the user may settle. Approval without the user
-// takes the first choice, at most as often as the run may retry. Only the user answers a question
-// and resumes suspended work.
-func (f finished) ownGate() formats.Gate {
-	r := f.step.run
-	s := f.step
-	words, ok := ownChoices[f.result.outcome]
+// engineQuestion is the engine's gate for an outcome that the user may settle. Approval without the
+// user takes the first choice, at most as often as the run may retry. Only the user answers a
+// question and resumes suspended work.
+func (tr transition) engineQuestion() formats.Gate {
+	r := tr.step.run
+	s := tr.step
+	words, ok := engineChoices[tr.result.outcome]
 	if !ok {
 		words = []string{retryIt, notedIt, acceptIt, abortIt}
 	}
-	why := cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
-	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Title, f.result.outcome, why)
-	g := r.question(s.spot(), question, words...)
-	g.Choices[0].Approves = !f.waits() && r.counts.autoAnswers[s.path] < r.limits.Retries
+	why := cmp.Or(tr.result.ret.BlockedReason, tr.result.ret.Summary)
+	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Title, tr.result.outcome, why)
+	g := r.question(s.journalPath(), question, words...)
+	g.Choices[0].Approves = !tr.needsUser() && r.counts.autoAnswers[s.path] < r.limits.Retries
 	return g
 }
 
-// waits tells an outcome that only the user settles.
-func (f finished) waits() bool {
-	return f.result.outcome == formats.OutcomeBlocked || f.result.outcome == formats.OutcomeSuspended
+// needsUser tells an outcome that only the user settles.
+func (tr transition) needsUser() bool {
+	return tr.result.outcome == formats.OutcomeBlocked || tr.result.outcome == formats.OutcomeSuspended
 }
 
 // engineGate asks what to do with an outcome. Without a possible answer the run waits if the file
 // asks for the user. Else the command ends with the outcome.
-func (f finished) engineGate(wanted bool) (*ending, error) {
-	r := f.step.run
-	s := f.step
-	ret := f.ended()
-	if r.after || r.dry.on {
+func (tr transition) engineGate(wanted bool) (*ending, error) {
+	r := tr.step.run
+	s := tr.step
+	ret := tr.defaultReturn()
+	if r.finishing || r.dry.on {
 		return &ending{ret: ret}, nil
 	}
 
-	asks := f.result.outcome == formats.OutcomeBlocked &&
-		f.result.ret.BlockedTarget == formats.TargetUser
-	list, faults := formats.Questions(f.result.ret.Fields[formats.FieldQuestions])
+	asks := tr.result.outcome == formats.OutcomeBlocked &&
+		tr.result.ret.BlockedTarget == formats.TargetUser
+	list, faults := formats.Questions(tr.result.ret.Fields[formats.FieldQuestions])
 	if asks && faults == nil {
-		return f.interview(list, wanted && r.cfg.Prefix == "")
+		return tr.interview(list, wanted && r.cfg.Prefix == "")
 	}
 
-	q := static{g: f.ownGate()}
+	q := fixedGate{gate: tr.engineQuestion()}
 	g, d, err := ask(s, q)
-	q.later = true
+	q.deferred = true
 	for err == nil && d.Answer == exitIt { // the process that resumes the run asks anew
 		g, d, err = ask(s, q)
 	}
 
-	wanted = wanted && r.cfg.Prefix == "" && (g.Choices[0].Approves || f.waits())
-	if isOpen(err) != nil && !wanted { // the outcome stands
+	wanted = wanted && r.cfg.Prefix == "" && (g.Choices[0].Approves || tr.needsUser())
+	if asGateOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {
 			ret.NextSteps = cmp.Or(ret.NextSteps, "run it on a terminal to answer")
 		}
@@ -340,37 +340,37 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	case retryIt, notedIt, answerIt, resumeIt:
 		fb := &formats.Feedback{
 			From:    s.info.ID,
-			Issues:  listed(f.result.ret.Issues),
+			Issues:  nonNil(tr.result.ret.Issues),
 			Note:    d.Note,
 			Choice:  d.Answer,
 			Attempt: r.counts.visits[s.path],
 		}
-		if idle(f.result.outcome) {
-			fb.Last = f.last()
+		if leavesNoWork(tr.result.outcome) {
+			fb.Last = tr.lastReturn()
 		}
 		if d.Answer == answerIt {
 			fb.Note = ""
 			fb.Answer = d.Note
-			fb.Question = cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
+			fb.Question = cmp.Or(tr.result.ret.BlockedReason, tr.result.ret.Summary)
 			fb.Target = formats.TargetUser
-			fb = answering(s.frame.feedback, *fb)
+			fb = withAnswer(s.frame.feedback, *fb)
 		}
-		return s.hearing(fb).do()
+		return s.withFeedback(fb).execute()
 	case skipIt:
-		return f.beside()
+		return tr.ownReturn()
 	case acceptIt:
-		f.override(d)
-		return f.goOn()
+		tr.recordOverride(d)
+		return tr.proceed()
 	case abortIt:
-		return f.refused(g, d), nil
+		return tr.refused(g, d), nil
 	}
 
 	return nil, unknownAnswer(g, d)
 }
 
 // refused ends the command because the user refused to go on.
-func (f finished) refused(g formats.Gate, d formats.Decision) *ending {
-	f.result.ret = refusal(g, d)
-	f.result.outcome = formats.OutcomeRejected
-	return told(f.broken())
+func (tr transition) refused(g formats.Gate, d formats.Decision) *ending {
+	tr.result.ret = refusal(g, d)
+	tr.result.outcome = formats.OutcomeRejected
+	return final(tr.failedReturn())
 }

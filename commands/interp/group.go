@@ -15,12 +15,12 @@ func (s step) group() (result, error) {
 	}
 	outcome := formats.OutcomeCompleted
 	ret := formats.Return{}
-	if end != nil && end.jump == "" && !end.over {
+	if end != nil && end.jump == "" && !end.hostRerun {
 		outcome = end.ret.Outcome()
 		ret = end.ret
 	}
 	s.plan("run these steps")
-	out := showing(outcome, map[string]any{})
+	out := newResult(outcome, map[string]any{})
 	out.ret = ret
 	out.end = end
 	return out, nil
@@ -31,14 +31,14 @@ func isGroup(s *syntax.Step) bool {
 	return ok
 }
 
-// within finds a step by its id: the step itself, or one of its group's body.
-func within(s *syntax.Step, id string) *syntax.Step {
+// findIn finds a step by its id: the step itself, or one of its group's body.
+func findIn(s *syntax.Step, id string) *syntax.Step {
 	if s.ID.Text == id {
 		return s
 	}
 	if isGroup(s) {
 		for _, inner := range s.Body {
-			if found := within(inner, id); found != nil {
+			if found := findIn(inner, id); found != nil {
 				return found
 			}
 		}
@@ -46,9 +46,9 @@ func within(s *syntax.Step, id string) *syntax.Step {
 	return nil
 }
 
-// holder is the place of the step with the id, or of the group that holds it; -1 if there is none.
-func holder(list []*syntax.Step, id string) int {
+// indexOf is the place of the step with the id, or of the group that holds it; -1 if there is none.
+func indexOf(list []*syntax.Step, id string) int {
 	return slices.IndexFunc(list, func(s *syntax.Step) bool {
-		return id != "" && within(s, id) != nil
+		return id != "" && findIn(s, id) != nil
 	})
 }

@@ -10,65 +10,66 @@ import (
 	"tercet/formats"
 )
 
-// finished is a step with its result.
-type finished struct {
+// transition is a step with its result.
+type transition struct {
 	step   step
 	result result
 }
 
-// lead decides where a step's result leads: the answer of a gate, else the first rule that matches,
-// else the default of the outcome.
-func (f finished) lead() (*ending, error) {
-	if t := f.result.target; t != nil {
-		choice := as[string](f.result.value["choice"])
-		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !f.result.answer.Person
-		if counted && f.usedUp(t, "choice "+choice) {
-			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, f.most(t))
-			if idle(f.result.outcome) {
-				f.result.outcome = formats.OutcomeFailed
+// route decides where a step's result leads: the answer of a gate, else the first rule that
+// matches, else the default of the outcome.
+func (tr transition) route() (*ending, error) {
+	if t := tr.result.target; t != nil {
+		choice := as[string](tr.result.value["choice"])
+		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !tr.result.answer.Person
+		if counted && tr.exhausts(t, "choice "+choice) {
+			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, tr.maxTaken(t))
+			if leavesNoWork(tr.result.outcome) {
+				tr.result.outcome = formats.OutcomeFailed
 			}
-			return &ending{ret: f.limited(why)}, nil
+			return &ending{ret: tr.limitReturn(why)}, nil
 		}
-		return f.follow(t)
+		return tr.follow(t)
 	}
 
-	target, exhausted, err := f.match(nil)
+	target, exhausted, err := tr.matchRule(nil)
 	switch {
 	case err != nil:
 		return nil, err
 	case target != nil:
-		return f.follow(target)
-	case f.result.outcome == formats.OutcomeBlocked || f.result.outcome == formats.OutcomeSuspended:
-		return f.engineGate(false)
+		return tr.follow(target)
+	case tr.result.outcome == formats.OutcomeBlocked || tr.result.outcome == formats.OutcomeSuspended:
+		return tr.engineGate(false)
 	case exhausted != nil:
-		return &ending{ret: f.exhausted(exhausted)}, nil
-	case f.result.outcome.Passes():
-		f.conditions()
-		return f.goOn()
+		return &ending{ret: tr.exhaustedReturn(exhausted)}, nil
+	case tr.result.outcome.Passes():
+		tr.warnConditions()
+		return tr.proceed()
 	}
 
-	return &ending{ret: f.ended()}, nil
+	return &ending{ret: tr.defaultReturn()}, nil
 }
 
-// match finds the first target of `on` for the outcome or the class of failure, except the given
-// one. exhausted is the last target that would have matched but for its max; nil: there is none.
-func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, err error) {
-	s := f.step
+// matchRule finds the first target of `on` for the outcome or the class of failure, except the
+// given one. exhausted is the last target that would have matched but for its max; nil: there is
+// none.
+func (tr transition) matchRule(but *syntax.Target) (target, exhausted *syntax.Target, err error) {
+	s := tr.step
 	// classes are narrower than failed, so they are asked first
 	for _, byClass := range []bool{true, false} {
 		for i, rule := range s.info.On {
-			if compile.IsClass(rule.Status.Text) != byClass || !f.fits(rule) {
+			if compile.IsClass(rule.Status.Text) != byClass || !tr.fits(rule) {
 				continue
 			}
 			for j, t := range rule.Targets {
-				ok, err := s.env().holds(t.If, f.result.value)
+				ok, err := s.env().holds(t.If, tr.result.value)
 				switch {
 				case err != nil:
 					return nil, nil, err
 				case !ok:
 				case t == but:
 					exhausted = t
-				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)),
+				case tr.exhausts(t, fmt.Sprintf("%d/%d", i, j)),
 					t.Kind == syntax.ToAsk && s.run.counts.asked[s.path] >= mostAsked(t):
 					exhausted = t
 				default:
@@ -80,18 +81,18 @@ func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, e
 	return nil, exhausted, nil
 }
 
-func (f finished) fits(rule syntax.Rule) bool {
+func (tr transition) fits(rule syntax.Rule) bool {
 	if compile.IsClass(rule.Status.Text) {
-		return f.result.outcome == formats.OutcomeFailed && string(f.result.ret.Class) == rule.Status.Text
+		return tr.result.outcome == formats.OutcomeFailed && string(tr.result.ret.Class) == rule.Status.Text
 	}
-	return rule.Status.Text == f.result.outcome.String()
+	return rule.Status.Text == tr.result.outcome.String()
 }
 
-// most is how often a target may be taken, 0 without a bound of its own. A question is counted
+// maxTaken is how often a target may be taken, 0 without a bound of its own. A question is counted
 // where it is asked.
-func (f finished) most(t *syntax.Target) int {
+func (tr transition) maxTaken(t *syntax.Target) int {
 	switch {
-	case t.Max == 0 && (t.Kind == syntax.ToRedo || f.step.info.GoesBack(t)):
+	case t.Max == 0 && (t.Kind == syntax.ToRedo || tr.step.info.GoesBack(t)):
 		return formats.DefaultRedo
 	case t.Kind == syntax.ToAsk:
 		return 0
@@ -99,85 +100,86 @@ func (f finished) most(t *syntax.Target) int {
 	return t.Max
 }
 
-// usedUp counts a target with a max; the count is per step and loop iteration.
-func (f finished) usedUp(t *syntax.Target, rule string) bool {
-	return f.step.run.counts.exhausts(f.step.path+" "+rule, f.most(t))
+// exhausts counts a target with a max; the count is per step and loop iteration.
+func (tr transition) exhausts(t *syntax.Target, rule string) bool {
+	return tr.step.run.counts.exhausts(tr.step.path+" "+rule, tr.maxTaken(t))
 }
 
-// conditions warns of an approval that has conditions.
-func (f finished) conditions() {
-	if f.result.outcome == formats.OutcomeConditional {
-		f.step.run.warn("%s: approved with conditions: %s", f.step.info.Title, f.result.ret.Summary)
+// warnConditions warns of an approval that has conditions.
+func (tr transition) warnConditions() {
+	if tr.result.outcome == formats.OutcomeConditional {
+		tr.step.run.warn("%s: approved with conditions: %s", tr.step.info.Title, tr.result.ret.Summary)
 	}
 }
 
 // follow goes where a target leads.
-func (f finished) follow(t *syntax.Target) (*ending, error) {
-	r := f.step.run
+func (tr transition) follow(t *syntax.Target) (*ending, error) {
+	r := tr.step.run
 	switch t.Kind {
 	case syntax.ToNext:
 		// the user skipped it: there is nothing to review or to commit
-		if f.result.target != nil && idle(f.result.outcome) {
+		if tr.result.target != nil && leavesNoWork(tr.result.outcome) {
 			return nil, nil
 		}
-		if !f.result.outcome.Passes() { // a return beside the action is done after it passed
-			_, end, err := f.behind()
+		if !tr.result.outcome.Passes() { // a return beside the action is done after it passed
+			_, end, err := tr.runAfterHooks()
 			return end, err
 		}
-		return f.goOn()
+		return tr.proceed()
 	case syntax.ToFail:
-		return told(f.broken()), nil
+		return final(tr.failedReturn()), nil
 	case syntax.ToReturn:
-		return f.give(t.Return)
+		return tr.returnAsked(t.Return)
 	case syntax.ToGate:
-		if f.hopeless(t.Gate) {
-			return told(f.broken()), nil
+		if tr.consentRepeats(t.Gate) {
+			return final(tr.failedReturn()), nil
 		}
 		if t.Gate != nil {
-			return f.ruleGate(t.Gate)
+			return tr.ruleGate(t.Gate)
 		}
-		return f.engineGate(true)
+		return tr.engineGate(true)
 	case syntax.ToRedo, syntax.ToRollback:
-		if r.dry.on && !r.dry.decides(f.step.info.ID) {
+		if r.dry.on && !r.dry.decides(tr.step.info.ID) {
 			return nil, nil
 		}
-		return f.again(t)
+		return tr.sendBack(t)
 	case syntax.ToAsk:
-		return f.consult(t)
+		return tr.askAgent(t)
 	case syntax.ToGoto:
-		return f.jump(t)
+		return tr.jump(t)
 	}
 
 	return nil, nil
 }
 
-// idle tells an outcome that leaves no work.
-func idle(o formats.Outcome) bool {
+// leavesNoWork tells an outcome that leaves no work.
+func leavesNoWork(o formats.Outcome) bool {
 	return o == formats.OutcomeFailed || o == formats.OutcomeBlocked ||
 		o == formats.OutcomeSuspended
 }
 
-// goOn is where a step that is done with leads on: what runs after it, then the return beside it.
-func (f finished) goOn() (*ending, error) {
-	if again, end, err := f.behind(); again || end != nil || err != nil {
+// proceed is where a step that is done with leads on: what runs after it, then the return beside
+// it.
+func (tr transition) proceed() (*ending, error) {
+	if again, end, err := tr.runAfterHooks(); again || end != nil || err != nil {
 		return end, err
 	}
-	return f.beside()
+	return tr.ownReturn()
 }
 
-// behind runs what stands after the step; again tells that the step was run again, with everything
-// after it.
-func (f finished) behind() (again bool, end *ending, err error) {
-	end, err = f.step.around(f.step.info.After)
-	if end != nil && end.over {
+// runAfterHooks runs what stands after the step; again tells that the step was run again, with
+// everything after it.
+func (tr transition) runAfterHooks() (again bool, end *ending, err error) {
+	end, err = tr.step.runHooks(tr.step.info.After)
+	if end != nil && end.hostRerun {
 		return true, nil, nil
 	}
 	return false, end, err
 }
 
-// beside makes the return that stands beside an action that passed.
-func (f finished) beside() (*ending, error) {
-	s := f.step
+// ownReturn makes the return that stands beside an action that passed.
+func (tr transition) ownReturn() (*ending, error) {
+	s := tr.step
 	if s.info.Return == nil {
 		return nil, nil
 	}
@@ -185,21 +187,21 @@ func (f finished) beside() (*ending, error) {
 	if s.run.unknown(s.info.When) {
 		return nil, nil
 	}
-	return f.give(s.info.Return)
+	return tr.returnAsked(s.info.Return)
 }
 
 // redo runs the named steps again with feedback, then this one.
-func (f finished) redo(t *syntax.Target) (*ending, error) {
-	r := f.step.run
-	s := f.step
+func (tr transition) redo(t *syntax.Target) (*ending, error) {
+	r := tr.step.run
+	s := tr.step
 	fb := &formats.Feedback{
 		From:    s.info.ID,
-		Issues:  listed(f.result.ret.Issues),
-		Choice:  as[string](f.result.value["choice"]),
-		Note:    as[string](f.result.value["note"]),
+		Issues:  nonNil(tr.result.ret.Issues),
+		Choice:  as[string](tr.result.value["choice"]),
+		Note:    as[string](tr.result.value["note"]),
 		Attempt: 1,
 	}
-	if why := f.result.ret.BlockedReason; f.result.outcome == formats.OutcomeBlocked && why != "" {
+	if why := tr.result.ret.BlockedReason; tr.result.outcome == formats.OutcomeBlocked && why != "" {
 		fb.Issues = append(fb.Issues, formats.Issue{
 			Level:       formats.LevelError,
 			Description: why,
@@ -207,10 +209,10 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		})
 	}
 	// the summary names the conditions
-	if f.result.outcome == formats.OutcomeConditional && f.result.ret.Summary != "" {
+	if tr.result.outcome == formats.OutcomeConditional && tr.result.ret.Summary != "" {
 		condition := formats.Issue{
 			Level:       formats.LevelWarning,
-			Description: f.result.ret.Summary,
+			Description: tr.result.ret.Summary,
 			Source:      "agent",
 		}
 		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
@@ -225,12 +227,12 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		what = formats.EntryRollback
 		data["rollbacks"] = r.counts.rollbacks
 	}
-	if err := s.note(what, data); err != nil {
+	if err := s.record(what, data); err != nil {
 		return nil, err
 	}
 
-	f.tellRound(t, fb.Attempt, ids)
-	if err := s.takeBack(ids); err != nil {
+	tr.emitRound(t, fb.Attempt, ids)
+	if err := s.compensateSteps(ids); err != nil {
 		return nil, err
 	}
 	over := false
@@ -242,7 +244,7 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		if again == nil {
 			return nil, formats.Fail(formats.CodeBug, "", "redo of unknown step %s", id)
 		}
-		end, err := home.again(s.frame.hearing(fb), again)
+		end, err := home.rerun(s.frame.withFeedback(fb), again)
 		if err != nil || end != nil {
 			return end, err
 		}
@@ -250,46 +252,46 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 	}
 
 	if over {
-		return &ending{over: true}, nil
+		return &ending{hostRerun: true}, nil
 	}
 	mine := *fb
 	mine.Own = !slices.Contains(ids, s.info.ID)
-	if idle(f.result.outcome) {
-		mine.Last = f.last()
+	if leavesNoWork(tr.result.outcome) {
+		mine.Last = tr.lastReturn()
 	}
-	return s.hearing(&mine).do()
+	return s.withFeedback(&mine).execute()
 }
 
-// ended is the command's return when a step's outcome ends it.
-func (f finished) ended() formats.Return {
-	ret := f.closing()
-	switch f.result.outcome { //nolint:exhaustive // the others end it as failed
+// defaultReturn is the command's return when a step's outcome ends it.
+func (tr transition) defaultReturn() formats.Return {
+	ret := tr.baseReturn()
+	switch tr.result.outcome { //nolint:exhaustive // the others end it as failed
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
 		ret.Status = formats.StatusBlocked
-		ret.Said = f.result.outcome
-		ret.BlockedTarget = f.result.ret.BlockedTarget
-		ret.BlockedReason = cmp.Or(f.result.ret.BlockedReason, ret.Summary)
+		ret.Said = tr.result.outcome
+		ret.BlockedTarget = tr.result.ret.BlockedTarget
+		ret.BlockedReason = cmp.Or(tr.result.ret.BlockedReason, ret.Summary)
 	default:
-		return f.broken()
+		return tr.failedReturn()
 	}
 	return ret
 }
 
-// broken is the command's return when a step's outcome, whatever it is, ends it as failed.
-func (f finished) broken() formats.Return {
-	ret := f.closing()
+// failedReturn is the command's return when a step's outcome, whatever it is, ends it as failed.
+func (tr transition) failedReturn() formats.Return {
+	ret := tr.baseReturn()
 	ret.Status = formats.StatusFailed
-	ret.Errors = f.result.ret.Errors
-	ret.Class = f.result.ret.Class
+	ret.Errors = tr.result.ret.Errors
+	ret.Class = tr.result.ret.Class
 	why := formats.ReturnError{
 		Type:           formats.ErrorExecution,
 		Code:           formats.CodeUnknown,
 		Message:        ret.Summary,
 		Recommendation: ret.NextSteps,
 	}
-	if f.result.outcome == formats.OutcomeRejected {
+	if tr.result.outcome == formats.OutcomeRejected {
 		why.Type = formats.ErrorValidation
 		why.Code = formats.CodeRejected
 		ret.Errors = nil
@@ -300,46 +302,46 @@ func (f finished) broken() formats.Return {
 	return ret
 }
 
-// closing is what every return that a step's outcome ends with has.
-func (f finished) closing() formats.Return {
-	ended := fmt.Sprintf("step '%s' ended %s", f.step.info.Title, f.result.outcome)
+// baseReturn is what every return that a step's outcome ends with has.
+func (tr transition) baseReturn() formats.Return {
+	ended := fmt.Sprintf("step '%s' ended %s", tr.step.info.Title, tr.result.outcome)
 	return formats.Return{
-		Summary:   cmp.Or(f.result.ret.Summary, ended),
-		Issues:    f.result.ret.Issues,
-		Artifacts: f.step.run.artifacts.newest(),
-		NextSteps: f.result.ret.NextSteps,
-		Text:      f.result.ret.Text,
-		Fields:    f.result.ret.Fields,
+		Summary:   cmp.Or(tr.result.ret.Summary, ended),
+		Issues:    tr.result.ret.Issues,
+		Artifacts: tr.step.run.artifacts.newest(),
+		NextSteps: tr.result.ret.NextSteps,
+		Text:      tr.result.ret.Text,
+		Fields:    tr.result.ret.Fields,
 	}
 }
 
-// exhausted is the return of a step whose rules matched but may not be taken again. A step that
-// passed did not fail itself, so the return says which rule was used up and how the file can go on
-// after it.
-func (f finished) exhausted(t *syntax.Target) formats.Return {
-	s := f.step
+// exhaustedReturn is the return of a step whose rules matched but may not be taken again. A step
+// that passed did not fail itself, so the return says which rule was used up and how the file can
+// go on after it.
+func (tr transition) exhaustedReturn(t *syntax.Target) formats.Return {
+	s := tr.step
+	times := formats.Count(tr.maxTaken(t), "time")
 	switch {
-	case f.result.outcome.Passes():
-		f.result.ret.NextSteps = cmp.Or(
-			f.result.ret.NextSteps,
+	case tr.result.outcome.Passes():
+		tr.result.ret.NextSteps = cmp.Or(
+			tr.result.ret.NextSteps,
 			"do what the last round asks for and run it again, raise `max` in the "+
 				"file, or write next behind the rule if the run is to go on then",
 		)
-		return f.limited(fmt.Sprintf(
+		return tr.limitReturn(fmt.Sprintf(
 			"step '%s' is %s, and its '%s' was taken %s, which is its max: %s",
-			s.info.Title, f.result.outcome, t.Kind, formats.Count(f.most(t), "time"), f.closing().Summary,
+			s.info.Title, tr.result.outcome, t.Kind, times, tr.baseReturn().Summary,
 		))
-	case f.result.outcome == formats.OutcomePartial:
-		s.run.warn("%s: its '%s' was taken %s, which is its max",
-			s.info.Title, t.Kind, formats.Count(f.most(t), "time"))
+	case tr.result.outcome == formats.OutcomePartial:
+		s.run.warn("%s: its '%s' was taken %s, which is its max", s.info.Title, t.Kind, times)
 	}
-	return f.limited("")
+	return tr.limitReturn("")
 }
 
-// limited is the return of a step whose rules are used up: its own default outcome with code LIMIT,
-// the last failure's message first.
-func (f finished) limited(why string) formats.Return {
-	ret := f.ended()
+// limitReturn is the return of a step whose rules are used up: its own default outcome with code
+// LIMIT, the last failure's message first.
+func (tr transition) limitReturn(why string) formats.Return {
+	ret := tr.defaultReturn()
 	if ret.Status != formats.StatusFailed {
 		return ret
 	}
@@ -355,7 +357,7 @@ func (f finished) limited(why string) formats.Return {
 				"run it again, or raise `max` in the file",
 		),
 	}
-	if f.result.outcome.Passes() {
+	if tr.result.outcome.Passes() {
 		ret.Errors = nil // nothing failed but the limit
 	}
 	ret.Errors = append([]formats.ReturnError{first}, ret.Errors...)

@@ -2,9 +2,9 @@ package interp
 
 import "tercet/formats"
 
-// known is the answer that the journal has. Who only looks has the steps of a subagent gone through
-// as well.
-func (r *run) known(e effect) (answer, bool) {
+// recallAnswer is the answer that the journal has. Who only looks has the steps of a subagent gone
+// through as well.
+func (r *run) recallAnswer(e effect) (answer, bool) {
 	look := r.cfg.Look
 	if look != nil && e.flow {
 		if _, err := r.cfg.Agents.Delegate(r.ctx, *e.req); isDiverged(err) {
@@ -15,7 +15,7 @@ func (r *run) known(e effect) (answer, bool) {
 	if !ok {
 		return answer{}, false
 	}
-	out := recalled(data)
+	out := decodeAnswer(data)
 	if look != nil && e.worker && out.err == nil {
 		out.err = look(*e.req, out.ret)
 		if out.err != nil {
@@ -25,22 +25,22 @@ func (r *run) known(e effect) (answer, bool) {
 	return out, true
 }
 
-// counted is what the run has counted so far.
-func (r *run) counted() formats.Counted {
+// snapshotCounters is what the run has counted so far.
+func (r *run) snapshotCounters() formats.Counted {
 	out := r.counts.snapshot()
 	out.Spent = r.budget.spent
-	out.Beside = r.besides
+	out.Beside = r.concurrentSteps
 	return out
 }
 
-// wentBack goes on with the numbers of the run where the user went back to this step: they only
-// grow.
-func wentBack(s step) error {
+// restoreCounters goes on with the numbers of the run where the user went back to this step: they
+// only grow.
+func restoreCounters(s step) error {
 	for {
 		var was formats.Counted
 		back := formats.Entry{
 			Type: formats.EntryWentBack,
-			Step: s.spotAt(s.run.counts.visits[s.path] + 1),
+			Step: s.journalPathAt(s.run.counts.visits[s.path] + 1),
 		}
 		found, err := s.frame.journal.recall(back, &was)
 		if !found || err != nil {

@@ -23,21 +23,21 @@ type child struct {
 // came first.
 func (s step) parallel(p *syntax.Parallel) (result, error) {
 	r := s.run
-	in := inside(s, s.info.Body, "/")
+	in := bodyScope(s, s.info.Body, "/")
 	children := make([]child, len(s.info.Body))
-	among := &siblings{}
-	err := s.frame.side(branches{
+	among := &childGroup{}
+	err := s.frame.runBranches(branches{
 		n:    len(children),
 		most: r.limits.Parallel,
 		more: func() bool { return true },
 		body: func(fr frame, i int) error {
 			info := r.prog.Info(s.info.Body[i])
-			one := in.at(s.frame, info)
+			one := in.step(s.frame, info)
 			var tree *subtree
-			if !one.checks() { // a check looks at what all have
-				fr, tree = among.part(fr, info.ID)
+			if !one.isCheck() { // a check looks at what all have
+				fr, tree = among.allot(fr, info.ID)
 			}
-			res, ran, err := one.on(fr).once()
+			res, ran, err := one.withFrame(fr).executeOnce()
 			if !ran {
 				res = result{
 					outcome: formats.OutcomeSkipped,
@@ -73,7 +73,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			vote.Verdict = ""
 			vote.Said = outcome
 		}
-		votes = append(votes, Vote{Return: vote, Check: c.step.checks()})
+		votes = append(votes, Vote{Return: vote, Check: c.step.isCheck()})
 		value := map[string]any{"id": id, "status": outcome.String()}
 		maps.Copy(value, c.result.value)
 		children[i].shown = query.Prepare(value)
@@ -81,8 +81,8 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			ran = append(ran, children[i].shown)
 		}
 		s.scope.results[id] = in.results[id]
-		f := finished{c.step, c.result}
-		f.conditions()
+		f := transition{c.step, c.result}
+		f.warnConditions()
 		if err := f.post(); err != nil {
 			return result{}, err
 		}
@@ -96,18 +96,19 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return joined(outcome, children), nil
+	return joinedResult(outcome, children), nil
 }
 
-// checks tells whether the step is a check.
-func (s step) checks() bool {
+// isCheck tells whether the step is a check.
+func (s step) isCheck() bool {
 	_, ok := s.info.Action.(*syntax.Check)
 	return ok
 }
 
-// joined is the result of several children: their issues and artifacts in order, and one child's
-// words. These are of the first child with the same outcome, else of the first that did not pass.
-func joined(outcome formats.Outcome, children []child) result {
+// joinedResult is the result of several children: their issues and artifacts in order, and one
+// child's words. These are of the first child with the same outcome, else of the first that did not
+// pass.
+func joinedResult(outcome formats.Outcome, children []child) result {
 	ret := formats.Return{Status: formats.StatusCompleted}
 	passed := 0
 	ran := 0
@@ -151,7 +152,7 @@ func joined(outcome formats.Outcome, children []child) result {
 		ret.Summary = fmt.Sprintf("%d of %d passed, and 'merge' asks for more", passed, ran)
 	}
 
-	out := summed(outcome, ret, returned(ret, 1).value)
+	out := summedResult(outcome, ret, resultOf(ret, 1).value)
 	out.value["children"] = values
 	return out
 }

@@ -15,11 +15,11 @@ import (
 // or in a loop or in parallel. A loop that picks its worker for each element is as many phases as
 // it has elements.
 
-// tellPhase adds to the event of a step which phase begins with it, of how many, and whose it is.
-func tellPhase(s step, e *trace.Event) {
+// addPhase adds to the event of a step which phase begins with it, of how many, and whose it is.
+func addPhase(s step, e *trace.Event) {
 	r := s.run
 	if r.prog.Tiers == nil || r.cfg.Prefix != "" || s.info.Host != "" ||
-		r.after || r.dry.on || s.frame.journal.replayed {
+		r.finishing || r.dry.on || s.frame.journal.replayed {
 		return
 	}
 	// what asks the journal, or may be another at each step
@@ -27,12 +27,12 @@ func tellPhase(s step, e *trace.Event) {
 	names, picks := s.run.workers(s.info.Step)
 	if a, ok := s.info.Action.(*syntax.Delegate); ok && a.Pick != nil {
 		vague := func(p syntax.Part) bool {
-			return p.Expr != nil && !s.scope.sure(p.Expr, unsure)
+			return p.Expr != nil && !s.scope.isKnown(p.Expr, unsure)
 		}
 		if slices.ContainsFunc(a.Pick.Parts, vague) {
 			return
 		}
-		one, err := s.pick(a.Pick)
+		one, err := s.chooseAgent(a.Pick)
 		if err != nil {
 			return // the step says so itself
 		}
@@ -43,10 +43,10 @@ func tellPhase(s step, e *trace.Event) {
 		return
 	}
 
-	top := s.run.root.env(s.frame.hearing(nil))
+	top := s.run.root.env(s.frame.withFeedback(nil))
 	inside := s.scope != top.scope
 	id, _, _ := strings.Cut(s.path, "[")
-	at := holder(top.scope.list, id)
+	at := indexOf(top.scope.list, id)
 	if at < 0 {
 		return
 	}
@@ -54,7 +54,7 @@ func tellPhase(s step, e *trace.Event) {
 	if _, picks := s.run.workers(top.scope.list[at]); inside && !picks {
 		return // it is part of a phase
 	}
-	unsure = top.unsure(top.scope.list, unsure)
+	unsure = top.uncertainVars(top.scope.list, unsure)
 	tiers := []string{as[string](query.Normalize(s.scope.variable("$tier")))}
 	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
 		tiers = s.run.prog.Tiers
@@ -82,8 +82,8 @@ func tellPhase(s step, e *trace.Event) {
 func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (number, of int) {
 	for _, one := range list {
 		names, picks := in.frame.run.workers(one)
-		here := within(one, id) != nil
-		if len(names) == 0 || !here && !in.ahead(one, tier, unsure) {
+		here := findIn(one, id) != nil
+		if len(names) == 0 || !here && !in.mayRun(one, tier, unsure) {
 			continue
 		}
 		if isGroup(one) {
@@ -98,7 +98,7 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 			number = of + 1
 		}
 		of++
-		if a, ok := one.Action.(*syntax.Foreach); ok && picks && in.scope.sure(a.In, unsure) {
+		if a, ok := one.Action.(*syntax.Foreach); ok && picks && in.scope.isKnown(a.In, unsure) {
 			if v, err := in.compute(a.In, nil); err == nil {
 				of += max(1, len(as[[]any](query.Normalize(v)))) - 1
 			}
@@ -107,25 +107,25 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 	return number, of
 }
 
-// ahead tells whether a step was done or may yet be: only a condition that is known by now rules it
-// out.
-func (in env) ahead(s *syntax.Step, tier string, unsure []string) bool {
-	was := in.scope.shown(s.ID.Text) // of one that was left out it has nothing but the status
+// mayRun tells whether a step was done or may yet be: only a condition that is known by now rules
+// it out.
+func (in env) mayRun(s *syntax.Step, tier string, unsure []string) bool {
+	was := in.scope.shownResult(s.ID.Text) // of one that was left out it has nothing but the status
 	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
 		return true
 	}
 	if info := in.frame.run.prog.Info(s); info.Tiers != nil && !slices.Contains(info.Tiers, tier) {
 		return false
 	}
-	if s.When == nil || !in.scope.sure(s.When, unsure) {
+	if s.When == nil || !in.scope.isKnown(s.When, unsure) {
 		return true
 	}
 	v, err := in.compute(s.When, nil)
 	return err != nil || query.Truth(v)
 }
 
-// sure tells whether an expression gives by now what it will give when its step is reached.
-func (sc *scope) sure(e *syntax.Expr, unsure []string) bool {
+// isKnown tells whether an expression gives by now what it will give when its step is reached.
+func (sc *scope) isKnown(e *syntax.Expr, unsure []string) bool {
 	reads := sc.run.prog.Reads(e)
 	return !reads.AllSteps &&
 		!slices.ContainsFunc(reads.Steps, func(id string) bool {
@@ -136,16 +136,16 @@ func (sc *scope) sure(e *syntax.Expr, unsure []string) bool {
 		})
 }
 
-// unsure adds the variables that a step gives another value which is still to be done.
-func (in env) unsure(list []*syntax.Step, names []string) []string {
+// uncertainVars adds the variables that a step gives another value which is still to be done.
+func (in env) uncertainVars(list []*syntax.Step, names []string) []string {
 	for _, one := range list {
 		a, ok := one.Action.(*syntax.Set)
-		if ok && in.scope.results[one.ID.Text] == nil && in.ahead(one, "", names) {
+		if ok && in.scope.results[one.ID.Text] == nil && in.mayRun(one, "", names) {
 			for _, v := range a.Values {
 				names = append(names, "$"+v.Name.Text)
 			}
 		}
-		names = in.unsure(one.Body, names)
+		names = in.uncertainVars(one.Body, names)
 	}
 	return names
 }

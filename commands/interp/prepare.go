@@ -26,15 +26,15 @@ func (r *run) prepare() error {
 		return r.noSuchTier(plan)
 	}
 
-	r.root.let("env", r.environ(front.Env))
+	r.root.setVar("env", r.environ(front.Env))
 	if r.prog.Workflow { // the steps of a subagent read its input, and the task of the command
 		input := map[string]any{}
 		maps.Copy(input, r.cfg.Input)
-		r.root.let("input", input)
+		r.root.setVar("input", input)
 		r.tasks.own = r.cfg.Task
-		r.root.let("task", r.tasks.own)
+		r.root.setVar("task", r.tasks.own)
 	} else {
-		r.root.let("args", r.args.Map())
+		r.root.setVar("args", r.args.Map())
 		if n, ok := r.args.Task(); ok {
 			if err := r.bind(n); err != nil {
 				return err
@@ -54,7 +54,7 @@ func (r *run) prepare() error {
 		}
 	}
 
-	return r.mayWork()
+	return r.checkStatusChange()
 }
 
 // noSuchTier refuses a tier of the auto-approve file that the command does not have; it is never
@@ -87,11 +87,11 @@ func (r *run) environ(names []syntax.Word) map[string]any {
 // task from whose status the command may not start is refused before anything else is read.
 func (r *run) bind(wanted int) error {
 	one, err := observe(r.main, "", fmt.Sprintf("task %d",
-		wanted), func() (any, error) { return r.numbered(wanted) })
+		wanted), func() (any, error) { return r.taskByNumber(wanted) })
 	if err != nil {
 		return err
 	}
-	one = normal(one)
+	one = normalize(one)
 	r.tasks.own = &formats.Task{}
 	if err := decode(one, r.tasks.own); err != nil {
 		return &formats.Failure{
@@ -101,11 +101,11 @@ func (r *run) bind(wanted int) error {
 			Help:    "run 'tercet state verify'",
 		}
 	}
-	r.root.let("task", one)
-	return r.mayStart()
+	r.root.setVar("task", one)
+	return r.checkStart()
 }
 
-func (r *run) numbered(wanted int) (any, error) {
+func (r *run) taskByNumber(wanted int) (any, error) {
 	doc, err := r.main.snapshot()
 	if err != nil {
 		return nil, err
@@ -119,13 +119,13 @@ func (r *run) numbered(wanted int) (any, error) {
 		"task %d does not exist", wanted)
 }
 
-// mayStart checks the task's effective status against allow.
-func (r *run) mayStart() error {
+// checkStart checks the task's effective status against allow.
+func (r *run) checkStart() error {
 	if r.prog.Allow == nil {
 		return nil
 	}
 	if _, always := r.prog.During(); always {
-		if err := r.free(); err != nil || r.ours() {
+		if err := r.checkLease(); err != nil || r.leftByOwnSession() {
 			return err
 		}
 	}
@@ -135,16 +135,16 @@ func (r *run) mayStart() error {
 	return nil
 }
 
-// past tells whether the task is further in its life than where the command starts.
-func (r *run) past() bool {
+// taskIsPast tells whether the task is further in its life than where the command starts.
+func (r *run) taskIsPast() bool {
 	notBefore := func(s formats.TaskStatus) bool {
 		return !s.Before(r.tasks.own.Status)
 	}
 	return r.tasks.own != nil && len(r.prog.Allow) > 0 && !slices.ContainsFunc(r.prog.Allow, notBefore)
 }
 
-// free tells that no other session works on the task.
-func (r *run) free() error {
+// checkLease tells that no other session works on the task.
+func (r *run) checkLease() error {
 	l := r.tasks.own.Lease
 	if !r.tasks.own.Status.InProgress() || l == nil || l.Session == r.cfg.IDs.Session {
 		return nil
@@ -165,17 +165,17 @@ func (r *run) free() error {
 		r.tasks.own.Status, l.Session, l.PID, l.Host, l.Taken)
 }
 
-// ours tells that an earlier run of this session left the task in the status that this one would
-// give it.
-func (r *run) ours() bool {
+// leftByOwnSession tells that an earlier run of this session left the task in the status that this
+// one would give it.
+func (r *run) leftByOwnSession() bool {
 	during, _ := r.prog.During()
 	return r.tasks.own.Status == during && r.tasks.own.Lease != nil &&
 		r.tasks.own.Lease.Session == r.cfg.IDs.Session
 }
 
-// mayWork decides whether the preflight takes place; with a condition, the status is held against
-// it here.
-func (r *run) mayWork() (err error) {
+// checkStatusChange decides whether the preflight takes place; with a condition, the status is held
+// against it here.
+func (r *run) checkStatusChange() (err error) {
 	d := r.prog.File.Front.During
 	if d == nil || r.tasks.own == nil {
 		return nil
@@ -183,7 +183,7 @@ func (r *run) mayWork() (err error) {
 	if r.during, err = r.env().holds(d.When, nil); err != nil || !r.during || d.When == nil {
 		return err
 	}
-	if err := r.free(); err != nil || r.ours() {
+	if err := r.checkLease(); err != nil || r.leftByOwnSession() {
 		return err
 	}
 	if during, _ := r.prog.During(); !formats.CanMove(r.tasks.own.Status, during) {
@@ -210,13 +210,13 @@ func (r *run) require(q *syntax.Require) error {
 // load gives one name its value. A missing one is null when the name ends with ?, NOT_FOUND
 // otherwise. A task is bound.
 func (r *run) load(l *syntax.Load) error {
-	v, err := r.loaded(l)
+	v, err := r.loadValue(l)
 	if err != nil {
 		return err
 	}
 	if !compile.IsTask(l) {
-		r.root.let(l.Name.Text, v)
-		return r.tiered(l.Name.Text, v)
+		r.root.setVar(l.Name.Text, v)
+		return r.checkTier(l.Name.Text, v)
 	}
 	if v == nil {
 		return nil
@@ -231,25 +231,25 @@ func (r *run) load(l *syntax.Load) error {
 	return r.bind(n)
 }
 
-func (r *run) loaded(l *syntax.Load) (any, error) {
+func (r *run) loadValue(l *syntax.Load) (any, error) {
 	key := "load " + l.Name.Text
 	switch {
 	case l.Document != nil:
 		v, err := observe(r.main, "", key, func() (any, error) {
 			return r.loadDocument(l)
 		})
-		list, several := normal(v).([]any)
+		list, several := normalize(v).([]any)
 		if !several {
-			list = []any{normal(v)}
+			list = []any{normalize(v)}
 		}
 		for _, one := range list {
 			doc := as[map[string]any](one)
-			r.loads = append(r.loads, paths(doc["path"])...)
+			r.loaded = append(r.loaded, paths(doc["path"])...)
 			if sum := as[string](doc["sha256"]); sum != "" {
-				r.entries[as[string](doc["path"])] = sum
+				r.loadedSums[as[string](doc["path"])] = sum
 			}
 		}
-		return normal(v), err
+		return normalize(v), err
 	case l.Files != nil:
 		found, err := observe(r.main, "", key, func() ([]string, error) {
 			return r.files(l)
@@ -257,7 +257,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 		if err != nil || len(found) == 0 && l.Optional {
 			return nil, err
 		}
-		r.doubles(l, found)
+		r.warnDoubles(l, found)
 		return listOf(found), nil
 	}
 
@@ -271,7 +271,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 
 // files are the files that lie where a load looks.
 func (r *run) files(l *syntax.Load) ([]string, error) {
-	written, err := r.texts(l.Files)
+	written, err := r.fillTexts(l.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -282,26 +282,27 @@ func (r *run) files(l *syntax.Load) ([]string, error) {
 	return r.cfg.Docs.Glob(r.ctx, patterns)
 }
 
-// doubles warns of each document that lies both in docs/ and in the root, where the load names it.
-func (r *run) doubles(l *syntax.Load, found []string) {
+// warnDoubles warns of each document that lies both in docs/ and in the root, where the load names
+// it.
+func (r *run) warnDoubles(l *syntax.Load, found []string) {
 	for _, t := range l.Files {
 		for _, name := range braces(t.String()) {
 			if slices.Contains(found, name) && slices.Contains(found, "docs/"+name) {
-				r.double("docs/"+name, name)
+				r.warnDouble("docs/"+name, name)
 			}
 		}
 	}
 }
 
-func (r *run) double(first, second string) {
+func (r *run) warnDouble(first, second string) {
 	text := "W465: both " + first + " and " + second + " exist; the first is used"
 	if !slices.Contains(r.warnings, text) {
 		r.warn("%s", text)
 	}
 }
 
-// texts fills texts of the block `yaml args`.
-func (r *run) texts(list []*syntax.Text) (out []string, err error) {
+// fillTexts fills texts of the block `yaml args`.
+func (r *run) fillTexts(list []*syntax.Text) (out []string, err error) {
 	for _, t := range list {
 		one, err := r.env().text(t, nil)
 		if err != nil {
@@ -350,7 +351,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		return list, err
 	}
 
-	candidates, err := r.texts(l.Document.Path)
+	candidates, err := r.fillTexts(l.Document.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +378,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 			return nil, err
 		}
 		if found != "" {
-			r.double(found, path)
+			r.warnDouble(found, path)
 			break
 		}
 		found = path
@@ -424,13 +425,13 @@ func (r *run) document(profile, found string, src []byte) (any, error) {
 	if formats.IsHandoff(profile) {
 		out["sha256"] = formats.Sum(src)
 	} else {
-		r.notHeld(profile, found, bad)
+		r.warnFormat(profile, found, bad)
 	}
 	return out, nil
 }
 
-// notHeld warns once of all that a document of others lacks of its profile.
-func (r *run) notHeld(profile, name string, d *formats.Diagnostics) {
+// warnFormat warns once of all that a document of others lacks of its profile.
+func (r *run) warnFormat(profile, name string, d *formats.Diagnostics) {
 	if d == nil {
 		return
 	}

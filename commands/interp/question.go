@@ -25,14 +25,14 @@ func (c call) performAndAsk(e effect) answer {
 	}
 	for {
 		got := c.step.frame.perform(e)
-		open := isOpen(got.err)
+		open := asGateOpen(got.err)
 		if open == nil || open.Gate.ID != "" {
 			return got
 		}
 		g := open.Gate
 		g.Subject = g.Digest
-		g.Step = c.step.spot()
-		if err := c.askForWorker(e.req, static{g: g, worker: e.req.Txn}); err != nil {
+		g.Step = c.step.journalPath()
+		if err := c.askForWorker(e.req, fixedGate{gate: g, worker: e.req.Txn}); err != nil {
 			return answer{err: err}
 		}
 	}
@@ -45,7 +45,7 @@ func (c call) replayQuestions(req *formats.Request) error {
 		var g formats.Gate
 		opened := formats.Entry{
 			Type: formats.EntryGateOpened,
-			Step: c.step.spot(),
+			Step: c.step.journalPath(),
 			Key:  req.Txn,
 		}
 		found, err := c.step.frame.journal.lookup(opened, &g)
@@ -54,8 +54,8 @@ func (c call) replayQuestions(req *formats.Request) error {
 		}
 		c.step.frame.journal.replayed = true
 		g.Step = opened.Step
-		err = c.askForWorker(req, static{
-			g:        g,
+		err = c.askForWorker(req, fixedGate{
+			gate:     g,
 			worker:   req.Txn,
 			recalled: true,
 		})
@@ -67,7 +67,7 @@ func (c call) replayQuestions(req *formats.Request) error {
 
 // askForWorker asks a question of the worker, and hands the answer to the approver, which gives it
 // to the worker when that asks again.
-func (c call) askForWorker(req *formats.Request, q static) error {
+func (c call) askForWorker(req *formats.Request, q fixedGate) error {
 	r := c.step.run
 	g, d, err := ask(c.step, q)
 	if errors.Is(err, errStale) { // called again, the worker asks about what is there now

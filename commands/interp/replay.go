@@ -104,7 +104,7 @@ func (r *run) takeOver() error {
 	if err := r.sameDocuments(); err != nil {
 		return err
 	}
-	if err := r.reenter(); err != nil {
+	if err := r.reenterTasks(); err != nil {
 		return err
 	}
 	return r.lease(false)
@@ -114,11 +114,11 @@ func (r *run) takeOver() error {
 // them, changed. What the run made itself is no such change, nor what the user accepted before.
 func (r *run) sameDocuments() error {
 	changed := map[string]string{}
-	for name, sum := range r.entries {
+	for name, sum := range r.loadedSums {
 		own := slices.ContainsFunc(r.artifacts.all, func(a formats.Artifact) bool {
 			return a.Path == name
 		})
-		now := r.hashed(name)
+		now := r.hashOf(name)
 		if agreed, ok := r.cfg.Accepted[name]; !own && now != sum && (!ok || now != agreed) {
 			changed[name] = now
 		}
@@ -142,7 +142,7 @@ func (r *run) sameDocuments() error {
 		}
 		return nil
 	}
-	if err != nil && isOpen(err) == nil {
+	if err != nil && asGateOpen(err) == nil {
 		return err
 	}
 
@@ -155,9 +155,9 @@ func (r *run) sameDocuments() error {
 	return formats.Fail(formats.CodeSuspended, help, "%s", what)
 }
 
-// reenter puts the tasks of a run that was reopened in progress again: they went back when it
+// reenterTasks puts the tasks of a run that was reopened in progress again: they went back when it
 // failed. One that an earlier process of it took up again is in progress already.
-func (r *run) reenter() error {
+func (r *run) reenterTasks() error {
 	if r.counts.reopened == 0 || len(r.tasks.inProgress) == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (r *run) reenter() error {
 		if ours || !slices.Contains(r.tasks.inProgress, task.Number) {
 			continue
 		}
-		err := r.unrecorded("reenter", map[string]any{
+		err := r.syncDirectly("reenter", map[string]any{
 			"operation":   compile.OpUpdateStatus,
 			"task_number": task.Number,
 			"status":      r.tasks.entered[task.Number],
@@ -194,7 +194,7 @@ func (r *run) reenter() error {
 // trace in the journal.
 func (r *run) lease(suspended bool) error {
 	for _, n := range r.tasks.inProgress {
-		err := r.unrecorded("lease", map[string]any{
+		err := r.syncDirectly("lease", map[string]any{
 			"operation": "set_lease", "task_number": n, "suspended": suspended,
 		})
 		if err != nil {
@@ -204,12 +204,12 @@ func (r *run) lease(suspended bool) error {
 	return nil
 }
 
-// unrecorded has the status-sync manager do something that each process does for itself, so that
+// syncDirectly has the status-sync manager do something that each process does for itself, so that
 // the journal has nothing of it.
-func (r *run) unrecorded(step string, input map[string]any) error {
+func (r *run) syncDirectly(step string, input map[string]any) error {
 	ids := r.cfg.IDs
 	key := fmt.Sprintf("%s %v %v %d",
-		step, input["task_number"], input["suspended"], r.since.UnixNano())
+		step, input["task_number"], input["suspended"], r.processStarted.UnixNano())
 	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.ctx), formats.Request{
 		Agent:   compile.StatusSync,
 		Task:    r.tasks.own,
@@ -233,38 +233,38 @@ func (r *run) unrecorded(step string, input map[string]any) error {
 	return err
 }
 
-// kept is what the journal has of the answer to a delegation. It is the return with the outcome
-// that the engine gave it, or the engine's error.
-type kept struct {
+// recordedAnswer is what the journal has of the answer to a delegation. It is the return with the
+// outcome that the engine gave it, or the engine's error.
+type recordedAnswer struct {
 	formats.Return
 
 	Said  formats.Outcome `json:"said,omitempty"`
-	Error *keptError      `json:"engine_error,omitempty"`
+	Error *recordedError  `json:"engine_error,omitempty"`
 }
 
-type keptError struct {
+type recordedError struct {
 	Code    formats.Code `json:"code"`
 	Message string       `json:"message"`
 	Help    string       `json:"help,omitempty"`
 }
 
-func keep(err error) *keptError {
+func recordError(err error) *recordedError {
 	if err == nil {
 		return nil
 	}
-	return &keptError{formats.CodeOf(err), err.Error(), formats.HelpOf(err)}
+	return &recordedError{formats.CodeOf(err), err.Error(), formats.HelpOf(err)}
 }
 
-func (e *keptError) err() error {
+func (e *recordedError) err() error {
 	if e == nil {
 		return nil
 	}
 	return formats.Fail(e.Code, e.Help, "%s", e.Message)
 }
 
-// recalled is the answer that the journal has.
-func recalled(data []byte) answer {
-	var k kept
+// decodeAnswer is the answer that the journal has.
+func decodeAnswer(data []byte) answer {
+	var k recordedAnswer
 	if err := read(data, &k); err != nil {
 		return answer{err: err}
 	}
@@ -279,10 +279,10 @@ type suspension struct {
 	terminalOnly bool               // only an answer at the run's own terminal counts
 }
 
-// postponed is the command's return when the run cannot go on before a time.
-func (r *run) postponed(e *formats.LaterError) formats.Return {
+// postponedReturn is the command's return when the run cannot go on before a time.
+func (r *run) postponedReturn(e *formats.LaterError) formats.Return {
 	r.suspension.reason = &formats.Suspended{
-		Step:      r.last.Step,
+		Step:      r.lastFailure.Step,
 		Postponed: formats.Postponed{Why: e.Why, Until: e.Until},
 	}
 	next := "run it to go on"
@@ -302,9 +302,9 @@ func (r *run) postponed(e *formats.LaterError) formats.Return {
 	}
 }
 
-// cut is the command's return when a signal, or an I/O error of the engine, breaks the run off: it
-// can be resumed.
-func (r *run) cut(err error, why string) formats.Return {
+// cutReturn is the command's return when a signal, or an I/O error of the engine, breaks the run
+// off: it can be resumed.
+func (r *run) cutReturn(err error, why string) formats.Return {
 	r.suspension.reason = &formats.Suspended{
 		Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)},
 	}
@@ -340,13 +340,13 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	if err := r.lease(true); err != nil {
 		r.warn("%s", err)
 	}
-	ret = r.waiting(ret)
+	ret = r.explainResume(ret)
 	r.stamp(&ret)
 	return ret
 }
 
-// waiting says in the return of a suspended run how it goes on.
-func (r *run) waiting(ret formats.Return) formats.Return {
+// explainResume says in the return of a suspended run how it goes on.
+func (r *run) explainResume(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(
 		ret.NextSteps,
@@ -368,7 +368,7 @@ func (r *run) resume() *formats.Resume {
 	return &formats.Resume{Run: r.cfg.IDs.Run, Line: "tercet resume " + r.cfg.IDs.Run}
 }
 
-// took is how long processes have worked on the run.
-func (r *run) took() time.Duration {
-	return r.cfg.Spent + r.cfg.Clock.Now().Sub(r.since)
+// elapsed is how long processes have worked on the run.
+func (r *run) elapsed() time.Duration {
+	return r.cfg.Spent + r.cfg.Clock.Now().Sub(r.processStarted)
 }

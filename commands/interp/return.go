@@ -11,20 +11,20 @@ import (
 	"tercet/internal/query"
 )
 
-// give ends the command with the file's return.
-func (f finished) give(t *syntax.Return) (_ *ending, err error) {
-	r := f.step.run
-	s := f.step
+// returnAsked ends the command with the file's return.
+func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
+	r := tr.step.run
+	s := tr.step
 	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: r.artifacts.newest()}
-	if ret.Summary, err = s.env().dryText(t.Message, f.result.value); err != nil {
+	if ret.Summary, err = s.env().dryText(t.Message, tr.result.value); err != nil {
 		return nil, err
 	}
 
-	ret.Summary = cmp.Or(ret.Summary, r.done())
-	if ret.NextSteps, err = s.env().dryText(t.NextSteps, f.result.value); err != nil {
+	ret.Summary = cmp.Or(ret.Summary, r.defaultSummary())
+	if ret.NextSteps, err = s.env().dryText(t.NextSteps, tr.result.value); err != nil {
 		return nil, err
 	}
-	text, err := s.env().value(t.Text, f.result.value)
+	text, err := s.env().value(t.Text, tr.result.value)
 	if err != nil && !r.dry.on {
 		return nil, err
 	}
@@ -32,23 +32,23 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 		ret.Text = query.Text(text)
 	}
 	if r.dry.on {
-		return told(ret), nil // what else it has, and how it ends, is known at run time
+		return final(ret), nil // what else it has, and how it ends, is known at run time
 	}
 	if t.Artifacts != nil {
-		if ret.Artifacts, err = s.env().artifactsOf(t.Artifacts, f.result.value); err != nil {
+		if ret.Artifacts, err = s.env().artifactsOf(t.Artifacts, tr.result.value); err != nil {
 			return nil, err
 		}
 	}
 	if t.Fields != nil {
-		if ret.Fields, err = s.env().fields(t.Fields, f.result.value); err != nil {
+		if ret.Fields, err = s.env().fields(t.Fields, tr.result.value); err != nil {
 			return nil, err
 		}
 	}
 	if t.Status == nil {
-		return told(ret), nil
+		return final(ret), nil
 	}
 
-	v, err := s.env().value(t.Status, f.result.value)
+	v, err := s.env().value(t.Status, tr.result.value)
 	if err == nil {
 		err = outcome(&ret, v)
 	}
@@ -56,9 +56,9 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 		return nil, err
 	}
 	if !ret.Outcome().Passes() {
-		ret.Issues = r.open // why the answer is no
+		ret.Issues = r.openIssues // why the answer is no
 	}
-	return told(ret), nil
+	return final(ret), nil
 }
 
 // dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then
@@ -79,7 +79,7 @@ func outcome(ret *formats.Return, v any) error {
 	}
 	if !slices.Contains(formats.Outcomes(), outcome) {
 		return formats.Fail(formats.CodeValidationFailed,
-			"the statuses are "+list(formats.Outcomes()),
+			"the statuses are "+joinWords(formats.Outcomes()),
 			"expected a status to return, got %s", query.Text(v))
 	}
 
@@ -150,9 +150,9 @@ func fieldsOf(ret formats.Return) map[string]any {
 	return ret.Fields
 }
 
-// shaped holds the command's own return to the file's output_schema. One that breaks it is no
+// checkOutput holds the command's own return to the file's output_schema. One that breaks it is no
 // answer for those who read it by the schema: the command has failed, and every violation is told.
-func (r *run) shaped(ret formats.Return) formats.Return {
+func (r *run) checkOutput(ret formats.Return) formats.Return {
 	if r.prog.Output == nil || r.dry.on || !ret.Outcome().Passes() {
 		return ret
 	}
@@ -169,7 +169,7 @@ func (r *run) shaped(ret formats.Return) formats.Return {
 	out.Artifacts = ret.Artifacts
 	out.Text = ret.Text
 	for _, v := range found {
-		out.Issues = append(out.Issues, wrong(v.String()))
+		out.Issues = append(out.Issues, errorIssue(v.String()))
 	}
 	return out
 }

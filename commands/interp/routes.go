@@ -13,13 +13,13 @@ import (
 )
 
 // rollback runs the named steps again, and counts. The next one over the run's limit is a question.
-func (f finished) rollback(t *syntax.Target) (*ending, error) {
-	r := f.step.run
+func (tr transition) rollback(t *syntax.Target) (*ending, error) {
+	r := tr.step.run
 	if r.counts.rollbacks >= r.limits.Rollbacks {
-		return f.limitGate(t)
+		return tr.limitGate(t)
 	}
 	r.counts.rollbacks++
-	return f.redo(t)
+	return tr.redo(t)
 }
 
 // onceMore is the answer of the limit gate that goes back all the same.
@@ -27,27 +27,27 @@ const onceMore = "Continue rollback"
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without the user
 // stops.
-func (f finished) limitGate(t *syntax.Target) (*ending, error) {
-	r := f.step.run
-	s := f.step
+func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
+	r := tr.step.run
+	s := tr.step
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s",
-		r.limits.Rollbacks, f.closing().Summary)
-	if r.after || r.dry.on || r.cfg.AutoApprove {
-		return told(f.limited(why)), nil
+		r.limits.Rollbacks, tr.baseReturn().Summary)
+	if r.finishing || r.dry.on || r.cfg.AutoApprove {
+		return final(tr.limitReturn(why)), nil
 	}
 
 	g := r.question(
-		s.spot(),
-		fmt.Sprintf("step '%s' is %s, and %s", s.info.Title, f.result.outcome, why),
+		s.journalPath(),
+		fmt.Sprintf("step '%s' is %s, and %s", s.info.Title, tr.result.outcome, why),
 		onceMore,
 		acceptIt,
 		abortIt,
 	)
-	for _, i := range f.result.ret.Issues {
+	for _, i := range tr.result.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
 
-	g, d, err := ask(s, static{g: g})
+	g, d, err := ask(s, fixedGate{gate: g})
 	if err != nil {
 		return nil, err
 	}
@@ -55,34 +55,34 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	case onceMore:
 		r.counts.rollbacks++
 		if d.Note != "" {
-			f.result.value = maps.Clone(f.result.value)
-			f.result.value["note"] = d.Note
+			tr.result.value = maps.Clone(tr.result.value)
+			tr.result.value["note"] = d.Note
 		}
-		return f.redo(t)
+		return tr.redo(t)
 	case acceptIt:
-		f.override(d)
-		return f.goOn()
+		tr.recordOverride(d)
+		return tr.proceed()
 	case abortIt:
-		return f.refused(g, d), nil
+		return tr.refused(g, d), nil
 	}
 
 	return nil, unknownAnswer(g, d)
 }
 
-// override keeps what was accepted against a rule, for $run.overrides.
-func (f finished) override(d formats.Decision) {
-	r := f.step.run
+// recordOverride keeps what was accepted against a rule, for $run.overrides.
+func (tr transition) recordOverride(d formats.Decision) {
+	r := tr.step.run
 	r.overrides = append(r.overrides, map[string]any{
-		"step":    f.step.info.ID,
-		"status":  f.result.outcome.String(),
-		"summary": f.result.ret.Summary,
+		"step":    tr.step.info.ID,
+		"status":  tr.result.outcome.String(),
+		"summary": tr.result.ret.Summary,
 		"by":      d.By,
 		"note":    d.Note,
 	})
 }
 
-// suspended is the command's return when a gate waits for an answer.
-func (r *run) suspended(open *formats.GateOpenError) formats.Return {
+// gateReturn is the command's return when a gate waits for an answer.
+func (r *run) gateReturn(open *formats.GateOpenError) formats.Return {
 	r.suspension.reason = &formats.Suspended{
 		Question: open.Gate.Question,
 		Gate:     open.Gate.ID,
@@ -99,66 +99,66 @@ func (r *run) suspended(open *formats.GateOpenError) formats.Return {
 	}
 }
 
-// consult sends the question of a blocked step to a subagent, and runs the step again with the
+// askAgent sends the question of a blocked step to a subagent, and runs the step again with the
 // answer. Three questions go to the next rule, else to the user: the same one to the same target
 // twice, one without an answer, and the step's fourth.
-func (f finished) consult(t *syntax.Target) (*ending, error) {
-	r := f.step.run
-	question := cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
+func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
+	r := tr.step.run
+	question := cmp.Or(tr.result.ret.BlockedReason, tr.result.ret.Summary)
 	to := t.Agents[0].Text
 	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool {
-		return a.Text == f.result.ret.BlockedTarget
+		return a.Text == tr.result.ret.BlockedTarget
 	}) {
-		to = f.result.ret.BlockedTarget
+		to = tr.result.ret.BlockedTarget
 	}
-	key := strings.Join([]string{f.step.path, to, question}, "\x00")
-	if r.counts.asked[f.step.path] >= mostAsked(t) || r.counts.questions[key] ||
+	key := strings.Join([]string{tr.step.path, to, question}, "\x00")
+	if r.counts.asked[tr.step.path] >= mostAsked(t) || r.counts.questions[key] ||
 		r.dry.on && len(r.dry.returns[to]) == 0 {
-		return f.unanswered(t)
+		return tr.unanswered(t)
 	}
 
-	r.counts.asked[f.step.path]++
+	r.counts.asked[tr.step.path]++
 	r.counts.questions[key] = true
-	if err := f.step.note(formats.EntryAsked, map[string]any{
+	if err := tr.step.record(formats.EntryAsked, map[string]any{
 		"target":   to,
 		"question": question,
-		"asked":    r.counts.asked[f.step.path],
+		"asked":    r.counts.asked[tr.step.path],
 	}); err != nil {
 		return nil, err
 	}
 
-	got, err := f.inquire(to, question)
+	got, err := tr.delegateQuestion(to, question)
 	if err != nil {
 		return nil, err
 	}
 	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
-		r.warn("%s: %s did not answer: %s", f.step.info.Title, to, got.Summary)
-		return f.unanswered(t)
+		r.warn("%s: %s did not answer: %s", tr.step.info.Title, to, got.Summary)
+		return tr.unanswered(t)
 	}
 
 	fb := formats.Feedback{
 		From:     to,
 		Answer:   words,
-		Attempt:  r.counts.asked[f.step.path],
+		Attempt:  r.counts.asked[tr.step.path],
 		Question: question,
 		Target:   to,
-		Last:     f.last(),
+		Last:     tr.lastReturn(),
 	}
-	return f.step.hearing(answering(f.step.frame.feedback, fb)).do()
+	return tr.step.withFeedback(withAnswer(tr.step.frame.feedback, fb)).execute()
 }
 
 // unanswered is where a question without an answer leads: what the file says for then comes before
 // the engine's gate.
-func (f finished) unanswered(t *syntax.Target) (*ending, error) {
-	next, _, err := f.match(t)
+func (tr transition) unanswered(t *syntax.Target) (*ending, error) {
+	next, _, err := tr.matchRule(t)
 	switch {
 	case err != nil:
 		return nil, err
 	case next == nil:
-		return f.engineGate(true)
+		return tr.engineGate(true)
 	}
-	return f.follow(next)
+	return tr.follow(next)
 }
 
 // mostAsked is how many questions of one step a rule may send.
@@ -166,13 +166,13 @@ func mostAsked(t *syntax.Target) int {
 	return cmp.Or(t.Max, formats.DefaultAsk)
 }
 
-// inquire is the one delegation of consult: only the question.
-func (f finished) inquire(to, question string) (formats.Return, error) {
-	r := f.step.run
-	s := f.step
+// delegateQuestion is the one delegation of consult: only the question.
+func (tr transition) delegateQuestion(to, question string) (formats.Return, error) {
+	r := tr.step.run
+	s := tr.step
 	c := call{
-		step: s.scope.bare(
-			s.frame.hearing(nil),
+		step: s.scope.syntheticStep(
+			s.frame.withFeedback(nil),
 			s.info.Pos,
 			s.info.ID+".ask",
 			s.info.Title,
@@ -191,17 +191,17 @@ func (f finished) inquire(to, question string) (formats.Return, error) {
 		}}
 	}
 	info.Inputs = nil // what the work needs is not needed for an answer
-	return r.single(c)
+	return r.callOnce(c)
 }
 
 // jump leaves the sequence for a step that a rule names.
-func (f finished) jump(t *syntax.Target) (*ending, error) {
-	r := f.step.run
+func (tr transition) jump(t *syntax.Target) (*ending, error) {
+	r := tr.step.run
 	if r.dry.on {
-		return f.goOn()
+		return tr.proceed()
 	}
 	id := t.Steps[0].Text
-	home, to := f.step.scope.find(id)
+	home, to := tr.step.scope.find(id)
 	if to == nil {
 		return nil, formats.Fail(formats.CodeBug, "", "goto of unknown step %s", id)
 	}
@@ -209,20 +209,20 @@ func (f finished) jump(t *syntax.Target) (*ending, error) {
 	if r.counts.jumps[at] >= r.limits.Visits {
 		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times",
 			to.Title, r.limits.Visits)
-		return told(f.limited(why)), nil
+		return final(tr.limitReturn(why)), nil
 	}
 	r.counts.jumps[at]++
 	return &ending{
 		jump: id,
-	}, f.step.note(formats.EntryGoto, map[string]any{"to": at, "visits": r.counts.jumps[at]})
+	}, tr.step.record(formats.EntryGoto, map[string]any{"to": at, "visits": r.counts.jumps[at]})
 }
 
-// hopeless tells whether a consent, of the beginning or of a later --yes, would only repeat what
-// failed because a tool is missing or not logged in. The run asks the user all the same, who can
-// mend it meanwhile.
-func (f finished) hopeless(g *syntax.Gate) bool {
-	r := f.step.run
-	if f.result.ret.Class != formats.ClassUnavailable || !r.cfg.AutoApprove && !r.agreed {
+// consentRepeats tells whether a consent, of the beginning or of a later --yes, would only repeat
+// what failed because a tool is missing or not logged in. The run asks the user all the same, who
+// can mend it meanwhile.
+func (tr transition) consentRepeats(g *syntax.Gate) bool {
+	r := tr.step.run
+	if tr.result.ret.Class != formats.ClassUnavailable || !r.cfg.AutoApprove && !r.consented {
 		return false
 	}
 	if g == nil {
@@ -234,31 +234,31 @@ func (f finished) hopeless(g *syntax.Gate) bool {
 		})
 		return at >= 0 && g.Choices[at].Target.Kind == syntax.ToRedo
 	}
-	at := consented(g.Choices)
+	at := consentChoices(g.Choices)
 	return len(at) > 0 && g.Choices[at[0]].Target.Kind == syntax.ToRedo
 }
 
 // ruleGate asks the question that a rule of the file has for an outcome.
-func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
-	got, err := f.step.gate(f.step.spot()+".gate", g, f.result.value)
+func (tr transition) ruleGate(g *syntax.Gate) (*ending, error) {
+	got, err := tr.step.gate(tr.step.journalPath()+".gate", g, tr.result.value)
 	if err != nil || got.end != nil {
 		return got.end, err
 	}
-	f.result.value = maps.Clone(f.result.value)
+	tr.result.value = maps.Clone(tr.result.value)
 	for _, key := range []string{"choice", "note", "by"} {
-		f.result.value[key] = got.value[key]
+		tr.result.value[key] = got.value[key]
 	}
-	f.result.answer = got.answer
+	tr.result.answer = got.answer
 	if d := got.answer; d.Note != "" {
-		f.result.ret.Issues = append(slices.Clone(f.result.ret.Issues), got.ret.Issues...)
+		tr.result.ret.Issues = append(slices.Clone(tr.result.ret.Issues), got.ret.Issues...)
 	}
-	f.result.target = got.target
+	tr.result.target = got.target
 	switch {
 	case got.target.Kind == syntax.ToFail:
-		f.result.ret = got.ret
-		f.result.outcome = formats.OutcomeRejected
-	case got.target.Kind == syntax.ToNext && !f.result.outcome.Passes():
-		f.override(got.answer)
+		tr.result.ret = got.ret
+		tr.result.outcome = formats.OutcomeRejected
+	case got.target.Kind == syntax.ToNext && !tr.result.outcome.Passes():
+		tr.recordOverride(got.answer)
 	}
-	return f.lead()
+	return tr.route()
 }

@@ -38,40 +38,40 @@ type run struct {
 	suspension suspension
 	dry        dryRun
 
-	started time.Time // the run
-	since   time.Time // when this process took it up
+	started        time.Time // the run
+	processStarted time.Time // when this process took it up
 
 	stateDoc      any // the document that was read last
 	statePrepared any // the same, prepared
 
 	slots    chan struct{}  // one for each effect that may be under way
-	going    sync.WaitGroup // effects that are under way
+	effects  sync.WaitGroup // effects that are under way
 	lockstep bool           // branches get their next answers together
 
 	// passes of loops that are told with the first step that is done in them
-	heads   []trace.Event
-	besides map[string]bool   // while a journal is verified: the steps of concurrent branches
-	loads   []string          // paths of the documents that it loaded
-	entries map[string]string // of these, the hashes of those of a flow, by path
-	rounds  map[string]rounds // of loops, by step path
-	undo    []step            // whose effect can be taken back, oldest first
+	pendingPasses   []trace.Event
+	concurrentSteps map[string]bool   // while a journal is verified: the steps of concurrent branches
+	loaded          []string          // paths of the documents that it loaded
+	loadedSums      map[string]string // of these, the hashes of those of a flow, by path
+	rounds          map[string]rounds // of loops, by step path
+	undoable        []step            // whose effect can be taken back, oldest first
 	// hinted is what the last worker of the sequence said: which agent comes next.
-	hinted struct{ agent, next string }
+	nextAgent struct{ agent, next string }
 
-	during  bool // the preflight's condition holds
-	commits bool // a step commits files in the project's own checkout
-	agreed  bool // --yes answered a gate, also where the run began without it
-	began   bool // a step had run
-	worked  bool // a worker was called: the task may have changed
-	after   bool // in Error Handling
+	during       bool // the preflight's condition holds
+	commits      bool // a step commits files in the project's own checkout
+	consented    bool // --yes answered a gate, also where the run began without it
+	stepStarted  bool // a step had run
+	workerCalled bool // a worker was called: the task may have changed
+	finishing    bool // in Error Handling
 
 	// What the return tells.
-	tables    []formats.Table
-	warnings  []string
-	setbacks  []formats.Problem // failures of workers; what the run got over is no critical error
-	overrides []any             // what the user accepted against a rule
-	last      stepError         // where the last step that did not pass is
-	open      []formats.Issue   // of the same
+	tables      []formats.Table
+	warnings    []string
+	failures    []formats.Problem // failures of workers; what the run got over is no critical error
+	overrides   []any             // what the user accepted against a rule
+	lastFailure stepError         // where the last step that did not pass is
+	openIssues  []formats.Issue   // of the same
 }
 
 // Run executes the program. Failures of agents and of the engine come as a Return with their code.
@@ -84,20 +84,20 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
 	r := &run{
-		cfg:       rn.cfg,
-		prog:      p,
-		args:      v,
-		depth:     d,
-		limits:    Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
-		started:   rn.cfg.Clock.Now(),
-		since:     rn.cfg.Clock.Now(),
-		entries:   map[string]string{},
-		rounds:    map[string]rounds{},
-		artifacts: artifacts{linked: map[string]bool{}},
-		besides:   map[string]bool{},
-		tasks:     tasks{entered: map[int]string{}},
-		commits:   p.Commits(),
-		counts:    newCounters(),
+		cfg:             rn.cfg,
+		prog:            p,
+		args:            v,
+		depth:           d,
+		limits:          Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
+		started:         rn.cfg.Clock.Now(),
+		processStarted:  rn.cfg.Clock.Now(),
+		loadedSums:      map[string]string{},
+		rounds:          map[string]rounds{},
+		artifacts:       artifacts{linked: map[string]bool{}},
+		concurrentSteps: map[string]bool{},
+		tasks:           tasks{entered: map[int]string{}},
+		commits:         p.Commits(),
+		counts:          newCounters(),
 	}
 	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
 	// What one worker left of its share, or posted, is there for all that start next.
@@ -124,7 +124,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		run:    r,
 		prefix: rn.cfg.Prefix,
 		trail:  rn.cfg.Prefix,
-	}).inner(p.File.Steps, "")
+	}).child(p.File.Steps, "")
 	var cancel func()
 	r.ctx, cancel = context.WithTimeoutCause(
 		ctx,
@@ -136,20 +136,20 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	)
 	defer cancel()
 	var leave func()
-	r.ctx, leave = until(r.ctx, rn.cfg.Stop)
+	r.ctx, leave = endedBy(r.ctx, rn.cfg.Stop)
 	defer leave()
 	ret, err := r.execute()
 	if rn.cfg.Prefix != "" &&
-		(interrupt(err) != nil || ioError(err) || err != nil && r.interrupted() != nil) {
+		(asInterrupt(err) != nil || isIOError(err) || err != nil && r.interrupted() != nil) {
 		// the command suspends the run; these steps go on when it is resumed
 		return formats.Return{}, err
 	}
 	if err != nil {
 		// a question that is the user's stops the command; any other one blocks its step
-		open := isOpen(err)
+		open := asGateOpen(err)
 		users := open != nil && open.Gate.NeedsPerson
-		ret = r.failed(err)
-		if rn.cfg.Prefix != "" && (r.journal.diverged != nil || later(err) != nil || users) {
+		ret = r.failedReturn(err)
+		if rn.cfg.Prefix != "" && (r.journal.diverged != nil || asLater(err) != nil || users) {
 			return formats.Return{}, err // the whole run stops here
 		}
 	}
@@ -159,7 +159,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	}
 
 	if end, ok := errors.AsType[*formats.EndError](r.journal.diverged); ok {
-		end.Counted = r.counted()
+		end.Counted = r.snapshotCounters()
 	}
 	return ret, r.journal.diverged
 }
@@ -192,15 +192,15 @@ func least[T cmp.Ordered](limit *T, by T) {
 // execute does everything up to the end of the workflow.
 func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
-		if r.cfg.IfNeeded && r.past() {
+		if r.cfg.IfNeeded && r.taskIsPast() {
 			summary := fmt.Sprintf("nothing to do: task %d is %s", r.tasks.own.Number, r.tasks.own.Status)
 			return formats.Return{Status: formats.StatusCompleted, Summary: summary}, nil
 		}
 		return formats.Return{}, err
 	}
-	r.tellBegin()
+	r.emitRunStart()
 	if r.during { // the status is written before the first step
-		if err := r.must(r.own(r.main, "during", r.prog.Own.Begin)); err != nil {
+		if err := r.mustCall(r.ownCall(r.main, "during", r.prog.Own.Begin)); err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -209,28 +209,28 @@ func (r *run) execute() (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	if end != nil {
-		return r.shaped(end.ret), nil
+		return r.checkOutput(end.ret), nil
 	}
-	return r.shaped(formats.Return{
+	return r.checkOutput(formats.Return{
 		Status:    formats.StatusCompleted,
-		Summary:   r.done(),
+		Summary:   r.defaultSummary(),
 		Artifacts: r.artifacts.newest(),
 	}), nil
 }
 
-// done is the summary of a command that says nothing of its own.
-func (r *run) done() string {
+// defaultSummary is the summary of a command that says nothing of its own.
+func (r *run) defaultSummary() string {
 	return "/" + r.prog.Name + " done"
 }
 
-// own is a call of the engine itself, outside of the steps.
-func (r *run) own(fr frame, id string, to *compile.Call) call {
+// ownCall is a call of the engine itself, outside of the steps.
+func (r *run) ownCall(fr frame, id string, to *compile.Call) call {
 	var pos formats.Pos
 	if d := r.prog.File.Front.During; d != nil {
 		pos = d.Pos
 	}
 	c := call{
-		step:    r.root.bare(fr, pos, id, id, ""),
+		step:    r.root.syntheticStep(fr, pos, id, id, ""),
 		to:      to,
 		attempt: 1,
 	}
@@ -238,32 +238,32 @@ func (r *run) own(fr frame, id string, to *compile.Call) call {
 	return c
 }
 
-// bare is a step that does not stand in the file.
-func (sc *scope) bare(fr frame, pos formats.Pos, id, title, in string) step {
-	return sc.at(fr, &compile.Info{
+// syntheticStep is a step that does not stand in the file.
+func (sc *scope) syntheticStep(fr frame, pos formats.Pos, id, title, in string) step {
+	return sc.step(fr, &compile.Info{
 		Step:  &syntax.Step{Pos: pos, Title: title},
 		ID:    id,
 		Terms: compile.Terms{In: in},
 	})
 }
 
-// single makes a call that is tried once, and keeps its warnings.
-func (r *run) single(c call) (formats.Return, error) {
+// callOnce makes a call that is tried once, and keeps its warnings.
+func (r *run) callOnce(c call) (formats.Return, error) {
 	ret, err := c.try()
 	r.warnings = append(r.warnings, ret.Warnings...)
-	c.tellWarnings(ret)
+	c.emitWarnings(ret)
 	return ret, err
 }
 
-// must makes a call of the engine without which the run cannot go on.
-func (r *run) must(c call) error {
-	return cause(r.single(c))
+// mustCall makes a call of the engine without which the run cannot go on.
+func (r *run) mustCall(c call) error {
+	return cause(r.callOnce(c))
 }
 
-// may makes a call of the engine; one that does not work is a warning, which begins with what
+// mayCall makes a call of the engine; one that does not work is a warning, which begins with what
 // follows from it.
-func (r *run) may(c call, otherwise string) {
-	ret, err := r.single(c)
+func (r *run) mayCall(c call, otherwise string) {
+	ret, err := r.callOnce(c)
 	switch {
 	case err != nil:
 		r.warn("%s: %s", otherwise, err)
@@ -272,46 +272,46 @@ func (r *run) may(c call, otherwise string) {
 	}
 }
 
-// failed turns an engine error into the return that the command ends with. Where the run was
+// failedReturn turns an engine error into the return that the command ends with. Where the run was
 // stopped, that is the reason, whatever broke off because of it.
-func (r *run) failed(err error) formats.Return {
+func (r *run) failedReturn(err error) formats.Return {
 	if r.ctx.Err() != nil && r.journal.diverged == nil {
 		err = stopped(r.ctx)
 	}
-	if signal := interrupt(err); signal != nil && r.journal.diverged == nil {
+	if signal := asInterrupt(err); signal != nil && r.journal.diverged == nil {
 		if r.journal.begun && r.journal.store.Resumable() {
-			return r.cut(
+			return r.cutReturn(
 				formats.Fail(formats.CodeCancelled, "", "%s", signal),
 				formats.ReasonInterrupted,
 			)
 		}
 		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again",
 			"%s", signal)
-		r.halt(err)
+		r.recordStop(err)
 	} else if r.ctx.Err() != nil && r.journal.diverged == nil {
-		r.halt(err)
+		r.recordStop(err)
 	} else if before, ok := errors.AsType[*formats.StoppedError](err); ok {
 		err = before.Failure
-		r.halt(err)
+		r.recordStop(err)
 	}
 
-	if open := isOpen(err); open != nil {
-		ret := r.suspended(open)
+	if open := asGateOpen(err); open != nil {
+		ret := r.gateReturn(open)
 		ret.Artifacts = nil
 		return ret
 	}
 
 	if at, ok := errors.AsType[*stepError](err); ok {
-		r.last = *at
+		r.lastFailure = *at
 	}
 	if isDiverged(err) {
 		r.journal.diverged = err
 	}
-	if wait := later(err); wait != nil {
-		return r.postponed(wait)
+	if wait := asLater(err); wait != nil {
+		return r.postponedReturn(wait)
 	}
-	if ioError(err) && r.journal.begun && r.journal.diverged == nil {
-		return r.cut(err, formats.Failed(err).Summary)
+	if isIOError(err) && r.journal.begun && r.journal.diverged == nil {
+		return r.cutReturn(err, formats.Failed(err).Summary)
 	}
 
 	ret := formats.Failed(err)
@@ -336,13 +336,13 @@ func (r *run) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-// halt writes down that the run was stopped: the process that goes on with it handles that, and
-// does no more of the work.
-func (r *run) halt(err error) {
+// recordStop writes down that the run was stopped: the process that goes on with it handles that,
+// and does no more of the work.
+func (r *run) recordStop(err error) {
 	if !r.journal.begun || r.cfg.Prefix != "" {
 		return
 	}
-	stop := formats.Entry{Type: formats.EntryStopped, Data: keep(err)}
+	stop := formats.Entry{Type: formats.EntryStopped, Data: recordError(err)}
 	if err := r.main.journal.append(stop); err != nil {
 		r.warn("%s", err)
 	}

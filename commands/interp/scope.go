@@ -26,8 +26,8 @@ type scope struct {
 	through bool
 }
 
-// inner opens a scope inside of this one, whose steps stand below a place in it.
-func (sc *scope) inner(list []*syntax.Step, below string) *scope {
+// child opens a scope inside of this one, whose steps stand below a place in it.
+func (sc *scope) child(list []*syntax.Step, below string) *scope {
 	return &scope{
 		run:     sc.run,
 		outer:   sc,
@@ -39,28 +39,28 @@ func (sc *scope) inner(list []*syntax.Step, below string) *scope {
 	}
 }
 
-// inside opens a scope for the steps of a step.
-func inside(s step, list []*syntax.Step, below string) *scope {
-	in := s.scope.inner(list, "")
+// bodyScope opens a scope for the steps of a step.
+func bodyScope(s step, list []*syntax.Step, below string) *scope {
+	in := s.scope.child(list, "")
 	in.prefix = s.path + below
-	in.trail = s.spot() + below
+	in.trail = s.journalPath() + below
 	return in
 }
 
-// spot is the step's path in the journal, "phases#1[2]/commit#1": the place with the visit of each
-// step on the way.
-func (s step) spot() string {
-	return s.spotAt(s.run.counts.visit(s.path))
+// journalPath is the step's path in the journal, "phases#1[2]/commit#1": the place with the visit
+// of each step on the way.
+func (s step) journalPath() string {
+	return s.journalPathAt(s.run.counts.visit(s.path))
 }
 
-// spotAt is the same for another visit of the step.
-func (s step) spotAt(visit int) string {
+// journalPathAt is the same for another visit of the step.
+func (s step) journalPathAt(visit int) string {
 	return fmt.Sprintf("%s%s#%d",
 		s.scope.trail, strings.TrimPrefix(s.path, s.scope.prefix), visit)
 }
 
-// at is a step in this scope.
-func (sc *scope) at(fr frame, info *compile.Info) step {
+// step is a step in this scope.
+func (sc *scope) step(fr frame, info *compile.Info) step {
 	return step{
 		run:   sc.run,
 		scope: sc,
@@ -70,22 +70,22 @@ func (sc *scope) at(fr frame, info *compile.Info) step {
 	}
 }
 
-// on is the same step in another frame.
-func (s step) on(fr frame) step {
+// withFrame is the same step in another frame.
+func (s step) withFrame(fr frame) step {
 	s.frame = fr
 	return s
 }
 
-// hearing is the same step with some feedback.
-func (s step) hearing(fb *formats.Feedback) step {
-	return s.on(s.frame.hearing(fb))
+// withFeedback is the same step with some feedback.
+func (s step) withFeedback(fb *formats.Feedback) step {
+	return s.withFrame(s.frame.withFeedback(fb))
 }
 
 // find gives the scope in which a step stands, from the inside out.
 func (sc *scope) find(id string) (*scope, *syntax.Step) {
 	for ; sc != nil; sc = sc.outer {
 		for _, top := range sc.list {
-			if step := within(top, id); step != nil {
+			if step := findIn(top, id); step != nil {
 				return sc, step
 			}
 		}
@@ -93,18 +93,18 @@ func (sc *scope) find(id string) (*scope, *syntax.Step) {
 	return nil, nil
 }
 
-// let gives a variable its value.
-func (sc *scope) let(name string, v any) {
-	sc.lasting().vars["$"+name] = query.Prepare(v)
+// setVar gives a variable its value.
+func (sc *scope) setVar(name string, v any) {
+	sc.owner().vars["$"+name] = query.Prepare(v)
 }
 
-// keep keeps the result of a step.
-func (sc *scope) keep(id string, v any) {
-	sc.lasting().results[id] = query.Prepare(v)
+// setResult keeps the result of a step.
+func (sc *scope) setResult(id string, v any) {
+	sc.owner().results[id] = query.Prepare(v)
 }
 
-// lasting is the scope in which what a step leaves is kept.
-func (sc *scope) lasting() *scope {
+// owner is the scope in which what a step leaves is kept.
+func (sc *scope) owner() *scope {
 	for sc.through {
 		sc = sc.outer
 	}
@@ -133,7 +133,7 @@ func (sc *scope) variable(name string) any {
 
 // skip marks a step as skipped, with what stands inside it.
 func (sc *scope) skip(id string, s *syntax.Step) {
-	sc.keep(id, map[string]any{"status": formats.OutcomeSkipped.String()})
+	sc.setResult(id, map[string]any{"status": formats.OutcomeSkipped.String()})
 	switch s.Action.(type) {
 	case *syntax.Group, *syntax.Parallel:
 		for _, inner := range s.Body {
@@ -142,15 +142,15 @@ func (sc *scope) skip(id string, s *syntax.Step) {
 	}
 }
 
-// shown is what expressions see of a step's result; empty without one.
-func (sc *scope) shown(id string) map[string]any {
+// shownResult is what expressions see of a step's result; empty without one.
+func (sc *scope) shownResult(id string) map[string]any {
 	return as[map[string]any](query.Normalize(sc.results[id]))
 }
 
 // lastWords is the summary of the last step of a pass that has one.
 func (sc *scope) lastWords() string {
 	for _, s := range slices.Backward(sc.list) {
-		if words := as[string](sc.shown(s.ID.Text)["summary"]); words != "" {
+		if words := as[string](sc.shownResult(s.ID.Text)["summary"]); words != "" {
 			return words
 		}
 	}

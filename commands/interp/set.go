@@ -12,18 +12,18 @@ func (s step) set(a *syntax.Set) (result, error) {
 		if s.run.unknown(v.Expr) {
 			s.plan("set $%s, which only a run knows", name)
 			s.run.dry.taint("$" + name)
-			s.scope.let(name, nil)
+			s.scope.setVar(name, nil)
 			continue
 		}
 		got, err := s.env().eval(v.Expr, nil)
 		if err == nil {
-			err = s.run.tiered(name, got)
+			err = s.run.checkTier(name, got)
 		}
 		if err != nil {
 			return result{}, err
 		}
-		s.scope.let(name, got)
+		s.scope.setVar(name, got)
 		out[name] = got
 	}
-	return showing(formats.OutcomeCompleted, out), nil
+	return newResult(formats.OutcomeCompleted, out), nil
 }

@@ -17,14 +17,14 @@ type effect struct {
 	flow   bool // it is for a subagent with steps
 	wait   time.Duration
 	entry  formats.Entry // of the answer in the journal, without its data
-	to     chan answer   // takes it
+	reply  chan answer   // takes it
 }
 
 // answer is what a worker sends back.
 type answer struct {
-	ret    formats.Return
-	err    error
-	unkept error // it could not be written to the journal
+	ret        formats.Return
+	err        error
+	journalErr error // it could not be written to the journal
 }
 
 // dispatch is an effect that is to be started, and what the journal has of it.
@@ -61,9 +61,9 @@ type branches struct {
 	body    func(fr frame, i int) error
 }
 
-// side runs the branches. The first error by their order comes back when all that were started have
-// ended.
-func (fr frame) side(w branches) error {
+// runBranches runs the branches. The first error by their order comes back when all that were
+// started have ended.
+func (fr frame) runBranches(w branches) error {
 	// active ones wait for answers; ready ones have effects to be started
 	var all, active, ready []*branch
 	several := w.n > 1 && w.most > 1
@@ -137,11 +137,11 @@ func (fr frame) newBranch(i int, body func(frame, int) error) *branch {
 
 // perform does an effect and waits for its answer.
 func (fr frame) perform(e effect) answer {
-	e.to = make(chan answer, 1)
+	e.reply = make(chan answer, 1)
 	if !fr.start([]effect{e}) {
 		return answer{err: context.Canceled}
 	}
-	return <-e.to
+	return <-e.reply
 }
 
 // start starts effects; inside a branch, together with those of the branches beside it. Answers
@@ -160,7 +160,7 @@ func (fr frame) start(list []effect) bool {
 		if e.worker && err == nil {
 			d.reserved, err = r.budget.recall(r.journal.store, e.req)
 		}
-		d.answer, d.done = r.known(e)
+		d.answer, d.done = r.recallAnswer(e)
 		live = live || !d.done
 	}
 	if err == nil && live {
@@ -172,12 +172,12 @@ func (fr frame) start(list []effect) bool {
 		e := d.effect
 		if err != nil || d.done {
 			d.answer.err = cmp.Or(err, d.answer.err)
-			e.to <- d.answer
+			e.reply <- d.answer
 			continue
 		}
-		r.going.Go(func() {
+		r.effects.Go(func() {
 			r.slots <- struct{}{}
-			e.to <- r.effect(e)
+			e.reply <- r.effect(e)
 			<-r.slots
 		})
 	}
@@ -198,7 +198,7 @@ func (r *run) effect(e effect) (out answer) {
 		return out
 	}
 	if e.req == nil {
-		ctx, stop := until(r.ctx, r.cfg.Pause)
+		ctx, stop := endedBy(r.ctx, r.cfg.Pause)
 		defer stop()
 		out.err = r.cfg.Clock.Sleep(ctx, e.wait)
 		if out.err != nil {
@@ -208,23 +208,23 @@ func (r *run) effect(e effect) (out answer) {
 			return out
 		}
 	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil &&
-		(r.ctx.Err() != nil || undone(out.err)) {
+		(r.ctx.Err() != nil || repeatsOnResume(out.err)) {
 		return out // it was stopped, or waits: it is not done
 	} else if signal := r.interrupted(); signal != nil && !out.ret.Outcome().Passes() {
 		out.err = signal // the signal may be why it did not pass
-		out.unkept = r.cutShort(e, out.ret.Metadata)
+		out.journalErr = r.recordCut(e, out.ret.Metadata)
 		return out
 	} else {
-		e.entry.Data = kept{out.ret, out.ret.Said, keep(out.err)}
+		e.entry.Data = recordedAnswer{out.ret, out.ret.Said, recordError(out.err)}
 	}
 
-	out.unkept = r.journal.write(e.entry)
+	out.journalErr = r.journal.write(e.entry)
 	return out
 }
 
-// cutShort writes down what a worker used that a signal ended. The workers of a flow have told that
-// themselves.
-func (r *run) cutShort(e effect, used formats.Metadata) error {
+// recordCut writes down what a worker used that a signal ended. The workers of a flow have told
+// that themselves.
+func (r *run) recordCut(e effect, used formats.Metadata) error {
 	if !e.worker || e.flow {
 		return nil
 	}
@@ -239,8 +239,8 @@ func (r *run) cutShort(e effect, used formats.Metadata) error {
 	return r.journal.write(entry)
 }
 
-// pause waits. A wait that is over is not waited for again.
-func (s step) pause(d time.Duration, attempt int) error {
+// sleep waits. A wait that is over is not waited for again.
+func (s step) sleep(d time.Duration, attempt int) error {
 	if s.run.dry.on {
 		return nil
 	}
@@ -248,9 +248,9 @@ func (s step) pause(d time.Duration, attempt int) error {
 		wait: d,
 		entry: formats.Entry{
 			Type:    formats.EntryWaited,
-			Step:    s.spot(),
+			Step:    s.journalPath(),
 			Attempt: attempt,
 		},
 	})
-	return errors.Join(got.err, got.unkept)
+	return errors.Join(got.err, got.journalErr)
 }

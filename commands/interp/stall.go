@@ -20,9 +20,9 @@ type rounds struct {
 	sameIssues, sameWork int
 }
 
-// repeats counts a round of the loop at a path, and tells what was the same in formats.StallRounds
-// of them.
-func (r *run) repeats(path string, first bool, issues, work string) string {
+// countRound counts a round of the loop at a path, and tells what was the same in
+// formats.StallRounds of them.
+func (r *run) countRound(path string, first bool, issues, work string) string {
 	was := r.rounds[path]
 	now := rounds{issues, work, 1, 1}
 	if !first && issues != "" && issues == was.issues {
@@ -51,103 +51,110 @@ const (
 // byDefault is the author of an answer that the run takes where it cannot ask.
 const byDefault = "nobody"
 
-// stalled asks about a loop that came to the same again and again. Without the user it stops. A
+// askStalled asks about a loop that came to the same again and again. Without the user it stops. A
 // process that does not ask leaves the question open, and the run waits.
-func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
+func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
 	if s.run.cfg.AutoApprove {
 		return formats.Decision{Answer: stopIt, By: "consent"}, nil
 	}
 	words := fmt.Sprintf("step '%s' makes no progress: %s", s.info.Title, why)
-	q := static{g: s.run.question(s.spot(), words, goOnIt, askIt, stopIt), fallback: stopIt}
+	q := fixedGate{
+		gate:     s.run.question(s.journalPath(), words, goOnIt, askIt, stopIt),
+		fallback: stopIt,
+	}
 	for _, i := range issues {
-		q.g.Show = append(q.g.Show, i.Description)
+		q.gate.Show = append(q.gate.Show, i.Description)
 	}
 	if s.run.cfg.Prefix != "" { // a subagent does not wait by itself
-		q.g.Choices = slices.Delete(q.g.Choices, 1, 2)
+		q.gate.Choices = slices.Delete(q.gate.Choices, 1, 2)
 	}
 	if _, d, err = ask(s, q); err == nil && d.Answer == askIt {
-		q.g.Choices = slices.Delete(slices.Clone(q.g.Choices), 1, 2)
+		q.gate.Choices = slices.Delete(slices.Clone(q.gate.Choices), 1, 2)
 		q.fallback = ""
-		q.later = true
+		q.deferred = true
 		_, d, err = ask(s, q)
 	}
 	return d, err
 }
 
-// again is a redo or a rollback, unless the step has sent work back for the same several times.
-func (f finished) again(t *syntax.Target) (*ending, error) {
-	r := f.step.run
-	most := f.most(t)
+// sendBack is a redo or a rollback, unless the step has sent work back for the same several times.
+func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
+	r := tr.step.run
+	most := tr.maxTaken(t)
 	used := 0
 	if t.Kind == syntax.ToRollback {
 		// where they are used up, that is a question of its own
 		most = r.limits.Rollbacks
 		used = r.counts.rollbacks
 	}
-	if most >= formats.StallRounds && used < most && !idle(f.result.outcome) && !r.after &&
-		!f.result.answer.Person {
-		why, err := f.sentBack(t)
+	if most >= formats.StallRounds && used < most && !leavesNoWork(tr.result.outcome) && !r.finishing &&
+		!tr.result.answer.Person {
+		why, err := tr.stallReason(t)
 		if err != nil {
 			return nil, err
 		}
 		if why != "" {
-			if settled, end, err := f.stall(t, why); settled || err != nil {
+			if settled, end, err := tr.settleStall(t, why); settled || err != nil {
 				return end, err
 			}
 		}
 	}
 	if t.Kind == syntax.ToRollback {
-		return f.rollback(t)
+		return tr.rollback(t)
 	}
-	return f.redo(t)
+	return tr.redo(t)
 }
 
-// stall asks about a loop that makes no progress. It is settled unless the user lets it go on.
-// Without a decision the rule counts as used up: what the file says for that comes before the end.
-func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *ending, err error) {
-	s := f.step
-	d, err := stalled(s, why, f.result.ret.Issues)
+// settleStall asks about a loop that makes no progress. It is settled unless the user lets it go
+// on. Without a decision the rule counts as used up: what the file says for that comes before the
+// end.
+func (tr *transition) settleStall(
+	t *syntax.Target,
+	why string,
+) (settled bool, end *ending, err error) {
+	s := tr.step
+	d, err := askStalled(s, why, tr.result.ret.Issues)
 	switch {
 	case err != nil:
 		return false, nil, err
 	case d.Answer == goOnIt:
-		f.result.value = maps.Clone(f.result.value)
-		f.result.value["note"] = d.Note
+		tr.result.value = maps.Clone(tr.result.value)
+		tr.result.value["note"] = d.Note
 		return false, nil, nil
-	case !d.Person && f.result.target == nil:
-		next, _, err := f.match(t)
+	case !d.Person && tr.result.target == nil:
+		next, _, err := tr.matchRule(t)
 		if err != nil {
 			return false, nil, err
 		}
 		if next != nil {
 			s.run.warn("%s: %s", s.info.Title, why)
-			end, err = f.follow(next)
+			end, err = tr.follow(next)
 			return true, end, err
 		}
 	}
-	return true, told(f.noProgress(why)), nil
+	return true, final(tr.noProgress(why)), nil
 }
 
 // noProgress is the return of a loop that is stopped because it makes none.
-func (f finished) noProgress(why string) formats.Return {
-	f.result.ret.NextSteps = cmp.Or(
-		f.result.ret.NextSteps,
+func (tr transition) noProgress(why string) formats.Return {
+	tr.result.ret.NextSteps = cmp.Or(
+		tr.result.ret.NextSteps,
 		"another round would end the same way. Change the task or the "+
 			"subagent's prompt and run it again, or run it on a terminal to give a hint",
 	)
-	return f.limited(why)
+	return tr.limitReturn(why)
 }
 
-// sentBack says why a round of a step that sends work back is one too many, empty if it is not.
-func (f finished) sentBack(t *syntax.Target) (string, error) {
-	r := f.step.run
+// stallReason says why a round of a step that sends work back is one too many, empty if it is not.
+func (tr transition) stallReason(t *syntax.Target) (string, error) {
+	r := tr.step.run
 	var steps []*syntax.Step
 	var files []formats.Artifact
-	for _, id := range f.step.info.Again(t) {
-		if _, s := f.step.scope.find(id); s != nil {
+	for _, id := range tr.step.info.Again(t) {
+		if _, s := tr.step.scope.find(id); s != nil {
 			steps = append(steps, s)
 		}
-		v, _ := f.step.scope.result(id)
+		v, _ := tr.step.scope.result(id)
 		var some []formats.Artifact
 		if err := decode(as[map[string]any](query.Normalize(v))["artifacts"], &some); err != nil {
 			return "", err
@@ -157,17 +164,18 @@ func (f finished) sentBack(t *syntax.Target) (string, error) {
 	if !r.prog.Works(steps...) {
 		return "", nil
 	}
-	first := f.step.frame.feedback == nil || f.step.frame.feedback.From != f.step.info.ID
-	why, err := progress(f.step, first, f.result.ret.Issues, f.step.scope.said(steps), files)
+	first := tr.step.frame.feedback == nil || tr.step.frame.feedback.From != tr.step.info.ID
+	output := tr.step.scope.workOutput(steps)
+	why, err := checkProgress(tr.step, first, tr.result.ret.Issues, output, files)
 	if why != "" {
-		why = fmt.Sprintf("%s: %s", why, f.closing().Summary)
+		why = fmt.Sprintf("%s: %s", why, tr.baseReturn().Summary)
 	}
 	return why, err
 }
 
-// said is what the workers among some steps, and inside of them, told of their work. What reviewers
-// say of it is none.
-func (sc *scope) said(steps []*syntax.Step) (out []any) {
+// workOutput is what the workers among some steps, and inside of them, told of their work. What
+// reviewers say of it is none.
+func (sc *scope) workOutput(steps []*syntax.Step) (out []any) {
 	for _, s := range steps {
 		info := sc.run.prog.Info(s)
 		v, ok := sc.result(info.ID)
@@ -175,13 +183,13 @@ func (sc *scope) said(steps []*syntax.Step) (out []any) {
 			shown := as[map[string]any](query.Normalize(v))
 			out = append(out, shown["text"], shown["fields"])
 		}
-		out = append(out, sc.said(s.Body)...)
+		out = append(out, sc.workOutput(s.Body)...)
 	}
 	return out
 }
 
-// progress counts a round of the step's loop and says what of it was the same too often.
-func progress(
+// checkProgress counts a round of the step's loop and says what of it was the same too often.
+func checkProgress(
 	s step,
 	first bool,
 	issues []formats.Issue,
@@ -194,8 +202,8 @@ func progress(
 	}
 
 	slices.Sort(list)
-	seen, err := observe(s.frame, s.spot(), "round", func() (string, error) {
-		return work(s, files), nil
+	seen, err := observe(s.frame, s.journalPath(), "round", func() (string, error) {
+		return workHash(s, files), nil
 	})
 	if err != nil {
 		return "", err
@@ -205,13 +213,13 @@ func progress(
 		if err != nil {
 			return "", err
 		}
-		seen = sumOf([]string{seen, string(text)})
+		seen = digest([]string{seen, string(text)})
 	}
 	open := ""
 	if len(list) > 0 {
-		open = sumOf(list)
+		open = digest(list)
 	}
-	same := s.run.repeats(s.path, first, open, seen)
+	same := s.run.countRound(s.path, first, open, seen)
 	if same == "" {
 		return "", nil
 	}
@@ -220,19 +228,19 @@ func progress(
 	return fmt.Sprintf("%s in %d rounds", same, formats.StallRounds), nil
 }
 
-// work is a hash of the content of documents and of the tree, empty where nothing is known of
+// workHash is a hash of the content of documents and of the tree, empty where nothing is known of
 // either.
-func work(s step, files []formats.Artifact) string {
+func workHash(s step, files []formats.Artifact) string {
 	var parts []string
 	for _, a := range files {
 		if a.Type != formats.ArtifactReview {
-			parts = append(parts, s.run.hashed(a.Path), s.run.hashed(s.inTree(a.Path)))
+			parts = append(parts, s.run.hashOf(a.Path), s.run.hashOf(s.pathInTree(a.Path)))
 		}
 	}
 
-	known := s.frame.place() != "" || parts != nil
+	known := s.frame.dir() != "" || parts != nil
 	if s.run.cfg.Diff != nil {
-		patch, stat, err := s.run.cfg.Diff(s.run.ctx, cmp.Or(s.frame.place(), s.run.cfg.Dir))
+		patch, stat, err := s.run.cfg.Diff(s.run.ctx, cmp.Or(s.frame.dir(), s.run.cfg.Dir))
 		if err != nil {
 			return ""
 		}
@@ -243,7 +251,7 @@ func work(s step, files []formats.Artifact) string {
 			if !loose {
 				continue
 			}
-			sum := s.run.hashed(s.inTree(name))
+			sum := s.run.hashOf(s.pathInTree(name))
 			if sum == absent {
 				return "" // it lies above the project
 			}
@@ -253,5 +261,5 @@ func work(s step, files []formats.Artifact) string {
 	if !known {
 		return ""
 	}
-	return sumOf(parts)
+	return digest(parts)
 }

@@ -22,21 +22,21 @@ type step struct {
 // ending is how a sequence stopped before its end. Told is an ending that the file asks for
 // (return, fail). A step that did not pass ends only the loop's iteration it stands in.
 type ending struct {
-	ret  formats.Return
-	told bool
+	ret   formats.Return
+	final bool
 	// a step of Between Steps sent its host back: the host was run again, with everything around it
-	over bool
-	jump string // id of the step at which to go on
+	hostRerun bool
+	jump      string // id of the step at which to go on
 }
 
-// told is the ending that the file asks for.
-func told(ret formats.Return) *ending {
-	return &ending{ret: ret, told: true}
+// final is the ending that the file asks for.
+func final(ret formats.Return) *ending {
+	return &ending{ret: ret, final: true}
 }
 
 // leaves tells whether the ending leaves the loop it stands in.
 func (e *ending) leaves() bool {
-	return e != nil && (e.told || e.jump != "")
+	return e != nil && (e.final || e.jump != "")
 }
 
 // result is what a step did.
@@ -49,27 +49,27 @@ type result struct {
 	end     *ending // the action itself ends the command
 }
 
-// showing is a result that shows its outcome among some members.
-func showing(outcome formats.Outcome, value map[string]any) result {
+// newResult is a result that shows its outcome among some members.
+func newResult(outcome formats.Outcome, value map[string]any) result {
 	value["status"] = outcome.String()
 	return result{outcome: outcome, value: value}
 }
 
-// summed is the result of a step that ran others: it shows a summary of them.
-func summed(outcome formats.Outcome, ret formats.Return, value map[string]any) result {
-	out := showing(outcome, value)
+// summedResult is the result of a step that ran others: it shows a summary of them.
+func summedResult(outcome formats.Outcome, ret formats.Return, value map[string]any) result {
+	out := newResult(outcome, value)
 	out.ret = ret
 	out.value["summary"] = ret.Summary
 	return out
 }
 
-// returned is the result of a step whose outcome is that of a return.
-func returned(ret formats.Return, attempts int) result {
-	return summed(ret.Outcome(), ret, map[string]any{
+// resultOf is the result of a step whose outcome is that of a return.
+func resultOf(ret formats.Return, attempts int) result {
+	return summedResult(ret.Outcome(), ret, map[string]any{
 		"text":           ret.Text,
 		"artifacts":      listOf(ret.Artifacts),
 		"issues":         listOf(ret.Issues),
-		"fields":         normal(fieldsOf(ret)),
+		"fields":         normalize(fieldsOf(ret)),
 		"errors":         listOf(ret.Errors),
 		"attempts":       attempts,
 		"class":          string(ret.Class),
@@ -78,81 +78,81 @@ func returned(ret formats.Return, attempts int) result {
 	})
 }
 
-// do runs one step until its result leads on.
-func (s step) do() (end *ending, err error) {
-	defer func() { err = s.placed(err) }()
-	res, ran, err := s.once()
+// execute runs one step until its result leads on.
+func (s step) execute() (end *ending, err error) {
+	defer func() { err = s.withPlace(err) }()
+	res, ran, err := s.executeOnce()
 	switch {
 	case err != nil:
 		return nil, err
-	case !ran && res.end != nil && res.end.over:
+	case !ran && res.end != nil && res.end.hostRerun:
 		// a step before this one sent it back, and it was run with everything around it
 		return nil, nil
 	case res.end != nil || !ran:
-		return s.certain(res.end), nil
+		return s.dropUncertain(res.end), nil
 	}
-	f := finished{s, res}
+	f := transition{s, res}
 	if err := f.post(); err != nil {
 		return nil, err
 	}
 	if s.info.Undo != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
-		s.run.undo = append(s.run.undo, s)
+		s.run.undoable = append(s.run.undoable, s)
 	}
-	end, err = f.lead()
-	return s.certain(end), err
+	end, err = f.route()
+	return s.dropUncertain(end), err
 }
 
-// once runs one step and keeps its result; ran is false for one that is skipped.
-func (s step) once() (res result, ran bool, err error) {
+// executeOnce runs one step and keeps its result; ran is false for one that is skipped.
+func (s step) executeOnce() (res result, ran bool, err error) {
 	r := s.run
-	defer func() { err = s.placed(err) }()
+	defer func() { err = s.withPlace(err) }()
 	if r.ctx.Err() != nil {
 		return res, false, context.Cause(r.ctx)
 	}
 
 	s.frame.state.doc = nil
-	wanted, err := s.wanted()
+	wanted, err := s.applies()
 	if err != nil {
 		return res, false, err
 	}
 	if !wanted {
 		s.scope.skip(s.info.ID, s.info.Step)
-		err := s.note(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
-		s.tell(formats.OutcomeSkipped, formats.Return{})
+		err := s.record(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
+		s.emitStep(formats.OutcomeSkipped, formats.Return{})
 		return res, false, err
 	}
 
-	if res.end, err = s.around(s.info.Before); err != nil || res.end != nil {
+	if res.end, err = s.runHooks(s.info.Before); err != nil || res.end != nil {
 		return res, false, err
 	}
-	if err := wentBack(s); err != nil {
+	if err := restoreCounters(s); err != nil {
 		return res, false, err
 	}
 
-	if !r.after {
+	if !r.finishing {
 		if err := r.counts.step(r.limits.Steps); err != nil {
 			return res, false, err
 		}
 	}
 	r.counts.visits[s.path]++
 	if r.cfg.Look != nil && s.frame.concurrent {
-		r.besides[s.spot()] = true
+		r.concurrentSteps[s.journalPath()] = true
 	}
-	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.spot()}
+	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.journalPath()}
 	if err := s.frame.journal.append(visited); err != nil {
 		return res, false, err
 	}
 
-	r.began = r.began || !r.after
-	s.tell("", formats.Return{Summary: "started"})
-	if res, err = s.act(); err != nil {
+	r.stepStarted = r.stepStarted || !r.finishing
+	s.emitStep("", formats.Return{Summary: "started"})
+	if res, err = s.runAction(); err != nil {
 		return res, false, err
 	}
 
 	if err := s.expect(&res); err != nil {
 		return res, false, err
 	}
-	s.scope.keep(s.info.ID, res.value)
+	s.scope.setResult(s.info.ID, res.value)
 	visited.Type = formats.EntryStepFinished
 	visited.Data = map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
@@ -161,18 +161,18 @@ func (s step) once() (res result, ran bool, err error) {
 		return res, false, err
 	}
 
-	s.tell(res.outcome, res.ret)
+	s.emitStep(res.outcome, res.ret)
 	if !res.outcome.Passes() {
-		r.last = stepError{Step: s.path, Pos: s.info.Pos}
-		r.open = res.ret.Issues
+		r.lastFailure = stepError{Step: s.path, Pos: s.info.Pos}
+		r.openIssues = res.ret.Issues
 	}
 	return res, true, nil
 }
 
-// act shows the table and does the action.
-func (s step) act() (result, error) {
+// runAction shows the table and does the action.
+func (s step) runAction() (result, error) {
 	if s.info.Table != nil {
-		if err := s.show(); err != nil {
+		if err := s.showTable(); err != nil {
 			return result{}, err
 		}
 	}
@@ -194,32 +194,32 @@ func (s step) act() (result, error) {
 	case *syntax.Wait:
 		return waitFor(s, seconds(a.For))
 	case *syntax.Gate:
-		return s.gate(s.spot(), a, nil)
+		return s.gate(s.journalPath(), a, nil)
 	case *syntax.Set:
 		return s.set(a)
 	case *syntax.Fail:
 		return s.fail(a)
 	}
 
-	return showing(formats.OutcomeCompleted, map[string]any{}), nil
+	return newResult(formats.OutcomeCompleted, map[string]any{}), nil
 }
 
-// note puts something that the step does into the journal.
-func (s step) note(what formats.EntryType, data map[string]any) error {
+// record puts something that the step does into the journal.
+func (s step) record(what formats.EntryType, data map[string]any) error {
 	return s.frame.journal.append(formats.Entry{
 		Type: what,
-		Step: s.spot(),
+		Step: s.journalPath(),
 		Data: data,
 	})
 }
 
-// wanted evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.
-func (s step) wanted() (bool, error) {
+// applies evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.
+func (s step) applies() (bool, error) {
 	if in, err := s.inTier(); err != nil || !in {
 		return false, err
 	}
 	if s.run.unknown(s.info.When) {
-		s.plan("run only when %s, which only a run knows", written(s.info.When))
+		s.plan("run only when %s, which only a run knows", sourceOf(s.info.When))
 		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
@@ -241,7 +241,7 @@ func (s step) expect(res *result) error {
 		}) {
 		breaches = append(
 			breaches,
-			wrong(fmt.Sprintf("expected an artifact of type %s, got none", w.Text)),
+			errorIssue(fmt.Sprintf("expected an artifact of type %s, got none", w.Text)),
 		)
 	}
 	ok, err := s.env().holds(e.If, res.value)
@@ -255,11 +255,11 @@ func (s step) expect(res *result) error {
 				return err
 			}
 		}
-		breaches = append(breaches, wrong(said))
+		breaches = append(breaches, errorIssue(said))
 	}
 	if e.Schema != nil && res.outcome != formats.OutcomeSkipped {
 		for _, v := range s.run.prog.Schema(e.Schema).Validate(".fields", fieldsOf(res.ret)) {
-			breaches = append(breaches, wrong(v.String()))
+			breaches = append(breaches, errorIssue(v.String()))
 		}
 	}
 	if breaches == nil {

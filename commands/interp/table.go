@@ -9,8 +9,8 @@ import (
 	"tercet/internal/query"
 )
 
-// show evaluates a table and shows it at once; the rows also stand in the return.
-func (s step) show() error {
+// showTable evaluates a table and shows it at once; the rows also stand in the return.
+func (s step) showTable() error {
 	r := s.run
 	t := s.info.Table
 	if r.unknown(t.Rows) {

@@ -17,7 +17,7 @@ func (fr frame) emit(e trace.Event) {
 	if fr.journal.replayed {
 		return
 	}
-	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool {
+	r.pendingPasses = slices.DeleteFunc(r.pendingPasses, func(head trace.Event) bool {
 		inside := strings.HasPrefix(e.Step, head.Step+"/")
 		if inside {
 			r.send(head)
@@ -39,9 +39,9 @@ func (r *run) send(e trace.Event) {
 	r.cfg.Trace.Emit(e)
 }
 
-// tellBegin tells that the run begins, or goes on, and what it may use. Steps of a subagent are
+// emitRunStart tells that the run begins, or goes on, and what it may use. Steps of a subagent are
 // inside of one.
-func (r *run) tellBegin() {
+func (r *run) emitRunStart() {
 	if r.cfg.Prefix != "" {
 		return
 	}
@@ -60,10 +60,10 @@ func (r *run) tellBegin() {
 }
 
 // mostTold is how many issues of a step are told.
-const mostTold = 20
+const maxIssues = 20
 
-// tell tells that a step began (without an outcome) or ended.
-func (s step) tell(outcome formats.Outcome, ret formats.Return) {
+// emitStep tells that a step began (without an outcome) or ended.
+func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 	e := trace.Event{
 		Kind:    trace.Step,
 		Name:    s.info.Title,
@@ -71,10 +71,10 @@ func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 		Outcome: outcome.String(),
 		Message: ret.Summary,
 	}
-	n := min(len(ret.Issues), mostTold)
+	n := min(len(ret.Issues), maxIssues)
 	switch {
 	case outcome == "":
-		tellPhase(s, &e)
+		addPhase(s, &e)
 	case outcome.Passes() && s.run.prog.Tiers != nil && len(ret.Artifacts) > 0:
 		e.Attrs = map[string]any{"artifacts": ret.Artifacts}
 	case n > 0 && !outcome.Passes():
@@ -83,9 +83,9 @@ func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	s.frame.emit(e)
 }
 
-// tellWarnings shows the warnings of a built-in subagent while the run goes on, because the user
+// emitWarnings shows the warnings of a built-in subagent while the run goes on, because the user
 // may want to stop it before the next worker costs something. The run's return has them too.
-func (c call) tellWarnings(ret formats.Return) {
+func (c call) emitWarnings(ret formats.Return) {
 	if !c.to.Info.Builtin {
 		return
 	}
@@ -99,9 +99,9 @@ func (c call) tellWarnings(ret formats.Return) {
 	}
 }
 
-// tellPass tells that a loop begins with an element or a round, with the first step that is done
+// queuePass tells that a loop begins with an element or a round, with the first step that is done
 // there now.
-func (s step) tellPass(e trace.Event, i, of int) {
+func (s step) queuePass(e trace.Event, i, of int) {
 	e.Kind = trace.Pass
 	e.Step = fmt.Sprintf("%s[%d]", s.path, i)
 	e.Attrs = map[string]any{
@@ -110,12 +110,13 @@ func (s step) tellPass(e trace.Event, i, of int) {
 		"steps":   len(s.info.Body),
 		"abreast": s.frame.concurrent,
 	}
-	s.run.heads = append(s.run.heads, e)
+	s.run.pendingPasses = append(s.run.pendingPasses, e)
 }
 
-// passed forgets a pass that is over and that nothing was done in now: what it was is told no more.
-func (r *run) passed(path string) {
-	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool {
+// dropPass forgets a pass that is over and that nothing was done in now: what it was is told no
+// more.
+func (r *run) dropPass(path string) {
+	r.pendingPasses = slices.DeleteFunc(r.pendingPasses, func(head trace.Event) bool {
 		return head.Step == path
 	})
 }
@@ -135,21 +136,21 @@ func labelOf(item any) string {
 	return text
 }
 
-// tellRound tells that steps are done once more, and how often that may be.
-func (f finished) tellRound(t *syntax.Target, attempt int, ids []string) {
-	r := f.step.run
+// emitRound tells that steps are done once more, and how often that may be.
+func (tr transition) emitRound(t *syntax.Target, attempt int, ids []string) {
+	r := tr.step.run
 	more := r.limits.Rollbacks - r.counts.rollbacks
 	if t.Kind != syntax.ToRollback {
-		more = f.most(t) - attempt
+		more = tr.maxTaken(t) - attempt
 	}
 	e := trace.Event{
 		Kind:    trace.Round,
-		Step:    f.step.path,
+		Step:    tr.step.path,
 		Message: strings.Join(ids, ", "),
 	}
 	e.Attrs = map[string]any{"number": attempt + 1}
-	if f.most(t) > 0 || t.Kind == syntax.ToRollback {
+	if tr.maxTaken(t) > 0 || t.Kind == syntax.ToRollback {
 		e.Attrs["of"] = attempt + 1 + max(0, more)
 	}
-	f.step.frame.emit(e)
+	tr.step.frame.emit(e)
 }

@@ -24,11 +24,11 @@ const (
 // of the run.
 type subtree struct {
 	child   string
-	among   *siblings
+	group   *childGroup
 	dir     string // empty: not open
 	opened  bool   // an attempt was made
 	dropped bool   // what it had is in a bundle, and it begins anew
-	stays   bool   // the user wants to look at it
+	keep    bool   // the user wants to look at it
 }
 
 // worktrees are the run's own worktree and those of children.
@@ -39,12 +39,12 @@ type worktrees struct {
 	repoState formats.RepoState
 }
 
-// siblings are the children of one entry of a step. All begin at the same commit.
-type siblings struct{ base any }
+// childGroup are the children of one entry of a step. All begin at the same commit.
+type childGroup struct{ base any }
 
-// here gives the folder of a worktree in this project. A journal has the folder where the worktree
-// was opened, and the project may have been moved since.
-func (r *run) here(dir string) string {
+// localDir gives the folder of a worktree in this project. A journal has the folder where the
+// worktree was opened, and the project may have been moved since.
+func (r *run) localDir(dir string) string {
 	parent := filepath.Join(formats.Workspace, formats.WorktreeFolder)
 	marker := string(filepath.Separator) + parent + string(filepath.Separator)
 	at := strings.LastIndex(dir, marker)
@@ -54,31 +54,31 @@ func (r *run) here(dir string) string {
 	return filepath.Join(r.cfg.Dir, parent, dir[at+len(marker):])
 }
 
-// part gives each of several children a worktree, if the file says so and they are not in one
+// allot gives each of several children a worktree, if the file says so and they are not in one
 // already.
-func (g *siblings) part(fr frame, child string) (frame, *subtree) {
+func (g *childGroup) allot(fr frame, child string) (frame, *subtree) {
 	if fr.run.prog.Own.Join == nil || fr.run.dry.on || fr.subtree != nil {
 		return fr, nil
 	}
 	fr.shared = false
-	fr.subtree = &subtree{child: child, among: g}
+	fr.subtree = &subtree{child: child, group: g}
 	return fr, fr.subtree
 }
 
-// tree opens the run's worktree before the first step that works in it, and that of the present
-// child.
-func (c call) tree() error {
+// ensureWorktree opens the run's worktree before the first step that works in it, and that of the
+// present child.
+func (c call) ensureWorktree() error {
 	r := c.step.run
 	open := r.prog.Own.Open
 	in := c.step.info.Terms.In
 	elsewhere := in == inMain || in == inNone && !c.to.Info.Builtin
-	own := c.to.Agent == compile.GitWorkflow && c.more != nil || c.to.Agent == compile.StatusSync
-	if open == nil || r.dry.on || r.after || elsewhere || own {
+	own := c.to.Agent == compile.GitWorkflow && c.extraInput != nil || c.to.Agent == compile.StatusSync
+	if open == nil || r.dry.on || r.finishing || elsewhere || own {
 		return nil
 	}
 	if !r.tree.opened && r.tree.dir == "" {
 		r.tree.opened = true
-		err := r.must(r.engine(c.step.frame, nil, treePath, open, map[string]any{}))
+		err := r.mustCall(r.engineCall(c.step.frame, nil, treePath, open, map[string]any{}))
 		if err != nil {
 			return err
 		}
@@ -90,9 +90,9 @@ func (c call) tree() error {
 	return r.openChild(c.step.frame, child)
 }
 
-// engine is an own call of the engine in the worktree of a child, or with nil in that of the run.
-// It does not wait for the branches beside the present one.
-func (r *run) engine(
+// engineCall is an own call of the engine in the worktree of a child, or with nil in that of the
+// run. It does not wait for the branches beside the present one.
+func (r *run) engineCall(
 	fr frame,
 	t *subtree,
 	id string,
@@ -101,9 +101,9 @@ func (r *run) engine(
 ) call {
 	fr.branch = nil
 	fr.subtree = t
-	c := r.own(fr, id, to)
+	c := r.ownCall(fr, id, to)
 	r.counts.visits[c.step.path]++
-	c.more = more
+	c.extraInput = more
 	return c
 }
 
@@ -113,12 +113,12 @@ func (r *run) openChild(fr frame, t *subtree) error {
 		r.tree.children = append(r.tree.children, t)
 	}
 	more := map[string]any{"child": t.child}
-	if t.among.base != nil && !t.dropped {
-		more["base"] = t.among.base
+	if t.group.base != nil && !t.dropped {
+		more["base"] = t.group.base
 	}
-	ret, err := r.single(r.engine(fr, t, treePath+"/"+t.child, r.prog.Own.Open, more))
-	if t.among.base == nil {
-		t.among.base = ret.Fields["base"]
+	ret, err := r.callOnce(r.engineCall(fr, t, treePath+"/"+t.child, r.prog.Own.Open, more))
+	if t.group.base == nil {
+		t.group.base = ret.Fields["base"]
 	}
 	return cause(ret, err)
 }
@@ -158,17 +158,17 @@ func (t *subtree) join(
 	id := treePath + "/" + t.child
 	for {
 		if !passed {
-			return nil, t.leave(s.frame)
+			return nil, t.close(s.frame)
 		}
 		more := map[string]any{"child": t.child}
-		got, err := r.single(r.engine(s.frame, t, id+"/join", r.prog.Own.Join, more))
+		got, err := r.callOnce(r.engineCall(s.frame, t, id+"/join", r.prog.Own.Join, more))
 		if err != nil {
 			return nil, err
 		}
 		if got.Outcome().Passes() {
-			return nil, t.leave(s.frame)
+			return nil, t.close(s.frame)
 		}
-		t.stays = true
+		t.keep = true
 		if got.Outcome() != formats.OutcomeRejected {
 			return &got, nil
 		}
@@ -183,7 +183,7 @@ func (t *subtree) join(
 		g.Choices[0].Approves = first
 		g.Choices[1].Approves = !first
 		g.Choices[1].Leaves = true
-		_, d, err := ask(s, static{g: g})
+		_, d, err := ask(s, fixedGate{gate: g})
 		if err != nil {
 			return nil, err
 		}
@@ -193,54 +193,55 @@ func (t *subtree) join(
 		if d.Answer == conflictKeep {
 			return &got, nil
 		}
-		if err := t.drop(s.frame); err != nil || d.Answer == conflictDiscard {
+		if err := t.discard(s.frame); err != nil || d.Answer == conflictDiscard {
 			return &got, err
 		}
 		fb := &formats.Feedback{
 			From:    s.info.ID,
-			Issues:  listed(got.Issues),
+			Issues:  nonNil(got.Issues),
 			Note:    d.Note,
 			Choice:  d.Answer,
 			Attempt: r.counts.autoAnswers[id] + 1,
 		}
-		failed, err := again(s.frame.hearing(fb).inTree(t))
+		failed, err := again(s.frame.withFeedback(fb).withSubtree(t))
 		if err != nil {
 			return nil, err
 		}
 		if failed != nil {
-			return failed, t.leave(s.frame)
+			return failed, t.close(s.frame)
 		}
 	}
 }
 
-// leave closes the worktree of a child. Work that is not in the run's stays on its branch.
-func (t *subtree) leave(fr frame) error {
+// close closes the worktree of a child. Work that is not in the run's stays on its branch.
+func (t *subtree) close(fr frame) error {
 	if t.dir == "" {
 		return nil
 	}
 	r := fr.run
 	more := map[string]any{"child": t.child}
-	return r.must(r.engine(fr, t, treePath+"/"+t.child+"/close", r.prog.Own.Close, more))
+	return r.mustCall(r.engineCall(fr, t, treePath+"/"+t.child+"/close", r.prog.Own.Close, more))
 }
 
-// drop removes the worktree of a child and its branch. What it had is in a bundle.
-func (t *subtree) drop(fr frame) error {
+// discard removes the worktree of a child and its branch. What it had is in a bundle.
+func (t *subtree) discard(fr frame) error {
 	r := fr.run
 	more := map[string]any{"child": t.child, "discard": true}
-	ret, err := r.single(r.engine(fr, t, treePath+"/"+t.child+"/discard", r.prog.Own.Close, more))
+	id := treePath + "/" + t.child + "/discard"
+	ret, err := r.callOnce(r.engineCall(fr, t, id, r.prog.Own.Close, more))
 	if ret.Fields["bundle"] != nil {
 		r.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
 	}
 	t.opened = false
-	t.stays = false
+	t.keep = false
 	t.dropped = true
 	return cause(ret, err)
 }
 
-// moved notes the branches that gained commits while a worker ran: what the run publishes goes on
-// top of them. It asks about the other refs that moved. The worker's return is in the journal;
-// nothing follows before the answer.
-func (c call) moved(ret formats.Return) error {
+// checkMovedRefs notes the branches that gained commits while a worker ran: what the run publishes
+// goes on top of them. It asks about the other refs that moved. The worker's return is in the
+// journal; nothing follows before the answer.
+func (c call) checkMovedRefs(ret formats.Return) error {
 	r := c.step.run
 	var forward, list []formats.Moved
 	for _, one := range ret.Metadata.Moved {
@@ -274,7 +275,7 @@ func (c call) moved(ret formats.Return) error {
 	const stop = "stop"
 	what := movedText(list)
 	g := r.question(
-		fmt.Sprintf("%s.%d", c.step.spot(), c.attempt),
+		fmt.Sprintf("%s.%d", c.step.journalPath(), c.attempt),
 		what+": was it you?",
 		mine,
 		back,
@@ -282,7 +283,7 @@ func (c call) moved(ret formats.Return) error {
 	)
 	g.Choices[2].Leaves = true
 	g.NeedsPerson = true
-	_, d, err := ask(c.step, static{g: g})
+	_, d, err := ask(c.step, fixedGate{gate: g})
 	switch {
 	case err != nil || d.Answer == mine:
 		return err
@@ -291,8 +292,8 @@ func (c call) moved(ret formats.Return) error {
 			Agent: compile.GitWorkflow,
 			Info:  &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true},
 		}
-		more := map[string]any{"action": "put_back", "refs": normal(list)}
-		return r.must(r.engine(c.step.frame, nil, "refs/"+c.step.path, to, more))
+		more := map[string]any{"action": "put_back", "refs": normalize(list)}
+		return r.mustCall(r.engineCall(c.step.frame, nil, "refs/"+c.step.path, to, more))
 	}
 
 	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
@@ -306,15 +307,15 @@ func (r *run) closeTree(fr frame) {
 	}
 	const otherwise = "the worktree was not closed"
 	for _, t := range r.tree.children {
-		if t.dir == "" || t.stays {
+		if t.dir == "" || t.keep {
 			continue
 		}
-		if err := t.leave(fr); err != nil {
+		if err := t.close(fr); err != nil {
 			r.warn("%s: %s", otherwise, err)
 		}
 	}
 	if r.tree.dir != "" {
-		r.may(r.own(fr, treePath+"/close", r.prog.Own.Close), otherwise)
+		r.mayCall(r.ownCall(fr, treePath+"/close", r.prog.Own.Close), otherwise)
 	}
 }
 
@@ -326,7 +327,7 @@ func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 			continue
 		}
 		again := func(fr frame) (*formats.Return, error) {
-			one, err := s.on(fr).pass(i, map[string]any{f.As.Text: items[i]})
+			one, err := s.withFrame(fr).pass(i, map[string]any{f.As.Text: items[i]})
 			one.tree = p.tree
 			if err != nil {
 				return nil, err
@@ -360,7 +361,7 @@ func joinChildren(s step, in *scope, children []child) error {
 			continue
 		}
 		again := func(fr frame) (*formats.Return, error) {
-			res, _, err := c.step.on(fr).once()
+			res, _, err := c.step.withFrame(fr).executeOnce()
 			c.result = res
 			if err != nil || res.outcome.Passes() {
 				return nil, err
@@ -372,8 +373,8 @@ func joinChildren(s step, in *scope, children []child) error {
 			return err
 		}
 		if bad != nil && c.result.outcome.Passes() {
-			c.result = returned(*bad, 1)
-			in.keep(c.step.info.ID, c.result.value)
+			c.result = resultOf(*bad, 1)
+			in.setResult(c.step.info.ID, c.result.value)
 		}
 	}
 	return nil

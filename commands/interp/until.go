@@ -20,38 +20,38 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 	done := false
 	why := ""
 	for i := 0; i < u.Max && !done && out.last == nil && why == ""; i++ {
-		if err := s.note(formats.EntryLoopEntered, map[string]any{"pass": i}); err != nil {
+		if err := s.record(formats.EntryLoopEntered, map[string]any{"pass": i}); err != nil {
 			return result{}, err
 		}
-		s.tellPass(trace.Event{Name: "round"}, i, u.Max)
-		p, err = hinted(s, i, hint)
+		s.queuePass(trace.Event{Name: "round"}, i, u.Max)
+		p, err = passWithHint(s, i, hint)
 		*s.frame.made = append(*s.frame.made, p.files...)
 		if err != nil {
 			return result{}, err
 		}
 		if p.end.leaves() {
-			return out.left(p.end), nil
+			return out.endedEarly(p.end), nil
 		}
 		out.add(i, nil, p)
 		switch {
 		case p.end != nil:
 		case r.unknown(u.Cond):
-			s.plan("go on until %s, which only a run knows", written(u.Cond))
+			s.plan("go on until %s, which only a run knows", sourceOf(u.Cond))
 			done = true
 		default:
 			if done, err = p.in.env(s.frame).holds(u.Cond, nil); err != nil {
 				return result{}, err
 			}
-			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || r.after ||
+			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || r.finishing ||
 				!r.prog.Works(s.info.Body...) {
 				break
 			}
 			var end *ending
-			if hint, why, end, err = passed(s, i, p); err != nil {
+			if hint, why, end, err = checkPass(s, i, p); err != nil {
 				return result{}, err
 			}
 			if end != nil {
-				return out.left(end), nil
+				return out.endedEarly(end), nil
 			}
 		}
 	}
@@ -80,24 +80,24 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 		}
 	}
 
-	return summed(outcome, ret, out.value()), nil
+	return summedResult(outcome, ret, out.value()), nil
 }
 
-// hinted is a pass whose steps hear what the user said after the one before.
-func hinted(s step, i int, hint *formats.Feedback) (pass, error) {
+// passWithHint is a pass whose steps hear what the user said after the one before.
+func passWithHint(s step, i int, hint *formats.Feedback) (pass, error) {
 	if hint != nil {
-		s = s.hearing(hint)
+		s = s.withFeedback(hint)
 	}
 	return s.pass(i, nil)
 }
 
-// passed counts a pass that is to be followed by another. After too many with the same result the
-// user gives a hint for the next one, or ends the command. Without a decision the loop ends as
+// checkPass counts a pass that is to be followed by another. After too many with the same result
+// the user gives a hint for the next one, or ends the command. Without a decision the loop ends as
 // after its last pass, if the file says what comes then.
-func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *ending, err error) {
+func checkPass(s step, i int, p pass) (hint *formats.Feedback, why string, end *ending, err error) {
 	var issues []formats.Issue
 	for _, id := range slices.Sorted(maps.Keys(p.in.results)) {
-		shown := p.in.shown(id)
+		shown := p.in.shownResult(id)
 		if o := formats.Outcome(as[string](shown["status"])); o != "" && !o.Passes() {
 			var some []formats.Issue
 			if err := decode(shown["issues"], &some); err != nil {
@@ -107,18 +107,18 @@ func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *end
 		}
 	}
 
-	why, err = progress(s, i == 0, issues, p.in.said(p.in.list), p.files)
+	why, err = checkProgress(s, i == 0, issues, p.in.workOutput(p.in.list), p.files)
 	if err != nil || why == "" {
 		return nil, "", nil, err
 	}
-	d, err := stalled(s, why, issues)
+	d, err := askStalled(s, why, issues)
 	switch {
 	case err != nil:
 		return nil, "", nil, err
 	case d.Answer == goOnIt:
 		return &formats.Feedback{
 			From:    s.info.ID,
-			Issues:  listed(issues),
+			Issues:  nonNil(issues),
 			Note:    d.Note,
 			Attempt: i + 1,
 		}, "", nil, nil
@@ -128,9 +128,9 @@ func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *end
 		return nil, why, nil, nil
 	}
 
-	f := finished{
+	f := transition{
 		s,
 		result{outcome: formats.OutcomeFailed, ret: formats.Return{Summary: why, Issues: issues}},
 	}
-	return nil, "", told(f.noProgress(why)), nil
+	return nil, "", final(f.noProgress(why)), nil
 }

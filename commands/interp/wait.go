@@ -14,17 +14,20 @@ const longWait = time.Minute
 // alone.
 func waitFor(s step, d time.Duration) (result, error) {
 	s.plan("wait for %s", d)
-	out := showing(formats.OutcomeCompleted, map[string]any{})
+	out := newResult(formats.OutcomeCompleted, map[string]any{})
 	if s.run.dry.on {
 		return out, nil
 	}
-	until, err := observe(s.frame, s.spot(), "until", func() (time.Time, error) {
+	until, err := observe(s.frame, s.journalPath(), "until", func() (time.Time, error) {
 		return s.run.cfg.Clock.Now().Add(d).UTC(), nil
 	})
 	if err != nil {
 		return out, err
 	}
-	over, err := s.frame.journal.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil)
+	over, err := s.frame.journal.recall(formats.Entry{
+		Type: formats.EntryWaited,
+		Step: s.journalPath(),
+	}, nil)
 	if over || err != nil {
 		return out, err
 	}
@@ -35,5 +38,5 @@ func waitFor(s step, d time.Duration) (result, error) {
 		}
 		return out, &formats.LaterError{Why: fmt.Sprintf("step '%s' waits", s.info.Title), Until: until}
 	}
-	return out, s.pause(max(0, rest), 0)
+	return out, s.sleep(max(0, rest), 0)
 }
