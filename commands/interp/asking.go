@@ -18,7 +18,7 @@ import (
 	"tercet/internal/trace"
 )
 
-// gateSource makes a question from what stands there now, and names the files that its answer is
+// gateSource makes a question from what the project is now, and names the files that its answer is
 // bound to.
 type gateSource interface {
 	build(fr frame) (formats.Gate, error)
@@ -32,7 +32,7 @@ type fixedGate struct {
 	deferred bool   // another process asks it, not the one that opens it
 
 	// Of a question that a worker asks: the transaction id of the worker's call, which is the key
-	// of gate_opened in the journal, and whether g was recalled from that entry.
+	// of gate_opened in the journal, and whether the gate was recalled from that entry.
 	worker   string
 	recalled bool
 }
@@ -49,149 +49,186 @@ func (fixedGate) evidenceFiles() ([]string, error) {
 type gateSession struct {
 	step   step
 	source gateSource
-	engine fixedGate // by, if it is a question of the engine; zero for one of the command file
+	engine fixedGate // source, if it is a question of the engine; zero for one of the command file
 	gate   formats.Gate
 }
 
 // ask puts a gate to the approver until it has an answer to what stands there then. The question is
 // in the journal before any user sees it, and so are votes, refused answers and the answer. The
 // gate that comes back is the one that was answered.
-func ask(s step, by gateSource) (g formats.Gate, d formats.Decision, err error) {
-	s.run.effects.Wait()        // no worker changes what is shown while a user looks at it
-	engine, _ := by.(fixedGate) //nolint:errcheck // a question of the command file is none
-	g, err = by.build(s.frame)
+func ask(s step, source gateSource) (formats.Gate, formats.Decision, error) {
+	s.run.effects.Wait() // no worker changes what is shown while a user looks at it
+	gate, err := source.build(s.frame)
+	if err != nil {
+		return gate, formats.Decision{}, err
+	}
+	engine, _ := source.(fixedGate) //nolint:errcheck // a question of the command file is none
 	a := &gateSession{
 		step:   s,
-		source: by,
+		source: source,
 		engine: engine,
-		gate:   g,
-	}
-	for first := true; err == nil; first = false {
-		if !first && engine.worker != "" {
-			return a.gate, d, errStale // only the worker can put its question anew
-		}
-		var earlier, done bool
-		now := textDigest(a.gate)
-		if earlier, err = a.open(first); err != nil {
-			break
-		}
-		if d, done, err = a.replayAnswer(); done || err != nil {
-			if err == nil && first && now != textDigest(a.gate) {
-				err = s.run.journal.failed(&formats.DivergedError{
-					Failure: formats.Fail(formats.CodeInvalidState, "",
-						"the answer to %q was given to something else", a.gate.Question),
-				})
-			}
-			break
-		}
-		refused := formats.Entry{
-			Type: formats.EntryGateRefused,
-			Step: a.gate.Step,
-			Key:  a.gate.ID,
-		}
-		old, bad := s.frame.journal.recall(refused, &struct{}{})
-		if old || bad != nil {
-			err = bad
-			continue
-		}
-		var changed []string
-		if d, changed, err = a.answer(earlier); err != nil || changed == nil {
-			break
-		}
-		data := map[string]any{"changed": changed, "choice": d.Answer, "by": d.By}
-		if d.Edited != "" {
-			data["edited"] = d.Edited
-		}
-		refused.Data = data
-		err = s.frame.journal.append(refused)
-		s.frame.emit(trace.Event{
-			Kind:    trace.Gate,
-			Name:    a.gate.Question,
-			Step:    a.gate.Step,
-			Message: trace.AskedAnew + strings.Join(changed, ", "),
-		})
+		gate:   gate,
 	}
 
-	s.run.consented = s.run.consented || err == nil && d.By == ByYes
-	return a.gate, d, err
+	for first := true; ; first = false {
+		d, settled, err := a.round(first)
+		if err != nil {
+			return a.gate, d, err
+		}
+		if settled {
+			s.run.consented = s.run.consented || d.By == ByYes
+			return a.gate, d, nil
+		}
+	}
+}
+
+// round asks once, from the journal or now. It is not settled if what the question is about changed
+// before the answer came: then the question is made anew.
+func (a *gateSession) round(first bool) (d formats.Decision, settled bool, err error) {
+	journal := a.step.frame.journal
+	if !first && a.engine.worker != "" {
+		return d, false, errStale // only the worker can put its question anew
+	}
+
+	asked := textDigest(a.gate)
+	earlier, err := a.open(first)
+	if err != nil {
+		return d, false, err
+	}
+	d, done, err := a.replayAnswer()
+	if err != nil {
+		return d, false, err
+	}
+	if done {
+		if first && asked != textDigest(a.gate) {
+			err = a.step.run.journal.failed(&formats.DivergedError{
+				Failure: formats.Fail(formats.CodeInvalidState, "",
+					"the answer to %q was given to something else", a.gate.Question),
+			})
+		}
+		return d, true, err
+	}
+
+	refused := formats.Entry{
+		Type: formats.EntryGateRefused,
+		Step: a.gate.Step,
+		Key:  a.gate.ID,
+	}
+	found, err := journal.recall(refused, &struct{}{})
+	if found || err != nil {
+		return d, false, err
+	}
+	d, changed, err := a.answer(earlier)
+	if err != nil || changed == nil {
+		return d, true, err
+	}
+
+	data := map[string]any{"changed": changed, "choice": d.Answer, "by": d.By}
+	if d.Edited != "" {
+		data["edited"] = d.Edited
+	}
+	refused.Data = data
+	err = journal.append(refused)
+	a.emit(trace.Event{Message: trace.AskedAnew + strings.Join(changed, ", ")})
+	return d, false, err
+}
+
+// emit tells something about the gate.
+func (a *gateSession) emit(e trace.Event) {
+	e.Kind = trace.Gate
+	e.Name = a.gate.Question
+	e.Step = a.gate.Step
+	a.step.frame.emit(e)
 }
 
 // answer gets the answer to an open gate. What changed since it was opened comes back instead,
-// because no user has seen it.
+// because no user has seen it. earlier tells that another process opened the gate.
 func (a *gateSession) answer(earlier bool) (d formats.Decision, changed []string, err error) {
-	r := a.step.run
 	journal := a.step.frame.journal
-	err = journal.live(!journal.nested)
-	if err == nil && earlier { // it was opened by another process
-		if changed, err = a.changed(); changed != nil {
+	if err := journal.live(!journal.nested); err != nil {
+		return d, nil, err
+	}
+	if earlier {
+		changed, err := a.changed()
+		if changed != nil {
 			d = a.storedAnswer()
-		}
-	}
-	if err != nil || changed != nil {
-		return d, changed, err
-	}
-
-	if a.engine.deferred && !earlier {
-		return d, nil, &formats.GateOpenError{Gate: a.gate, Left: true}
-	}
-	a.step.frame.emit(trace.Event{
-		Kind:    trace.Gate,
-		Name:    a.gate.Question,
-		Step:    a.gate.Step,
-		Message: "asked",
-	})
-	for {
-		d, err = a.awaitDecision()
-		if formats.CodeOf(err) == formats.CodeIO { // an answer may lie where it cannot be read now
-			r.warn("%s", err)
-			err = &formats.GateOpenError{Gate: a.gate, Left: true}
-		}
-		if open := asGateOpen(err); open != nil && !open.Left && a.engine.fallback != "" {
-			d = formats.Decision{Answer: a.engine.fallback, By: byDefault}
-			err = nil
-		}
-		if asInterrupt(err) != nil {
-			r.suspension.openGate = &a.gate
-		}
-		if err == nil && d.Edited != "" {
-			return d, []string{d.Edited}, nil
-		}
-		if err == nil && d.Person {
-			changed, err = a.changed()
 		}
 		if err != nil || changed != nil {
 			return d, changed, err
 		}
-		if d.Person && a.gate.Lacks(d.Answer, d.Note) { // who asks sees to it
-			return d, nil, formats.Fail(formats.CodeUsage, "answer it with a note",
-				"the choice '%s' of the gate needs a note", d.Answer)
-		}
-		if d.At.IsZero() {
-			d.At = r.cfg.Clock.Now().UTC()
+	} else if a.engine.deferred {
+		return d, nil, &formats.GateOpenError{Gate: a.gate, Left: true}
+	}
+
+	a.emit(trace.Event{Message: "asked"})
+	for {
+		d, changed, err := a.vote()
+		if err != nil || changed != nil {
+			return d, changed, err
 		}
 		last, decides := a.gate.Decides(d)
 		if decides {
 			return last, nil, a.recordDecision(last)
 		}
-		err := a.step.frame.journal.append(formats.Entry{
-			Type: formats.EntryGateVoted,
-			Step: a.gate.Step,
-			Key:  a.gate.ID,
-			Data: d,
-		})
-		if err != nil {
+		if err := a.recordVote(d); err != nil {
 			return d, nil, err
 		}
-		a.gate.Votes = append(a.gate.Votes, d)
-		message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.gate.Votes), a.gate.Quorum)
-		a.step.frame.emit(trace.Event{
-			Kind:    trace.Gate,
-			Name:    a.gate.Question,
-			Step:    a.gate.Step,
-			Outcome: d.Answer,
-			Message: message,
-		})
 	}
+}
+
+// vote gets the answer of one user, or what changed before it came.
+func (a *gateSession) vote() (d formats.Decision, changed []string, err error) {
+	r := a.step.run
+	d, err = a.awaitDecision()
+	if formats.CodeOf(err) == formats.CodeIO { // an answer may lie where it cannot be read now
+		r.warn("%s", err)
+		err = &formats.GateOpenError{Gate: a.gate, Left: true}
+	}
+	if open := asGateOpen(err); open != nil && !open.Left && a.engine.fallback != "" {
+		d = formats.Decision{Answer: a.engine.fallback, By: byDefault}
+		err = nil
+	}
+	if asInterrupt(err) != nil {
+		r.suspension.openGate = &a.gate
+	}
+	if err != nil {
+		return d, nil, err
+	}
+
+	if d.Edited != "" {
+		return d, []string{d.Edited}, nil
+	}
+	if d.Person {
+		changed, err := a.changed()
+		if err != nil || changed != nil {
+			return d, changed, err
+		}
+		if a.gate.Lacks(d.Answer, d.Note) { // who asks sees to it
+			return d, nil, formats.Fail(formats.CodeUsage, "answer it with a note",
+				"the choice '%s' of the gate needs a note", d.Answer)
+		}
+	}
+	if d.At.IsZero() {
+		d.At = r.cfg.Clock.Now().UTC()
+	}
+	return d, nil, nil
+}
+
+// recordVote journals and tells a vote that does not decide yet.
+func (a *gateSession) recordVote(d formats.Decision) error {
+	err := a.step.frame.journal.append(formats.Entry{
+		Type: formats.EntryGateVoted,
+		Step: a.gate.Step,
+		Key:  a.gate.ID,
+		Data: d,
+	})
+	if err != nil {
+		return err
+	}
+	a.gate.Votes = append(a.gate.Votes, d)
+	message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.gate.Votes), a.gate.Quorum)
+	a.emit(trace.Event{Outcome: d.Answer, Message: message})
+	return nil
 }
 
 // storedAnswer is the answer that a user left for the gate, zero if there is none. It never asks:
@@ -273,7 +310,7 @@ func (a *gateSession) replayAnswer() (d formats.Decision, done bool, err error) 
 	return d, done, err
 }
 
-// recordDecision journals and shows an answer.
+// recordDecision journals and tells the answer.
 func (a *gateSession) recordDecision(d formats.Decision) error {
 	err := a.step.frame.journal.append(formats.Entry{
 		Type: formats.EntryGateDecided,
@@ -289,14 +326,7 @@ func (a *gateSession) recordDecision(d formats.Decision) error {
 			"at":       d.At,
 		},
 	})
-	by := "answered by " + d.By
-	a.step.frame.emit(trace.Event{
-		Kind:    trace.Gate,
-		Name:    a.gate.Question,
-		Step:    a.gate.Step,
-		Outcome: d.Answer,
-		Message: by,
-	})
+	a.emit(trace.Event{Outcome: d.Answer, Message: "answered by " + d.By})
 	return err
 }
 
@@ -334,10 +364,7 @@ func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error
 		if after := seconds(a.gate.Timeout.After); after-left < time.Second {
 			shown = after // it was opened just now
 		}
-		a.step.frame.emit(trace.Event{
-			Kind:     trace.Gate,
-			Name:     a.gate.Question,
-			Step:     a.gate.Step,
+		a.emit(trace.Event{
 			Outcome:  a.gate.Timeout.Choose,
 			Message:  trace.CannotAsk,
 			Duration: shown,
