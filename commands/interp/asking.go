@@ -235,7 +235,7 @@ func (a *gateSession) recordVote(d formats.Decision) error {
 // its context is over before the approver gets it.
 func (a *gateSession) storedAnswer() formats.Decision {
 	r := a.step.run
-	ctx, cancel := context.WithCancel(r.ctx)
+	ctx, cancel := context.WithCancel(a.step.frame.ctx)
 	cancel()
 	d, err := r.cfg.Approve.Approve(ctx, a.gate)
 	if err != nil {
@@ -333,10 +333,10 @@ func (a *gateSession) recordDecision(d formats.Decision) error {
 // awaitDecision asks. A pause leaves the question open.
 func (a *gateSession) awaitDecision() (formats.Decision, error) {
 	r := a.step.run
-	ctx, stop := endedBy(r.ctx, r.cfg.Pause)
+	ctx, stop := endedBy(a.step.frame.ctx, r.cfg.Pause)
 	defer stop()
 	d, err := a.decideInTime(ctx)
-	if err != nil && r.ctx.Err() == nil && ctx.Err() != nil {
+	if err != nil && a.step.frame.ctx.Err() == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return d, err
@@ -458,15 +458,15 @@ func (a *gateSession) evidence(before map[string]string) (map[string]string, err
 		if _, done := out[name]; done {
 			continue
 		}
-		out[name] = r.hashOf(name)
+		out[name] = r.hashOf(a.step.frame.ctx, name)
 		// documents lie in the checkout, work in the worktree
 		if tree := a.step.pathInTree(name); tree != name {
-			out[name] += " " + r.hashOf(tree)
+			out[name] += " " + r.hashOf(a.step.frame.ctx, tree)
 		}
 	}
 
-	if r.ctx.Err() != nil {
-		return nil, context.Cause(r.ctx)
+	if a.step.frame.ctx.Err() != nil {
+		return nil, context.Cause(a.step.frame.ctx)
 	}
 	return out, nil
 }
@@ -508,8 +508,8 @@ func (a *gateSession) workDir() string {
 }
 
 // hashOf gives the hash of a file, or why it has none.
-func (r *run) hashOf(name string) string {
-	sum, err := r.cfg.Docs.Sum(r.ctx, name)
+func (r *run) hashOf(ctx context.Context, name string) string {
+	sum, err := r.cfg.Docs.Sum(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return absent

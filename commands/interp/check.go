@@ -73,8 +73,8 @@ type checkResult struct {
 func runCheck(s step, a *syntax.Check) (checkResult, error) {
 	now := func() (checkResult, error) {
 		out, err := s.findings(a)
-		if err != nil && (s.run.ctx.Err() != nil || s.run.journal.diverged != nil) {
-			return checkResult{}, cmp.Or(s.run.journal.diverged, context.Cause(s.run.ctx))
+		if err != nil && (s.frame.ctx.Err() != nil || s.run.journal.diverged != nil) {
+			return checkResult{}, cmp.Or(s.run.journal.diverged, context.Cause(s.frame.ctx))
 		}
 		out.Error = recordError(err)
 		return out, nil
@@ -155,7 +155,7 @@ func (s step) parsed(profile, path string, src []byte) (*formats.Document, []for
 		return nil, list
 	}
 	doc, bad := formats.DocumentOptions{Exists: func(name string) bool {
-		_, err := s.run.cfg.Docs.Open(s.run.ctx, s.pathInTree(name))
+		_, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(name))
 		return err == nil
 	}}.Parse(profile, path, src)
 	if bad == nil {
@@ -190,7 +190,7 @@ func (s step) checkEach(
 	}
 	var issues []formats.Issue
 	for _, path := range list {
-		src, err := s.run.cfg.Docs.Open(s.run.ctx, s.pathInTree(path))
+		src, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			issues = append(issues, errorIssue(path+" does not exist", path))
@@ -222,7 +222,7 @@ func (s step) newestDocument(profile string) string {
 	}
 	for _, name := range names {
 		for _, at := range []string{"docs/" + name, name} {
-			if _, err := s.run.cfg.Docs.Open(s.run.ctx, s.pathInTree(at)); err == nil {
+			if _, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(at)); err == nil {
 				return at
 			}
 		}

@@ -167,8 +167,8 @@ func seconds(n float64) time.Duration {
 // was stopped meanwhile; the reason of the stop then comes back as the error.
 func (c call) try() (formats.Return, error) {
 	r := c.step.run
-	if r.ctx.Err() != nil {
-		return formats.Return{}, context.Cause(r.ctx)
+	if c.step.frame.ctx.Err() != nil {
+		return formats.Return{}, context.Cause(c.step.frame.ctx)
 	}
 	if err := c.ensureWorktree(); err != nil {
 		return formats.Return{}, err
@@ -260,8 +260,8 @@ func (c call) try() (formats.Return, error) {
 			return ret, err
 		}
 	}
-	if r.ctx.Err() != nil {
-		return ret, context.Cause(r.ctx)
+	if c.step.frame.ctx.Err() != nil {
+		return ret, context.Cause(c.step.frame.ctx)
 	}
 	return ret, c.checkMovedRefs(ret)
 }

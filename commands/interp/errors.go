@@ -71,8 +71,8 @@ func asInterrupt(err error) *formats.InterruptedError {
 
 // interrupted gives the signal that ended the run's context; nil if it goes on, or something else
 // ended it.
-func (r *run) interrupted() *formats.InterruptedError {
-	return asInterrupt(context.Cause(r.ctx))
+func interrupted(ctx context.Context) *formats.InterruptedError {
+	return asInterrupt(context.Cause(ctx))
 }
 
 // isDiverged tells whether an error says that journal and run do not agree, or that there is no

@@ -86,7 +86,7 @@ func (sc *scope) stepResults(reads compile.Reads) map[string]any {
 func (fr frame) snapshot() (any, error) {
 	r := fr.run
 	if fr.state.doc == nil {
-		doc, _, err := r.cfg.State.Snapshot(r.ctx)
+		doc, _, err := r.cfg.State.Snapshot(fr.ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 	if slices.Contains(reads.Run, "repo_state") {
 		if r.tree.repoState == "" {
 			look := func() (formats.RepoState, error) {
-				return r.cfg.RepoState(r.ctx)
+				return r.cfg.RepoState(in.frame.ctx)
 			}
 			r.tree.repoState = formats.RepoNone
 			if r.cfg.RepoState != nil {
@@ -154,7 +154,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 	}
 
 	var err error
-	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(in.frame.dir(), r.cfg.Dir))
+	out["diff"], out["diffstat"], err = r.cfg.Diff(in.frame.ctx, cmp.Or(in.frame.dir(), r.cfg.Dir))
 	return out, err
 }
 
@@ -185,10 +185,10 @@ func (in env) compute(e *syntax.Expr, input any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := in.frame.run.prog.Code(e).One(in.frame.run.ctx, input, vars)
+	v, err := in.frame.run.prog.Code(e).One(in.frame.ctx, input, vars)
 	if err != nil {
-		if in.frame.run.ctx.Err() != nil {
-			return nil, context.Cause(in.frame.run.ctx)
+		if in.frame.ctx.Err() != nil {
+			return nil, context.Cause(in.frame.ctx)
 		}
 		return nil, &formats.Failure{
 			Code:    formats.CodeValidationFailed,

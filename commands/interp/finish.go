@@ -36,10 +36,10 @@ func (r *run) finish(ret formats.Return) formats.Return {
 		return r.suspend(ret)
 	}
 
-	keep := context.WithoutCancel(r.ctx)
+	keep := context.WithoutCancel(r.main.ctx)
 	handling, all, stop := r.cleanupContexts()
 	defer stop()
-	r.ctx = handling
+	r.main = r.main.withContext(handling)
 	if r.stepStarted {
 		if ret.Status == formats.StatusFailed {
 			if err := r.compensate(r.main, func(step) bool { return true }); err != nil {
@@ -48,14 +48,14 @@ func (r *run) finish(ret formats.Return) formats.Return {
 		}
 		r.errorHandling(ret.Outcome())
 	}
-	r.ctx = all
+	r.main = r.main.withContext(all)
 	r.closeTree(r.main)
 	r.settleUnknownSync()
 	for _, n := range slices.Clone(r.tasks.inProgress) {
 		r.putBack(n, ret.Outcome())
 	}
 
-	r.ctx = keep
+	r.main = r.main.withContext(keep)
 	if r.cfg.Abort != nil && r.cfg.Abort.Err() != nil && r.journal.begun && r.cfg.Prefix == "" {
 		ret.Resume = r.resume() // not everything was done that follows a stop
 		r.stamp(&ret)
@@ -100,9 +100,9 @@ func (r *run) writeEnd(ret *formats.Return) {
 // cleanupContexts gives the contexts of Error Handling and of everything after the workflow.
 // Neither ends with the run; where the run is stopped, or is stopped now, their time is short.
 func (r *run) cleanupContexts() (handling, all context.Context, stop func()) {
-	all, endAll := context.WithCancel(context.WithoutCancel(r.ctx))
+	all, endAll := context.WithCancel(context.WithoutCancel(r.main.ctx))
 	handling, endHandling := context.WithCancel(all)
-	stopTimers := context.AfterFunc(r.ctx, func() {
+	stopTimers := context.AfterFunc(r.main.ctx, func() {
 		time.AfterFunc(handlingLimit, endHandling)
 		time.AfterFunc(afterLimit, endAll)
 	})
@@ -135,13 +135,13 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 		"error_handling/",
 	)
 	for _, s := range sc.list {
-		if r.ctx.Err() != nil {
+		if r.main.ctx.Err() != nil {
 			r.warn("error handling was cut short before '%s'", s.Title)
 			return
 		}
 		end, err := sc.step(r.main, r.prog.Info(s)).execute()
 		switch {
-		case err != nil && r.ctx.Err() != nil:
+		case err != nil && r.main.ctx.Err() != nil:
 			r.warn("error handling was cut short in '%s'", s.Title)
 		case err != nil:
 			r.warn("error handling: %s", err)
@@ -157,7 +157,7 @@ func (r *run) settleUnknownSync() {
 	if !r.tasks.syncUnknown {
 		return
 	}
-	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.ctx))
+	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.main.ctx))
 	var tasks []formats.Task
 	if err == nil {
 		err = decode(as[map[string]any](doc)["tasks"], &tasks)
@@ -203,7 +203,7 @@ func (r *run) putBack(n int, outcome formats.Outcome) {
 		c.to = failed
 	}
 	stays := fmt.Sprintf("task %d keeps its status until the next command on it takes it over", n)
-	if c.to == nil || r.ctx.Err() != nil {
+	if c.to == nil || r.main.ctx.Err() != nil {
 		r.warn("%s", stays)
 		return
 	}
@@ -234,7 +234,7 @@ func (r *run) discardDocuments(ret *formats.Return) {
 	if len(list) == 0 {
 		return
 	}
-	if err := r.cfg.Discard(r.ctx, r.cfg.IDs.Run, list); err != nil {
+	if err := r.cfg.Discard(r.main.ctx, r.cfg.IDs.Run, list); err != nil {
 		r.warn("%s", err)
 	}
 	ret.Artifacts = slices.DeleteFunc(slices.Clone(ret.Artifacts), func(a formats.Artifact) bool {
@@ -268,7 +268,7 @@ func (r *run) recordProblems(ret formats.Return) {
 			continue
 		}
 		told[p.Message] = true
-		if err := r.cfg.Problems.Record(r.ctx, p); err != nil {
+		if err := r.cfg.Problems.Record(r.main.ctx, p); err != nil {
 			r.warn("errors.json: %s", err)
 		}
 	}

@@ -198,7 +198,7 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 		}
 		end, err := u.scope.step(fr, u.info.Undo).execute()
 		switch {
-		case err != nil && (r.ctx.Err() != nil || repeatsOnResume(err)):
+		case err != nil && (fr.ctx.Err() != nil || repeatsOnResume(err)):
 			return err
 		case err != nil:
 			r.warn("%s was not taken back: %s", u.info.Title, err)

@@ -1,10 +1,15 @@
 package interp
 
-import "tercet/formats"
+import (
+	"context"
+
+	"tercet/formats"
+)
 
 // frame is the context in which a step runs. It is passed by value: whoever needs another one for
 // the steps below passes a changed copy.
 type frame struct {
+	ctx      context.Context // ends what is being done now
 	run      *run
 	journal  *cursor
 	branch   *branch // that yields for an effect; nil: effects are done at once
@@ -24,14 +29,21 @@ type frame struct {
 type stateCache struct{ doc any }
 
 // mainFrame is the frame of the run's own sequence.
-func (r *run) mainFrame() frame {
+func (r *run) mainFrame(ctx context.Context) frame {
 	return frame{
+		ctx:      ctx,
 		run:      r,
 		journal:  &cursor{log: &r.journal},
 		feedback: r.cfg.Feedback,
 		state:    &stateCache{},
 		made:     &[]formats.Artifact{},
 	}
+}
+
+// withContext lets the steps below end with another context.
+func (fr frame) withContext(ctx context.Context) frame {
+	fr.ctx = ctx
+	return fr
 }
 
 // withFeedback gives the steps below some feedback, nil for none.

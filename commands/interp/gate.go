@@ -146,11 +146,11 @@ func (q fileGate) evidenceFiles() (files []string, err error) {
 			}
 		case strings.ContainsAny(name, "*?["):
 			var found []string
-			found, err = r.cfg.Docs.Glob(r.ctx, slices.Compact([]string{name, s.pathInTree(name)}))
+			found, err = r.cfg.Docs.Glob(s.frame.ctx, slices.Compact([]string{name, s.pathInTree(name)}))
 			files = append(files, found...)
 		default:
 			files = append(files, name)
-			if _, err = r.cfg.Docs.Sum(r.ctx, s.pathInTree(name)); errors.Is(err, fs.ErrNotExist) {
+			if _, err = r.cfg.Docs.Sum(s.frame.ctx, s.pathInTree(name)); errors.Is(err, fs.ErrNotExist) {
 				err = nil // it may come
 			}
 		}

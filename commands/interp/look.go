@@ -1,13 +1,17 @@
 package interp
 
-import "tercet/formats"
+import (
+	"context"
+
+	"tercet/formats"
+)
 
 // recallAnswer is the answer that the journal has. Who only looks has the steps of a subagent gone
 // through as well.
-func (r *run) recallAnswer(e effect) (answer, bool) {
+func (r *run) recallAnswer(ctx context.Context, e effect) (answer, bool) {
 	look := r.cfg.Look
 	if look != nil && e.flow {
-		if _, err := r.cfg.Agents.Delegate(r.ctx, *e.req); isDiverged(err) {
+		if _, err := r.cfg.Agents.Delegate(ctx, *e.req); isDiverged(err) {
 			return answer{err: r.journal.failed(err)}, true
 		}
 	}

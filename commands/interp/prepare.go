@@ -279,7 +279,7 @@ func (r *run) files(l *syntax.Load) ([]string, error) {
 	for _, p := range written {
 		patterns = append(patterns, braces(p)...)
 	}
-	return r.cfg.Docs.Glob(r.ctx, patterns)
+	return r.cfg.Docs.Glob(r.main.ctx, patterns)
 }
 
 // warnDoubles warns of each document that lies both in docs/ and in the root, where the load names
@@ -341,7 +341,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		list := []any{}
 		for _, name := range found {
 			var doc any
-			if src, cause := r.cfg.Docs.Open(r.ctx, name); cause != nil {
+			if src, cause := r.cfg.Docs.Open(r.main.ctx, name); cause != nil {
 				err = errors.Join(err, cause)
 			} else if doc, cause = r.document(profile, name, src); cause != nil {
 				err = errors.Join(err, cause)
@@ -370,7 +370,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 	var found string
 	var src []byte
 	for _, path := range candidates {
-		data, err := r.cfg.Docs.Open(r.ctx, path)
+		data, err := r.cfg.Docs.Open(r.main.ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -407,7 +407,7 @@ func (r *run) document(profile, found string, src []byte) (any, error) {
 	doc, bad := formats.DocumentOptions{
 		Needed: true,
 		Exists: func(name string) bool {
-			_, err := r.cfg.Docs.Open(r.ctx, name)
+			_, err := r.cfg.Docs.Open(r.main.ctx, name)
 			return err == nil
 		},
 	}.Parse(profile, found, src)

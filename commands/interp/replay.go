@@ -118,7 +118,7 @@ func (r *run) sameDocuments() error {
 		own := slices.ContainsFunc(r.artifacts.all, func(a formats.Artifact) bool {
 			return a.Path == name
 		})
-		now := r.hashOf(name)
+		now := r.hashOf(r.main.ctx, name)
 		if agreed, ok := r.cfg.Accepted[name]; !own && now != sum && (!ok || now != agreed) {
 			changed[name] = now
 		}
@@ -130,7 +130,7 @@ func (r *run) sameDocuments() error {
 	what := strings.Join(slices.Sorted(maps.Keys(changed)), ", ") + " changed since the run began"
 	const on = "Go on"
 	const stop = "Stop"
-	d, err := r.cfg.Approve.Approve(r.ctx, formats.Gate{
+	d, err := r.cfg.Approve.Approve(r.main.ctx, formats.Gate{
 		Run:      r.cfg.IDs.Run,
 		Question: what + ". Go on with what the run read then?",
 		Auto:     stop,
@@ -161,7 +161,7 @@ func (r *run) reenterTasks() error {
 	if r.counts.reopened == 0 || len(r.tasks.inProgress) == 0 {
 		return nil
 	}
-	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.ctx))
+	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.main.ctx))
 	var tasks []formats.Task
 	if err == nil {
 		err = decode(as[map[string]any](query.Normalize(doc))["tasks"], &tasks)
@@ -210,7 +210,7 @@ func (r *run) syncDirectly(step string, input map[string]any) error {
 	ids := r.cfg.IDs
 	key := fmt.Sprintf("%s %v %v %d",
 		step, input["task_number"], input["suspended"], r.processStarted.UnixNano())
-	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.ctx), formats.Request{
+	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.main.ctx), formats.Request{
 		Agent:   compile.StatusSync,
 		Task:    r.tasks.own,
 		Session: ids.Session,
@@ -327,7 +327,7 @@ func (r *run) cutReturn(err error, why string) formats.Return {
 
 // suspend ends the run for now: nothing is taken back, and what it holds stays its own.
 func (r *run) suspend(ret formats.Return) formats.Return {
-	r.ctx = context.WithoutCancel(r.ctx)
+	r.main = r.main.withContext(context.WithoutCancel(r.main.ctx))
 	err := r.main.journal.append(formats.Entry{
 		Type: formats.EntrySuspended,
 		Data: r.suspension.reason,

@@ -18,7 +18,6 @@ import (
 
 // run is the state of one run; one goroutine owns it.
 type run struct {
-	ctx    context.Context // ends what is being done now: the workflow, later what comes after it
 	cfg    Config
 	prog   *compile.Program
 	args   argspec.Values
@@ -116,17 +115,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	if rn.cfg.Resumed {
 		r.journal.takeOver = r.takeOver
 	}
-	r.main = r.mainFrame()
-	r.board = newBoard(r.main.journal.append)
-	r.dry.on = rn.cfg.DryRun
-	r.dry.returns = maps.Clone(rn.cfg.Stubs)
-	r.root = (&scope{
-		run:    r,
-		prefix: rn.cfg.Prefix,
-		trail:  rn.cfg.Prefix,
-	}).child(p.File.Steps, "")
-	var cancel func()
-	r.ctx, cancel = context.WithTimeoutCause(
+	timed, cancel := context.WithTimeoutCause(
 		ctx,
 		max(1, r.limits.Duration-rn.cfg.Spent),
 		formats.Fail(formats.CodeTimeout,
@@ -135,12 +124,20 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 			"the run took longer than %s", r.limits.Duration),
 	)
 	defer cancel()
-	var leave func()
-	r.ctx, leave = endedBy(r.ctx, rn.cfg.Stop)
+	stoppable, leave := endedBy(timed, rn.cfg.Stop)
 	defer leave()
+	r.main = r.mainFrame(stoppable)
+	r.board = newBoard(r.main.journal.append)
+	r.dry.on = rn.cfg.DryRun
+	r.dry.returns = maps.Clone(rn.cfg.Stubs)
+	r.root = (&scope{
+		run:    r,
+		prefix: rn.cfg.Prefix,
+		trail:  rn.cfg.Prefix,
+	}).child(p.File.Steps, "")
 	ret, err := r.execute()
 	if rn.cfg.Prefix != "" &&
-		(asInterrupt(err) != nil || isIOError(err) || err != nil && r.interrupted() != nil) {
+		(asInterrupt(err) != nil || isIOError(err) || err != nil && interrupted(r.main.ctx) != nil) {
 		// the command suspends the run; these steps go on when it is resumed
 		return formats.Return{}, err
 	}
@@ -275,8 +272,8 @@ func (r *run) mayCall(c call, otherwise string) {
 // failedReturn turns an engine error into the return that the command ends with. Where the run was
 // stopped, that is the reason, whatever broke off because of it.
 func (r *run) failedReturn(err error) formats.Return {
-	if r.ctx.Err() != nil && r.journal.diverged == nil {
-		err = stopped(r.ctx)
+	if r.main.ctx.Err() != nil && r.journal.diverged == nil {
+		err = stopped(r.main.ctx)
 	}
 	if signal := asInterrupt(err); signal != nil && r.journal.diverged == nil {
 		if r.journal.begun && r.journal.store.Resumable() {
@@ -288,7 +285,7 @@ func (r *run) failedReturn(err error) formats.Return {
 		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again",
 			"%s", signal)
 		r.recordStop(err)
-	} else if r.ctx.Err() != nil && r.journal.diverged == nil {
+	} else if r.main.ctx.Err() != nil && r.journal.diverged == nil {
 		r.recordStop(err)
 	} else if before, ok := errors.AsType[*formats.StoppedError](err); ok {
 		err = before.Failure

@@ -160,7 +160,7 @@ func (fr frame) start(list []effect) bool {
 		if e.worker && err == nil {
 			d.reserved, err = r.budget.recall(r.journal.store, e.req)
 		}
-		d.answer, d.done = r.recallAnswer(e)
+		d.answer, d.done = r.recallAnswer(fr.ctx, e)
 		live = live || !d.done
 	}
 	if err == nil && live {
@@ -177,7 +177,7 @@ func (fr frame) start(list []effect) bool {
 		}
 		r.effects.Go(func() {
 			r.slots <- struct{}{}
-			e.reply <- r.effect(e)
+			e.reply <- r.effect(fr.ctx, e)
 			<-r.slots
 		})
 	}
@@ -186,40 +186,45 @@ func (fr frame) start(list []effect) bool {
 }
 
 // effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads
-// nothing of the run but its configuration and its context: it may run in a worker.
-func (r *run) effect(e effect) (out answer) {
-	out.err = r.paused()
-	if out.err != nil {
-		return out
+// nothing of the run but its configuration: it may run in a worker.
+func (r *run) effect(ctx context.Context, e effect) answer {
+	if err := r.paused(); err != nil {
+		return answer{err: err}
 	}
-
-	if signal := r.interrupted(); signal != nil {
-		out.err = signal
-		return out
+	if signal := interrupted(ctx); signal != nil {
+		return answer{err: signal}
 	}
 	if e.req == nil {
-		ctx, stop := endedBy(r.ctx, r.cfg.Pause)
-		defer stop()
-		out.err = r.cfg.Clock.Sleep(ctx, e.wait)
-		if out.err != nil {
-			if r.ctx.Err() == nil {
-				out.err = cmp.Or(r.paused(), out.err)
-			}
-			return out
-		}
-	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil &&
-		(r.ctx.Err() != nil || repeatsOnResume(out.err)) {
+		return r.wait(ctx, e)
+	}
+
+	out := answer{}
+	out.ret, out.err = r.cfg.Agents.Delegate(ctx, *e.req)
+	if out.err != nil && (ctx.Err() != nil || repeatsOnResume(out.err)) {
 		return out // it was stopped, or waits: it is not done
-	} else if signal := r.interrupted(); signal != nil && !out.ret.Outcome().Passes() {
+	}
+	if signal := interrupted(ctx); signal != nil && !out.ret.Outcome().Passes() {
 		out.err = signal // the signal may be why it did not pass
 		out.journalErr = r.recordCut(e, out.ret.Metadata)
 		return out
-	} else {
-		e.entry.Data = recordedAnswer{out.ret, out.ret.Said, recordError(out.err)}
 	}
-
+	e.entry.Data = recordedAnswer{out.ret, out.ret.Said, recordError(out.err)}
 	out.journalErr = r.journal.write(e.entry)
 	return out
+}
+
+// wait is the effect of a wait. A pause of the run ends it.
+func (r *run) wait(ctx context.Context, e effect) answer {
+	sleeping, stop := endedBy(ctx, r.cfg.Pause)
+	defer stop()
+	err := r.cfg.Clock.Sleep(sleeping, e.wait)
+	switch {
+	case err == nil:
+		return answer{journalErr: r.journal.write(e.entry)}
+	case ctx.Err() == nil:
+		return answer{err: cmp.Or(r.paused(), err)}
+	}
+	return answer{err: err}
 }
 
 // recordCut writes down what a worker used that a signal ended. The workers of a flow have told

@@ -234,13 +234,16 @@ func workHash(s step, files []formats.Artifact) string {
 	var parts []string
 	for _, a := range files {
 		if a.Type != formats.ArtifactReview {
-			parts = append(parts, s.run.hashOf(a.Path), s.run.hashOf(s.pathInTree(a.Path)))
+			parts = append(parts,
+				s.run.hashOf(s.frame.ctx, a.Path),
+				s.run.hashOf(s.frame.ctx, s.pathInTree(a.Path)),
+			)
 		}
 	}
 
 	known := s.frame.dir() != "" || parts != nil
 	if s.run.cfg.Diff != nil {
-		patch, stat, err := s.run.cfg.Diff(s.run.ctx, cmp.Or(s.frame.dir(), s.run.cfg.Dir))
+		patch, stat, err := s.run.cfg.Diff(s.frame.ctx, cmp.Or(s.frame.dir(), s.run.cfg.Dir))
 		if err != nil {
 			return ""
 		}
@@ -251,7 +254,7 @@ func workHash(s step, files []formats.Artifact) string {
 			if !loose {
 				continue
 			}
-			sum := s.run.hashOf(s.pathInTree(name))
+			sum := s.run.hashOf(s.frame.ctx, s.pathInTree(name))
 			if sum == absent {
 				return "" // it lies above the project
 			}

@@ -106,8 +106,8 @@ func (s step) execute() (end *ending, err error) {
 func (s step) executeOnce() (res result, ran bool, err error) {
 	r := s.run
 	defer func() { err = s.withPlace(err) }()
-	if r.ctx.Err() != nil {
-		return res, false, context.Cause(r.ctx)
+	if s.frame.ctx.Err() != nil {
+		return res, false, context.Cause(s.frame.ctx)
 	}
 
 	s.frame.state.doc = nil
