@@ -18,17 +18,20 @@ import (
 
 // call is one attempt of a delegation.
 type call struct {
-	step           step
-	to             *compile.Call
-	attempt        int
-	task           int            // the engine's own calls: the number of the task to act on
-	evenUnrecorded bool           // even when the journal does not take it
-	extraInput     map[string]any // the engine's own calls: further input
-	question       string         // all that is asked, empty for work
+	step     step
+	to       *compile.Call
+	attempt  int
+	question string // all that is asked; empty for work
+
+	// Of the engine's own calls.
+	task       int            // the number of the task to act on
+	extraInput map[string]any // beside what the file gives
+	// evenUnrecorded makes the call even if the journal cannot be written.
+	evenUnrecorded bool
 }
 
-// tolerate gives an error of the journal. A call that is made anyway does not need it: a task that
-// cannot be recorded as put back is put back all the same.
+// tolerate turns an error of the journal into a warning where the call does not need the journal: a
+// task that cannot be recorded as put back is put back all the same.
 func (c call) tolerate(err error) error {
 	r := c.step.run
 	if err != nil && c.evenUnrecorded && r.journal.diverged == nil {
@@ -85,8 +88,8 @@ func (s step) chooseAgent(by *syntax.Text) (*compile.Call, error) {
 		"expected one of %s to delegate to, got %q", strings.Join(names, ", "), name)
 }
 
-// tryAll is the attempt, its retries by class, and the fallback once. The call then tells who did
-// it, and how many there were.
+// tryAll makes the first attempt, its retries by class, and the fallback once. Afterwards the call
+// names the subagent of the last attempt and its number.
 func (c *call) tryAll() (formats.Return, error) {
 	r := c.step.run
 	retry := c.retryTerms()
@@ -98,10 +101,10 @@ func (c *call) tryAll() (formats.Return, error) {
 			ret.Class == formats.ClassCancelled {
 			return ret, err
 		}
-		setback := r.problem(ret, stepError{Step: c.step.path, Pos: c.step.info.Pos})
-		setback.Path = append(setback.Path, c.to.Agent)
-		setback.Depth++
-		r.failures = append(r.failures, setback)
+		failure := r.problem(ret, stepError{Step: c.step.path, Pos: c.step.info.Pos})
+		failure.Path = append(failure.Path, c.to.Agent)
+		failure.Depth++
+		r.failures = append(r.failures, failure)
 		if c.attempt <= min(retry.Max, r.limits.Retries) && shouldRetry(retry, ret) {
 			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
 				c.step = c.step.withFeedback(c.buildFeedback(ret))
@@ -167,8 +170,9 @@ func seconds(n float64) time.Duration {
 // was stopped meanwhile; the reason of the stop then comes back as the error.
 func (c call) try() (formats.Return, error) {
 	r := c.step.run
-	if c.step.frame.ctx.Err() != nil {
-		return formats.Return{}, context.Cause(c.step.frame.ctx)
+	fr := c.step.frame
+	if fr.ctx.Err() != nil {
+		return formats.Return{}, context.Cause(fr.ctx)
 	}
 	if err := c.ensureWorktree(); err != nil {
 		return formats.Return{}, err
@@ -186,17 +190,61 @@ func (c call) try() (formats.Return, error) {
 			fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.step.info.Pos.Line),
 			"expected a value for input '%s' of subagent '%s', got null", missing, c.to.Agent)), nil
 	}
+	if err := c.begin(req); err != nil {
+		return formats.Return{}, err
+	}
 
-	worker := !c.to.Info.Builtin
-	if worker {
+	// What runs beside it in the same tree cannot be told apart from what it did.
+	replayed := fr.journal.replayed
+	req.Again = replayed && !fr.shared
+	unfinished := replayed && !r.journal.pastEnd
+	got := c.performAndAsk(effect{
+		req:    &req,
+		worker: c.isWorker(),
+		flow:   c.to.Info.Workflow,
+		entry: formats.Entry{
+			Type:    formats.EntryDelegationResult,
+			Step:    req.At,
+			Attempt: c.attempt,
+			Key:     req.Txn,
+		},
+	})
+	if got.err != nil {
+		c.abandon(req, got)
+		return got.ret, got.err
+	}
+	// Whether the process that began the call was killed shows when its answer is not there.
+	if err := c.complete(req, got, unfinished && r.journal.pastEnd); err != nil {
+		return got.ret, err
+	}
+	if fr.ctx.Err() != nil {
+		return got.ret, context.Cause(fr.ctx)
+	}
+	return got.ret, c.checkMovedRefs(got.ret)
+}
+
+// isWorker tells whether the call is for a subagent that works outside of tercet.
+func (c call) isWorker() bool {
+	return !c.to.Info.Builtin
+}
+
+// isSync tells whether the call changes the state.
+func (c call) isSync() bool {
+	return c.to.Agent == compile.StatusSync
+}
+
+// begin counts a worker and records that the delegation starts.
+func (c call) begin(req formats.Request) error {
+	r := c.step.run
+	if c.isWorker() {
 		if err := r.budget.spawn(); err != nil {
-			return formats.Return{}, err
+			return err
 		}
 		if err := c.checkNextAgent(); err != nil {
-			return formats.Return{}, err
+			return err
 		}
 	}
-	entry := formats.Entry{
+	err := c.step.frame.journal.append(formats.Entry{
 		Type:    formats.EntryDelegationStarted,
 		Step:    req.At,
 		Attempt: c.attempt,
@@ -206,64 +254,56 @@ func (c call) try() (formats.Return, error) {
 			"input":           req.Input,
 			"timeout_seconds": req.Timeout.Total.Seconds(),
 		},
-	}
-	if err := c.tolerate(c.step.frame.journal.append(entry)); err != nil {
-		return formats.Return{}, err
-	}
-	// What runs beside it in the same tree cannot be told apart from what it did.
-	again := c.step.frame.journal.replayed && !r.journal.pastEnd
-	req.Again = c.step.frame.journal.replayed && !c.step.frame.shared
-	r.workerCalled = r.workerCalled || worker
-	entry.Type = formats.EntryDelegationResult
-	entry.Data = nil
-	got := c.performAndAsk(effect{
-		req:    &req,
-		worker: worker,
-		flow:   c.to.Info.Workflow,
-		entry:  entry,
 	})
-	ret := got.ret
-	sync := c.to.Agent == compile.StatusSync
-	if got.err != nil {
-		if sync {
-			r.tasks.mayHaveChanged(req.Input)
-		}
-		if worker && asInterrupt(got.err) != nil {
-			r.budget.settle(ret.Metadata)
-		}
-		return ret, got.err
+	if err := c.tolerate(err); err != nil {
+		return err
 	}
-	if worker {
+	r.workerCalled = r.workerCalled || c.isWorker()
+	return nil
+}
+
+// abandon takes in what is known of a call that ended with an error.
+func (c call) abandon(req formats.Request, got answer) {
+	r := c.step.run
+	if c.isSync() {
+		r.tasks.mayHaveChanged(req.Input)
+	}
+	if c.isWorker() && asInterrupt(got.err) != nil {
+		r.budget.settle(got.ret.Metadata)
+	}
+}
+
+// complete takes in what a call did, and records a change of the state. Where a killed process
+// began that change, its lease is renewed.
+func (c call) complete(req formats.Request, got answer, takenOver bool) error {
+	r := c.step.run
+	ret := got.ret
+	if c.isWorker() {
 		r.budget.settle(ret.Metadata)
 		c.noteNextAgent(ret)
 	}
 	c.apply(req, ret)
-	// the change of a killed process, which left its lease
-	if sync && again && r.journal.pastEnd && ret.Outcome().Passes() {
+
+	changed := c.isSync() && ret.Outcome().Passes()
+	if changed && takenOver {
 		if err := r.lease(false); err != nil {
-			return ret, err
+			return err
 		}
 	}
 	if got.journalErr != nil {
 		if err := c.tolerate(r.journal.failed(got.journalErr)); err != nil {
-			return ret, err
+			return err
 		}
 	}
-	if sync && ret.Outcome().Passes() {
-		done := formats.Entry{
-			Type: formats.EntryStateCommitted,
-			Step: req.At,
-			Key:  req.Txn,
-			Data: ret.Fields,
-		}
-		if err := c.tolerate(c.step.frame.journal.append(done)); err != nil {
-			return ret, err
-		}
+	if !changed {
+		return nil
 	}
-	if c.step.frame.ctx.Err() != nil {
-		return ret, context.Cause(c.step.frame.ctx)
-	}
-	return ret, c.checkMovedRefs(ret)
+	return c.tolerate(c.step.frame.journal.append(formats.Entry{
+		Type: formats.EntryStateCommitted,
+		Step: req.At,
+		Key:  req.Txn,
+		Data: ret.Fields,
+	}))
 }
 
 // request evaluates the input. The second result names a required input that came out empty.
