@@ -82,13 +82,14 @@ func (b *board) Topics() []string {
 // post puts the result of a step on its board. It is called in the order of the file, so that what
 // stands there does not depend on who was first.
 func (tr transition) post() error {
-	r := tr.step.run
 	s := tr.step
+	r := s.run
+	res := tr.result
 	topic := s.info.Terms.Board
 	if s.info.Call == nil && !s.isCheck() { // what stands inside posts
 		return nil
 	}
-	if topic == "" || tr.result.outcome == formats.OutcomeSkipped {
+	if topic == "" || res.outcome == formats.OutcomeSkipped {
 		return nil
 	}
 	round := 1
@@ -100,9 +101,9 @@ func (tr transition) post() error {
 	posting := formats.Posting{
 		By:        s.info.ID,
 		Round:     round,
-		Summary:   tr.result.ret.Summary,
-		Issues:    nonNil(tr.result.ret.Issues),
-		Artifacts: nonNil(tr.result.ret.Artifacts),
+		Summary:   res.ret.Summary,
+		Issues:    nonNil(res.ret.Issues),
+		Artifacts: nonNil(res.ret.Artifacts),
 	}
 	_, err := r.board.publish(
 		s.frame.journal.append, s.journalPath(), topic, AnyVersion, posting)

@@ -308,8 +308,8 @@ func (c call) complete(req formats.Request, got answer, takenOver bool) error {
 
 // request evaluates the input. The second result names a required input that came out empty.
 func (c call) request() (formats.Request, string, error) {
-	r := c.step.run
 	s := c.step
+	r := s.run
 	input, missing, err := c.input()
 	if err != nil {
 		return formats.Request{}, "", err

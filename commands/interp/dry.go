@@ -80,8 +80,8 @@ func sourceOf(e *syntax.Expr) string {
 
 // stub is the return that stands in for a delegation.
 func (c call) stub(req formats.Request) formats.Return {
-	r := c.step.run
 	s := c.step
+	r := s.run
 	what := []string{"delegate to " + c.to.Agent}
 	for _, key := range []string{
 		"operation", "action", "task_number", "task_numbers", "phase", "status",

@@ -25,11 +25,12 @@ func withAnswer(before *formats.Feedback, answer formats.Feedback) *formats.Feed
 
 // lastReturn is what the step returned, for the call that goes on with its work.
 func (tr transition) lastReturn() *formats.LastReturn {
+	res := tr.result
 	return &formats.LastReturn{
-		Status:    tr.result.outcome,
-		Summary:   tr.result.ret.Summary,
-		Fields:    tr.result.ret.Fields,
-		NextSteps: tr.result.ret.NextSteps,
+		Status:    res.outcome,
+		Summary:   res.ret.Summary,
+		Fields:    res.ret.Fields,
+		NextSteps: res.ret.NextSteps,
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"tercet/internal/query"
 )
 
-// fileGate is a question of a file.
+// fileGate is a question of the command file.
 type fileGate struct {
 	step  step
 	path  string
@@ -134,8 +134,8 @@ func (q fileGate) offer(g *formats.Gate) error {
 // evidenceFiles gives the files that a gate names as evidence: by path, by pattern, or by the step
 // that made them.
 func (q fileGate) evidenceFiles() (files []string, err error) {
-	r := q.step.run
 	s := q.step
+	r := s.run
 	names, err := s.env().value(q.gate.Evidence, q.input)
 	for _, name := range paths(names) {
 		made, ok := s.scope.result(name)
@@ -172,8 +172,8 @@ func (r *run) question(path, words string, choices ...string) formats.Gate {
 	for _, label := range choices {
 		g.Choices = append(g.Choices, formats.Choice{
 			Label:     label,
-			Leaves:    label == abortIt || label == exitIt || label == stopIt,
-			NeedsNote: label == notedIt || label == answerIt,
+			Leaves:    label == choiceAbort || label == choiceExit || label == choiceStop,
+			NeedsNote: label == choiceRetryWithNote || label == choiceAnswer,
 		})
 	}
 	return g
@@ -259,36 +259,37 @@ func leavingChoice(open []syntax.GateChoice) int {
 
 // The answers of the engine's own gates.
 const (
-	retryIt  = "Retry"
-	notedIt  = "Retry with a note"
-	skipIt   = "Skip"
-	acceptIt = "Approve despite findings"
-	answerIt = "Answer"
-	resumeIt = "Resume"
-	exitIt   = "Exit as interrupted"
-	abortIt  = "Abort"
+	choiceRetry         = "Retry"
+	choiceRetryWithNote = "Retry with a note"
+	choiceSkip          = "Skip"
+	choiceAccept        = "Approve despite findings"
+	choiceAnswer        = "Answer"
+	choiceResume        = "Resume"
+	choiceExit          = "Exit as interrupted"
+	choiceAbort         = "Abort"
 )
 
 // ownChoices are those of the engine's own gate, where they are not to do it again, to accept it
 // and to stop.
 var engineChoices = map[formats.Outcome][]string{
-	formats.OutcomeFailed:    {retryIt, notedIt, skipIt, abortIt},
-	formats.OutcomeSuspended: {resumeIt, exitIt},
-	formats.OutcomeBlocked:   {answerIt, abortIt},
+	formats.OutcomeFailed:    {choiceRetry, choiceRetryWithNote, choiceSkip, choiceAbort},
+	formats.OutcomeSuspended: {choiceResume, choiceExit},
+	formats.OutcomeBlocked:   {choiceAnswer, choiceAbort},
 }
 
 // engineQuestion is the engine's gate for an outcome that the user may settle. Approval without the
 // user takes the first choice, at most as often as the run may retry. Only the user answers a
 // question and resumes suspended work.
 func (tr transition) engineQuestion() formats.Gate {
-	r := tr.step.run
 	s := tr.step
-	words, ok := engineChoices[tr.result.outcome]
+	r := s.run
+	res := tr.result
+	words, ok := engineChoices[res.outcome]
 	if !ok {
-		words = []string{retryIt, notedIt, acceptIt, abortIt}
+		words = []string{choiceRetry, choiceRetryWithNote, choiceAccept, choiceAbort}
 	}
-	why := cmp.Or(tr.result.ret.BlockedReason, tr.result.ret.Summary)
-	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Title, tr.result.outcome, why)
+	why := cmp.Or(res.ret.BlockedReason, res.ret.Summary)
+	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Title, res.outcome, why)
 	g := r.question(s.journalPath(), question, words...)
 	g.Choices[0].Approves = !tr.needsUser() && r.counts.autoAnswers[s.path] < r.limits.Retries
 	return g
@@ -302,16 +303,17 @@ func (tr transition) needsUser() bool {
 // engineGate asks what to do with an outcome. Without a possible answer the run waits if the file
 // asks for the user. Else the command ends with the outcome.
 func (tr transition) engineGate(wanted bool) (*ending, error) {
-	r := tr.step.run
 	s := tr.step
+	r := s.run
+	res := tr.result
 	ret := tr.defaultReturn()
 	if r.finishing || r.dry.on {
 		return &ending{ret: ret}, nil
 	}
 
-	asks := tr.result.outcome == formats.OutcomeBlocked &&
-		tr.result.ret.BlockedTarget == formats.TargetUser
-	list, faults := formats.Questions(tr.result.ret.Fields[formats.FieldQuestions])
+	asks := res.outcome == formats.OutcomeBlocked &&
+		res.ret.BlockedTarget == formats.TargetUser
+	list, faults := formats.Questions(res.ret.Fields[formats.FieldQuestions])
 	if asks && faults == nil {
 		return tr.interview(list, wanted && r.cfg.Prefix == "")
 	}
@@ -319,7 +321,7 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 	q := fixedGate{gate: tr.engineQuestion()}
 	g, d, err := ask(s, q)
 	q.deferred = true
-	for err == nil && d.Answer == exitIt { // the process that resumes the run asks anew
+	for err == nil && d.Answer == choiceExit { // the process that resumes the run asks anew
 		g, d, err = ask(s, q)
 	}
 
@@ -337,35 +339,42 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 		r.counts.autoAnswers[s.path]++
 	}
 	switch d.Answer {
-	case retryIt, notedIt, answerIt, resumeIt:
-		fb := &formats.Feedback{
-			From:    s.info.ID,
-			Issues:  nonNil(tr.result.ret.Issues),
-			Note:    d.Note,
-			Choice:  d.Answer,
-			Attempt: r.counts.visits[s.path],
-		}
-		if leavesNoWork(tr.result.outcome) {
-			fb.Last = tr.lastReturn()
-		}
-		if d.Answer == answerIt {
-			fb.Note = ""
-			fb.Answer = d.Note
-			fb.Question = cmp.Or(tr.result.ret.BlockedReason, tr.result.ret.Summary)
-			fb.Target = formats.TargetUser
-			fb = withAnswer(s.frame.feedback, *fb)
-		}
-		return s.withFeedback(fb).execute()
-	case skipIt:
+	case choiceRetry, choiceRetryWithNote, choiceAnswer, choiceResume:
+		return s.withFeedback(tr.gateFeedback(d)).execute()
+	case choiceSkip:
 		return tr.ownReturn()
-	case acceptIt:
+	case choiceAccept:
 		tr.recordOverride(d)
 		return tr.proceed()
-	case abortIt:
+	case choiceAbort:
 		return tr.refused(g, d), nil
 	}
 
 	return nil, unknownAnswer(g, d)
+}
+
+// gateFeedback is what the step hears when the user lets it run again.
+func (tr transition) gateFeedback(d formats.Decision) *formats.Feedback {
+	s := tr.step
+	res := tr.result
+	fb := &formats.Feedback{
+		From:    s.info.ID,
+		Issues:  nonNil(res.ret.Issues),
+		Note:    d.Note,
+		Choice:  d.Answer,
+		Attempt: s.run.counts.visits[s.path],
+	}
+	if leavesNoWork(res.outcome) {
+		fb.Last = tr.lastReturn()
+	}
+	if d.Answer != choiceAnswer {
+		return fb
+	}
+	fb.Note = ""
+	fb.Answer = d.Note
+	fb.Question = cmp.Or(res.ret.BlockedReason, res.ret.Summary)
+	fb.Target = formats.TargetUser
+	return withAnswer(s.frame.feedback, *fb)
 }
 
 // refused ends the command because the user refused to go on.

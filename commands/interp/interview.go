@@ -16,8 +16,8 @@ const mostInterviews = 10
 // step again with the answers. Without a possible answer the run waits if it may; else the outcome
 // stands.
 func (tr transition) interview(list []formats.Question, waits bool) (*ending, error) {
-	r := tr.step.run
 	s := tr.step
+	r := s.run
 	key := s.path + " " + formats.FieldQuestions
 	r.counts.targets[key]++
 	if r.counts.targets[key] > mostInterviews {

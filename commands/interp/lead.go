@@ -10,7 +10,7 @@ import (
 	"tercet/formats"
 )
 
-// transition is a step with its result.
+// transition leads from the result of a step to what follows it.
 type transition struct {
 	step   step
 	result result
@@ -82,10 +82,11 @@ func (tr transition) matchRule(but *syntax.Target) (target, exhausted *syntax.Ta
 }
 
 func (tr transition) fits(rule syntax.Rule) bool {
+	res := tr.result
 	if compile.IsClass(rule.Status.Text) {
-		return tr.result.outcome == formats.OutcomeFailed && string(tr.result.ret.Class) == rule.Status.Text
+		return res.outcome == formats.OutcomeFailed && string(res.ret.Class) == rule.Status.Text
 	}
-	return rule.Status.Text == tr.result.outcome.String()
+	return rule.Status.Text == res.outcome.String()
 }
 
 // maxTaken is how often a target may be taken, 0 without a bound of its own. A question is counted
@@ -115,13 +116,14 @@ func (tr transition) warnConditions() {
 // follow goes where a target leads.
 func (tr transition) follow(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
+	res := tr.result
 	switch t.Kind {
 	case syntax.ToNext:
 		// the user skipped it: there is nothing to review or to commit
-		if tr.result.target != nil && leavesNoWork(tr.result.outcome) {
+		if res.target != nil && leavesNoWork(res.outcome) {
 			return nil, nil
 		}
-		if !tr.result.outcome.Passes() { // a return beside the action is done after it passed
+		if !res.outcome.Passes() { // a return beside the action is done after it passed
 			_, end, err := tr.runAfterHooks()
 			return end, err
 		}
@@ -190,18 +192,18 @@ func (tr transition) ownReturn() (*ending, error) {
 	return tr.returnAsked(s.info.Return)
 }
 
-// redo runs the named steps again with feedback, then this one.
-func (tr transition) redo(t *syntax.Target) (*ending, error) {
-	r := tr.step.run
+// redoFeedback is what the steps hear that are run again because of the result.
+func (tr transition) redoFeedback() *formats.Feedback {
 	s := tr.step
+	res := tr.result
 	fb := &formats.Feedback{
 		From:    s.info.ID,
-		Issues:  nonNil(tr.result.ret.Issues),
-		Choice:  as[string](tr.result.value["choice"]),
-		Note:    as[string](tr.result.value["note"]),
+		Issues:  nonNil(res.ret.Issues),
+		Choice:  as[string](res.value["choice"]),
+		Note:    as[string](res.value["note"]),
 		Attempt: 1,
 	}
-	if why := tr.result.ret.BlockedReason; tr.result.outcome == formats.OutcomeBlocked && why != "" {
+	if why := res.ret.BlockedReason; res.outcome == formats.OutcomeBlocked && why != "" {
 		fb.Issues = append(fb.Issues, formats.Issue{
 			Level:       formats.LevelError,
 			Description: why,
@@ -209,10 +211,10 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 		})
 	}
 	// the summary names the conditions
-	if tr.result.outcome == formats.OutcomeConditional && tr.result.ret.Summary != "" {
+	if res.outcome == formats.OutcomeConditional && res.ret.Summary != "" {
 		condition := formats.Issue{
 			Level:       formats.LevelWarning,
-			Description: tr.result.ret.Summary,
+			Description: res.ret.Summary,
 			Source:      "agent",
 		}
 		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
@@ -220,12 +222,19 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	if before := s.frame.feedback; before != nil && before.From == s.info.ID {
 		fb.Attempt = before.Attempt + 1
 	}
+	return fb
+}
+
+// redo runs the named steps again with feedback, then this one.
+func (tr transition) redo(t *syntax.Target) (*ending, error) {
+	s := tr.step
+	fb := tr.redoFeedback()
 	ids := s.info.Again(t)
 	what := formats.EntryRedo
 	data := map[string]any{"steps": ids, "feedback": fb}
 	if t.Kind == syntax.ToRollback {
 		what = formats.EntryRollback
-		data["rollbacks"] = r.counts.rollbacks
+		data["rollbacks"] = s.run.counts.rollbacks
 	}
 	if err := s.record(what, data); err != nil {
 		return nil, err
@@ -235,7 +244,7 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	if err := s.compensateSteps(ids); err != nil {
 		return nil, err
 	}
-	over := false
+	hostRerun := false
 	for _, id := range ids {
 		if id == s.info.ID {
 			continue
@@ -248,31 +257,32 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 		if err != nil || end != nil {
 			return end, err
 		}
-		over = over || id == s.info.Host
+		hostRerun = hostRerun || id == s.info.Host
 	}
 
-	if over {
+	if hostRerun {
 		return &ending{hostRerun: true}, nil
 	}
-	mine := *fb
-	mine.Own = !slices.Contains(ids, s.info.ID)
+	own := *fb
+	own.Own = !slices.Contains(ids, s.info.ID)
 	if leavesNoWork(tr.result.outcome) {
-		mine.Last = tr.lastReturn()
+		own.Last = tr.lastReturn()
 	}
-	return s.withFeedback(&mine).execute()
+	return s.withFeedback(&own).execute()
 }
 
 // defaultReturn is the command's return when a step's outcome ends it.
 func (tr transition) defaultReturn() formats.Return {
+	res := tr.result
 	ret := tr.baseReturn()
-	switch tr.result.outcome { //nolint:exhaustive // the others end it as failed
+	switch res.outcome { //nolint:exhaustive // the others end it as failed
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
 		ret.Status = formats.StatusBlocked
-		ret.Said = tr.result.outcome
-		ret.BlockedTarget = tr.result.ret.BlockedTarget
-		ret.BlockedReason = cmp.Or(tr.result.ret.BlockedReason, ret.Summary)
+		ret.Said = res.outcome
+		ret.BlockedTarget = res.ret.BlockedTarget
+		ret.BlockedReason = cmp.Or(res.ret.BlockedReason, ret.Summary)
 	default:
 		return tr.failedReturn()
 	}
@@ -281,17 +291,18 @@ func (tr transition) defaultReturn() formats.Return {
 
 // failedReturn is the command's return when a step's outcome, whatever it is, ends it as failed.
 func (tr transition) failedReturn() formats.Return {
+	res := tr.result
 	ret := tr.baseReturn()
 	ret.Status = formats.StatusFailed
-	ret.Errors = tr.result.ret.Errors
-	ret.Class = tr.result.ret.Class
+	ret.Errors = res.ret.Errors
+	ret.Class = res.ret.Class
 	why := formats.ReturnError{
 		Type:           formats.ErrorExecution,
 		Code:           formats.CodeUnknown,
 		Message:        ret.Summary,
 		Recommendation: ret.NextSteps,
 	}
-	if tr.result.outcome == formats.OutcomeRejected {
+	if res.outcome == formats.OutcomeRejected {
 		why.Type = formats.ErrorValidation
 		why.Code = formats.CodeRejected
 		ret.Errors = nil
@@ -304,14 +315,15 @@ func (tr transition) failedReturn() formats.Return {
 
 // baseReturn is what every return that a step's outcome ends with has.
 func (tr transition) baseReturn() formats.Return {
-	ended := fmt.Sprintf("step '%s' ended %s", tr.step.info.Title, tr.result.outcome)
+	res := tr.result
+	ended := fmt.Sprintf("step '%s' ended %s", tr.step.info.Title, res.outcome)
 	return formats.Return{
-		Summary:   cmp.Or(tr.result.ret.Summary, ended),
-		Issues:    tr.result.ret.Issues,
+		Summary:   cmp.Or(res.ret.Summary, ended),
+		Issues:    res.ret.Issues,
 		Artifacts: tr.step.run.artifacts.newest(),
-		NextSteps: tr.result.ret.NextSteps,
-		Text:      tr.result.ret.Text,
-		Fields:    tr.result.ret.Fields,
+		NextSteps: res.ret.NextSteps,
+		Text:      res.ret.Text,
+		Fields:    res.ret.Fields,
 	}
 }
 

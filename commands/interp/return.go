@@ -13,18 +13,19 @@ import (
 
 // returnAsked ends the command with the file's return.
 func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
-	r := tr.step.run
 	s := tr.step
+	r := s.run
+	res := tr.result
 	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: r.artifacts.newest()}
-	if ret.Summary, err = s.env().dryText(t.Message, tr.result.value); err != nil {
+	if ret.Summary, err = s.env().dryText(t.Message, res.value); err != nil {
 		return nil, err
 	}
 
 	ret.Summary = cmp.Or(ret.Summary, r.defaultSummary())
-	if ret.NextSteps, err = s.env().dryText(t.NextSteps, tr.result.value); err != nil {
+	if ret.NextSteps, err = s.env().dryText(t.NextSteps, res.value); err != nil {
 		return nil, err
 	}
-	text, err := s.env().value(t.Text, tr.result.value)
+	text, err := s.env().value(t.Text, res.value)
 	if err != nil && !r.dry.on {
 		return nil, err
 	}
@@ -35,12 +36,12 @@ func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 		return final(ret), nil // what else it has, and how it ends, is known at run time
 	}
 	if t.Artifacts != nil {
-		if ret.Artifacts, err = s.env().artifactsOf(t.Artifacts, tr.result.value); err != nil {
+		if ret.Artifacts, err = s.env().artifactsOf(t.Artifacts, res.value); err != nil {
 			return nil, err
 		}
 	}
 	if t.Fields != nil {
-		if ret.Fields, err = s.env().fields(t.Fields, tr.result.value); err != nil {
+		if ret.Fields, err = s.env().fields(t.Fields, res.value); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +49,7 @@ func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 		return final(ret), nil
 	}
 
-	v, err := s.env().value(t.Status, tr.result.value)
+	v, err := s.env().value(t.Status, res.value)
 	if err == nil {
 		err = outcome(&ret, v)
 	}

@@ -23,13 +23,13 @@ func (tr transition) rollback(t *syntax.Target) (*ending, error) {
 }
 
 // onceMore is the answer of the limit gate that goes back all the same.
-const onceMore = "Continue rollback"
+const choiceRollback = "Continue rollback"
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without the user
 // stops.
 func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
-	r := tr.step.run
 	s := tr.step
+	r := s.run
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s",
 		r.limits.Rollbacks, tr.baseReturn().Summary)
 	if r.finishing || r.dry.on || r.cfg.AutoApprove {
@@ -39,9 +39,9 @@ func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
 	g := r.question(
 		s.journalPath(),
 		fmt.Sprintf("step '%s' is %s, and %s", s.info.Title, tr.result.outcome, why),
-		onceMore,
-		acceptIt,
-		abortIt,
+		choiceRollback,
+		choiceAccept,
+		choiceAbort,
 	)
 	for _, i := range tr.result.ret.Issues {
 		g.Show = append(g.Show, i.Description)
@@ -52,17 +52,17 @@ func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
 		return nil, err
 	}
 	switch d.Answer {
-	case onceMore:
+	case choiceRollback:
 		r.counts.rollbacks++
 		if d.Note != "" {
 			tr.result.value = maps.Clone(tr.result.value)
 			tr.result.value["note"] = d.Note
 		}
 		return tr.redo(t)
-	case acceptIt:
+	case choiceAccept:
 		tr.recordOverride(d)
 		return tr.proceed()
-	case abortIt:
+	case choiceAbort:
 		return tr.refused(g, d), nil
 	}
 
@@ -104,12 +104,13 @@ func (r *run) gateReturn(open *formats.GateOpenError) formats.Return {
 // twice, one without an answer, and the step's fourth.
 func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
-	question := cmp.Or(tr.result.ret.BlockedReason, tr.result.ret.Summary)
+	res := tr.result
+	question := cmp.Or(res.ret.BlockedReason, res.ret.Summary)
 	to := t.Agents[0].Text
 	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool {
-		return a.Text == tr.result.ret.BlockedTarget
+		return a.Text == res.ret.BlockedTarget
 	}) {
-		to = tr.result.ret.BlockedTarget
+		to = res.ret.BlockedTarget
 	}
 	key := strings.Join([]string{tr.step.path, to, question}, "\x00")
 	if r.counts.asked[tr.step.path] >= mostAsked(t) || r.counts.questions[key] ||
@@ -168,8 +169,8 @@ func mostAsked(t *syntax.Target) int {
 
 // delegateQuestion is the one delegation of consult: only the question.
 func (tr transition) delegateQuestion(to, question string) (formats.Return, error) {
-	r := tr.step.run
 	s := tr.step
+	r := s.run
 	c := call{
 		step: s.scope.syntheticStep(
 			s.frame.withFeedback(nil),

@@ -43,9 +43,9 @@ func (r *run) countRound(path string, first bool, issues, work string) string {
 
 // The choices of the question after a stall.
 const (
-	goOnIt = "Go on"
-	askIt  = "Ask"
-	stopIt = "Stop"
+	choiceGoOn = "Go on"
+	choiceAsk  = "Ask"
+	choiceStop = "Stop"
 )
 
 // byDefault is the author of an answer that the run takes where it cannot ask.
@@ -55,12 +55,12 @@ const byDefault = "nobody"
 // process that does not ask leaves the question open, and the run waits.
 func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
 	if s.run.cfg.AutoApprove {
-		return formats.Decision{Answer: stopIt, By: "consent"}, nil
+		return formats.Decision{Answer: choiceStop, By: "consent"}, nil
 	}
 	words := fmt.Sprintf("step '%s' makes no progress: %s", s.info.Title, why)
 	q := fixedGate{
-		gate:     s.run.question(s.journalPath(), words, goOnIt, askIt, stopIt),
-		fallback: stopIt,
+		gate:     s.run.question(s.journalPath(), words, choiceGoOn, choiceAsk, choiceStop),
+		fallback: choiceStop,
 	}
 	for _, i := range issues {
 		q.gate.Show = append(q.gate.Show, i.Description)
@@ -68,7 +68,7 @@ func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision,
 	if s.run.cfg.Prefix != "" { // a subagent does not wait by itself
 		q.gate.Choices = slices.Delete(q.gate.Choices, 1, 2)
 	}
-	if _, d, err = ask(s, q); err == nil && d.Answer == askIt {
+	if _, d, err = ask(s, q); err == nil && d.Answer == choiceAsk {
 		q.gate.Choices = slices.Delete(slices.Clone(q.gate.Choices), 1, 2)
 		q.fallback = ""
 		q.deferred = true
@@ -87,8 +87,8 @@ func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 		most = r.limits.Rollbacks
 		used = r.counts.rollbacks
 	}
-	if most >= formats.StallRounds && used < most && !leavesNoWork(tr.result.outcome) && !r.finishing &&
-		!tr.result.answer.Person {
+	counts := most >= formats.StallRounds && used < most
+	if counts && !leavesNoWork(tr.result.outcome) && !r.finishing && !tr.result.answer.Person {
 		why, err := tr.stallReason(t)
 		if err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ func (tr *transition) settleStall(
 	switch {
 	case err != nil:
 		return false, nil, err
-	case d.Answer == goOnIt:
+	case d.Answer == choiceGoOn:
 		tr.result.value = maps.Clone(tr.result.value)
 		tr.result.value["note"] = d.Note
 		return false, nil, nil

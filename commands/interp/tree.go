@@ -15,9 +15,9 @@ import (
 // treePath names the engine's own worktree calls. inMain means the project's own tree, inNone no
 // tree.
 const (
-	treePath = "worktree"
-	inMain   = "main"
-	inNone   = "none"
+	worktreeID = "worktree"
+	inMain     = "main"
+	inNone     = "none"
 )
 
 // subtree is the worktree of one of several children, with a branch of its own that parts from that
@@ -78,7 +78,7 @@ func (c call) ensureWorktree() error {
 	}
 	if !r.tree.opened && r.tree.dir == "" {
 		r.tree.opened = true
-		err := r.mustCall(r.engineCall(c.step.frame, nil, treePath, open, map[string]any{}))
+		err := r.mustCall(r.engineCall(c.step.frame, nil, worktreeID, open, map[string]any{}))
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (r *run) openChild(fr frame, t *subtree) error {
 	if t.group.base != nil && !t.dropped {
 		more["base"] = t.group.base
 	}
-	ret, err := r.callOnce(r.engineCall(fr, t, treePath+"/"+t.child, r.prog.Own.Open, more))
+	ret, err := r.callOnce(r.engineCall(fr, t, worktreeID+"/"+t.child, r.prog.Own.Open, more))
 	if t.group.base == nil {
 		t.group.base = ret.Fields["base"]
 	}
@@ -155,7 +155,7 @@ func (t *subtree) join(
 		return nil, nil
 	}
 	r := s.run
-	id := treePath + "/" + t.child
+	id := worktreeID + "/" + t.child
 	for {
 		if !passed {
 			return nil, t.close(s.frame)
@@ -220,14 +220,14 @@ func (t *subtree) close(fr frame) error {
 	}
 	r := fr.run
 	more := map[string]any{"child": t.child}
-	return r.mustCall(r.engineCall(fr, t, treePath+"/"+t.child+"/close", r.prog.Own.Close, more))
+	return r.mustCall(r.engineCall(fr, t, worktreeID+"/"+t.child+"/close", r.prog.Own.Close, more))
 }
 
 // discard removes the worktree of a child and its branch. What it had is in a bundle.
 func (t *subtree) discard(fr frame) error {
 	r := fr.run
 	more := map[string]any{"child": t.child, "discard": true}
-	id := treePath + "/" + t.child + "/discard"
+	id := worktreeID + "/" + t.child + "/discard"
 	ret, err := r.callOnce(r.engineCall(fr, t, id, r.prog.Own.Close, more))
 	if ret.Fields["bundle"] != nil {
 		r.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
@@ -315,7 +315,7 @@ func (r *run) closeTree(fr frame) {
 		}
 	}
 	if r.tree.dir != "" {
-		r.mayCall(r.ownCall(fr, treePath+"/close", r.prog.Own.Close), otherwise)
+		r.mayCall(r.ownCall(fr, worktreeID+"/close", r.prog.Own.Close), otherwise)
 	}
 }
 

@@ -115,7 +115,7 @@ func checkPass(s step, i int, p pass) (hint *formats.Feedback, why string, end *
 	switch {
 	case err != nil:
 		return nil, "", nil, err
-	case d.Answer == goOnIt:
+	case d.Answer == choiceGoOn:
 		return &formats.Feedback{
 			From:    s.info.ID,
 			Issues:  nonNil(issues),
