@@ -24,7 +24,8 @@ that you resume goes on in a process of its own, also after you leave.
 
 Without a full terminal it follows the log of the one run at work, as 'tercet show --log -f' does.`
 	return func(c call) error {
-		if !c.app.term.inTTY || !c.app.term.outTTY || !style.Capable(c.app.env("TERM")) || c.app.term.silent {
+		if !c.app.term.inTTY || !c.app.term.outTTY || !style.Capable(c.app.env("TERM")) ||
+			c.app.term.silent {
 			return followOnly(c)
 		}
 		rest, done, err := c.app.term.stage.screen()
@@ -37,7 +38,7 @@ Without a full terminal it follows the log of the one run at work, as 'tercet sh
 			Out:      c.app.term.stage.full,
 			Env:      os.Environ(),
 			Name:     filepath.Base(c.p.Dir),
-			Desk:     c.p.Control,
+			Control:  c.p.Control,
 			Sheet:    c.app.term.sheet(true),
 			Language: c.p.Config.Language,
 			Suspend:  rest,

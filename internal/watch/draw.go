@@ -15,65 +15,64 @@ import (
 	"tercet/internal/style"
 )
 
-// Limits of the layout, in columns: the least width for two panes, the least while a pane has the
-// keys, and the left one's width.
+// Limits of the layout, in columns: the minimum for two panes, the same while a pane has the focus,
+// and the width of the left one.
 const (
-	narrow    = 60
-	reading   = 120
-	leastLeft = 24
-	mostLeft  = 60
-	chrome    = 4 // rows that are not of a pane: the head, that of the run, what was told, the keys
+	minTwoPanes = 60
+	minReading  = 120
+	minLeft     = 24
+	maxLeft     = 60
+	chromeRows  = 4 // rows outside the panes: head, pane header, notice, keys
 )
 
-// selected is how the run is painted that is chosen, and the pane that is shown.
+// selected is the look of the selected run and of the shown pane.
 const selected style.Look = "7"
 
 // View implements tea.Model.
 func (m *model) View() tea.View {
 	v := tea.NewView(strings.Join(m.lines(), "\n"))
 	v.AltScreen = true
-	if m.typed != nil {
-		if c := m.typed.input.Cursor(); c != nil {
-			c.X = min(m.wide-1, c.X+ansi.StringWidth(m.lead()))
-			c.Y = max(0, m.high-1)
+	if m.prompt != nil {
+		if c := m.prompt.input.Cursor(); c != nil {
+			c.X = min(m.width-1, c.X+ansi.StringWidth(m.lead()))
+			c.Y = max(0, m.height-1)
 			v.Cursor = c
 		}
 	}
 	return v
 }
 
-// room is how many rows a pane has.
-func (m *model) room() int {
-	return max(1, m.high-chrome)
+// paneRows is the number of rows of a pane.
+func (m *model) paneRows() int {
+	return max(1, m.height-chromeRows)
 }
 
-// left is how wide the list is, and right the pane; one of them has no room where both have too
-// little.
+// sizes returns the widths of the list and of the pane; one of them is 0 if both do not fit.
 func (m *model) sizes() (left, right int) {
 	switch {
-	case m.wide >= reading, m.wide >= narrow && !m.seen.focus:
-		left = min(max(leastLeft, m.wide*7/20), mostLeft)
-		return left, m.wide - left - len(" | ")
-	case m.seen.focus:
-		return 0, m.wide
+	case m.width >= minReading, m.width >= minTwoPanes && !m.detail.focus:
+		left = min(max(minLeft, m.width*7/20), maxLeft)
+		return left, m.width - left - len(" | ")
+	case m.detail.focus:
+		return 0, m.width
 	}
-	return m.wide, 0
+	return m.width, 0
 }
 
 // lines are the rows of the screen, none wider than it.
 func (m *model) lines() []string {
-	sheet := m.do.Sheet
-	rows := m.room()
+	sheet := m.effects.Sheet
+	rows := m.paneRows()
 	left, right := m.sizes()
 	out := []string{m.head()}
-	list := m.runs(left, rows+1)
+	list := m.runLines(left, rows+1)
 	about := ""
 	body := []string(nil)
 	if right > 0 {
-		about = m.about()
+		about = m.paneHeader()
 		body = m.content()
-		top := min(m.seen.top, max(0, len(body)-rows))
-		if m.seen.top == end {
+		top := min(m.detail.top, max(0, len(body)-rows))
+		if m.detail.top == end {
 			top = max(0, len(body)-rows)
 		}
 		body = body[top:]
@@ -81,9 +80,9 @@ func (m *model) lines() []string {
 	if m.help {
 		list = nil
 		left = 0
-		right = m.wide
+		right = m.width
 		about = sheet.Paint(style.Heading, "keys")
-		body = m.passage(keys, m.wide)
+		body = m.wrapText(keys, m.width)
 	}
 	for i := range rows + 1 {
 		line := ""
@@ -109,14 +108,14 @@ func (m *model) lines() []string {
 
 	out = append(out, m.bottom()...)
 	for i, line := range out {
-		out[i] = m.cut(line, m.wide)
+		out[i] = m.cut(line, m.width)
 	}
-	return out[:min(len(out), max(1, m.high))]
+	return out[:min(len(out), max(1, m.height))]
 }
 
-// cut shortens a row by its width; what it holds has its colours.
+// cut shortens a row to a width and keeps its colors.
 func (m *model) cut(line string, columns int) string {
-	sheet := m.do.Sheet
+	sheet := m.effects.Sheet
 	return ansi.Truncate(
 		sheet.Text(strings.ReplaceAll(line, "\t", "    ")),
 		columns,
@@ -124,27 +123,27 @@ func (m *model) cut(line string, columns int) string {
 	)
 }
 
-// head says how many runs there are of each kind, and which of them are shown.
+// head counts the runs of each kind, and names the filter.
 func (m *model) head() string {
-	var n [over + 1]int
+	var n [finished + 1]int
 	for _, r := range m.list.rows {
 		n[r.state]++
 	}
-	words := []string{"tercet watch", plain.Line(m.do.Name)}
-	for state, word := range []string{asks: "waiting for you", works: "at work"} {
+	words := []string{"tercet watch", plain.Line(m.effects.Name)}
+	for state, word := range []string{asking: "waiting for you", running: "at work"} {
 		if n[state] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n[state], word))
 		}
 	}
-	if m.list.filter != "" && m.typed == nil {
+	if m.list.filter != "" && m.prompt == nil {
 		words = append(words, "only '"+plain.Line(m.list.filter)+"'")
 	}
-	return m.do.Sheet.Paint(style.Heading, strings.Join(words, "  "))
+	return m.effects.Sheet.Paint(style.Heading, strings.Join(words, "  "))
 }
 
-// runs is the list on the left, so that the chosen run is in it.
-func (m *model) runs(columns, most int) []string {
-	rows := m.list.shown()
+// runLines is the list on the left, scrolled to the selected run.
+func (m *model) runLines(columns, most int) []string {
+	rows := m.list.filtered()
 	switch {
 	case len(rows) == 0 && m.list.filter != "":
 		return []string{"no run fits the filter"}
@@ -153,38 +152,38 @@ func (m *model) runs(columns, most int) []string {
 	}
 	top := 0
 	for i, r := range rows {
-		if r.ID == m.list.at {
+		if r.ID == m.list.selected {
 			top = min(max(0, i-most/2), max(0, len(rows)-most))
 		}
 	}
 	var out []string
 	for _, r := range rows[top:min(len(rows), top+most)] {
-		out = append(out, m.row(r, columns))
+		out = append(out, m.rowLine(r, columns))
 	}
 	return out
 }
 
-// row is a run in the list.
-func (m *model) row(r row, columns int) string {
-	sheet := m.do.Sheet
-	now := m.do.Desk.Clock.Now()
+// rowLine is a run in the list.
+func (m *model) rowLine(r row, columns int) string {
+	sheet := m.effects.Sheet
+	now := m.effects.Control.Clock.Now()
 	mark := map[state]string{
-		asks:  "?",
-		works: sheet.Mark("▶"),
-		rests: sheet.Mark("○"),
+		asking:  "?",
+		running: sheet.Mark("▶"),
+		waiting: sheet.Mark("○"),
 	}[r.state]
 	switch {
-	case r.trouble != "", r.state == rests && r.Status == journal.Open:
+	case r.readError != "", r.state == waiting && r.Status == journal.Open:
 		mark = "!"
-	case r.state == over && formats.Outcome(r.Status).Passes():
+	case r.state == finished && formats.Outcome(r.Status).Passes():
 		mark = sheet.Mark("✓")
-	case r.state == over:
+	case r.state == finished:
 		mark = sheet.Mark("✗")
 	}
 
 	lead := "  "
 	age := journal.Age(max(0, now.Sub(r.Started)))
-	if r.ID == m.list.at {
+	if r.ID == m.list.selected {
 		lead = "> "
 	}
 	const wide = 40
@@ -198,22 +197,22 @@ func (m *model) row(r row, columns int) string {
 	room := max(1, columns-len(lead)-ansi.StringWidth(mark)-ansi.StringWidth(age)-2)
 	line := ansi.Truncate(plain.Line(r.Line), room, sheet.Mark("…"))
 	line += strings.Repeat(" ", max(0, room-ansi.StringWidth(line)))
-	if r.ID == m.list.at && !m.seen.focus {
+	if r.ID == m.list.selected && !m.detail.focus {
 		line = sheet.Paint(selected, line)
 	}
 	return lead + sheet.Paint(look, mark) + " " + line + " " + sheet.Paint(style.Aside, age)
 }
 
-// about is the row above a pane: which there are, and whose it is.
-func (m *model) about() string {
+// paneHeader is the row above a pane: the panes, and the run.
+func (m *model) paneHeader() string {
 	r, ok := m.chosen()
 	var tabs []string
 	for i, name := range panes {
-		if i == int(paneGate) && r.state == asks && ok {
+		if i == int(paneGate) && r.state == asking && ok {
 			name += "!"
 		}
-		if i == int(m.seen.pane) {
-			name = m.do.Sheet.Paint(selected, "["+name+"]")
+		if i == int(m.detail.pane) {
+			name = m.effects.Sheet.Paint(selected, "["+name+"]")
 		}
 		tabs = append(tabs, name)
 	}
@@ -223,68 +222,68 @@ func (m *model) about() string {
 		if left, _ := m.sizes(); left == 0 {
 			whose += "  " + r.Line
 		}
-		line += "  " + m.do.Sheet.Paint(style.Aside, plain.Line(whose))
+		line += "  " + m.effects.Sheet.Paint(style.Aside, plain.Line(whose))
 	}
 	return line
 }
 
-// content are all rows of the pane.
+// content is all rows of the pane.
 func (m *model) content() []string {
 	r, ok := m.chosen()
 	_, right := m.sizes()
 	switch {
 	case !ok:
-		return m.runs(right, 1)
-	case r.trouble != "":
-		return m.passage(r.trouble, right)
+		return m.runLines(right, 1)
+	case r.readError != "":
+		return m.wrapText(r.readError, right)
 	}
 
-	switch m.seen.pane {
+	switch m.detail.pane {
 	case paneTree:
-		now := m.do.Desk.Clock.Now()
-		if r.state != works { // what has stopped stands still
-			now = m.seen.last
+		now := m.effects.Control.Clock.Now()
+		if r.state != running { // a stopped run does not go on counting
+			now = m.detail.last
 		}
-		out := m.seen.tree.Lines(right, now, m.look)
+		out := m.detail.tree.Lines(right, now, m.look)
 		if len(out) == 0 {
 			out = []string{"the run has told nothing yet"}
 		}
-		if why := r.WaitReason(); why != "" && r.state != works {
-			out = append(out, m.passage(why, right)...)
+		if why := r.WaitReason(); why != "" && r.state != running {
+			out = append(out, m.wrapText(why, right)...)
 		}
 		switch r.state {
-		case asks:
-			out = append(out, m.passage("g, or 'tercet approve "+r.ID+"', answers it", right)...)
-		case rests:
+		case asking:
+			out = append(out, m.wrapText("g, or 'tercet approve "+r.ID+"', answers it", right)...)
+		case waiting:
 			out = append(
 				out,
-				m.passage("r, or 'tercet resume "+r.ID+"', goes on with it", right)...,
+				m.wrapText("r, or 'tercet resume "+r.ID+"', goes on with it", right)...,
 			)
-		case works, over:
+		case running, finished:
 		}
 		return out
 	case paneLog:
-		return m.seen.log
+		return m.detail.log
 	case paneDiff:
 		switch {
-		case !m.seen.known:
+		case !m.detail.known:
 			return []string{"looks"}
-		case strings.TrimSpace(m.seen.diff) == "":
+		case strings.TrimSpace(m.detail.diff) == "":
 			return []string{"nothing has changed in a worktree of the run"}
 		}
-		return strings.Split(m.do.Sheet.Diff(strings.TrimRight(m.seen.diff, "\n")), "\n")
+		return strings.Split(m.effects.Sheet.Diff(strings.TrimRight(m.detail.diff, "\n")), "\n")
 	case paneGate:
 	}
 
 	return m.question(r, right)
 }
 
-// passage breaks a text of a stranger.
-func (m *model) passage(text string, columns int) []string {
+// wrapText wraps an untrusted text.
+func (m *model) wrapText(text string, columns int) []string {
 	return strings.Split(style.Wrap(plain.Text(text), max(1, columns)), "\n")
 }
 
-// question is what a gate asks, shows and takes.
+// question shows what a gate asks, its evidence and its choices.
 func (m *model) question(r row, columns int) []string {
 	g := r.gate
 	if g == nil {
@@ -292,8 +291,8 @@ func (m *model) question(r row, columns int) []string {
 	}
 
 	out := []string{}
-	for _, line := range m.passage(g.Question, columns) {
-		out = append(out, m.do.Sheet.Paint(style.Waits, line))
+	for _, line := range m.wrapText(g.Question, columns) {
+		out = append(out, m.effects.Sheet.Paint(style.Waits, line))
 	}
 	for _, v := range g.Votes {
 		out = append(out, plain.Line("answered by "+v.By+": "+v.Answer))
@@ -302,83 +301,83 @@ func (m *model) question(r row, columns int) []string {
 	if r.answer != "" {
 		return append(
 			out,
-			m.passage("answered by "+r.answer+"; r goes on with the run", columns)...,
+			m.wrapText("answered by "+r.answer+"; r goes on with the run", columns)...,
 		)
 	}
 
 	if until := g.Until(); !until.IsZero() {
-		left := journal.Age(max(0, until.Sub(m.do.Desk.Clock.Now())))
+		left := journal.Age(max(0, until.Sub(m.effects.Control.Clock.Now())))
 		out = append(
 			out,
-			plain.Line("takes '"+phrase.In(m.do.Language, g.Timeout.Choose)+"' in "+left),
+			plain.Line("takes '"+phrase.In(m.effects.Language, g.Timeout.Choose)+"' in "+left),
 		)
 	}
-	if !m.seen.focus {
+	if !m.detail.focus {
 		out = append(out, "g or Enter, then a key of it answers")
 	}
 	out = append(out, "")
-	for _, key := range question.Of(g.Choices, m.do.Language).Keys() {
-		out = append(out, m.passage(key, columns)...)
+	for _, key := range question.Of(g.Choices, m.effects.Language).Keys() {
+		out = append(out, m.wrapText(key, columns)...)
 	}
 
 	out = append(out, "")
 	for _, text := range g.Show {
 		for line := range strings.SplitSeq(strings.TrimRight(plain.Text(text), "\n"), "\n") {
-			out = append(out, m.passage(line, columns)...)
+			out = append(out, m.wrapText(line, columns)...)
 		}
 	}
 
 	return out
 }
 
-// bottom is what was told, and the keys or the line that is typed.
+// bottom is the notice, and the keys or the prompt.
 func (m *model) bottom() []string {
-	told := m.told.text
+	told := m.notice.text
 	look := style.Plain
-	if m.told.bad {
+	if m.notice.bad {
 		look = style.Bad
 	}
 	if told == "" && m.list.err != "" {
 		told = plain.Line(m.list.err)
 		look = style.Bad
 	}
-	if t := m.typed; t != nil {
-		if told == "" && t.what == answers {
+	if t := m.prompt; t != nil {
+		if told == "" && t.what == purposeAnswer {
 			told = "Enter answers, Esc leaves"
-			label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(t.input.Value())
+			label, note, ok := question.Of(t.gate.Choices, m.effects.Language).Read(t.input.Value())
 			if ok {
-				told = "Enter answers '" + plain.Line(phrase.In(m.do.Language, label)) + "'"
+				told = "Enter answers '" + plain.Line(phrase.In(m.effects.Language, label)) + "'"
 				if note != "" {
 					told += " with a note"
 				}
 				told += " to: " + plain.Line(t.gate.Question)
 			}
 		}
-		m.typed.input.SetWidth(max(1, m.wide-ansi.StringWidth(m.lead())-1))
-		return []string{m.do.Sheet.Paint(look, told), m.lead() + m.typed.input.View()}
+		m.prompt.input.SetWidth(max(1, m.width-ansi.StringWidth(m.lead())-1))
+		return []string{m.effects.Sheet.Paint(look, told), m.lead() + m.prompt.input.View()}
 	}
-	return []string{m.do.Sheet.Paint(look, told), m.do.Sheet.Paint(style.Aside, m.hint())}
+	return []string{m.effects.Sheet.Paint(look, told), m.effects.Sheet.Paint(style.Aside, m.hint())}
 }
 
-// lead stands before the line that is typed.
+// lead is the label of the prompt.
 func (m *model) lead() string {
-	switch m.typed.what {
-	case answers:
+	switch m.prompt.what {
+	case purposeAnswer:
 		return "answer> "
-	case cancels:
-		return "cancel run " + plain.Line(m.typed.run) + "? [y/N] "
-	case filters:
+	case purposeCancel:
+		return "cancel run " + plain.Line(m.prompt.run) + "? [y/N] "
+	case purposeFilter:
 	}
 	return "filter> "
 }
 
-// hint are the keys that matter now.
+// hint is the keys that matter now.
 func (m *model) hint() string {
 	back := "Enter opens"
-	if m.seen.focus {
+	if m.detail.focus {
 		back = "Esc back"
 	}
-	if r, ok := m.chosen(); ok && r.state == asks && m.seen.focus && m.seen.pane == paneGate {
+	if r, ok := m.chosen(); ok && r.state == asking && m.detail.focus && m.detail.pane == paneGate {
 		return "a letter or number answers  " + back + "  Tab pane  ? keys  q leaves"
 	}
 	return "? keys  " + back + "  Tab pane  p pause  r resume  c cancel  / filter  q leaves"

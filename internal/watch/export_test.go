@@ -15,7 +15,7 @@ type Screen struct{ *model }
 
 // NewScreen makes a screen of a size that has looked once.
 func NewScreen(ctx context.Context, c Config, wide, high int) Screen {
-	d := &deeds{
+	d := &effects{
 		Config: c,
 		ctx:    ctx,
 		feed:   newFeed(c),
@@ -43,7 +43,7 @@ func (s Screen) run(cmd tea.Cmd) (left bool) {
 		switch msg.(type) {
 		case tea.QuitMsg:
 			return true
-		case news, told:
+		case update, notice:
 			_, cmd = s.Update(msg)
 		default:
 			return false
@@ -58,4 +58,4 @@ func (s Screen) Text() string {
 }
 
 // Human is the least time between two keys.
-const Human = human + time.Millisecond
+const Human = minKeyInterval + time.Millisecond

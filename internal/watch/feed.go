@@ -18,34 +18,34 @@ import (
 	"tercet/internal/trace"
 )
 
-// row is a run as the list shows it.
+// row is a run in the list.
 type row struct {
 	journal.Run
 
-	state   state
-	gate    *formats.Gate // that waits for an answer
-	answer  string        // who gave it one that lies there until the run goes on, and which
-	trouble string        // why its journal cannot be read
+	state     state
+	gate      *formats.Gate // the open gate
+	answer    string        // an answer that waits until the run is resumed, and by whom
+	readError string        // why its journal is unreadable
 }
 
-// state is how a run stands; the list is in this order.
+// state is the state of a run, in the order of the list.
 type state int
 
 const (
-	asks state = iota // for an answer
-	works
-	rests // suspended, or its process is gone
-	over
+	asking state = iota // waiting for an answer
+	running
+	waiting // suspended, or its process is gone
+	finished
 )
 
-// word is what the list says of a run.
+// word is the state of a run in a word.
 func (r row) word() string {
 	switch {
 	case r.answer != "":
 		return "answered"
-	case r.state == asks:
+	case r.state == asking:
 		return style.Asks
-	case r.state == works:
+	case r.state == running:
 		return style.AtWork
 	case r.Status == journal.Open:
 		return style.Gone
@@ -53,46 +53,46 @@ func (r row) word() string {
 	return r.Status
 }
 
-// news is what one look has found.
-type news struct {
-	rows   []row
-	run    string // what follows is of it
-	afresh bool   // all of it: nothing was seen of the run before
-	events []trace.Event
-	log    []string
-	diff   string
-	differ bool // the diff was looked at
-	err    error
+// update is the result of one poll.
+type update struct {
+	rows     []row
+	run      string // the selected run, to which the fields below belong
+	reset    bool   // the first poll of this run: replace everything
+	events   []trace.Event
+	log      []string
+	diff     string
+	diffRead bool // the diff was read
+	err      error
 }
 
-// feed reads what other processes write. It belongs to the look that runs, one at a time.
+// feed reads what other processes write. It belongs to the running poll, one at a time.
 type feed struct {
 	desk *control.Controller
 	diff func(ctx context.Context, run string) (string, error)
-	held map[string]*held
+	runs map[string]*runCache
 
-	run     string // what follows is of the run that is looked at
-	log     *journal.Log
-	said    []timed           // what agents do, until the log is looked at
-	doing   map[string]string // what an agent does, by its step
-	differs int               // looks until its diff is looked at again
+	run            string // the selected run, to which the fields below belong
+	log            *journal.Log
+	actions        []timed           // actions of agents, until the log is shown
+	doing          map[string]string // current action of an agent, by step
+	pollsUntilDiff int               // polls until the diff is read again
 }
 
 func newFeed(c Config) *feed {
 	return &feed{
-		desk: c.Desk,
+		desk: c.Control,
 		diff: c.Diff,
-		held: map[string]*held{},
+		runs: map[string]*runCache{},
 	}
 }
 
-// held is what is known of a run.
-type held struct {
+// runCache is the cached state of a run.
+type runCache struct {
 	row           row
-	shown         bool // it has a journal
-	ended         bool // nothing more is to come
+	hasJournal    bool // it has a journal
+	ended         bool // finished, nothing will change
 	live          bool // a process works on it
-	journal, info stamp
+	journal, info fileStamp
 }
 
 // timed is a line of the log.
@@ -101,42 +101,42 @@ type timed struct {
 	text string
 }
 
-// stamp tells whether a file is another than before.
-type stamp struct {
+// fileStamp identifies a version of a file.
+type fileStamp struct {
 	size int64
 	at   time.Time
 }
 
 // Limits: finished runs in the list, bytes of a trace per read, and polls between two diffs.
 const (
-	mostOver   = 20
-	mostTraces = 8
-	rarely     = 3
+	maxFinished   = 20
+	maxTraceReads = 8
+	diffInterval  = 3
 )
 
-// look reads what is new of all runs, and of the one that is looked at what the pane shows.
-func (f *feed) look(ctx context.Context, run string, at pane) (n news) {
+// poll reads what is new of all runs, and for the selected run what the pane shows.
+func (f *feed) poll(ctx context.Context, run string, at pane) (n update) {
 	ids, err := journal.IDs(f.desk.Root)
 	n.err = err
 	if err != nil {
 		return n
 	}
 
-	finished := 0
+	ended := 0
 	for _, id := range slices.Backward(ids) { // ids begin with their time
-		h := f.held[id]
+		h := f.runs[id]
 		if h == nil {
-			h = &held{}
-			f.held[id] = h
+			h = &runCache{}
+			f.runs[id] = h
 		}
 		if !h.ended {
-			f.update(h, id, finished >= mostOver)
+			f.update(h, id, ended >= maxFinished)
 		}
-		if h.shown && (h.row.state != over || finished < mostOver) {
+		if h.hasJournal && (h.row.state != finished || ended < maxFinished) {
 			n.rows = append(n.rows, h.row)
 		}
 		if h.ended {
-			finished++
+			ended++
 		}
 	}
 
@@ -157,43 +157,43 @@ func (f *feed) look(ctx context.Context, run string, at pane) (n news) {
 	return n
 }
 
-// update looks at a run that may go on. Of one that has ended before all that are shown nothing is
-// read.
-func (f *feed) update(h *held, id string, enough bool) {
-	info, err := f.stamp(path.Join(journal.Folder, id, journal.LockName+".info"))
+// update reads a run that may have changed. It does not read finished runs that are too old to be
+// shown.
+func (f *feed) update(h *runCache, id string, enough bool) {
+	info, err := f.fileStamp(path.Join(journal.Folder, id, journal.LockName+".info"))
 	_, unlocked := f.desk.Root.Lstat(journal.LockPath(id))
-	if unlocked != nil && enough && !h.shown {
+	if unlocked != nil && enough && !h.hasJournal {
 		h.ended = true
 		return
 	}
 
-	now, jerr := f.stamp(path.Join(journal.Folder, id, journal.Name))
+	now, jerr := f.fileStamp(path.Join(journal.Folder, id, journal.Name))
 	if jerr != nil {
-		return // it has not begun
+		return // not begun
 	}
 	changed := now != h.journal || err == nil && info != h.info
 	if changed || h.live {
-		// which writes who held the lock
+		// Running rewrites the info file of the lock
 		h.live = unlocked == nil && f.desk.Running(id)
-		h.info, _ = f.stamp(path.Join(journal.Folder, id, journal.LockName+".info")) //nolint:errcheck // none: no process did
+		h.info, _ = f.fileStamp(path.Join(journal.Folder, id, journal.LockName+".info")) //nolint:errcheck // none: no process did
 	}
 	if now != h.journal {
 		r, ok := journal.Summarize(f.desk.Root, id)
 		if !ok {
 			return
 		}
-		h.shown = true
+		h.hasJournal = true
 		h.journal = now
 		h.row = row{Run: r}
 		if r.Status == journal.Open || r.Status == formats.OutcomeSuspended.String() {
 			records, err := f.desk.Records(id)
 			if err != nil {
-				h.row.trouble = err.Error()
+				h.row.readError = err.Error()
 			} else {
 				h.row.gate, _ = journal.Gates(records)
 			}
 		} else {
-			h.row.state = over
+			h.row.state = finished
 			h.ended = true
 			return
 		}
@@ -201,39 +201,39 @@ func (f *feed) update(h *held, id string, enough bool) {
 	h.row.answer = ""
 	switch {
 	case h.row.gate != nil:
-		h.row.state = asks
+		h.row.state = asking
 		a, ok, err := f.desk.Answered(*h.row.gate)
 		if !h.live && h.row.gate.Quorum <= 1 && ok && err == nil {
-			h.row.state = rests
+			h.row.state = waiting
 			h.row.answer = a.By + ": " + a.Answer
 		}
 	case h.live:
-		h.row.state = works
+		h.row.state = running
 	default:
-		h.row.state = rests
+		h.row.state = waiting
 	}
 }
 
-func (f *feed) stamp(name string) (stamp, error) {
+func (f *feed) fileStamp(name string) (fileStamp, error) {
 	info, err := f.desk.Root.Lstat(name)
 	if err != nil {
-		return stamp{}, err
+		return fileStamp{}, err
 	}
-	return stamp{info.Size(), info.ModTime()}, nil
+	return fileStamp{info.Size(), info.ModTime()}, nil
 }
 
-// follow reads what is new of the run that is looked at.
-func (f *feed) follow(ctx context.Context, n *news, at pane) {
+// follow reads what is new of the selected run.
+func (f *feed) follow(ctx context.Context, n *update, at pane) {
 	if n.run != f.run {
 		f.run = n.run
 		f.log = journal.NewLog(f.desk.Root, n.run, "")
-		f.said = nil
-		f.differs = 0
+		f.actions = nil
+		f.pollsUntilDiff = 0
 		f.doing = map[string]string{}
-		n.afresh = true
+		n.reset = true
 	}
 	var err error
-	for range mostTraces {
+	for range maxTraceReads {
 		lines, err := f.log.Trace()
 		if err != nil {
 			n.err = err
@@ -246,27 +246,29 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 
 	for i, e := range n.events {
 		n.events[i].Run = n.run
-		// else it has only used more
+		// otherwise only its usage changed
 		if doing := live.Doing(e); doing != "" && doing != f.doing[e.Step] {
 			f.doing[e.Step] = doing
 			text := strings.Join(
 				[]string{e.Time.Local().Format(time.TimeOnly), e.Name, e.Step, doing},
 				"  ",
 			)
-			f.said = append(f.said[max(0, len(f.said)-mostLog):], timed{e.Time, plain.Line(text)})
+			f.actions = append(
+				f.actions[max(0, len(f.actions)-maxLog):], timed{e.Time, plain.Line(text)},
+			)
 		}
 	}
 
 	switch at {
 	case paneLog:
-		if n.log, err = f.logged(); err != nil {
+		if n.log, err = f.newLog(); err != nil {
 			n.err = err
 		}
 	case paneDiff:
-		f.differs--
-		if f.differs < 0 {
-			f.differs = rarely
-			n.differ = true
+		f.pollsUntilDiff--
+		if f.pollsUntilDiff < 0 {
+			f.pollsUntilDiff = diffInterval
+			n.diffRead = true
 			if n.diff, err = f.diff(ctx, n.run); err != nil {
 				n.err = err
 			}
@@ -276,16 +278,16 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 	}
 }
 
-// logged gives what is new of the log: what 'tercet show --log' prints, and what agents do, by
-// their times.
-func (f *feed) logged() (out []string, err error) {
+// newLog returns the new lines of the log: what 'tercet show --log' prints, and the actions of
+// agents, by time.
+func (f *feed) newLog() (out []string, err error) {
 	events, _, err := f.log.Poll()
-	list := f.said
-	f.said = nil
+	list := f.actions
+	f.actions = nil
 	var at time.Time
 	for _, e := range events {
 		if !e.Time.IsZero() {
-			at = e.Time // what an agent printed has none of its own
+			at = e.Time // an agent's output has no time
 		}
 		if e.Type != journal.Output || !isEvent(e.Text) {
 			list = append(list, timed{at, plain.Line(e.String())})
@@ -300,8 +302,7 @@ func (f *feed) logged() (out []string, err error) {
 	return out, err
 }
 
-// isEvent tells a line that an agent printed for programs. What it says stands in the trace in
-// words.
+// isEvent reports whether an agent printed a line for programs. The trace has it in words.
 func isEvent(text string) bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }

@@ -17,34 +17,33 @@ import (
 	"tercet/internal/question"
 )
 
-// model is what the screen shows. All that it changes by are messages; what it does are the
-// commands of its deeds.
+// model is the state of the screen. Only messages change it; its effects are commands.
 type model struct {
-	do    *deeds
-	look  live.Style
-	wide  int
-	high  int
-	list  list
-	seen  seen
-	typed *typed // the line that is typed; nil: keys are commands
-	told  told   // stays until the next key
-	help  bool
-	busy  bool // a look for news is under way
-	again bool // and has to do so once more
-	last  time.Time
+	effects      *effects
+	look         live.Style
+	width        int
+	height       int
+	list         list
+	detail       detail
+	prompt       *prompt // nil: keys are commands
+	notice       notice  // shown until the next key
+	help         bool
+	refreshing   bool // a poll is running
+	refreshAgain bool // poll again after this one
+	last         time.Time
 }
 
 // list is the runs on the left.
 type list struct {
-	rows   []row
-	at     string // the run that is chosen, by its id
-	filter string
-	err    string // why nothing new is known
-	// runs that were resumed without the user, with the time for which they waited
-	begun map[string]time.Time
+	rows     []row
+	selected string // id of the selected run
+	filter   string
+	err      string // why the last poll failed
+	// resumed are the runs that were resumed without the user, with the time for which they waited.
+	resumed map[string]time.Time
 }
 
-// pane is what stands on the right.
+// pane is the view on the right.
 type pane int
 
 const (
@@ -61,123 +60,123 @@ var panes = [...]string{
 	paneGate: "gate",
 }
 
-// seen is the run that is looked at.
-type seen struct {
+// detail is the view of the selected run.
+type detail struct {
 	pane  pane
-	focus bool   // keys move in it
-	top   int    // its first line that is shown; end: the last ones are
-	run   string // what follows is of it
+	focus bool   // the pane gets the keys
+	top   int    // first visible line; end: follow the end
+	run   string // the selected run, to which the fields below belong
 	tree  *live.View
 	last  time.Time // of its last event
 	log   []string
 	diff  string
-	known bool // the diff is
+	known bool // the diff was read
 }
 
-// end shows the last lines of a pane.
+// end makes a pane show its last lines.
 const end = -1
 
-// mostLog is how many lines of a log are kept.
-const mostLog = 2000
+// maxLog is how many lines of a log are stored.
+const maxLog = 2000
 
-// typed is a line that the user types at the bottom.
-type typed struct {
+// prompt is a line that the user types at the bottom.
+type prompt struct {
 	what  purpose
 	run   string
 	gate  formats.Gate
 	input textinput.Model
 }
 
-// purpose is what a typed line is for.
+// purpose is the purpose of a prompt.
 type purpose int
 
 const (
-	filters purpose = iota
-	answers
-	cancels
+	purposeFilter purpose = iota
+	purposeAnswer
+	purposeCancel
 )
 
-// human is the least time between two keys that a user types: what comes faster was pasted, and
+// minKeyInterval is the minimum time between two typed keys: what comes faster was pasted, and
 // decides nothing.
-const human = 80 * time.Millisecond
+const minKeyInterval = 80 * time.Millisecond
 
-func newModel(d *deeds, look live.Style) *model {
+func newModel(d *effects, look live.Style) *model {
 	return &model{
-		do:   d,
-		look: look,
-		wide: 80,
-		high: 24,
-		list: list{begun: map[string]time.Time{}},
-		seen: seen{top: end, tree: &live.View{}},
+		effects: d,
+		look:    look,
+		width:   80,
+		height:  24,
+		list:    list{resumed: map[string]time.Time{}},
+		detail:  detail{top: end, tree: &live.View{}},
 	}
 }
 
-// tick says that it is time to look.
+// tick starts a poll.
 type tick struct{}
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(m.refresh(), later())
+	return tea.Batch(m.refresh(), nextTick())
 }
 
-// later waits until it is time to look.
-func later() tea.Cmd {
-	return tea.Tick(every, func(time.Time) tea.Msg { return tick{} })
+// nextTick waits for the next poll.
+func nextTick() tea.Cmd {
+	return tea.Tick(pollInterval, func(time.Time) tea.Msg { return tick{} })
 }
 
-// refresh looks for what is new, once at a time.
+// refresh polls, one poll at a time.
 func (m *model) refresh() tea.Cmd {
-	m.again = m.busy
-	if m.busy {
+	m.refreshAgain = m.refreshing
+	if m.refreshing {
 		return nil
 	}
-	m.busy = true
-	run := m.list.at
-	at := m.seen.pane
-	return m.do.do(func() tea.Msg { return m.do.feed.look(m.do.ctx, run, at) })
+	m.refreshing = true
+	run := m.list.selected
+	at := m.detail.pane
+	return m.effects.track(func() tea.Msg { return m.effects.feed.poll(m.effects.ctx, run, at) })
 }
 
 // Update implements tea.Model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.wide = msg.Width
-		m.high = msg.Height
+		m.width = msg.Width
+		m.height = msg.Height
 	case tick:
-		if m.busy { // which takes longer than it should
-			return m, later()
+		if m.refreshing { // the poll takes longer than the interval
+			return m, nextTick()
 		}
-		return m, tea.Batch(m.refresh(), later())
-	case news:
-		m.busy = false
-		m.take(msg)
-		cmds := m.alone()
-		if m.again {
+		return m, tea.Batch(m.refresh(), nextTick())
+	case update:
+		m.refreshing = false
+		m.apply(msg)
+		cmds := m.resumeDue()
+		if m.refreshAgain {
 			cmds = append(cmds, m.refresh())
 		}
 		return m, tea.Batch(cmds...)
-	case told:
-		m.told = told{plain.Line(msg.text), msg.bad}
+	case notice:
+		m.notice = notice{plain.Line(msg.text), msg.bad}
 		return m, m.refresh()
 	case tea.PasteMsg:
-		if m.typed == nil || m.typed.what != filters {
-			m.told = told{"what is pasted is not taken; type it", true}
+		if m.prompt == nil || m.prompt.what != purposeFilter {
+			m.notice = notice{"what is pasted is not taken; type it", true}
 			return m, nil
 		}
 		return m, m.edit(msg)
 	case tea.KeyPressMsg:
-		now := m.do.Desk.Clock.Now()
-		quick := now.Sub(m.last) < human
+		now := m.effects.Control.Clock.Now()
+		quick := now.Sub(m.last) < minKeyInterval
 		m.last = now
-		m.told = told{}
+		m.notice = notice{}
 		return m, m.key(msg, quick)
 	}
 
 	return m, nil
 }
 
-// take takes in what a look has found.
-func (m *model) take(n news) {
+// apply applies the result of a poll.
+func (m *model) apply(n update) {
 	m.list.err = ""
 	if n.err != nil {
 		m.list.err = failure(n.err).text
@@ -185,57 +184,58 @@ func (m *model) take(n news) {
 	if n.rows != nil || n.err == nil {
 		m.list.rows = n.rows
 	}
-	m.list.at = cmp.Or(m.list.at, n.run)
-	if n.run != m.seen.run {
-		m.seen.run = n.run
-		m.seen.tree = &live.View{}
-		m.seen.log = nil
-		m.seen.diff = ""
-		m.seen.known = false
+	m.list.selected = cmp.Or(m.list.selected, n.run)
+	if n.run != m.detail.run {
+		m.detail.run = n.run
+		m.detail.tree = &live.View{}
+		m.detail.log = nil
+		m.detail.diff = ""
+		m.detail.known = false
 	}
-	if n.afresh {
-		m.seen.tree = &live.View{}
-		m.seen.log = nil
+	if n.reset {
+		m.detail.tree = &live.View{}
+		m.detail.log = nil
 	}
 	for _, e := range n.events {
-		m.seen.tree.Apply(e)
-		m.seen.last = e.Time
+		m.detail.tree.Apply(e)
+		m.detail.last = e.Time
 	}
 
-	m.seen.tree.Finished(m.wide, m.look) // which this screen does not draw
-	m.seen.log = append(m.seen.log, n.log...)
-	m.seen.log = slices.Clip(m.seen.log[max(0, len(m.seen.log)-mostLog):])
-	if n.differ {
-		m.seen.diff = n.diff
-		m.seen.known = true
+	m.detail.tree.Finished(m.width, m.look) // discard: this screen shows the tree
+	m.detail.log = append(m.detail.log, n.log...)
+	m.detail.log = slices.Clip(m.detail.log[max(0, len(m.detail.log)-maxLog):])
+	if n.diffRead {
+		m.detail.diff = n.diff
+		m.detail.known = true
 	}
-	m.fit()
+	m.reselect()
 }
 
-// fit chooses a run that the filter leaves.
-func (m *model) fit() {
-	rows := m.list.shown()
-	if len(rows) > 0 && !slices.ContainsFunc(rows, func(r row) bool { return r.ID == m.list.at }) {
+// reselect selects a run that matches the filter.
+func (m *model) reselect() {
+	rows := m.list.filtered()
+	if len(rows) > 0 &&
+		!slices.ContainsFunc(rows, func(r row) bool { return r.ID == m.list.selected }) {
 		m.choose(rows[0].ID)
 	}
 }
 
-// alone goes on, once each, with the runs whose time has come and that need no answer.
-func (m *model) alone() (cmds []tea.Cmd) {
+// resumeDue resumes, once each, the runs that are due and need no answer.
+func (m *model) resumeDue() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
-		if r.state != rests || !r.DueUnattended(m.do.Desk.Clock.Now()) ||
-			m.list.begun[r.ID].Equal(r.Until) {
+		if r.state != waiting || !r.DueUnattended(m.effects.Control.Clock.Now()) ||
+			m.list.resumed[r.ID].Equal(r.Until) {
 			continue
 		}
-		m.list.begun[r.ID] = r.Until
-		m.told = told{text: "run " + r.ID + " goes on: the time has come for which it waited"}
-		cmds = append(cmds, m.do.resume(r.ID))
+		m.list.resumed[r.ID] = r.Until
+		m.notice = notice{text: "run " + r.ID + " goes on: the time has come for which it waited"}
+		cmds = append(cmds, m.effects.resume(r.ID))
 	}
 	return cmds
 }
 
-// shown are the runs that the filter leaves.
-func (l list) shown() []row {
+// filtered are the runs that match the filter.
+func (l list) filtered() []row {
 	if l.filter == "" {
 		return l.rows
 	}
@@ -251,63 +251,63 @@ func (l list) shown() []row {
 	return out
 }
 
-// chosen is the run that is chosen, if the filter leaves it.
+// chosen is the selected run, if it matches the filter.
 func (m *model) chosen() (row, bool) {
-	for _, r := range m.list.shown() {
-		if r.ID == m.list.at {
+	for _, r := range m.list.filtered() {
+		if r.ID == m.list.selected {
 			return r, true
 		}
 	}
 	return row{}, false
 }
 
-// choose looks at another run.
+// choose selects another run.
 func (m *model) choose(id string) {
-	if m.list.at != id {
-		m.list.at = id
-		m.seen.top = m.start()
+	if m.list.selected != id {
+		m.list.selected = id
+		m.detail.top = m.start()
 	}
 }
 
-// start is where a pane is shown first: what goes on at its end, what is read from its beginning.
+// start is the initial position of a pane: the end of a tree or log, the beginning of others.
 func (m *model) start() int {
-	if m.seen.pane == paneTree || m.seen.pane == paneLog {
+	if m.detail.pane == paneTree || m.detail.pane == paneLog {
 		return end
 	}
 	return 0
 }
 
-// show shows a pane, and gives it the keys.
+// show shows a pane and gives it the keys.
 func (m *model) show(p pane) tea.Cmd {
-	m.seen.pane = p
-	m.seen.focus = true
-	m.seen.top = m.start()
+	m.detail.pane = p
+	m.detail.focus = true
+	m.detail.top = m.start()
 	if p == paneDiff {
-		m.seen.known = false
+		m.detail.known = false
 	}
 	return m.refresh()
 }
 
-// key does what a key says. A quick one followed another at once.
+// key handles a key. quick means that it followed another at once.
 func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	name := k.String()
 	switch {
 	case name == "ctrl+c":
 		return tea.Quit
 	case name == "ctrl+z":
-		return tea.Exec(stop{m.do.Suspend}, func(error) tea.Msg { return nil })
-	case m.typed != nil:
-		return m.typing(k, quick)
+		return tea.Exec(suspendCommand{m.effects.Suspend}, func(error) tea.Msg { return nil })
+	case m.prompt != nil:
+		return m.promptKey(k, quick)
 	case m.help:
 		m.help = false
 		return nil
 	}
 
 	r, ok := m.chosen()
-	if ok && m.seen.focus && m.seen.pane == paneGate && r.state == asks && len(k.Text) > 0 {
-		if _, _, fits := question.Of(r.gate.Choices, m.do.Language).Read(k.Text); fits {
-			return m.begin(&typed{
-				what: answers,
+	if ok && m.detail.focus && m.detail.pane == paneGate && r.state == asking && len(k.Text) > 0 {
+		if _, _, fits := question.Of(r.gate.Choices, m.effects.Language).Read(k.Text); fits {
+			return m.begin(&prompt{
+				what: purposeAnswer,
 				run:  r.ID,
 				gate: *r.gate,
 			}, k.Text)
@@ -319,21 +319,21 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	case "?":
 		m.help = true
 	case "/":
-		return m.begin(&typed{what: filters}, m.list.filter)
+		return m.begin(&prompt{what: purposeFilter}, m.list.filter)
 	case "tab":
-		return m.show((m.seen.pane + 1) % pane(len(panes)))
+		return m.show((m.detail.pane + 1) % pane(len(panes)))
 	case "shift+tab":
-		return m.show((m.seen.pane + pane(len(panes)) - 1) % pane(len(panes)))
+		return m.show((m.detail.pane + pane(len(panes)) - 1) % pane(len(panes)))
 	case "enter", "right":
-		m.seen.focus = true
-		if ok && r.state == asks && name == "enter" {
+		m.detail.focus = true
+		if ok && r.state == asking && name == "enter" {
 			return m.show(paneGate)
 		}
 	case "esc", "left":
-		if !m.seen.focus {
+		if !m.detail.focus {
 			m.list.filter = ""
 		}
-		m.seen.focus = false
+		m.detail.focus = false
 	case "t", "l", "d", "g":
 		return m.show(pane(strings.Index("tldg", name)))
 	case "p", "r", "c":
@@ -350,22 +350,22 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 // order pauses, resumes or cancels a run.
 func (m *model) order(key string, r row) tea.Cmd {
 	switch {
-	case r.state == over:
-		m.told = told{"run " + r.ID + " has ended", true}
+	case r.state == finished:
+		m.notice = notice{"run " + r.ID + " has ended", true}
 	case key == "p":
-		m.told = told{text: "run " + r.ID + ": asked to pause"}
-		return m.do.pause(r.ID)
+		m.notice = notice{text: "run " + r.ID + ": asked to pause"}
+		return m.effects.pause(r.ID)
 	case key == "r":
-		m.told = told{text: "run " + r.ID + " goes on in a process of its own"}
-		return m.do.resume(r.ID)
+		m.notice = notice{text: "run " + r.ID + " goes on in a process of its own"}
+		return m.effects.resume(r.ID)
 	default:
-		return m.begin(&typed{what: cancels, run: r.ID}, "")
+		return m.begin(&prompt{what: purposeCancel, run: r.ID}, "")
 	}
 	return nil
 }
 
-// begin lets the user type a line.
-func (m *model) begin(t *typed, text string) tea.Cmd {
+// begin opens a prompt.
+func (m *model) begin(t *prompt, text string) tea.Cmd {
 	t.input = textinput.New()
 	t.input.Prompt = ""
 	t.input.SetStyles(textinput.Styles{})
@@ -373,30 +373,30 @@ func (m *model) begin(t *typed, text string) tea.Cmd {
 	t.input.SetVirtualCursor(false)
 	t.input.SetValue(text)
 	t.input.CursorEnd()
-	m.typed = t
+	m.prompt = t
 	return t.input.Focus()
 }
 
 func (m *model) edit(msg tea.Msg) (cmd tea.Cmd) {
-	m.typed.input, cmd = m.typed.input.Update(msg)
-	if m.typed.what == filters {
-		m.list.filter = strings.TrimSpace(m.typed.input.Value())
-		m.fit()
+	m.prompt.input, cmd = m.prompt.input.Update(msg)
+	if m.prompt.what == purposeFilter {
+		m.list.filter = strings.TrimSpace(m.prompt.input.Value())
+		m.reselect()
 	}
 	return cmd
 }
 
-// typing takes a key of the line that is typed.
-func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
-	t := m.typed
+// promptKey handles a key of the prompt.
+func (m *model) promptKey(k tea.KeyPressMsg, quick bool) tea.Cmd {
+	t := m.prompt
 	switch k.String() {
 	case "esc":
-		m.typed = nil
-		if t.what == filters {
+		m.prompt = nil
+		if t.what == purposeFilter {
 			m.list.filter = ""
 		}
 		return nil
-	case "ctrl+v": // of a clipboard that is not here
+	case "ctrl+v": // the local clipboard is not available
 		return nil
 	case "enter":
 	default:
@@ -404,52 +404,52 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	}
 
 	text := t.input.Value()
-	if quick && t.what != filters {
-		m.told = told{"Enter came at once, as in a paste; press it again", true}
+	if quick && t.what != purposeFilter {
+		m.notice = notice{"Enter came at once, as in a paste; press it again", true}
 		return nil
 	}
 
 	switch t.what {
-	case filters:
-	case answers:
-		label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(text)
+	case purposeFilter:
+	case purposeAnswer:
+		label, note, ok := question.Of(t.gate.Choices, m.effects.Language).Read(text)
 		if free := t.gate.Free; !ok && free != "" && strings.TrimSpace(text) != "" {
 			label = free
 			note = strings.TrimSpace(text)
 			ok = true
 		}
 		if !ok {
-			m.told = told{"that is no choice; Esc leaves", true}
+			m.notice = notice{"that is no choice; Esc leaves", true}
 			return nil
 		}
 		if t.gate.Lacks(label, note) {
-			word := plain.Line(phrase.In(m.do.Language, label))
-			m.told = told{"'" + word + "' needs a note: type it behind a colon", true}
+			word := plain.Line(phrase.In(m.effects.Language, label))
+			m.notice = notice{"'" + word + "' needs a note: type it behind a colon", true}
 			return nil
 		}
-		m.typed = nil
-		m.told = told{text: "answers " + plain.Line(phrase.In(m.do.Language, label))}
-		return m.do.answer(t.run, t.gate, label, note)
-	case cancels:
+		m.prompt = nil
+		m.notice = notice{text: "answers " + plain.Line(phrase.In(m.effects.Language, label))}
+		return m.effects.answer(t.run, t.gate, label, note)
+	case purposeCancel:
 		yes, ok := question.ParseYes(text)
 		if !ok {
-			m.told = told{"expected y or n", true}
+			m.notice = notice{"expected y or n", true}
 			return nil
 		}
-		m.typed = nil
+		m.prompt = nil
 		if yes {
-			m.told = told{text: "run " + t.run + ": asked to end"}
-			return m.do.cancel(t.run)
+			m.notice = notice{text: "run " + t.run + ": asked to end"}
+			return m.effects.cancel(t.run)
 		}
 	}
 
-	m.typed = nil
+	m.prompt = nil
 	return nil
 }
 
-// move chooses another run, or another part of a pane.
+// move selects another run or scrolls a pane.
 func (m *model) move(key string) tea.Cmd {
-	page := max(1, m.room()-1)
+	page := max(1, m.paneRows()-1)
 	by, ok := map[string]int{
 		"up":     -1,
 		"k":      -1,
@@ -463,36 +463,36 @@ func (m *model) move(key string) tea.Cmd {
 	switch {
 	case !ok:
 		return nil
-	case m.seen.focus:
-		last := max(0, len(m.content())-m.room())
-		if m.seen.top == end {
-			m.seen.top = last
+	case m.detail.focus:
+		last := max(0, len(m.content())-m.paneRows())
+		if m.detail.top == end {
+			m.detail.top = last
 		}
-		m.seen.top = min(max(m.seen.top+by, 0), last)
-		if m.seen.top == last && m.start() == end {
-			m.seen.top = end
+		m.detail.top = min(max(m.detail.top+by, 0), last)
+		if m.detail.top == last && m.start() == end {
+			m.detail.top = end
 		}
 		return nil
 	}
 
-	rows := m.list.shown()
+	rows := m.list.filtered()
 	if len(rows) == 0 {
 		return nil
 	}
-	at := slices.IndexFunc(rows, func(r row) bool { return r.ID == m.list.at })
+	at := slices.IndexFunc(rows, func(r row) bool { return r.ID == m.list.selected })
 	m.choose(rows[min(max(at+by, 0), len(rows)-1)].ID)
 	return m.refresh()
 }
 
-// stop is a command of bubbletea that gives the terminal back meanwhile.
-type stop struct{ suspend func() }
+// suspendCommand is a command of bubbletea that releases the terminal meanwhile.
+type suspendCommand struct{ suspend func() }
 
 // Run implements tea.ExecCommand.
-func (s stop) Run() error {
+func (s suspendCommand) Run() error {
 	s.suspend()
 	return nil
 }
 
-func (stop) SetStdin(io.Reader)  {}
-func (stop) SetStdout(io.Writer) {}
-func (stop) SetStderr(io.Writer) {}
+func (suspendCommand) SetStdin(io.Reader)  {}
+func (suspendCommand) SetStdout(io.Writer) {}
+func (suspendCommand) SetStderr(io.Writer) {}

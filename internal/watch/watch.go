@@ -28,17 +28,17 @@ type Config struct {
 	Out io.Writer // the terminal
 	Env []string  // the terminal's environment
 
-	Name  string              // the project's name
-	Desk  *control.Controller // its notes appear on the screen
-	Sheet style.Sheet
-	// Language is that in which the fixed texts of flows are shown.
+	Name    string              // the project's name
+	Control *control.Controller // its notes appear on the screen
+	Sheet   style.Sheet
+	// Language is the language of the fixed texts of flows.
 	Language string
-	Link     func(file string) string // gives the address of a project file; nil: no links
+	Link     func(file string) string // returns the URL of a project file; nil: no links
 
-	// Diff gives the changes of a run in its worktree; empty if it has none.
+	// Diff returns the changes of a run in its worktree; empty if it has none.
 	Diff func(ctx context.Context, run string) (string, error)
 	// Start starts a verb on a run in a process that outlives this one and prints to a file; ended
-	// gives its exit code.
+	// receives its exit code.
 	Start func(verb, run string, out *os.File) (ended <-chan int, err error)
 	// Suspend stops the process until it continues, as Ctrl-Z does.
 	Suspend func()
@@ -47,16 +47,16 @@ type Config struct {
 // Leave restores the terminal where Run cannot: keyboard settings and the alternate screen.
 const Leave = "\x1b[>4m\x1b[<u\x1b[?1049l"
 
-// every is the polling interval, fps the highest repaint rate.
+// pollInterval is the polling interval, fps the highest repaint rate.
 const (
-	every = time.Second
-	fps   = 20
+	pollInterval = time.Second
+	fps          = 20
 )
 
 // Run shows the screen until the user leaves or the context ends.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &deeds{
+	d := &effects{
 		Config: c,
 		ctx:    ctx,
 		feed:   newFeed(c),
@@ -76,23 +76,23 @@ func Run(ctx context.Context, c Config) error {
 		tea.WithInput(c.In),
 		tea.WithOutput(c.Out),
 		tea.WithFPS(fps),
-		// What asks the terminal questions, whose answers could come too late, is left out where a
-		// terminal is far.
+		// bubbletea queries the terminal, and late replies would be read as keys. It does not over
+		// ssh.
 		tea.WithEnvironment(append(c.Env, "SSH_TTY=none")),
 		tea.WithColorProfile(profile),
 		tea.WithoutSignalHandler(),
 	)
-	before := c.Desk.Note
-	c.Desk.Note = func(format string, args ...any) {
-		p.Send(told{text: plain.Sprintf(format, args...)})
+	before := c.Control.Note
+	c.Control.Note = func(format string, args ...any) {
+		p.Send(notice{text: plain.Sprintf(format, args...)})
 	}
 	_, err := p.Run()
 	cancel()
 	d.mu.Lock()
-	d.left = true
+	d.closed = true
 	d.mu.Unlock()
-	d.under.Wait()
-	c.Desk.Note = before
+	d.pending.Wait()
+	c.Control.Note = before
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return formats.Fail(
@@ -112,51 +112,51 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-// deeds are the effects of the screen.
-type deeds struct {
+// effects are the effects of the screen.
+type effects struct {
 	Config
-	ctx  context.Context //nolint:containedctx // commands of bubbletea are given none
+	ctx  context.Context //nolint:containedctx // commands of bubbletea get no context
 	feed *feed
 
-	mu    sync.Mutex
-	left  bool // nothing more is begun
-	under sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool // no new effect starts
+	pending sync.WaitGroup
 }
 
-// told is a line about what was done, for the bottom of the screen.
-type told struct {
+// notice is a line about an effect, for the bottom of the screen.
+type notice struct {
 	text string
 	bad  bool
 }
 
-// do makes a command that is waited for in the end.
-func (d *deeds) do(what func() tea.Msg) tea.Cmd {
+// track makes a command that Run waits for.
+func (d *effects) track(what func() tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		d.mu.Lock()
-		if d.left {
+		if d.closed {
 			d.mu.Unlock()
 			return nil
 		}
-		d.under.Add(1)
+		d.pending.Add(1)
 		d.mu.Unlock()
-		defer d.under.Done()
+		defer d.pending.Done()
 		return what()
 	}
 }
 
-// act makes the command of something that is done to a run.
-func (d *deeds) act(what func() (string, error)) tea.Cmd {
-	return d.do(func() tea.Msg {
+// act makes the command of an action on a run.
+func (d *effects) act(what func() (string, error)) tea.Cmd {
+	return d.track(func() tea.Msg {
 		text, err := what()
 		if err != nil {
 			return failure(err)
 		}
-		return told{text: text}
+		return notice{text: text}
 	})
 }
 
 // failure is an error with its advice.
-func failure(err error) told {
+func failure(err error) notice {
 	f := formats.Failed(err)
 	text := err.Error()
 	if len(f.Errors) > 0 {
@@ -165,13 +165,13 @@ func failure(err error) told {
 			text += " (" + f.Errors[0].Recommendation + ")"
 		}
 	}
-	return told{text: text, bad: true}
+	return notice{text: text, bad: true}
 }
 
 // answer answers the question that the user saw.
-func (d *deeds) answer(run string, g formats.Gate, label, note string) tea.Cmd {
+func (d *effects) answer(run string, g formats.Gate, label, note string) tea.Cmd {
 	return d.act(func() (string, error) {
-		r, now, err := d.Desk.Gate(run)
+		r, now, err := d.Control.Gate(run)
 		switch {
 		case err != nil:
 			return "", err
@@ -182,59 +182,59 @@ func (d *deeds) answer(run string, g formats.Gate, label, note string) tea.Cmd {
 				"the question is another one now",
 			)
 		}
-		told, err := d.Desk.Answer(d.ctx, r, now, formats.Decision{
+		told, err := d.Control.Answer(d.ctx, r, now, formats.Decision{
 			Answer: label,
-			By:     d.Desk.User,
+			By:     d.Control.User,
 			Person: true,
-			Note:   d.Desk.Mask.Text(note),
-			At:     d.Desk.Clock.Now().UTC(),
+			Note:   d.Control.Mask.Text(note),
+			At:     d.Control.Clock.Now().UTC(),
 		})
-		if err == nil && told.Status == "kept" && !d.Desk.Running(run) {
+		if err == nil && told.Status == "kept" && !d.Control.Running(run) {
 			told.Text = "kept; r goes on with the run"
 		}
 		return label + ": " + told.Text, err
 	})
 }
 
-func (d *deeds) pause(run string) tea.Cmd {
+func (d *effects) pause(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		r, err := d.Desk.Pause(d.ctx, run)
+		r, err := d.Control.Pause(d.ctx, run)
 		return "run " + run + " is suspended: " + r.Why, err
 	})
 }
 
-// cancel ends a run that goes on. One that waits is given up by a process of its own, as its Error
-// Handling may work.
-func (d *deeds) cancel(run string) tea.Cmd {
+// cancel stops a running run. A waiting run is cancelled by a process of its own, because its Error
+// Handling may run.
+func (d *effects) cancel(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		if !d.Desk.Running(run) {
-			return d.started("cancel", run, "run "+run+" is given up")
+		if !d.Control.Running(run) {
+			return d.startVerb("cancel", run, "run "+run+" is given up")
 		}
-		_, taken, err := d.Desk.End(d.ctx, run)
+		_, taken, err := d.Control.End(d.ctx, run)
 		if taken { // its process has just ended
-			if err := d.Desk.Release(run); err != nil {
+			if err := d.Control.Release(run); err != nil {
 				return "", err
 			}
-			return d.started("cancel", run, "run "+run+" is given up")
+			return d.startVerb("cancel", run, "run "+run+" is given up")
 		}
 		return "run " + run + " is cancelled", err
 	})
 }
 
-func (d *deeds) resume(run string) tea.Cmd {
+func (d *effects) resume(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		if d.Desk.Running(run) {
+		if d.Control.Running(run) {
 			return "", formats.Fail(formats.CodePrecondition, "", "run %s is at work", run)
 		}
-		return d.started("resume", run, "run "+run+" has come to its end, or waits again")
+		return d.startVerb("resume", run, "run "+run+" has come to its end, or waits again")
 	})
 }
 
-// started begins a verb in a process of its own, and tells how that ended if it does while the
-// screen is there.
-func (d *deeds) started(verb, run, done string) (string, error) {
+// startVerb runs a verb in a process of its own, and reports its result if the screen is still
+// open.
+func (d *effects) startVerb(verb, run, done string) (string, error) {
 	name := path.Join(journal.Folder, run, verb+".log")
-	out, err := d.Desk.Root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	out, err := d.Control.Root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -250,12 +250,13 @@ func (d *deeds) started(verb, run, done string) (string, error) {
 	}
 }
 
-// outcome is why a process has failed, in its own last words. One that waits for the user has not.
-func (d *deeds) outcome(code int, name string) error {
+// outcome is the error of a failed process, with its last words. A process that waits for the user
+// has not failed.
+func (d *effects) outcome(code int, name string) error {
 	if code == 0 || code == suspended {
 		return nil
 	}
-	data, err := fs.ReadFile(d.Desk.Root.FS(), name)
+	data, err := fs.ReadFile(d.Control.Root.FS(), name)
 	if err != nil {
 		return err
 	}
