@@ -308,7 +308,7 @@ const noticeTime = 10 * time.Second
 
 // newKeeper makes what keeps programs within bounds here.
 func (p *Project) newKeeper() *sandbox.Keeper {
-	b := p.Config.Boxes
+	b := p.Config.SandboxOptions
 	k := &sandbox.Keeper{
 		Prober: sandbox.Prober{
 			Starter: p.Starter,
@@ -349,7 +349,7 @@ func (p *Project) newKeeper() *sandbox.Keeper {
 
 // checkBounds are those of a project's checks, nil unless the configuration asks for them.
 func (p *Project) checkBounds() checks.Confine {
-	if !p.Config.Boxes.Checks {
+	if !p.Config.SandboxOptions.Checks {
 		return nil
 	}
 	return p.Keeper.Check

@@ -27,7 +27,7 @@ const (
 // WorkspaceLayer is the project's layer. It can only tighten the sandbox.
 const WorkspaceLayer = "workspace"
 
-// DefaultLayer holds the built-in values. Every other layer goes before it.
+// DefaultLayer has the built-in values. Every other layer takes precedence.
 const DefaultLayer = "default"
 
 // Config is the merged value of all layers.
@@ -50,14 +50,14 @@ type Config struct {
 	// Sandbox is the user's order of isolation tiers; empty means the default. SandboxFloor comes
 	// from the workspace: the weakest tier that it accepts. It cannot add a tier.
 	Sandbox, SandboxFloor []string
-	Boxes                 Boxes
+	SandboxOptions        SandboxOptions
 	// ACP maps runner names to agents of the Agent Client Protocol.
-	ACP map[string]Speaker
+	ACP map[string]ACPAgent
 	// Secrets are the accepted findings of the scan before a commit.
 	Secrets []secrets.Allowed
 
 	origins map[string]Origin
-	written map[string]string // values as they are written, by the keys of origins
+	written map[string]string // values as written in the file, by the keys of origins
 }
 
 // Origin is where a value comes from. File and Pos are empty for layers that are not files.
@@ -67,7 +67,7 @@ type Origin struct {
 	Pos   formats.Pos
 }
 
-// String is the place for messages.
+// String is the origin for messages.
 func (o Origin) String() string {
 	if o.Pos.Line == 0 {
 		return cmp.Or(o.File, o.Layer)
@@ -75,8 +75,8 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Pos.Line)
 }
 
-// Origin gives the place of a value by its key; aliases, prefer, limits, sandbox, acp and model use
-// dotted keys. "env.NAME" names an element of env, and commands works alike.
+// Origin returns the origin of a value by its key; aliases, prefer, limits, sandbox, acp and model
+// use dotted keys. "env.NAME" names an element of env, and commands works alike.
 func (c Config) Origin(key string) Origin {
 	if o, ok := c.origins[key]; ok {
 		return o
@@ -85,13 +85,13 @@ func (c Config) Origin(key string) Origin {
 }
 
 // limit is one field of formats.Limits: an integer, a number of dollars or a duration. Its key is
-// the field's name in lower case, or its tag. Zero means that nothing is said.
+// the field's name in lower case, or its tag. Zero means not set.
 type limit struct {
 	name string
 	reflect.Value
 }
 
-// limitsOf lists the fields of l, to which the limits refer.
+// limitsOf lists the fields of l as limits that refer to them.
 func limitsOf(l *formats.Limits) []limit {
 	var out []limit
 	for field, v := range reflect.ValueOf(l).Elem().Fields() {
@@ -100,7 +100,7 @@ func limitsOf(l *formats.Limits) []limit {
 	return out
 }
 
-// read reads a value for the limit.
+// read parses a value of the limit.
 func (l limit) read(in *loader, e entry) (float64, bool) {
 	switch l.Interface().(type) {
 	case time.Duration:
@@ -137,8 +137,8 @@ type Setting struct {
 	Origin string `json:"origin"`
 }
 
-// List gives every key that a layer sets, sorted by name, plus the defaults of the others; of a
-// list it gives each element. Flags come before all other layers.
+// List returns every key that a layer sets, sorted by name, plus the defaults of the others; for a
+// list, each element. Flags take precedence over all other layers.
 func (c Config) List(flags ...Setting) []Setting {
 	all := map[string]Setting{
 		"runner":        {Value: c.Runner},

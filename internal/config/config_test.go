@@ -189,7 +189,7 @@ func TestLoadWhole(t *testing.T) {
 		Commands:     []string{"tools/commands", "../shared"},
 		Env:          []string{"GH_HOST"},
 		IsolatedHome: true,
-		ACP: map[string]config.Speaker{
+		ACP: map[string]config.ACPAgent{
 			"mine": {Argv: []string{"agent", "--acp"}},
 			"acp":  {Name: "opencode"},
 		},
@@ -339,10 +339,10 @@ func TestDetailsOfTheSandbox(t *testing.T) {
 		"off, checks: true}"
 	for _, tt := range []struct {
 		layers []config.Layer
-		want   config.Boxes
+		want   config.SandboxOptions
 		found  []string
 	}{
-		{[]config.Layer{file("user", all)}, config.Boxes{
+		{[]config.Layer{file("user", all)}, config.SandboxOptions{
 			Image:   "tools:1",
 			Engine:  "podman",
 			Network: true,
@@ -354,7 +354,7 @@ func TestDetailsOfTheSandbox(t *testing.T) {
 				file("workspace", "sandbox: {image: a/b:2, agents: on, checks: true}"),
 				file("user", all),
 			},
-			config.Boxes{
+			config.SandboxOptions{
 				Image:   "a/b:2",
 				Engine:  "podman",
 				Network: true,
@@ -368,24 +368,24 @@ func TestDetailsOfTheSandbox(t *testing.T) {
 				file("user", "sandbox: {agents: off}"),
 				file("workspace", "sandbox: {agents: on}"),
 			},
-			config.Boxes{Agents: config.AgentsOn},
+			config.SandboxOptions{Agents: config.AgentsOn},
 			nil,
 		},
 		{
 			[]config.Layer{file("user", "sandbox: {agents: auto, checks: false}")},
-			config.Boxes{},
+			config.SandboxOptions{},
 			nil,
 		},
 		{
 			[]config.Layer{file("user", "sandbox: {sockets: [/run/a.sock, b.sock]}")},
-			config.Boxes{Sockets: []string{"/run/a.sock"}},
+			config.SandboxOptions{Sockets: []string{"/run/a.sock"}},
 			[]string{
 				`error user.yaml:1:34: E060: expected the absolute path of a socket for sandbox.sockets, got "b.sock"`,
 			},
 		},
 		{
 			[]config.Layer{file("workspace", "sandbox: {sockets: /run/a.sock}")},
-			config.Boxes{},
+			config.SandboxOptions{},
 			[]string{
 				"warning workspace.yaml:1:20: W111: expected no value for sandbox.sockets in a " +
 					"project, got a list; a project may only tighten the sandbox; set it in your " +
@@ -397,7 +397,7 @@ func TestDetailsOfTheSandbox(t *testing.T) {
 				"workspace",
 				"sandbox: {network: true, agents: off, checks: false}",
 			)},
-			config.Boxes{},
+			config.SandboxOptions{},
 			[]string{
 				"warning workspace.yaml:1:20: W111: expected false for sandbox.network in a " +
 					"project, got true; a project may only tighten the sandbox; set it in your " +
@@ -412,7 +412,7 @@ func TestDetailsOfTheSandbox(t *testing.T) {
 		},
 	} {
 		got, list := config.Load(tt.layers...)
-		if diff := cmp.Diff(tt.want, got.Boxes); diff != "" {
+		if diff := cmp.Diff(tt.want, got.SandboxOptions); diff != "" {
 			t.Errorf("details of %s differ (-want +got):\n%s", tt.layers[0].Data, diff)
 		}
 		if diff := cmp.Diff(tt.found, found(list)); diff != "" {

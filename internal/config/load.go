@@ -32,9 +32,9 @@ type Layer struct {
 	Values map[string]string
 }
 
-// Environment gives one layer for each set variable: TERCET_LOCK_TIMEOUT sets lock_timeout.
+// Environment returns one layer for each set variable: TERCET_LOCK_TIMEOUT sets lock_timeout.
 func Environment(get func(string) string) (layers []Layer) {
-	for _, key := range form("config").Keys {
+	for _, key := range formOf("config").Keys {
 		name := "TERCET_" + strings.ToUpper(key)
 		if text := get(name); text != "" && key != "version" {
 			layers = append(layers, Layer{
@@ -47,7 +47,7 @@ func Environment(get func(string) string) (layers []Layer) {
 	return layers
 }
 
-// Load merges layers, the winning one first. A finding of severity error drops one value of its
+// Load merges layers, in order of precedence. A finding of severity error drops one value of its
 // layer.
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 	l := loader{config: Config{
@@ -70,7 +70,7 @@ func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 		l.layer = one
 		l.load()
 	}
-	l.knownRunners()
+	l.checkModelRunners()
 	return l.config, l.found
 }
 
@@ -79,7 +79,7 @@ type loader struct {
 	config Config
 	layer  Layer
 	found  []formats.Diagnostic
-	models []modelOf // by which runner; what runners there are is known at the end
+	models []modelKey // checked at the end, when all runners are known
 }
 
 func (l *loader) load() {
@@ -87,7 +87,7 @@ func (l *loader) load() {
 	for _, key := range slices.Sorted(maps.Keys(l.layer.Values)) {
 		root.Entries = append(root.Entries, md.Entry{
 			Key:   textNode(key),
-			Value: value(key, l.layer.Values[key]),
+			Value: parseValue(key, l.layer.Values[key]),
 		})
 	}
 
@@ -108,13 +108,13 @@ func (l *loader) load() {
 		return
 	}
 
-	for e := range l.in(entry{v: root}, "a map of keys for the file", form("config")) {
+	for e := range l.entries(entry{v: root}, "a map of keys for the file", formOf("config")) {
 		l.key(e)
 	}
 }
 
-// value reads one text of a layer that is no file. Elements of a list stand between commas.
-func value(key, text string) *md.Node {
+// parseValue parses one text of a layer that is not a file. Commas separate list elements.
+func parseValue(key, text string) *md.Node {
 	if key == "commands" || key == "env" || key == "sandbox" {
 		list := &md.Node{Kind: md.List}
 		for item := range strings.SplitSeq(text, ",") {
@@ -131,7 +131,7 @@ func value(key, text string) *md.Node {
 	return textNode(text)
 }
 
-// textNode is a text from elsewhere as one of a file. It has no place.
+// textNode makes a node without a position from a text.
 func textNode(s string) *md.Node {
 	return &md.Node{
 		Kind:  md.Scalar,
@@ -144,24 +144,28 @@ func (l *loader) key(e entry) {
 	c := &l.config
 	switch e.name {
 	case "runner":
-		take(l, e, &c.Runner, "name of a runner", strict.Text(runnerForm().MatchString))
+		setValue(l, e, &c.Runner, "name of a runner", strict.Text(runnerForm().MatchString))
 	case "lock_timeout":
-		take(l, e, &c.LockTimeout, durationWords, strict.Duration)
+		setValue(l, e, &c.LockTimeout, durationWords, strict.Duration)
 	case "next_number":
-		take(l, e, &c.NextNumber, countWords, strict.Positive)
+		setValue(l, e, &c.NextNumber, countWords, strict.Positive)
 	case "language":
-		take(l, e, &c.Language, "en or ja", strict.Word(phrase.English, phrase.Japanese))
+		setValue(l, e, &c.Language, "en or ja", strict.Word(phrase.English, phrase.Japanese))
 	case "specs_dir":
-		take(l, e, &c.Specs, "folder inside the project, such as specs,", strict.Text(isInside))
+		setValue(l, e, &c.Specs, "folder inside the project, such as specs,", strict.Text(
+			isProjectFolder,
+		))
 		if c.Specs == formats.Specs {
 			c.Specs = ""
 		}
 	case "isolated_home":
-		take(l, e, &c.IsolatedHome, "true or false", strict.Bool)
+		setValue(l, e, &c.IsolatedHome, "true or false", strict.Bool)
 	case "aliases":
-		l.names(e, c.Aliases, "slash name", slashForm().MatchString)
+		l.slashNames(e, c.Aliases, "slash name", slashForm().MatchString)
 	case "prefer":
-		l.names(e, c.Prefer, "word of a scope such as tercet or project", runnerForm().MatchString)
+		l.slashNames(
+			e, c.Prefer, "word of a scope such as tercet or project", runnerForm().MatchString,
+		)
 	case "limits":
 		l.limits(e, &c.Limits)
 	case "daily":
@@ -173,7 +177,7 @@ func (l *loader) key(e entry) {
 	case "sandbox":
 		l.sandbox(e)
 	case "acp":
-		l.speakers(e)
+		l.acpAgents(e)
 	case "model":
 		l.model(e)
 	case "notify":
@@ -193,7 +197,7 @@ func (l *loader) key(e entry) {
 	}
 }
 
-// version is that of config.yaml. A file need not name it.
+// version is the version of config.yaml. A file need not have it.
 const version = "1"
 
 const (
@@ -201,14 +205,14 @@ const (
 	durationWords = "duration such as 10s or 1h30m"
 )
 
-// entry is a key with its value, under the name that messages and listings give it.
+// entry is a key with its value, under its full name for messages and listings.
 type entry struct {
 	name   string
 	key, v *md.Node
 }
 
-// in yields the entries of a map that stands in another one.
-func (l *loader) in(e entry, want string, form strict.Form) iter.Seq[entry] {
+// entries yields the entries of a nested map.
+func (l *loader) entries(e entry, want string, form strict.Form) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		for key, v := range l.Map(e.v, want, form) {
 			if !yield(entry{strings.TrimPrefix(e.name+"."+key.Value, "."), key, v}) {
@@ -218,28 +222,29 @@ func (l *loader) in(e entry, want string, form strict.Form) iter.Seq[entry] {
 	}
 }
 
-// read reads a value, or reports what is expected there.
+// read parses a value, or reports what is expected.
 func read[T any](l *loader, e entry, want string, read func(*md.Node) (T, bool)) (T, bool) {
 	return strict.As(&l.Decoder, e.v, want+" for "+e.name, read)
 }
 
-// take reads a value into its place, unless a layer above has it.
-func take[T any](l *loader, e entry, to *T, want string, form func(*md.Node) (T, bool)) {
-	if got, ok := read(l, e, want, form); ok && l.first(e) {
+// setValue parses a value and stores it, unless a layer of higher precedence has set it.
+func setValue[T any](l *loader, e entry, to *T, want string, form func(*md.Node) (T, bool)) {
+	if got, ok := read(l, e, want, form); ok && l.claim(e) {
 		*to = got
 	}
 }
 
-// first tells whether no layer above has the value, and if so notes that this one has it.
-func (l *loader) first(e entry) bool {
+// claim reports whether no layer of higher precedence has set the value, and records this one as
+// its origin.
+func (l *loader) claim(e entry) bool {
 	if _, ok := l.config.origins[e.name]; ok {
 		return false
 	}
-	l.note(e)
+	l.recordOrigin(e)
 	return true
 }
 
-func (l *loader) note(e entry) {
+func (l *loader) recordOrigin(e entry) {
 	if e.v != nil {
 		l.config.written[e.name] = e.v.Value
 		for i, item := range e.v.Items {
@@ -253,8 +258,8 @@ func (l *loader) note(e entry) {
 	}
 }
 
-// names takes a map from slash names to slash names or to words.
-func (l *loader) names(e entry, into map[string]string, want string, fits func(string) bool) {
+// slashNames parses a map from slash names to slash names or to words.
+func (l *loader) slashNames(e entry, into map[string]string, want string, fits func(string) bool) {
 	for key, v := range l.Entries(e.v, "a map of slash names for "+e.name) {
 		from, ok := read(
 			l,
@@ -266,20 +271,20 @@ func (l *loader) names(e entry, into map[string]string, want string, fits func(s
 			continue
 		}
 		to, ok := read(l, entry{e.name + "." + from, key, v}, want, strict.Text(fits))
-		if from = slashName(from); ok && l.first(entry{e.name + "." + from, key, v}) {
+		if from = slashName(from); ok && l.claim(entry{e.name + "." + from, key, v}) {
 			into[from] = slashName(to)
 		}
 	}
 }
 
-// limits takes a map of limits. The lowest of all layers counts; of auto_resume, which bounds no
-// work, the first. No layer may raise a limit above its default, except steps, which a command file
-// may raise too.
+// limits parses a map of limits. The lowest of all layers counts; for auto_resume, which bounds no
+// work, the one of highest precedence. No layer may raise a limit above its default, except steps,
+// which a command file may raise too.
 func (l *loader) limits(e entry, to *formats.Limits) {
 	full := formats.Limits{}.WithDefaults()
 	own := limitsOf(to)
 	known := limitsOf(&full)
-	for e := range l.in(e, "a map of limits for "+e.name, form(e.name)) {
+	for e := range l.entries(e, "a map of limits for "+e.name, formOf(e.name)) {
 		i := slices.IndexFunc(own, func(one limit) bool {
 			return one.name == e.key.Value
 		})
@@ -291,23 +296,23 @@ func (l *loader) limits(e entry, to *formats.Limits) {
 				fmt.Sprintf("expected %s of at most %s, got %s", e.name, known[i], e.v.Value))
 		case own[i].IsZero() || n < own[i].value() && e.key.Value != "auto_resume":
 			own[i].set(n)
-			l.note(e)
+			l.recordOrigin(e)
 		}
 	}
 }
 
-// list adds the elements that are not there yet. A list of one may stand without brackets.
+// list appends new elements. A list of one may be written without brackets.
 func (l *loader) list(e entry, what string, fits func(string) bool, to []string) []string {
 	for _, item := range l.Items(e.v, "a list for "+e.name) {
 		s, ok := read(l, entry{e.name, item, item}, what, strict.Text(fits))
-		if ok && l.first(entry{e.name + "." + s, item, item}) {
+		if ok && l.claim(entry{e.name + "." + s, item, item}) {
 			to = append(to, s)
 		}
 	}
 	return to
 }
 
-// report keeps a finding. A layer that is no file has a name instead of places.
+// report records a finding. A layer that is not a file is named in the message.
 func (l *loader) report(f strict.Finding) {
 	d := formats.Found(f.Code, l.pos(f.Pos), f.Help, "%s", f.Message)
 	d.File = l.layer.File
@@ -333,9 +338,9 @@ func isFolder(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0)
 }
 
-// isInside tells whether a folder is one of the project, in its shortest form, and none of git's or
-// tercet's.
-func isInside(s string) bool {
+// isProjectFolder reports whether a path is a clean, relative folder of the project, outside of
+// git's and tercet's folders.
+func isProjectFolder(s string) bool {
 	top, _, _ := strings.Cut(s, "/")
 	return s == formats.Specs ||
 		isFolder(s) && path.Clean(s) == s && !path.IsAbs(s) && !strings.ContainsAny(s, "\\:") &&
@@ -347,17 +352,17 @@ var (
 	runnerForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 	slashForm    = lazy.Regexp(`^/?[a-z][a-z0-9-]{0,31}(?:[/:][a-z][a-z0-9-]{0,31})*$`)
 	variableForm = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// not to be taken for an option
+	// must not be taken for an option
 	imageForm = lazy.Regexp(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]{0,254}$`)
 	sumForm   = lazy.Regexp(`^[0-9A-Fa-f]{64}$`)
 )
 
-// secrets takes what the scan before a commit may let pass: {allow: [{file, sha256}]}.
+// secrets parses what the scan before a commit accepts: {allow: [{file, sha256}]}.
 func (l *loader) secrets(e entry) {
-	for list := range l.in(e, "a map with the key allow for "+e.name, form("secrets")) {
+	for list := range l.entries(e, "a map with the key allow for "+e.name, formOf("secrets")) {
 		for _, item := range l.Items(list.v, "a list of findings for "+list.name) {
 			one := l.allowed(entry{list.name, item, item})
-			if one.File != "" && l.first(entry{e.name + "." + one.String(), item, item}) {
+			if one.File != "" && l.claim(entry{e.name + "." + one.String(), item, item}) {
 				l.config.Secrets = append(l.config.Secrets, one)
 			}
 		}
@@ -369,7 +374,7 @@ func (l *loader) allowed(e entry) (one secrets.Allowed) {
 	for key, v := range l.Map(
 		e.v,
 		"a map with the keys file and sha256 for "+e.name,
-		form("allowed"),
+		formOf("allowed"),
 	) {
 		var ok bool
 		at := (entry{e.name, key, v})

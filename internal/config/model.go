@@ -10,14 +10,14 @@ import (
 	"tercet/internal/strict"
 )
 
-// modelOf is a key of the map of models, with the layer that it stands in.
-type modelOf struct {
+// modelKey is a key of the map of models, with its layer.
+type modelKey struct {
 	layer Layer
 	key   *md.Node
 }
 
-// model takes the name of one model for every runner, or a map from runner to model. A name for
-// every runner counts before all that lower layers say.
+// model parses the name of one model for every runner, or a map from runner to model. A name for
+// every runner takes precedence over lower layers.
 func (l *loader) model(e entry) {
 	const want = "name of a model, which does not begin with a dash,"
 	name := strict.Text(formats.IsModel)
@@ -29,7 +29,7 @@ func (l *loader) model(e entry) {
 	}
 	if e.v.Kind != md.Map {
 		one := ""
-		take(l, e, &one, want, name)
+		setValue(l, e, &one, want, name)
 		if one != "" {
 			l.config.Model[""] = one
 		}
@@ -46,24 +46,24 @@ func (l *loader) model(e entry) {
 		one := ""
 		at := (entry{e.name + "." + runner, key, v})
 		if ok {
-			take(l, at, &one, want, name)
+			setValue(l, at, &one, want, name)
 		}
 		if one != "" {
 			l.config.Model[runner] = one
-			l.models = append(l.models, modelOf{l.layer, key})
+			l.models = append(l.models, modelKey{l.layer, key})
 		}
 	}
 }
 
-// knownRunners reports the runners of the map of models that there are not, and those that have no
-// choice.
-func (l *loader) knownRunners() {
+// checkModelRunners reports keys of the map of models that are not runners, or runners without a
+// choice of models.
+func (l *loader) checkModelRunners() {
 	runners := append(formats.AgentCLIs(), RunnerACP)
 	for name := range l.config.ACP {
 		runners = append(runners, name)
 	}
 	slices.Sort(runners)
-	l.knownRunner(runners)
+	l.checkRunner(runners)
 	for _, one := range l.models {
 		l.layer = one.layer
 		if !slices.Contains(runners, one.key.Value) {
@@ -75,9 +75,9 @@ func (l *loader) knownRunners() {
 	}
 }
 
-// knownRunner reports a runner that is neither one of those with a choice of models nor one
-// without. Then the default stays.
-func (l *loader) knownRunner(choosing []string) {
+// checkRunner reports an unknown runner and falls back to the default. choosing are the runners
+// with a choice of models.
+func (l *loader) checkRunner(choosing []string) {
 	all := append(
 		slices.DeleteFunc(Reserved(), func(name string) bool {
 			return name == "builtin"

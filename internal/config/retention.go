@@ -18,7 +18,7 @@ type Retention struct {
 	Size int64 // in bytes
 }
 
-// defaultRetention is what counts where no layer says anything.
+// defaultRetention applies if no layer sets one.
 var defaultRetention = Retention{Age: 30 * day, Size: 2 << 30}
 
 // String is the retention in a listing.
@@ -31,7 +31,7 @@ func (r Retention) String() string {
 
 const day = 24 * time.Hour
 
-// retention takes off, an age, or a map of age and size.
+// retention parses off, an age, or a map of age and size.
 func (l *loader) retention(e entry) {
 	c := &l.config.Retention
 	if e.v.Kind != md.Map {
@@ -43,11 +43,11 @@ func (l *loader) retention(e entry) {
 				if n.Kind == md.Scalar && n.Value == "off" {
 					return 0, true
 				}
-				return days(n)
+				return parseAge(n)
 			},
 		)
 		e.name += ".age"
-		if ok && l.first(e) { // both forms say the age
+		if ok && l.claim(e) { // both forms set the age
 			c.Off = age == 0
 			if !c.Off {
 				c.Age = age
@@ -56,17 +56,17 @@ func (l *loader) retention(e entry) {
 		return
 	}
 
-	for e := range l.in(e, "", form("retention")) {
+	for e := range l.entries(e, "", formOf("retention")) {
 		if e.key.Value == "age" {
-			take(l, e, &c.Age, "age such as 30d or 12h", days)
+			setValue(l, e, &c.Age, "age such as 30d or 12h", parseAge)
 		} else {
-			take(l, e, &c.Size, "size such as 2GiB or 500MiB", bytesOf)
+			setValue(l, e, &c.Size, "size such as 2GiB or 500MiB", parseSize)
 		}
 	}
 }
 
-// days reads a duration that may be given in days.
-func days(n *md.Node) (time.Duration, bool) {
+// parseAge parses a duration that may be given in days.
+func parseAge(n *md.Node) (time.Duration, bool) {
 	if word, ok := strings.CutSuffix(n.Value, "d"); ok && n.Kind == md.Scalar {
 		count, err := strconv.Atoi(word)
 		return time.Duration(count) * day, err == nil && count > 0 && count <= 36500
@@ -74,8 +74,8 @@ func days(n *md.Node) (time.Duration, bool) {
 	return strict.Duration(n)
 }
 
-// bytesOf reads a size in KiB, MiB or GiB.
-func bytesOf(n *md.Node) (int64, bool) {
+// parseSize parses a size in KiB, MiB or GiB.
+func parseSize(n *md.Node) (int64, bool) {
 	for shift, unit := range map[int]string{10: "KiB", 20: "MiB", 30: "GiB"} {
 		if word, ok := strings.CutSuffix(n.Value, unit); ok && n.Kind == md.Scalar {
 			count, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)

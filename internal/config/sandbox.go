@@ -19,8 +19,8 @@ const (
 	AgentsOff  AgentBounds = "off" // never, unless the order accepts only a container
 )
 
-// Boxes are details of the sandbox, beside the order of tiers.
-type Boxes struct {
+// SandboxOptions are the details of the sandbox besides the order of tiers.
+type SandboxOptions struct {
 	Image   string // for docker or podman; empty: neither is used
 	Engine  string // docker or podman; empty: the first that works
 	Network bool   // gives the container a network
@@ -30,22 +30,22 @@ type Boxes struct {
 	Sockets []string
 }
 
-// sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept
-// apart from what the user says: it may only tighten.
+// sandbox parses the order of tiers, alone or in a map with the details. What a project sets is
+// kept apart from what the user sets: it may only tighten.
 func (l *loader) sandbox(e entry) {
 	if e.v.Kind != md.Map {
-		l.order(e)
+		l.tiers(e)
 		return
 	}
-	own := &l.config.Boxes
-	for e := range l.in(e, "", form("sandbox")) {
+	own := &l.config.SandboxOptions
+	for e := range l.entries(e, "", formOf("sandbox")) {
 		switch e.key.Value {
 		case "order":
-			l.order(e)
+			l.tiers(e)
 		case "image":
-			take(l, e, &own.Image, "name of an image", strict.Text(imageForm().MatchString))
+			setValue(l, e, &own.Image, "name of an image", strict.Text(imageForm().MatchString))
 		case "engine":
-			take(l, e, &own.Engine, "docker or podman", strict.Word("docker", "podman"))
+			setValue(l, e, &own.Engine, "docker or podman", strict.Word("docker", "podman"))
 		case "agents":
 			l.agents(e)
 		case "network":
@@ -58,19 +58,19 @@ func (l *loader) sandbox(e entry) {
 	}
 }
 
-// tighten takes a word of which a project can say but one.
+// tighten parses a boolean that a project may set to one value only.
 func (l *loader) tighten(e entry, tight bool, to *bool) {
 	b, ok := read(l, e, "true or false", strict.Bool)
 	switch {
 	case !ok:
 	case l.layer.Name == WorkspaceLayer && b != tight:
-		l.loosened(e, tight, b)
-	case l.first(e):
+		l.refuseLoosening(e, tight, b)
+	case l.claim(e):
 		*to = b
 	}
 }
 
-func (l *loader) loosened(e entry, want, got any) {
+func (l *loader) refuseLoosening(e entry, want, got any) {
 	l.Refuse(
 		CodeNoEffect,
 		e.v,
@@ -79,12 +79,12 @@ func (l *loader) loosened(e entry, want, got any) {
 	)
 }
 
-// sockets takes the sockets that programs may use.
+// sockets parses the sockets that programs may use.
 func (l *loader) sockets(e entry) {
 	switch {
 	case l.layer.Name == WorkspaceLayer:
-		l.loosened(e, "no value", "a list")
-	case l.first(e):
+		l.refuseLoosening(e, "no value", "a list")
+	case l.claim(e):
 		for _, item := range l.Items(e.v, "a list for "+e.name) {
 			s, ok := read(
 				l,
@@ -93,14 +93,13 @@ func (l *loader) sockets(e entry) {
 				strict.Text(filepath.IsAbs),
 			)
 			if ok {
-				l.config.Boxes.Sockets = append(l.config.Boxes.Sockets, s)
+				l.config.SandboxOptions.Sockets = append(l.config.SandboxOptions.Sockets, s)
 			}
 		}
 	}
 }
 
-// agents takes the bounds of agent CLIs; YAML reads on and off as true and false if a file has
-// these.
+// agents parses the bounds of agent CLIs; YAML may read on and off as true and false.
 func (l *loader) agents(e entry) {
 	s, ok := read(l, e, "auto, on or off", func(n *md.Node) (string, bool) {
 		if b, isBool := strict.Bool(n); isBool {
@@ -108,22 +107,22 @@ func (l *loader) agents(e entry) {
 		}
 		return strict.Word("auto", string(AgentsOn), string(AgentsOff))(n)
 	})
-	own := &l.config.Boxes
+	own := &l.config.SandboxOptions
 	project := l.layer.Name == WorkspaceLayer
 	switch {
 	case !ok:
 	case project && s != string(AgentsOn):
-		l.loosened(e, AgentsOn, s)
-	case own.Agents == AgentsOn: // a layer above asked for bounds
-	case l.first(e) && s != "auto":
+		l.refuseLoosening(e, AgentsOn, s)
+	case own.Agents == AgentsOn: // a layer of higher precedence requires bounds
+	case l.claim(e) && s != "auto":
 		own.Agents = AgentBounds(s)
 	case project:
 		own.Agents = AgentsOn
 	}
 }
 
-// order takes the tiers.
-func (l *loader) order(e entry) {
+// tiers parses the order of tiers.
+func (l *loader) tiers(e entry) {
 	e.name = "sandbox"
 	at := e
 	to := &l.config.Sandbox
@@ -131,7 +130,7 @@ func (l *loader) order(e entry) {
 		at.name = "sandbox." + WorkspaceLayer
 		to = &l.config.SandboxFloor
 	}
-	if !l.first(at) {
+	if !l.claim(at) {
 		return
 	}
 	tier := strict.Word("container", "platform_permission", "advisory_only")

@@ -10,8 +10,8 @@ import (
 	"tercet/internal/strict"
 )
 
-// Speaker is an agent of the Agent Client Protocol: a known name, or a program with arguments.
-type Speaker struct {
+// ACPAgent is an agent of the Agent Client Protocol: a known name, or a program with arguments.
+type ACPAgent struct {
 	Name string   // empty if Argv is given
 	Argv []string // never a shell string
 }
@@ -24,10 +24,10 @@ func Reserved() []string {
 	return append([]string{"auto", "builtin", "exec", "offline"}, formats.AgentCLIs()...)
 }
 
-// speakers takes one agent, which is that of the runner acp, or a map from runner to agent.
-func (l *loader) speakers(e entry) {
+// acpAgents parses one agent, for the runner acp, or a map from runner to agent.
+func (l *loader) acpAgents(e entry) {
 	if e.v.Kind != md.Map {
-		l.speaker(e, RunnerACP, entry{"acp." + RunnerACP, e.v, e.v})
+		l.acpAgent(e, RunnerACP, entry{"acp." + RunnerACP, e.v, e.v})
 		return
 	}
 
@@ -50,18 +50,18 @@ func (l *loader) speakers(e entry) {
 					e.name, name),
 			)
 		default:
-			l.speaker(one, name, one)
+			l.acpAgent(one, name, one)
 		}
 	}
 }
 
-// speaker takes the agent of one runner, which is listed under at.
-func (l *loader) speaker(e entry, runner string, at entry) {
+// acpAgent parses the agent of one runner, which is listed under at.
+func (l *loader) acpAgent(e entry, runner string, at entry) {
 	bad := false
 	s, ok := read(
 		l, e,
 		"name of an agent, or a list of program and arguments",
-		func(v *md.Node) (s Speaker, ok bool) {
+		func(v *md.Node) (s ACPAgent, ok bool) {
 			if v.Kind != md.List {
 				s.Name, ok = strict.Text(runnerForm().MatchString)(v)
 				return s, ok
@@ -70,16 +70,16 @@ func (l *loader) speaker(e entry, runner string, at entry) {
 			return s, bad || len(s.Argv) > 0 && s.Argv[0] != ""
 		},
 	)
-	if !ok || bad || !l.first(at) {
+	if !ok || bad || !l.claim(at) {
 		return
 	}
 	if l.config.ACP == nil {
-		l.config.ACP = map[string]Speaker{}
+		l.config.ACP = map[string]ACPAgent{}
 	}
 	l.config.ACP[runner] = s
 }
 
-// argv reads a program and its arguments; bad tells that a word was refused.
+// argv parses a program and its arguments; bad means that a word was refused.
 func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
 	for _, item := range words {
 		w, ok := read(l, entry{e.name, item, item}, "a word", func(n *md.Node) (string, bool) {
@@ -91,7 +91,7 @@ func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
 	return argv, bad
 }
 
-// notify takes a program and its arguments; one word alone is the program.
+// notify parses a program and its arguments; a single word is the program.
 func (l *loader) notify(e entry) {
 	const want = "a list of program and arguments for notify"
 	argv, bad := l.argv(e, l.Items(e.v, want))
@@ -99,7 +99,7 @@ func (l *loader) notify(e entry) {
 	case bad || e.v.Kind == md.Map:
 	case len(argv) == 0 || argv[0] == "":
 		l.Wrong(e.v, want, "")
-	case l.first(e):
+	case l.claim(e):
 		l.config.Notify = argv
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"tercet/internal/strict"
 )
 
-// form is what the map of a table may hold.
-func form(name string) strict.Form {
+// formOf returns the form of a map by the name of its table.
+func formOf(name string) strict.Form {
 	return strict.Find(tables, name).Form()
 }
 
@@ -22,7 +22,7 @@ func Schema() (map[string]any, error) {
 	return strict.Schema("config", rules, tables)
 }
 
-// The loader reads each key by its name; what a value may be stands with it, and here for editors.
+// The loader parses each key by name; these types of values are for editors.
 var tables = []strict.Table{
 	{
 		Name:    "config",

@@ -91,7 +91,7 @@ func newProject(t *testing.T) *project {
 	}
 	p.config = watch.Config{
 		Name:    "project",
-		Control:    p.desk,
+		Control: p.desk,
 		Sheet:   style.Sheet{UTF8: true},
 		Suspend: func() {},
 		Diff: func(_ context.Context, run string) (string, error) {
