@@ -135,7 +135,8 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 			"a reviewer returns a verdict, and its statuses have none")
 	}
 	if len(info.CanDelegateTo) > 0 && slices.Contains(info.CanDelegateTo, info.Name) {
-		r.Refuse(codeValue, n.Get("can_delegate_to"), "", "a subagent may not delegate to itself")
+		r.Refuse(codeValue, n.Get("can_delegate_to"), "",
+			fmt.Sprintf("a subagent may not delegate to itself (%s)", formats.CodeCycle))
 	}
 }
 

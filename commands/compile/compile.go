@@ -238,16 +238,20 @@ func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 }
 
 // mayCall: the steps of a subagent call what can_delegate_to names, and nothing that has steps
-// itself.
+// itself. A finding names the code with which the dispatcher would refuse the call.
 func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string) {
 	switch {
 	case c.workflow == nil:
 	case !slices.Contains(c.workflow.CanDelegateTo, name):
 		c.report(pos, CodeMayNot, "add it to can_delegate_to",
 			"subagent %s may not call '%s'", c.workflow.Name, name)
+	case info.Workflow && slices.Contains(info.CanDelegateTo, c.workflow.Name):
+		c.report(pos, CodeMayNot, "take "+c.workflow.Name+" out of its can_delegate_to",
+			"subagent '%s' calls %s again (%s)", name, c.workflow.Name, formats.CodeCycle)
 	case info.Workflow:
 		c.report(pos, CodeMayNot, "call it from a command",
-			"subagent '%s' has steps itself, and the depth ends at %d", name, formats.MaxDepth)
+			"subagent '%s' has steps itself, and the depth ends at %d (%s)",
+			name, formats.MaxDepth, formats.CodeMaxDepth)
 	}
 }
 
