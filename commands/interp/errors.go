@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,12 +66,6 @@ func isIOError(err error) bool {
 func asInterrupt(err error) *formats.InterruptedError {
 	e, _ := errors.AsType[*formats.InterruptedError](err)
 	return e
-}
-
-// interrupted gives the signal that ended the run's context; nil if it goes on, or something else
-// ended it.
-func interrupted(ctx context.Context) *formats.InterruptedError {
-	return asInterrupt(context.Cause(ctx))
 }
 
 // isDiverged tells whether an error says that journal and run do not agree, or that there is no

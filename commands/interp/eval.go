@@ -306,3 +306,17 @@ func number(v any) (int, bool) {
 	}
 	return 0, false
 }
+
+// nonNil is a list that an expression can go through, also where there are none.
+func nonNil[T any](list []T) []T {
+	return append([]T{}, list...)
+}
+
+// decode reads a value of an expression, or of the state, as a wire type.
+func decode(v, into any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}

@@ -1,11 +1,10 @@
 package interp
 
-import "tercet/formats"
+import (
+	"cmp"
 
-// nonNil is a list that an expression can go through, also where there are none.
-func nonNil[T any](list []T) []T {
-	return append([]T{}, list...)
-}
+	"tercet/formats"
+)
 
 // withAnswer is the feedback of a step whose question was answered. Work that was sent back stays
 // sent back: what it was sent back for is as open as before the question.
@@ -56,4 +55,61 @@ func (c call) buildFeedback(ret formats.Return) *formats.Feedback {
 		NextSteps: ret.NextSteps,
 	}
 	return fb
+}
+
+// redoFeedback is what the steps hear that are run again because of the result.
+func (tr transition) redoFeedback() *formats.Feedback {
+	s := tr.step
+	res := tr.result
+	fb := &formats.Feedback{
+		From:    s.info.ID,
+		Issues:  nonNil(res.ret.Issues),
+		Choice:  as[string](res.value["choice"]),
+		Note:    as[string](res.value["note"]),
+		Attempt: 1,
+	}
+	if why := res.ret.BlockedReason; res.outcome == formats.OutcomeBlocked && why != "" {
+		fb.Issues = append(fb.Issues, formats.Issue{
+			Level:       formats.LevelError,
+			Description: why,
+			Source:      "agent",
+		})
+	}
+	// the summary names the conditions
+	if res.outcome == formats.OutcomeConditional && res.ret.Summary != "" {
+		condition := formats.Issue{
+			Level:       formats.LevelWarning,
+			Description: res.ret.Summary,
+			Source:      "agent",
+		}
+		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
+	}
+	if before := s.frame.feedback; before != nil && before.From == s.info.ID {
+		fb.Attempt = before.Attempt + 1
+	}
+	return fb
+}
+
+// gateFeedback is what the step hears when the user lets it run again.
+func (tr transition) gateFeedback(d formats.Decision) *formats.Feedback {
+	s := tr.step
+	res := tr.result
+	fb := &formats.Feedback{
+		From:    s.info.ID,
+		Issues:  nonNil(res.ret.Issues),
+		Note:    d.Note,
+		Choice:  d.Answer,
+		Attempt: s.run.counts.visits[s.path],
+	}
+	if leavesNoWork(res.outcome) {
+		fb.Last = tr.lastReturn()
+	}
+	if d.Answer != choiceAnswer {
+		return fb
+	}
+	fb.Note = ""
+	fb.Answer = d.Note
+	fb.Question = cmp.Or(res.ret.BlockedReason, res.ret.Summary)
+	fb.Target = formats.TargetUser
+	return withAnswer(s.frame.feedback, *fb)
 }

@@ -2,7 +2,6 @@ package interp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -97,30 +96,6 @@ func (r *run) writeEnd(ret *formats.Return) {
 	}
 }
 
-// cleanupContexts gives the contexts of Error Handling and of everything after the workflow.
-// Neither ends with the run; where the run is stopped, or is stopped now, their time is short.
-func (r *run) cleanupContexts() (handling, all context.Context, stop func()) {
-	all, endAll := context.WithCancel(context.WithoutCancel(r.main.ctx))
-	handling, endHandling := context.WithCancel(all)
-	stopTimers := context.AfterFunc(r.main.ctx, func() {
-		time.AfterFunc(handlingLimit, endHandling)
-		time.AfterFunc(afterLimit, endAll)
-	})
-	stopAbort := func() bool { return true }
-	if r.cfg.Abort != nil {
-		if r.cfg.Abort.Err() != nil {
-			endAll()
-		}
-		stopAbort = context.AfterFunc(r.cfg.Abort, endAll)
-	}
-	return handling, all, func() {
-		stopTimers()
-		stopAbort()
-		endHandling()
-		endAll()
-	}
-}
-
 // errorHandling runs the steps with always; their failures are warnings, they never change what the
 // command ends with.
 func (r *run) errorHandling(outcome formats.Outcome) {
@@ -174,15 +149,6 @@ func (r *run) settleUnknownSync() {
 			r.artifacts.link(a.Path)
 		}
 	}
-}
-
-// decode reads a value of an expression, or of the state, as a wire type.
-func decode(v, into any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, into)
 }
 
 // putBack puts a task to its prior status. If a worker was called and the command did not get
@@ -240,71 +206,6 @@ func (r *run) discardDocuments(ret *formats.Return) {
 	ret.Artifacts = slices.DeleteFunc(slices.Clone(ret.Artifacts), func(a formats.Artifact) bool {
 		return slices.ContainsFunc(list, func(g formats.Artifact) bool { return g.Path == a.Path })
 	})
-}
-
-// recordProblems keeps a failure that prevented completion in errors.json, and survived ones as
-// warnings. It leaves out what the user decided or mistyped.
-func (r *run) recordProblems(ret formats.Return) {
-	if !r.stepStarted {
-		return
-	}
-	var list []formats.Problem
-	if ret.Outcome() == formats.OutcomeFailed {
-		last := r.problem(ret, r.lastFailure)
-		last.Severity = "critical"
-		same := func(p formats.Problem) bool {
-			return p.Message == last.Message
-		}
-		if at := slices.IndexFunc(r.failures, same); at >= 0 { // a worker's failure ends the run
-			last.Path = r.failures[at].Path
-			last.Depth = r.failures[at].Depth
-		}
-		list = append(list, last)
-	}
-	list = append(list, r.failures...)
-	told := map[string]bool{"": true} // a message without a code is none
-	for _, p := range list {
-		if told[p.Message] {
-			continue
-		}
-		told[p.Message] = true
-		if err := r.cfg.Problems.Record(r.main.ctx, p); err != nil {
-			r.warn("errors.json: %s", err)
-		}
-	}
-}
-
-// problem is a failed return as errors.json keeps it. Its message is empty where nothing is to be
-// kept.
-func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
-	if len(ret.Errors) == 0 || slices.Contains([]formats.Code{
-		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
-	}, ret.Errors[0].Code) {
-		return formats.Problem{}
-	}
-
-	e := ret.Errors[0]
-	p := formats.Problem{
-		Type:     string(e.Type),
-		Severity: "warning",
-		Message:  string(e.Code) + ": " + e.Message,
-		Action:   e.Recommendation,
-		Auto:     e.Recoverable,
-		Context: formats.ProblemContext{
-			Session: r.cfg.IDs.Session,
-			Run:     r.cfg.IDs.Run,
-			Command: r.cfg.IDs.Command,
-			File:    r.prog.File.Name,
-			Step:    at.Step,
-			Line:    at.Pos.Line,
-		},
-		Path:  slices.Clone(r.cfg.IDs.Path),
-		Depth: r.depth.Int(),
-	}
-	if r.tasks.own != nil {
-		p.Context.Task = r.tasks.own.Number
-	}
-	return p
 }
 
 // stamp gives the return what the engine measured.

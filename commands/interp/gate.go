@@ -353,30 +353,6 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 	return nil, unknownAnswer(g, d)
 }
 
-// gateFeedback is what the step hears when the user lets it run again.
-func (tr transition) gateFeedback(d formats.Decision) *formats.Feedback {
-	s := tr.step
-	res := tr.result
-	fb := &formats.Feedback{
-		From:    s.info.ID,
-		Issues:  nonNil(res.ret.Issues),
-		Note:    d.Note,
-		Choice:  d.Answer,
-		Attempt: s.run.counts.visits[s.path],
-	}
-	if leavesNoWork(res.outcome) {
-		fb.Last = tr.lastReturn()
-	}
-	if d.Answer != choiceAnswer {
-		return fb
-	}
-	fb.Note = ""
-	fb.Answer = d.Note
-	fb.Question = cmp.Or(res.ret.BlockedReason, res.ret.Summary)
-	fb.Target = formats.TargetUser
-	return withAnswer(s.frame.feedback, *fb)
-}
-
 // refused ends the command because the user refused to go on.
 func (tr transition) refused(g formats.Gate, d formats.Decision) *ending {
 	tr.result.ret = refusal(g, d)

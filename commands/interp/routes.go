@@ -69,36 +69,6 @@ func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
 	return nil, unknownAnswer(g, d)
 }
 
-// recordOverride keeps what was accepted against a rule, for $run.overrides.
-func (tr transition) recordOverride(d formats.Decision) {
-	r := tr.step.run
-	r.overrides = append(r.overrides, map[string]any{
-		"step":    tr.step.info.ID,
-		"status":  tr.result.outcome.String(),
-		"summary": tr.result.ret.Summary,
-		"by":      d.By,
-		"note":    d.Note,
-	})
-}
-
-// gateReturn is the command's return when a gate waits for an answer.
-func (r *run) gateReturn(open *formats.GateOpenError) formats.Return {
-	r.suspension.reason = &formats.Suspended{
-		Question: open.Gate.Question,
-		Gate:     open.Gate.ID,
-		Step:     open.Gate.Step,
-	}
-	r.suspension.terminalOnly = open.Only != ""
-	return formats.Return{
-		Status:        formats.StatusBlocked,
-		Said:          formats.OutcomeSuspended,
-		Summary:       open.Error(),
-		BlockedReason: open.Error(),
-		NextSteps:     open.Help(),
-		Artifacts:     r.artifacts.newest(),
-	}
-}
-
 // askAgent sends the question of a blocked step to a subagent, and runs the step again with the
 // answer. Three questions go to the next rule, else to the user: the same one to the same target
 // twice, one without an answer, and the step's fourth.

@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
-	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/trace"
 )
@@ -161,31 +159,6 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	return ret, r.journal.diverged
 }
 
-// Lower takes the smaller of each pair of limits, where the second is set. AutoResume bounds no
-// work: there the second wins.
-func Lower(a, b formats.Limits) formats.Limits {
-	least(&a.Rollbacks, b.Rollbacks)
-	least(&a.Retries, b.Retries)
-	least(&a.Visits, b.Visits)
-	least(&a.Steps, b.Steps)
-	least(&a.Elements, b.Elements)
-	least(&a.Parallel, b.Parallel)
-	least(&a.Spawns, b.Spawns)
-	least(&a.Tokens, b.Tokens)
-	least(&a.Cost, b.Cost)
-	least(&a.Duration, b.Duration)
-	a.AutoResume = cmp.Or(b.AutoResume, a.AutoResume)
-	return a
-}
-
-// least lowers a limit; 0 is none.
-func least[T cmp.Ordered](limit *T, by T) {
-	var none T
-	if by != none && (*limit == none || by < *limit) {
-		*limit = by
-	}
-}
-
 // execute does everything up to the end of the workflow.
 func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
@@ -218,55 +191,6 @@ func (r *run) execute() (formats.Return, error) {
 // defaultSummary is the summary of a command that says nothing of its own.
 func (r *run) defaultSummary() string {
 	return "/" + r.prog.Name + " done"
-}
-
-// ownCall is a call of the engine itself, outside of the steps.
-func (r *run) ownCall(fr frame, id string, to *compile.Call) call {
-	var pos formats.Pos
-	if d := r.prog.File.Front.During; d != nil {
-		pos = d.Pos
-	}
-	c := call{
-		step:    r.root.syntheticStep(fr, pos, id, id, ""),
-		to:      to,
-		attempt: 1,
-	}
-	r.counts.reopen(c.step.path)
-	return c
-}
-
-// syntheticStep is a step that does not stand in the file.
-func (sc *scope) syntheticStep(fr frame, pos formats.Pos, id, title, in string) step {
-	return sc.step(fr, &compile.Info{
-		Step:  &syntax.Step{Pos: pos, Title: title},
-		ID:    id,
-		Terms: compile.Terms{In: in},
-	})
-}
-
-// callOnce makes a call that is tried once, and keeps its warnings.
-func (r *run) callOnce(c call) (formats.Return, error) {
-	ret, err := c.try()
-	r.warnings = append(r.warnings, ret.Warnings...)
-	c.emitWarnings(ret)
-	return ret, err
-}
-
-// mustCall makes a call of the engine without which the run cannot go on.
-func (r *run) mustCall(c call) error {
-	return cause(r.callOnce(c))
-}
-
-// mayCall makes a call of the engine; one that does not work is a warning, which begins with what
-// follows from it.
-func (r *run) mayCall(c call, otherwise string) {
-	ret, err := r.callOnce(c)
-	switch {
-	case err != nil:
-		r.warn("%s: %s", otherwise, err)
-	case !ret.Outcome().Passes():
-		r.warn("%s: %s", otherwise, ret.Summary)
-	}
 }
 
 // failedReturn turns an engine error into the return that the command ends with. Where the run was
@@ -316,31 +240,6 @@ func (r *run) failedReturn(err error) formats.Return {
 	return ret
 }
 
-// stopped gives the reason of a context that is over, with a code.
-func stopped(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if _, ok := errors.AsType[formats.Coded](cause); ok {
-		return cause
-	}
-	help := "finished work is kept; run the command again to go on"
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return formats.Fail(formats.CodeTimeout, help, "the time of the run was over")
-	}
-	return formats.Fail(formats.CodeCancelled, help, "cancelled")
-}
-
 func (r *run) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
-}
-
-// recordStop writes down that the run was stopped: the process that goes on with it handles that,
-// and does no more of the work.
-func (r *run) recordStop(err error) {
-	if !r.journal.begun || r.cfg.Prefix != "" {
-		return
-	}
-	stop := formats.Entry{Type: formats.EntryStopped, Data: recordError(err)}
-	if err := r.main.journal.append(stop); err != nil {
-		r.warn("%s", err)
-	}
 }

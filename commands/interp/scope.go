@@ -156,3 +156,12 @@ func (sc *scope) lastWords() string {
 	}
 	return ""
 }
+
+// syntheticStep is a step that does not stand in the file.
+func (sc *scope) syntheticStep(fr frame, pos formats.Pos, id, title, in string) step {
+	return sc.step(fr, &compile.Info{
+		Step:  &syntax.Step{Pos: pos, Title: title},
+		ID:    id,
+		Terms: compile.Terms{In: in},
+	})
+}

@@ -90,23 +90,6 @@ func (c call) ensureWorktree() error {
 	return r.openChild(c.step.frame, child)
 }
 
-// engineCall is an own call of the engine in the worktree of a child, or with nil in that of the
-// run. It does not wait for the branches beside the present one.
-func (r *run) engineCall(
-	fr frame,
-	t *subtree,
-	id string,
-	to *compile.Call,
-	more map[string]any,
-) call {
-	fr.branch = nil
-	fr.subtree = t
-	c := r.ownCall(fr, id, to)
-	r.counts.visits[c.step.path]++
-	c.extraInput = more
-	return c
-}
-
 func (r *run) openChild(fr frame, t *subtree) error {
 	t.opened = true
 	if !slices.Contains(r.tree.children, t) {
@@ -121,18 +104,6 @@ func (r *run) openChild(fr frame, t *subtree) error {
 		t.group.base = ret.Fields["base"]
 	}
 	return cause(ret, err)
-}
-
-// cause is what kept an own call from being done.
-func cause(ret formats.Return, err error) error {
-	switch {
-	case err != nil || ret.Outcome().Passes():
-		return err
-	case len(ret.Errors) == 0:
-		return formats.Fail(formats.CodeUnknown, "", "%s", ret.Summary)
-	}
-	e := ret.Errors[0]
-	return formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
 }
 
 // The answers to a conflict.

@@ -192,39 +192,6 @@ func (tr transition) ownReturn() (*ending, error) {
 	return tr.returnAsked(s.info.Return)
 }
 
-// redoFeedback is what the steps hear that are run again because of the result.
-func (tr transition) redoFeedback() *formats.Feedback {
-	s := tr.step
-	res := tr.result
-	fb := &formats.Feedback{
-		From:    s.info.ID,
-		Issues:  nonNil(res.ret.Issues),
-		Choice:  as[string](res.value["choice"]),
-		Note:    as[string](res.value["note"]),
-		Attempt: 1,
-	}
-	if why := res.ret.BlockedReason; res.outcome == formats.OutcomeBlocked && why != "" {
-		fb.Issues = append(fb.Issues, formats.Issue{
-			Level:       formats.LevelError,
-			Description: why,
-			Source:      "agent",
-		})
-	}
-	// the summary names the conditions
-	if res.outcome == formats.OutcomeConditional && res.ret.Summary != "" {
-		condition := formats.Issue{
-			Level:       formats.LevelWarning,
-			Description: res.ret.Summary,
-			Source:      "agent",
-		}
-		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
-	}
-	if before := s.frame.feedback; before != nil && before.From == s.info.ID {
-		fb.Attempt = before.Attempt + 1
-	}
-	return fb
-}
-
 // redo runs the named steps again with feedback, then this one.
 func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	s := tr.step
@@ -374,4 +341,16 @@ func (tr transition) limitReturn(why string) formats.Return {
 	}
 	ret.Errors = append([]formats.ReturnError{first}, ret.Errors...)
 	return ret
+}
+
+// recordOverride keeps what was accepted against a rule, for $run.overrides.
+func (tr transition) recordOverride(d formats.Decision) {
+	r := tr.step.run
+	r.overrides = append(r.overrides, map[string]any{
+		"step":    tr.step.info.ID,
+		"status":  tr.result.outcome.String(),
+		"summary": tr.result.ret.Summary,
+		"by":      d.By,
+		"note":    d.Note,
+	})
 }

@@ -1,0 +1,72 @@
+package interp
+
+import (
+	"slices"
+
+	"tercet/formats"
+)
+
+// recordProblems keeps a failure that prevented completion in errors.json, and survived ones as
+// warnings. It leaves out what the user decided or mistyped.
+func (r *run) recordProblems(ret formats.Return) {
+	if !r.stepStarted {
+		return
+	}
+	var list []formats.Problem
+	if ret.Outcome() == formats.OutcomeFailed {
+		last := r.problem(ret, r.lastFailure)
+		last.Severity = "critical"
+		same := func(p formats.Problem) bool {
+			return p.Message == last.Message
+		}
+		if at := slices.IndexFunc(r.failures, same); at >= 0 { // a worker's failure ends the run
+			last.Path = r.failures[at].Path
+			last.Depth = r.failures[at].Depth
+		}
+		list = append(list, last)
+	}
+	list = append(list, r.failures...)
+	told := map[string]bool{"": true} // a message without a code is none
+	for _, p := range list {
+		if told[p.Message] {
+			continue
+		}
+		told[p.Message] = true
+		if err := r.cfg.Problems.Record(r.main.ctx, p); err != nil {
+			r.warn("errors.json: %s", err)
+		}
+	}
+}
+
+// problem is a failed return as errors.json keeps it. Its message is empty where nothing is to be
+// kept.
+func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
+	if len(ret.Errors) == 0 || slices.Contains([]formats.Code{
+		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
+	}, ret.Errors[0].Code) {
+		return formats.Problem{}
+	}
+
+	e := ret.Errors[0]
+	p := formats.Problem{
+		Type:     string(e.Type),
+		Severity: "warning",
+		Message:  string(e.Code) + ": " + e.Message,
+		Action:   e.Recommendation,
+		Auto:     e.Recoverable,
+		Context: formats.ProblemContext{
+			Session: r.cfg.IDs.Session,
+			Run:     r.cfg.IDs.Run,
+			Command: r.cfg.IDs.Command,
+			File:    r.prog.File.Name,
+			Step:    at.Step,
+			Line:    at.Pos.Line,
+		},
+		Path:  slices.Clone(r.cfg.IDs.Path),
+		Depth: r.depth.Int(),
+	}
+	if r.tasks.own != nil {
+		p.Context.Task = r.tasks.own.Number
+	}
+	return p
+}

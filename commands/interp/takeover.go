@@ -1,0 +1,147 @@
+package interp
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// takeOver gives this process what the run holds.
+func (r *run) takeOver() error {
+	if err := r.sameDocuments(); err != nil {
+		return err
+	}
+	if err := r.reenterTasks(); err != nil {
+		return err
+	}
+	return r.lease(false)
+}
+
+// sameDocuments asks whether to go on with a run although documents that it began with, rules among
+// them, changed. What the run made itself is no such change, nor what the user accepted before.
+func (r *run) sameDocuments() error {
+	changed := map[string]string{}
+	for name, sum := range r.loadedSums {
+		own := slices.ContainsFunc(r.artifacts.all, func(a formats.Artifact) bool {
+			return a.Path == name
+		})
+		now := r.hashOf(r.main.ctx, name)
+		if agreed, ok := r.cfg.Accepted[name]; !own && now != sum && (!ok || now != agreed) {
+			changed[name] = now
+		}
+	}
+
+	if len(changed) == 0 || r.cfg.AcceptChanges {
+		return nil
+	}
+	what := strings.Join(slices.Sorted(maps.Keys(changed)), ", ") + " changed since the run began"
+	const on = "Go on"
+	const stop = "Stop"
+	d, err := r.cfg.Approve.Approve(r.main.ctx, formats.Gate{
+		Run:      r.cfg.IDs.Run,
+		Question: what + ". Go on with what the run read then?",
+		Auto:     stop,
+		Choices:  []formats.Choice{{Label: on}, {Label: stop, Leaves: true, Ends: true}},
+	})
+	if err == nil && d.Answer == on {
+		if r.cfg.Accept != nil {
+			r.cfg.Accept(changed)
+		}
+		return nil
+	}
+	if err != nil && asGateOpen(err) == nil {
+		return err
+	}
+
+	help := fmt.Sprintf(
+		"run 'tercet resume %s --accept-changes' to go on with what the run read then, or type "+
+			"the line "+
+			"with --new to begin afresh",
+		r.cfg.IDs.Run,
+	)
+	return formats.Fail(formats.CodeSuspended, help, "%s", what)
+}
+
+// reenterTasks puts the tasks of a run that was reopened in progress again: they went back when it
+// failed. One that an earlier process of it took up again is in progress already.
+func (r *run) reenterTasks() error {
+	if r.counts.reopened == 0 || len(r.tasks.inProgress) == 0 {
+		return nil
+	}
+	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.main.ctx))
+	var tasks []formats.Task
+	if err == nil {
+		err = decode(as[map[string]any](query.Normalize(doc))["tasks"], &tasks)
+	}
+	if err != nil {
+		return err
+	}
+
+	for _, task := range tasks {
+		ours := task.Lease != nil && task.Lease.Run == r.cfg.IDs.Run && task.Status.InProgress()
+		if ours || !slices.Contains(r.tasks.inProgress, task.Number) {
+			continue
+		}
+		err := r.syncDirectly("reenter", map[string]any{
+			"operation":   compile.OpUpdateStatus,
+			"task_number": task.Number,
+			"status":      r.tasks.entered[task.Number],
+			"reason":      r.cfg.IDs.Command,
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// lease renews the leases of the tasks that the run put in progress, or marks them as those of a
+// run that waits. Each process does it for itself: one that was killed behind it may have left no
+// trace in the journal.
+func (r *run) lease(suspended bool) error {
+	for _, n := range r.tasks.inProgress {
+		err := r.syncDirectly("lease", map[string]any{
+			"operation": "set_lease", "task_number": n, "suspended": suspended,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDirectly has the status-sync manager do something that each process does for itself, so that
+// the journal has nothing of it.
+func (r *run) syncDirectly(step string, input map[string]any) error {
+	ids := r.cfg.IDs
+	key := fmt.Sprintf("%s %v %v %d",
+		step, input["task_number"], input["suspended"], r.processStarted.UnixNano())
+	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.main.ctx), formats.Request{
+		Agent:   compile.StatusSync,
+		Task:    r.tasks.own,
+		Session: ids.Session,
+		Run:     ids.Run,
+		Command: ids.Command,
+		Step:    step,
+		Input:   input,
+		Visit:   1,
+		Attempt: 1,
+		Depth:   r.depth,
+		Path:    slices.Clone(ids.Path),
+		Dir:     r.cfg.Dir,
+		Timeout: formats.Timeout{Total: formats.DefaultStepTimeout},
+		Txn:     txn(ids.Run, key, 1, 1),
+	})
+	if err == nil && ret.Outcome() == formats.OutcomeFailed && len(ret.Errors) > 0 {
+		e := ret.Errors[0]
+		err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+	}
+	return err
+}
