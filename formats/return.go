@@ -356,6 +356,14 @@ func WithoutBOM(text []byte) []byte {
 	return bytes.TrimPrefix(text, []byte("\ufeff"))
 }
 
+// Prefixed is a text behind a prefix, nothing if there is no text.
+func Prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
 // Count formats a number with its noun: 1 file, 2 files.
 func Count(n int, noun string) string {
 	if n == 1 {

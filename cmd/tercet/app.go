@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -178,15 +177,9 @@ func (a *app) interactive() bool {
 // sessionID is made once a process.
 func (a *app) sessionID() string {
 	if a.id == "" {
-		a.id = formats.NewSessionID(time.Now(), randomBytes())
+		a.id = NewSessionID(time.Now())
 	}
 	return a.id
-}
-
-func randomBytes() [6]byte {
-	var b [6]byte
-	rand.Read(b[:]) // never fails: it ends the process instead
-	return b
 }
 
 // projectDir gives the project root, and tells whether it has a workspace. -C DIR (from there upwards)
@@ -387,14 +380,6 @@ func (s shown) Error() string {
 func shownAs(code formats.Code) error {
 	return shown{formats.ExitFor(code)}
 }
-
-// usage makes a USAGE failure.
-func usage(format string, args ...any) error {
-	return formats.Fail(formats.CodeUsage, anyHelp, format, args...)
-}
-
-// anyHelp is the advice of a failure that knows of no better one.
-const anyHelp = "run 'tercet --help'"
 
 // broken says of a file or a thing why it cannot be had, and what helps.
 func broken(code formats.Code, what string, err error, help ...string) error {

@@ -165,7 +165,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	}
 	ctx, done := project.Control.Watch(ctx, g)
 	defer done()
-	a, err := project.Host.Frontend.Ask(ctx, project.question(g, ""))
+	a, err := project.Host.Frontend.Ask(ctx, project.AboutGate(g, ""))
 	if errors.Is(err, ErrInterrupted) {
 		return formats.Decision{}, formats.Interrupted("interrupted")
 	}
@@ -184,8 +184,8 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	return project.Control.Submit(g, project.Decision(a))
 }
 
-// question is a gate with what the user may look at before the answer, and a note given in advance.
-func (p *Project) question(g formats.Gate, note string) Question {
+// AboutGate is a gate with what the user may look at before the answer, and a note given in advance.
+func (p *Project) AboutGate(g formats.Gate, note string) Question {
 	q := Question{Gate: g, Note: note, Project: p}
 	if dir := filepath.FromSlash(g.Place); dir != "" && filepath.IsLocal(dir) {
 		q.Diff = func(ctx context.Context) (string, error) {

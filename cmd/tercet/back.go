@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/plain"
@@ -44,7 +45,7 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 	}
 	if over {
 		counted.Reopened++
-		data := fields{
+		data := map[string]any{
 			"by":   s.Project.Host.User,
 			"from": to,
 			"kept": kept,
@@ -105,7 +106,7 @@ func (s *Session) agreeBack(ctx context.Context, to string, over bool, dropped [
 		return nil
 	}
 	d, err := s.approver.Approve(ctx, formats.Gate{
-		Question: sprintf("Go back to step '%s' and drop %s?", to, formats.Count(lost, "result")),
+		Question: fmt.Sprintf("Go back to step '%s' and drop %s?", to, formats.Count(lost, "result")),
 		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
 	})
 	if err != nil || d.Answer != "yes" {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"sync"
+
 	"tercet/internal/journal"
 	"tercet/internal/trace"
 )

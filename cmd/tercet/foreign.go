@@ -64,7 +64,7 @@ func Replaced(set *subagents.Set) (out []string) {
 		def, _, _ := set.Lookup(name, "")
 		out = append(
 			out,
-			sprintf("subagent %s is %s; the shipped one is %s%s",
+			fmt.Sprintf("subagent %s is %s; the shipped one is %s%s",
 				name, def.File, subagents.Shipped, name),
 		)
 	}
@@ -82,11 +82,11 @@ func (p *Project) ForeignAgents() []string {
 	out := Replaced(set)
 	for _, d := range notes {
 		if subagents.OfNames(d) {
-			out = append(out, d.Error()+prefixed("; ", d.Help))
+			out = append(out, d.Error()+formats.Prefixed("; ", d.Help))
 		}
 	}
 	if err = errors.Join(err, bad); err != nil {
-		out = append(out, sprintf("warning: %v", err))
+		out = append(out, fmt.Sprintf("warning: %v", err))
 	}
 	return out
 }
@@ -196,12 +196,12 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 
 	dir, err := os.MkdirTemp("", "tercet-prompt-")
 	if err != nil {
-		return "", broken(formats.CodeIO, "folder for the commands of a prompt", err)
+		return "", formats.Broken(formats.CodeIO, "folder for the commands of a prompt", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is one script in the system's temporary folder
 	file := filepath.Join(dir, "command.sh")
 	if err := os.WriteFile(file, []byte(s.Text+"\n"), 0o600); err != nil {
-		return "", broken(formats.CodeIO, "commands of a prompt", err)
+		return "", formats.Broken(formats.CodeIO, "commands of a prompt", err)
 	}
 
 	shell := "sh"
@@ -220,7 +220,7 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 		Limit:     8 << 20,
 	})
 	if err != nil {
-		return "", broken(formats.CodeToolUnavailable, "command of "+p.c.File, err)
+		return "", formats.Broken(formats.CodeToolUnavailable, "command of "+p.c.File, err)
 	}
 
 	text := func(b []byte) string {

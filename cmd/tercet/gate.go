@@ -166,7 +166,7 @@ func (f frontend) AskTrust(ctx context.Context, s *Session, v *trust.Verdict) (b
 			t.prompt("  %s and %d more\n", t.sheet(t.errTTY).Mark("…"), len(v.Changes)-most)
 			break
 		}
-		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, prefixed("  ", s.LeadsTo(v, c)))
+		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, formats.Prefixed("  ", s.LeadsTo(v, c)))
 	}
 	return f.app.yes(ctx, "Trust "+them+"? ('tercet trust --show' shows more)")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path"
+
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/state"
@@ -51,7 +52,7 @@ func (h Host) Init(
 ) ([]string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, broken(formats.CodeIO, "project root", err)
+		return nil, formats.Broken(formats.CodeIO, "project root", err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
 	if info, err := root.Lstat(formats.Workspace); err == nil && !info.IsDir() {
@@ -94,7 +95,7 @@ func (h Host) Init(
 		return written, nil
 	}
 
-	m, err := state.NewManager(h.stateConfig(root, dir, 0, nil))
+	m, err := state.NewManager(h.StateConfig(root, dir, 0, nil))
 	if err != nil {
 		return nil, err
 	}

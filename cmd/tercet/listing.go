@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -25,8 +26,8 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// librarySource names the embedded command files in messages.
-const librarySource = "library"
+// LibrarySource names the embedded command files in messages.
+const LibrarySource = "library"
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those
 // of other tools, then the library.
@@ -63,7 +64,7 @@ func (p *Project) scan() error {
 	}
 
 	order = append(append(order, router.Source{
-		Name:  librarySource,
+		Name:  LibrarySource,
 		FS:    embedded,
 		Scope: dialect.Tercet.String(),
 	}), last...)
@@ -80,7 +81,7 @@ func (p *Project) scan() error {
 		_, plain, _ := strings.Cut(name, ":")
 		p.Host.Frontend.NoteOnce(
 			"prefer "+name,
-			sprintf("warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
+			fmt.Sprintf("warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
 				p.Config.Origin("prefer."+plain), name, strings.Join(p.Table.Scopes(), ", ")),
 		)
 	}
@@ -254,7 +255,7 @@ func (p *Project) readConfig() error {
 				Data: data,
 			})
 		case !errors.Is(err, fs.ErrNotExist):
-			return broken(formats.CodeConfig, name, err, help...)
+			return formats.Broken(formats.CodeConfig, name, err, help...)
 		}
 		return nil
 	}

@@ -3,12 +3,13 @@ package main
 import (
 	"io"
 	"strings"
-	"tercet/formats"
-	"tercet/internal/plain"
-	"tercet/internal/trace"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"tercet/formats"
+	"tercet/internal/plain"
+	"tercet/internal/trace"
 )
 
 // newLog logs events on standard error.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"path/filepath"
+
 	"tercet/internal/atomicfile"
 	"tercet/packs"
 	"tercet/state"
@@ -35,7 +36,8 @@ func (p *Project) PackKey() []byte {
 // finishPack brings a change of the packs to its end that was killed, unless another process is at
 // it.
 func (p *Project) finishPack() {
-	if !exists(filepath.Join(p.Dir, packs.PendingFile)) || p.Host.InsideRun {
+	_, err := p.Root.Lstat(filepath.FromSlash(packs.PendingFile))
+	if err != nil || p.Host.InsideRun {
 		return
 	}
 	lock, err := p.StateConfig(0, nil).Claim(packs.LockFile, p.Host.Session)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/config"
@@ -78,7 +80,7 @@ func Find(dir string, has bool, h Host) (_ *Project, err error) {
 		asking:       make(chan struct{}, 1),
 	}
 	if p.Root, err = os.OpenRoot(p.Dir); err != nil {
-		return p, broken(formats.CodeIO, "project root", err)
+		return p, formats.Broken(formats.CodeIO, "project root", err)
 	}
 	p.keep(p.Root)
 	p.Trust = p.newTrust()
@@ -132,6 +134,17 @@ func (p *Project) note(format string, args ...any) {
 // newRunID makes the id of a run.
 func (p *Project) newRunID() string {
 	return formats.NewRunID(p.Host.Clock.Now(), randomBytes())
+}
+
+// NewSessionID makes the id of a session.
+func NewSessionID(now time.Time) string {
+	return formats.NewSessionID(now, randomBytes())
+}
+
+func randomBytes() [6]byte {
+	var b [6]byte
+	rand.Read(b[:]) // never fails: it ends the process instead
+	return b
 }
 
 // folderOf is the program's folder in one of the user's base folders. A variable names the base, or

@@ -115,7 +115,7 @@ func (a *app) find() (*Project, error) {
 func (a *app) workspace(ctx context.Context) (*Project, error) {
 	p, err := a.open(ctx)
 	if err == nil && p.Reader == nil {
-		return nil, noWorkspace()
+		return nil, NoWorkspace()
 	}
 	return p, err
 }
@@ -124,7 +124,7 @@ func (a *app) workspace(ctx context.Context) (*Project, error) {
 func (a *app) inside(ctx context.Context) (*Session, error) {
 	s, err := a.openSession(ctx)
 	if err == nil && s.Project.Reader == nil {
-		return nil, noWorkspace()
+		return nil, NoWorkspace()
 	}
 	return s, err
 }

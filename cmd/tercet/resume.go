@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/control"

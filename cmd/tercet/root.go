@@ -320,7 +320,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the user may have meant another file
 		shadows := slices.Clone(route.Shadows)
 		for i, name := range callsOf(w.Project.Table, shadows) {
-			shadows[i] += prefixed(", which is ", name)
+			shadows[i] += formats.Prefixed(", which is ", name)
 		}
 		a.term.note("/%s is %s/%s (%s); it shadows %s",
 			route.Name, route.Source, route.File, route.Dialect, strings.Join(shadows, "; "))

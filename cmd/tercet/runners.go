@@ -234,7 +234,7 @@ func (p *Project) Speaker(runner string) (agentcli.Speaker, bool, error) {
 	}
 	known, err := agentcli.SpeakerByName(s.Name)
 	if err != nil {
-		err = broken(
+		err = formats.Broken(
 			formats.CodeConfig,
 			p.Config.Origin("acp."+runner).String(),
 			err,
@@ -254,17 +254,20 @@ func (s *Session) openTape() error {
 		return nil
 	case record != "" && replay != "":
 		return usage("expected --record or --replay, got both")
-	case replay != "" && !isDir(name):
-		return usage("expected a folder for --replay, got %q", name)
+	}
+	if replay != "" {
+		if info, err := os.Stat(replay); err != nil || !info.IsDir() {
+			return usage("expected a folder for --replay, got %q", replay)
+		}
 	}
 	if record != "" {
 		if err := os.MkdirAll(name, 0o700); err != nil {
-			return broken(formats.CodeIO, "folder of --record", err)
+			return formats.Broken(formats.CodeIO, "folder of --record", err)
 		}
 	}
 	root, err := os.OpenRoot(name)
 	if err != nil {
-		return broken(formats.CodeIO, "folder of recordings", err)
+		return formats.Broken(formats.CodeIO, "folder of recordings", err)
 	}
 	s.tape = root
 	s.Project.keep(root)

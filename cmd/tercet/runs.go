@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -39,7 +40,7 @@ func (s *Session) Handle(
 	error,
 ) {
 	if s.Project.Reader == nil && r.Name != "help" {
-		return formats.Return{}, noWorkspace()
+		return formats.Return{}, NoWorkspace()
 	}
 	o := router.Orchestrator{
 		Runner: s.Library,
@@ -89,7 +90,7 @@ func (s *Session) alone(ctx context.Context) error {
 			return nil
 		case waited >= most:
 			return formats.Fail(formats.CodeLocked,
-				sprintf("wait until it ends, or end it: kill %d", left[0]),
+				fmt.Sprintf("wait until it ends, or end it: kill %d", left[0]),
 				"git (process %d), which a killed tercet left here, is still at work",
 				left[0])
 		case waited == quiet:
@@ -133,7 +134,7 @@ func (s *Session) treeAgain(ctx context.Context, run string) error {
 	case t.Uncommitted != "" && !s.Options.AcceptChanges:
 		return formats.Fail(
 			formats.CodeSuspended,
-			sprintf("tercet resume %s --from '%s' does it again, with "+
+			fmt.Sprintf("tercet resume %s --from '%s' does it again, with "+
 				"--accept-changes it goes on without it", run, t.Uncommitted),
 			"the worktree of run %s was removed, and with it what step %s had done since the "+
 				"last commit",
@@ -151,7 +152,7 @@ func (s *Session) treeAgain(ctx context.Context, run string) error {
 
 // begin asks for trust and reads the auto-approve file, once the line is known to be whole.
 func (s *Session) begin(ctx context.Context, inv formats.Invocation) error {
-	s.silent = inv.Name == "help" && inv.Source == librarySource
+	s.silent = inv.Name == "help" && inv.Source == LibrarySource
 	err := s.MayStart(ctx, inv)
 	if err != nil || !s.Project.HasWorkspace {
 		return err
@@ -204,7 +205,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		}
 		data, err := os.ReadFile(filepath.Clean(s.Options.Stubs))
 		if err != nil {
-			return cfg, broken(formats.CodeIO, "stub returns", err)
+			return cfg, formats.Broken(formats.CodeIO, "stub returns", err)
 		}
 		if cfg.Stubs, err = interp.ParseStubs(s.Options.Stubs, data); err != nil {
 			return cfg, err
@@ -220,7 +221,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 	cfg.RepoState = worktree.Repository{Manager: s.Project.Trees}.State
 	if !inv.DryRun {
 		cfg.Spent = journal.WorkingTime(s.Project.Control.Past(inv.Run))
-		who := fields{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
+		who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
 		made := func(dir string) error { return s.Project.events.open(s.Project.Root, dir) }
 		ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, made)
 		cfg.Journal = ledger
@@ -343,13 +344,13 @@ func (noState) Snapshot(context.Context) (any, uint64, error) {
 }
 
 func (noDocs) Open(context.Context, string) ([]byte, error) {
-	return nil, noWorkspace()
+	return nil, NoWorkspace()
 }
 func (noDocs) Glob(context.Context, []string) ([]string, error) {
-	return nil, noWorkspace()
+	return nil, NoWorkspace()
 }
 func (noDocs) Sum(context.Context, string) (string, error) {
-	return "", noWorkspace()
+	return "", NoWorkspace()
 }
 
 func (noJournal) Append(context.Context, formats.Entry, bool) (bool, error) {
@@ -387,10 +388,11 @@ func (p maskedProblems) Record(ctx context.Context, one formats.Problem) error {
 
 // StateConfig is what manager, reader and store of errors are made from.
 func (p *Project) StateConfig(timeout time.Duration, notice func(string)) state.Config {
-	return p.Host.stateConfig(p.Root, p.Dir, timeout, notice)
+	return p.Host.StateConfig(p.Root, p.Dir, timeout, notice)
 }
 
-func (h Host) stateConfig(
+// StateConfig is what manager, reader and store of errors of a folder are made from.
+func (h Host) StateConfig(
 	root *os.Root,
 	dir string,
 	timeout time.Duration,

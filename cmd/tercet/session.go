@@ -204,7 +204,7 @@ func (s *Session) agents() error {
 	p := s.Project
 	var err error
 	s.Set, err = subagents.Load(s.agent, p.subagentSources()...)
-	if d, ok := asDiagnostics(err); ok {
+	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
 		s.Broken = d
 		if !s.Options.TellsBroken {
 			p.Host.Frontend.Diagnostics(d) // a broken file costs only the commands that name it
@@ -230,7 +230,7 @@ func (s *Session) agents() error {
 		Trace:  s,
 		Derive: interp.Derive,
 		Mask:   p.Mask,
-		Guard:  p.guard,
+		Guard:  p.Guard,
 		Ready:  p.Trees.Ready,
 		Allow:  p.Config.Secrets,
 	}

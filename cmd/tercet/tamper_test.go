@@ -59,7 +59,7 @@ func TestTampering(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			after, err := p.guard(t.Context(), formats.Request{Agent: "worker", Dir: dir})
+			after, err := p.Guard(t.Context(), formats.Request{Agent: "worker", Dir: dir})
 			if err != nil || after == nil {
 				t.Fatalf("guard() = %v, want a second look", err)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+
 	"tercet/subagents/past"
 )
 

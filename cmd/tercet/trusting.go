@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/dialect"
@@ -39,7 +40,7 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 			path.Join(r.Source, r.File))
 	case v.By != "":
 		return nil
-	case r.Name == "help" && r.Source == librarySource:
+	case r.Name == "help" && r.Source == LibrarySource:
 		s.readOnly = true
 		return nil
 	}
@@ -68,7 +69,7 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 
 // AsksBefore is what a command in a file asks about the project before it runs; empty for nothing.
 func (s *Session) AsksBefore(file string) string {
-	if !s.Project.HasWorkspace || file == librarySource+"/help.md" {
+	if !s.Project.HasWorkspace || file == LibrarySource+"/help.md" {
 		return ""
 	}
 	v, err := s.Project.Trust.Verdict()
@@ -114,7 +115,7 @@ func (s *Session) ofCommand(f trust.Listed) string {
 		}
 		return strings.Join(words, "; ")
 	}
-	return "/" + prog.Name + prefixed(": ", strings.Join(outline.Of(prog).Agents(), ", "))
+	return "/" + prog.Name + formats.Prefixed(": ", strings.Join(outline.Of(prog).Agents(), ", "))
 }
 
 func (s *Session) ofSubagent(f trust.Listed) string {
@@ -123,7 +124,7 @@ func (s *Session) ofSubagent(f trust.Listed) string {
 			if len(def.Argv) > 0 {
 				return fmt.Sprintf("subagent %s, runs %q", name, def.Argv)
 			}
-			return "subagent " + name + prefixed(", runner ", strings.Join(def.Info.Runner, ", "))
+			return "subagent " + name + formats.Prefixed(", runner ", strings.Join(def.Info.Runner, ", "))
 		}
 	}
 	return f.Kind + " that is not used"
@@ -216,9 +217,9 @@ func (p *Project) TrustedBy() string {
 	return v.By
 }
 
-// guard looks, before and after a subagent works, at what it must leave alone. That is what git
+// Guard looks, before and after a subagent works, at what it must leave alone. That is what git
 // runs, and the files of the workspace that start programs. A change ends the run.
-func (p *Project) guard(
+func (p *Project) Guard(
 	ctx context.Context,
 	r formats.Request,
 ) (func() ([]formats.Moved, error), error) {

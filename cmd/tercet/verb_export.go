@@ -64,7 +64,7 @@ names it and ends with 3. tercet does not read these files as commands.`
 				if *dry && (did == shims.Written || did == shims.Removed) {
 					did = "would be " + did
 				}
-				c.app.term.answer("%-9s %s%s", did, one.File, prefixed(": ", one.Why))
+				c.app.term.answer("%-9s %s%s", did, one.File, formats.Prefixed(": ", one.Why))
 			}
 			if *dry {
 				c.app.term.note("nothing was written: --dry-run")
@@ -89,6 +89,6 @@ func exportable(c call) []formats.CommandInfo {
 			c.app.term.note("warning: /%s is left out: run 'tercet lint %s/%s'",
 				one.Name, one.Source, one.File)
 		}
-		return foreign || err != nil || one.Source == librarySource && one.Name == "help"
+		return foreign || err != nil || one.Source == LibrarySource && one.Name == "help"
 	})
 }

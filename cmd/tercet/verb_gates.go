@@ -56,7 +56,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			if approve && *choice == "" && !c.app.flags.yes && !c.app.flags.json &&
 				!before && c.app.interactive() {
 				if err = c.p.Control.CheckUnanswered(r, g, userName()); err == nil {
-					a, err = frontend{c.app}.Ask(c.ctx, c.p.question(g, *note))
+					a, err = frontend{c.app}.Ask(c.ctx, c.p.AboutGate(g, *note))
 				}
 			} else {
 				a.Label, err = question.Chosen(g, *choice, *note, approve)

@@ -145,7 +145,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	p, err := c.app.find()
 	if err == nil {
 		tools = checkup.Tools(p.Table)
-		next = p.Beside(librarySource, next)
+		next = p.Beside(LibrarySource, next)
 	}
 	agentLines := p.ForeignAgents()
 	if err = errors.Join(err, p.Close()); err != nil {
@@ -188,7 +188,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}):
 		c.app.term.note("%s has a workspace already; nothing else was changed", dir)
 	default:
-		c.app.term.note("workspace made%s", prefixed("; next: ", next))
+		c.app.term.note("workspace made%s", formats.Prefixed("; next: ", next))
 	}
 }
 
@@ -200,7 +200,7 @@ func firstLines(ctx context.Context, h Host, dir string) (string, error) {
 		return "", broken(formats.CodeIO, "project root", err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
-	reader, err := state.NewReader(h.stateConfig(root, dir, 0, nil))
+	reader, err := state.NewReader(h.StateConfig(root, dir, 0, nil))
 	if err != nil {
 		return "", err
 	}
@@ -280,16 +280,4 @@ func writeFiles(dir string, files [][2]string, dry bool) (names []string, err er
 		}
 	}
 	return names, nil
-}
-
-func ioFailure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return broken(
-		formats.CodeIO,
-		"workspace",
-		err,
-		"check the folder's permissions and the space on the disk",
-	)
 }

@@ -86,7 +86,7 @@ func adoptFiles(c call) error {
 		return err
 	}
 	if !c.p.HasWorkspace {
-		return noWorkspace()
+		return NoWorkspace()
 	}
 
 	files, _, errs := lint.Files(c.args)

@@ -291,7 +291,7 @@ func showPack(c packCall) error {
 	}
 
 	c.app.term.answer("%s %s: %s (%s%s)",
-		p.Name, p.Version, p.Description, p.Source, prefixed("@", p.Commit))
+		p.Name, p.Version, p.Description, p.Source, formats.Prefixed("@", p.Commit))
 	for _, name := range files {
 		c.app.term.answer("  %s", name)
 	}
@@ -299,7 +299,7 @@ func showPack(c packCall) error {
 	for _, a := range agents {
 		c.app.term.answer("%s: tools %s, runner %s%s", a.Name, strings.Join(a.Tools, ", "),
 			cmp.Or(strings.Join(a.Runner, ", "), "that of the configuration"),
-			prefixed(", starts ", strings.Join(a.Argv, " ")))
+			formats.Prefixed(", starts ", strings.Join(a.Argv, " ")))
 	}
 
 	return nil
@@ -569,7 +569,7 @@ func testPack(c packCall) error {
 		app: w.app,
 		install: func(to *os.Root, file string) error {
 			for _, f := range placed[file] {
-				if err := lay(to, f.Path, f.Data); err != nil {
+				if err := WriteFile(to, f.Path, f.Data); err != nil {
 					return err
 				}
 			}

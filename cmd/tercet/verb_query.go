@@ -278,7 +278,7 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 	case len(files) == 0:
 		root, has, err := c.app.projectDir()
 		if err == nil && !has {
-			err = noWorkspace()
+			err = NoWorkspace()
 		}
 		if err != nil {
 			return nil, err
@@ -315,7 +315,7 @@ func (c call) stateInput(dir string) query.Input {
 		return in
 	}
 	defer root.Close() //nolint:errcheck // only read through
-	reader, err := state.NewReader(c.app.host().stateConfig(root, dir, 0, nil))
+	reader, err := state.NewReader(c.app.host().StateConfig(root, dir, 0, nil))
 	if err != nil {
 		return in
 	}
@@ -331,8 +331,4 @@ func readInput(in io.Reader, name string) ([]byte, error) {
 		return io.ReadAll(in)
 	}
 	return os.ReadFile(name)
-}
-
-func noWorkspace() error {
-	return formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'", "no workspace here or above")
 }

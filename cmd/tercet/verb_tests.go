@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,49 +74,9 @@ subagents and configuration of this one. The engine is the real one; no agent is
 		}
 
 		s := stagehand{app: c.app, record: *record}
-		s.install = func(to *os.Root, _ string) error { return copyOwn(p, to) }
+		s.install = func(to *os.Root, _ string) error { return p.CopyFiles(to) }
 		return s.run(c.ctx, files, read)
 	}
-}
-
-// copyOwn copies what of the project decides what runs: its own files and those of other tools.
-func copyOwn(p *Project, to *os.Root) error {
-	_, folders, err := p.listed()
-	if err != nil {
-		return err
-	}
-
-	for _, name := range []string{"subagents", "facets", "templates"} {
-		folders = append(folders, formats.Workspace+"/"+name)
-	}
-	for _, name := range append(folders, ConfigFile) {
-		err := fs.WalkDir(p.Trust.FS("."), name, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil || d.IsDir():
-				return err
-			}
-			data, err := fs.ReadFile(p.Trust.FS("."), name)
-			if err != nil {
-				return err
-			}
-			return lay(to, name, data)
-		})
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// lay writes a file of a temporary workspace.
-func lay(to *os.Root, name string, data []byte) error {
-	if err := to.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755); err != nil {
-		return err
-	}
-	return atomicfile.WriteLoose(to, name, data, 0o644)
 }
 
 // stagehand runs tests.
@@ -356,7 +315,7 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 	}
 
 	for name, text := range t.Files {
-		if err := lay(root, name, []byte(text)); err != nil {
+		if err := WriteFile(root, name, []byte(text)); err != nil {
 			return ioFailure(err)
 		}
 	}

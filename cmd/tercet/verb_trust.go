@@ -140,7 +140,7 @@ func (c call) revokeTrust(v *trust.Verdict) error {
 func (c call) showTrust(v *trust.Verdict, list []trust.Change) {
 	t := c.app.term
 	for _, one := range list {
-		t.answer("%-8s %s%s", one.Kind, one.Path, prefixed("  ", c.s.LeadsTo(v, one)))
+		t.answer("%-8s %s%s", one.Kind, one.Path, formats.Prefixed("  ", c.s.LeadsTo(v, one)))
 		for _, line := range v.Difference(one, shownDiff) {
 			t.answer("    %s", line)
 		}
@@ -191,11 +191,4 @@ func (a *app) yes(ctx context.Context, text string) (bool, error) {
 		}
 		a.term.prompt("expected y or n, got %q\n", line)
 	}
-}
-
-func prefixed(prefix, text string) string {
-	if text != "" {
-		text = prefix + text
-	}
-	return text
 }

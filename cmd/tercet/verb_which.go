@@ -108,7 +108,7 @@ func (c call) which(show bool) error {
 
 	c.app.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
 	for i, call := range callsOf(c.p.Table, r.Shadows) {
-		c.app.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
+		c.app.term.answer("shadows %s%s", r.Shadows[i], formats.Prefixed(": call it as ", call))
 	}
 	for _, file := range c.p.Exported[r.Name] {
 		c.app.term.answer("exported as %s, which is no command here", file)
@@ -143,7 +143,7 @@ func (c call) which(show bool) error {
 func callsOf(t *router.Table, files []string) []string {
 	out := make([]string, len(files))
 	for i, file := range files {
-		out[i] = prefixed("/", t.Call(file))
+		out[i] = formats.Prefixed("/", t.Call(file))
 	}
 	return out
 }

@@ -285,7 +285,7 @@ func (a *app) command(v verb) *cobra.Command {
 			return err
 		}
 		err = do(c)
-		if f, ok := errors.AsType[*formats.Failure](err); ok && f.Help == anyHelp {
+		if f, ok := errors.AsType[*formats.Failure](err); ok && f.Help == AnyHelp {
 			f.Help = "run '" + cmd.CommandPath() + " --help'"
 		}
 		return err

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/dialect"
@@ -13,7 +15,6 @@ import (
 	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/subagents/prompt"
-	"time"
 )
 
 // anything says that every task and file is there: it was when the run began.
