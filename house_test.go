@@ -507,7 +507,8 @@ func writers(s source, tell func(at, what string)) {
 // ownFolder lists the files that write into a run's own folder, or open a lock.
 func ownFolder() []string {
 	return []string{
-		"internal/proc/capture.go", "internal/proc/child_unix.go", "subagents/agentcli/box.go",
+		"internal/proc/capture.go", "internal/proc/child_unix.go", "project/foreign.go",
+		"subagents/agentcli/box.go",
 		"state/lock_unix.go",
 	}
 }

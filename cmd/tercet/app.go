@@ -24,7 +24,7 @@ import (
 	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/internal/question"
-	"tercet/state"
+	"tercet/project"
 )
 
 // app is the process: its streams, flags and what it found out about itself.
@@ -36,11 +36,11 @@ type app struct {
 	term     *terminal
 	flags    engineFlags
 	signals  *signals
-	id       string          // of the session
-	project  *Project        // of this process, nil until it is needed
-	session  *Session        // in that project, nil until it is needed
-	mask     *journal.Masker // of that project
-	logger   *zerolog.Logger // of events, nil until it is needed
+	id       string           // of the session
+	project  *project.Project // of this process, nil until it is needed
+	session  *project.Session // in that project, nil until it is needed
+	mask     *journal.Masker  // of that project
+	logger   *zerolog.Logger  // of events, nil until it is needed
 
 	accepted map[string]bool // manifests that the user agreed to, by hash
 	play     *play           // what this process made for itself; nil: it is a user's project
@@ -177,7 +177,7 @@ func (a *app) interactive() bool {
 // sessionID is made once a process.
 func (a *app) sessionID() string {
 	if a.id == "" {
-		a.id = NewSessionID(time.Now())
+		a.id = project.NewSessionID(time.Now())
 	}
 	return a.id
 }
@@ -239,23 +239,14 @@ func (a *app) insideRun() bool {
 // mayCommand refuses slash commands and writes inside a subagent, and where the user's keys cannot
 // be relied on.
 func (a *app) mayCommand() error {
-	if a.insideRun() {
-		return formats.Fail(
-			formats.CodeDenied,
-			"reads such as 'tercet query' work; return what you want done instead",
-			"a subagent may not start commands",
-		)
-	}
-	if home := a.stateHome(); home != "" {
-		return state.CheckKeys(home)
-	}
-	return nil
+	h := a.host()
+	return h.MayCommand()
 }
 
 // stateHome is the program's folder for what outlives a project; empty where there is no place for
 // it.
 func (a *app) stateHome() string {
-	h := Host{Env: a.env}
+	h := project.Host{Env: a.env}
 	return h.StateHome()
 }
 
@@ -379,6 +370,11 @@ func (s shown) Error() string {
 // shownAs ends with the number of a code; what is wrong was printed.
 func shownAs(code formats.Code) error {
 	return shown{formats.ExitFor(code)}
+}
+
+// usage makes a USAGE failure.
+func usage(format string, args ...any) error {
+	return formats.Fail(formats.CodeUsage, project.AnyHelp, format, args...)
 }
 
 // broken says of a file or a thing why it cannot be had, and what helps.

@@ -11,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/live"
 	"tercet/internal/trace"
+	"tercet/project"
 )
 
 // nasty is what strangers write to get at a terminal.
@@ -173,7 +174,7 @@ func TestGateShowsNastyText(t *testing.T) {
 		Show:     []string{nasty},
 		Choices:  []formats.Choice{{Label: "é" + nasty, Approves: true}, {Label: "no"}},
 	}
-	d, err := frontend{a}.Ask(t.Context(), Question{Gate: g})
+	d, err := frontend{a}.Ask(t.Context(), project.Question{Gate: g})
 	if err != nil || d.Label != "no" {
 		t.Errorf("Ask = %+v, %v, want no", d, err)
 	}

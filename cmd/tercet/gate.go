@@ -13,6 +13,7 @@ import (
 	"tercet/internal/question"
 	"tercet/internal/trace"
 	"tercet/internal/trust"
+	"tercet/project"
 )
 
 // frontend is the terminal of this process as projects use it.
@@ -47,7 +48,7 @@ func (f frontend) Mask(m *journal.Masker) {
 }
 
 // Begin implements Frontend.
-func (f frontend) Begin(p *Project, past iter.Seq2[trace.Event, error]) (end func()) {
+func (f frontend) Begin(p *project.Project, past iter.Seq2[trace.Event, error]) (end func()) {
 	return f.app.term.stage.show(p.Dir, past)
 }
 
@@ -79,7 +80,7 @@ func (f frontend) Answered(g formats.Gate, answer, by string) {
 }
 
 // ShowRun implements Frontend.
-func (f frontend) ShowRun(p *Project, r journal.Run) error {
+func (f frontend) ShowRun(p *project.Project, r journal.Run) error {
 	return call{app: f.app, p: p}.show(r)
 }
 
@@ -89,7 +90,7 @@ func (f frontend) Interactive() bool {
 }
 
 // Ask implements Frontend.
-func (f frontend) Ask(ctx context.Context, q Question) (Reply, error) {
+func (f frontend) Ask(ctx context.Context, q project.Question) (project.Reply, error) {
 	a := f.app
 	who := question.Person{
 		Lines:    a.lines,
@@ -116,11 +117,11 @@ func (f frontend) Ask(ctx context.Context, q Question) (Reply, error) {
 	got, err := who.Ask(ctx, q.Gate, m)
 	switch {
 	case errors.Is(err, question.ErrInterrupted):
-		err = ErrInterrupted
+		err = project.ErrInterrupted
 	case errors.Is(err, question.ErrLeft):
-		err = ErrLeft
+		err = project.ErrLeft
 	}
-	return Reply(got), err
+	return project.Reply(got), err
 }
 
 // Leaving implements Frontend: the next Ctrl-C ends the context.
@@ -143,7 +144,7 @@ func (f frontend) AskMissing(
 
 // AskTrust implements Frontend: it shows what is new and what changed, a line each, and asks once
 // for all of it.
-func (f frontend) AskTrust(ctx context.Context, s *Session, v *trust.Verdict) (bool, error) {
+func (f frontend) AskTrust(ctx context.Context, s *project.Session, v *trust.Verdict) (bool, error) {
 	const most = 20
 	t := f.app.term
 	dir := s.Project.Dir

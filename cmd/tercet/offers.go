@@ -17,6 +17,7 @@ import (
 	"tercet/internal/history"
 	"tercet/internal/journal"
 	"tercet/internal/plain"
+	"tercet/project"
 	"tercet/router"
 )
 
@@ -26,7 +27,7 @@ type offers struct {
 	app *app
 
 	kept  *history.History // for what was used last; nil: it does not count
-	of    *Session
+	of    *project.Session
 	names map[completion.Kind][]completion.Item
 	tasks []formats.Task
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"tercet/project"
 )
 
 // host is what this process gives to the projects that it opens.
-func (a *app) host() Host {
-	h := Host{
+func (a *app) host() project.Host {
+	h := project.Host{
 		Frontend:    frontend{a},
 		Clock:       clock{},
 		Version:     version,
@@ -35,9 +37,9 @@ func (a *app) host() Host {
 }
 
 // options are what the flags say about a line.
-func (a *app) options() Options {
+func (a *app) options() project.Options {
 	f := &a.flags
-	o := Options{
+	o := project.Options{
 		Runner:        f.runner,
 		Model:         f.model,
 		DryRun:        f.dryRun,
@@ -64,7 +66,7 @@ func (a *app) options() Options {
 const toldBroken = "broken subagents"
 
 // open opens the project once a process, with or without a workspace.
-func (a *app) open(ctx context.Context) (*Project, error) {
+func (a *app) open(ctx context.Context) (*project.Project, error) {
 	if a.project != nil {
 		return a.project, nil
 	}
@@ -72,7 +74,7 @@ func (a *app) open(ctx context.Context) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Open(ctx, dir, has, a.host())
+	p, err := project.Open(ctx, dir, has, a.host())
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func (a *app) open(ctx context.Context) (*Project, error) {
 }
 
 // openSession opens the project with its commands and subagents, once a process.
-func (a *app) openSession(ctx context.Context) (*Session, error) {
+func (a *app) openSession(ctx context.Context) (*project.Session, error) {
 	p, err := a.open(ctx)
 	if err != nil || a.session != nil {
 		return a.session, err
@@ -103,28 +105,28 @@ func (c *call) needSession() (err error) {
 }
 
 // find finds the project and its command files alone.
-func (a *app) find() (*Project, error) {
+func (a *app) find() (*project.Project, error) {
 	dir, has, err := a.projectDir()
 	if err != nil {
 		return nil, err
 	}
-	return Find(dir, has, a.host())
+	return project.Find(dir, has, a.host())
 }
 
 // workspace is the project if it has a workspace.
-func (a *app) workspace(ctx context.Context) (*Project, error) {
+func (a *app) workspace(ctx context.Context) (*project.Project, error) {
 	p, err := a.open(ctx)
 	if err == nil && p.Reader == nil {
-		return nil, NoWorkspace()
+		return nil, project.NoWorkspace()
 	}
 	return p, err
 }
 
 // inside is a session in a project that has a workspace.
-func (a *app) inside(ctx context.Context) (*Session, error) {
+func (a *app) inside(ctx context.Context) (*project.Session, error) {
 	s, err := a.openSession(ctx)
 	if err == nil && s.Project.Reader == nil {
-		return nil, NoWorkspace()
+		return nil, project.NoWorkspace()
 	}
 	return s, err
 }

@@ -15,12 +15,11 @@ import (
 	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/formats"
-	"tercet/internal/control"
-	"tercet/internal/journal"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/internal/trust"
+	"tercet/project"
 	"tercet/router"
 )
 
@@ -279,19 +278,12 @@ func agentVerb(cmd *cobra.Command, a *app) run {
 
 // slash runs one slash command and prints its return.
 func (a *app) slash(ctx context.Context, line router.Line) error {
-	w, err := a.openSession(ctx)
+	s, err := a.openSession(ctx)
 	if err != nil {
 		return err
 	}
 
-	route, err := w.Project.Table.Route(line)
-	if err == nil {
-		err = w.Project.Table.Alone(line)
-	}
-	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
-		info, known := w.Set.Agent(unknown.Name)
-		unknown.Subagent = known && !info.Builtin
-	}
+	route, err := s.Route(line)
 	if err != nil {
 		return err
 	}
@@ -302,7 +294,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	}
 	// the engine's, not the command's
 	if len(words) == 1 && (words[0] == "?" || words[0] == "--help") {
-		return a.explainCommand(w, route)
+		return a.explainCommand(s, route)
 	}
 	if err := a.mayCommand(); err != nil {
 		return err
@@ -313,44 +305,19 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 			File:   route.File,
 			Source: route.Source,
 		}
-		if behind, err := w.Library.EngineFlags(e, route.Raw, route.Words); len(behind) > 0 {
+		if behind, err := s.Library.EngineFlags(e, route.Raw, route.Words); len(behind) > 0 {
 			return a.anew(ctx, line, behind, err)
 		}
 	}
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the user may have meant another file
 		shadows := slices.Clone(route.Shadows)
-		for i, name := range callsOf(w.Project.Table, shadows) {
+		for i, name := range callsOf(s.Project.Table, shadows) {
 			shadows[i] += formats.Prefixed(", which is ", name)
 		}
 		a.term.note("/%s is %s/%s (%s); it shadows %s",
 			route.Name, route.Source, route.File, route.Dialect, strings.Join(shadows, "; "))
 	}
-	begun, err := w.Unfinished(ctx, line, route, false)
-	open, waits := errors.AsType[*control.WaitingError](err)
-	switch {
-	case waits:
-		return a.ended(open.Return())
-	case err != nil:
-		return err
-	case begun != nil: // flags may stand in one of the lines, and the run goes by the first
-		line = Typed(*begun)
-		if route, err = w.Project.Table.Route(line); err != nil {
-			return err
-		}
-	}
-
-	return a.handled(ctx, w, line, route, begun)
-}
-
-// handled runs a command, or goes on with a run, and prints its return.
-func (a *app) handled(
-	ctx context.Context,
-	s *Session,
-	line router.Line,
-	route router.Route,
-	begun *journal.Run,
-) error {
-	ret, err := s.Handle(ctx, line, route, begun)
+	ret, err := s.StartRouted(ctx, line, route)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
 		return a.explainCommand(s, route) // behind other words, where it is no part of a text
 	}
@@ -390,7 +357,7 @@ func (a *app) anew(ctx context.Context, line router.Line, behind []string, err e
 }
 
 // explainCommand prints the help of a slash command.
-func (a *app) explainCommand(s *Session, r router.Route) error {
+func (a *app) explainCommand(s *project.Session, r router.Route) error {
 	text, err := s.Catalog.TextOf(commands.Entry{
 		Name:   r.Name,
 		File:   r.File,

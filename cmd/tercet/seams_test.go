@@ -6,6 +6,7 @@ import (
 	"tercet/commands/interp"
 	"tercet/internal/journal"
 	"tercet/internal/trace"
+	"tercet/project"
 	"tercet/router"
 	"tercet/state"
 	"tercet/subagents"
@@ -26,14 +27,12 @@ var (
 	_ commands.Docs    = (*state.Docs)(nil)
 	_ interp.Problems  = (*state.Errors)(nil)
 	_ interp.Journal   = (*journal.Ledger)(nil)
-	_ interp.Approver  = (*approver)(nil)
-	_ offline.Approver = (*approver)(nil)
 	_ interp.Clock     = clock{}
 	_ subagents.Clock  = clock{}
 	_ state.Clock      = clock{}
 	_ compile.Env      = (*subagents.Set)(nil)
 	_ builtin.Catalog  = (*commands.Catalog)(nil)
-	_ trace.Sink       = (*Session)(nil)
+	_ trace.Sink       = (*project.Session)(nil)
 
 	_ subagents.Agent = builtin.StatusSync{}
 	_ subagents.Agent = builtin.TaskCreator{}

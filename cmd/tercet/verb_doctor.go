@@ -10,6 +10,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/journal"
+	"tercet/project"
 	"tercet/subagents"
 )
 
@@ -53,7 +54,7 @@ func doctor(c call) error {
 			list,
 			w.Look(c.ctx),
 			checkup.Packs(atomicfile.FS(c.p.Root), packCall(c).shippedPacks()),
-			checkup.Agents(Replaced(c.s.Set), c.s.AgentNotes, subagents.OfNames),
+			checkup.Agents(project.Replaced(c.s.Set), c.s.AgentNotes, subagents.OfNames),
 		)
 	} else {
 		list = append(list, checkup.Finding{
@@ -64,7 +65,7 @@ func doctor(c call) error {
 		})
 	}
 
-	list = append(list, checkup.Secrets(SecretSettings(c.p.Config.Env), journal.MinSecret, os.Getenv)...)
+	list = append(list, checkup.Secrets(project.SecretSettings(c.p.Config.Env), journal.MinSecret, os.Getenv)...)
 	list = append(list, checkup.Unfollowed(c.s.Set.Names(), func(name string) []string {
 		def, _, _ := c.s.Set.Lookup(name, "")
 		return def.Unfollowed

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/project"
 	"tercet/templates/shims"
 )
 
@@ -89,6 +90,6 @@ func exportable(c call) []formats.CommandInfo {
 			c.app.term.note("warning: /%s is left out: run 'tercet lint %s/%s'",
 				one.Name, one.Source, one.File)
 		}
-		return foreign || err != nil || one.Source == LibrarySource && one.Name == "help"
+		return foreign || err != nil || one.Source == project.LibrarySource && one.Name == "help"
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"tercet/internal/letters"
 	"tercet/internal/phrase"
 	"tercet/internal/question"
+	"tercet/project"
 )
 
 func listGates(c call) error {
@@ -51,7 +52,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 				return err
 			}
 
-			a := Reply{Note: *note}
+			a := project.Reply{Note: *note}
 			_, before := g.Voted(userName())
 			if approve && *choice == "" && !c.app.flags.yes && !c.app.flags.json &&
 				!before && c.app.interactive() {
@@ -61,7 +62,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			} else {
 				a.Label, err = question.Chosen(g, *choice, *note, approve)
 			}
-			if errors.Is(err, ErrLeft) || errors.Is(err, ErrInterrupted) {
+			if errors.Is(err, project.ErrLeft) || errors.Is(err, project.ErrInterrupted) {
 				return &formats.GateOpenError{Gate: g, Left: true}
 			}
 			if err != nil {

@@ -21,6 +21,7 @@ import (
 	"tercet/internal/dialect"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
+	"tercet/project"
 	"tercet/state"
 	"tercet/subagents/agentcli"
 )
@@ -52,7 +53,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		}
 
 		runner := agentcli.RunnerOffline
-		if !*dry && c.app.interactive() && !exists(filepath.Join(dir, ConfigFile)) {
+		if !*dry && c.app.interactive() && !exists(filepath.Join(dir, project.ConfigFile)) {
 			if runner, err = c.offerRunner(); err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ func (c call) offerRunner() (string, error) {
 	}
 	c.app.term.prompt(
 		"  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
-		strings.Join(found, ", "), ConfigFile,
+		strings.Join(found, ", "), project.ConfigFile,
 	)
 	yes, err := c.app.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
 		"That may cost money. Without it, the offline runner does mechanical work only.")
@@ -124,8 +125,8 @@ func (a *app) trustInit(dir string, written []string) {
 	}
 	var err error
 	files := map[string][]byte{}
-	if slices.Contains(written, ConfigFile) {
-		files[ConfigFile], err = atomicfile.ReadPath(filepath.Join(dir, ConfigFile))
+	if slices.Contains(written, project.ConfigFile) {
+		files[project.ConfigFile], err = atomicfile.ReadPath(filepath.Join(dir, project.ConfigFile))
 	}
 	if err == nil {
 		err = trust.Remember(a.stateHome(), dir, files, clock{}.Now())
@@ -145,7 +146,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	p, err := c.app.find()
 	if err == nil {
 		tools = checkup.Tools(p.Table)
-		next = p.Beside(LibrarySource, next)
+		next = p.Beside(project.LibrarySource, next)
 	}
 	agentLines := p.ForeignAgents()
 	if err = errors.Join(err, p.Close()); err != nil {
@@ -194,7 +195,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 
 // firstLines are what a user types first in a new workspace, with the number that the first task
 // will get.
-func firstLines(ctx context.Context, h Host, dir string) (string, error) {
+func firstLines(ctx context.Context, h project.Host, dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", broken(formats.CodeIO, "project root", err)
@@ -224,14 +225,14 @@ const (
 func editorFiles(dir string) (out [][2]string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, ioFailure(err)
+		return nil, project.IOFailure(err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
 	have := map[string][]byte{}
 	for _, name := range []string{editorSettings, settingsSchema} {
 		have[name], err = atomicfile.ReadFile(root, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, ioFailure(err)
+			return nil, project.IOFailure(err)
 		}
 	}
 
@@ -240,7 +241,7 @@ func editorFiles(dir string) (out [][2]string, err error) {
 		have[editorSettings],
 		"yaml.schemas",
 		"./"+settingsSchema,
-		ConfigFile,
+		project.ConfigFile,
 	)
 	if err != nil {
 		return nil, err
@@ -264,7 +265,7 @@ func editorFiles(dir string) (out [][2]string, err error) {
 func writeFiles(dir string, files [][2]string, dry bool) (names []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, ioFailure(err)
+		return nil, project.IOFailure(err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
 	for _, f := range files {
@@ -273,10 +274,10 @@ func writeFiles(dir string, files [][2]string, dry bool) (names []string, err er
 			continue
 		}
 		if err := atomicfile.MkdirAll(root, path.Dir(f[0]), 0o755); err != nil {
-			return nil, ioFailure(err)
+			return nil, project.IOFailure(err)
 		}
 		if err := atomicfile.WriteIn(root, f[0], []byte(f[1]), atomicfile.Options{}); err != nil {
-			return nil, ioFailure(err)
+			return nil, project.IOFailure(err)
 		}
 	}
 	return names, nil

@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/lint"
+	"tercet/project"
 	"tercet/subagents"
 	"tercet/templates/meta"
 )
@@ -86,7 +87,7 @@ func adoptFiles(c call) error {
 		return err
 	}
 	if !c.p.HasWorkspace {
-		return NoWorkspace()
+		return project.NoWorkspace()
 	}
 
 	files, _, errs := lint.Files(c.args)
@@ -210,7 +211,7 @@ func (f fixing) ended(found *formats.Diagnostics, changed []string) error {
 
 // taken are the findings about the names of agent files of other tools, which only all of them
 // together have.
-func taken(s *Session, files []string) (out []formats.Diagnostic) {
+func taken(s *project.Session, files []string) (out []formats.Diagnostic) {
 	for _, d := range s.AgentNotes {
 		i := slices.IndexFunc(files, func(name string) bool {
 			full, err := filepath.Abs(name)

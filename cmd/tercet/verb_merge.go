@@ -15,6 +15,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/lint"
+	"tercet/project"
 	"tercet/state"
 )
 
@@ -170,7 +171,7 @@ func installDriver(dir string, dry bool) ([]string, error) {
 			)
 		}
 	}
-	return []string{".gitattributes"}, ioFailure(err)
+	return []string{".gitattributes"}, project.IOFailure(err)
 }
 
 // offerDriver says what is left to do for the merge driver, or, on a terminal and in a git

@@ -20,6 +20,7 @@ import (
 	"tercet/internal/git"
 	"tercet/internal/nearest"
 	"tercet/packs"
+	"tercet/project"
 	"tercet/subagents"
 	"tercet/templates"
 )
@@ -142,7 +143,7 @@ func (w packCall) findPack(ctx context.Context, name string) (found, error) {
 func (w packCall) fetchPack(ctx context.Context, address, ref string) (f found, err error) {
 	dir, err := os.MkdirTemp("", "tercet-pack-")
 	if err != nil {
-		return f, ioFailure(err)
+		return f, project.IOFailure(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	starter, err := free()
@@ -442,7 +443,7 @@ func (w packCall) settle(p *packs.Plan) error {
 				"run it on a terminal, or move the file away",
 				"%s is there and differs; nothing was written", one.Path)
 		}
-		a, err := frontend{w.app}.Ask(w.ctx, Question{Gate: g, Project: w.p})
+		a, err := frontend{w.app}.Ask(w.ctx, project.Question{Gate: g, Project: w.p})
 		if err != nil || a.Label == "stop" {
 			return formats.Fail(formats.CodeRejected, "", "nothing was written")
 		}
@@ -569,7 +570,7 @@ func testPack(c packCall) error {
 		app: w.app,
 		install: func(to *os.Root, file string) error {
 			for _, f := range placed[file] {
-				if err := WriteFile(to, f.Path, f.Data); err != nil {
+				if err := project.WriteFile(to, f.Path, f.Data); err != nil {
 					return err
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/plain"
+	"tercet/project"
 	"tercet/subagents/past"
 )
 
@@ -130,9 +131,9 @@ func (c call) bundleRun() error {
 		return err
 	}
 
-	config, err := atomicfile.ReadFile(c.p.Root, ConfigFile)
+	config, err := atomicfile.ReadFile(c.p.Root, project.ConfigFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return broken(formats.CodeIO, ConfigFile, err)
+		return broken(formats.CodeIO, project.ConfigFile, err)
 	}
 	to, err := past.Project{Root: c.p.Root}.Report(r.ID, past.Bundle{
 		About: map[string]string{

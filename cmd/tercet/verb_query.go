@@ -15,6 +15,7 @@ import (
 	"tercet/internal/jsonx"
 	"tercet/internal/proc"
 	"tercet/internal/query"
+	"tercet/project"
 	"tercet/state"
 )
 
@@ -278,7 +279,7 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 	case len(files) == 0:
 		root, has, err := c.app.projectDir()
 		if err == nil && !has {
-			err = NoWorkspace()
+			err = project.NoWorkspace()
 		}
 		if err != nil {
 			return nil, err

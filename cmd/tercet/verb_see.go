@@ -11,6 +11,7 @@ import (
 	"tercet/internal/journal"
 	"tercet/internal/plain"
 	"tercet/internal/query"
+	"tercet/project"
 )
 
 // seeVerbs are those that look at runs.
@@ -146,7 +147,7 @@ func (c call) follow(log *journal.Log) (err error) {
 			return err
 		}
 		news := false
-		for e, err := range Traced(log) {
+		for e, err := range project.Traced(log) {
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/plain"
+	"tercet/project"
 	"tercet/state"
 )
 
@@ -86,7 +87,7 @@ func txFlags(cmd *cobra.Command) *state.Tx {
 }
 
 // writable is the workspace for one who may write in it.
-func (c call) writable() (*Project, error) {
+func (c call) writable() (*project.Project, error) {
 	if err := c.app.mayCommand(); err != nil {
 		return nil, err
 	}

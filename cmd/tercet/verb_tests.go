@@ -21,6 +21,7 @@ import (
 	"tercet/internal/journal"
 	"tercet/internal/phrase"
 	"tercet/internal/proc"
+	"tercet/project"
 	"tercet/scenario"
 	"tercet/state"
 	"tercet/subagents/agentcli"
@@ -191,7 +192,7 @@ func (s *stagehand) test(ctx context.Context, t *scenario.Test, file string) (r 
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return r, ioFailure(err)
+		return r, project.IOFailure(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cast := scenario.NewCast(t, s.record)
@@ -214,7 +215,7 @@ func (s *stagehand) test(ctx context.Context, t *scenario.Test, file string) (r 
 		mask := journal.NewMasker(journal.Secrets(os.Environ())...)
 		r.OK = true
 		r.Failures = []string{}
-		return r, ioFailure(atomicfile.Write(
+		return r, project.IOFailure(atomicfile.Write(
 			file,
 			[]byte(mask.Values(string(data))),
 			atomicfile.Options{},
@@ -233,12 +234,12 @@ func (s *stagehand) play(
 ) (
 	o scenario.Outcome, err error,
 ) {
-	project := filepath.Join(dir, "project")
-	if err := s.set(ctx, t, project); err != nil {
+	folder := filepath.Join(dir, "project")
+	if err := s.set(ctx, t, folder); err != nil {
 		return o, err
 	}
 
-	p := &play{dir: project, cast: cast}
+	p := &play{dir: folder, cast: cast}
 	for _, line := range t.Before {
 		if code, _, said := s.line(p, t, dir, line); code != 0 {
 			r.Failures = append(
@@ -249,9 +250,9 @@ func (s *stagehand) play(
 		}
 	}
 
-	root, err := os.OpenRoot(project)
+	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return o, ioFailure(err)
+		return o, project.IOFailure(err)
 	}
 	defer root.Close() //nolint:errcheck // it is only read
 	before, err := journal.Runs(root, false)
@@ -284,20 +285,20 @@ func (s *stagehand) play(
 		}
 		s.covered[prog.Name].Add(o.Records)
 	}
-	o.Files = os.DirFS(project)
+	o.Files = os.DirFS(folder)
 	o.Return.Errors = nonNil(o.Return.Errors)
 	return o, err
 }
 
 // set makes a workspace with what is tested and the files of a test, in a repository where there is
 // git.
-func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (err error) {
-	if err := os.MkdirAll(project, 0o755); err != nil {
-		return ioFailure(err)
+func (s *stagehand) set(ctx context.Context, t *scenario.Test, folder string) (err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return project.IOFailure(err)
 	}
 	if _, err := s.app.host().Init(
 		ctx,
-		project,
+		folder,
 		agentcli.RunnerOffline,
 		state.InitOptions{NextNumber: 1},
 		false,
@@ -305,9 +306,9 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 		return err
 	}
 
-	root, err := os.OpenRoot(project)
+	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return ioFailure(err)
+		return project.IOFailure(err)
 	}
 	defer root.Close() //nolint:errcheck // what was written is closed already
 	if err := s.install(root, t.File); err != nil {
@@ -315,8 +316,8 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 	}
 
 	for name, text := range t.Files {
-		if err := WriteFile(root, name, []byte(text)); err != nil {
-			return ioFailure(err)
+		if err := project.WriteFile(root, name, []byte(text)); err != nil {
+			return project.IOFailure(err)
 		}
 	}
 
@@ -324,7 +325,7 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 	if err != nil {
 		return err
 	}
-	repo := &git.Repo{Starter: starter, Dir: project}
+	repo := &git.Repo{Starter: starter, Dir: folder}
 	if err = repo.Init(ctx, "main"); errors.Is(err, git.ErrMissing) {
 		return nil // commands that need no repository can be tested without one
 	}

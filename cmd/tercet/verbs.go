@@ -12,6 +12,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/nearest"
 	"tercet/internal/query"
+	"tercet/project"
 )
 
 // verb is a row of the table of verbs. A command is made of it where the line asks for it: the
@@ -37,8 +38,8 @@ type run func(c call) error
 // call is one call of a verb.
 type call struct {
 	app  *app
-	p    *Project // nil for a verb that needs none
-	s    *Session // nil for a verb that needs no commands and no subagents
+	p    *project.Project // nil for a verb that needs none
+	s    *project.Session // nil for a verb that needs no commands and no subagents
 	ctx  context.Context
 	args []string
 }
@@ -285,7 +286,7 @@ func (a *app) command(v verb) *cobra.Command {
 			return err
 		}
 		err = do(c)
-		if f, ok := errors.AsType[*formats.Failure](err); ok && f.Help == AnyHelp {
+		if f, ok := errors.AsType[*formats.Failure](err); ok && f.Help == project.AnyHelp {
 			f.Help = "run '" + cmd.CommandPath() + " --help'"
 		}
 		return err

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"tercet/project"
 	"tercet/state"
 	"tercet/subagents/agentcli"
 )
@@ -20,6 +21,6 @@ func workspaceIn(t *testing.T) string {
 }
 
 // testHost is a host without streams.
-func testHost() Host {
+func testHost() project.Host {
 	return newApp(stdio{}, os.Getenv).host()
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"tercet/formats"
@@ -17,8 +17,8 @@ func usage(format string, args ...any) error {
 // AnyHelp is the advice of a failure that knows of no better one.
 const AnyHelp = "run 'tercet --help'"
 
-// ioFailure says that a workspace cannot be written.
-func ioFailure(err error) error {
+// IOFailure says that a workspace cannot be written; nil for nil.
+func IOFailure(err error) error {
 	if err == nil {
 		return nil
 	}

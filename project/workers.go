@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"cmp"
@@ -80,7 +80,7 @@ func (s *Session) runners(def subagents.Definition) subagents.Agent {
 	if len(wanted) == 1 {
 		return s.runner(def, wanted[0])
 	}
-	chain := &agentcli.Chain{Now: time.Now}
+	chain := &agentcli.Chain{Now: s.Project.Host.Clock.Now}
 	for _, name := range wanted {
 		chain.Links = append(chain.Links, agentcli.Link{Name: name, Agent: s.runner(def, name)})
 	}
@@ -278,7 +278,7 @@ func (s *Session) openTape() error {
 func (p *Project) newNotifier() *control.Notifier {
 	return &control.Notifier{
 		Dir:  p.Dir,
-		Now:  time.Now,
+		Now:  p.Host.Clock.Now,
 		Warn: func(err error) { p.note("warning: notify: %s", err) },
 		Start: func(ctx context.Context, line []byte, run string) error {
 			c := proc.Command{

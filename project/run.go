@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"cmp"
@@ -29,9 +29,9 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// Handle runs the command that a line was routed to, or goes on with a run that its line began
+// handle runs the command that a line was routed to, or goes on with a run that its line began
 // before.
-func (s *Session) Handle(
+func (s *Session) handle(
 	ctx context.Context,
 	line router.Line,
 	r router.Route,

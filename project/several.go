@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -78,7 +78,7 @@ func (l lines) Split(
 // unfinished lets a part go on with the run that did not end of its own line.
 func (l lines) unfinished(ctx context.Context, p *commands.Part) error {
 	line := router.Line{Raw: p.Inv.Line}
-	begun, err := l.session.Unfinished(ctx, line, router.Route{
+	begun, err := l.session.unfinished(ctx, line, router.Route{
 		Name:   p.Inv.Name,
 		File:   p.Inv.File,
 		Source: p.Inv.Source,

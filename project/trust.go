@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -14,9 +14,26 @@ import (
 	"tercet/internal/dialect"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
+	"tercet/state"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 )
+
+// MayCommand refuses slash commands and writes inside a subagent, and where the user's keys cannot
+// be relied on.
+func (h *Host) MayCommand() error {
+	if h.InsideRun {
+		return formats.Fail(
+			formats.CodeDenied,
+			"reads such as 'tercet query' work; return what you want done instead",
+			"a subagent may not start commands",
+		)
+	}
+	if home := h.StateHome(); home != "" {
+		return state.CheckKeys(home)
+	}
+	return nil
+}
 
 // MayStart lets a slash command run in a trusted project, and asks the user for the trust. The
 // help of the program itself needs none, and keeps no run then.

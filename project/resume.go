@@ -1,7 +1,8 @@
-package main
+package project
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"tercet/commands/argspec"
@@ -20,13 +21,61 @@ func Typed(r journal.Run) router.Line {
 	return router.Line{Raw: strings.TrimSpace(name + " " + r.Begun.Raw)}
 }
 
-// Unfinished looks for an earlier run that the same line began and that did not end; nil: begin a new
+// Route finds the command of a line.
+func (s *Session) Route(line router.Line) (router.Route, error) {
+	route, err := s.Project.Table.Route(line)
+	if err == nil {
+		err = s.Project.Table.Alone(line)
+	}
+	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
+		info, known := s.Set.Agent(unknown.Name)
+		unknown.Subagent = known && !info.Builtin
+	}
+	return route, err
+}
+
+// Start runs a line, or goes on with the unfinished run that it began before. The return is that of
+// the command, also where the command failed; an error means that nothing was begun.
+func (s *Session) Start(ctx context.Context, line router.Line) (formats.Return, error) {
+	route, err := s.Route(line)
+	if err == nil {
+		err = s.Project.Host.MayCommand()
+	}
+	if err != nil {
+		return formats.Return{}, err
+	}
+	return s.StartRouted(ctx, line, route)
+}
+
+// StartRouted is Start for a line whose command is known.
+func (s *Session) StartRouted(
+	ctx context.Context,
+	line router.Line,
+	route router.Route,
+) (formats.Return, error) {
+	begun, err := s.unfinished(ctx, line, route, false)
+	open, waits := errors.AsType[*control.WaitingError](err)
+	switch {
+	case waits:
+		return open.Return(), nil
+	case err != nil:
+		return formats.Return{}, err
+	case begun != nil: // flags may stand in one of the lines, and the run goes by the first
+		line = Typed(*begun)
+		if route, err = s.Project.Table.Route(line); err != nil {
+			return formats.Return{}, err
+		}
+	}
+	return s.handle(ctx, line, route, begun)
+}
+
+// unfinished looks for an earlier run that the same line began and that did not end; nil: begin a new
 // one. On a terminal it asks whether to go on with it, and gives it up after a no. Without a
 // terminal it goes on; a run that waits, or of a flow, is an error. Among lines that run together
 // it goes on without the question. A run of the same flow with other words may be about something
 // else, so a no keeps it. Without a terminal tercet only names that run, but for a line without
 // words it is an error.
-func (s *Session) Unfinished(
+func (s *Session) unfinished(
 	ctx context.Context, line router.Line, route router.Route, together bool,
 ) (*journal.Run, error) {
 	if s.Project.Reader == nil || s.Options.DryRun {
@@ -117,7 +166,7 @@ func (s *Session) GiveUp(ctx context.Context, r journal.Run) error {
 	if err != nil {
 		return err
 	}
-	ret, err := last.Handle(ctx, line, route, &r)
+	ret, err := last.handle(ctx, line, route, &r)
 	if err == nil {
 		err = control.CheckGivenUp(r, ret)
 	}
@@ -145,7 +194,7 @@ func (s *Session) Resume(ctx context.Context, word, from string) (formats.Return
 	if err != nil {
 		return formats.Return{}, err
 	}
-	return s.Handle(ctx, line, route, &r)
+	return s.handle(ctx, line, route, &r)
 }
 
 // taken takes the run to resume. One that failed is only taken to go back to a step.

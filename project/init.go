@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func (h Host) Init(
 		if !dry {
 			err := atomicfile.MkdirAll(root, path.Join(formats.Workspace, d), 0o755)
 			if err != nil {
-				return nil, ioFailure(err)
+				return nil, IOFailure(err)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (h Host) Init(
 		written = append(written, f[0])
 		if !dry {
 			if err := atomicfile.Create(root, f[0], []byte(f[1]), 0o644); err != nil {
-				return nil, ioFailure(err)
+				return nil, IOFailure(err)
 			}
 		}
 	}

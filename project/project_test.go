@@ -1,0 +1,249 @@
+package project_test
+
+import (
+	"context"
+	"iter"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tercet/commands"
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/trace"
+	"tercet/internal/trust"
+	"tercet/project"
+	"tercet/router"
+	"tercet/state"
+)
+
+// quiet is a frontend without a user. It keeps what it is told.
+type quiet struct {
+	mu     sync.Mutex
+	events []trace.Event
+	notes  []string
+}
+
+func (q *quiet) Note(format string, _ ...any) { q.keep(format) }
+
+func (q *quiet) NoteOnce(_, text string) { q.keep(text) }
+
+func (q *quiet) keep(text string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.notes = append(q.notes, text)
+}
+
+func (q *quiet) Event(e trace.Event, _ []byte, _ bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.events = append(q.events, e)
+}
+
+func (*quiet) Diagnostics(*formats.Diagnostics)                    {}
+func (*quiet) Table(formats.Table)                                 {}
+func (*quiet) Mask(*journal.Masker)                                {}
+func (*quiet) Label(string, string)                                {}
+func (*quiet) Answered(formats.Gate, string, string)               {}
+func (*quiet) ShowRun(*project.Project, journal.Run) error         { return nil }
+func (*quiet) Interactive() bool                                   { return false }
+func (*quiet) Leaving(c context.Context) (context.Context, func()) { return c, func() {} }
+
+func (*quiet) Begin(*project.Project, iter.Seq2[trace.Event, error]) func() {
+	return func() {}
+}
+
+func (*quiet) Ask(context.Context, project.Question) (project.Reply, error) {
+	return project.Reply{}, project.ErrLeft
+}
+
+func (*quiet) AskTrust(context.Context, *project.Session, *trust.Verdict) (bool, error) {
+	return false, nil
+}
+
+func (*quiet) AskMissing(context.Context, commands.MissingArguments) ([]string, error) {
+	return nil, nil
+}
+
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+
+func (clock) Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// host is that of a program that has made the project in a folder itself.
+func host(t *testing.T, dir string, f project.Frontend) project.Host {
+	t.Helper()
+	home := t.TempDir()
+	return project.Host{
+		Frontend:    f,
+		Clock:       clock{},
+		Version:     "test",
+		User:        "somebody",
+		Session:     project.NewSessionID(time.Now()),
+		CommandLine: "a test",
+		Env: func(name string) string {
+			return map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}[name]
+		},
+		LookupEnv:  os.LookupEnv,
+		Environ:    os.Environ,
+		Hard:       t.Context,
+		Agreed:     map[string]bool{},
+		OwnProject: dir,
+	}
+}
+
+// open makes a workspace in a repository, and opens it.
+func open(t *testing.T, f project.Frontend) *project.Project {
+	t.Helper()
+	dir := t.TempDir()
+	h := host(t, dir, f)
+	_, err := h.Init(t.Context(), dir, "offline", state.InitOptions{NextNumber: 1}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"init", "-q"}, {"-c", "user.name=n", "-c", "user.email=e@example.org", "commit", "-q",
+			"--allow-empty", "-m", "first"},
+	} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	p, err := project.Open(t.Context(), dir, true, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// start begins a run of a line in a session with these options.
+func start(t *testing.T, p *project.Project, line string, o project.Options) formats.Return {
+	t.Helper()
+	s, err := p.Session(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ret, err := s.Start(t.Context(), router.Line{Raw: line})
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return ret
+}
+
+// TestWithoutATerminal: a program that prints nothing and asks nobody works with a project.
+func TestWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	f := &quiet{}
+	p := open(t, f)
+	if ret := start(t, p, "/task Fix the parser", project.Options{}); ret.Status != formats.StatusCompleted {
+		t.Fatalf("/task = %+v", ret)
+	}
+	ret := start(t, p, "/plan 1", project.Options{Yes: true})
+	if ret.Status != formats.StatusCompleted || ret.Metadata.Run == "" {
+		t.Fatalf("/plan 1 = %+v", ret)
+	}
+	task, err := p.Reader.Task(t.Context(), 1)
+	if err != nil || task.Status != formats.Planned {
+		t.Errorf("task 1 = %+v, %v, want it planned", task, err)
+	}
+
+	s, err := p.Session(project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, lines, err := s.Verify(t.Context(), ret.Metadata.Run)
+	if err != nil || r.ID != ret.Metadata.Run || lines == 0 {
+		t.Errorf("Verify = %s, %d lines, %v", r.ID, lines, err)
+	}
+	if !slices.ContainsFunc(f.events, func(e trace.Event) bool {
+		return e.Run == ret.Metadata.Run && e.Name == "planner"
+	}) {
+		t.Errorf("the frontend saw no delegation of run %s", ret.Metadata.Run)
+	}
+}
+
+// TestSideBySide: two runs with different options are at work in one process, and each keeps to
+// its own.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	p := open(t, &quiet{})
+	for _, title := range []string{"One", "Two"} {
+		start(t, p, "/task "+title, project.Options{})
+	}
+
+	var both sync.WaitGroup
+	returns := make([]formats.Return, 2)
+	for i, o := range []project.Options{{DryRun: true}, {Yes: true}} {
+		both.Go(func() {
+			line := []string{"/plan 1", "/plan 2"}[i]
+			returns[i] = start(t, p, line, o)
+		})
+	}
+	both.Wait()
+	for n, want := range map[int]formats.TaskStatus{1: formats.NotStarted, 2: formats.Planned} {
+		task, err := p.Reader.Task(t.Context(), n)
+		if err != nil || task.Status != want {
+			t.Errorf("task %d = %+v, %v, want it %s", n, task, err, want)
+		}
+	}
+	if returns[0].Metadata.Run == returns[1].Metadata.Run {
+		t.Errorf("both runs are %s", returns[0].Metadata.Run)
+	}
+}
+
+// TestStartRefuses: what is wrong with a line is an error with a code, and begins nothing.
+func TestStartRefuses(t *testing.T) {
+	t.Parallel()
+	p := open(t, &quiet{})
+	for line, want := range map[string]formats.Code{
+		"/nope":     formats.CodeUsage,
+		"/plan":     formats.CodeUsage,
+		"/plan 7":   formats.CodeNotFound,
+		"plan 1":    formats.CodeUsage,
+		"/plan one": formats.CodeUsage,
+	} {
+		s, err := p.Session(project.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ret, err := s.Start(t.Context(), router.Line{Raw: line})
+		if err == nil {
+			err = errorOf(ret)
+		}
+		if formats.CodeOf(err) != want {
+			t.Errorf("%s: %v (%s), want %s", line, err, formats.CodeOf(err), want)
+		}
+	}
+	list, err := journal.Runs(p.Root, false)
+	if err != nil || len(list) > 0 {
+		t.Errorf("runs = %v, %v, want none", list, err)
+	}
+}
+
+// errorOf is the first error of a return; nil without one.
+func errorOf(ret formats.Return) error {
+	if len(ret.Errors) == 0 {
+		return nil
+	}
+	one := ret.Errors[0]
+	return formats.Fail(one.Code, one.Recommendation, "%s", strings.TrimSpace(one.Message))
+}
