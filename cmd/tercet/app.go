@@ -25,6 +25,7 @@ import (
 	"tercet/internal/query"
 	"tercet/internal/question"
 	"tercet/project"
+	"tercet/router"
 )
 
 // app is the process: its streams, flags and what it found out about itself.
@@ -45,6 +46,8 @@ type app struct {
 	accepted map[string]bool // manifests that the user agreed to, by hash
 	play     *play           // what this process made for itself; nil: it is a user's project
 	told     map[string]bool // notes that are told once
+	// onReturn takes the returns of lines that this process runs for itself; nil: they are printed
+	onReturn func(formats.Return)
 }
 
 // engineFlags stand before the slash word and concern the engine.
@@ -106,6 +109,18 @@ func newApp(s stdio, env func(string) string) *app {
 // run executes one command line and gives the exit code.
 func (a *app) run(args []string) int {
 	err := a.commandLine(args).ExecuteContext(a.signals.context(context.Background()))
+	return a.exit(cmp.Or(err, a.forget()))
+}
+
+// runLine runs a slash command with the flags that set sets, and gives the exit code.
+func (a *app) runLine(ctx context.Context, line string, set func(f *engineFlags)) int {
+	root := a.root() // which gives every flag its default
+	set(&a.flags)
+	a.flags.read = root.ParseFlags
+	err := a.configure()
+	if err == nil {
+		err = a.slash(ctx, router.Line{Raw: line})
+	}
 	return a.exit(cmp.Or(err, a.forget()))
 }
 
@@ -334,7 +349,7 @@ func (a *app) exit(err error) int {
 	return a.code(ret)
 }
 
-// give prints a return as JSON if that was asked for.
+// give prints a return as JSON if that was asked for, or hands it over.
 func (a *app) give(ret formats.Return) {
 	ret.Schema = "tercet.return/1"
 	ret.Artifacts = nonNil(ret.Artifacts)
@@ -344,6 +359,8 @@ func (a *app) give(ret formats.Return) {
 		ret.Errors[i].Message = a.term.masked(ret.Errors[i].Message)
 	}
 	switch {
+	case a.onReturn != nil:
+		a.onReturn(ret)
 	case a.flags.events:
 		a.term.encode(ret, "")
 	case a.flags.json:

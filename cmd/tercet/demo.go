@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"os"
 	"strconv"
 	"strings"
@@ -55,9 +53,9 @@ type demonstration struct {
 
 // demoLine is one command of the demo with what it returned.
 type demoLine struct {
-	Line   string          `json:"line"`
-	Exit   int             `json:"exit"`
-	Return json.RawMessage `json:"return"`
+	Line   string         `json:"line"`
+	Exit   int            `json:"exit"`
+	Return formats.Return `json:"return"`
 }
 
 func (d *demonstration) run(c call, name string) error {
@@ -104,7 +102,7 @@ func (d *demonstration) run(c call, name string) error {
 	d.app.trustInit(d.Repo.Dir, files)
 	d.scene.Lines(files...)
 	d.scene.State("before")
-	code := d.commands()
+	code := d.commands(c.ctx)
 	d.scene.Artifacts()
 	d.scene.State("after")
 	d.scene.Trace()
@@ -183,7 +181,7 @@ func (d *demonstration) test(ctx context.Context, when string) (green bool, err 
 }
 
 // commands runs the main job; the first command that does not pass ends it.
-func (d *demonstration) commands() int {
+func (d *demonstration) commands(ctx context.Context) int {
 	for _, line := range []string{
 		"/task --from task.md", "/research N", "/plan N", "/implement N", "/review N",
 		"/todo --dry-run",
@@ -198,7 +196,7 @@ func (d *demonstration) commands() int {
 		case "/review":
 			d.scene.Lines("the module's own checks run: go vet and go test")
 		}
-		code := d.entry(line)
+		code := d.entry(ctx, line)
 		if code != 0 {
 			return code
 		}
@@ -209,35 +207,31 @@ func (d *demonstration) commands() int {
 	return 0
 }
 
-// entry runs one line as a process of its own would: the same flags, parser and exit codes.
-func (d *demonstration) entry(line string) int {
-	var out bytes.Buffer
-	io := stdio{
+// entry runs one line as a process of its own would. Its run is drawn where those of the user are.
+func (d *demonstration) entry(ctx context.Context, line string) int {
+	inner := newApp(stdio{
 		in:  strings.NewReader(""),
 		out: d.app.term.stage.full,
 		err: d.app.term.stage.bare,
-	} // where runs are drawn
-	args := []string{"-C", d.Repo.Dir, "--runner", "offline", "--yes"}
-	if d.app.flags.json {
-		io.out = &out
-		args = append(args, "--json")
-	}
-	if d.app.flags.quiet {
-		args = append(args, "--quiet")
-	}
-	inner := newApp(io, func(name string) string {
+	}, func(name string) string {
 		if name == "TERCET_ROOT" {
 			return ""
 		}
 		return d.app.env(name)
 	})
 	inner.signals = d.app.signals
-	inner.play = &play{dir: d.Repo.Dir}
-	code := inner.run(append(args, strings.Fields(line)...))
-	d.lines = append(d.lines, demoLine{
-		Line:   line,
-		Exit:   code,
-		Return: json.RawMessage(bytes.TrimSpace(out.Bytes())),
+	inner.play = &play{dir: d.Dir}
+	one := demoLine{Line: line}
+	if d.app.flags.json {
+		inner.onReturn = func(ret formats.Return) { one.Return = ret }
+	}
+	one.Exit = inner.runLine(ctx, line, func(f *engineFlags) {
+		f.dir = d.Dir
+		f.runner = agentcli.RunnerOffline
+		f.yes = true
+		f.json = d.app.flags.json
+		f.quiet = d.app.flags.quiet
 	})
-	return code
+	d.lines = append(d.lines, one)
+	return one.Exit
 }

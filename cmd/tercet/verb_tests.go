@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -241,7 +240,7 @@ func (s *stagehand) play(
 
 	p := &play{dir: folder, cast: cast}
 	for _, line := range t.Before {
-		if code, _, said := s.line(p, t, dir, line); code != 0 {
+		if code, _, said := s.line(ctx, p, t, dir, line); code != 0 {
 			r.Failures = append(
 				r.Failures,
 				sprintf("before: %s ended with %d: %s", line, code, said),
@@ -261,11 +260,7 @@ func (s *stagehand) play(
 	}
 
 	cast.Performs(nil)
-	var out []byte
-	o.Exit, out, o.Shown = s.line(p, t, dir, t.Line)
-	if err := json.Unmarshal(out, &o.Return); err != nil {
-		return o, broken(formats.CodeBug, "return of "+t.Line, err)
-	}
+	o.Exit, o.Return, o.Shown = s.line(ctx, p, t, dir, t.Line)
 
 	runs, err := journal.Runs(root, false)
 	for _, one := range runs {
@@ -375,24 +370,26 @@ func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *byte
 	inner.signals = s.app.signals
 	inner.play = p
 	inner.term.held = true
-	inner.flags.dir = p.dir
 	return inner
 }
 
-// line runs one line as a process of its own would.
+// line runs one line, and gives its exit code, its return and what was told meanwhile.
 func (s *stagehand) line(
+	ctx context.Context,
 	p *play,
 	t *scenario.Test,
 	dir, line string,
-) (code int, stdout []byte, said string) {
+) (code int, ret formats.Return, told string) {
 	var out, bad bytes.Buffer
-	args := []string{"-C", p.dir, "--json"}
-	if s.record && s.app.flags.runner != "" {
-		args = append(args, "--runner", s.app.flags.runner)
-	}
-	if t.Yes {
-		args = append(args, "--yes")
-	}
-	code = s.inside(p, t, dir, &out, &bad).run(append(args, "run", line))
-	return code, out.Bytes(), bad.String()
+	inner := s.inside(p, t, dir, &out, &bad)
+	inner.onReturn = func(got formats.Return) { ret = got }
+	code = inner.runLine(ctx, line, func(f *engineFlags) {
+		f.dir = p.dir
+		f.json = true
+		f.yes = t.Yes
+		if s.record {
+			f.runner = s.app.flags.runner
+		}
+	})
+	return code, ret, bad.String()
 }
