@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// boundable tells whether a child can be held to a bound of its memory here.
-const boundable = true
+// canBoundProcess reports whether a child can be held to a bound of its memory here.
+const canBoundProcess = true
 
-// boundProcess limits this process to an amount of memory above what its address space has now. It
-// also limits its processor time, as a last resort if its parent is gone.
+// boundProcess limits the memory of this process to an amount above its present address space, and
+// its processor time, as a last resort if its parent is gone.
 func boundProcess(memory int64, timeout time.Duration) error {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -4,10 +4,10 @@ package query
 
 import "time"
 
-// boundable tells whether a child can be held to a bound of its memory here.
-const boundable = false
+// canBoundProcess reports whether a child can be held to a bound of its memory here.
+const canBoundProcess = false
 
-// boundProcess is for systems where a child can be bounded.
+// boundProcess does nothing on this system.
 func boundProcess(int64, time.Duration) error {
 	return nil
 }

@@ -103,13 +103,13 @@ type Input struct {
 
 func newCLI(req CLIRequest) *cli {
 	r := &cli{
-		req:    req,
-		out:    bufio.NewWriterSize(req.Out, 1<<16),
-		indent: indent(req),
-		from:   &origins{},
+		req:     req,
+		out:     bufio.NewWriterSize(req.Out, 1<<16),
+		indent:  indent(req),
+		origins: &origins{},
 	}
 	if !req.Sort {
-		r.shown = r.from
+		r.printOrigins = r.origins
 	}
 	if r.req.Err == nil {
 		r.req.Err = io.Discard
@@ -129,28 +129,28 @@ func indent(req CLIRequest) string {
 
 // cli is one run of a request.
 type cli struct {
-	req     CLIRequest
-	out     *bufio.Writer
-	indent  string
-	buf     []byte // of the compact form of a result
-	pretty  []byte
-	painted []byte
-	from    *origins
-	shown   *origins // from, or nil if every object is printed sorted
+	req          CLIRequest
+	out          *bufio.Writer
+	indent       string
+	buf          []byte // of the compact form of a result
+	pretty       []byte
+	painted      []byte
+	origins      *origins
+	printOrigins *origins // origins, or nil to print every object sorted
 
 	code   *Code
 	values []any // of its variables
 	plan   *plan // nil if the inputs are decoded in full
 
-	file   int // index of the open input
-	next   func() (any, bool)
-	broken error // why there is no further input
+	file     int // index of the open input
+	next     func() (any, bool)
+	inputErr error // why no further input can be read
 
-	last    any  // the last result of an input without an error
-	results int  // of such inputs
-	failed  bool // the last input ended with an error
-	errs    []error
-	more    int // errors beyond maxReported
+	last       any  // the last result of an input without an error
+	results    int  // number of results of such inputs
+	failed     bool // the last input ended with an error
+	errs       []error
+	unreported int // errors beyond maxReported
 }
 
 // prepare reads the arguments and compiles the filter.
@@ -194,10 +194,10 @@ func (r *cli) prepare() (exit int, err error) {
 func (r *cli) run(ctx context.Context) (exit int, err error) {
 	done := false
 	if r.plan != nil {
-		exit, err, done = r.streamed(ctx)
+		exit, err, done = r.runStreamed(ctx)
 	}
 	if !done {
-		exit, err = r.whole(ctx)
+		exit, err = r.runDecoded(ctx)
 	}
 	if ferr := r.out.Flush(); ferr != nil && err == nil {
 		return ExitInput, ferr
@@ -205,14 +205,14 @@ func (r *cli) run(ctx context.Context) (exit int, err error) {
 	return exit, err
 }
 
-// whole runs the filter over the inputs, each of which is decoded in full.
-func (r *cli) whole(ctx context.Context) (int, error) {
-	args := len(r.from.all)
-	next, stop := iter.Pull(r.all)
+// runDecoded runs the filter over the inputs and decodes each in full.
+func (r *cli) runDecoded(ctx context.Context) (int, error) {
+	args := len(r.origins.all)
+	next, stop := iter.Pull(r.eachInput)
 	defer stop()
 	r.next = next
 	for first := true; ; first = false {
-		r.from.reset(args)
+		r.origins.reset(args)
 		in := any(nil)
 		ok := first
 		if !r.req.NullInput {
@@ -221,30 +221,30 @@ func (r *cli) whole(ctx context.Context) (int, error) {
 		if !ok {
 			return r.status()
 		}
-		exit, err := r.one(ctx, in)
+		exit, err := r.runInput(ctx, in)
 		if exit >= 0 {
 			return exit, err
 		}
 	}
 }
 
-// one runs the filter for one input. The exit code is negative if the next input is to be taken.
-func (r *cli) one(ctx context.Context, in any) (int, error) {
+// runInput runs the filter for one input. The exit code is negative if the next input follows.
+func (r *cli) runInput(ctx context.Context, in any) (int, error) {
 	results := r.results
 	last := r.last
 	failed := func(err error) int {
 		r.results = results
 		r.last = last
 		r.failed = true
-		// What input says of a broken input is said once, in the end.
-		if r.broken == nil {
+		// An error of a broken input is reported once, at the end.
+		if r.inputErr == nil {
 			r.report(err)
 		}
 		return -1
 	}
 	for v, err := range r.code.each(ctx, in, r.values) {
 		if h, ok := errors.AsType[*halted](err); ok {
-			return h.code, r.lastWords(h.value)
+			return h.code, r.printHalt(h.value)
 		}
 		if err != nil && ctx.Err() != nil {
 			return exitRuntime, err
@@ -265,18 +265,18 @@ func (r *cli) one(ctx context.Context, in any) (int, error) {
 
 func (r *cli) report(err error) {
 	if len(r.errs) == maxReported {
-		r.more++
+		r.unreported++
 		return
 	}
 	r.errs = append(r.errs, err)
 }
 
 func (r *cli) status() (int, error) {
-	if r.broken != nil {
-		return ExitInput, errors.Join(append(r.errs, r.broken)...)
+	if r.inputErr != nil {
+		return ExitInput, errors.Join(append(r.errs, r.inputErr)...)
 	}
-	if r.more > 0 {
-		r.errs = append(r.errs, fmt.Errorf("%d more errors", r.more))
+	if r.unreported > 0 {
+		r.errs = append(r.errs, fmt.Errorf("%d more errors", r.unreported))
 	}
 	exit := exitOK
 	switch {
@@ -294,8 +294,8 @@ func (r *cli) status() (int, error) {
 	return exit, errors.Join(r.errs...)
 }
 
-// lastWords prints the value of halt_error.
-func (r *cli) lastWords(v any) error {
+// printHalt prints the value of halt_error.
+func (r *cli) printHalt(v any) error {
 	if v == nil {
 		return nil
 	}
@@ -303,7 +303,7 @@ func (r *cli) lastWords(v any) error {
 		_, err := io.WriteString(r.req.Err, s)
 		return err
 	}
-	_, err := r.req.Err.Write(append(appendValue(nil, v, r.from), '\n'))
+	_, err := r.req.Err.Write(append(appendValue(nil, v, r.origins), '\n'))
 	return err
 }
 
@@ -322,7 +322,7 @@ func (r *cli) print(v any) error {
 	return r.out.WriteByte('\n')
 }
 
-// result writes one result without what follows it.
+// result writes one result without its terminator.
 func (r *cli) result(v any) error {
 	s, isText := v.(string)
 	if isText && !r.req.ASCII && (r.req.Raw || r.req.Join || r.req.Zero) {
@@ -336,14 +336,14 @@ func (r *cli) result(v any) error {
 		return err
 	}
 
-	r.buf = appendValue(r.buf[:0], v, r.shown)
+	r.buf = appendValue(r.buf[:0], v, r.printOrigins)
 	text := r.buf
 	if r.indent != "" && len(text) > 2 && (text[0] == '{' || text[0] == '[') {
 		r.pretty = jsonx.AppendIndent(r.pretty[:0], text, r.indent)
 		text = r.pretty
 	}
 	if r.req.ASCII {
-		text = escaped(text)
+		text = escapeASCII(text)
 	}
 	if r.req.Plain {
 		text = plain.JSON(text)
@@ -356,8 +356,8 @@ func (r *cli) result(v any) error {
 	return err
 }
 
-// escaped writes JSON with nothing but ASCII.
-func escaped(text []byte) []byte {
+// escapeASCII escapes everything but ASCII.
+func escapeASCII(text []byte) []byte {
 	var out []byte
 	for _, c := range string(text) {
 		switch {
@@ -373,8 +373,8 @@ func escaped(text []byte) []byte {
 	return out
 }
 
-// limits are those of texts that are only read: as deep as gojq goes, the last of two equal keys
-// counts, as in jq.
+// limits are the limits of inputs: as deep as gojq allows, and the last of two equal keys counts,
+// as in jq.
 func limits() jsonx.Limits {
 	return jsonx.Limits{
 		Depth:      maxDepth,
@@ -383,7 +383,7 @@ func limits() jsonx.Limits {
 	}
 }
 
-// functions gives what jq's command line adds to the language.
+// functions returns the functions of jq's command line.
 func (r *cli) functions() []gojq.CompilerOption {
 	return []gojq.CompilerOption{
 		gojq.WithInputIter(r),
@@ -394,15 +394,15 @@ func (r *cli) functions() []gojq.CompilerOption {
 			return nil
 		}),
 		gojq.WithFunction("debug", 0, 0, func(v any, _ []any) any {
-			return r.tell(v, append(appendValue([]byte(`["DEBUG:",`), v, r.from), "]\n"...))
+			return r.debug(v, append(appendValue([]byte(`["DEBUG:",`), v, r.origins), "]\n"...))
 		}),
 		gojq.WithFunction("stderr", 0, 0, func(v any, _ []any) any {
-			return r.tell(v, appendValue(nil, v, r.from))
+			return r.debug(v, appendValue(nil, v, r.origins))
 		}),
 	}
 }
 
-func (r *cli) tell(v any, text []byte) any {
+func (r *cli) debug(v any, text []byte) any {
 	if _, err := r.req.Err.Write(text); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// arguments gives the variables with their values, $ARGS last.
+// arguments returns the variables and their values, $ARGS last.
 func (r *cli) arguments() (vars []string, values []any, err error) {
 	named := map[string]any{}
 	for _, a := range r.req.Args {
@@ -57,7 +57,7 @@ func (r *cli) argument(a Arg) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("$%s:%w", a.Name, err)
 		}
-		list = append(list, decode(v, r.from))
+		list = append(list, decode(v, r.origins))
 	}
 	if a.Kind == ArgSlurp {
 		return list, nil
@@ -68,44 +68,44 @@ func (r *cli) argument(a Arg) (any, error) {
 	return list[0], nil
 }
 
-// all gives the values of the inputs one by one, with Slurp the array of all of them.
-func (r *cli) all(yield func(any) bool) {
+// eachInput yields the values of the inputs, or with Slurp one array of them.
+func (r *cli) eachInput(yield func(any) bool) {
 	if r.req.RawInput {
-		r.lines(yield)
+		r.eachLine(yield)
 		return
 	}
 	list := []any{}
-	for ; r.broken == nil && r.file < len(r.req.Inputs); r.file++ {
-		src := r.read()
+	for ; r.inputErr == nil && r.file < len(r.req.Inputs); r.file++ {
+		src := r.readInput()
 		stream := jsonx.NewStream(src, limits())
-		for r.broken == nil {
+		for r.inputErr == nil {
 			v, err := stream.Next()
 			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
-				r.broken = fmt.Errorf("%s:%w", r.req.Inputs[r.file].Name, err)
+				r.inputErr = fmt.Errorf("%s:%w", r.req.Inputs[r.file].Name, err)
 			} else if r.req.Slurp {
-				list = append(list, decode(v, r.from))
-			} else if !yield(decode(v, r.from)) {
+				list = append(list, decode(v, r.origins))
+			} else if !yield(decode(v, r.origins)) {
 				return
 			}
 		}
 	}
-	if r.req.Slurp && r.broken == nil {
+	if r.req.Slurp && r.inputErr == nil {
 		yield(list)
 	}
 }
 
-// lines gives the lines of all inputs, as if these were one text, with Slurp the text.
-func (r *cli) lines(yield func(any) bool) {
+// eachLine yields the lines of all inputs as if they were one text, or with Slurp the text.
+func (r *cli) eachLine(yield func(any) bool) {
 	var all bytes.Buffer
-	for ; r.broken == nil && r.file < len(r.req.Inputs); r.file++ {
-		all.Write(r.read())
+	for ; r.inputErr == nil && r.file < len(r.req.Inputs); r.file++ {
+		all.Write(r.readInput())
 	}
 	text := strings.ToValidUTF8(all.String(), "\ufffd")
 	switch {
-	case r.broken != nil:
+	case r.inputErr != nil:
 	case r.req.Slurp:
 		yield(text)
 	default:
@@ -120,14 +120,14 @@ func (r *cli) lines(yield func(any) bool) {
 // Next is the source of input and inputs.
 func (r *cli) Next() (any, bool) {
 	v, ok := r.next()
-	if !ok && r.broken != nil {
-		return r.broken, true
+	if !ok && r.inputErr != nil {
+		return r.inputErr, true
 	}
 	return v, ok
 }
 
-// read gives all of the next input, which with Strict has to be one value without duplicate keys.
-func (r *cli) read() []byte {
+// readInput reads the next input in full. With Strict it must be one value without duplicate keys.
+func (r *cli) readInput() []byte {
 	in := r.req.Inputs[r.file]
 	out := bytes.Buffer{}
 	if in.File == nil {
@@ -138,12 +138,12 @@ func (r *cli) read() []byte {
 				out.Grow(int(info.Size()) + bytes.MinRead)
 			}
 		}
-		_, r.broken = out.ReadFrom(io.NewSectionReader(in.File, 0, math.MaxInt64))
+		_, r.inputErr = out.ReadFrom(io.NewSectionReader(in.File, 0, math.MaxInt64))
 	}
-	if r.req.Strict && r.broken == nil {
+	if r.req.Strict && r.inputErr == nil {
 		_, err := jsonx.Parse(out.Bytes(), jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt})
 		if err != nil {
-			r.broken = fmt.Errorf("%s:%w", in.Name, err)
+			r.inputErr = fmt.Errorf("%s:%w", in.Name, err)
 		}
 	}
 	return out.Bytes()

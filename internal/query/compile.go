@@ -55,7 +55,7 @@ func Compile(src string, opt Options) (*Code, error) {
 	return c.compile()
 }
 
-// compiler holds one compilation. The last fields are for RunCLI, which offers more than Compile.
+// compiler is one compilation. The last fields are for RunCLI, which offers more than Compile.
 type compiler struct {
 	src    string
 	vars   []string
@@ -89,10 +89,10 @@ func (c *compiler) compile() (*Code, error) {
 	}
 	toks, _ := tokens(c.src)
 	w := walker{
-		toks:   toks,
-		own:    true,
-		bounds: c.bounds,
-		defs:   map[string]string{},
+		toks:     toks,
+		ownInput: true,
+		bounds:   c.bounds,
+		defs:     map[string]string{},
 	}
 	w.query(q)
 	if err := c.check(q, &w); err != nil {
@@ -102,8 +102,8 @@ func (c *compiler) compile() (*Code, error) {
 	if err := c.prelude(q, &w); err != nil {
 		return nil, err
 	}
-	// What the query does not name is not handed to the compiler, whose cost grows with the square
-	// of the names.
+	// Only pass the variables that the query names: the compiler's cost grows with the square of
+	// their number.
 	out := &Code{vars: slices.Clip(c.vars), mentions: w.mentions}
 	known := slices.DeleteFunc(slices.Clone(
 		c.vars,
@@ -117,19 +117,18 @@ func (c *compiler) compile() (*Code, error) {
 	return out, nil
 }
 
-// uses tells whether the query refers to a variable that it is given.
+// uses reports whether the query refers to a given variable.
 func (c *Code) uses(name string) bool {
 	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name && !r.Bound })
 }
 
-// names tells whether the name of a variable stands in the query: then its value is one of those
-// that gojq takes.
+// names reports whether a variable occurs in the query; only then is its value normalized.
 func (c *Code) names(name string) bool {
 	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name })
 }
 
 func (c *compiler) gojq(q *gojq.Query, vars []string) (code *gojq.Code, err error) {
-	// recover, because a compiler that is not ours gets what users type.
+	// recover, because this foreign compiler gets arbitrary input.
 	defer func() {
 		if r := recover(); r != nil {
 			code = nil
@@ -164,11 +163,11 @@ func (c *compiler) syntax(err error) error {
 		return c.fail(len(strings.TrimRight(c.src, "\r\n")), "unexpected end of the query", "")
 	}
 	at := max(pe.Offset-len(pe.Token), 0)
-	return c.fail(at, msg, c.habit(at, pe.Token))
+	return c.fail(at, msg, c.jqHint(at, pe.Token))
 }
 
-// habit gives jq's way to write what other languages write otherwise.
-func (c *compiler) habit(at int, token string) string {
+// jqHint says how jq writes what other languages write differently.
+func (c *compiler) jqHint(at int, token string) string {
 	rest := c.src[at:]
 	switch {
 	case strings.HasPrefix(rest, "&&"):
@@ -188,7 +187,7 @@ func (c *compiler) habit(at int, token string) string {
 	return ""
 }
 
-// check finds everything that the query refers to and may not.
+// check finds every forbidden or unknown reference.
 func (c *compiler) check(q *gojq.Query, w *walker) error {
 	var list Errors
 	if q.Meta != nil || len(q.Imports) > 0 {
@@ -207,28 +206,30 @@ func (c *compiler) check(q *gojq.Query, w *walker) error {
 			c.fail(
 				r.Offset,
 				"unknown variable "+r.Var,
-				meant(r.Var, append(boundNames(w), c.vars...)),
+				suggest(r.Var, append(boundNames(w), c.vars...)),
 			),
 		)
 	}
 
 	for _, f := range w.calls {
-		if why := c.refused(f.Function); why != "" {
+		if why := c.refusal(f.Function); why != "" {
 			list = append(list, c.fail(f.Offset, why, ""))
 		}
 	}
 
 	for _, f := range w.formats {
 		if !slices.Contains(formats, f.text) {
-			list = append(list, c.fail(f.offset, "unknown format "+f.text, meant(f.text, formats)))
+			list = append(
+				list, c.fail(f.offset, "unknown format "+f.text, suggest(f.text, formats)),
+			)
 		}
 	}
 
 	return list.result()
 }
 
-// boundNames gives the variables that the query binds somewhere: one used outside of its scope is
-// not there, but near.
+// boundNames lists the variables that the query binds anywhere: one that is used outside its scope
+// is a likely suggestion.
 func boundNames(w *walker) []string {
 	var names []string
 	for _, r := range w.refs {
@@ -252,7 +253,7 @@ func (l Errors) result() error {
 	return l
 }
 
-// translate words an error of gojq's compiler.
+// translate rewrites an error of gojq's compiler.
 func (c *compiler) translate(err error, w *walker) error {
 	msg := err.Error()
 	if sig, ok := strings.CutPrefix(msg, "function not defined: "); ok {
@@ -275,7 +276,7 @@ func (c *compiler) unknown(sig string, w *walker) error {
 	name, _, _ := strings.Cut(sig, "/")
 	known := builtins()
 	if c.funcs == Workflow {
-		for _, d := range workflow {
+		for _, d := range workflowFuncs {
 			known = append(known, d.String())
 		}
 	}
@@ -297,7 +298,7 @@ func (c *compiler) unknown(sig string, w *walker) error {
 			"",
 		)
 	}
-	return c.fail(at, "unknown function "+sig, meant(name, names))
+	return c.fail(at, "unknown function "+sig, suggest(name, names))
 }
 
 // String is name/arity.
@@ -305,30 +306,31 @@ func (f Function) String() string {
 	return fmt.Sprintf("%s/%d", f.Name, f.Args)
 }
 
-// Refs gives every use of a variable in source order. Do not change them.
+// Refs returns every use of a variable in source order. Do not change them.
 func (c *Code) Refs() []Ref {
 	return c.refs
 }
 
-// Paths gives the static paths into the query's own input, as references to ".", in source order.
+// Paths returns the static paths into the query's own input, as references to ".", in source order.
 // Do not change them.
 func (c *Code) Paths() []Ref {
 	return c.paths
 }
 
-// Members gives the paths into the elements of lists that a variable leads to. Do not change them.
+// Members returns the paths into the elements of lists that a variable leads to. Do not change
+// them.
 func (c *Code) Members() []Member {
 	return c.members
 }
 
-// Calls gives every call of a function that the query does not define itself, in source order. Do
+// Calls returns every call of a function that the query does not define itself, in source order. Do
 // not change them.
 func (c *Code) Calls() []Call {
 	return c.calls
 }
 
-// Keys gives the name of every member that the query takes of a value, in source order; an empty
-// one is only known when it runs. Do not change them.
+// Keys returns the name of every member that the query reads, in source order; an empty one is
+// known only at run time. Do not change them.
 func (c *Code) Keys() []string {
 	return c.keys
 }

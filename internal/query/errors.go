@@ -26,7 +26,7 @@ func (e *Error) Pos() (line, col int) {
 	return 1 + strings.Count(head, "\n"), len(head) - strings.LastIndexByte(head, '\n')
 }
 
-// Error is "column N: message", or the message alone if the place is unknown.
+// Error is "column N: message", or the message alone if the position is unknown.
 func (e *Error) Error() string {
 	if e.Offset < 0 || e.Offset > len(e.Src) {
 		return e.Msg
@@ -48,7 +48,7 @@ func (l Errors) Error() string {
 	return errors.Join(l.Unwrap()...).Error()
 }
 
-// Unwrap gives the errors one by one.
+// Unwrap returns the errors one by one.
 func (l Errors) Unwrap() []error {
 	errs := make([]error, len(l))
 	for i, e := range l {
@@ -89,10 +89,10 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("query exceeded its bound of %s", e.What)
 }
 
-// errState is what `ready` says of a value that is no state.
+// errState is the error of `ready` for a value that is not a state.
 var errState = errors.New(
 	"ready needs a state: an object with tasks that have number, status and dependencies",
 )
 
-// errNUL is a result that cannot be printed with a NUL behind it.
+// errNUL is the error for a result with a NUL, which cannot be terminated by NUL.
 var errNUL = errors.New("string with a NUL character cannot be printed with --raw-output0")

@@ -37,18 +37,18 @@ func (p Ready) Run(
 	r.req.Inputs = in
 	r.out.Reset(&buf)
 	r.file = 0
-	r.broken = nil
+	r.inputErr = nil
 	r.last = nil
 	r.results = 0
 	r.failed = false
 	r.errs = nil
-	r.more = 0
-	r.from.reset(0)
+	r.unreported = 0
+	r.origins.reset(0)
 	if r.plan != nil && !whole {
-		exit, err, fast = r.streamed(ctx)
+		exit, err, fast = r.runStreamed(ctx)
 	}
 	if !fast {
-		exit, err = r.whole(ctx)
+		exit, err = r.runDecoded(ctx)
 	}
 	if ferr := r.out.Flush(); ferr != nil {
 		return "", 0, false, ferr

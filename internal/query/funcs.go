@@ -10,13 +10,13 @@ import (
 	"tercet/internal/nearest"
 )
 
-// workflow are the functions that expressions of a workflow have, in jq; a later one may use an
-// earlier one.
-var workflow = []struct {
+// workflowFuncs are the functions of workflow expressions, in jq; a later one may use an earlier
+// one.
+var workflowFuncs = []struct {
 	Function
 
 	src    string
-	forUse []string // the functions that are made of this one
+	forUse []string // functions that use this one
 }{
 	{Function{"default", 1}, `def default(f): if . == null then f else . end;`, nil},
 	{Function{"passed", 0}, `def passed: (if type == "object" then .status else . end) as $s
@@ -35,14 +35,13 @@ var workflow = []struct {
 	{Function{"quorum", 1}, `def quorum($n): ([.[] | select(passed)] | length) >= $n;`, nil},
 }
 
-// prelude puts the definitions before the query that it calls: the guarded ones, and those of the
-// workflow.
+// prelude prepends the definitions that the query calls: guarded ones, and those of workflows.
 func (c *compiler) prelude(q *gojq.Query, w *walker) error {
 	var src strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(w.defs)) {
 		src.WriteString(w.defs[name])
 	}
-	for _, d := range workflow {
+	for _, d := range workflowFuncs {
 		called := func(f Call) bool {
 			return f.Function == d.Function || slices.Contains(d.forUse, f.Name)
 		}
@@ -61,8 +60,8 @@ func (c *compiler) prelude(q *gojq.Query, w *walker) error {
 	return nil
 }
 
-// refused says why a function may not be called, or nothing.
-func (c *compiler) refused(f Function) string {
+// refusal says why a function may not be called, or is empty.
+func (c *compiler) refusal(f Function) string {
 	if slices.Contains(c.allowed, f.String()) {
 		return ""
 	}
@@ -84,7 +83,7 @@ func (c *compiler) refused(f Function) string {
 	return ""
 }
 
-// builtins gives the functions of jq as name/arguments.
+// builtins returns the functions of jq as name/arguments.
 func builtins() []string {
 	q, err := gojq.Parse("builtins")
 	if err != nil {
@@ -105,8 +104,8 @@ var formats = []string{
 	"@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d",
 }
 
-// meant gives the name that a wrong one was probably meant to be, or nothing.
-func meant(wrong string, names []string) string {
+// suggest returns the name that was probably meant, or is empty.
+func suggest(wrong string, names []string) string {
 	for _, name := range nearest.Names(wrong, names) {
 		if name != wrong {
 			return name

@@ -11,19 +11,19 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A context stops a query between two of its steps. Some single steps can take minutes or all
-// memory. A check stands in the tree before such a step: a function of ours that hands on its input
-// or ends the query.
+// A context stops a query between two of its steps, but some single steps can take minutes or all
+// memory. Before such a step the tree gets a check: a function of this package that passes its
+// input on or ends the query.
 
-// bounds says how large the values of a single step may be.
+// bounds limits the values of single steps.
 type bounds struct {
 	text  int // bytes of a string that is added, repeated or joined
 	items int // elements of an array that is added
-	index int // of an array that is assigned to
+	index int // index of an array that is assigned to
 	regex int // bytes of a string that is searched for every match, which takes quadratic time
 	test  int // bytes of a string that is tested against a regular expression
-	bits  int // of an integer that is multiplied
-	deep  int // bytes, as JSON, of values that a step looks at in full; 0 leaves those steps alone
+	bits  int // bits of an integer that is multiplied
+	deep  int // bytes, as JSON, of values that a step reads in full; 0: unlimited
 }
 
 var (
@@ -59,9 +59,9 @@ const (
 	guardJoin   = "_t_joined" // the input may be joined with the argument
 )
 
-// guarded are definitions that a query calls in place of functions and operators that need a check.
-// INDEX is another one: gojq's copies the table for each element.
-var guarded = map[string]string{
+// guardedDefs are definitions that replace functions and operators that need a check. INDEX is
+// replaced because gojq's copies the table for each element.
+var guardedDefs = map[string]string{
 	"*":            "def NAME(l; r): r as $r | l as $l | _t_repeat($l; $r) | $l * $r;",
 	"*=":           "def NAME(l; r): r as $r | l |= (_t_repeat(.; $r) | . * $r);",
 	"+=":           "def NAME(l; r): r as $r | l |= (_t_small + ($r | _t_small));",
@@ -75,8 +75,7 @@ var guarded = map[string]string{
 	"split/2":      "def NAME(a; b): _t_regex | split(a; b);",
 }
 
-// checkedInput gives the check of the input of further functions, whatever their number of
-// arguments.
+// checkedInput maps further functions, of any arity, to the check of their input.
 var checkedInput = map[string]string{
 	"test":    guardTest,
 	"match":   guardRegex,
@@ -231,7 +230,7 @@ func call(name string, args ...*gojq.Query) *gojq.Query {
 	}}
 }
 
-// paren makes a query one operand, whatever operator it has and whatever it defines.
+// paren puts a query in parentheses.
 func paren(q *gojq.Query) *gojq.Query {
 	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeQuery, Query: q}}
 }
@@ -265,7 +264,7 @@ func literal(q *gojq.Query) bool {
 	return false
 }
 
-// define gives the name of a guarded definition, which the query then has.
+// define adds a guarded definition to the query and returns its name.
 func (w *walker) define(key, def string) string {
 	name := "_g_" +
 		strings.NewReplacer("*", "times", "+", "plus", "=", "_to", "/", "_").Replace(key)
@@ -273,17 +272,17 @@ func (w *walker) define(key, def string) string {
 	return name
 }
 
-// guardOperator guards an operator whose operands were walked.
+// guardOperator guards an operator after its operands were walked.
 func (w *walker) guardOperator(q *gojq.Query) {
-	_, compares := holds[q.Op]
+	_, compares := comparisonHolds[q.Op]
 	key := q.Op.String()
 	switch {
 	case q.Op == gojq.OpAdd:
 		q.Left = checked(q.Left, guardSmall)
 		q.Right = checked(q.Right, guardSmall)
 	case q.Op == gojq.OpUpdateAdd && literal(q.Right) && q.Right.Term.Type == gojq.TermTypeNumber:
-	case guarded[key] != "":
-		t := call(w.define(key, guarded[key]), q.Left, q.Right).Term
+	case guardedDefs[key] != "":
+		t := call(w.define(key, guardedDefs[key]), q.Left, q.Right).Term
 		*q = gojq.Query{
 			Meta:     q.Meta,
 			Imports:  q.Imports,
@@ -299,7 +298,7 @@ func (w *walker) guardOperator(q *gojq.Query) {
 // guardCall guards a call of a function that the query does not define itself.
 func (w *walker) guardCall(f *gojq.Func) {
 	key := f.Name + "/" + strconv.Itoa(len(f.Args))
-	if def := guarded[key]; def != "" {
+	if def := guardedDefs[key]; def != "" {
 		f.Name = w.define(key, def)
 		return
 	}
@@ -311,7 +310,7 @@ func (w *walker) guardCall(f *gojq.Func) {
 	} else if w.bounds.deep > 0 && slices.Contains(deepInput, f.Name) {
 		check = guardDeep
 	}
-	if check == "" || len(f.Args) > 3 { // no function that is checked has more
+	if check == "" || len(f.Args) > 3 { // no checked function has more
 		return
 	}
 	params := []string{"", "(a)", "(a; b)", "(a; b; c)"}[len(f.Args)]
@@ -321,7 +320,7 @@ func (w *walker) guardCall(f *gojq.Func) {
 	f.Name = w.define(key, "def NAME"+params+": "+check+" | "+f.Name+args+";")
 }
 
-// guardIndex guards the index of an array, but for one that is written down and small.
+// guardIndex guards an array index, unless it is a small literal.
 func (w *walker) guardIndex(i *gojq.Index) {
 	if i.Start == nil || i.IsSlice {
 		return
@@ -333,7 +332,7 @@ func (w *walker) guardIndex(i *gojq.Index) {
 	i.Start = piped(i.Start, guardIndex)
 }
 
-// guardText guards what is put into a string.
+// guardText guards the parts of a string interpolation.
 func (w *walker) guardText(s *gojq.String) {
 	check := guardSmall
 	if w.bounds.deep > 0 {
@@ -346,7 +345,7 @@ func (w *walker) guardText(s *gojq.String) {
 	}
 }
 
-// guardFormat guards a format that makes its input a string.
+// guardFormat guards a format that converts its input to a string.
 func (w *walker) guardFormat(t *gojq.Term) {
 	if t.Str == nil && w.bounds.deep > 0 {
 		inner := &gojq.Query{Term: &gojq.Term{Type: t.Type, Format: t.Format}}

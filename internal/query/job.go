@@ -16,15 +16,15 @@ import (
 )
 
 // The limits of a job besides its time. A query normally runs in this process, under its deadline.
-// It runs in a child with system limits in two cases: single steps can take all time or memory (see
-// risky), or it needs a large input in full.
+// It runs in a child with system limits in two cases: a single step can take all time or memory
+// (see risky), or it needs a large input in full.
 const (
-	maxMemory  = 1536 << 20 // beside what the inputs need
-	perByte    = 16         // memory for each byte of the inputs, at most
+	maxMemory  = 1536 << 20 // in addition to the needs of the inputs
+	perByte    = 16         // maximum memory for each byte of the inputs
 	maxOutput  = 128 << 20  // of a child
 	largeInput = 16 << 20
 	calmMemory = 32 << 20
-	grace      = 300 * time.Millisecond // for a query that does not end with its time
+	graceTime  = 300 * time.Millisecond // for a query that does not stop at its deadline
 )
 
 // BoundedVerb is the hidden verb that makes tercet call RunBounded in a child.
@@ -36,15 +36,15 @@ type File interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// Host is what a call needs of its process.
+// Host is the environment of a call.
 type Host struct {
 	Open    func(Input) (File, error)
 	Starter *proc.Starter
 	Self    string // path of this binary; empty if it cannot be started again
 }
 
-// Run runs a request and gives the exit code. The error is an *Error, Errors, several joined
-// errors, an error of Out or Open, the cause of a cancelled ctx, or a *LimitError.
+// Run runs a request and returns the exit code. The error is an *Error, Errors, several joined
+// errors, an error of Out or Open, the cause of a canceled ctx, or a *LimitError.
 func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
 	given := req
 	size, err := req.open(h.Open)
@@ -56,16 +56,16 @@ func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
 	if exit, err = r.prepare(); err != nil {
 		return exit, err
 	}
-	if boundable && h.Self != "" && (r.code.risky || size > largeInput && r.plan == nil) {
+	if canBoundProcess && h.Self != "" && (r.code.risky || size > largeInput && r.plan == nil) {
 		given.Memory = req.Memory
-		if exit, err, started := h.child(ctx, given); started {
+		if exit, err, started := h.runChild(ctx, given); started {
 			return exit, err
 		}
 	}
-	return r.within(ctx)
+	return r.runTimed(ctx)
 }
 
-// open opens the inputs. The files are closed by the end of the process.
+// open opens the inputs. They stay open until the process ends.
 func (req *CLIRequest) open(open func(Input) (File, error)) (size int64, err error) {
 	req.Inputs = slices.Clone(req.Inputs)
 	for i := range req.Inputs {
@@ -88,9 +88,9 @@ func (req *CLIRequest) open(open func(Input) (File, error)) (size int64, err err
 	return size, nil
 }
 
-// child runs a call in a process of its own. started is false if there could be none: then this
-// process has to do.
-func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, started bool) {
+// runChild runs a call in a child process. started is false if there could be none: then this
+// process must run it.
+func (h Host) runChild(ctx context.Context, c CLIRequest) (exit int, err error, started bool) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return exitRuntime, err, true
@@ -100,7 +100,7 @@ func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, sta
 		Argv:      []string{h.Self, BoundedVerb},
 		Stdin:     text,
 		Purpose:   proc.PurposeQuery,
-		Timeout:   proc.Timeout{Total: c.Timeout + grace},
+		Timeout:   proc.Timeout{Total: c.Timeout + graceTime},
 		StdoutCap: maxOutput,
 		StderrCap: 1 << 20,
 		Limit:     maxOutput,
@@ -125,8 +125,7 @@ func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, sta
 	case res.TimedOut != proc.TimeoutNone, res.Signal == "SIGXCPU":
 		return exitRuntime, &LimitError{BoundTime, c.Timeout.Milliseconds()}, true
 	case res.Signal == "SIGKILL", bytes.Contains(res.Stderr, []byte("fatal error: ")):
-		// Without memory the runtime of Go ends the process with a message of its own, or the
-		// system does.
+		// Out of memory, the Go runtime or the system ends the process with its own message.
 		return exitRuntime, &LimitError{BoundMemory, c.Memory}, true
 	}
 
@@ -151,19 +150,19 @@ func RunBounded(
 	return Host{Open: open}.Run(ctx, req)
 }
 
-// within runs a compiled query for as long as it may take. A query that goes on after its time, in
-// the middle of a step, is not waited for: it ends with the process.
-func (r *cli) within(ctx context.Context) (int, error) {
+// runTimed runs a compiled query up to its deadline. A query that continues past it, in the middle
+// of a step, is not waited for: it ends with the process.
+func (r *cli) runTimed(ctx context.Context) (int, error) {
 	c := r.req
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{
 		BoundTime,
 		c.Timeout.Milliseconds(),
 	})
 	defer cancel()
-	// All input that was read stays alive to the end, and of a stream almost nothing does. Garbage
-	// collection while memory grows took half of the time of a small query.
+	// All input stays alive to the end, and of a stream almost nothing does. Garbage collection
+	// while memory grows took half of the time of a small query.
 	debug.SetGCPercent(-1)
-	ctx, stop := watchMemory(ctx, c.Memory, r.calm())
+	ctx, stop := watchMemory(ctx, c.Memory, r.gcThreshold())
 	defer stop()
 	type end struct {
 		exit int
@@ -176,7 +175,7 @@ func (r *cli) within(ctx context.Context) (int, error) {
 		done <- end{exit, err}
 	}()
 	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(grace, func() { close(late) })
+		time.AfterFunc(graceTime, func() { close(late) })
 	})()
 	select {
 	case e := <-done:
@@ -186,17 +185,17 @@ func (r *cli) within(ctx context.Context) (int, error) {
 	}
 }
 
-// calm is how much memory a query may take before garbage is collected: what its inputs become if
-// they are read whole.
-func (r *cli) calm() int64 {
+// gcThreshold is the memory that a query may use before garbage is collected: the size of its
+// decoded inputs.
+func (r *cli) gcThreshold() int64 {
 	if r.plan != nil {
 		return calmMemory
 	}
 	return calmMemory + min((r.req.Memory-maxMemory), 12*calmMemory)
 }
 
-// watchMemory starts a garbage collection only above a bound, which begins at calm and grows with
-// live memory. It ends the context a little before limit is used up, so the message can be a good
+// watchMemory collects garbage only above a threshold, which begins at calm and grows with live
+// memory. It cancels the context shortly before limit is reached, so that the message can be a good
 // one.
 func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context, stop func()) {
 	debug.SetMemoryLimit(calm)

@@ -10,19 +10,19 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// need says how much of one place of an input a query looks at. What it does not look at need not
-// be decoded: a scalar always is, an array or object only as far as it says. The zero value is a
-// query that asks at most for the type.
+// need says which part of a place of the input a query reads. The rest need not be decoded: a
+// scalar always is, an array or object only as far as needed. The zero value means at most its
+// type.
 type need struct {
-	all    bool // everything below
-	fixed  bool // if it is an array: how many elements it has, and which one stands where
-	fields map[string]*need
-	elems  *need // of each element, if it is an array; nil if the query does not look at them
-	sites  int   // in how many places the query goes through the elements
-	test   *test // fails for elements that the one site has no use for; may be nil
-	ready  bool  // the one site is the function ready
+	all        bool // everything below
+	fixed      bool // if it is an array: its length and the positions of elements
+	fields     map[string]*need
+	elems      *need // of each element of an array; nil if the query does not read them
+	iterations int   // number of places where the query iterates over the elements
+	test       *test // rejects elements that the only iteration discards; may be nil
+	ready      bool  // the only iteration is the function ready
 
-	made []*need // of an array that the query made: the places its elements come from
+	sources []*need // of an array that the query builds: the places of its elements
 }
 
 func (n *need) field(name string) *need {
@@ -35,37 +35,37 @@ func (n *need) field(name string) *need {
 	return n.fields[name]
 }
 
-// drops tells whether elements that fail the test, or are not ready, may be left out.
-func (n *need) drops() bool {
-	return !n.all && !n.fixed && n.sites == 1
+// canSkip reports whether elements that fail the test, or are not ready, may be left out.
+func (n *need) canSkip() bool {
+	return !n.all && !n.fixed && n.iterations == 1
 }
 
-// flow is where the values of one place of a query can come from. A flow without places is of
-// values that hold nothing of the input that is not asked for in full.
+// flow is the set of places that a value of the query can come from. A flow without places is a
+// value with nothing of the input that is not needed in full.
 type flow struct {
 	at []*need
-	// the array whose elements come here one by one, and nothing else has looked at them yet
+	// the array whose elements this is, one by one, if nothing else has read them
 	site *need
 }
 
-// list is the flow of an array that is made of the values.
+// list is the flow of an array of the values.
 func (f flow) list() flow {
 	if len(f.at) == 0 {
 		return flow{}
 	}
-	return flow{at: []*need{{made: f.at}}}
+	return flow{at: []*need{{sources: f.at}}}
 }
 
 func join(a, b flow) flow {
 	return flow{at: slices.Concat(a.at, b.at)}
 }
 
-// demand asks for all of the values.
+// demand requires all of the values.
 func demand(flows ...flow) {
 	for _, f := range flows {
 		for _, n := range f.at {
 			n.all = true
-			demand(flow{at: n.made})
+			demand(flow{at: n.sources})
 		}
 	}
 }
@@ -73,7 +73,7 @@ func demand(flows ...flow) {
 // key is the flow of .name.
 func (f flow) key(name string) (out flow) {
 	for _, n := range f.at {
-		if n.made == nil {
+		if n.sources == nil {
 			out.at = append(out.at, n.field(name))
 		}
 	}
@@ -83,12 +83,12 @@ func (f flow) key(name string) (out flow) {
 // iterate is the flow of .[].
 func (f flow) iterate() (out flow) {
 	for _, n := range f.at {
-		if n.made != nil {
-			out.at = append(out.at, n.made...)
+		if n.sources != nil {
+			out.at = append(out.at, n.sources...)
 			continue
 		}
 		n.elems = cmp.Or(n.elems, &need{})
-		n.sites++
+		n.iterations++
 		out.at = append(out.at, n.elems)
 		if len(f.at) == 1 {
 			out.site = n
@@ -97,7 +97,7 @@ func (f flow) iterate() (out flow) {
 	return out
 }
 
-// element is the flow of .[0] and its like: the place of an element counts.
+// element is the flow of .[0] and the like: positions of elements matter.
 func (f flow) element() flow {
 	for _, n := range f.at {
 		n.fixed = true
@@ -105,25 +105,25 @@ func (f flow) element() flow {
 	return flow{at: f.iterate().at}
 }
 
-// infer finds out what a query needs of its input, by following where the values of the input can
-// go. It is careful in one direction: what it does not know asks for everything. Two things let it
-// be simple. An error of a run on a part of the input is never shown, because the run is repeated
-// on the whole. So only errors caught inside the query matter, and they depend on types, which are
-// always known. And what is printed is asked for in full.
+// infer computes what a query needs of its input, by following where values of the input can go. It
+// is conservative: what it does not know needs everything. Two facts keep it simple. An error of a
+// run on a part of the input is never shown, because the run is repeated on the whole; so only
+// errors caught inside the query matter, and they depend on types, which are always known. And what
+// is printed is needed in full.
 //
 // ok is false for queries that can tell the difference: they read inputs, print on their own, or
-// look at error messages.
+// read error messages.
 func infer(q *gojq.Query, globals map[string]any) (root *need, ok bool) {
 	root = &need{}
 	a := inference{globals: globals}
 	demand(a.query(q, flow{at: []*need{root}}))
-	return root, !a.lost
+	return root, !a.needsAll
 }
 
 type inference struct {
-	globals map[string]any  // values of the variables that are given from outside
-	vars    map[string]flow // bound by the query at this place
-	lost    bool
+	globals  map[string]any  // values of external variables
+	vars     map[string]flow // bound by the query at this place
+	needsAll bool
 }
 
 func (a *inference) query(q *gojq.Query, in flow) flow {
@@ -131,7 +131,7 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 		return flow{}
 	}
 	if len(q.FuncDefs) > 0 {
-		a.lost = true
+		a.needsAll = true
 		return flow{}
 	}
 	defer func(vars map[string]flow) { a.vars = vars }(a.vars)
@@ -145,12 +145,12 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 			a.bind(q.Patterns, l)
 			return a.query(q.Right, in)
 		}
-		a.selects(q.Right, l)
+		a.selectTest(q.Right, l)
 		return a.query(q.Right, flow{at: l.at})
 	}
 
 	r := a.query(q.Right, in)
-	_, compares := holds[q.Op]
+	_, compares := comparisonHolds[q.Op]
 	op := q.Op
 	switch {
 	case op == gojq.OpComma, op == gojq.OpAlt:
@@ -158,16 +158,16 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 	case op == gojq.OpAnd, op == gojq.OpOr:
 		return flow{}
 	case compares && (literal(inner(q.Left)) || literal(inner(q.Right))):
-		return flow{} // beside a scalar only the type of an array or object counts
+		return flow{} // compared with a scalar, only the type matters
 	case !compares && op > gojq.OpMod:
-		demand(in) // assignments change their input at any place
+		demand(in) // assignments change their input anywhere
 	}
 
 	demand(l, r)
 	return flow{}
 }
 
-// inner takes the parentheses off a query.
+// inner removes the parentheses of a query.
 func inner(q *gojq.Query) *gojq.Query {
 	for q.Term != nil && len(q.FuncDefs) == 0 && q.Term.Type == gojq.TermTypeQuery &&
 		len(q.Term.SuffixList) == 0 {
@@ -176,7 +176,7 @@ func inner(q *gojq.Query) *gojq.Query {
 	return q
 }
 
-// head gives the term that gets the input of a query first, nil if that is none.
+// head returns the term that first gets the input of a query, or nil.
 func head(q *gojq.Query) *gojq.Term {
 	for q = inner(q); q.Op == gojq.OpPipe && len(q.Patterns)+len(q.FuncDefs) == 0; {
 		q = inner(q.Left)
@@ -187,10 +187,9 @@ func head(q *gojq.Query) *gojq.Term {
 	return q.Term
 }
 
-// bind enters the variable of a pattern. What is taken apart, or bound in several ways, is left to
-// the whole input.
+// bind adds the variable of a pattern. Destructuring and alternatives need the whole input.
 func (a *inference) bind(ps []*gojq.Pattern, from flow) {
-	a.lost = a.lost || len(ps) > 1 || ps[0].Name == ""
+	a.needsAll = a.needsAll || len(ps) > 1 || ps[0].Name == ""
 	vars := map[string]flow{ps[0].Name: {at: from.at}}
 	for name, f := range a.vars {
 		if name != ps[0].Name {
@@ -240,8 +239,8 @@ func (a *inference) head(t *gojq.Term, in flow) flow {
 	case gojq.TermTypeIf:
 		return a.branches(t.If, in)
 	case gojq.TermTypeTry:
-		// A handler sees the message, which may show a value.
-		a.lost = a.lost || t.Try.Catch != nil
+		// A handler gets the message, which may contain a value.
+		a.needsAll = a.needsAll || t.Try.Catch != nil
 		return a.query(t.Try.Body, in)
 	case gojq.TermTypeReduce:
 		// The state of the loop holds nothing that is not asked for in full.
@@ -253,7 +252,7 @@ func (a *inference) head(t *gojq.Term, in flow) flow {
 		return a.query(t.Query, in)
 	case gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
 	default:
-		a.lost = true // foreach, label, break, a sign: the whole input
+		a.needsAll = true // foreach, label, break, a sign: the whole input
 	}
 
 	return flow{}
@@ -295,7 +294,7 @@ func (a *inference) object(o *gojq.Object, in flow) {
 	}
 }
 
-// index is the flow of an index of base; the expressions of it see the input of the term.
+// index is the flow of an index of base; its expressions get the input of the term.
 func (a *inference) index(i *gojq.Index, base, in flow) flow {
 	if name, ok := indexKey(i); ok {
 		return base.key(name)
@@ -312,7 +311,7 @@ func (a *inference) index(i *gojq.Index, base, in flow) flow {
 	return flow{}
 }
 
-// call is the flow of functions that hand on values without looking at them in full.
+// call is the flow of functions that pass values on without reading them in full.
 func (a *inference) call(f *gojq.Func, in flow) flow {
 	if f.Name[0] == '$' {
 		return a.vars[f.Name]
@@ -337,7 +336,7 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 		return in
 	case "map/1":
 		elems := in.iterate()
-		a.selects(f.Args[0], elems)
+		a.selectTest(f.Args[0], elems)
 		return a.query(f.Args[0], flow{at: elems.at}).list()
 	case "any/1", "all/1":
 		a.query(f.Args[0], in.iterate())
@@ -356,9 +355,9 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 
 	switch f.Name {
 	case "input", "inputs", "debug", "stderr", "input_filename", "halt", "halt_error":
-		a.lost = true // their effect is not only their result
+		a.needsAll = true // they have side effects
 	}
-	// Of any other function: whatever it does, it does to values that are known in full.
+	// Any other function gets values that are known in full.
 	demand(in)
 	for _, arg := range f.Args {
 		demand(a.query(arg, flow{}))
@@ -366,8 +365,8 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 	return flow{}
 }
 
-// holds gives of the operators that compare whether they hold for less, equal and greater.
-var holds = map[gojq.Operator][3]bool{
+// comparisonHolds says for each comparison operator whether it holds for less, equal and greater.
+var comparisonHolds = map[gojq.Operator][3]bool{
 	gojq.OpEq: {false, true, false},
 	gojq.OpNe: {true, false, true},
 	gojq.OpLt: {true, false, false},
@@ -380,14 +379,13 @@ var holds = map[gojq.Operator][3]bool{
 type test struct {
 	name    string
 	holds   [3]bool
-	swapped bool // the scalar stands on the left
+	swapped bool // the scalar is on the left
 	value   any
 }
 
-// selects takes up the first comparison in the condition of a select that begins a query, if it
-// gets the elements of an array one by one. If that comparison fails, so does the condition,
-// whatever follows it.
-func (a *inference) selects(q *gojq.Query, in flow) {
+// selectTest records the first comparison in the condition of a leading select that gets the
+// elements of an array one by one. If that comparison fails, so does the condition.
+func (a *inference) selectTest(q *gojq.Query, in flow) {
 	first := head(q)
 	if in.site == nil || first == nil || !isCall(first, "select", 1) {
 		return
@@ -395,7 +393,7 @@ func (a *inference) selects(q *gojq.Query, in flow) {
 	for q = inner(first.Func.Args[0]); len(q.FuncDefs) == 0 && q.Op == gojq.OpAnd; {
 		q = inner(q.Left)
 	}
-	t := &test{holds: holds[q.Op]}
+	t := &test{holds: comparisonHolds[q.Op]}
 	if len(q.FuncDefs) > 0 || t.holds == [3]bool{} {
 		return
 	}
@@ -412,7 +410,7 @@ func (a *inference) selects(q *gojq.Query, in flow) {
 	}
 }
 
-// fieldOf gives the name of .name, which may have a question mark; empty if it is none.
+// fieldOf returns the name of .name, also with a question mark; empty for anything else.
 func fieldOf(q *gojq.Query) string {
 	if q.Term == nil || q.Term.Type != gojq.TermTypeIndex || len(q.FuncDefs) > 0 ||
 		slices.ContainsFunc(q.Term.SuffixList, func(s *gojq.Suffix) bool {
@@ -424,7 +422,7 @@ func fieldOf(q *gojq.Query) string {
 	return name
 }
 
-// scalar gives the value of a literal, or of a variable from outside.
+// scalar returns the value of a literal or of an external variable.
 func (a *inference) scalar(q *gojq.Query, v *any) (ok bool) {
 	if literal(q) || wholeNumber(q) {
 		*v, ok = q.Run(nil).Next()
@@ -439,9 +437,9 @@ func (a *inference) scalar(q *gojq.Query, v *any) (ok bool) {
 	return ok && !bound && simple(*v)
 }
 
-// fails tells whether the comparison is sure to fail for an element that was skimmed. Of a member
-// that is an array or an object only the type counts.
-func (t *test) fails(v *jsonx.Value) bool {
+// rejects reports whether the comparison certainly fails for a skimmed element. Of a member that is
+// an array or an object only the type matters.
+func (t *test) rejects(v *jsonx.Value) bool {
 	if !v.Is(jsonx.Dict) {
 		return false
 	}

@@ -8,9 +8,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// origins knows of each object that was decoded from a source its place there. An object that a
-// query hands through is the very map that was decoded, because gojq never changes its input. So it
-// can be printed as it stands in the source. A nil *origins knows nothing.
+// origins maps objects that were decoded from a source to their position in it. An object that a
+// query passes through is the same map that was decoded, because gojq never changes its input. So
+// it can be printed as it is in the source. A nil *origins is empty.
 type origins struct {
 	all   []origin
 	index map[uintptr]*jsonx.Value
@@ -19,7 +19,7 @@ type origins struct {
 }
 
 type origin struct {
-	m    map[string]any // keeps the map alive, so that its address stays its own
+	m    map[string]any // keeps the map alive, so that its address is not reused
 	from *jsonx.Value
 }
 

@@ -12,7 +12,7 @@ type Statuses struct {
 	Done    string   // a dependency must have this status
 }
 
-// readyName is the function that gives the tasks of a state that can be taken up.
+// readyName is the function that returns the ready tasks of a state.
 const readyName = "ready"
 
 // The task members that ready reads.
@@ -23,15 +23,15 @@ const (
 	readyDeps   = "dependencies"
 )
 
-// readiness decides for one list of tasks, in linear time: all of them are added, then asked for.
+// readiness decides which tasks of a list are ready, in linear time: all of them are added first.
 type readiness struct {
 	*Statuses
 
 	open map[int]bool // by number: not done
-	deps [][]int      // of each task; nil if it does not wait for work
+	deps [][]int      // dependencies of each task; nil if it does not wait for work
 }
 
-// addAll enters the tasks of a state, or of a part of one; false if it is none.
+// addAll adds the tasks of a state, or of a part of one; false if it is not one.
 func (r *readiness) addAll(state any) bool {
 	doc, _ := state.(map[string]any) //nolint:errcheck // nil has no tasks
 	list, isList := doc[readyTasks].([]any)
@@ -60,7 +60,7 @@ func (r *readiness) add(task any) bool {
 	return true
 }
 
-// ready tells whether the task with this place in the list waits for nothing else.
+// ready reports whether the task at an index waits for no other task.
 func (r *readiness) ready(i int) bool {
 	return r.deps[i] != nil &&
 		!slices.ContainsFunc(r.deps[i], func(n int) bool { return r.open[n] })

@@ -20,34 +20,34 @@ const (
 	MaxOutput  = 8 << 20
 )
 
-// What each element of the input adds to these limits, so that work in proportion to a long list is
-// done.
+// What each element of the input adds to these limits, so that work proportional to a long list can
+// finish.
 const (
 	timePerElement   = 100 * time.Microsecond
 	outputPerElement = 1 << 10
 )
 
-// allowance is what one run may take.
-type allowance struct {
+// runLimits are the limits of one run.
+type runLimits struct {
 	time   time.Duration
 	output int
 }
 
-// allowanceFor gives the limits for an input and the variables that the query uses.
-func (c *Code) allowanceFor(input any, vars map[string]any) allowance {
+// limitsFor returns the limits for an input and the variables that the query uses.
+func (c *Code) limitsFor(input any, vars map[string]any) runLimits {
 	n := countElements(input)
 	for _, name := range c.vars {
 		if c.uses(name) {
 			n += countElements(vars[name])
 		}
 	}
-	return allowance{
+	return runLimits{
 		time:   MaxTime + time.Duration(n)*timePerElement,
 		output: MaxOutput + n*outputPerElement,
 	}
 }
 
-// countElements counts those of a value that is an array, or of the arrays that an object has.
+// countElements counts the elements of an array, or of the arrays in an object.
 func countElements(v any) int {
 	switch v := v.(type) {
 	case Prepared:
@@ -66,12 +66,12 @@ func countElements(v any) int {
 	return 0
 }
 
-// Run gives all results for one input. vars are the values of Options.Vars by name with $; a
+// Run returns all results for one input. vars are the values of Options.Vars by name with $; a
 // missing one is null. Input and vars pass Normalize, unless Prepared. The error is a *LimitError,
-// the cause of a cancelled context, or the query's error as text; then there are no results.
+// the cause of a canceled context, or the query's error as text; then there are no results.
 func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, error) {
 	var out []any
-	most := c.allowanceFor(input, vars)
+	most := c.limitsFor(input, vars)
 	budget := most.output
 	for v, err := range c.bounded(ctx, input, vars, most.time) {
 		if err != nil {
@@ -88,8 +88,8 @@ func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, 
 	return out, nil
 }
 
-// Lines gives all results for a JSON document, one a line: texts raw, other values as compact JSON.
-// Errors are those of Run, and of parsing the document.
+// Lines returns all results for a JSON document, one a line: texts raw, other values as compact
+// JSON. Errors are those of Run, and of parsing the document.
 func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 	in, err := jsonx.Parse(doc, limits())
 	if err != nil {
@@ -103,10 +103,10 @@ func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 	return out, err
 }
 
-// One gives the first result, nil if there is none. It does not compute further results, because
+// One returns the first result, nil if there is none. It does not compute further results, because
 // jq's truth of a condition depends only on the first. The errors are those of Run.
 func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, error) {
-	most := c.allowanceFor(input, vars)
+	most := c.limitsFor(input, vars)
 	for v, err := range c.bounded(ctx, input, vars, most.time) {
 		if err == nil && measure(v, most.output) < 0 {
 			return nil, &LimitError{BoundOutput, int64(most.output)}
@@ -116,14 +116,14 @@ func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, er
 	return nil, nil
 }
 
-// First gives the first result of a query without variables, nil if there is none. Nothing bounds
-// its time: it is for small inputs, and for queries whose functions are known to be cheap.
+// First returns the first result of a query without variables, or nil. Its time is not bounded: it
+// is for small inputs and cheap functions.
 func (c *Code) First(input any) (any, error) {
 	in, _, err := c.values(input, nil)
 	if err != nil {
 		return nil, err
 	}
-	v, ok := next(c.code.Run(in))
+	v, ok := safeNext(c.code.Run(in))
 	if err, bad := v.(error); bad {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (c *Code) First(input any) (any, error) {
 	return v, nil
 }
 
-// bounded is Iter that ends after a time.
+// bounded is Iter with a time limit.
 func (c *Code) bounded(parent context.Context, input any, vars map[string]any, most time.Duration,
 ) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
@@ -163,7 +163,7 @@ func (c *Code) Iter(ctx context.Context, input any, vars map[string]any) iter.Se
 				if h.value == nil {
 					return
 				}
-				err = thrown(h.value)
+				err = thrownError(h.value)
 			}
 			if !yield(v, err) {
 				return
@@ -172,7 +172,7 @@ func (c *Code) Iter(ctx context.Context, input any, vars map[string]any) iter.Se
 	}
 }
 
-// halted is the error of a query that ended itself with halt, then value is nil, or halt_error.
+// halted is the error of a query that ended itself with halt (value is nil) or halt_error.
 type halted struct {
 	value any
 	code  int
@@ -182,10 +182,10 @@ func (h *halted) Error() string {
 	return "halted"
 }
 
-// each runs the code on values that are what gojq takes. Its errors are those of Iter, and *halted.
+// each runs the code on normalized values. Its errors are those of Iter, and *halted.
 func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
-		// gojq looks at its context from time to time only.
+		// gojq checks its context only from time to time.
 		if ctx.Err() != nil {
 			yield(nil, context.Cause(ctx))
 			return
@@ -198,12 +198,12 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 		}
 		it := c.code.RunWithContext(ctx, in, taken...)
 		for {
-			v, ok := next(it)
+			v, ok := safeNext(it)
 			if !ok {
 				return
 			}
 			if err, bad := v.(error); bad {
-				yield(nil, failed(ctx, err))
+				yield(nil, wrapError(ctx, err))
 				return
 			}
 			if !yield(v, nil) {
@@ -213,8 +213,8 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 	}
 }
 
-// values gives the input and the values of the variables in order. What the query does not refer to
-// is not looked at.
+// values returns the input and the values of the variables in order. Variables that the query does
+// not use are not normalized.
 func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 	in, err := normalize(input, 0)
 	if err != nil {
@@ -232,8 +232,8 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 	return in, values, nil
 }
 
-// next is it.Next, where a panic of the interpreter, which is not ours, is an error of the query.
-func next(it gojq.Iter) (v any, ok bool) {
+// safeNext is it.Next with a panic of the interpreter turned into an error of the query.
+func safeNext(it gojq.Iter) (v any, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			v = fmt.Errorf("query cannot be run: %v", r)
@@ -243,8 +243,8 @@ func next(it gojq.Iter) (v any, ok bool) {
 	return it.Next()
 }
 
-// failed words an error of gojq.
-func failed(ctx context.Context, err error) error {
+// wrapError converts an error of gojq.
+func wrapError(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return context.Cause(ctx)
 	}
@@ -252,13 +252,13 @@ func failed(ctx context.Context, err error) error {
 		return &halted{value: h.Value(), code: h.ExitCode()}
 	}
 	if own, ok := errors.AsType[gojq.ValueError](err); ok {
-		return thrown(own.Value())
+		return thrownError(own.Value())
 	}
 	return errors.New(err.Error()) // no error of gojq leaves the package
 }
 
-// thrown makes the error of a value that the query gave to error or halt_error.
-func thrown(value any) error {
+// thrownError is the error for a value that the query passed to error or halt_error.
+func thrownError(value any) error {
 	msg := "value is too large to show"
 	if measure(value, maxShown) >= 0 {
 		msg = Text(value)
@@ -266,10 +266,10 @@ func thrown(value any) error {
 	return errors.New(msg)
 }
 
-// maxShown is how large a value may be to become the message of an error.
+// maxShown bounds a value in the message of an error, in bytes.
 const maxShown = 64 << 10
 
-// Vars gives the names of the declared variables that the query uses.
+// Vars returns the names of the declared variables that the query uses.
 func (c *Code) Vars() []string {
 	return slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool { return !c.uses(name) })
 }

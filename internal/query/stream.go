@@ -17,48 +17,48 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// An input is read in one pass, value by value and of an array element by element. The parser's
-// checks apply to what the query cannot look at (infer), but it is left out. So are elements that
-// the selection is sure to drop (test). The same code runs on what is left, for a query `PATH[] |
-// BODY` on some elements at a time. Nothing is printed before the input was read to its end.
-// Whatever cannot be told this way, also an error of the run, is left to the whole input. This way
-// shows no error of its own.
+// An input is read in one pass, value by value, and an array element by element. The parser's
+// checks also apply to what the query does not need (infer), but it is left out, and so are
+// elements that the selection certainly drops (test). The same code runs on the rest; for a query
+// `PATH[] | BODY`, on some elements at a time. Nothing is printed before the input was read to its
+// end. Whatever this cannot decide, including an error of the run, is left to a run on the whole
+// input. This mode reports no errors of its own.
 
 const (
 	// how much of an input is read at a time at least; one element may make it larger
 	windowSize = 256 << 10
-	partSize   = 512 // how many elements are handed on at a time
-	maxNested  = 500 // how deep values may be nested here
+	partSize   = 512 // elements per batch
+	maxNested  = 500 // maximum nesting of values
 )
 
-// plan is what is known of a query before it runs.
+// plan is the analysis of a query.
 type plan struct {
 	root *need
-	// the array whose elements the query treats one by one, independently; nil if there is none
-	part *need
-	name string // of that member of the input, empty if the input is the array
+	// the array whose elements the query handles one by one, independently; may be nil
+	perElement *need
+	name       string // of that member of the input, empty if the input is the array
 }
 
-// newPlan gives nil if the query needs its input in full.
+// newPlan returns nil if the query needs its input in full.
 func newPlan(q *gojq.Query, globals map[string]any) *plan {
 	root, ok := infer(q, globals)
 	if !ok || root.all || len(root.fields) == 0 && root.elems == nil {
 		return nil
 	}
 	p := &plan{root: root}
-	if name, ok := eachOf(q); ok {
+	if name, ok := perElementQuery(q); ok {
 		p.name = name
-		p.part = root
+		p.perElement = root
 		if name != "" {
-			p.part = root.field(name)
+			p.perElement = root.field(name)
 		}
 	}
 	return p
 }
 
-// eachOf tells whether a query is `.[] | BODY`, `.name[] | BODY` or `ready | BODY`. Its results are
-// then those of BODY for each element, one after the other.
-func eachOf(q *gojq.Query) (name string, ok bool) {
+// perElementQuery reports whether a query is `.[] | BODY`, `.name[] | BODY` or `ready | BODY`. Its
+// results are then those of BODY for each element in turn.
+func perElementQuery(q *gojq.Query) (name string, ok bool) {
 	t := head(q)
 	switch {
 	case t == nil:
@@ -75,7 +75,7 @@ func eachOf(q *gojq.Query) (name string, ok bool) {
 	return name, (ok || t.Type == gojq.TermTypeIdentity) && i >= 0 && t.SuffixList[i].Iter
 }
 
-// wrap makes an input that has nothing but these elements.
+// wrap makes an input with only these elements.
 func (p *plan) wrap(elems []any) any {
 	if p.name == "" {
 		return elems
@@ -83,12 +83,12 @@ func (p *plan) wrap(elems []any) any {
 	return map[string]any{p.name: elems}
 }
 
-// streamed answers a query in one pass. ok is false if that cannot be done; then nothing was
+// runStreamed runs a query in one pass. ok is false if that is impossible; then nothing was
 // printed.
-func (r *cli) streamed(ctx context.Context) (exit int, err error, ok bool) {
+func (r *cli) runStreamed(ctx context.Context) (exit int, err error, ok bool) {
 	var kept bytes.Buffer
 	out := r.out
-	args := len(r.from.all)
+	args := len(r.origins.all)
 	r.out = bufio.NewWriter(&kept)
 	ok = true
 	for r.file = 0; ok && r.file < len(r.req.Inputs); r.file++ {
@@ -96,7 +96,7 @@ func (r *cli) streamed(ctx context.Context) (exit int, err error, ok bool) {
 	}
 	ok = r.out.Flush() == nil && ok
 	r.out = out
-	r.from.reset(args)
+	r.origins.reset(args)
 	switch {
 	case ctx.Err() != nil:
 		return exitRuntime, context.Cause(ctx), true
@@ -113,13 +113,13 @@ func (r *cli) streamed(ctx context.Context) (exit int, err error, ok bool) {
 	return exit, err, true
 }
 
-// streamedInput answers for one input.
+// streamedInput runs the query for one input.
 func (r *cli) streamedInput(ctx context.Context) bool {
-	args := len(r.from.all)
-	s := r.newStream(ctx, r.plan, r.from)
-	if tasks := r.plan.root.fields[readyTasks]; tasks != nil && tasks.ready && tasks.drops() {
+	args := len(r.origins.all)
+	s := r.newStream(ctx, r.plan, r.origins)
+	if tasks := r.plan.root.fields[readyTasks]; tasks != nil && tasks.ready && tasks.canSkip() {
 		var ok bool
-		if s.ready, ok = r.readyOnes(ctx); !ok {
+		if s.ready, ok = r.readReady(ctx); !ok {
 			return false
 		}
 	}
@@ -129,20 +129,20 @@ func (r *cli) streamedInput(ctx context.Context) bool {
 				return false
 			}
 		}
-		r.from.reset(args)
+		r.origins.reset(args)
 		return true
 	}
 	return s.read() && (!r.req.Strict || s.values == 1)
 }
 
-// readyOnes reads an input and finds out of the tasks of each of its values which ones are ready.
-func (r *cli) readyOnes(ctx context.Context) (ready []readiness, ok bool) {
+// readReady reads an input and computes, for each of its values, which tasks are ready.
+func (r *cli) readReady(ctx context.Context) (ready []readiness, ok bool) {
 	root := &need{}
 	flow{at: []*need{root}}.ready()
 	s := r.newStream(ctx, &plan{
-		root: root,
-		part: root.field(readyTasks),
-		name: readyTasks,
+		root:       root,
+		perElement: root.field(readyTasks),
+		name:       readyTasks,
 	}, nil)
 	s.emit = func(doc any) bool {
 		for len(ready) <= s.values {
@@ -154,17 +154,17 @@ func (r *cli) readyOnes(ctx context.Context) (ready []readiness, ok bool) {
 }
 
 // stream reads the values of an input as far as a query needs them. It gives up, with false, on
-// everything that is not strict JSON, and on some that is. Then the parser has to decide.
+// everything that is not strict JSON, and on some that is. Then the parser decides.
 type stream struct {
 	window
 	*plan
 
 	skimmer *jsonx.Skimmer
-	emit    func(doc any) bool // takes a value, or a part of one
+	emit    func(doc any) bool // receives a value, or a part of one
 	from    *origins
 	depth   int
-	values  int         // how many were read
-	ready   []readiness // if only tasks that are ready are looked at: of each value
+	values  int         // number of values read
+	ready   []readiness // of each value, if only ready tasks are needed
 }
 
 func (r *cli) newStream(ctx context.Context, p *plan, from *origins) *stream {
@@ -184,22 +184,22 @@ func (r *cli) newStream(ctx context.Context, p *plan, from *origins) *stream {
 	}
 }
 
-// read hands all values to emit.
+// read passes all values to emit.
 func (s *stream) read() bool {
-	s.more()
+	s.fill()
 	if bytes.HasPrefix(s.text, []byte("\xef\xbb\xbf")) {
 		s.at = 3
 	}
 	for ; s.peek() != 0; s.values++ {
-		if doc, ok := s.take(s.root); !ok || !s.emit(doc) {
+		if doc, ok := s.value(s.root); !ok || !s.emit(doc) {
 			return false
 		}
 	}
 	return s.at == len(s.text) && s.err == nil
 }
 
-// take reads the next value; one without a need is only stepped over.
-func (s *stream) take(n *need) (any, bool) {
+// value reads the next value; without a need it is skipped.
+func (s *stream) value(n *need) (any, bool) {
 	c := s.peek()
 	switch {
 	case c == '{' && (n == nil || !n.all && n.elems == nil):
@@ -223,7 +223,7 @@ func (s *stream) members(n *need) (any, bool) {
 	m := map[string]any{}
 	seen := map[string]bool{}
 	for {
-		if closed, ok := s.comma('}', len(seen) == 0); closed || !ok {
+		if closed, ok := s.separator('}', len(seen) == 0); closed || !ok {
 			return m, ok
 		}
 		key, ok := s.skim().Str()
@@ -236,7 +236,7 @@ func (s *stream) members(n *need) (any, bool) {
 		if n != nil {
 			inner = n.fields[key]
 		}
-		v, ok := s.take(inner)
+		v, ok := s.value(inner)
 		if !ok {
 			return nil, false
 		}
@@ -254,14 +254,14 @@ func (s *stream) elements(n *need) (any, bool) {
 	}
 	list := []any{}
 	for at := 0; ; at++ {
-		if closed, ok := s.comma(']', at == 0); closed || !ok {
+		if closed, ok := s.separator(']', at == 0); closed || !ok {
 			return list, ok
 		}
 		v := s.skim(wanted...)
 		switch {
 		case v == nil:
 			return nil, false
-		case n.elems == nil, n.drops() && n.test != nil && n.test.fails(v):
+		case n.elems == nil, n.canSkip() && n.test != nil && n.test.rejects(v):
 			continue
 		case s.ready != nil && n.ready && !s.ready[s.values].ready(at):
 			continue
@@ -271,7 +271,7 @@ func (s *stream) elements(n *need) (any, bool) {
 			return nil, false
 		}
 		list = append(list, e)
-		if n == s.part && len(list) == partSize {
+		if n == s.perElement && len(list) == partSize {
 			if !s.emit(s.wrap(list)) {
 				return nil, false
 			}
@@ -280,7 +280,7 @@ func (s *stream) elements(n *need) (any, bool) {
 	}
 }
 
-// element makes an element as far as it is needed.
+// element decodes an element as far as needed.
 func (s *stream) element(v *jsonx.Value, n *need) (any, bool) {
 	if !v.Is(jsonx.Dict) || n.all || n.elems != nil {
 		return s.decode(v)
@@ -298,7 +298,7 @@ func (s *stream) element(v *jsonx.Value, n *need) (any, bool) {
 	return m, true
 }
 
-// decode makes all of a value that was skimmed. It keeps no part of the window.
+// decode decodes a skimmed value in full. It retains no part of the window.
 func (s *stream) decode(v *jsonx.Value) (any, bool) {
 	if v.Is(jsonx.Dict) || v.Is(jsonx.Array) {
 		tree, err := jsonx.Parse(v.Raw(s.text), limits())
@@ -314,8 +314,7 @@ func (s *stream) decode(v *jsonx.Value) (any, bool) {
 	}
 }
 
-// skim steps over the next value and gives what it is, with the members that are wanted; nil if
-// there is none.
+// skim skips the next value and returns its kind, with the wanted members; nil if there is none.
 func (s *stream) skim(wanted ...string) *jsonx.Value {
 	s.peek()
 	for {
@@ -324,26 +323,25 @@ func (s *stream) skim(wanted ...string) *jsonx.Value {
 			s.at = v.End
 			return v
 		}
-		if !s.more() {
+		if !s.fill() {
 			return nil
 		}
 	}
 }
 
-// window is the part of an input that is in memory: text from at on is not taken yet.
+// window is the part of an input that is in memory; text before at is consumed.
 type window struct {
 	ctx  context.Context
 	file io.ReaderAt
-	next int64 // where in the file to read on
+	next int64 // next offset in the file
 	text []byte
 	at   int
-	end  bool  // there is nothing behind text
+	end  bool  // text reaches the end of the file
 	err  error // of the file, or of the context
 }
 
-// more reads on; false if nothing can change by that. What is not taken yet stays, at another
-// place.
-func (w *window) more() bool {
+// fill reads more of the file; false at its end. Unconsumed text moves to another offset.
+func (w *window) fill() bool {
 	if w.err == nil {
 		w.err = w.ctx.Err()
 	}
@@ -367,7 +365,7 @@ func (w *window) more() bool {
 	return true
 }
 
-// peek skips white space and gives the next byte, 0 at the end.
+// peek skips white space and returns the next byte, or 0 at the end.
 func (w *window) peek() byte {
 	for {
 		for w.at < len(w.text) {
@@ -377,14 +375,14 @@ func (w *window) peek() byte {
 			}
 			w.at++
 		}
-		if !w.more() {
+		if !w.fill() {
 			return 0
 		}
 	}
 }
 
-// comma steps over what stands before a member or an element; closed says that there is none.
-func (w *window) comma(closing byte, first bool) (closed, ok bool) {
+// separator skips what precedes a member or an element; closed means that there is none.
+func (w *window) separator(closing byte, first bool) (closed, ok bool) {
 	if first {
 		w.at++ // the bracket
 	}

@@ -7,10 +7,10 @@ import (
 	"tercet/internal/lazy"
 )
 
-// token is a name or a variable in the source of a query: what an error or a reference points at.
-// gojq's tree has no positions, so the names of the tree are found again among these, in order.
+// token is a name or a variable in the source of a query. gojq's tree has no positions, so the
+// names of the tree are looked up among the tokens, in order.
 type token struct {
-	// with the $ of a variable, the @ of a format; a dot where a path of the input begins
+	// with the $ of a variable or the @ of a format; a dot at the start of a path of the input
 	text   string
 	offset int
 }
@@ -23,19 +23,18 @@ var inCode = lazy.Regexp(`^(?:[ \t\r\n]+|#(?:\\\r\n|\\(?s:.)|[^\r\n\\])*\\?|@\w*
 // inString is a string, from its inside, up to its end or its next interpolation.
 var inString = lazy.Regexp(`^(?:[^"\\]|\\[^(])*(?:"|\\\()`)
 
-// keywords are the words that a term comes behind.
+// keywords are the words that are followed by a term.
 var keywords = []string{
 	"and", "or", "if", "then", "elif", "else", "try", "catch", "reduce", "foreach", "as",
 }
 
-// tokens gives the names, keywords, formats and variables of src in order. Fields (.name), strings
-// and comments are left out; the code inside the interpolations of a string is not. unclosed is
-// where the string starts that has no end, -1 if there is none.
+// tokens returns the names, keywords, formats and variables of src in order. Fields (.name),
+// strings and comments are left out, but not the code in interpolations. unclosed is the offset of
+// an unterminated string, or -1.
 func tokens(src string) (out []token, unclosed int) {
-	// for each string that is open around this place: how many parentheses its interpolation has
-	// open
+	// number of open parentheses of the interpolation, for each enclosing string
 	var open []int
-	term := false // what stands before this place is the end of a term
+	term := false // the preceding token ends a term
 	for i := 0; i < len(src); {
 		word := inCode().FindString(src[i:])
 		at := i

@@ -28,7 +28,7 @@ func Text(v any) string {
 	return string(appendValue(nil, n, nil))
 }
 
-// Prepared is a normalized value, which a run need not check again.
+// Prepared is a normalized value, which a run does not check again.
 type Prepared struct{ v any }
 
 // Prepare makes v a Prepared; see Normalize.
@@ -47,10 +47,10 @@ func Normalize(v any) any {
 	return n
 }
 
-// maxDepth bounds values, so that one that holds itself is an error.
+// maxDepth bounds the nesting of values, so that a cyclic one is an error.
 const maxDepth = 10_000
 
-// normalize gives v as a query takes it.
+// normalize converts v to a query value.
 func normalize(v any, depth int) (out any, err error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("value is nested deeper than %d", maxDepth)
@@ -114,8 +114,8 @@ func simple(v any) bool {
 // maxIntDigits is how many digits surely fit an int.
 const maxIntDigits = 18
 
-// number gives a literal as an int if that prints as the same text, which is faster to compute
-// with, else as json.Number.
+// number converts a literal to an int if that prints as the same text, which is faster, else to a
+// json.Number.
 func number(text string) any {
 	digits := text
 	if digits != "" && digits[0] == '-' {
@@ -137,7 +137,7 @@ func number(text string) any {
 	return n
 }
 
-// decode gives a parsed value as what a query takes. Each object that it makes is entered in from.
+// decode converts a parsed value to a query value. It adds each object to from.
 func decode(v *jsonx.Value, from *origins) any {
 	if v == nil {
 		return nil
@@ -172,8 +172,8 @@ func decode(v *jsonx.Value, from *origins) any {
 	return nil
 }
 
-// measure gives what is left of a budget of bytes after v as compact JSON, about; negative if it is
-// not enough.
+// measure returns what is left of a budget of bytes after v as compact JSON, approximately;
+// negative if it is exceeded.
 func measure(v any, budget int) int {
 	budget--
 	switch v := v.(type) {
@@ -204,9 +204,8 @@ func measure(v any, budget int) int {
 	return budget - 1
 }
 
-// appendValue writes v as compact JSON as jq does: NaN is null, infinities are the largest numbers.
-// Objects that were read from a source and are in from print as they stand there, others sorted by
-// key.
+// appendValue writes v as compact JSON like jq: NaN is null, infinities are the largest numbers.
+// Objects in from print as in their source, others sorted by key.
 func appendValue(out []byte, v any, from *origins) []byte {
 	switch v := v.(type) {
 	case nil:

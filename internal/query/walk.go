@@ -8,18 +8,17 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// walker goes through a tree in the order of its source and finds out which variables and functions
-// are bound inside it.
+// walker visits a tree in source order and tracks which variables and functions are bound.
 type walker struct {
 	mentions
 
-	toks  []token
-	next  int        // the first token that is not behind the walk
-	vars  []string   // bound here, innermost last
-	funcs []Function // defined here, innermost last
-	own   bool       // what is walked has the query's own input
-	// what is walked has the value of a variable's path for its input, or its elements
-	of      list
+	toks     []token
+	next     int        // the first token not yet visited
+	vars     []string   // bound here, innermost last
+	funcs    []Function // defined here, innermost last
+	ownInput bool       // the present subtree gets the query's own input
+	// the present subtree gets the value of a variable's path, or its elements, as input
+	input   varInput
 	formats []token
 	bounds  bounds
 	defs    map[string]string // definitions that the guarded query calls
@@ -29,9 +28,9 @@ type walker struct {
 type mentions struct {
 	refs    []Ref
 	calls   []Call
-	paths   []Ref // static paths that are taken from the query's own input
+	paths   []Ref // static paths into the query's own input
 	members []Member
-	keys    []string // members that are taken of anything, "" for one that only a run knows
+	keys    []string // members read of any value, "" for a computed name
 	risky   bool     // a single step may take all time or memory
 }
 
@@ -52,8 +51,8 @@ type Member struct {
 	From int // length of the prefix of Path that leads to the list
 }
 
-// list is the input of a piece of the query: the value of a reference, or its elements one by one.
-type list struct {
+// varInput is the input of a subquery: the value of a reference, or its elements one by one.
+type varInput struct {
 	ref  Ref
 	each bool
 }
@@ -71,9 +70,9 @@ type Call struct {
 	Offset int // of the name in the source, -1 if unknown
 }
 
-// place finds the next token with this text. The walk follows the order of the source, so an
-// earlier one is never meant.
-func (w *walker) place(text string) int {
+// locate finds the next token with this text. The walk follows the source, so an earlier one is
+// never meant.
+func (w *walker) locate(text string) int {
 	for i := w.next; i < len(w.toks); i++ {
 		if w.toks[i].text == text {
 			w.next = i + 1
@@ -83,7 +82,7 @@ func (w *walker) place(text string) int {
 	return -1
 }
 
-// scope gives a function that forgets what is bound from here on.
+// scope returns a function that ends the scope of what is bound from here on.
 func (w *walker) scope() func() {
 	v := len(w.vars)
 	f := len(w.funcs)
@@ -118,12 +117,12 @@ func (w *walker) query(q *gojq.Query) {
 	w.guardOperator(q)
 }
 
-// small tells whether a query is the literal of a number of at most two digits.
+// small reports whether a query is the literal of a number of at most two digits.
 func small(q *gojq.Query) bool {
 	return wholeNumber(q) && len(q.Term.Number) <= 2
 }
 
-// risky tells whether a function may search a string in quadratic time.
+// risky reports whether a function may search a string in quadratic time.
 func risky(f *gojq.Func) bool {
 	switch f.Name {
 	case "match", "capture", "scan", "splits", "sub", "gsub":
@@ -134,56 +133,56 @@ func risky(f *gojq.Func) bool {
 	return f.Name == "split" && len(f.Args) == 2
 }
 
-// apart walks a query that has another input than what stands around it.
-func (w *walker) apart(q *gojq.Query) {
-	w.on(list{}, q)
+// isolated walks a subquery that has another input than its surroundings.
+func (w *walker) isolated(q *gojq.Query) {
+	w.withInput(varInput{}, q)
 }
 
-// on walks a query whose input is something of a variable, or nothing that is known.
-func (w *walker) on(of list, q *gojq.Query) {
-	own := w.own
-	outer := w.of
-	w.own = false
-	w.of = of
+// withInput walks a subquery whose input is part of a variable, or unknown.
+func (w *walker) withInput(of varInput, q *gojq.Query) {
+	own := w.ownInput
+	outer := w.input
+	w.ownInput = false
+	w.input = of
 	w.query(q)
-	w.own = own
-	w.of = outer
+	w.ownInput = own
+	w.input = outer
 }
 
-// pipe lets the path of a variable on the left go on with the path that the right side starts with:
+// pipe extends the path of a variable on the left by the path that the right side starts with:
 // $steps | .plan.
 func (w *walker) pipe(q *gojq.Query) {
-	var of list
+	var of varInput
 	if l := q.Left; l != nil && l.Term != nil && len(l.FuncDefs) == 0 {
 		before := len(w.refs)
-		w.term(l.Term, leading(q.Right))
-		of = w.given(l.Term, before)
+		w.term(l.Term, leadingPath(q.Right))
+		of = w.pipeInput(l.Term, before)
 	} else {
 		w.query(l)
 	}
-	w.on(of, q.Right)
+	w.withInput(of, q.Right)
 }
 
-// given is what the term on the left of a pipe gives to its right, if that is part of a variable.
-// ref is the place of its use in refs.
-func (w *walker) given(t *gojq.Term, ref int) list {
-	keys, rest := static(suffixes(t))
+// pipeInput is what the term on the left of a pipe passes on, if that is part of a variable. ref is
+// its index in refs.
+func (w *walker) pipeInput(t *gojq.Term, ref int) varInput {
+	keys, rest := staticPath(suffixes(t))
 	each := elements(rest)
 	switch {
 	case t.Type == gojq.TermTypeFunc && t.Func.Name[0] == '$' && (len(rest) == 0 || each):
 		r := w.refs[ref]
 		r.Path = keys
-		return list{r, each}
+		return varInput{r, each}
 	case (t.Type == gojq.TermTypeIdentity || t.Type == gojq.TermTypeIndex) && each &&
-		len(keys) == 0 && !w.of.each:
-		return list{w.of.ref, true}
-	case w.of.each && isCall(t, "select", 1) && len(t.SuffixList) == 0:
-		return w.of
+		len(keys) == 0 && !w.input.each:
+		return varInput{w.input.ref, true}
+	case w.input.each && isCall(t, "select", 1) && len(t.SuffixList) == 0:
+		return w.input
 	}
-	return list{}
+	return varInput{}
 }
 
-// suffixes are all that a term takes of its input, or of its value, one after the other.
+// suffixes are the suffixes of a term, in order.
 func suffixes(t *gojq.Term) []*gojq.Suffix {
 	if t.Type == gojq.TermTypeIndex {
 		return append([]*gojq.Suffix{{Index: t.Index}}, t.SuffixList...)
@@ -191,13 +190,13 @@ func suffixes(t *gojq.Term) []*gojq.Suffix {
 	return t.SuffixList
 }
 
-// elements tells whether suffixes take elements of a list and nothing of them: all, or one by its
+// elements reports whether suffixes select only elements of a list: all of them, or one by its
 // number.
 func elements(list []*gojq.Suffix) bool {
 	if len(list) == 0 || !element(list[0]) {
 		return false
 	}
-	path, rest := static(list[1:])
+	path, rest := staticPath(list[1:])
 	return len(path)+len(rest) == 0
 }
 
@@ -206,26 +205,26 @@ func element(s *gojq.Suffix) bool {
 		s.Index != nil && !s.Index.IsSlice && s.Index.Start != nil && wholeNumber(s.Index.Start)
 }
 
-// member notes what suffixes take from the elements of a list.
-func (w *walker) member(of list, take []*gojq.Suffix) {
+// addMember records what suffixes read of the elements of a list.
+func (w *walker) addMember(of varInput, take []*gojq.Suffix) {
 	if !of.each {
 		if len(take) == 0 || !element(take[0]) {
 			return
 		}
 		take = take[1:]
 	}
-	if path, _ := static(take); of.ref.Var != "" && len(path) > 0 {
+	if path, _ := staticPath(take); of.ref.Var != "" && len(path) > 0 {
 		from := len(of.ref.Path)
 		of.ref.Path = slices.Concat(of.ref.Path, path)
 		w.members = append(w.members, Member{of.ref, from})
 	}
 }
 
-// eachTakers are the functions that give their argument the elements of their input.
-const eachTakers = "all any group_by map max_by min_by sort_by unique_by"
+// elementFuncs are the functions that call their argument with the elements of their input.
+const elementFuncs = "all any group_by map max_by min_by sort_by unique_by"
 
-// leading gives the static path that a query takes from its input first of all.
-func leading(q *gojq.Query) []string {
+// leadingPath returns the static path that a query first reads of its input.
+func leadingPath(q *gojq.Query) []string {
 	for q != nil && q.Term == nil && q.Op == gojq.OpPipe && len(q.FuncDefs) == 0 {
 		q = q.Left
 	}
@@ -236,13 +235,12 @@ func leading(q *gojq.Query) []string {
 	if !ok {
 		return nil
 	}
-	path, _ := static(q.Term.SuffixList)
+	path, _ := staticPath(q.Term.SuffixList)
 	return append([]string{key}, path...)
 }
 
-// static gives the keys that suffixes take one after the other, and those suffixes that are behind
-// them.
-func static(list []*gojq.Suffix) (path []string, rest []*gojq.Suffix) {
+// staticPath returns the keys that suffixes read in turn, and the remaining suffixes.
+func staticPath(list []*gojq.Suffix) (path []string, rest []*gojq.Suffix) {
 	for i, s := range list {
 		if s.Optional {
 			continue
@@ -277,7 +275,7 @@ func indexKey(i *gojq.Index) (string, bool) {
 	return "", false
 }
 
-// wholeNumber tells whether a query is the literal of a number, or of one with a sign.
+// wholeNumber reports whether a query is the literal of a number, or of one with a sign.
 func wholeNumber(q *gojq.Query) bool {
 	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false
@@ -289,25 +287,25 @@ func wholeNumber(q *gojq.Query) bool {
 	return t.Type == gojq.TermTypeNumber
 }
 
-// isCall tells whether a term begins with a call of a function.
+// isCall reports whether a term begins with a call of a function.
 func isCall(t *gojq.Term, name string, args int) bool {
 	return t.Type == gojq.TermTypeFunc && t.Func.Name == name && len(t.Func.Args) == args
 }
 
 func (w *walker) def(d *gojq.FuncDef) {
-	w.place(d.Name)
+	w.locate(d.Name)
 	f := Function{Name: d.Name, Args: len(d.Args)}
 	w.funcs = append(w.funcs, f)
 	leave := w.scope()
 	for _, arg := range d.Args {
-		w.place(arg)
+		w.locate(arg)
 		if arg[0] == '$' {
 			w.vars = append(w.vars, arg)
 			arg = arg[1:]
 		}
 		w.funcs = append(w.funcs, Function{Name: arg})
 	}
-	w.apart(d.Body)
+	w.isolated(d.Body)
 	leave()
 }
 
@@ -331,7 +329,7 @@ func (w *walker) pattern(p *gojq.Pattern) {
 		case o.Key != "" && o.Key[0] == '$':
 			w.bind(o.Key)
 		case o.Key != "":
-			w.place(o.Key)
+			w.locate(o.Key)
 		}
 		w.str(o.KeyString)
 		w.query(o.KeyQuery)
@@ -340,30 +338,30 @@ func (w *walker) pattern(p *gojq.Pattern) {
 }
 
 func (w *walker) bind(name string) {
-	w.place(name)
+	w.locate(name)
 	w.vars = append(w.vars, name)
 }
 
-// term walks a term; then is the path that a pipe goes on with.
+// term walks a term; then is the path by which a pipe continues.
 func (w *walker) term(t *gojq.Term, then []string) {
 	switch t.Type {
 	case gojq.TermTypeFunc:
 		w.call(t, then)
 	case gojq.TermTypeIndex:
-		at := w.place(".")
-		if key, ok := indexKey(t.Index); ok && w.own {
-			path, _ := static(t.SuffixList)
+		at := w.locate(".")
+		if key, ok := indexKey(t.Index); ok && w.ownInput {
+			path, _ := staticPath(t.SuffixList)
 			w.paths = append(w.paths, Ref{
 				Var:    ".",
 				Path:   append([]string{key}, path...),
 				Offset: at,
 			})
 		}
-		w.member(w.of, suffixes(t))
+		w.addMember(w.input, suffixes(t))
 		w.index(t.Index)
 	case gojq.TermTypeIdentity:
-		w.place(".")
-		w.member(w.of, suffixes(t))
+		w.locate(".")
+		w.addMember(w.input, suffixes(t))
 	case gojq.TermTypeObject:
 		w.object(t.Object)
 	case gojq.TermTypeArray:
@@ -371,7 +369,7 @@ func (w *walker) term(t *gojq.Term, then []string) {
 	case gojq.TermTypeUnary:
 		w.term(t.Unary.Term, nil)
 	case gojq.TermTypeFormat:
-		w.formats = append(w.formats, token{text: t.Format, offset: w.place(t.Format)})
+		w.formats = append(w.formats, token{text: t.Format, offset: w.locate(t.Format)})
 		w.str(t.Str)
 	case gojq.TermTypeString:
 		w.str(t.Str)
@@ -385,7 +383,7 @@ func (w *walker) term(t *gojq.Term, then []string) {
 		w.query(t.If.Else)
 	case gojq.TermTypeTry:
 		w.query(t.Try.Body)
-		w.apart(t.Try.Catch)
+		w.isolated(t.Try.Catch)
 	case gojq.TermTypeReduce:
 		w.loop(t.Reduce.Query, t.Reduce.Patterns, t.Reduce.Start, t.Reduce.Update, nil)
 	case gojq.TermTypeForeach:
@@ -397,10 +395,10 @@ func (w *walker) term(t *gojq.Term, then []string) {
 			t.Foreach.Extract,
 		)
 	case gojq.TermTypeLabel:
-		w.place(t.Label.Ident)
+		w.locate(t.Label.Ident)
 		w.query(t.Label.Body)
 	case gojq.TermTypeBreak:
-		w.place(t.Break)
+		w.locate(t.Break)
 	case gojq.TermTypeQuery:
 		w.query(t.Query)
 	case gojq.TermTypeRecurse:
@@ -416,7 +414,8 @@ func (w *walker) term(t *gojq.Term, then []string) {
 	}
 }
 
-// loop walks reduce and foreach. The start does not see the variables, though they stand before it.
+// loop walks reduce and foreach. The start is outside the scope of the variables, though it follows
+// them.
 func (w *walker) loop(source *gojq.Query, ps []*gojq.Pattern, start, update, extract *gojq.Query) {
 	w.query(source)
 	before := len(w.vars)
@@ -425,21 +424,21 @@ func (w *walker) loop(source *gojq.Query, ps []*gojq.Pattern, start, update, ext
 	w.vars = w.vars[:before:before]
 	w.query(start)
 	w.vars = append(w.vars, bound...)
-	w.apart(update)
-	w.apart(extract)
+	w.isolated(update)
+	w.isolated(extract)
 	w.vars = w.vars[:before]
 }
 
 func (w *walker) call(t *gojq.Term, then []string) {
 	f := t.Func
-	at := w.place(f.Name)
+	at := w.locate(f.Name)
 	if f.Name[0] == '$' {
-		path, rest := static(t.SuffixList)
+		path, rest := staticPath(t.SuffixList)
 		if len(rest) == 0 {
 			path = append(path, then...)
 		}
 		w.ref(f.Name, path, at)
-		w.member(list{ref: w.refs[len(w.refs)-1]}, rest)
+		w.addMember(varInput{ref: w.refs[len(w.refs)-1]}, rest)
 		return
 	}
 
@@ -448,17 +447,17 @@ func (w *walker) call(t *gojq.Term, then []string) {
 		w.risky = w.risky || risky(f)
 		defer w.guardCall(f)
 	}
-	var of list // most functions give their arguments inputs of their own
+	var of varInput // most functions call their arguments with other inputs
 	switch {
 	case slices.Contains(w.funcs, Function{Name: f.Name, Args: len(f.Args)}) || len(f.Args) != 1:
-	case w.of.each && f.Name == "select":
-		of = w.of
-	case !w.of.each && slices.Contains(strings.Fields(eachTakers), f.Name):
-		of = list{w.of.ref, true}
+	case w.input.each && f.Name == "select":
+		of = w.input
+	case !w.input.each && slices.Contains(strings.Fields(elementFuncs), f.Name):
+		of = varInput{w.input.ref, true}
 	}
 
 	for _, arg := range f.Args {
-		w.on(of, arg)
+		w.withInput(of, arg)
 	}
 }
 
@@ -476,9 +475,9 @@ func (w *walker) object(o *gojq.Object) {
 		switch {
 		case kv.Key == "":
 		case kv.Key[0] == '$':
-			w.ref(kv.Key, nil, w.place(kv.Key))
+			w.ref(kv.Key, nil, w.locate(kv.Key))
 		default:
-			w.place(kv.Key)
+			w.locate(kv.Key)
 		}
 		w.str(kv.KeyString)
 		w.query(kv.KeyQuery)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// PositionalFlag holds the words after --args and --jsonargs.
+// PositionalFlag is the flag for the words after --args and --jsonargs.
 const PositionalFlag = "args"
 
 // Words rewrites jq's multi-word flags: --arg NAME VALUE becomes --arg NAME=VALUE, and each word
@@ -20,71 +20,73 @@ func Words(args []string) []string {
 	}
 	j := jqLine{out: slices.Clone(args[:verb+1])}
 	for rest := args[verb+1:]; len(rest) > 0; {
-		rest = rest[j.take(rest):]
+		rest = rest[j.rewrite(rest):]
 	}
 	return j.out
 }
 
-// jqLine is a command line of jq that is being rewritten.
+// jqLine is the rewriting of a jq command line.
 type jqLine struct {
-	out    []string
-	filter bool   // there was the filter, or the file that holds it
-	behind string // a: behind --args, j: behind --jsonargs
-	plain  bool   // behind --
+	out         []string
+	filter      bool   // the filter, or its file, was seen
+	positional  string // a: after --args, j: after --jsonargs
+	afterDashes bool   // after --
 }
 
-// bundled are the flags of one letter that may stand in one word.
-const bundled = "rcensRjaSfCM"
+// bundledFlags are the one-letter flags that may be combined in one word.
+const bundledFlags = "rcensRjaSfCM"
 
-// valued are the flags whose value is the word behind them.
-var valued = []string{
+// valueFlags are the flags whose value is the next word.
+var valueFlags = []string{
 	"-f", "--from-file", "--indent", "--timeout", "--at", "--dir", "--color", "--lock-timeout",
 	"--runner", "--jq", "--model",
 }
 
-// named are the flags that take a name and a value.
-var named = []string{"--arg", "--argjson", "--slurpfile", "--rawfile"}
+// nameValueFlags are the flags that take a name and a value.
+var nameValueFlags = []string{"--arg", "--argjson", "--slurpfile", "--rawfile"}
 
-// take rewrites the first words of rest and gives how many they were.
-func (j *jqLine) take(rest []string) int {
+// rewrite rewrites the first words of rest and returns their number.
+func (j *jqLine) rewrite(rest []string) int {
 	word := rest[0]
 	switch {
-	case j.plain || !strings.HasPrefix(word, "-") || word == "-":
-		if j.behind != "" && j.filter {
-			j.out = append(j.out, "--"+PositionalFlag+"="+j.behind+word)
+	case j.afterDashes || !strings.HasPrefix(word, "-") || word == "-":
+		if j.positional != "" && j.filter {
+			j.out = append(j.out, "--"+PositionalFlag+"="+j.positional+word)
 			return 1
 		}
 		j.filter = true
 	case !j.filter && len(word) > 1 && word[1] != '-' && (word[1]|0x20 < 'a' || word[1]|0x20 > 'z'):
-		// No flag: a filter such as -1, which the parser of flags takes as one behind a space.
+		// Not a flag but a filter such as -1, which the flag parser accepts after a space. Flags
+		// that precede it in the word must stay flags.
 		j.filter = true
 		word = " " + word
 	case word == "--args", word == "--jsonargs":
-		j.behind = word[2:3] + ":"
+		j.positional = word[2:3] + ":"
 		return 1
 	case word == "--":
 		// Flags that are made of the words behind it must still be flags.
-		j.plain = true
-		if j.behind != "" && j.filter {
+		j.afterDashes = true
+		if j.positional != "" && j.filter {
 			return 1
 		}
-	case paints(word, rest[1:]) != "":
-		word = paints(word, rest[1:])
-	case len(word) > 2 && strings.ContainsAny(word, "CM") && strings.Trim(word[1:], bundled) == "":
+	case colorFlag(word, rest[1:]) != "":
+		word = colorFlag(word, rest[1:])
+	case len(word) > 2 && strings.ContainsAny(word, "CM") &&
+		strings.Trim(word[1:], bundledFlags) == "":
 		for _, flag := range []string{"C", "M"} { // among others in one word
 			if strings.Contains(word, flag) {
-				j.out = append(j.out, paints("-"+flag, nil))
+				j.out = append(j.out, colorFlag("-"+flag, nil))
 				word = strings.ReplaceAll(word, flag, "")
 			}
 		}
 		if word == "-" {
 			return 1
 		}
-		return j.take(append([]string{word}, rest[1:]...))
-	case len(rest) > 2 && slices.Contains(named, word):
+		return j.rewrite(append([]string{word}, rest[1:]...))
+	case len(rest) > 2 && slices.Contains(nameValueFlags, word):
 		j.out = append(j.out, word, rest[1]+"="+rest[2])
 		return 3
-	case slices.Contains(valued, word) && len(rest) > 1:
+	case slices.Contains(valueFlags, word) && len(rest) > 1:
 		j.filter = j.filter || word == "-f" || word == "--from-file"
 		j.out = append(j.out, word, rest[1])
 		return 2
@@ -94,9 +96,9 @@ func (j *jqLine) take(rest []string) int {
 	return 1
 }
 
-// paints gives jq's flags for colour, and --color without a word behind it, as --color of tercet;
-// empty: it is none.
-func paints(word string, rest []string) string {
+// colorFlag converts jq's flags for color, and --color without a value, to --color of tercet; empty
+// for any other word.
+func colorFlag(word string, rest []string) string {
 	switch word {
 	case "-C", "--color-output":
 		return "--color=always"
