@@ -47,7 +47,7 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	n := &notes{file: a.File}
 	h, ok := n.front(src)
 	if !ok {
-		return nil, n.refused(src)
+		return nil, n.rejected(src)
 	}
 
 	keys := keySet(h.keys)
@@ -63,15 +63,15 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 			"write what the agent does",
 			"file has no text",
 		)
-		return nil, n.refused(src)
+		return nil, n.rejected(src)
 	}
 
 	a.Description = oneLine(keys.text("description"))
 	a.Model = keys.text("model")
-	a.called(keys, stem, n)
-	a.tools(keys, n)
-	a.Turns = whole(keys, n, "maxTurns", "max_turns", "steps", "maxSteps")
-	a.Minutes = whole(keys, n, "timeout_mins")
+	a.setName(keys, stem, n)
+	a.grantTools(keys, n)
+	a.Turns = positiveInt(keys, n, "maxTurns", "max_turns", "steps", "maxSteps")
+	a.Minutes = positiveInt(keys, n, "timeout_mins")
 	a.Hidden = keys.flag(n, "disable") || keys.flag(n, "disabled") || keys.text("kind") == "remote"
 	if a.Description == "" {
 		a.Description = firstLine(h.body)
@@ -91,8 +91,8 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	return a, nil
 }
 
-// called settles the name: identity is the key, not the file.
-func (a *Agent) called(keys keySet, stem string, n *notes) {
+// setName sets the name. The key counts before the file's name.
+func (a *Agent) setName(keys keySet, stem string, n *notes) {
 	written := cmp.Or(keys.text("name"), stem)
 	a.Name = cmp.Or(AgentName(written), "agent")
 	a.Declared = written
@@ -128,7 +128,7 @@ func AgentName(name string) string {
 	return strings.Trim(out[:min(len(out), 48)], "-")
 }
 
-func whole(keys keySet, n *notes, names ...string) int {
+func positiveInt(keys keySet, n *notes, names ...string) int {
 	k, ok := keys.get(names...)
 	if !ok || k.Value == nil {
 		return 0
@@ -153,28 +153,28 @@ const (
 
 var allTools = []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
 
-// tools maps what the file grants onto our words. A file that names no tools has all of them, as in
-// its own tool. An unknown name grants nothing and is noted.
-func (a *Agent) tools(keys keySet, n *notes) {
+// grantTools maps what the file grants onto our words. A file without a list of tools has all of
+// them, as in its own tool. An unknown name grants nothing and is reported.
+func (a *Agent) grantTools(keys keySet, n *notes) {
 	granted := map[string]bool{}
 	k, ok := keys.get("tools")
 	if !ok || k.Value == nil {
 		grant(granted, true, allTools)
 	} else {
-		a.granted(keys, k, granted, n)
+		a.readTools(keys, k, granted, n)
 	}
 	for _, t := range keys.list("disallowedTools") {
-		// A pattern such as Bash(rm:*) takes a part away, which cannot be held here: the whole is
-		// taken.
-		grant(granted, false, deniedWords(t))
+		// A pattern such as Bash(rm:*) denies a part, which cannot be enforced here: the whole is
+		// denied.
+		grant(granted, false, toolDenials(t))
 	}
 	if k, ok := keys.get("permission"); ok {
-		a.denied(k, granted, n)
+		a.applyPermissions(k, granted, n)
 	}
-	if a.Dialect == Claude && keys.text("permissionMode") == "plan" { // such an agent only reads
+	if a.Dialect == Claude && keys.text("permissionMode") == "plan" { // plan agents only read
 		grant(granted, false, []string{toolWrite, toolShell})
 	}
-	a.wishes(keys)
+	a.noteUnfollowed(keys)
 	if !granted[toolShell] {
 		a.Commands = nil
 	}
@@ -183,25 +183,25 @@ func (a *Agent) tools(keys keySet, n *notes) {
 	})
 }
 
-// grant grants tools, or takes them away.
+// grant grants or denies tools.
 func grant(granted map[string]bool, on bool, tools []string) {
 	for _, t := range tools {
 		granted[t] = on
 	}
 }
 
-// granted reads a list of tools, or a map from tool to true and false in which all that is not
-// named is granted.
-func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
+// readTools reads a list of tools, or a map from tool to true and false that grants what it does
+// not name.
+func (a *Agent) readTools(keys keySet, k Key, granted map[string]bool, n *notes) {
 	if table, isMap := k.Value.(map[string]any); isMap {
-		a.switched(table, k, granted, n)
+		a.readToolMap(table, k, granted, n)
 		return
 	}
 
 	var strange []string
 	whole := false
 	for _, t := range keys.list(k.Name) {
-		words := toolWords(a.Dialect, t)
+		words := toolGrants(a.Dialect, t)
 		if len(words) == 0 {
 			strange = append(strange, t)
 		}
@@ -209,8 +209,8 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 		pattern = strings.TrimSuffix(strings.TrimSpace(pattern), ")")
 		switch {
 		case some && slices.Contains(words, toolShell):
-			words = a.part(pattern, words)
-		case some && !a.holds(t, pattern, words):
+			words = a.shellPattern(pattern, words)
+		case some && !a.canEnforce(t, pattern, words):
 			words = nil
 		default:
 			whole = whole || slices.Contains(words, toolShell)
@@ -221,11 +221,11 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 	if whole {
 		a.Commands = nil
 	}
-	n.strange(k, strange)
+	n.noteUnknown(k, strange)
 }
 
-// strange notes, once for a file, the names for which nothing is granted.
-func (n *notes) strange(k Key, names []string) {
+// noteUnknown reports, once for each file, the names that grant nothing.
+func (n *notes) noteUnknown(k Key, names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -237,12 +237,12 @@ func (n *notes) strange(k Key, names []string) {
 	)
 }
 
-// switched reads a map from tool to true and false. What is taken away wins.
-func (a *Agent) switched(table map[string]any, k Key, granted map[string]bool, n *notes) {
+// readToolMap reads a map from tool to true and false. A denial wins.
+func (a *Agent) readToolMap(table map[string]any, k Key, granted map[string]bool, n *notes) {
 	on := map[string]bool{}
 	var strange []string
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		value, ok := truth(table[name])
+		value, ok := parseSwitch(table[name])
 		if !ok {
 			n.add(
 				warnValue,
@@ -261,7 +261,7 @@ func (a *Agent) switched(table map[string]any, k Key, granted map[string]bool, n
 		if !on[name] || name == "*" {
 			continue
 		}
-		words := toolWords(a.Dialect, name)
+		words := toolGrants(a.Dialect, name)
 		if len(words) == 0 {
 			strange = append(strange, name)
 		}
@@ -270,15 +270,15 @@ func (a *Agent) switched(table map[string]any, k Key, granted map[string]bool, n
 
 	for name, value := range on {
 		if !value && name != "*" {
-			grant(granted, false, deniedWords(name))
+			grant(granted, false, toolDenials(name))
 		}
 	}
 
-	n.strange(k, strange)
+	n.noteUnknown(k, strange)
 }
 
-// truth reads a switch of a tool, also as a word. What is no switch is off.
-func truth(v any) (on, ok bool) {
+// parseSwitch reads the switch of a tool, also as a word. Anything else is off.
+func parseSwitch(v any) (on, ok bool) {
 	switch word := v.(type) {
 	case bool:
 		return word, true
@@ -293,24 +293,25 @@ func truth(v any) (on, ok bool) {
 	return false, false
 }
 
-// holds tells whether tercet can hold an agent to a pattern in parentheses. It cannot hold writing
-// to some files and the network to some addresses. An agent may read everything anyway.
-func (a *Agent) holds(name, pattern string, words []string) bool {
+// canEnforce reports whether tercet can restrict an agent to a pattern in parentheses. It cannot
+// restrict writing to some files or the network to some addresses. An agent may read everything
+// anyway.
+func (a *Agent) canEnforce(name, pattern string, words []string) bool {
 	if strings.Trim(pattern, "* /.") == "" ||
 		!slices.Contains(words, toolWrite) && !slices.Contains(words, toolNet) {
 		return true
 	}
-	a.unfollowed(oneLine(name) + " is not granted: no runner can enforce that pattern")
+	a.addUnfollowed(oneLine(name) + " is not granted: no runner can enforce that pattern")
 	return false
 }
 
-// part grants some commands of the shell: one, or those that begin alike. What else a pattern says
-// cannot be held.
-func (a *Agent) part(pattern string, words []string) []string {
+// shellPattern grants one command of the shell, or those with a common beginning. Other patterns
+// cannot be enforced.
+func (a *Agent) shellPattern(pattern string, words []string) []string {
 	command := strings.TrimSpace(pattern)
 	for _, end := range []string{":*", " *", "*"} {
 		if prefix, ok := strings.CutSuffix(command, end); ok {
-			// of a whole word, which is less than what some mean
+			// a whole word, which is less than some files mean
 			command = strings.TrimSpace(prefix) + " *"
 			break
 		}
@@ -321,24 +322,24 @@ func (a *Agent) part(pattern string, words []string) []string {
 		return words
 	case bare == "" || strings.ContainsAny(bare, "*?()") ||
 		strings.ContainsFunc(bare, unicode.IsControl):
-		a.unfollowed("the commands " + oneLine(pattern) +
+		a.addUnfollowed("the commands " + oneLine(pattern) +
 			" are not granted: no runner can enforce that pattern")
 		return nil
 	}
 	a.Commands = append(a.Commands, command)
 	if len(a.Commands) == 1 {
-		a.unfollowed("only some commands of the shell are granted: " +
+		a.addUnfollowed("only some commands of the shell are granted: " +
 			"claude and opencode enforce them, other runners get no shell")
 	}
 	return words
 }
 
-func (a *Agent) unfollowed(line string) {
+func (a *Agent) addUnfollowed(line string) {
 	a.Unfollowed = append(a.Unfollowed, line)
 }
 
-// wishes tells what of a file is not followed, by its keys.
-func (a *Agent) wishes(keys keySet) {
+// noteUnfollowed lists the settings that are not followed, by key.
+func (a *Agent) noteUnfollowed(keys keySet) {
 	for _, one := range [][2]string{
 		{"hooks", "hooks are never run"},
 		{"mcpServers mcp-servers", "no server of tools is started"},
@@ -352,35 +353,35 @@ func (a *Agent) wishes(keys keySet) {
 	} {
 		for name := range strings.FieldsSeq(one[0]) {
 			if k, ok := keys.get(name); ok && k.Value != nil {
-				a.unfollowed(strings.ReplaceAll(one[1], "NAME", name))
+				a.addUnfollowed(strings.ReplaceAll(one[1], "NAME", name))
 			}
 		}
 	}
 
 	switch mode := keys.text("permissionMode"); mode {
-	case "", "default", "plan": // an agent that plans only reads
+	case "", "default", "plan": // plan agents only read
 	case "dontAsk":
-		a.unfollowed(
+		a.addUnfollowed(
 			"permissionMode dontAsk changes nothing: tercet never asks while an agent works",
 		)
 	default:
-		a.unfollowed("permissionMode " + oneLine(mode) +
+		a.addUnfollowed("permissionMode " + oneLine(mode) +
 			" grants nothing: the agent has its tools only")
 	}
 }
 
-// denied takes away what a map of permissions denies. It also takes away what it would ask about,
-// except reading, because nothing asks while an agent works. Of the shell some commands may be
-// allowed. Any other part cannot be enforced, so all of it is taken away, with a note where the
-// file allows another part. A name goes before "*", and what is denied goes before what is allowed.
-func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
+// applyPermissions denies what a map of permissions denies. It also denies what the map would ask
+// about, except reading, because nobody is asked while an agent works. Single commands of the shell
+// may be allowed. Any other part cannot be enforced, so the whole is denied, with a note if the
+// file allows a part. A name takes precedence over "*", and a denial over a grant.
+func (a *Agent) applyPermissions(k Key, granted map[string]bool, n *notes) {
 	table, ok := k.Value.(map[string]any)
 	if !ok {
 		table = map[string]any{"*": k.Value}
 	}
 	verdicts := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		verdicts[name] = n.verdict(k, name, table[name])
+		verdicts[name] = n.permission(k, name, table[name])
 	}
 
 	before := maps.Clone(granted)
@@ -388,13 +389,13 @@ func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	case verdictDeny:
 		grant(granted, false, allTools)
 	case verdictAsk:
-		a.asks("*", granted)
+		a.denyAsking("*", granted)
 	}
 
 	delete(verdicts, "*")
 	for name, verdict := range verdicts {
 		if verdict == verdictAllow || verdict == verdictAsk {
-			for _, word := range toolWords(a.Dialect, name) {
+			for _, word := range toolGrants(a.Dialect, name) {
 				granted[word] = before[word]
 			}
 		}
@@ -402,17 +403,17 @@ func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		patterns, ok := table[name].(map[string]any)
-		if ok && !a.some(name, patterns, granted, before) {
-			a.parts(k, name, patterns, granted, n)
+		if ok && !a.allowCommands(name, patterns, granted, before) {
+			a.denyPatterns(k, name, patterns, granted, n)
 		}
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(verdicts)) {
 		switch verdicts[name] {
 		case verdictDeny:
-			grant(granted, false, deniedWords(name))
+			grant(granted, false, toolDenials(name))
 		case verdictAsk:
-			a.asks(name, granted)
+			a.denyAsking(name, granted)
 		}
 	}
 }
@@ -424,8 +425,8 @@ const (
 	verdictDeny  = "deny"
 )
 
-// verdict reads one permission; what is none denies. It is empty for a map of patterns.
-func (n *notes) verdict(k Key, name string, v any) string {
+// permission reads one permission; anything unknown denies. It is empty for a map of patterns.
+func (n *notes) permission(k Key, name string, v any) string {
 	switch v {
 	case nil:
 		return ""
@@ -449,8 +450,8 @@ func (n *notes) verdict(k Key, name string, v any) string {
 	return verdictDeny
 }
 
-// parts takes away the whole of what patterns deny in part.
-func (a *Agent) parts(
+// denyPatterns denies the whole of what patterns deny in part.
+func (a *Agent) denyPatterns(
 	k Key,
 	name string,
 	patterns map[string]any,
@@ -470,7 +471,7 @@ func (a *Agent) parts(
 	if !denies {
 		return
 	}
-	grant(granted, false, deniedWords(name))
+	grant(granted, false, toolDenials(name))
 	if allows {
 		n.add(
 			warnValue,
@@ -482,25 +483,27 @@ func (a *Agent) parts(
 	}
 }
 
-// asks takes away what the user would be asked about before it is done.
-func (a *Agent) asks(name string, granted map[string]bool) {
+// denyAsking denies what the user would be asked about.
+func (a *Agent) denyAsking(name string, granted map[string]bool) {
 	var taken []string
-	for _, word := range deniedWords(name) {
+	for _, word := range toolDenials(name) {
 		if word != toolRead && word != toolSearch && granted[word] {
 			granted[word] = false
 			taken = append(taken, word)
 		}
 	}
 	if taken != nil {
-		a.unfollowed("permission asks about " + oneLine(name) +
+		a.addUnfollowed("permission asks about " + oneLine(name) +
 			", and tercet does not ask while an agent works: " +
 			strings.Join(taken, ", ") + " is not granted")
 	}
 }
 
-// some grants those commands of the shell that patterns allow, where they deny all others.
-func (a *Agent) some(name string, patterns map[string]any, granted, before map[string]bool) bool {
-	words := toolWords(a.Dialect, name)
+// allowCommands grants those commands of the shell that patterns allow, if they deny all others.
+func (a *Agent) allowCommands(
+	name string, patterns map[string]any, granted, before map[string]bool,
+) bool {
+	words := toolGrants(a.Dialect, name)
 	if !slices.Equal(words, []string{toolShell}) ||
 		patterns["*"] != verdictDeny && patterns["*"] != verdictAsk {
 		return false
@@ -511,41 +514,41 @@ func (a *Agent) some(name string, patterns map[string]any, granted, before map[s
 		switch {
 		case v == verdictAllow:
 			allowed = append(allowed, pattern)
-		case pattern != "*": // a part of a part
+		case pattern != "*": // a pattern within a pattern
 			return false
 		}
 	}
 	granted[toolShell] = false
 	for _, pattern := range allowed {
-		granted[toolShell] = a.part(pattern, words) != nil && before[toolShell] ||
+		granted[toolShell] = a.shellPattern(pattern, words) != nil && before[toolShell] ||
 			granted[toolShell]
 	}
 	return true
 }
 
-// toolWords maps a tool's own word, with or without a pattern behind it, onto what it grants. A
-// name with a slash or a dot is that of a server's tool and grants nothing, but for Copilot's own
-// prefixes. A name with * grants those of the tool's own list that it matches.
-func toolWords(d Dialect, name string) []string {
+// toolGrants maps a tool's own word, with or without a pattern, onto what it grants. A name with a
+// slash or a dot is a tool of a server and grants nothing, except Copilot's own prefixes. A name
+// with * grants the tool's own names that it matches.
+func toolGrants(d Dialect, name string) []string {
 	name = bareName(name)
 	if name == "*" || name == "all" {
 		return allTools
 	}
 	if strings.Contains(name, "*") {
-		return matching(name, ownTools[d])
+		return grantsMatching(name, ownTools[d])
 	}
 	if prefix, tool, ok := strings.Cut(name, "/"); ok && d == Copilot {
-		words := wordsOf(tool)
+		words := grantsOf(tool)
 		if len(words) == 1 && slices.Contains(strings.Fields(copilotPrefixes[prefix]), words[0]) {
 			return words
 		}
 		return nil
 	}
-	return wordsOf(name)
+	return grantsOf(name)
 }
 
-// deniedWords maps a word onto what it takes away, which may be more than what it would grant.
-func deniedWords(name string) []string {
+// toolDenials maps a word onto what it denies, which may be more than what it would grant.
+func toolDenials(name string) []string {
 	name = bareName(name)
 	if at := strings.LastIndexAny(name, "/."); at >= 0 && !strings.HasPrefix(name, "mcp") {
 		name = name[at+1:]
@@ -554,23 +557,23 @@ func deniedWords(name string) []string {
 		return allTools
 	}
 	if !strings.Contains(name, "*") {
-		return wordsOf(name)
+		return grantsOf(name)
 	}
 	var every []string
 	for _, names := range toolNames {
 		every = append(every, names)
 	}
-	return matching(name, strings.Join(every, " "))
+	return grantsMatching(name, strings.Join(every, " "))
 }
 
-// bareName is a tool's name in small letters without what stands in parentheses behind it.
+// bareName is a tool's name in lower case without a pattern in parentheses.
 func bareName(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), "(")
 	return strings.TrimSpace(name)
 }
 
-// wordsOf gives our word for a tool's name, if there is one.
-func wordsOf(name string) []string {
+// grantsOf returns our word for a tool's name, if there is one.
+func grantsOf(name string) []string {
 	for word, names := range toolNames {
 		if slices.Contains(strings.Fields(names), name) {
 			return []string{word}
@@ -579,19 +582,19 @@ func wordsOf(name string) []string {
 	return nil
 }
 
-// matching gives our words for those of the names that a pattern matches.
-func matching(pattern, names string) []string {
+// grantsMatching returns our words for the names that a pattern matches.
+func grantsMatching(pattern, names string) []string {
 	var out []string
 	for name := range strings.FieldsSeq(names) {
 		if ok, err := path.Match(pattern, name); err == nil && ok {
-			out = append(out, wordsOf(name)...)
+			out = append(out, grantsOf(name)...)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// toolNames are the tools' own words for what an agent may do.
+// toolNames are the tools' own words for permissions.
 var toolNames = map[string]string{
 	toolRead: "read read_file read_many_files notebookread ls list list_directory listdirectory " +
 		"readfile view cat",
@@ -609,7 +612,7 @@ var toolNames = map[string]string{
 		"opensimplebrowser",
 }
 
-// ownTools are the names that each tool has itself: those that a pattern can mean.
+// ownTools are the built-in names of each tool, which a pattern can match.
 var ownTools = map[Dialect]string{
 	Claude: "read notebookread ls grep glob lsp toolsearch write edit multiedit notebookedit " +
 		"bash bashoutput killbash " +

@@ -92,8 +92,7 @@ func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 	return lines, err
 }
 
-// explainMarks lists the marks of a command without arguments, with those that do not run in any
-// case.
+// explainMarks lists the marks of a command without arguments, and which of them never run.
 func (c *Command) explainMarks(a Args) (lines []string) {
 	refused := map[int]string{}
 	pieces, err := c.Expand(Args{Vars: a.Vars})
@@ -112,11 +111,11 @@ func (c *Command) explainMarks(a Args) (lines []string) {
 	return lines
 }
 
-// Refusal is the error of a prompt with a command that may not run, where its tool would end too.
-// Other tools go on without the output.
+// Refusal is the error of a prompt with a refused script, if its tool would stop too. Other tools
+// continue without the output.
 func (c *Command) Refusal(pieces []Output) error {
 	for _, o := range pieces {
-		if o.Script == nil || o.Script.Refused == "" || !toolFor(c.Dialect).fails {
+		if o.Script == nil || o.Script.Refused == "" || !toolFor(c.Dialect).stopsOnRefusal {
 			continue
 		}
 		return formats.Fail(formats.CodeInvalidCommand,

@@ -9,7 +9,7 @@ import (
 	"tercet/formats"
 )
 
-// indexed tells whether $ARGUMENTS[N] stands in the text.
+// indexed reports whether $ARGUMENTS[N] occurs in the text.
 func (c *Command) indexed() bool {
 	return c.has(func(p *Part) bool {
 		return p.Kind == Nth && strings.HasPrefix(p.Text, "$ARGUMENTS[")
@@ -25,9 +25,9 @@ func claudeVariable(inside string) (Part, bool) {
 	return Part{}, false
 }
 
-// claudeSettle decides the number of the first word. It is 0 in a file that says $0 or
-// $ARGUMENTS[0] or declares its arguments, else 1. The key positional-base overrides both.
-func claudeSettle(c *Command, keys keySet, n *notes) {
+// claudeFinish decides the number of the first word: 0 in a file that uses $0 or $ARGUMENTS[0] or
+// declares its arguments, else 1. The key positional-base overrides both.
+func claudeFinish(c *Command, keys keySet, n *notes) {
 	c.Tools = keys.list("allowed-tools")
 	c.Shell = keys.text("shell")
 	if k, ok := keys.get("user-invocable"); ok && !keys.flag(n, k.Name) {
@@ -54,16 +54,16 @@ func claudeSettle(c *Command, keys keySet, n *notes) {
 			c.Base = base
 		}
 	}
-	c.rebase()
-	c.misnamed(keys, n)
+	c.rebaseIndexes()
+	c.noteOtherName(keys, n)
 	if c.Shell != "" && c.Shell != "bash" && c.Shell != "sh" && c.uses(Shell) {
 		n.add(warnMark, formats.Pos{Line: 1, Col: 1}, "write the commands for sh",
 			fmt.Sprintf("commands for %.20q are not run", c.Shell))
 	}
 }
 
-// misnamed notes a key that gives a command another name than its file does.
-func (c *Command) misnamed(keys keySet, n *notes) {
+// noteOtherName reports a key that gives a command another name than its file.
+func (c *Command) noteOtherName(keys keySet, n *notes) {
 	k, ok := keys.get("name")
 	if ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
 		n.add(
@@ -79,9 +79,9 @@ func (c *Command) misnamed(keys keySet, n *notes) {
 	}
 }
 
-// rebase turns the numbers as written into positions from 0. What has no position becomes text
-// again.
-func (c *Command) rebase() {
+// rebaseIndexes converts the written numbers to indexes from 0. A number without an index becomes
+// text again.
+func (c *Command) rebaseIndexes() {
 	each(c.Parts, func(p *Part) {
 		if p.Kind != Nth || p.Name != "" {
 			return

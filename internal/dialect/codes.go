@@ -39,14 +39,14 @@ const MaxBytes = 256 << 10
 
 // notes collects the diagnostics of one file.
 type notes struct {
-	file  string
-	list  []formats.Diagnostic
-	count map[string]int
-	moved bool // places in the text that is read are not those of the file
+	file           string
+	list           []formats.Diagnostic
+	count          map[string]int
+	movedPositions bool // positions in the parsed text differ from those in the file
 }
 
-// maxAlike is how many findings of one kind a file has; a last one says that there are more.
-const maxAlike = 20
+// maxSimilar bounds the findings of one kind in a file; a last one says that there are more.
+const maxSimilar = 20
 
 func (n *notes) add(code string, at formats.Pos, help, message string) {
 	if n.count == nil {
@@ -54,9 +54,9 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 	}
 	n.count[code]++
 	switch {
-	case n.count[code] == maxAlike:
+	case n.count[code] == maxSimilar:
 		message += "; more of the same kind are not listed"
-	case n.count[code] > maxAlike:
+	case n.count[code] > maxSimilar:
 		return
 	}
 	d := formats.Found(code, at, help, "%s", message)
@@ -64,8 +64,8 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 	n.list = append(n.list, d)
 }
 
-// refused gives the findings as the error that they are.
-func (n *notes) refused(src []byte) *formats.Diagnostics {
+// rejected returns the findings as an error.
+func (n *notes) rejected(src []byte) *formats.Diagnostics {
 	d := &formats.Diagnostics{List: n.list, Sources: map[string][]byte{n.file: src}}
 	d.Sort()
 	return d

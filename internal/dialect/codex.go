@@ -9,8 +9,8 @@ import (
 
 // Codex prompts run no commands and include no files.
 var (
-	dollarMark = mark{form: lazy.Regexp(`^\$\$`), piece: Part{Kind: Variable, Name: "$"}}
-	digitMark  = mark{
+	dollarMark = markRule{form: lazy.Regexp(`^\$\$`), piece: Part{Kind: Variable, Name: "$"}}
+	digitMark  = markRule{
 		form: lazy.Regexp(`^\$([1-9])`),
 		not:  `\$`,
 		read: func(s *scan, found []string) (Part, bool) {
@@ -19,8 +19,8 @@ var (
 			return p, ok
 		},
 	}
-	// upperMark is $NAME. Names that every shell has are left alone: they stand in examples.
-	upperMark = mark{
+	// upperMark is $NAME. Names that every shell has are left alone, because examples use them.
+	upperMark = markRule{
 		form: lazy.Regexp(`^\$([A-Z][A-Z0-9_]*)\b`),
 		not:  `\`,
 		read: func(_ *scan, found []string) (Part, bool) {

@@ -52,7 +52,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	n := &notes{file: c.File}
 	h, ok := n.head(p, src)
 	if !ok {
-		return nil, p.relocated(inside, n.refused(src))
+		return nil, p.relocated(inside, n.rejected(src))
 	}
 
 	keys := keySet(h.keys)
@@ -70,7 +70,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	_, c.Hooks = keys.get("hooks")
 	t := toolFor(p.Dialect)
 	c.unknown(keys, t.keys, n)
-	c.Parts = t.cut(n, h.body, h.line, c.Names)
+	c.Parts = t.parseTemplate(n, h.body, h.line, c.Names)
 	if strings.TrimSpace(h.body) == "" {
 		n.add(
 			codeEmpty,
@@ -78,14 +78,14 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 			"write what the command asks for",
 			"file has no text",
 		)
-		return nil, p.relocated(inside, n.refused(src))
+		return nil, p.relocated(inside, n.rejected(src))
 	}
-	if t.settle != nil {
-		t.settle(c, keys, n)
+	if t.finish != nil {
+		t.finish(c, keys, n)
 	}
 	if flow := flowSection().MatchString(h.body); flow && p.At == nil {
 		c.Flow = h.flow()
-	} else if flow { // its steps would have no lines of their own
+	} else if flow { // its steps would have no lines in the file
 		n.add(
 			codeAlmost,
 			formats.Pos{Line: 1, Col: 1},
@@ -106,8 +106,8 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	return c, nil
 }
 
-// relocated gives findings the places that they have in the file which holds this one. There is no
-// text of it to show, and no change that could be made.
+// relocated converts the positions of findings to those in the enclosing file. Source text and
+// fixes are dropped.
 func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnostics {
 	if p.At == nil {
 		return d
@@ -122,7 +122,7 @@ func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnos
 	return out
 }
 
-// head reads what stands before the text, and the text.
+// head splits a file into its head and its text.
 func (n *notes) head(p Place, src []byte) (head, bool) {
 	if p.Dialect == Gemini && !p.Agents {
 		return n.geminiHead(src)
@@ -130,7 +130,7 @@ func (n *notes) head(p Place, src []byte) (head, bool) {
 	return n.front(src)
 }
 
-// unknown keeps the keys that the tool does not have and says so once.
+// unknown stores the keys that the tool does not have, and reports them once.
 func (c *Command) unknown(keys keySet, names string, n *notes) {
 	known := strings.Fields(names)
 	var strange []string
@@ -163,7 +163,7 @@ func (c *Command) unknown(keys keySet, names string, n *notes) {
 	}
 }
 
-// oneLine is the first line of a text, at most maxDescription characters of it.
+// oneLine is the first line of a text, at most maxDescription characters.
 func oneLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return formats.Clip(strings.TrimSpace(line), maxDescription)
@@ -171,7 +171,7 @@ func oneLine(text string) string {
 
 const maxDescription = 120
 
-// firstLine is the first line of a body that has words, without the signs of a heading.
+// firstLine is the first line of a body with words, without heading marks.
 func firstLine(body string) string {
 	for line := range strings.SplitSeq(body, "\n") {
 		line = strings.TrimSpace(line)
@@ -194,12 +194,12 @@ func (c *Command) Text() string {
 	return b.String()
 }
 
-// uses tells whether a piece of that kind stands anywhere in the text.
+// uses reports whether the text has a piece of that kind.
 func (c *Command) uses(kind PartKind) bool {
 	return c.has(func(p *Part) bool { return p.Kind == kind })
 }
 
-// has tells whether a piece that fits stands anywhere in the text.
+// has reports whether the text has a matching piece.
 func (c *Command) has(fits func(*Part) bool) (found bool) {
 	each(c.Parts, func(p *Part) { found = found || fits(p) })
 	return found

@@ -16,9 +16,9 @@ import (
 	"tercet/internal/lazy"
 )
 
-// configured gives the commands that a configuration of opencode holds, as a folder in which each
-// is a file. What cannot be taken is told, and costs the other commands nothing.
-func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
+// configCommands returns the commands in a configuration of opencode, as a folder of files. Entries
+// that cannot be read are reported and do not affect the others.
+func (f *Finder) configCommands(tree fs.FS, name string, p Place) []Folder {
 	info, err := fs.Stat(tree, name)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -33,7 +33,7 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 		return nil
 	}
 
-	text = plainJSON(text)
+	text = stripJSON(text)
 	raw, err := rawCommands(text)
 	if err != nil {
 		at := 1
@@ -50,12 +50,12 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 		return nil
 	}
 
-	places := map[string]located{}
-	// what it refuses has no places
+	places := map[string]configOrigin{}
+	// its errors have no positions
 	parsed, unsure := jsonx.Parse(text, jsonx.Limits{Duplicates: true})
 	files := fstest.MapFS{}
 	for _, command := range slices.Sorted(maps.Keys(raw)) {
-		made, ok := asFile(raw[command])
+		made, ok := commandFile(raw[command])
 		if !ok || command == "" {
 			f.Note(fmt.Sprintf(
 				"%s: command %q is left out: expected an object with a text as template",
@@ -64,7 +64,7 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 			continue
 		}
 		file := strings.ReplaceAll(command, "/", ":") + ".md"
-		if l, ok := locate(parsed, text, command); ok && unsure == nil {
+		if l, ok := findOrigin(parsed, text, command); ok && unsure == nil {
 			places[file] = l
 		}
 		files[file] = &fstest.MapFile{
@@ -86,8 +86,7 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 	return []Folder{{p, files}}
 }
 
-// rawCommands gives the entries of the maps command and commands; one that stands in both counts as
-// it stands in the first.
+// rawCommands returns the entries of the maps command and commands; the first map takes precedence.
 func rawCommands(text []byte) (map[string]json.RawMessage, error) {
 	var config struct {
 		Command  map[string]json.RawMessage `json:"command"`
@@ -102,11 +101,10 @@ func rawCommands(text []byte) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// headKeys are the keys that stand in the frontmatter of a command out of a configuration, in their
-// order.
+// headKeys are the keys of the frontmatter of a configured command, in order.
 var headKeys = []string{"description", "agent", "model", "subtask"}
 
-// hasLine tells whether the frontmatter has a line for a value: it is of the right type and not
+// hasLine reports whether a value gets a line in the frontmatter: it has the right type and is not
 // empty.
 func hasLine(key string, value any) bool {
 	text, isText := value.(string)
@@ -116,9 +114,9 @@ func hasLine(key string, value any) bool {
 	return isText && text != ""
 }
 
-// asFile makes of an entry the file that it would be; one without a template is none. Other values
-// of the wrong type are as if they were not there.
-func asFile(raw json.RawMessage) ([]byte, bool) {
+// commandFile converts an entry to the equivalent file; one without a template is not a command.
+// Values of the wrong type are ignored.
+func commandFile(raw json.RawMessage) ([]byte, bool) {
 	var entry map[string]any
 	if json.Unmarshal(raw, &entry) != nil {
 		return nil, false
@@ -139,18 +137,17 @@ func asFile(raw json.RawMessage) ([]byte, bool) {
 	return made.Bytes(), ok && template != ""
 }
 
-// located knows where the lines of a command stand in the configuration that holds it.
-type located struct {
-	src string // the configuration without comments, which has the same places
+// configOrigin maps the lines of a command to the configuration that contains it.
+type configOrigin struct {
+	src string // the configuration with comments blanked out
 	key int    // offset of the command's name
-	// offset of the value that each line of the frontmatter was made of, from the second line on
+	// offset of the value of each frontmatter line, from the second line on
 	heads    []int
 	template *jsonx.Value
 }
 
-// locate finds a command of the map in a configuration; false if the text has it in no place that
-// could be told.
-func locate(config *jsonx.Value, src []byte, name string) (located, bool) {
+// findOrigin finds a command in a configuration; false if its position is unknown.
+func findOrigin(config *jsonx.Value, src []byte, name string) (configOrigin, bool) {
 	for _, group := range []string{"command", "commands"} {
 		commands := config.Get(group)
 		if commands == nil {
@@ -160,7 +157,7 @@ func locate(config *jsonx.Value, src []byte, name string) (located, bool) {
 			if m.Key != name || !m.Value.Get("template").Is(jsonx.String) {
 				continue
 			}
-			l := located{
+			l := configOrigin{
 				src:      string(src),
 				key:      m.KeyStart,
 				template: m.Value.Get("template"),
@@ -177,16 +174,16 @@ func locate(config *jsonx.Value, src []byte, name string) (located, bool) {
 		}
 	}
 
-	return located{}, false
+	return configOrigin{}, false
 }
 
-// at gives the place in the configuration of a place in the text that was made of it.
-func (l located) at(p formats.Pos) formats.Pos {
+// at converts a position in the generated file to one in the configuration.
+func (l configOrigin) at(p formats.Pos) formats.Pos {
 	offset := l.key
-	body := len(l.heads) + 3 // behind two lines of hyphens
+	body := len(l.heads) + 3 // after the frontmatter and its two --- lines
 	switch {
 	case p.Line >= body:
-		offset = l.inside(p.Line-body, p.Col-1)
+		offset = l.templateOffset(p.Line-body, p.Col-1)
 	case p.Line >= 2 && p.Line-2 < len(l.heads):
 		offset = l.heads[p.Line-2]
 	}
@@ -196,8 +193,8 @@ func (l located) at(p formats.Pos) formats.Pos {
 // jsonPiece is a character of a JSON text, as it is written there.
 var jsonPiece = lazy.Regexp(`(?s)\\u[dD][89abAB]..\\u....|\\u....|\\.|.`)
 
-// inside is the offset of a byte of the template, which is told by its line and its place in that.
-func (l located) inside(line, col int) int {
+// templateOffset is the offset of a position in the template.
+func (l configOrigin) templateOffset(line, col int) int {
 	start := l.template.Start + 1
 	end := l.template.End - 1
 	for _, at := range jsonPiece().FindAllStringIndex(l.src[start:end], -1) {

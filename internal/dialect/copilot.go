@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// copilotVariable reads ${input:name}, ${input:name:hint} and ${workspaceFolder}. What only an
-// editor knows stays as it is written.
+// copilotVariable reads ${input:name}, ${input:name:hint} and ${workspaceFolder}. Variables that
+// only an editor knows stay as written.
 func copilotVariable(inside string) (Part, bool) {
 	if rest, ok := strings.CutPrefix(inside, "input:"); ok {
 		name, hint, _ := strings.Cut(rest, ":")
@@ -28,7 +28,7 @@ func copilotVariable(inside string) (Part, bool) {
 	return Part{}, false
 }
 
-func copilotSettle(c *Command, keys keySet, n *notes) {
+func copilotFinish(c *Command, keys keySet, n *notes) {
 	c.Tools = keys.list("tools")
 	c.Agent = keys.text("agent", "mode")
 	for i := range c.Parts {
@@ -46,5 +46,5 @@ func copilotSettle(c *Command, keys keySet, n *notes) {
 		case Literal, All, Nth, Shell, Include:
 		}
 	}
-	c.misnamed(keys, n)
+	c.noteOtherName(keys, n)
 }

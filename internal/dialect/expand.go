@@ -13,7 +13,7 @@ import (
 // Args is what the user typed after the command's name.
 type Args struct {
 	Raw string // the text
-	// words from a shell; nil if the line came as one text, which the tool's own rules split
+	// words from a shell; nil if the line is one text, which the tool's own rules split
 	Words []string
 	// Vars are values of the tool's own variables by name; unknown ones stay as written.
 	Vars map[string]string
@@ -47,7 +47,7 @@ type File struct {
 	Pos    formats.Pos
 }
 
-// Text is the reference with the arguments filled in.
+// Text is the reference with the arguments substituted.
 func (f *File) Text() string {
 	if f.Inline {
 		return f.Source
@@ -55,8 +55,8 @@ func (f *File) Text() string {
 	return "@" + f.Path
 }
 
-// Expand fills in the arguments. It scans each piece of the file once, and never the inserted text.
-// A missing required argument is a *formats.Failure with code USAGE.
+// Expand substitutes the arguments. It scans each piece of the file once, and never the inserted
+// text. A missing required argument is a *formats.Failure with code USAGE.
 func (c *Command) Expand(a Args) ([]Output, error) {
 	t := toolFor(c.Dialect)
 	e := &expansion{
@@ -69,7 +69,7 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 	if e.words == nil && t.words != nil {
 		e.words = t.words(e.raw)
 	}
-	e.assign()
+	e.bindNames()
 	var out []Output
 	var text strings.Builder
 	flush := func() {
@@ -87,7 +87,7 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 			flush()
 			file := &File{
 				Source: p.Text,
-				Path:   e.joined(p.Parts),
+				Path:   e.joinParts(p.Parts),
 				Inline: c.Dialect == Gemini,
 				Pos:    p.Pos,
 			}
@@ -101,15 +101,15 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 		return nil, formats.Fail(formats.CodeUsage, "usage: "+c.namedUsage(),
 			"/%s: missing %s", c.Name, strings.Join(e.missing, ", "))
 	}
-	if e.raw != "" && !slices.ContainsFunc(t.instead, c.uses) && !c.indexed() {
+	if e.raw != "" && !slices.ContainsFunc(t.appendWithout, c.uses) && !c.indexed() {
 		text.WriteString("\n\n" + strings.Replace(t.lead, "NAME", c.Name, 1) + e.raw)
 	}
-	text.WriteString(e.surplus)
+	text.WriteString(e.unbound)
 	flush()
 	return out, nil
 }
 
-// namedUsage shows how values are given by name.
+// namedUsage shows the usage of named arguments.
 func (c *Command) namedUsage() string {
 	var b strings.Builder
 	b.WriteString("/" + c.Name)
@@ -124,7 +124,7 @@ func (c *Command) namedUsage() string {
 	return b.String()
 }
 
-// expansion is one filling-in.
+// expansion is one substitution.
 type expansion struct {
 	command *Command
 	tool    tool
@@ -133,12 +133,12 @@ type expansion struct {
 	vars    map[string]string
 	named   map[string]string
 	missing []string
-	surplus string // words that no name took, put behind the text
+	unbound string // words without a name, appended to the text
 }
 
-// assign gives words to names. NAME=value comes first; a tool with values one by one then gets what
-// is left in order, and the last name takes the rest.
-func (e *expansion) assign() {
+// bindNames binds words to names. NAME=value comes first; a tool with positional values then binds
+// the remaining words in order, and the last name gets the rest.
+func (e *expansion) bindNames() {
 	e.named = map[string]string{}
 	var names []string
 	each(e.command.Parts, func(p *Part) {
@@ -150,7 +150,7 @@ func (e *expansion) assign() {
 		return
 	}
 	if e.command.Dialect == Copilot {
-		e.colons(names)
+		e.bindColons(names)
 	}
 	var left []string
 	for _, w := range e.words {
@@ -171,7 +171,7 @@ func (e *expansion) assign() {
 		return ok
 	})
 	if len(open) == 0 && len(left) > 0 {
-		e.surplus = "\n\n" + strings.Join(left, " ")
+		e.unbound = "\n\n" + strings.Join(left, " ")
 	}
 	for i, name := range open[:min(len(open), len(left))] {
 		e.named[name] = left[i]
@@ -181,8 +181,8 @@ func (e *expansion) assign() {
 	}
 }
 
-// colons takes values written as "name: value", each up to the next name.
-func (e *expansion) colons(names []string) {
+// bindColons binds values written as "name: value", each up to the next name.
+func (e *expansion) bindColons(names []string) {
 	var left []string
 	current := ""
 	for _, w := range e.words {
@@ -204,7 +204,7 @@ func (e *expansion) colons(names []string) {
 	e.words = left
 }
 
-// value gives what a piece stands for; false when that was not given.
+// value returns the value of a piece; false if it was not given.
 func (e *expansion) value(p Part) (string, bool) {
 	switch p.Kind {
 	case Literal:
@@ -237,20 +237,20 @@ func (e *expansion) value(p Part) (string, bool) {
 	return "", false
 }
 
-// text is what a piece becomes; one without a value stays as it is written, or is empty, as the
-// tool does.
+// text is the replacement of a piece; one without a value stays as written or is empty, depending
+// on the tool.
 func (e *expansion) text(p Part) string {
 	v, ok := e.value(p)
 	switch {
 	case ok:
 		return v
-	case e.tool.empty && p.Kind == Nth:
+	case e.tool.emptyMissing && p.Kind == Nth:
 		return ""
 	}
 	return p.Text
 }
 
-func (e *expansion) joined(parts []Part) string {
+func (e *expansion) joinParts(parts []Part) string {
 	var b strings.Builder
 	for _, p := range parts {
 		b.WriteString(e.text(p))
@@ -266,13 +266,12 @@ var (
 	quoteEscape = lazy.Regexp("\\\\([\"\\\\$`])")
 )
 
-// shellWords divides a text as a shell does: quotes keep words together and are taken off, a
-// backslash takes the meaning from the next character. Nothing is expanded. A quote that nothing
-// closes is an ordinary character.
+// shellWords splits a text as a shell does: quotes group words and are removed, a backslash escapes
+// the next character. Nothing is expanded. An unmatched quote is an ordinary character.
 func shellWords(raw string) []string {
 	var out []string
 	var word strings.Builder
-	open := false // a word goes on
+	open := false // inside a word
 	for _, p := range shellPiece().FindAllStringSubmatch(raw, -1) {
 		text := p[0]
 		switch {

@@ -11,13 +11,13 @@ import (
 	"tercet/internal/lazy"
 )
 
-// exportMark is the line by which a file says that tercet export wrote it. It stands at the
-// beginning: in the frontmatter, or as a comment of TOML. The hash is that of the file without it.
+// exportMark is the line by which a file says that tercet export wrote it. It is at the beginning:
+// in the frontmatter, or as a comment of TOML. The hash is that of the file without it.
 var exportMark = lazy.Regexp(
 	`\A(?:\x{feff})?(?:---\r?\n)?# Written by 'tercet export [^\n]{0,200}; sha256:([0-9a-f]*)\r?\n`)
 
-// markedWithin is how many bytes of a file the mark may take.
-const markedWithin = 512
+// maxMarkBytes bounds the position of the mark, in bytes.
+const maxMarkBytes = 512
 
 // ExportMark is the first line of an exported file, or the line after its opening ---; Seal
 // completes it.
@@ -50,25 +50,25 @@ func sum(text string) string {
 	return hex.EncodeToString(all[:])
 }
 
-// loaded is a folder of another tool without the files that tercet export wrote: as commands they
-// would call themselves.
-type loaded struct {
+// withoutExported is a folder of another tool without the files that tercet export wrote: as
+// commands they would call themselves.
+type withoutExported struct {
 	fs.FS
 	place Place
-	skip  func(Place, string) // is told of each; may be nil
+	skip  func(Place, string) // is called for each; may be nil
 }
 
 // Stat implements fs.StatFS.
-func (l loaded) Stat(name string) (fs.FileInfo, error) {
+func (l withoutExported) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(l.FS, name)
 }
 
 // ReadDir implements fs.ReadDirFS.
-func (l loaded) ReadDir(name string) ([]fs.DirEntry, error) {
+func (l withoutExported) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := fs.ReadDir(l.FS, name)
 	return slices.DeleteFunc(list, func(e fs.DirEntry) bool {
 		file := path.Join(name, e.Name())
-		if _, ok := l.place.Name(file); !ok || e.IsDir() || !l.written(file) {
+		if _, ok := l.place.Name(file); !ok || e.IsDir() || !l.isExported(file) {
 			return false
 		}
 		if l.skip != nil {
@@ -78,9 +78,9 @@ func (l loaded) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// written looks at the beginning of a file, and never at its end: who watches what is read does not
-// count that.
-func (l loaded) written(file string) bool {
+// isExported reads only the beginning of a file: the recorder of file contents ignores files that
+// are not read to their end.
+func (l withoutExported) isExported(file string) bool {
 	info, err := fs.Stat(l.FS, file)
 	if err != nil || !info.Mode().IsRegular() {
 		return false
@@ -90,7 +90,7 @@ func (l loaded) written(file string) bool {
 		return false
 	}
 	defer f.Close() //nolint:errcheck // reason: it was only read
-	head := make([]byte, min(markedWithin, max(info.Size()-1, 0)))
+	head := make([]byte, min(maxMarkBytes, max(info.Size()-1, 0)))
 	n, _ := io.ReadFull(f, head) //nolint:errcheck // reason: what cannot be read has no mark
 	return exportMark().Match(head[:n])
 }

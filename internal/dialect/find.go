@@ -20,7 +20,7 @@ import (
 type Finder struct {
 	Dir   string // project root, absolute
 	Homes Homes
-	// Sub gives a folder of the project by its path from the root, "." for the root. It rejects
+	// Sub returns a folder of the project by its path from the root, "." for the root. It rejects
 	// paths that lead out.
 	Sub func(dir string) fs.FS
 	// Note reports an unreadable configuration, whose commands are then missing.
@@ -37,21 +37,21 @@ type Folder struct {
 
 // Limits of the search.
 const (
-	maxAbove      = 16  // folders above the project root
+	maxParents    = 16  // folders above the project root
 	maxAgents     = 500 // agent files of a place
-	maxDeep       = 8   // folders with agents inside each other
+	maxAgentDepth = 8   // folders with agents inside each other
 	maxExtensions = 200
 )
 
-// Commands lists the folders with commands, in order of precedence: the project's, those of the
-// folders around it, the user's, those of plugins and extensions.
+// Commands lists the folders with commands, in order of precedence: the project's, those of its
+// parent folders, the user's, those of plugins and extensions.
 func (f *Finder) Commands() []Folder {
 	all := Commands(f.Homes)
 	user := slices.IndexFunc(all, func(p Place) bool { return p.Scope == User })
 	if user < 0 {
 		user = len(all)
 	}
-	out := f.there(all[:user])
+	out := f.existing(all[:user])
 	for _, name := range []string{
 		"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
 		".opencode/opencode.jsonc",
@@ -62,11 +62,11 @@ func (f *Finder) Commands() []Folder {
 			Dir:     name,
 			Label:   name,
 		}
-		out = append(out, f.configured(f.Sub("."), name, place)...)
+		out = append(out, f.configCommands(f.Sub("."), name, place)...)
 	}
 
-	out = append(out, f.above()...)
-	out = append(out, f.there(all[user:])...)
+	out = append(out, f.parentFolders()...)
+	out = append(out, f.existing(all[user:])...)
 	for _, home := range []string{f.Homes.OpenCode, path.Join(f.Homes.Config, "opencode")} {
 		if !path.IsAbs(home) || f.Homes.Config == "" {
 			continue
@@ -79,7 +79,7 @@ func (f *Finder) Commands() []Folder {
 				Dir:     at,
 				Label:   f.Homes.label(at),
 			}
-			out = append(out, f.configured(outside(home), name, place)...)
+			out = append(out, f.configCommands(dirFS(home), name, place)...)
 		}
 	}
 
@@ -88,30 +88,29 @@ func (f *Finder) Commands() []Folder {
 
 // Agents lists the folders with agents, in order of precedence.
 func (f *Finder) Agents() []Folder {
-	return append(f.there(AgentPlaces(f.Homes)), f.plugins(true)...)
+	return append(f.existing(AgentPlaces(f.Homes)), f.plugins(true)...)
 }
 
-func outside(dir string) fs.FS {
+func dirFS(dir string) fs.FS {
 	return os.DirFS(filepath.FromSlash(dir))
 }
 
-// there leaves out the places that are not there, and the user's where the project root is the home
-// folder.
-func (f *Finder) there(list []Place) []Folder {
+// existing drops places that do not exist, and the user's if the project root is the home folder.
+func (f *Finder) existing(list []Place) []Folder {
 	var out []Folder
 	for _, p := range list {
 		var tree fs.FS
 		switch {
 		case fs.ValidPath(p.Dir):
 			tree = f.Sub(p.Dir)
-		case !filepath.IsAbs(filepath.FromSlash(p.Dir)) || p.Scope == User && f.isProjects(p.Dir):
+		case !filepath.IsAbs(filepath.FromSlash(p.Dir)) || p.Scope == User && f.isProjectDir(p.Dir):
 			continue
 		default:
-			tree = outside(p.Dir)
+			tree = dirFS(p.Dir)
 		}
 		if info, err := fs.Stat(tree, "."); err == nil && info.IsDir() {
 			if !p.Agents {
-				tree = loaded{tree, p, f.Skip}
+				tree = withoutExported{tree, p, f.Skip}
 			}
 			out = append(out, Folder{p, tree})
 		}
@@ -119,9 +118,9 @@ func (f *Finder) there(list []Place) []Folder {
 	return out
 }
 
-// isProjects tells whether a folder of the user is one of the project's: the project root is the
+// isProjectDir reports whether a folder of the user belongs to the project: the project root is the
 // home folder.
-func (f *Finder) isProjects(dir string) bool {
+func (f *Finder) isProjectDir(dir string) bool {
 	rel, err := filepath.Rel(f.Dir, filepath.FromSlash(dir))
 	return err == nil && filepath.IsLocal(rel) &&
 		slices.ContainsFunc(append(Commands(Homes{}), AgentPlaces(Homes{})...), func(p Place) bool {
@@ -129,19 +128,19 @@ func (f *Finder) isProjects(dir string) bool {
 		})
 }
 
-// above lists the folders of opencode in the folders around the project root, up to the one that
-// holds the repository. The folder of the user is none of them: what lies there is the user's.
-func (f *Finder) above() []Folder {
+// parentFolders lists the folders of opencode in the parents of the project root, up to the one
+// that contains the repository. The user's own folder is not among them.
+func (f *Finder) parentFolders() []Folder {
 	var found []Place
 	at := f.Dir
 	up := ""
-	for range maxAbove {
+	for range maxParents {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return f.there(found)
+			return f.existing(found)
 		}
 		next := filepath.Dir(at)
 		if next == at || filepath.ToSlash(next) == strings.TrimSuffix(f.Homes.Home, "/") {
-			return nil // no repository: the folders around are not the project's
+			return nil // no repository: the parent folders do not belong to the project
 		}
 		at = next
 		up = path.Join(up, "..")
@@ -160,7 +159,7 @@ func (f *Finder) above() []Folder {
 
 // plugins lists the folders of Claude Code's plugins and of Gemini CLI's extensions. Plugins are
 // those that the project lists, those of its own marketplace, and installed ones that its or the
-// user's settings switch on. agents asks for those with agents, else for those with commands.
+// user's settings enable. agents selects those with agents, else those with commands.
 func (f *Finder) plugins(agents bool) []Folder {
 	var places []Place
 	var market struct {
@@ -181,7 +180,7 @@ func (f *Finder) plugins(agents bool) []Folder {
 
 	home := f.Homes.Home
 	if home != "" {
-		places = append(places, f.installed(outside(home))...)
+		places = append(places, f.enabledPlugins(dirFS(home))...)
 	}
 	seen := map[string]bool{}
 	own := f.extensions(f.Sub("."), ".")
@@ -190,19 +189,19 @@ func (f *Finder) plugins(agents bool) []Folder {
 		places = append(places, Extensions(e.name, e.dir, e.label)...)
 	}
 
-	if home != "" && !f.isProjects(path.Join(home, ".gemini/commands")) {
-		for _, e := range f.extensions(outside(home), home) {
-			if !seen[e.name] { // the project's goes before the user's
+	if home != "" && !f.isProjectDir(path.Join(home, ".gemini/commands")) {
+		for _, e := range f.extensions(dirFS(home), home) {
+			if !seen[e.name] { // the project's takes precedence
 				places = append(places, Extensions(e.name, e.dir, e.label)...)
 			}
 		}
 	}
-	return f.there(slices.DeleteFunc(places, func(p Place) bool { return p.Agents != agents }))
+	return f.existing(slices.DeleteFunc(places, func(p Place) bool { return p.Agents != agents }))
 }
 
-// installed lists the places of the plugins that are switched on for this project and installed, by
+// enabledPlugins lists the places of the installed plugins that are enabled for this project, by
 // name.
-func (f *Finder) installed(home fs.FS) []Place {
+func (f *Finder) enabledPlugins(home fs.FS) []Place {
 	on := map[string]bool{}
 	for _, one := range []struct {
 		tree fs.FS
@@ -249,12 +248,12 @@ func (f *Finder) installed(home fs.FS) []Place {
 	return out
 }
 
-// extension is one of Gemini CLI's that is there.
+// extension is an existing extension of Gemini CLI.
 type extension struct{ name, dir, label string }
 
 // extensions lists the extensions of Gemini CLI in the folder of a project (base ".") or of the
-// user (base: the home folder). One is a folder with a file gemini-extension.json; one that was
-// linked lies elsewhere. The user's file of rules says which are switched off for a project.
+// user (base: the home folder). An extension is a folder with a file gemini-extension.json; a
+// linked one is elsewhere. The user's rules say which are disabled for a project.
 func (f *Finder) extensions(tree fs.FS, base string) []extension {
 	entries, err := fs.ReadDir(tree, extensions)
 	if err != nil {
@@ -288,7 +287,7 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 			filepath.IsAbs(install.Source) {
 			one.dir = filepath.ToSlash(install.Source)
 			one.label = "extension " + e.Name()
-			from = outside(install.Source)
+			from = dirFS(install.Source)
 			inside = "."
 		}
 		var manifest struct {
@@ -299,7 +298,7 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 			continue
 		}
 		one.name = manifest.Name
-		if switchedOn(rules[one.name].Overrides, filepath.ToSlash(f.Dir)) {
+		if extensionEnabled(rules[one.name].Overrides, filepath.ToSlash(f.Dir)) {
 			out = append(out, one)
 		}
 	}
@@ -307,12 +306,12 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 	return out
 }
 
-// isExtension is the form of an extension's name: it stands before the names of commands.
+// isExtension matches an extension's name, which prefixes the names of commands.
 var isExtension = lazy.Regexp(`^[A-Za-z0-9._-]{1,100}$`)
 
-// switchedOn reads rules such as /work/* and !/work/old/*, of which the last that matches a folder
-// counts. Without one an extension is on.
-func switchedOn(rules []string, folder string) bool {
+// extensionEnabled evaluates rules such as /work/* and !/work/old/*; the last match counts. Without
+// a match an extension is enabled.
+func extensionEnabled(rules []string, folder string) bool {
 	folder = "/" + strings.Trim(folder, "/") + "/"
 	on := true
 	for _, rule := range rules {
@@ -335,7 +334,7 @@ func (p Folder) AgentFiles() []string {
 			return nil //nolint:nilerr // a folder of another tool that cannot be read costs its agents, no command
 		case d.IsDir() && name != "." &&
 			(strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" ||
-				strings.Count(name, "/") >= maxDeep):
+				strings.Count(name, "/") >= maxAgentDepth):
 			return fs.SkipDir
 		case d.IsDir():
 		case len(out) == maxAgents:
@@ -364,22 +363,20 @@ func ReadFile(tree fs.FS, name string) ([]byte, error) {
 }
 
 // readJSON reads a JSON file of another tool, which may have comments. If it is missing, too large
-// or no JSON, the value stays as it is.
+// or invalid, into stays unchanged.
 func readJSON(tree fs.FS, name string, into any) bool {
 	src, err := ReadFile(tree, name)
-	return err == nil && len(src) <= MaxBytes && json.Unmarshal(plainJSON(src), into) == nil
+	return err == nil && len(src) <= MaxBytes && json.Unmarshal(stripJSON(src), into) == nil
 }
 
-// besideJSON finds what JSON does not have: comments, and commas before a closing bracket. Texts
-// are found so that they are passed over.
-var besideJSON = lazy.Regexp(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\z)|,\s*[}\]]`)
+// jsonExtras matches comments and trailing commas. It also matches strings, which are skipped.
+var jsonExtras = lazy.Regexp(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\z)|,\s*[}\]]`)
 
-// plainJSON takes comments, and commas before a closing bracket, out of JSON; blanks stand in their
-// place.
-func plainJSON(src []byte) []byte {
+// stripJSON replaces comments and trailing commas in JSON by blanks.
+func stripJSON(src []byte) []byte {
 	out := []byte(strings.TrimPrefix(string(src), bom))
 	for range 2 { // a comment may stand between a comma and the bracket
-		for _, at := range besideJSON().FindAllIndex(out, -1) {
+		for _, at := range jsonExtras().FindAllIndex(out, -1) {
 			switch found := out[at[0]:at[1]]; found[0] {
 			case '/':
 				for i, c := range found {

@@ -20,12 +20,12 @@ type Key struct {
 	Value any    // string, int, float64, bool, nil, []any or map[string]any
 }
 
-// head is what stands before the text of a file.
+// head is the part of a file before its text, and the text.
 type head struct {
 	keys []Key
 	body string
 	line int // of the first line of the body
-	// lenient tells that the head is not YAML and was read line by line.
+	// lenient means that the head is not YAML and was read line by line.
 	lenient bool
 	front   []string // the lines before the body; nil if they are not markdown
 }
@@ -33,8 +33,8 @@ type head struct {
 // flowSection is the heading of the steps in a command file of tercet.
 var flowSection = lazy.Regexp(`(?mi)^## +Workflow Execution\s*$`)
 
-// flow is the file with a head of YAML: a value that is none is a text in quotes. Every key stays
-// on its line, so that places in it are those of the file.
+// flow is the file with a YAML head: invalid values become quoted strings. Every key stays on its
+// line, so that positions match the file.
 func (h head) flow() string {
 	lines := make([]string, h.line-1)
 	for _, k := range h.keys {
@@ -52,7 +52,7 @@ func (h head) flow() string {
 		entry := h.front[from:end]
 		// by the rules of tercet's own files
 		_, problems := md.ParseYAML([]byte(strings.Join(entry, "\n")), md.Pos{})
-		if again := (&Key{}); again.typed(entry, from+1) == nil && len(problems) == 0 {
+		if again := (&Key{}); again.parseYAML(entry, from+1) == nil && len(problems) == 0 {
 			copy(lines[from:end], h.front[from:end])
 		} else {
 			lines[from] = k.Name + ": '" + strings.ReplaceAll(oneLine(k.Raw), "'", "''") + "'"
@@ -68,8 +68,8 @@ const (
 	fence = "---"
 )
 
-// text makes lines with line feeds of the bytes of a file. False means that they cannot be read,
-// which is noted.
+// text decodes the bytes of a file to lines with line feeds. False means that they are unreadable,
+// which is reported.
 func (n *notes) text(src []byte) (string, bool) {
 	first := formats.Pos{Line: 1, Col: 1}
 	if len(src) > MaxBytes {
@@ -110,16 +110,18 @@ func (n *notes) text(src []byte) (string, bool) {
 			"bytes that are not UTF-8 were replaced",
 		)
 		text = strings.ToValidUTF8(text, "\ufffd")
-		n.moved = true
+		n.movedPositions = true
 	}
 	if strings.IndexByte(text, '\r') >= 0 {
-		n.moved = n.moved || strings.Count(text, "\r") != strings.Count(text, "\r\n")
+		n.movedPositions = n.movedPositions ||
+			strings.Count(text, "\r") != strings.Count(text, "\r\n")
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	}
 	return text, true
 }
 
-// size is a number of bytes; a reader that stopped at the limit knows only that there are more.
+// size formats a number of bytes; a reader that stopped at the limit only knows that there are
+// more.
 func size(n int) string {
 	if n == MaxBytes+1 {
 		return "more"
@@ -137,7 +139,7 @@ func (n *notes) front(src []byte) (head, bool) {
 
 	h.body = text
 	lines := strings.Split(text, "\n")
-	open := opening(text)
+	open := frontmatterStart(text)
 	if open < 0 {
 		n.otherFence(lines)
 		return h, true
@@ -159,7 +161,7 @@ func (n *notes) front(src []byte) (head, bool) {
 	}
 
 	block := lines[open+1 : end]
-	if prose := proseIn(block); prose >= 0 && !yaml(block) {
+	if prose := proseIn(block); prose >= 0 && !isYAML(block) {
 		n.add(
 			warnUnclosed,
 			at,
@@ -185,9 +187,9 @@ func (n *notes) front(src []byte) (head, bool) {
 	return h, true
 }
 
-// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind
-// a blank line. -1: there is none. A rule further down would otherwise close a block that its
-// author forgot to close.
+// proseIn returns the index of the first line that only a text has: a code fence, or a heading
+// after a blank line; or -1. A rule further down would otherwise close a block that its author
+// forgot to close.
 func proseIn(block []string) int {
 	for i, line := range block {
 		hashes := strings.TrimLeft(line, "#")
@@ -200,13 +202,13 @@ func proseIn(block []string) int {
 	return -1
 }
 
-// yaml tells whether a block is YAML as it stands.
-func yaml(block []string) bool {
+// isYAML reports whether a block is YAML as it stands.
+func isYAML(block []string) bool {
 	node, problems := md.ParseYAMLWithAliases([]byte(strings.Join(block, "\n")), md.Pos{
 		Line: 1,
 		Col:  1,
 	})
-	return (node == nil || node.Kind == md.Map) && onlyTwice(problems)
+	return (node == nil || node.Kind == md.Map) && onlyDuplicates(problems)
 }
 
 var (
@@ -215,9 +217,9 @@ var (
 	keyForm    = lazy.Regexp(`^["']*([\w.][\w.-]{0,63})["']*[ \t]*:(?:$|[ \t](.*))`)
 )
 
-// opening gives the index of the line that opens frontmatter, or -1. Blank lines and one comment
-// may stand before it.
-func opening(text string) int {
+// frontmatterStart returns the index of the line that opens frontmatter, or -1. Blank lines and one
+// comment may precede it.
+func frontmatterStart(text string) int {
 	at := len(blankLines().FindString(text))
 	if strings.HasPrefix(text[at:], "<!--") {
 		_, rest, ok := strings.Cut(text[at:], "-->")
@@ -233,8 +235,7 @@ func opening(text string) int {
 	return strings.Count(text[:at], "\n")
 }
 
-// otherFence notes a file that begins as frontmatter of another kind does, and is text all the
-// same.
+// otherFence reports a file that begins like frontmatter of another kind; it is all text.
 func (n *notes) otherFence(lines []string) {
 	if len(lines) < 3 {
 		return
@@ -251,16 +252,16 @@ func (n *notes) otherFence(lines []string) {
 	}
 }
 
-// keys reads the lines of a frontmatter block: as YAML, else line by line. False means that there
-// is not one key in it.
+// keys parses the lines of a frontmatter block: as YAML, else line by line. ok is false if there is
+// no key in it.
 func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 	text := strings.Join(block, "\n")
 	node, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{Line: line, Col: 1})
 	if node == nil && len(problems) == 0 {
 		return nil, false, true // empty
 	}
-	if node != nil && node.Kind == md.Map && onlyTwice(problems) {
-		return n.twice(entries(node, block, line)), false, true
+	if node != nil && node.Kind == md.Map && onlyDuplicates(problems) {
+		return n.mergeDuplicates(entries(node, block, line)), false, true
 	}
 	keys = n.lines(block, line)
 	if len(keys) == 0 {
@@ -273,7 +274,7 @@ func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 		}
 		n.add(warnLenient, p.Pos, p.Help, "not YAML, read line by line: "+p.Msg)
 	}
-	return n.twice(keys), true, true
+	return n.mergeDuplicates(keys), true, true
 }
 
 func (n *notes) has(code string) bool {
@@ -282,14 +283,15 @@ func (n *notes) has(code string) bool {
 	})
 }
 
-func onlyTwice(problems []md.Problem) bool {
+func onlyDuplicates(problems []md.Problem) bool {
 	return !slices.ContainsFunc(problems, func(p md.Problem) bool {
 		return p.Code != md.CodeDuplicateKey
 	})
 }
 
-// twice keeps the last of keys with the same name, in the place of the first, and notes it.
-func (n *notes) twice(keys []Key) []Key {
+// mergeDuplicates keeps the last of keys with the same name, at the position of the first, and
+// reports it.
+func (n *notes) mergeDuplicates(keys []Key) []Key {
 	index := make(map[string]int, len(keys))
 	out := keys[:0]
 	for _, k := range keys {
@@ -311,7 +313,7 @@ func (n *notes) twice(keys []Key) []Key {
 	return out
 }
 
-// entries makes keys of the entries of a YAML map.
+// entries converts the entries of a YAML map to keys.
 func entries(node *md.Node, block []string, line int) []Key {
 	keys := make([]Key, 0, len(node.Entries))
 	for _, e := range node.Entries {
@@ -322,15 +324,15 @@ func entries(node *md.Node, block []string, line int) []Key {
 			Raw:   e.Value.Value,
 		}
 		if e.Value.Kind != md.Scalar {
-			k.Raw = span(block, line, e.Value.Pos, e.Value.End)
+			k.Raw = sourceText(block, line, e.Value.Pos, e.Value.End)
 		}
 		keys = append(keys, k)
 	}
 	return keys
 }
 
-// span gives the source text between two places.
-func span(block []string, line int, from, to md.Pos) string {
+// sourceText returns the source between two positions.
+func sourceText(block []string, line int, from, to md.Pos) string {
 	var b strings.Builder
 	for l := from.Line; l <= to.Line && l-line < len(block); l++ {
 		text := block[l-line]
@@ -356,9 +358,9 @@ const (
 	maxAdvice = 10
 )
 
-// lines reads frontmatter that is not YAML. A line "key: rest" at the left margin is a key;
-// indented and unkeyed lines continue the value before them. A value that is YAML by itself keeps
-// its type.
+// lines parses frontmatter that is not YAML. A line "key: rest" at the left margin is a key;
+// indented and unkeyed lines continue the value before them. A value that is valid YAML keeps its
+// type.
 func (n *notes) lines(block []string, line int) []Key {
 	var keys []Key
 	advice := 0
@@ -381,18 +383,18 @@ func (n *notes) lines(block []string, line int) []Key {
 		k := Key{Name: name, Pos: formats.Pos{Line: line + i, Col: 1}}
 		var problem *md.Problem
 		if len(keys) < maxTried {
-			problem = k.typed(block[i:end], line+i)
+			problem = k.parseYAML(block[i:end], line+i)
 		} else {
 			problem = &md.Problem{}
 		}
 		if problem != nil {
-			k.Raw = plain(rest, block[i+1:end])
+			k.Raw = plainValue(rest, block[i+1:end])
 			k.Value = k.Raw
 			if problem.Msg != "" && advice < maxAdvice {
 				advice++
-				n.add(warnLenient, at(problem.Pos, line+i), advised(name, rest, problem.Help),
+				n.add(warnLenient, at(problem.Pos, line+i), yamlAdvice(name, rest, problem.Help),
 					"not YAML, read as text: "+problem.Msg)
-				n.offer(k, block[i:end], line+i, rest)
+				n.offerFix(k, block[i:end], line+i, rest)
 			}
 		}
 		keys = append(keys, k)
@@ -409,8 +411,8 @@ func at(p md.Pos, line int) formats.Pos {
 	return p
 }
 
-// typed reads one entry as YAML; what stands against it is the problem.
-func (k *Key) typed(entry []string, line int) *md.Problem {
+// parseYAML parses one entry as YAML and returns what prevents it.
+func (k *Key) parseYAML(entry []string, line int) *md.Problem {
 	text := strings.Join(entry, "\n")
 	node, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{Line: line, Col: 1})
 	switch {
@@ -423,7 +425,7 @@ func (k *Key) typed(entry []string, line int) *md.Problem {
 	return nil
 }
 
-// keyLine parts a line "key: rest" at the left margin.
+// keyLine splits a line "key: rest" at the left margin.
 func keyLine(line string) (name, rest string, ok bool) {
 	found := keyForm().FindStringSubmatch(line)
 	if found == nil {
@@ -432,9 +434,8 @@ func keyLine(line string) (name, rest string, ok bool) {
 	return found[1], strings.TrimSpace(found[2]), true
 }
 
-// plain is the text of a value that is not YAML: without quotes around the whole, without the sign
-// of a block text.
-func plain(rest string, more []string) string {
+// plainValue is the text of a value that is not YAML, without enclosing quotes or block indicator.
+func plainValue(rest string, more []string) string {
 	if len(rest) >= 2 && (rest[0] == '"' || rest[0] == '\'') && rest[len(rest)-1] == rest[0] &&
 		len(more) == 0 {
 		return rest[1 : len(rest)-1]
@@ -453,15 +454,15 @@ func plain(rest string, more []string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// advised is the line as it would be YAML.
-func advised(name, rest, otherwise string) string {
+// yamlAdvice is the line as valid YAML.
+func yamlAdvice(name, rest, otherwise string) string {
 	if rest == "" {
 		return otherwise
 	}
 	if len(rest) > 160 { // two lines of a screen
 		return "put the value of " + name + " in quotes"
 	}
-	return "quote the value: " + name + ": " + quoted(plain(rest, nil))
+	return "quote the value: " + name + ": " + quoted(plainValue(rest, nil))
 }
 
 func quoted(text string) string {
@@ -471,18 +472,17 @@ func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// offer gives the last finding the change that makes YAML of an entry: the value of one line in
-// quotes. It is offered only if the entry then reads as it was read now, and where the places are
-// those of the file.
-func (n *notes) offer(k Key, entry []string, line int, rest string) {
-	if n.moved || rest == "" || strings.TrimSpace(strings.Join(entry[1:], "")) != "" ||
-		n.count[warnLenient] > maxAlike {
+// offerFix adds a fix to the last finding: the one-line value in quotes. It is offered only if the
+// entry then has the same value, and positions match the file.
+func (n *notes) offerFix(k Key, entry []string, line int, rest string) {
+	if n.movedPositions || rest == "" || strings.TrimSpace(strings.Join(entry[1:], "")) != "" ||
+		n.count[warnLenient] > maxSimilar {
 		return
 	}
 	from := strings.LastIndex(entry[0], rest)
 	text := quoted(k.Raw)
 	again := Key{Name: k.Name, Pos: k.Pos}
-	if from < 0 || again.typed([]string{entry[0][:from] + text}, line) != nil ||
+	if from < 0 || again.parseYAML([]string{entry[0][:from] + text}, line) != nil ||
 		again.Name != k.Name || again.Raw != k.Raw || again.Value != k.Value {
 		return
 	}

@@ -7,11 +7,11 @@ import (
 	"tercet/internal/lazy"
 )
 
-var argsMark = mark{form: lazy.Regexp(`^\{\{args\}\}`), piece: Part{Kind: All, Whole: true}}
+var argsMark = markRule{form: lazy.Regexp(`^\{\{args\}\}`), piece: Part{Kind: All, Whole: true}}
 
-// bracesMark is !{...} or @{...}, with balanced braces inside.
-func bracesMark(sign string, kind PartKind) mark {
-	return mark{
+// bracesMark is !{...} or @{...} with balanced braces inside.
+func bracesMark(sign string, kind PartKind) markRule {
+	return markRule{
 		form: lazy.Regexp(`^` + sign + `\{`),
 		read: func(s *scan, found []string) (Part, bool) {
 			rest := s.rest()
@@ -29,7 +29,7 @@ func bracesMark(sign string, kind PartKind) mark {
 					p := Part{
 						Kind:  kind,
 						Text:  rest[:i+1],
-						Parts: s.within(inside),
+						Parts: s.parseInner(inside),
 					}
 					if kind == Include {
 						p.Parts = []Part{{Kind: Literal, Text: inside}}
@@ -45,7 +45,7 @@ func bracesMark(sign string, kind PartKind) mark {
 	}
 }
 
-// geminiHead reads a TOML file; its text is the key prompt.
+// geminiHead parses a TOML file; its text is the key prompt.
 func (n *notes) geminiHead(src []byte) (head, bool) {
 	h := head{line: 1}
 	text, ok := n.text(src)
@@ -78,15 +78,15 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 	h.keys = keys
 	h.body = k.Raw
 	h.line = k.Pos.Line
-	// the library leaves out the line end behind the opening quotes
+	// the library drops a line end after the opening quotes
 	if strings.HasPrefix(text[starts["prompt"]:], "\n") {
 		h.line++
 	}
 	return h, true
 }
 
-// geminiName joins the parts of a path by ':'; characters that a name does not have become '_',
-// long parts are cut.
+// geminiName joins the parts of a path by ':'; invalid characters become '_', and long parts are
+// cut.
 func geminiName(stem string) string {
 	parts := strings.Split(stem, "/")
 	for i, part := range parts {

@@ -21,21 +21,21 @@ const (
 	includeFiles = 100
 )
 
-// included is a file that a prompt refers to.
-type included struct {
+// includedFile is a file that a prompt refers to.
+type includedFile struct {
 	path string
 	data []byte
 }
 
-// Filling is a prompt with arguments filled in, and its files.
+// Filling is an expanded prompt and its files.
 type Filling struct {
-	command *Command
-	pieces  []Output
-	tree    fs.FS
-	warn    func(format string, args ...any)
-	files   map[*File][]included
-	sum     int
-	nothing map[*File]string // why a reference brings nothing, where that is no matter of course
+	command    *Command
+	pieces     []Output
+	tree       fs.FS
+	warn       func(format string, args ...any)
+	files      map[*File][]includedFile
+	total      int
+	unresolved map[*File]string // why a reference was not resolved, if that is unexpected
 }
 
 // Fill reads the files that a prompt refers to, in the project's tree. A reference to a missing or
@@ -46,12 +46,12 @@ func (c *Command) Fill(
 	warn func(format string, args ...any),
 ) *Filling {
 	f := &Filling{
-		command: c,
-		pieces:  pieces,
-		tree:    tree,
-		warn:    warn,
-		files:   map[*File][]included{},
-		nothing: map[*File]string{},
+		command:    c,
+		pieces:     pieces,
+		tree:       tree,
+		warn:       warn,
+		files:      map[*File][]includedFile{},
+		unresolved: map[*File]string{},
 	}
 	for _, o := range pieces {
 		if o.Include != nil {
@@ -61,12 +61,12 @@ func (c *Command) Fill(
 	return f
 }
 
-// find reads what a reference means. Outside of the project root, and for what is not there, it
-// means nothing.
+// find resolves a reference. Outside the project root, or if nothing exists there, it resolves to
+// nothing.
 func (f *Filling) find(ref *File) {
 	name := path.Clean(strings.TrimPrefix(ref.Path, "./"))
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.HasPrefix(name, "~/") {
-		f.nothing[ref] = "leads out of the project"
+		f.unresolved[ref] = "leads out of the project"
 		return
 	}
 	if name == "." && !ref.Inline {
@@ -75,37 +75,37 @@ func (f *Filling) find(ref *File) {
 	info, err := fs.Stat(f.tree, name)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		f.nothing[ref] = "cannot be reached inside of the project"
+		f.unresolved[ref] = "cannot be reached inside of the project"
 	// another word behind @ may be anything
 	case err != nil && (ref.Inline || strings.Contains(name, "/") && path.Ext(name) != ""):
-		f.nothing[ref] = "is not there"
+		f.unresolved[ref] = "is not there"
 	case err != nil:
 	case info.Mode().IsRegular():
-		f.take(ref, name)
+		f.addFile(ref, name)
 	case info.IsDir() && ref.Inline:
-		f.folder(ref, name)
+		f.addFolder(ref, name)
 	}
 }
 
-func (f *Filling) take(ref *File, name string) {
+func (f *Filling) addFile(ref *File, name string) {
 	data, err := ReadFile(f.tree, name)
 	switch {
 	case err != nil:
 		f.warn("warning: %s: %s is not put in: %v", f.command.File, name, err)
-	case len(data) > includeBytes || f.sum+len(data) > includeSum:
+	case len(data) > includeBytes || f.total+len(data) > includeSum:
 		f.warn("warning: %s: %s is not put in: expected at most %d bytes a file and %d in all",
 			f.command.File, name, includeBytes, includeSum)
 	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
 		f.warn("warning: %s: %s is not put in: it is no text", f.command.File, name)
 	default:
-		f.sum += len(data)
-		f.files[ref] = append(f.files[ref], included{name, data})
+		f.total += len(data)
+		f.files[ref] = append(f.files[ref], includedFile{name, data})
 	}
 }
 
-// folder takes the files below a folder but for hidden ones and those that the project's .gitignore
-// names by plain patterns.
-func (f *Filling) folder(ref *File, name string) {
+// addFolder adds the files below a folder, except hidden ones and those that plain patterns of the
+// project's .gitignore match.
+func (f *Filling) addFolder(ref *File, name string) {
 	patterns := ignores(f.tree)
 	ignored := func(inside, base string) bool {
 		return slices.ContainsFunc(patterns, func(p string) bool {
@@ -130,7 +130,7 @@ func (f *Filling) folder(ref *File, name string) {
 				f.command.File, includeFiles, name)
 			return fs.SkipAll
 		default:
-			f.take(ref, inside)
+			f.addFile(ref, inside)
 		}
 		return nil
 	})
@@ -139,8 +139,8 @@ func (f *Filling) folder(ref *File, name string) {
 	}
 }
 
-// ignores reads the plain patterns of the project's ignore files: names and paths with * and ?, no
-// exceptions.
+// ignores reads the plain patterns of the project's ignore files: names and paths with * and ?,
+// without exceptions.
 func ignores(tree fs.FS) []string {
 	var patterns []string
 	for _, name := range []string{".gitignore", ".geminiignore"} {
@@ -182,10 +182,10 @@ func (f *Filling) Asks() (show []string, digest string) {
 	return show, hex.EncodeToString(sum.Sum(nil))
 }
 
-// Text is the whole prompt; run gives the output for a script.
+// Text is the whole prompt; run returns the output of a script.
 func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 	var text, behind strings.Builder
-	there := map[string]bool{} // files that follow the text already
+	there := map[string]bool{} // files that were appended already
 	for _, o := range f.pieces {
 		switch {
 		case o.Script != nil:
@@ -195,7 +195,7 @@ func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 			}
 			text.WriteString(out)
 		case o.Include != nil:
-			f.put(&text, &behind, o.Include, there)
+			f.write(&text, &behind, o.Include, there)
 		default:
 			text.WriteString(o.Text)
 		}
@@ -203,14 +203,14 @@ func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 	return text.String() + behind.String(), nil
 }
 
-// put writes what a reference brings: in its place, or behind the text with the reference left
-// standing.
-func (f *Filling) put(text, behind *strings.Builder, ref *File, there map[string]bool) {
+// write writes the content of a reference: in its place, or appended to the text while the
+// reference stays.
+func (f *Filling) write(text, behind *strings.Builder, ref *File, there map[string]bool) {
 	list := f.files[ref]
 	if !ref.Inline || len(list) == 0 {
 		text.WriteString(ref.Text())
 	}
-	if reason := f.nothing[ref]; len(list) == 0 && reason != "" {
+	if reason := f.unresolved[ref]; len(list) == 0 && reason != "" {
 		f.warn("warning: %s:%d: %s %s; it stays as it is written",
 			f.command.File, ref.Pos.Line, ref.Path, reason)
 	}

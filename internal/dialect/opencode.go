@@ -4,9 +4,9 @@ import (
 	"tercet/internal/lazy"
 )
 
-// opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there
-// too: $50 is a price.
-func opencodeSettle(c *Command, keys keySet, n *notes) {
+// opencodeFinish finds the placeholders. A number above 9 is one only if all lower ones occur too:
+// $50 is a price.
+func opencodeFinish(c *Command, keys keySet, n *notes) {
 	keys.flag(n, "subtask")
 	seen := map[int]bool{}
 	each(c.Parts, func(p *Part) {
@@ -38,8 +38,8 @@ func opencodeSettle(c *Command, keys keySet, n *notes) {
 
 var opencodeWord = lazy.Regexp(`"[^"]*"|'[^']*'|\[Image \d+\]|[^ \t\n\r"']+`)
 
-// opencodeWords keeps quoted texts and "[Image N]" whole and takes the quotes off. A quote that
-// nothing closes is left out.
+// opencodeWords keeps quoted texts and "[Image N]" whole and removes the quotes. An unmatched quote
+// is dropped.
 func opencodeWords(raw string) []string {
 	out := opencodeWord().FindAllString(raw, -1)
 	for i, word := range out {

@@ -30,7 +30,7 @@ func (d Dialect) String() string {
 	return string(d)
 }
 
-// Scope says whose files a place holds.
+// Scope says whose files a place has.
 type Scope string
 
 // The scopes, in order of precedence.
@@ -156,7 +156,7 @@ func AgentPlaces(h Homes) []Place {
 	return h.places(agentFolders)
 }
 
-// places reads a list of folders, without those of the user that have no home.
+// places parses a list of folders, without those of the user that have no home.
 func (h Homes) places(folders string) []Place {
 	homes := map[string]string{
 		"~":        h.Home,
@@ -191,7 +191,7 @@ func (h Homes) places(folders string) []Place {
 	return out
 }
 
-// Tool is the tool that keeps files there. Skills follow the rules of one tool in every folder.
+// Tool is the name of the tool of the place. Skills follow the rules of one tool in every folder.
 func (p Place) Tool() string {
 	if !p.Skills || p.Plugin != "" || p.Extension != "" {
 		return p.Dialect.String()
@@ -200,7 +200,7 @@ func (p Place) Tool() string {
 	return strings.Replace(tool, "github", Copilot.String(), 1)
 }
 
-// label is a path as messages show it.
+// label is a path for messages.
 func (h Homes) label(dir string) string {
 	if rest, ok := strings.CutPrefix(dir, strings.TrimSuffix(h.Home, "/")+"/"); ok && h.Home != "" {
 		return "~/" + rest
@@ -210,7 +210,7 @@ func (h Homes) label(dir string) string {
 
 // Plugins lists the places of commands and agents in a Claude Code plugin at dir.
 func Plugins(name, dir, label string) []Place {
-	return within(dir, label, []Place{
+	return completePlaces(dir, label, []Place{
 		{Dialect: Claude, Plugin: name, Dir: "skills", Skills: true},
 		{Dialect: Claude, Plugin: name, Dir: "commands"},
 		{Dialect: Claude, Plugin: name, Dir: "agents", Agents: true},
@@ -222,15 +222,15 @@ const extensions = ".gemini/extensions"
 
 // Extensions lists the places of a Gemini CLI extension at dir: its commands, skills and agents.
 func Extensions(name, dir, label string) []Place {
-	return within(dir, label, []Place{
+	return completePlaces(dir, label, []Place{
 		{Dialect: Gemini, Extension: name, Dir: "commands"},
 		{Dialect: Claude, Extension: name, Dir: "skills", Skills: true},
 		{Dialect: Gemini, Extension: name, Dir: "agents", Agents: true},
 	})
 }
 
-// within completes the places of a folder.
-func within(dir, label string, list []Place) []Place {
+// completePlaces sets folder and label of places.
+func completePlaces(dir, label string, list []Place) []Place {
 	for i := range list {
 		p := &list[i]
 		p.Scope = Plugin
@@ -240,7 +240,7 @@ func within(dir, label string, list []Place) []Place {
 	return list
 }
 
-// ofExtension finds the place of an extension that a path lies in.
+// ofExtension finds the place of an extension that contains a path.
 func ofExtension(slashed string) (place Place, inside string, ok bool) {
 	at := strings.LastIndex(slashed, "/"+extensions+"/")
 	if at < 0 {
@@ -257,7 +257,7 @@ func ofExtension(slashed string) (place Place, inside string, ok bool) {
 	return Place{}, "", false
 }
 
-// has tells whether a file below the place is one of its commands or agents.
+// has reports whether a file below the place is one of its commands or agents.
 func (p Place) has(inside string) (ok bool) {
 	_, ok = p.Name(inside)
 	if p.Agents {
@@ -266,22 +266,22 @@ func (p Place) has(inside string) (ok bool) {
 	return ok
 }
 
-// Name gives the slash name of a file below the place, with ':' between its parts. ok is false if
-// the file is no command. White space becomes '-', because a name ends at white space.
+// Name returns the slash name of a file below the place, with ':' between its parts. ok is false if
+// the file is not a command. White space becomes '-', because it would end a name.
 func (p Place) Name(file string) (string, bool) {
-	name, ok := p.bare(file)
+	name, ok := p.bareName(file)
 	if p.Plugin != "" {
-		name = speakable(p.Plugin) + ":" + name
+		name = typableName(p.Plugin) + ":" + name
 	}
 	return name, ok
 }
 
-// bare is the name without that of a plugin.
-func (p Place) bare(file string) (string, bool) {
+// bareName is the name without that of a plugin.
+func (p Place) bareName(file string) (string, bool) {
 	if p.Skills {
 		dir, base := path.Split(file)
 		dir = strings.TrimSuffix(dir, "/")
-		return speakable(dir), base == "SKILL.md" && dir != "" && !strings.Contains(dir, "/")
+		return typableName(dir), base == "SKILL.md" && dir != "" && !strings.Contains(dir, "/")
 	}
 	end := toolFor(p.Dialect).end
 	stem, ok := strings.CutSuffix(file, end)
@@ -290,12 +290,12 @@ func (p Place) bare(file string) (string, bool) {
 		return geminiName(stem), ok
 	}
 	if p.Dialect == Codex {
-		return "prompts:" + speakable(stem), ok && !strings.Contains(file, "/")
+		return "prompts:" + typableName(stem), ok && !strings.Contains(file, "/")
 	}
-	return speakable(strings.ReplaceAll(stem, "/", ":")), ok
+	return typableName(strings.ReplaceAll(stem, "/", ":")), ok
 }
 
-// IsAgent reports whether a file below a place of agents is one, and gives the name that follows
+// IsAgent reports whether a file below a place of agents is one, and returns the name that follows
 // from its path.
 func (p Place) IsAgent(file string) (string, bool) {
 	for _, end := range []string{".agent.md", ".chatmode.md"} {
@@ -309,8 +309,8 @@ func (p Place) IsAgent(file string) (string, bool) {
 	), ok && path.Base(file) != ".md" && !strings.EqualFold(path.Base(stem), "readme")
 }
 
-// speakable makes a name that can be typed: white space ends a name, so it becomes a hyphen.
-func speakable(name string) string {
+// typableName replaces white space, which would end a typed name, by hyphens.
+func typableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
 			return '-'
@@ -327,8 +327,8 @@ func Within(file string) bool {
 	})
 }
 
-// PlaceOf finds the place that contains a path, by folder names, and the path below it. It gives a
-// file on a command line its dialect.
+// PlaceOf finds the place that contains a path, by folder names, and the path below it. It decides
+// the dialect of a file on a command line.
 func PlaceOf(file string) (place Place, inside string, ok bool) {
 	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
 	if place, inside, ok = ofExtension(slashed); ok {

@@ -12,8 +12,8 @@ import (
 
 var blankLine = lazy.Regexp(`\n[ \t]+\n`)
 
-// AddSetting adds an entry to a map in an editor's settings, which are JSON and may have comments.
-// All other bytes stay. It gives nil if the entry exists already. file is for messages.
+// AddSetting adds an entry to a map in an editor's settings, which are JSON with comments. All
+// other bytes stay. It returns nil if the entry exists already. file is for messages.
 func AddSetting(file string, src []byte, setting, key, value string) ([]byte, error) {
 	by := `by hand: "` + setting + `": {"` + key + `": "` + value + `"}`
 	head := []byte(nil)
@@ -25,7 +25,7 @@ func AddSetting(file string, src []byte, setting, key, value string) ([]byte, er
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{\n}\n")
 	}
-	plain := plainJSON(body)
+	plain := stripJSON(body)
 	at := func(offset int, format string, args ...any) error {
 		line, col := jsonx.Pos(body, offset)
 		return formats.Fail(formats.CodeConfig, "mend it, or add "+by, "%s:%d:%d: "+format,

@@ -11,10 +11,9 @@ import (
 	"tercet/internal/shell"
 )
 
-// script makes the text for sh of a shell mark. Arguments stand in it as references to variables,
-// in quotes that fit the place, so that a shell reads their text as text. A script in which a
-// program could read an argument as a program, as its name or as an option is refused; see
-// shell.Refusal.
+// script converts a shell mark to a script for sh. Arguments are references to variables, quoted to
+// fit their place, so that a shell reads their text as text. A script in which a program could read
+// an argument as a program, as its name or as an option is refused; see shell.Refusal.
 func (e *expansion) script(p Part) *Script {
 	s := &Script{Source: p.Text, Pos: p.Pos}
 	if sh := e.command.Shell; sh != "" && sh != "sh" && sh != "bash" {
@@ -27,14 +26,14 @@ func (e *expansion) script(p Part) *Script {
 		switch {
 		case spot == nil:
 			w.out.WriteString(w.fixed(part))
-		case spot.asWritten():
+		case spot.isLiteral():
 			w.out.WriteString(spot.literal())
-		case spot.quote != '#': // in a comment it would be nothing
-			w.insert(spot)
+		case spot.quote != '#': // comments need no reference
+			w.writeArgument(spot)
 		}
 	}
 	s.Text = w.out.String()
-	s.Refused = cmp.Or(s.Refused, w.refused())
+	s.Refused = cmp.Or(s.Refused, w.refusal())
 	return s
 }
 
@@ -43,62 +42,62 @@ type shellWriter struct {
 	*expansion
 	script *Script
 	out    strings.Builder
-	src    string // the script with a word in the place of each argument
+	src    string // the script with a token in place of each argument
 	file   *syntax.File
-	tokens string        // begins the words that stand for arguments
-	spots  map[int]*spot // by the index of the piece
-	used   int           // references to arguments written
+	tokens string           // prefix of the tokens
+	spots  map[int]*argSpot // by index of the piece
+	used   int              // number of references written
 
 	arguments []shell.Argument
 }
 
-// spot is where an argument stands in a script.
-type spot struct {
+// argSpot is a place of an argument in a script.
+type argSpot struct {
 	*expansion
 	part    Part
 	text    string // the argument
-	token   string // the word in its place
+	token   string // the token in its place
 	at      int    // offset in src
 	quote   byte   // ' " or # for a comment; 0: none
-	escaped bool   // a backslash stands before it
-	name    bool   // it would be a part of a name
-	sum     bool   // it stands in arithmetic, where sh takes no quotes
+	escaped bool   // a backslash precedes it
+	name    bool   // it is part of a name
+	sum     bool   // it is in arithmetic, where sh allows no quotes
 }
 
 // Limits of a script that takes arguments.
 const (
-	maxUsed = 1000     // references to them
-	maxRead = 64 << 10 // bytes
+	maxReferences = 1000     // references to arguments
+	maxRead       = 64 << 10 // bytes
 )
 
-// asWritten tells whether what looks like an argument is none there: $1 in single quotes is a
-// column of awk's.
-func (s *spot) asWritten() bool {
+// isLiteral reports whether what looks like an argument is literal text: $1 in single quotes is a
+// column of awk.
+func (s *argSpot) isLiteral() bool {
 	column := s.quote == '\'' && s.part.Kind == Nth && s.part.Name == "" &&
 		strings.HasPrefix(s.part.Text, "$") &&
 		!strings.HasPrefix(s.part.Text, "$A")
 	return column || s.escaped || s.part.Name == "$"
 }
 
-// literal is what stands in the script instead. A shell takes away the backslash before a dollar
-// sign, but not in single quotes.
-func (s *spot) literal() string {
+// literal is the literal text in the script. A shell removes the backslash before a dollar sign,
+// but not in single quotes.
+func (s *argSpot) literal() string {
 	if s.part.Name == "$" && s.quote == '\'' {
 		return "$"
 	}
 	return s.part.Text
 }
 
-// folderVariables are the variables that hold tercet's own folders.
+// folderVariables are the variables with tercet's own folders.
 var folderVariables = []string{
 	"CLAUDE_SKILL_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "workspaceFolder",
 }
 
-// words are the words that a shell gets of the argument. Outside of quotes a text of several words
-// is as many words, as it was for the tool, and an empty one is none.
-func (s *spot) words() []string {
+// words are the words that a shell gets for the argument. Unquoted, a text of several words is as
+// many words, as in the tool, and an empty one is none.
+func (s *argSpot) words() []string {
 	switch {
-	case s.quote != 0, s.asWritten():
+	case s.quote != 0, s.isLiteral():
 	case s.text == "":
 		return nil
 	case s.part.Rest:
@@ -111,7 +110,7 @@ func (s *spot) words() []string {
 	return []string{s.text}
 }
 
-// fixed is the text of a piece that is no argument, or one that has no value and stays as it is
+// fixed is the text of a piece that is no argument, or of one without a value, which stays as
 // written.
 func (w *shellWriter) fixed(p Part) string {
 	if p.Kind == Literal {
@@ -120,23 +119,23 @@ func (w *shellWriter) fixed(p Part) string {
 	return w.text(p)
 }
 
-// read finds where the arguments of a script stand.
+// read finds the places of arguments in a script.
 func (w *shellWriter) read(parts []Part) {
 	w.tokens = "tercetArg"
 	for strings.Contains(w.script.Source, w.tokens) {
 		w.tokens += "X"
 	}
 
-	w.spots = map[int]*spot{}
-	var order []*spot
+	w.spots = map[int]*argSpot{}
+	var order []*argSpot
 	var src strings.Builder
 	for i, p := range parts {
 		v, ok := w.value(p)
-		if p.Kind == Literal || !ok && !w.tool.empty {
+		if p.Kind == Literal || !ok && !w.tool.emptyMissing {
 			src.WriteString(w.fixed(p))
 			continue
 		}
-		s := &spot{
+		s := &argSpot{
 			expansion: w.expansion,
 			part:      p,
 			text:      v,
@@ -167,7 +166,7 @@ func (w *shellWriter) read(parts []Part) {
 		around = append(around, n)
 		from, _ := slices.BinarySearchFunc(order, int(
 			n.Pos().Offset(),
-		), func(s *spot, at int) int { return s.at - at })
+		), func(s *argSpot, at int) int { return s.at - at })
 		switch n.(type) {
 		case *syntax.Lit, *syntax.SglQuoted, *syntax.Comment:
 			for _, s := range order[from:] {
@@ -181,7 +180,7 @@ func (w *shellWriter) read(parts []Part) {
 	})
 }
 
-// parseShell reads a script as bash does.
+// parseShell parses a script as bash does.
 func parseShell(src string) (*syntax.File, error) {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(
 		strings.NewReader(src),
@@ -189,8 +188,8 @@ func parseShell(src string) (*syntax.File, error) {
 	)
 }
 
-// place tells from the nodes around an argument what it stands in, the innermost last.
-func (s *spot) place(around []syntax.Node, src string) {
+// place finds the syntax around an argument from its enclosing nodes, the innermost last.
+func (s *argSpot) place(around []syntax.Node, src string) {
 	last := len(around) - 1
 	switch n := around[last].(type) {
 	case *syntax.Comment:
@@ -218,7 +217,7 @@ func (s *spot) place(around []syntax.Node, src string) {
 			s.quote = cmp.Or(s.quote, '"')
 		case *syntax.Redirect:
 			if n.Hdoc == nil || n.Hdoc != around[i+1] {
-				s.name = s.name || n.Hdoc != nil // the word that ends a here document
+				s.name = s.name || n.Hdoc != nil // the delimiter of a here document
 			}
 		case *syntax.Stmt:
 			return
@@ -230,16 +229,16 @@ func (s *spot) place(around []syntax.Node, src string) {
 	}
 }
 
-// refused says why the script may not run with its arguments; empty if it may. A script without any
-// is not judged.
-func (w *shellWriter) refused() string {
+// refusal says why the script may not run with its arguments, or is empty. A script without
+// arguments is not checked.
+func (w *shellWriter) refusal() string {
 	if w.script.Refused != "" {
 		return ""
 	}
 	known := false
 	named := false
 	for _, s := range w.spots {
-		if s.asWritten() || s.quote == '#' || s.text == "" {
+		if s.isLiteral() || s.quote == '#' || s.text == "" {
 			continue
 		}
 		if strings.IndexByte(s.text, 0) >= 0 {
@@ -252,8 +251,8 @@ func (w *shellWriter) refused() string {
 	switch {
 	case !known:
 		return ""
-	case w.used > maxUsed:
-		return fmt.Sprintf("it holds more than %d arguments", maxUsed)
+	case w.used > maxReferences:
+		return fmt.Sprintf("it holds more than %d arguments", maxReferences)
 	case w.file == nil:
 		return "an argument would stand in a script that cannot be read"
 	case named:
@@ -265,8 +264,8 @@ func (w *shellWriter) refused() string {
 	return shell.Refusal(w.out.String(), w.arguments)
 }
 
-// insert writes the references for one argument.
-func (w *shellWriter) insert(s *spot) {
+// writeArgument writes the references for one argument.
+func (w *shellWriter) writeArgument(s *argSpot) {
 	form := map[byte]string{'"': "${%s}", '\'': `'"${%s}"'`, 0: `"${%s}"`}[s.quote]
 	if s.sum && s.quote == 0 {
 		form = "${%s}"
@@ -275,7 +274,7 @@ func (w *shellWriter) insert(s *spot) {
 	if s.part.Kind != Variable {
 		w.used += len(texts)
 	}
-	if w.used > maxUsed {
+	if w.used > maxReferences {
 		return
 	}
 	for i, one := range texts {
@@ -286,12 +285,12 @@ func (w *shellWriter) insert(s *spot) {
 	}
 }
 
-// isFolder tells whether the argument is one of tercet's own folders.
-func (s *spot) isFolder() bool {
+// isFolder reports whether the argument is one of tercet's own folders.
+func (s *argSpot) isFolder() bool {
 	return s.part.Kind == Variable && slices.Contains(folderVariables, s.part.Name)
 }
 
-// variable gives the name of the variable with that value.
+// variable returns the name of the variable with that value.
 func (w *shellWriter) variable(value string, folder bool) string {
 	for i, a := range w.arguments {
 		if a.Value == value {

@@ -38,37 +38,37 @@ type Part struct {
 	Pos   formats.Pos
 }
 
-// mark is how a tool writes one kind of piece.
-type mark struct {
+// markRule is how a tool writes one kind of piece.
+type markRule struct {
 	form func() *regexp.Regexp // at the start of a text
-	not  string                // characters that may not stand before it
-	// read gives the piece for what the form found; false if it is none. Its Text is what was
-	// found, unless read sets it.
+	not  string                // characters that may not precede it
+	// read converts a match to a piece; false if it is not one. The Text is the match, unless read
+	// sets it.
 	read  func(s *scan, found []string) (Part, bool)
 	piece Part // without read
 }
 
-// scan cuts a text into pieces, once, from left to right.
+// scan splits a text into pieces, once, from left to right.
 type scan struct {
 	text  string
 	i     int
-	marks []mark
-	inner []mark   // what may stand inside of commands and paths
-	names []string // of arguments that the head declares
+	marks []markRule
+	inner []markRule // marks allowed inside commands and paths
+	names []string   // arguments declared in the head
 	notes *notes
-	// fenced tells that the tool reads marks in code blocks too; else they are examples.
+	// fenced means that the tool also reads marks in code blocks; otherwise they are examples.
 	fenced bool
 
-	line      int // of the file
-	lineStart int // offset of it in text
-	fence     string
-	block     bool // fences opened by three backticks and ! are commands
-	out       []Part
-	from      int // start of the literal that is being read
+	line         int // of the file
+	lineStart    int // offset of it in text
+	fence        string
+	block        bool // fences opened by three backticks and ! are commands
+	out          []Part
+	literalStart int // start of the literal that is being read
 }
 
-// cut reads a body whose first line is line of the file.
-func (t tool) cut(n *notes, body string, line int, names []string) []Part {
+// parseTemplate parses a body whose first line is line of the file.
+func (t tool) parseTemplate(n *notes, body string, line int, names []string) []Part {
 	marks := slices.Concat(t.marks, t.inner)
 	s := &scan{
 		text:   body,
@@ -83,8 +83,8 @@ func (t tool) cut(n *notes, body string, line int, names []string) []Part {
 	return s.run()
 }
 
-// within cuts the inside of a mark, in which no further mark is read.
-func (s *scan) within(text string) []Part {
+// parseInner parses the inside of a mark, in which only inner marks are read.
+func (s *scan) parseInner(text string) []Part {
 	in := &scan{
 		text:  text,
 		marks: s.inner,
@@ -104,7 +104,7 @@ func (s *scan) run() []Part {
 			s.i++
 			s.line = s.line + 1
 			s.lineStart = s.i
-		case strings.IndexByte(`$!@{\`, c) < 0 || !s.try():
+		case strings.IndexByte(`$!@{\`, c) < 0 || !s.tryMark():
 			s.i++
 		}
 	}
@@ -112,8 +112,8 @@ func (s *scan) run() []Part {
 	return s.out
 }
 
-// try reads a piece at the present place.
-func (s *scan) try() bool {
+// tryMark reads a mark at the present position.
+func (s *scan) tryMark() bool {
 	for _, m := range s.marks {
 		found := m.form().FindStringSubmatch(s.text[s.i:min(len(s.text), s.i+maxScript)])
 		if found == nil || strings.IndexByte(m.not, s.before()) >= 0 {
@@ -126,14 +126,14 @@ func (s *scan) try() bool {
 		}
 		if ok {
 			p.Text = cmp.Or(p.Text, found[0])
-			s.take(p)
+			s.emit(p)
 			return true
 		}
 	}
 	return false
 }
 
-func (s *scan) take(p Part) {
+func (s *scan) emit(p Part) {
 	s.flush()
 	p.Pos = s.pos()
 	s.out = append(s.out, p)
@@ -142,14 +142,14 @@ func (s *scan) take(p Part) {
 		s.lineStart = s.i + strings.LastIndexByte(p.Text, '\n') + 1
 	}
 	s.i += len(p.Text)
-	s.from = s.i
+	s.literalStart = s.i
 }
 
 func (s *scan) flush() {
-	if s.from < s.i {
-		s.out = append(s.out, Part{Kind: Literal, Text: s.text[s.from:s.i]})
+	if s.literalStart < s.i {
+		s.out = append(s.out, Part{Kind: Literal, Text: s.text[s.literalStart:s.i]})
 	}
-	s.from = s.i
+	s.literalStart = s.i
 }
 
 func (s *scan) rest() string {
@@ -160,7 +160,7 @@ func (s *scan) pos() formats.Pos {
 	return formats.Pos{Line: s.line, Col: s.i - s.lineStart + 1}
 }
 
-// before is the character in front of the present place, a line feed at the start.
+// before is the preceding character, or a line feed at the start.
 func (s *scan) before() byte {
 	if s.i == 0 {
 		return '\n'
@@ -173,7 +173,7 @@ var (
 	blockEnd  = lazy.Regexp("(?m)^[ \\t]*`{3,}[ \\t]*$")
 )
 
-// fenceLine follows code fences; a block that is a command is taken as a whole.
+// fenceLine tracks code fences; a block of commands becomes one piece.
 func (s *scan) fenceLine() bool {
 	found := blockLine().FindStringSubmatch(s.rest())
 	if found == nil {
@@ -188,20 +188,20 @@ func (s *scan) fenceLine() bool {
 			s.fence = ""
 		}
 	case s.block && run == "```" && info == "!":
-		from := len(found[0]) + 1 // of the commands
+		from := len(found[0]) + 1 // start of the commands
 		if end := blockEnd().FindStringIndex(s.rest()[min(from, len(s.rest())):]); end != nil {
 			body := s.rest()[from : from+end[0]]
 			text := s.rest()[:from+end[1]]
-			s.take(Part{
+			s.emit(Part{
 				Kind:  Shell,
 				Text:  text,
-				Parts: s.within(body),
+				Parts: s.parseInner(body),
 			})
 			return true
 		}
 		s.notes.add(warnMark, s.pos(), "close it with a line of three backticks",
 			"block of commands is not closed and not run")
-		s.block = false // nothing below closes another one
+		s.block = false // no later fence closes a block
 	case strings.IndexByte(info, '`') < 0:
 		s.fence = run
 	}
@@ -209,33 +209,33 @@ func (s *scan) fenceLine() bool {
 	return false
 }
 
-// maxScript bounds a mark; what is longer is none. It keeps the reading of hostile files short.
+// maxScript bounds a mark, in bytes; anything longer is text. It bounds the time for hostile files.
 const maxScript = 8 << 10
 
 // Marks that several tools use.
 var (
-	allMark = mark{
+	allMark = markRule{
 		form:  lazy.Regexp(`^\$ARGUMENTS\b`),
 		not:   `\`,
 		piece: Part{Kind: All},
 	}
-	indexMark = mark{
+	indexMark = markRule{
 		form: lazy.Regexp(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`),
 		not:  `\`,
-		read: numbered,
+		read: numberedArg,
 	}
-	// numberMark is $N. A price ($5.00, $1,000) is none.
-	numberMark = mark{
+	// numberMark is $N, but not a price ($5.00, $1,000).
+	numberMark = markRule{
 		form: lazy.Regexp(`^\$(0|[1-9]\d{0,2})`),
 		not:  `\$`,
 		read: func(s *scan, found []string) (Part, bool) {
-			p, ok := numbered(s, found)
+			p, ok := numberedArg(s, found)
 			return p, ok && !goesOn().MatchString(s.rest()[len(found[0]):])
 		},
 	}
 	goesOn = lazy.Regexp(`^[.,]?\d`)
 	// nameMark is $name for declared names.
-	nameMark = mark{
+	nameMark = markRule{
 		form: lazy.Regexp(`^\$(\w+)`),
 		not:  `\`,
 		read: func(s *scan, found []string) (Part, bool) {
@@ -248,7 +248,7 @@ var (
 		},
 	}
 	// fileMark is @path: not after a word or a backtick, up to white space, a backtick or a comma.
-	fileMark = mark{
+	fileMark = markRule{
 		form: lazy.Regexp("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"),
 		not:  "`\\@" + nameBytes,
 		read: func(s *scan, found []string) (Part, bool) {
@@ -259,14 +259,14 @@ var (
 			return Part{
 				Kind:  Include,
 				Text:  "@" + path,
-				Parts: s.within(path),
+				Parts: s.parseInner(path),
 			}, path != ""
 		},
 	}
 )
 
-// escapeMark is a backslash that takes the meaning from the mark behind it, and disappears.
-var escapeMark = mark{
+// escapeMark is a backslash that escapes the following mark and disappears.
+var escapeMark = markRule{
 	form: lazy.Regexp(`^\\\$`),
 	read: func(s *scan, found []string) (Part, bool) {
 		rest := s.rest()[len(found[0]):]
@@ -281,16 +281,15 @@ var escapeMark = mark{
 
 var escapedName = lazy.Regexp(`^\w+`)
 
-// numbered is an argument by its number; Index is what is written and is settled when the base is
-// known.
-func numbered(_ *scan, found []string) (Part, bool) {
+// numberedArg is an argument by its number; Index is the written number until the base is known.
+func numberedArg(_ *scan, found []string) (Part, bool) {
 	n, err := strconv.Atoi(found[1])
 	return Part{Kind: Nth, Index: n}, err == nil
 }
 
-// bracedMark is ${...}; read tells what it stands for.
-func bracedMark(read func(inside string) (Part, bool)) mark {
-	return mark{
+// bracedMark is ${...}; read decides its meaning.
+func bracedMark(read func(inside string) (Part, bool)) markRule {
+	return markRule{
 		form: lazy.Regexp(`^\$\{([^}\n]{0,500})\}`),
 		not:  `\`,
 		read: func(_ *scan, found []string) (Part, bool) {
@@ -299,10 +298,10 @@ func bracedMark(read func(inside string) (Part, bool)) mark {
 	}
 }
 
-// commandMark is an exclamation mark with a command in backticks behind it. In a code block it is
-// an example.
-func commandMark(lines bool) mark {
-	return mark{
+// commandMark is an exclamation mark followed by a command in backticks. In a code block it is an
+// example.
+func commandMark(lines bool) markRule {
+	return markRule{
 		form: lazy.Regexp("^!`([^`]+)`"),
 		read: func(s *scan, found []string) (Part, bool) {
 			if strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 ||
@@ -315,7 +314,7 @@ func commandMark(lines bool) mark {
 					"shell mark inside a code block is an example and is not run")
 				return Part{}, false
 			}
-			return Part{Kind: Shell, Parts: s.within(found[1])}, true
+			return Part{Kind: Shell, Parts: s.parseInner(found[1])}, true
 		},
 	}
 }
@@ -324,7 +323,7 @@ func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// each calls f for every piece, those inside of commands and paths included.
+// each calls f for every piece, including those inside commands and paths.
 func each(parts []Part, f func(*Part)) {
 	for i := range parts {
 		f(&parts[i])

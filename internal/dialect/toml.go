@@ -13,16 +13,16 @@ import (
 
 // Limits of a TOML file, because the library's cost grows with the square of its size or faster.
 const (
-	maxNested = 500   // brackets inside each other
-	maxParts  = 5_000 // of a name with dots
-	maxPlaced = 20    // keys whose places are asked for
+	maxNested    = 500   // nested brackets
+	maxParts     = 5_000 // parts of a dotted name
+	maxPositions = 20    // keys whose positions are looked up
 )
 
-// tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY
-// is the last key read.
+// tomlTexts maps the library's messages to ones for the author of a command; KEY is the last key
+// read.
 var tomlTexts = []struct {
 	form, text, help string
-	// so many bytes before the end of what the library found the place is; 0: where that begins
+	// offset of the error before the end of the library's match; 0: its beginning
 	back int
 }{
 	{
@@ -65,17 +65,17 @@ var tomlTexts = []struct {
 
 const escapeHelp = `write \\ for a backslash, or put ''' around the text`
 
-// nowhere cannot be decoded: the error of the attempt tells where a value stands.
-type nowhere struct{}
+// noValue cannot be decoded: the error of the attempt has the position of a value.
+type noValue struct{}
 
-var errNowhere = errors.New("no value")
+var errNoValue = errors.New("no value")
 
 // UnmarshalTOML implements toml.Unmarshaler.
-func (nowhere) UnmarshalTOML(any) error {
-	return errNowhere
+func (noValue) UnmarshalTOML(any) error {
+	return errNoValue
 }
 
-// toml gives the keys at the top of a TOML file, and the offset at which the value of each begins.
+// toml returns the top-level keys of a TOML file, and the offset at which each value begins.
 func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 	if at := tooDeep(text); at >= 0 {
 		n.add(codeTOML, posAt(text, at), "flatten the value", "values nested too deeply")
@@ -89,7 +89,7 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 		_, err = toml.Decode(text, &values)
 	}
 	if err != nil {
-		n.broken(text, err)
+		n.noteTOMLError(text, err)
 		return nil, nil, false
 	}
 
@@ -106,9 +106,9 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 			Raw:   fmt.Sprint(values[name]),
 		}
 		starts[name] = 0
-		place, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(places[name], &nowhere{}))
+		place, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(places[name], &noValue{}))
 		if ok &&
-			(len(keys) < maxPlaced || name == "prompt") {
+			(len(keys) < maxPositions || name == "prompt") {
 			starts[name] = place.Position.Start
 			k.Pos.Line = posAt(text, starts[name]).Line
 			line := text[strings.LastIndexByte(text[:starts[name]], '\n')+1:]
@@ -120,8 +120,8 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 	return keys, starts, true
 }
 
-// broken notes why the library refused a file.
-func (n *notes) broken(text string, err error) {
+// noteTOMLError reports why the library refused a file.
+func (n *notes) noteTOMLError(text string, err error) {
 	e, ok := errors.AsType[toml.ParseError](err)
 	if !ok {
 		e.Message = err.Error()
@@ -143,8 +143,8 @@ func (n *notes) broken(text string, err error) {
 	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", e.LastKey, 1))
 }
 
-// tooDeep gives the offset at which brackets or the parts of a name are more than any author
-// writes, or -1. Signs inside of texts count too: there they are balanced, or few.
+// tooDeep returns the offset at which brackets or the parts of a name exceed the limits, or -1.
+// Characters in strings count too: there they are balanced, or few.
 func tooDeep(text string) int {
 	depth := 0
 	parts := 0
@@ -170,7 +170,7 @@ func tooDeep(text string) int {
 	return -1
 }
 
-// posAt is the place of an offset in a text.
+// posAt converts an offset to a position.
 func posAt(text string, offset int) formats.Pos {
 	before := text[:min(max(offset, 0), len(text))]
 	return formats.Pos{

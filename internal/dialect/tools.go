@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// tool is how one tool reads its files.
+// tool is the set of rules of one tool.
 type tool struct {
-	end       string // of the name of a command's file
-	keys      string // of a command's head
-	agentKeys string // of an agent's head, beside those that all tools have
-	marks     []mark // in a text, before those in inner
-	inner     []mark // also inside of commands and paths
-	block     bool   // fenced blocks of commands
-	fenced    bool   // marks count in code blocks too; else they are examples
-	// a prompt ends where a command of it is not run; else it goes on without the output
-	fails bool
-	words func(raw string) []string
-	empty bool // a word that is missing is empty; else its mark stands as it is written
-	// instead are the marks without which the arguments are put behind the text; lead stands before
-	// them, with NAME for that of the command.
-	instead []PartKind
-	lead    string
-	rules   string // what the arguments mean, in one line; BASE is what the first one is called
-	// settle completes a command after its text has been cut.
-	settle func(c *Command, keys keySet, n *notes)
+	end       string     // suffix of a command's file name
+	keys      string     // keys of a command's head
+	agentKeys string     // keys of an agent's head besides the common ones
+	marks     []markRule // marks in a text, tried before inner
+	inner     []markRule // marks that are also read inside commands and paths
+	block     bool       // fenced blocks of commands
+	fenced    bool       // marks count in code blocks too; else they are examples
+	// a refused command ends the prompt; else it continues without the output
+	stopsOnRefusal bool
+	words          func(raw string) []string
+	emptyMissing   bool // a missing word is empty; else its mark stays as written
+	// without any of these marks the arguments are appended to the text, after lead, in which NAME
+	// is the command
+	appendWithout []PartKind
+	lead          string
+	// what the arguments mean, in one line; BASE is what the first one is called
+	rules string
+	// finish completes a command after its text was parsed.
+	finish func(c *Command, keys keySet, n *notes)
 }
 
-// tools has the tools but for Cursor, whose text is plain.
+// tools has all tools but Cursor, whose text is plain.
 var tools = map[Dialect]tool{
 	Claude: {
 		end: ".md",
@@ -39,8 +40,8 @@ var tools = map[Dialect]tool{
 		agentKeys: "disallowedTools permissionMode maxTurns skills mcpServers hooks memory " +
 			"background effort " +
 			"isolation color",
-		marks: []mark{commandMark(false), fileMark},
-		inner: []mark{
+		marks: []markRule{commandMark(false), fileMark},
+		inner: []markRule{
 			escapeMark,
 			indexMark,
 			allMark,
@@ -48,12 +49,12 @@ var tools = map[Dialect]tool{
 			nameMark,
 			bracedMark(claudeVariable),
 		},
-		block:   true,
-		fails:   true,
-		words:   shellWords,
-		instead: []PartKind{All},
-		lead:    "ARGUMENTS: ",
-		settle:  claudeSettle,
+		block:          true,
+		stopsOnRefusal: true,
+		words:          shellWords,
+		appendWithout:  []PartKind{All},
+		lead:           "ARGUMENTS: ",
+		finish:         claudeFinish,
 		rules: "$ARGUMENTS is the text as typed; $BASE is the first word; a word that is missing " +
 			"stays as written; " +
 			"without $ARGUMENTS the text goes to the end",
@@ -64,33 +65,33 @@ var tools = map[Dialect]tool{
 		agentKeys: "mode variant temperature top_p steps maxSteps hidden disable disabled prompt " +
 			"permission " +
 			"color",
-		marks:   []mark{commandMark(true), fileMark},
-		inner:   []mark{allMark, numberMark},
-		fenced:  true,
-		words:   opencodeWords,
-		empty:   true,
-		instead: []PartKind{All, Nth},
-		settle:  opencodeSettle,
+		marks:         []markRule{commandMark(true), fileMark},
+		inner:         []markRule{allMark, numberMark},
+		fenced:        true,
+		words:         opencodeWords,
+		emptyMissing:  true,
+		appendWithout: []PartKind{All, Nth},
+		finish:        opencodeFinish,
 		rules: "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes " +
 			"the rest; " +
 			"a word that is missing is empty; without any mark the text goes to the end",
 	},
 	Gemini: {
-		end:       ".toml",
-		keys:      "prompt description",
-		agentKeys: "kind mcpServers temperature max_turns timeout_mins display_name",
-		marks:     []mark{bracesMark("!", Shell), bracesMark("@", Include)},
-		inner:     []mark{argsMark},
-		instead:   []PartKind{All},
-		lead:      "/NAME ",
-		rules:     "{{args}} is the text as typed; without it the whole line goes to the end",
+		end:           ".toml",
+		keys:          "prompt description",
+		agentKeys:     "kind mcpServers temperature max_turns timeout_mins display_name",
+		marks:         []markRule{bracesMark("!", Shell), bracesMark("@", Include)},
+		inner:         []markRule{argsMark},
+		appendWithout: []PartKind{All},
+		lead:          "/NAME ",
+		rules:         "{{args}} is the text as typed; without it the whole line goes to the end",
 	},
 	Codex: {
-		end:     ".md",
-		keys:    "description argument-hint argument_hint",
-		inner:   []mark{dollarMark, allMark, digitMark, upperMark},
-		words:   shellWords,
-		instead: []PartKind{All, Nth, Named},
+		end:           ".md",
+		keys:          "description argument-hint argument_hint",
+		inner:         []markRule{dollarMark, allMark, digitMark, upperMark},
+		words:         shellWords,
+		appendWithout: []PartKind{All, Nth, Named},
 		rules: "$ARGUMENTS is the text as typed; $1 to $9 are words; $NAME needs NAME=value; " +
 			"$$ is a dollar sign",
 	},
@@ -100,16 +101,16 @@ var tools = map[Dialect]tool{
 		agentKeys: "argument-hint agents user-invocable disable-model-invocation target " +
 			"mcp-servers handoffs " +
 			"hooks metadata",
-		inner:   []mark{bracedMark(copilotVariable)},
-		words:   shellWords,
-		instead: []PartKind{Named},
-		settle:  copilotSettle,
+		inner:         []markRule{bracedMark(copilotVariable)},
+		words:         shellWords,
+		appendWithout: []PartKind{Named},
+		finish:        copilotFinish,
 		rules: "${input:name} needs name=value, or words in their order; further text goes to " +
 			"the end",
 	},
 }
 
-// toolFor gives the rules of a tool.
+// toolFor returns the rules of a tool.
 func toolFor(d Dialect) tool {
 	if t, ok := tools[d]; ok {
 		return t
@@ -129,7 +130,7 @@ func Keys() (all []string) {
 	return append(all, "name", "positional-base")
 }
 
-// Rules explains in one line how the tool fills in arguments.
+// Rules explains in one line how the tool substitutes arguments.
 func (c *Command) Rules() string {
 	return strings.Replace(toolFor(c.Dialect).rules, "$BASE", fmt.Sprintf("$%d", c.Base), 1)
 }

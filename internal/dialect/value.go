@@ -19,7 +19,7 @@ func (s keySet) get(names ...string) (Key, bool) {
 	return Key{}, false
 }
 
-// text gives a value as one text: what the author wrote, whatever YAML made of it.
+// text returns a value as the author wrote it, whatever its YAML type.
 func (s keySet) text(names ...string) string {
 	k, ok := s.get(names...)
 	if !ok || k.Value == nil {
@@ -28,7 +28,7 @@ func (s keySet) text(names ...string) string {
 	return strings.TrimSpace(k.Raw)
 }
 
-// flag gives a truth value; a word that is none is noted, and is false.
+// flag returns a boolean; any other word is reported and false.
 func (s keySet) flag(n *notes, name string) bool {
 	k, ok := s.get(name)
 	if !ok || k.Value == nil {
@@ -52,8 +52,7 @@ func (s keySet) flag(n *notes, name string) bool {
 	return false
 }
 
-// list gives a list that may be written as a YAML list, or as a text with commas or spaces between
-// its words.
+// list returns a list that is written as a YAML list, or as a text with commas or spaces.
 func (s keySet) list(names ...string) []string {
 	k, ok := s.get(names...)
 	if !ok || k.Value == nil {
@@ -79,16 +78,16 @@ func Words(text string) []string {
 	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 		text = text[1 : len(text)-1]
 	}
-	words := cutOutside(text, func(c byte) bool {
+	words := splitOutside(text, func(c byte) bool {
 		return c == ',' || c == '\n'
 	})
 	if len(words) > 1 {
 		return words
 	}
-	return cutOutside(text, func(c byte) bool { return c == ' ' || c == '\t' })
+	return splitOutside(text, func(c byte) bool { return c == ' ' || c == '\t' })
 }
 
-func cutOutside(text string, sep func(byte) bool) []string {
+func splitOutside(text string, sep func(byte) bool) []string {
 	var out []string
 	depth := 0
 	start := 0
@@ -114,7 +113,7 @@ func cutOutside(text string, sep func(byte) bool) []string {
 	return out
 }
 
-// hint is the text of argument-hint: authors write `[a] [b]`, which YAML takes for a list.
+// hint is the text of argument-hint: authors write `[a] [b]`, which is a list in YAML.
 func (s keySet) hint() string {
 	k, ok := s.get("argument-hint", "argument_hint")
 	if !ok || k.Value == nil {
