@@ -81,23 +81,29 @@ func (sc *scope) stepResults(reads compile.Reads) map[string]any {
 	return out
 }
 
-// snapshot is the state at the start of the present step, read when it is first used. A document
-// that was seen before is not looked through again.
+// stateMemo is the state that was read last, as it was read and as expressions see it.
+type stateMemo struct{ doc, prepared any }
+
+// prepare gives the state as expressions see it. A document that was seen before is not prepared
+// again.
+func (m *stateMemo) prepare(doc any) any {
+	last := reflect.ValueOf(m.doc)
+	now := reflect.ValueOf(doc)
+	if now.Kind() != reflect.Map || last.Kind() != reflect.Map || now.Pointer() != last.Pointer() {
+		m.doc = doc
+		m.prepared = query.Prepare(doc)
+	}
+	return m.prepared
+}
+
+// snapshot is the state at the start of the present step, read when it is first used.
 func (fr frame) snapshot() (any, error) {
-	r := fr.run
 	if fr.state.doc == nil {
-		doc, _, err := r.cfg.State.Snapshot(fr.ctx)
+		doc, _, err := fr.run.cfg.State.Snapshot(fr.ctx)
 		if err != nil {
 			return nil, err
 		}
-		seen := reflect.ValueOf(r.stateDoc)
-		now := reflect.ValueOf(doc)
-		if now.Kind() != reflect.Map || seen.Kind() != reflect.Map ||
-			now.Pointer() != seen.Pointer() {
-			r.stateDoc = doc
-			r.statePrepared = query.Prepare(doc)
-		}
-		fr.state.doc = r.statePrepared
+		fr.state.doc = fr.run.state.prepare(doc)
 	}
 	return fr.state.doc, nil
 }

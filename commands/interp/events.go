@@ -59,7 +59,7 @@ func (r *run) emitRunStart() {
 	})
 }
 
-// mostTold is how many issues of a step are told.
+// maxIssues is how many issues of a step an event has.
 const maxIssues = 20
 
 // emitStep tells that a step began (without an outcome) or ended.

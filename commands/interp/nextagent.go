@@ -8,36 +8,43 @@ import (
 	"tercet/internal/trace"
 )
 
-// noteNextAgent keeps which agent a worker of the sequence named as the next one. What runs in
-// Between Steps, side by side, or to answer a question is no part of the sequence.
+// nextAgent is what the last worker of the sequence named as the next one.
+type nextAgent struct{ by, next string }
+
+// inSequence tells whether the call is a part of the sequence of workers. What runs in Between
+// Steps, side by side, or to answer a question is none.
+func (c call) inSequence() bool {
+	return c.step.info.Host == "" && c.question == "" && !c.step.frame.concurrent
+}
+
+// noteNextAgent keeps which agent a worker named.
 func (c call) noteNextAgent(ret formats.Return) {
-	r := c.step.run
-	if c.step.info.Host == "" && c.question == "" && !c.step.frame.concurrent {
-		r.nextAgent.agent = c.to.Agent
-		r.nextAgent.next = strings.TrimSpace(as[string](ret.Fields["NEXT"]))
+	if c.inSequence() {
+		c.step.run.nextAgent = nextAgent{
+			by:   c.to.Agent,
+			next: strings.TrimSpace(as[string](ret.Fields["NEXT"])),
+		}
 	}
 }
 
-// checkNextAgent notes where the worker that starts now is not the one that was named. It is never
-// obeyed.
+// checkNextAgent records where the worker that starts now is not the one that was named. What a
+// worker names is never obeyed.
 func (c call) checkNextAgent() error {
-	r := c.step.run
-	said := r.nextAgent
-	if c.step.info.Host != "" || c.question != "" || c.step.frame.concurrent || said.next == "" ||
-		said.agent == c.to.Agent ||
-		strings.EqualFold(said.next, c.to.Agent) {
+	named := c.step.run.nextAgent
+	if !c.inSequence() || named.next == "" || named.by == c.to.Agent ||
+		strings.EqualFold(named.next, c.to.Agent) {
 		return nil
 	}
-	r.nextAgent.next = ""
+	c.step.run.nextAgent.next = ""
 	c.step.frame.emit(trace.Event{
 		Kind:    trace.Mismatch,
-		Name:    said.agent,
+		Name:    named.by,
 		Step:    c.step.path,
-		Message: fmt.Sprintf("named %s as next, and %s is", said.next, c.to.Agent),
+		Message: fmt.Sprintf("named %s as next, and %s is", named.next, c.to.Agent),
 	})
 	return c.step.record(formats.EntryNextMismatch, map[string]any{
-		"agent": said.agent,
-		"said":  said.next,
+		"agent": named.by,
+		"said":  named.next,
 		"did":   c.to.Agent,
 	})
 }

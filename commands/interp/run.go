@@ -23,7 +23,7 @@ type run struct {
 	limits formats.Limits
 
 	root *scope // with $args, $task, $env and the loads
-	main frame  // of the run's own sequence
+	main frame  // of the run's own sequence; its context changes with the phases of the run
 
 	journal    runJournal
 	counts     counters
@@ -32,43 +32,91 @@ type run struct {
 	tree       worktrees
 	artifacts  artifacts
 	board      *board
+	state      stateMemo
 	suspension suspension
 	dry        dryRun
 
 	started        time.Time // the run
-	processStarted time.Time // when this process took it up
+	processStarted time.Time // the work of this process on it
 
-	stateDoc      any // the document that was read last
-	statePrepared any // the same, prepared
+	slots   chan struct{}  // one for each effect that may be under way
+	effects sync.WaitGroup // those that are under way
+	// lockstep gives branches their next answers together, because what one worker left of the
+	// budget, or posted, is there for all that start next.
+	lockstep bool
+	// concurrentSteps are the steps of concurrent branches, by path. Only verify collects them.
+	concurrentSteps map[string]bool
 
-	slots    chan struct{}  // one for each effect that may be under way
-	effects  sync.WaitGroup // effects that are under way
-	lockstep bool           // branches get their next answers together
+	pendingPasses []trace.Event     // passes of loops in which no step has begun yet
+	loaded        []string          // paths of the documents that the run loaded
+	loadedSums    map[string]string // hashes of those that belong to a flow, by path
+	rounds        map[string]rounds // of loops, by step path
+	undoable      []step            // whose effect can be compensated, oldest first
+	nextAgent     nextAgent
 
-	// passes of loops that are told with the first step that is done in them
-	pendingPasses   []trace.Event
-	concurrentSteps map[string]bool   // while a journal is verified: the steps of concurrent branches
-	loaded          []string          // paths of the documents that it loaded
-	loadedSums      map[string]string // of these, the hashes of those of a flow, by path
-	rounds          map[string]rounds // of loops, by step path
-	undoable        []step            // whose effect can be taken back, oldest first
-	// hinted is what the last worker of the sequence said: which agent comes next.
-	nextAgent struct{ agent, next string }
-
-	during       bool // the preflight's condition holds
+	during       bool // the task's status changes while the command runs
 	commits      bool // a step commits files in the project's own checkout
 	consented    bool // --yes answered a gate, also where the run began without it
-	stepStarted  bool // a step had run
-	workerCalled bool // a worker was called: the task may have changed
-	finishing    bool // in Error Handling
+	stepStarted  bool
+	workerCalled bool // the task may have changed
+	finishing    bool // the workflow is over: Error Handling, or what follows it
 
-	// What the return tells.
+	// What the return says.
 	tables      []formats.Table
 	warnings    []string
-	failures    []formats.Problem // failures of workers; what the run got over is no critical error
+	failures    []formats.Problem // of workers; what the run got over is no critical error
 	overrides   []any             // what the user accepted against a rule
-	lastFailure stepError         // where the last step that did not pass is
-	openIssues  []formats.Issue   // of the same
+	lastFailure stepError         // the place of the last step that did not pass
+	openIssues  []formats.Issue   // of that step
+}
+
+// newRun prepares a run of a program. ctx is the context of its workflow.
+func newRun(
+	ctx context.Context,
+	cfg Config,
+	p *compile.Program,
+	v argspec.Values,
+	d formats.Depth,
+) *run {
+	limits := Lower(p.Limits.WithDefaults(), cfg.Limits)
+	r := &run{
+		cfg:             cfg,
+		prog:            p,
+		args:            v,
+		depth:           d,
+		limits:          limits,
+		counts:          newCounters(),
+		budget:          budget{limits: limits},
+		tasks:           tasks{entered: map[int]string{}},
+		artifacts:       artifacts{linked: map[string]bool{}},
+		dry:             dryRun{on: cfg.DryRun, returns: maps.Clone(cfg.Stubs)},
+		started:         cfg.Clock.Now(),
+		processStarted:  cfg.Clock.Now(),
+		slots:           make(chan struct{}, max(1, limits.Parallel)),
+		concurrentSteps: map[string]bool{},
+		loadedSums:      map[string]string{},
+		rounds:          map[string]rounds{},
+		commits:         p.Commits(),
+	}
+	r.journal = runJournal{
+		ctx:    context.WithoutCancel(ctx),
+		store:  cfg.Journal,
+		off:    cfg.DryRun,
+		prefix: cfg.Prefix,
+		paused: r.paused,
+	}
+	if cfg.Resumed {
+		r.journal.takeOver = r.takeOver
+	}
+	r.lockstep = r.budget.bounded()
+	for info := range p.Infos() {
+		r.lockstep = r.lockstep || info.Terms.Board != ""
+	}
+	r.main = r.mainFrame(ctx)
+	r.board = newBoard(r.main.journal.append)
+	outermost := &scope{run: r, prefix: cfg.Prefix, trail: cfg.Prefix}
+	r.root = outermost.child(p.File.Steps, "")
+	return r
 }
 
 // Run executes the program. Failures of agents and of the engine come as a Return with their code.
@@ -80,71 +128,33 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	if p == nil {
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
-	r := &run{
-		cfg:             rn.cfg,
-		prog:            p,
-		args:            v,
-		depth:           d,
-		limits:          Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
-		started:         rn.cfg.Clock.Now(),
-		processStarted:  rn.cfg.Clock.Now(),
-		loadedSums:      map[string]string{},
-		rounds:          map[string]rounds{},
-		artifacts:       artifacts{linked: map[string]bool{}},
-		concurrentSteps: map[string]bool{},
-		tasks:           tasks{entered: map[int]string{}},
-		commits:         p.Commits(),
-		counts:          newCounters(),
-	}
-	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
-	// What one worker left of its share, or posted, is there for all that start next.
-	r.budget.limits = r.limits
-	r.lockstep = r.budget.bounded()
-	for info := range p.Infos() {
-		r.lockstep = r.lockstep || info.Terms.Board != ""
-	}
-	r.journal = runJournal{
-		ctx:    context.WithoutCancel(ctx),
-		store:  rn.cfg.Journal,
-		off:    rn.cfg.DryRun,
-		prefix: rn.cfg.Prefix,
-		paused: r.paused,
-	}
-	if rn.cfg.Resumed {
-		r.journal.takeOver = r.takeOver
-	}
+	duration := Lower(p.Limits.WithDefaults(), rn.cfg.Limits).Duration
 	timed, cancel := context.WithTimeoutCause(
 		ctx,
-		max(1, r.limits.Duration-rn.cfg.Spent),
+		max(1, duration-rn.cfg.Spent),
 		formats.Fail(formats.CodeTimeout,
 			"finished work is kept; raise limits.duration in the command file, or run the "+
 				"command again",
-			"the run took longer than %s", r.limits.Duration),
+			"the run took longer than %s", duration),
 	)
 	defer cancel()
 	stoppable, leave := endedBy(timed, rn.cfg.Stop)
 	defer leave()
-	r.main = r.mainFrame(stoppable)
-	r.board = newBoard(r.main.journal.append)
-	r.dry.on = rn.cfg.DryRun
-	r.dry.returns = maps.Clone(rn.cfg.Stubs)
-	r.root = (&scope{
-		run:    r,
-		prefix: rn.cfg.Prefix,
-		trail:  rn.cfg.Prefix,
-	}).child(p.File.Steps, "")
+
+	r := newRun(stoppable, rn.cfg, p, v, d)
 	ret, err := r.execute()
-	if rn.cfg.Prefix != "" &&
-		(asInterrupt(err) != nil || isIOError(err) || err != nil && interrupted(r.main.ctx) != nil) {
+	if rn.cfg.Prefix != "" && err != nil &&
+		(asInterrupt(err) != nil || isIOError(err) || interrupted(r.main.ctx) != nil) {
 		// the command suspends the run; these steps go on when it is resumed
 		return formats.Return{}, err
 	}
 	if err != nil {
-		// a question that is the user's stops the command; any other one blocks its step
+		// a question that needs a person stops the command; any other one blocks its step
 		open := asGateOpen(err)
-		users := open != nil && open.Gate.NeedsPerson
+		needsPerson := open != nil && open.Gate.NeedsPerson
 		ret = r.failedReturn(err)
-		if rn.cfg.Prefix != "" && (r.journal.diverged != nil || asLater(err) != nil || users) {
+		if rn.cfg.Prefix != "" &&
+			(r.journal.diverged != nil || asLater(err) != nil || needsPerson) {
 			return formats.Return{}, err // the whole run stops here
 		}
 	}
