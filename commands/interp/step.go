@@ -10,7 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// step is one step as it runs: where it stands in the run, and what the file says of it.
+// step is a step of the program as it runs: where it is in the run, what it gets from above, and
+// what the file says of it.
 type step struct {
 	run   *run
 	scope *scope
@@ -19,12 +20,13 @@ type step struct {
 	path  string // the place of the step, "phases[2]/commit"
 }
 
-// ending is how a sequence stopped before its end. Told is an ending that the file asks for
-// (return, fail). A step that did not pass ends only the loop's iteration it stands in.
+// ending is how a sequence ended before its last step.
 type ending struct {
-	ret   formats.Return
+	ret formats.Return
+	// final tells that the file asks for the end, by return or fail. A step that did not pass ends
+	// only the pass of the loop that it is in.
 	final bool
-	// a step of Between Steps sent its host back: the host was run again, with everything around it
+	// hostRerun tells that a hook sent its host back: the host was run again, with its hooks.
 	hostRerun bool
 	jump      string // id of the step at which to go on
 }
@@ -34,7 +36,7 @@ func final(ret formats.Return) *ending {
 	return &ending{ret: ret, final: true}
 }
 
-// leaves tells whether the ending leaves the loop it stands in.
+// leaves tells whether the ending ends the loop too in which it happens.
 func (e *ending) leaves() bool {
 	return e != nil && (e.final || e.jump != "")
 }
@@ -42,11 +44,11 @@ func (e *ending) leaves() bool {
 // result is what a step did.
 type result struct {
 	outcome formats.Outcome
-	ret     formats.Return // of a delegation or check; a stand-in for the others
+	ret     formats.Return // of a delegation or check; other kinds fill in what they have
 	value   map[string]any // what $steps.ID shows
 	target  *syntax.Target // where the answer of a gate leads
 	answer  formats.Decision
-	end     *ending // the action itself ends the command
+	end     *ending // of an action that ends its sequence, such as fail
 }
 
 // newResult is a result that shows its outcome among some members.
@@ -78,7 +80,7 @@ func resultOf(ret formats.Return, attempts int) result {
 	})
 }
 
-// execute runs one step until its result leads on.
+// execute runs a step and follows its result, which may run it again.
 func (s step) execute() (end *ending, err error) {
 	defer func() { err = s.withPlace(err) }()
 	res, ran, err := s.executeOnce()
@@ -86,87 +88,115 @@ func (s step) execute() (end *ending, err error) {
 	case err != nil:
 		return nil, err
 	case !ran && res.end != nil && res.end.hostRerun:
-		// a step before this one sent it back, and it was run with everything around it
+		// a hook before this step sent it back: it was run again, with its hooks
 		return nil, nil
 	case res.end != nil || !ran:
 		return s.dropUncertain(res.end), nil
 	}
-	f := transition{s, res}
-	if err := f.post(); err != nil {
+
+	tr := transition{s, res}
+	if err := tr.post(); err != nil {
 		return nil, err
 	}
 	if s.info.Undo != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
 		s.run.undoable = append(s.run.undoable, s)
 	}
-	end, err = f.route()
+	end, err = tr.route()
 	return s.dropUncertain(end), err
 }
 
-// executeOnce runs one step and keeps its result; ran is false for one that is skipped.
+// executeOnce runs a step and stores its result. ran is false for a step that is skipped, or that a
+// hook kept from running.
 func (s step) executeOnce() (res result, ran bool, err error) {
-	r := s.run
 	defer func() { err = s.withPlace(err) }()
 	if s.frame.ctx.Err() != nil {
 		return res, false, context.Cause(s.frame.ctx)
 	}
 
 	s.frame.state.doc = nil
-	wanted, err := s.applies()
+	applies, err := s.applies()
 	if err != nil {
 		return res, false, err
 	}
-	if !wanted {
-		s.scope.skip(s.info.ID, s.info.Step)
-		err := s.record(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
-		s.emitStep(formats.OutcomeSkipped, formats.Return{})
-		return res, false, err
+	if !applies {
+		return res, false, s.skip()
 	}
 
-	if res.end, err = s.runHooks(s.info.Before); err != nil || res.end != nil {
+	res.end, err = s.runHooks(s.info.Before)
+	if err != nil || res.end != nil {
 		return res, false, err
 	}
-	if err := restoreCounters(s); err != nil {
+	path, err := s.enter()
+	if err != nil {
 		return res, false, err
 	}
-
-	if !r.finishing {
-		if err := r.counts.step(r.limits.Steps); err != nil {
-			return res, false, err
-		}
-	}
-	r.counts.visits[s.path]++
-	if r.cfg.Look != nil && s.frame.concurrent {
-		r.concurrentSteps[s.journalPath()] = true
-	}
-	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.journalPath()}
-	if err := s.frame.journal.append(visited); err != nil {
-		return res, false, err
-	}
-
-	r.stepStarted = r.stepStarted || !r.finishing
-	s.emitStep("", formats.Return{Summary: "started"})
 	if res, err = s.runAction(); err != nil {
 		return res, false, err
 	}
-
 	if err := s.expect(&res); err != nil {
 		return res, false, err
 	}
-	s.scope.setResult(s.info.ID, res.value)
-	visited.Type = formats.EntryStepFinished
-	visited.Data = map[string]any{
-		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
-	}
-	if err := s.frame.journal.append(visited); err != nil {
+	if err := s.leave(path, res); err != nil {
 		return res, false, err
+	}
+	return res, true, nil
+}
+
+// skip leaves the step out.
+func (s step) skip() error {
+	s.scope.skip(s.info.ID, s.info.Step)
+	err := s.record(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
+	s.emitStep(formats.OutcomeSkipped, formats.Return{})
+	return err
+}
+
+// enter counts a visit of the step and records that it starts. It gives the path of the visit in
+// the journal.
+func (s step) enter() (path string, err error) {
+	r := s.run
+	if err := restoreCounters(s); err != nil {
+		return "", err
+	}
+	if !r.finishing {
+		if err := r.counts.step(r.limits.Steps); err != nil {
+			return "", err
+		}
+	}
+	r.counts.visits[s.path]++
+	path = s.journalPath()
+	if r.cfg.Look != nil && s.frame.concurrent {
+		r.concurrentSteps[path] = true
+	}
+	entry := formats.Entry{Type: formats.EntryStepScheduled, Step: path}
+	if err := s.frame.journal.append(entry); err != nil {
+		return "", err
+	}
+	r.stepStarted = r.stepStarted || !r.finishing
+	s.emitStep("", formats.Return{Summary: "started"})
+	return path, nil
+}
+
+// leave stores the result of the step and records that the visit is over. A group may be visited
+// again before an earlier visit of it is over.
+func (s step) leave(path string, res result) error {
+	s.scope.setResult(s.info.ID, res.value)
+	err := s.frame.journal.append(formats.Entry{
+		Type: formats.EntryStepFinished,
+		Step: path,
+		Data: map[string]any{
+			"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
+		},
+	})
+	if err != nil {
+		return err
 	}
 
 	s.emitStep(res.outcome, res.ret)
 	if !res.outcome.Passes() {
-		r.lastFailure = stepError{Step: s.path, Pos: s.info.Pos}
-		r.openIssues = res.ret.Issues
+		s.run.lastFailure = stepError{Step: s.path, Pos: s.info.Pos}
+		s.run.openIssues = res.ret.Issues
 	}
-	return res, true, nil
+	return nil
 }
 
 // runAction shows the table and does the action.
@@ -204,7 +234,7 @@ func (s step) runAction() (result, error) {
 	return newResult(formats.OutcomeCompleted, map[string]any{}), nil
 }
 
-// record puts something that the step does into the journal.
+// record journals what the step does.
 func (s step) record(what formats.EntryType, data map[string]any) error {
 	return s.frame.journal.append(formats.Entry{
 		Type: what,
