@@ -23,11 +23,10 @@ type Data struct {
 	Agents  []formats.AgentInfo // in order; a name may repeat
 	// Beside says for each subagent whether it runs beside the previous one; nil: in the shape
 	// parallel all do.
-	Beside   []bool
-	Merge    Merge  // of parallel subagents; empty: All
-	Args     []Arg  // nil: a task
-	Gate     bool   // ask the user before the last subagent or before publishing
-	Category string // of the command, one word
+	Beside []bool
+	Merge  Merge // of parallel subagents; empty: All
+	Args   []Arg // nil: a task
+	Gate   bool  // ask the user before the last subagent or before publishing
 }
 
 // task tells whether the command works on a task.

@@ -796,12 +796,11 @@ func TestWithoutTask(t *testing.T) {
 			func(t *testing.T) {
 				t.Parallel()
 				d := templates.Data{
-					Name:     "release",
-					Purpose:  "Publish a release",
-					Args:     args,
-					Gate:     true,
-					Merge:    tt.merge,
-					Category: "release",
+					Name:    "release",
+					Purpose: "Publish a release",
+					Args:    args,
+					Gate:    true,
+					Merge:   tt.merge,
 				}
 				d.Agents, d.Beside = lib.beside(t, tt.agents)
 				src := render(t, tt.shape, d)
@@ -825,10 +824,6 @@ func TestWithoutTask(t *testing.T) {
 					if in["version"] != "1.2.0" {
 						t.Errorf("%s was called with %v, want the version", name, in)
 					}
-				}
-
-				if prog.File.Front.Category != "release" {
-					t.Errorf("category = %q, want release", prog.File.Front.Category)
 				}
 			},
 		)

@@ -75,8 +75,6 @@ type Front struct {
 	OutputSchema *Shape
 	// Subagents is the pack whose subagents are looked up first.
 	Subagents Word
-	Version   string
-	Category  string
 	Hidden    bool
 }
 

@@ -74,7 +74,7 @@ func (p *parser) front() {
 func (p *parser) foreignFront(n *md.Node) {
 	f := &p.file.Front
 	form := frontForm
-	form.Foreign = append([]string{"description"}, p.foreign.Keys...)
+	form.Foreign = slices.Concat([]string{"description"}, inertKeys, p.foreign.Keys)
 	v := n.Get("arguments")
 	if v != nil && (v.Kind == md.Scalar || len(v.Items) > 0 && v.Items[0].Kind == md.Scalar) {
 		form.Foreign = append(form.Foreign, "arguments")

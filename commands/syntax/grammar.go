@@ -102,8 +102,6 @@ var frontForm = Form{
 		{"arguments", "arguments", "what the line may give"},
 		{"tiers", "words", "names in order; adds --tier and $tier"},
 		{"during", "word|form:during", "status of the task while the command runs"},
-		{"version", "text", "of the file"},
-		{"category", "text", "for menus"},
 		{"subagents", "word", "the pack whose subagents are looked up first"},
 		{"examples", "texts", "lines for the help"},
 		{"hidden", "boolean", "left out of menus"},
@@ -121,10 +119,13 @@ var frontForm = Form{
 			"JSON Schema of the fields that the command returns, or a file of the project with it",
 		},
 	},
-	Foreign: []string{
+	Foreign: append([]string{
 		"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation",
-	},
+	}, inertKeys...),
 }
+
+// inertKeys describe a file to its readers and to other tools.
+var inertKeys = []string{"version", "category"}
 
 var argumentForm = Form{
 	Name: "argument",

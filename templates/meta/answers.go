@@ -52,7 +52,6 @@ func read(in map[string]any) (answers, error) {
 	word := text("shape", "the shape of the workflow", "")
 	list := text("agents", "subagents separated by commas", "")
 	a.Purpose = text("purpose", "what the command does", "")
-	a.Category = text("domain", "what it is about", "code")
 	a.Gate = in["gate"] == "last"
 	var err error
 	a.Merge, err = templates.ParseMerge(text("merge", "how results are merged", "all"))
