@@ -40,7 +40,7 @@ func (a *artifacts) unlink(one formats.Artifact) {
 	}
 }
 
-// link notes that a task has the file: what is made anew in its place stays the task's.
+// link notes that a task has the file. What is made later at the same path stays linked.
 func (a *artifacts) link(path string) {
 	a.linked[path] = true
 	a.unlinked = slices.DeleteFunc(a.unlinked, func(one formats.Artifact) bool {

@@ -14,14 +14,14 @@ import (
 	"tercet/internal/trace"
 )
 
-// gateSource makes a question from what the project is now, and names the files that its answer is
-// bound to.
+// gateSource builds the question of a gate from what the project is now, and names the files that
+// the answer is bound to.
 type gateSource interface {
 	build(fr frame) (formats.Gate, error)
 	evidenceFiles() ([]string, error)
 }
 
-// fixedGate is a question of the engine, whose words do not change.
+// fixedGate is a question of the engine. Its text does not change while it is open.
 type fixedGate struct {
 	gate     formats.Gate
 	fallback string // the answer where the run cannot ask; empty: the question stays open
@@ -41,7 +41,7 @@ func (fixedGate) evidenceFiles() ([]string, error) {
 	return nil, nil
 }
 
-// gateSession is a gate that is put to users.
+// gateSession is the asking of one gate, until it has an answer that counts.
 type gateSession struct {
 	step   step
 	source gateSource
@@ -49,9 +49,9 @@ type gateSession struct {
 	gate   formats.Gate
 }
 
-// ask puts a gate to the approver until it has an answer to what stands there then. The question is
-// in the journal before any user sees it, and so are votes, refused answers and the answer. The
-// gate that comes back is the one that was answered.
+// ask puts a gate to the approver until it has an answer to the question as it is then. The journal
+// has the question before any user sees it, and every vote, refused answer and decision. The gate
+// that comes back is the one that was answered.
 func ask(s step, source gateSource) (formats.Gate, formats.Decision, error) {
 	s.run.effects.Wait() // no worker changes what is shown while a user looks at it
 	gate, err := source.build(s.frame)
@@ -78,8 +78,8 @@ func ask(s step, source gateSource) (formats.Gate, formats.Decision, error) {
 	}
 }
 
-// round asks once, from the journal or now. It is not settled if what the question is about changed
-// before the answer came: then the question is made anew.
+// round asks once: it takes the answer from the journal, or asks now. It is not settled if what the
+// question is about changed before the answer came; the next round rebuilds the question.
 func (a *gateSession) round(first bool) (d formats.Decision, settled bool, err error) {
 	journal := a.step.frame.journal
 	if !first && a.engine.worker != "" {
@@ -129,7 +129,7 @@ func (a *gateSession) round(first bool) (d formats.Decision, settled bool, err e
 	return d, false, err
 }
 
-// emit tells something about the gate.
+// emit emits an event of the gate.
 func (a *gateSession) emit(e trace.Event) {
 	e.Kind = trace.Gate
 	e.Name = a.gate.Question
@@ -137,8 +137,9 @@ func (a *gateSession) emit(e trace.Event) {
 	a.step.frame.emit(e)
 }
 
-// answer gets the answer to an open gate. What changed since it was opened comes back instead,
-// because no user has seen it. earlier tells that another process opened the gate.
+// answer waits for the decision on an open gate. If something changed since the gate was opened, it
+// gives that instead, because no user has seen it. earlier tells that another process opened the
+// gate.
 func (a *gateSession) answer(earlier bool) (d formats.Decision, changed []string, err error) {
 	journal := a.step.frame.journal
 	if err := journal.live(!journal.nested); err != nil {
@@ -172,7 +173,7 @@ func (a *gateSession) answer(earlier bool) (d formats.Decision, changed []string
 	}
 }
 
-// vote gets the answer of one user, or what changed before it came.
+// vote waits for the answer of one user. It gives what changed before the answer came.
 func (a *gateSession) vote() (d formats.Decision, changed []string, err error) {
 	r := a.step.run
 	d, err = a.awaitDecision()
@@ -210,7 +211,7 @@ func (a *gateSession) vote() (d formats.Decision, changed []string, err error) {
 	return d, nil, nil
 }
 
-// recordVote journals and tells a vote that does not decide yet.
+// recordVote journals and emits a vote that does not decide yet.
 func (a *gateSession) recordVote(d formats.Decision) error {
 	err := a.step.frame.journal.append(formats.Entry{
 		Type: formats.EntryGateVoted,
@@ -227,8 +228,8 @@ func (a *gateSession) recordVote(d formats.Decision) error {
 	return nil
 }
 
-// storedAnswer is the answer that a user left for the gate, zero if there is none. It never asks:
-// its context is over before the approver gets it.
+// storedAnswer is the answer that a user left for the gate, zero without one. It never asks: its
+// context is over before the approver gets it.
 func (a *gateSession) storedAnswer() formats.Decision {
 	r := a.step.run
 	ctx, cancel := context.WithCancel(a.step.frame.ctx)
@@ -240,7 +241,7 @@ func (a *gateSession) storedAnswer() formats.Decision {
 	return d
 }
 
-// open writes a question down, or takes up how it was opened before; earlier tells that.
+// open records the question, or takes from the journal how an earlier process opened it.
 func (a *gateSession) open(first bool) (earlier bool, err error) {
 	r := a.step.run
 	if first && a.engine.recalled {
@@ -281,7 +282,7 @@ func (a *gateSession) open(first bool) (earlier bool, err error) {
 	return false, err
 }
 
-// replayAnswer takes what the journal has of votes and of the answer.
+// replayAnswer takes votes and the decision from the journal.
 func (a *gateSession) replayAnswer() (d formats.Decision, done bool, err error) {
 	for {
 		var vote formats.Decision
@@ -306,7 +307,7 @@ func (a *gateSession) replayAnswer() (d formats.Decision, done bool, err error) 
 	return d, done, err
 }
 
-// recordDecision journals and tells the answer.
+// recordDecision journals the decision and emits it.
 func (a *gateSession) recordDecision(d formats.Decision) error {
 	err := a.step.frame.journal.append(formats.Entry{
 		Type: formats.EntryGateDecided,
@@ -326,7 +327,7 @@ func (a *gateSession) recordDecision(d formats.Decision) error {
 	return err
 }
 
-// awaitDecision asks. A pause leaves the question open.
+// awaitDecision asks. A pause of the run leaves the question open.
 func (a *gateSession) awaitDecision() (formats.Decision, error) {
 	r := a.step.run
 	ctx, stop := endedBy(a.step.frame.ctx, r.cfg.Pause)
@@ -338,9 +339,9 @@ func (a *gateSession) awaitDecision() (formats.Decision, error) {
 	return d, err
 }
 
-// decideInTime takes the file's choice when the time since the opening of the gate is over without
-// an answer. It does so too where no answer is possible at all, unless the run would end before
-// that.
+// decideInTime takes the choice that the file has for a timeout when the time since the opening of
+// the gate is over. It also waits for that where nobody can be asked, unless the run would end
+// before.
 func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error) {
 	r := a.step.run
 	// the line goes before the file
@@ -378,7 +379,8 @@ func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error
 	return d, err
 }
 
-// changed makes the question anew and says what of it is not as it was opened, nil if nothing is.
+// changed rebuilds the question and names what differs from the question that was opened, nil if
+// nothing does.
 func (a *gateSession) changed() (what []string, err error) {
 	now, err := a.rebuild()
 	if err != nil {
@@ -396,7 +398,7 @@ func (a *gateSession) changed() (what []string, err error) {
 	return what, err
 }
 
-// rebuild makes the question from what stands there now, not from what the run saw before.
+// rebuild builds the question from the project as it is now, not from what the run observed before.
 func (a *gateSession) rebuild() (formats.Gate, error) {
 	return a.source.build(a.step.frame.withFreshReads())
 }

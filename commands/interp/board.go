@@ -79,8 +79,8 @@ func (b *board) Topics() []string {
 	return slices.Sorted(maps.Keys(b.topics))
 }
 
-// post puts the result of a step on its board. It is called in the order of the file, so that what
-// stands there does not depend on who was first.
+// post publishes the result of a step on its board. It is called in the order of the file, so that
+// the board does not depend on which worker was faster.
 func (tr transition) post() error {
 	s := tr.step
 	r := s.run
@@ -119,7 +119,7 @@ func (r *run) boardValues() map[string]any {
 	return out
 }
 
-// boardPrompt is what stands on a board, as text for the prompt.
+// boardPrompt is a board as text for a prompt.
 func (r *run) boardPrompt(topic string) []string {
 	list := r.board.Since(topic, 0)
 	if len(list) == 0 {

@@ -58,12 +58,12 @@ func (b *budget) exhausted() (err error) {
 	return err
 }
 
-// settle takes in what a worker used. What it did not use of its share is there again.
+// settle counts what a worker used. The rest of its share is available again.
 func (b *budget) settle(used formats.Metadata) {
 	add(&b.spent, used)
 }
 
-// forfeit counts what a killed worker had as used: it is not known how much of it was.
+// forfeit counts the share of a killed worker as used, because nobody knows how much of it was.
 func (b *budget) forfeit(share formats.Budget) {
 	add(&b.spent, asUsed(share))
 	add(&b.forfeited, asUsed(share))
@@ -159,8 +159,8 @@ func cutEntry(req *formats.Request) formats.Entry {
 	}
 }
 
-// recall gives a worker what other processes reserved for it last. It counts what was forfeited of
-// that, and what the worker used where a signal ended it.
+// recall gives a worker the share that an earlier process reserved for it last. It counts what was
+// forfeited of that, and what the worker used where a signal ended it.
 func (b *budget) recall(journal Journal, req *formats.Request) (found bool, err error) {
 	for {
 		var cut formats.Cut

@@ -15,8 +15,8 @@ import (
 	"tercet/formats"
 )
 
-// check tells whether something holds, without running anything. What does not hold is a rejection;
-// a check that cannot be made has failed.
+// check tells whether something holds, without running anything. If it does not hold, the step is
+// rejected; if that cannot be found out, the step has failed.
 func (s step) check(a *syntax.Check) (result, error) {
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}
 	if s.run.dry.on && s.assumed(a) {
@@ -54,7 +54,7 @@ func (s step) check(a *syntax.Check) (result, error) {
 	return resultOf(ret, 1), nil
 }
 
-// useElse gives a check that was rejected the words that the file has for it.
+// useElse gives a rejected check the text that the file has for it.
 func (s step) useElse(a *syntax.Check, ret *formats.Return, attempts int) (err error) {
 	if a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
 		ret.Summary, err = s.env().text(a.Else, resultOf(*ret, attempts).value)
@@ -62,14 +62,14 @@ func (s step) useElse(a *syntax.Check, ret *formats.Return, attempts int) (err e
 	return err
 }
 
-// checkResult is what a look at documents and files came to.
+// checkResult is what a check found; the journal keeps it.
 type checkResult struct {
 	Issues []formats.Issue `json:"issues,omitempty"`
 	Fields map[string]any  `json:"fields,omitempty"` // of the one handoff document that was checked
 	Error  *recordedError  `json:"error,omitempty"`
 }
 
-// runCheck makes the check. What it saw of files is in the journal.
+// runCheck makes the check. What it reads from files is observed, so that a replay finds the same.
 func runCheck(s step, a *syntax.Check) (checkResult, error) {
 	now := func() (checkResult, error) {
 		out, err := s.findings(a)
@@ -85,7 +85,7 @@ func runCheck(s step, a *syntax.Check) (checkResult, error) {
 	return observe(s.frame, s.journalPath(), "check", now)
 }
 
-// findings gives what is wrong, no issues if the check holds.
+// findings gives the issues; none if the check holds.
 func (s step) findings(a *syntax.Check) (out checkResult, err error) {
 	switch {
 	case a.Document != nil:
@@ -164,7 +164,7 @@ func (s step) parsed(profile, path string, src []byte) (*formats.Document, []for
 	return doc, bad.List
 }
 
-// checkFile looks whether files are there, and have something in them where that is asked.
+// checkFile checks that files exist, and are not empty where the file asks for that.
 func (s step) checkFile(a *syntax.Check) ([]formats.Issue, error) {
 	v, err := s.env().value(a.File, nil)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s step) checkFile(a *syntax.Check) ([]formats.Issue, error) {
 	})
 }
 
-// checkEach looks at the files of a path or a list of paths.
+// checkEach checks the files of a path or a list of paths.
 func (s step) checkEach(
 	v any,
 	none string,
@@ -203,8 +203,8 @@ func (s step) checkEach(
 	return issues, nil
 }
 
-// newestDocument is the path of the run's newest document of a profile. Of a handoff document that
-// the run did not write it is the place where one stands in a project. Empty: there is none.
+// newestDocument is the path of the newest document of a profile that the run made, empty without
+// one. A handoff document that the run did not make is taken from where projects have it.
 func (s step) newestDocument(profile string) string {
 	kind := formats.ArtifactType(strings.TrimSuffix(profile, "-short"))
 	names := formats.HandoffFiles(profile)
@@ -230,8 +230,8 @@ func (s step) newestDocument(profile string) string {
 	return ""
 }
 
-// pathInTree is where a step finds a file of the project: in the worktree of the run while one is
-// open, as its workers do. What is tercet's own is in no worktree.
+// pathInTree is where a step finds a file of the project: in the worktree while one is open, as its
+// workers do. tercet's own files are in no worktree.
 func (s step) pathInTree(name string) string {
 	r := s.run
 	if s.frame.dir() == "" || s.info.Terms.In == inMain ||

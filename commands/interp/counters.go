@@ -37,9 +37,9 @@ func (n *counters) visit(path string) int {
 	return max(1, n.visits[path])
 }
 
-// reopen gives a call of the engine a visit of its own in a run that was reopened: the calls at its
-// earlier end had the same places, and what has the transaction id of one of them would not be
-// done.
+// reopen gives a call of the engine a visit of its own in a run that was reopened. The calls at its
+// earlier end had the same paths, and a change with the transaction id of one of them would not be
+// applied.
 func (n *counters) reopen(path string) {
 	if n.reopened > 0 {
 		n.visits[path] = max(n.visits[path], n.reopened+1)
@@ -56,8 +56,8 @@ func (n *counters) step(limit int) error {
 	return nil
 }
 
-// exhausts counts a target that may be taken at most so often, 0 for any number of times. It tells
-// whether that was so often already.
+// exhausts counts the use of a target with a limit, and tells whether the limit was reached before.
+// A limit of 0 is none.
 func (n *counters) exhausts(key string, most int) bool {
 	if most == 0 {
 		return false

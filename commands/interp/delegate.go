@@ -30,8 +30,8 @@ type call struct {
 	evenUnrecorded bool
 }
 
-// tolerate turns an error of the journal into a warning where the call does not need the journal: a
-// task that cannot be recorded as put back is put back all the same.
+// tolerate turns an error of the journal into a warning where the call is made all the same: a task
+// must be put back even if that cannot be recorded.
 func (c call) tolerate(err error) error {
 	r := c.step.run
 	if err != nil && c.evenUnrecorded && r.journal.diverged == nil {
@@ -67,8 +67,8 @@ func (s step) delegate() (result, error) {
 	return out, nil
 }
 
-// chooseAgent gives the delegation to the subagent that the expression names, which must be one of
-// those that the file lists.
+// chooseAgent is the call to the subagent that an expression names. It must be one of those that
+// the file lists.
 func (s step) chooseAgent(by *syntax.Text) (*compile.Call, error) {
 	name, err := s.env().dryText(by, nil)
 	if err != nil {
@@ -129,9 +129,8 @@ func (c *call) tryAll() (formats.Return, error) {
 	}
 }
 
-// retryTerms gives the terms of the step. A worker of a file without them has two further attempts
-// for what passes by itself; the steps of a subagent's workflow have their own. A block names no
-// code: what its errors are is not known.
+// retryTerms are the retries of the step. A worker of a file without them has two further attempts
+// for transient failures; the steps in a workflow subagent have their own. A question has none.
 func (c call) retryTerms() *syntax.Retry {
 	if c.step.info.Terms.Retry != nil {
 		return c.step.info.Terms.Retry
@@ -143,8 +142,8 @@ func (c call) retryTerms() *syntax.Retry {
 	return syntax.DefaultRetry()
 }
 
-// shouldRetry tells whether a failure is one that the terms repeat. What a worker reports as
-// recoverable counts as transient: a tool that was not there or slow, and a build that it can mend.
+// shouldRetry tells whether the terms allow to repeat after a failure. What a worker reports as
+// recoverable counts as transient: a tool that was missing or slow, and a build that it can mend.
 func shouldRetry(retry *syntax.Retry, ret formats.Return) bool {
 	on := func(class formats.Class) bool {
 		return slices.ContainsFunc(retry.On, func(w syntax.Word) bool {
@@ -166,8 +165,8 @@ func seconds(n float64) time.Duration {
 	return time.Duration(n * float64(time.Second))
 }
 
-// try makes one delegation and takes in what it changed. What was done is kept even when the run
-// was stopped meanwhile; the reason of the stop then comes back as the error.
+// try makes one delegation and applies what it changed. What was done is kept even if the run was
+// stopped meanwhile; the reason of the stop is then the error.
 func (c call) try() (formats.Return, error) {
 	r := c.step.run
 	fr := c.step.frame
@@ -262,7 +261,7 @@ func (c call) begin(req formats.Request) error {
 	return nil
 }
 
-// abandon takes in what is known of a call that ended with an error.
+// abandon applies what is known of a call that ended with an error.
 func (c call) abandon(req formats.Request, got answer) {
 	r := c.step.run
 	if c.isSync() {
@@ -273,8 +272,8 @@ func (c call) abandon(req formats.Request, got answer) {
 	}
 }
 
-// complete takes in what a call did, and records a change of the state. Where a killed process
-// began that change, its lease is renewed.
+// complete applies what a call did, and records a change of the state. It renews the lease where a
+// killed process began that change.
 func (c call) complete(req formats.Request, got answer, takenOver bool) error {
 	r := c.step.run
 	ret := got.ret
@@ -306,7 +305,7 @@ func (c call) complete(req formats.Request, got answer, takenOver bool) error {
 	}))
 }
 
-// request evaluates the input. The second result names a required input that came out empty.
+// request builds the request. The second result names a required input that came out empty.
 func (c call) request() (formats.Request, string, error) {
 	s := c.step
 	r := s.run
@@ -409,7 +408,7 @@ func txn(run, path string, visit, attempt int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// apply keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
+// apply keeps what a return brought: artifacts, the worktree, and changes of the status of tasks.
 func (c call) apply(req formats.Request, ret formats.Return) {
 	r := c.step.run
 	tree := &r.tree.dir

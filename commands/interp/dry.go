@@ -12,8 +12,8 @@ import (
 	"tercet/internal/query"
 )
 
-// dryRun tells what a run would do. Delegations are stubbed with a return that their contract
-// allows; what hangs on such a return is marked as known only at run time.
+// dryRun collects what a run would do. A delegation gets a stub that its contract allows as its
+// return. What depends on a stub is shown as known at run time only.
 type dryRun struct {
 	on      bool
 	returns map[string][]formats.Return // given for steps and subagents, taken in order
@@ -39,8 +39,8 @@ func (r *run) unknown(e *syntax.Expr) bool {
 		})
 }
 
-// dropUncertain drops the ending of a step of a dry run that may not run at all. Whether the
-// command ends there is known at run time; the dry run shows what follows if it does not.
+// dropUncertain drops the ending of a step that may not run at all. Only a run knows whether the
+// command ends there, and the dry run shows what follows if it does not.
 func (s step) dropUncertain(end *ending) *ending {
 	if !s.run.dry.on || end == nil || !end.final {
 		return end
@@ -58,8 +58,8 @@ func (d *dryRun) taint(name string) {
 	d.tainted = append(d.tainted, name)
 }
 
-// plan adds a line to the tree of a dry run: the title of the step, its id where the file names
-// one, and what it would do. --stubs knows the step by that id.
+// plan adds a line to the tree of a dry run: the title of the step, its id if the file gives one,
+// because --stubs knows it by that, and what it would do.
 func (s step) plan(format string, args ...any) {
 	if !s.run.dry.on {
 		return
@@ -73,12 +73,12 @@ func (s step) plan(format string, args ...any) {
 	s.run.dry.lines = append(s.run.dry.lines, indent+name+": would "+fmt.Sprintf(format, args...))
 }
 
-// sourceOf is jq as the tree of a dry run shows it, where each step has one line.
+// sourceOf is the source of an expression in one line.
 func sourceOf(e *syntax.Expr) string {
 	return strings.Join(strings.Fields(e.Src), " ")
 }
 
-// stub is the return that stands in for a delegation.
+// stub is the return of a delegation in a dry run.
 func (c call) stub(req formats.Request) formats.Return {
 	s := c.step
 	r := s.run
@@ -120,7 +120,8 @@ func (c call) stub(req formats.Request) formats.Return {
 	return ret
 }
 
-// nextStub takes the next return that the caller gave for the step's path, its id or the subagent.
+// nextStub takes the next return that the caller gave for the path of the step, its id or its
+// subagent.
 func (c call) nextStub() (formats.Return, bool) {
 	s := c.step
 	d := &s.run.dry
@@ -160,8 +161,8 @@ func zero(t formats.InputType) any {
 	return nil
 }
 
-// assumed tells whether a check hangs on a stubbed result, or on a file that is not there yet; it
-// is then taken to hold.
+// assumed tells whether a check is taken to hold, because it depends on a stub or on a file that is
+// not made yet.
 func (s step) assumed(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:

@@ -42,14 +42,14 @@ func (s step) withPlace(err error) error {
 	return &stepError{s.run.prog.File.Name, s.info.Pos, s.path, err}
 }
 
-// asLater gives the time that an error waits for; nil for one that waits for none.
+// asLater finds the error of a run that waits for a time; nil if it is another error.
 func asLater(err error) *formats.LaterError {
 	e, _ := errors.AsType[*formats.LaterError](err)
 	return e
 }
 
-// repeatsOnResume tells whether what ended with an error is begun again when the run goes on: it
-// waits, or nothing may be done.
+// repeatsOnResume tells whether a run that is resumed does again what ended with the error: it
+// waits, was interrupted, or could not be recorded.
 func repeatsOnResume(err error) bool {
 	return asGateOpen(err) != nil || asLater(err) != nil || asInterrupt(err) != nil ||
 		isIOError(err) || isDiverged(err)
@@ -62,21 +62,21 @@ func isIOError(err error) bool {
 	return err != nil && (code == formats.CodeIO || code == formats.CodeNotDurable)
 }
 
-// asInterrupt gives the signal that an error is about; nil for one that is about none.
+// asInterrupt finds the error of a signal; nil if it is another error.
 func asInterrupt(err error) *formats.InterruptedError {
 	e, _ := errors.AsType[*formats.InterruptedError](err)
 	return e
 }
 
-// isDiverged tells whether an error says that journal and run do not agree, or that there is no
-// more to look at.
+// isDiverged tells whether replay came to something else than the journal has, or, while it is
+// verified, to its end.
 func isDiverged(err error) bool {
 	_, diverged := errors.AsType[*formats.DivergedError](err)
 	_, end := errors.AsType[*formats.EndError](err)
 	return diverged || end
 }
 
-// asGateOpen tells whether an error is that of a gate that got no answer; nil if it is not.
+// asGateOpen finds the error of a gate without an answer; nil if it is another error.
 func asGateOpen(err error) *formats.GateOpenError {
 	open, _ := errors.AsType[*formats.GateOpenError](err)
 	return open
@@ -114,7 +114,7 @@ func (r *run) errStatus(allowed []formats.TaskStatus) error {
 		r.tasks.own.Number, r.tasks.own.Status, r.prog.Name, starts)
 }
 
-// joinWords writes words one behind the other.
+// joinWords joins words with commas.
 func joinWords[T ~string](words []T) string {
 	return strings.Join(formats.Words(words), ", ")
 }

@@ -54,8 +54,8 @@ func (a *gateSession) evidence(before map[string]string) (map[string]string, err
 	return out, nil
 }
 
-// documents are the files among the evidence that the user may change before the answer. They are
-// what the gate names or shows, and what the run has made, each where the work on it is done.
+// documents are the files among the evidence that the user may edit before the answer: what the
+// gate names or shows, and what the run has made, each in the tree where the work is done.
 func (a *gateSession) documents() (list []string, err error) {
 	named, err := a.source.evidenceFiles()
 	for _, shown := range a.gate.Show {
@@ -77,7 +77,7 @@ func (a *gateSession) documents() (list []string, err error) {
 	return list, err
 }
 
-// workDir is the folder in the project in which the run works; empty: its changes are not known.
+// workDir is the folder of the project in which the run works; empty if its changes are not known.
 func (a *gateSession) workDir() string {
 	r := a.step.run
 	if r.cfg.Diff == nil || r.cfg.Dir == "" {
@@ -90,7 +90,7 @@ func (a *gateSession) workDir() string {
 	return filepath.ToSlash(dir)
 }
 
-// hashOf gives the hash of a file, or why it has none.
+// hashOf is the hash of a file, or the reason why it has none.
 func (r *run) hashOf(ctx context.Context, name string) string {
 	sum, err := r.cfg.Docs.Sum(ctx, name)
 	switch {
@@ -102,7 +102,7 @@ func (r *run) hashOf(ctx context.Context, name string) string {
 	return sum
 }
 
-// digestOf is what an answer is bound to: everything that is shown, and the files.
+// digestOf is what an answer is bound to: all that is shown, and the files.
 func digestOf(g formats.Gate) string {
 	parts := []string{textDigest(g)}
 	if g.Subject != "" {
@@ -114,7 +114,7 @@ func digestOf(g formats.Gate) string {
 	return digest(parts)
 }
 
-// textDigest is the same for the texts alone.
+// textDigest is the digest of what is shown, without the files.
 func textDigest(g formats.Gate) string {
 	return digest(slices.Concat([]string{g.Question}, labelsOf(g), g.Show))
 }

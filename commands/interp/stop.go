@@ -8,7 +8,7 @@ import (
 	"tercet/formats"
 )
 
-// endedBy is a context that a further one ends too, which may be nil.
+// endedBy is a context that ends with either of two; the second may be nil.
 func endedBy(ctx, other context.Context) (_ context.Context, stop func()) {
 	if other == nil {
 		return ctx, func() {}
@@ -21,8 +21,8 @@ func endedBy(ctx, other context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// paused is the reason for which nothing new may begin. The steps of a subagent are a part of what
-// runs.
+// paused gives the reason for which nothing new may begin. The steps of a workflow subagent are a
+// part of the step that calls it, so they go on.
 func (r *run) paused() error {
 	if r.cfg.Pause == nil || r.cfg.Prefix != "" || r.finishing || r.cfg.Pause.Err() == nil {
 		return nil
@@ -30,7 +30,7 @@ func (r *run) paused() error {
 	return context.Cause(r.cfg.Pause)
 }
 
-// stopped gives the reason of a context that is over, with a code.
+// stopped is the reason for which a context is over, with a code.
 func stopped(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if _, ok := errors.AsType[formats.Coded](cause); ok {
@@ -43,8 +43,8 @@ func stopped(ctx context.Context) error {
 	return formats.Fail(formats.CodeCancelled, help, "cancelled")
 }
 
-// recordStop writes down that the run was stopped: the process that goes on with it handles that,
-// and does no more of the work.
+// recordStop journals that the run was stopped. The process that resumes it then does Error
+// Handling and no more of the workflow.
 func (r *run) recordStop(err error) {
 	if !r.journal.begun || r.cfg.Prefix != "" {
 		return
@@ -55,14 +55,14 @@ func (r *run) recordStop(err error) {
 	}
 }
 
-// interrupted gives the signal that ended the run's context; nil if it goes on, or something else
-// ended it.
+// interrupted is the signal that ended a context; nil if it is not over, or something else ended
+// it.
 func interrupted(ctx context.Context) *formats.InterruptedError {
 	return asInterrupt(context.Cause(ctx))
 }
 
-// cleanupContexts gives the contexts of Error Handling and of everything after the workflow.
-// Neither ends with the run; where the run is stopped, or is stopped now, their time is short.
+// cleanupContexts gives the contexts for Error Handling and for all that follows the workflow.
+// Neither ends with the run, but their time is short once the run is stopped.
 func (r *run) cleanupContexts() (handling, all context.Context, stop func()) {
 	all, endAll := context.WithCancel(context.WithoutCancel(r.main.ctx))
 	handling, endHandling := context.WithCancel(all)
