@@ -5,7 +5,7 @@ import (
 	"tercet/formats"
 )
 
-// ownCall is a call of the engine itself, outside of the steps.
+// ownCall is a call of the engine itself, outside of the steps of the file.
 func (r *run) ownCall(fr frame, id string, to *compile.Call) call {
 	var pos formats.Pos
 	if d := r.prog.File.Front.During; d != nil {
@@ -20,8 +20,8 @@ func (r *run) ownCall(fr frame, id string, to *compile.Call) call {
 	return c
 }
 
-// engineCall is an own call of the engine in the worktree of a child, or with nil in that of the
-// run. It does not wait for the branches beside the present one.
+// engineCall is a call of the engine in the worktree of a child, or with nil in that of the run. It
+// does not yield to other branches.
 func (r *run) engineCall(
 	fr frame,
 	t *subtree,
@@ -37,7 +37,7 @@ func (r *run) engineCall(
 	return c
 }
 
-// callOnce makes a call that is tried once, and keeps its warnings.
+// callOnce makes a call without retries, and keeps its warnings.
 func (r *run) callOnce(c call) (formats.Return, error) {
 	ret, err := c.try()
 	r.warnings = append(r.warnings, ret.Warnings...)
@@ -45,13 +45,12 @@ func (r *run) callOnce(c call) (formats.Return, error) {
 	return ret, err
 }
 
-// mustCall makes a call of the engine without which the run cannot go on.
+// mustCall makes a call without which the run cannot go on.
 func (r *run) mustCall(c call) error {
 	return cause(r.callOnce(c))
 }
 
-// mayCall makes a call of the engine; one that does not work is a warning, which begins with what
-// follows from it.
+// mayCall makes a call that may fail. The failure is a warning, which begins with its consequence.
 func (r *run) mayCall(c call, otherwise string) {
 	ret, err := r.callOnce(c)
 	switch {
@@ -62,7 +61,7 @@ func (r *run) mayCall(c call, otherwise string) {
 	}
 }
 
-// cause is what kept an own call from being done.
+// cause is why a call was not done, nil if it was.
 func cause(ret formats.Return, err error) error {
 	switch {
 	case err != nil || ret.Outcome().Passes():

@@ -36,8 +36,7 @@ func (r *run) env() env {
 	return r.root.env(r.main)
 }
 
-// variables gives the variables that an expression reads, and no other: what it does not read is
-// neither loaded nor built.
+// variables gives the variables that an expression reads. The others are neither loaded nor built.
 func (in env) variables(e *syntax.Expr) (_ map[string]any, err error) {
 	reads := in.frame.run.prog.Reads(e)
 	out := make(map[string]any, len(reads.Vars))
@@ -288,7 +287,7 @@ func normalize(v any) any {
 	return query.Normalize(v)
 }
 
-// listOf is a list as expressions see it, also one without members.
+// listOf is a list as expressions see it, also an empty one.
 func listOf[T any](list []T) any {
 	if len(list) == 0 {
 		return emptyList // as most are
@@ -296,7 +295,7 @@ func listOf[T any](list []T) any {
 	return normalize(list)
 }
 
-// noList is the list without members, which is held once.
+// emptyList is the list without members. Most lists are empty, so they share it.
 var emptyList any = []any{}
 
 // number reads a value as a whole number.
@@ -313,7 +312,8 @@ func number(v any) (int, bool) {
 	return 0, false
 }
 
-// nonNil is a list that an expression can go through, also where there are none.
+// nonNil is a copy of a list that is never nil, because an expression must be able to iterate over
+// it.
 func nonNil[T any](list []T) []T {
 	return append([]T{}, list...)
 }

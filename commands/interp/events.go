@@ -11,7 +11,8 @@ import (
 	"tercet/internal/trace"
 )
 
-// emit tells of something that happens now; what is only gone through again was told before.
+// emit emits an event, with the pending events of the loop passes that it is in. What is only
+// replayed was emitted by an earlier process.
 func (fr frame) emit(e trace.Event) {
 	r := fr.run
 	if fr.journal.replayed {
@@ -39,8 +40,8 @@ func (r *run) send(e trace.Event) {
 	r.cfg.Trace.Emit(e)
 }
 
-// emitRunStart tells that the run begins, or goes on, and what it may use. Steps of a subagent are
-// inside of one.
+// emitRunStart tells that the run begins, or goes on, and what it may use. The run of a workflow
+// subagent is a part of a step, and has no such event.
 func (r *run) emitRunStart() {
 	if r.cfg.Prefix != "" {
 		return
@@ -83,8 +84,8 @@ func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 	s.frame.emit(e)
 }
 
-// emitWarnings shows the warnings of a built-in subagent while the run goes on, because the user
-// may want to stop it before the next worker costs something. The run's return has them too.
+// emitWarnings shows the warnings of a built-in subagent at once, because the user may want to stop
+// the run before the next worker costs something. The return of the run has them too.
 func (c call) emitWarnings(ret formats.Return) {
 	if !c.to.Info.Builtin {
 		return
@@ -99,8 +100,7 @@ func (c call) emitWarnings(ret formats.Return) {
 	}
 }
 
-// queuePass tells that a loop begins with an element or a round, with the first step that is done
-// there now.
+// queuePass keeps the event of a pass of a loop until the first step in it begins.
 func (s step) queuePass(e trace.Event, i, of int) {
 	e.Kind = trace.Pass
 	e.Step = fmt.Sprintf("%s[%d]", s.path, i)
@@ -113,15 +113,14 @@ func (s step) queuePass(e trace.Event, i, of int) {
 	s.run.pendingPasses = append(s.run.pendingPasses, e)
 }
 
-// dropPass forgets a pass that is over and that nothing was done in now: what it was is told no
-// more.
+// dropPass drops the event of a pass in which no step began in this process.
 func (r *run) dropPass(path string) {
 	r.pendingPasses = slices.DeleteFunc(r.pendingPasses, func(head trace.Event) bool {
 		return head.Step == path
 	})
 }
 
-// labelOf is what an element of a loop is called, empty where it says nothing short.
+// labelOf is a short name for an element of a loop, empty if it has none.
 func labelOf(item any) string {
 	for _, key := range []string{"name", "title", "path", "id", "number"} {
 		if v := as[map[string]any](item)[key]; v != nil {
@@ -136,7 +135,7 @@ func labelOf(item any) string {
 	return text
 }
 
-// emitRound tells that steps are done once more, and how often that may be.
+// emitRound tells that steps are run once more, and how often that may be.
 func (tr transition) emitRound(t *syntax.Target, attempt int, ids []string) {
 	r := tr.step.run
 	more := r.limits.Rollbacks - r.counts.rollbacks

@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// withAnswer is the feedback of a step whose question was answered. Work that was sent back stays
-// sent back: what it was sent back for is as open as before the question.
+// withAnswer is the feedback of a step whose question was answered. Issues for which the work was
+// sent back before stay in it, because they are still open.
 func withAnswer(before *formats.Feedback, answer formats.Feedback) *formats.Feedback {
 	if before == nil || before.Note == "" && len(before.Issues) == 0 {
 		answer.Issues = nonNil(answer.Issues)
@@ -33,7 +33,7 @@ func (tr transition) lastReturn() *formats.LastReturn {
 	}
 }
 
-// buildFeedback is the feedback of a worker that failed by a fault of its work.
+// buildFeedback is the feedback for a worker whose build failed.
 func (c call) buildFeedback(ret formats.Return) *formats.Feedback {
 	fb := &formats.Feedback{
 		From:    c.step.info.ID,
@@ -57,7 +57,7 @@ func (c call) buildFeedback(ret formats.Return) *formats.Feedback {
 	return fb
 }
 
-// redoFeedback is what the steps hear that are run again because of the result.
+// redoFeedback is the feedback for the steps that are run again because of the result.
 func (tr transition) redoFeedback() *formats.Feedback {
 	s := tr.step
 	res := tr.result
@@ -90,7 +90,7 @@ func (tr transition) redoFeedback() *formats.Feedback {
 	return fb
 }
 
-// gateFeedback is what the step hears when the user lets it run again.
+// gateFeedback is the feedback for a step that the user lets run again.
 func (tr transition) gateFeedback(d formats.Decision) *formats.Feedback {
 	s := tr.step
 	res := tr.result

@@ -12,15 +12,15 @@ import (
 	"tercet/internal/trace"
 )
 
-// A stopped run has five seconds for its clean-up; the last of them are reserved for putting the
-// task back.
+// A stopped run has five seconds for its clean-up. The last second is reserved for putting the task
+// back.
 const (
 	afterLimit    = 5 * time.Second
 	handlingLimit = 4 * time.Second
 )
 
-// finish runs Error Handling, puts tasks back where the run did not finish its work, and stamps the
-// return.
+// finish does what follows the workflow: Error Handling, worktrees, tasks whose work was not
+// finished, documents of failed work, and the last entry of the journal.
 func (r *run) finish(ret formats.Return) formats.Return {
 	r.finishing = true
 	r.main = r.main.withFeedback(nil)
@@ -96,7 +96,7 @@ func (r *run) writeEnd(ret *formats.Return) {
 	}
 }
 
-// errorHandling runs the steps with always; their failures are warnings, they never change what the
+// errorHandling runs the steps with always. Their failures are warnings; they never change what the
 // command ends with.
 func (r *run) errorHandling(outcome formats.Outcome) {
 	kind := "failed"
@@ -126,8 +126,8 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 	}
 }
 
-// settleUnknownSync asks the state what a call did that ended without telling: the tasks that this
-// run holds, and the documents that are linked already.
+// settleUnknownSync asks the state what a change did that ended without an answer: which tasks the
+// run holds, and which documents are linked.
 func (r *run) settleUnknownSync() {
 	if !r.tasks.syncUnknown {
 		return
@@ -151,9 +151,9 @@ func (r *run) settleUnknownSync() {
 	}
 }
 
-// putBack puts a task to its prior status. If a worker was called and the command did not get
-// through, it puts it to the status that the file names for failures. Documents of a run that ended
-// well or partial are linked on the way.
+// putBack puts a task back to its prior status. If a worker was called and the command failed, that
+// is the status that the file names for failures. Documents of a run that ended well or partial are
+// linked in the same call.
 func (r *run) putBack(n int, outcome formats.Outcome) {
 	c := r.ownCall(r.main, "during/back", r.prog.Own.Back)
 	c.task = n
@@ -181,8 +181,8 @@ func (r *run) putBack(n int, outcome formats.Outcome) {
 	r.mayCall(c, stays)
 }
 
-// discardDocuments takes back the documents of a run that came to nothing. A review that rejects is
-// what the user has to read.
+// discardDocuments removes the documents of a run that came to nothing, but not a review that
+// rejects, because the user has to read it.
 func (r *run) discardDocuments(ret *formats.Return) {
 	outcome := ret.Outcome()
 	if outcome.Passes() || outcome == formats.OutcomePartial ||
@@ -208,7 +208,7 @@ func (r *run) discardDocuments(ret *formats.Return) {
 	})
 }
 
-// stamp gives the return what the engine measured.
+// stamp adds to the return what the engine measured, and emits the end of the run.
 func (r *run) stamp(ret *formats.Return) {
 	ret.Summary = formats.Clip(ret.Summary, formats.MaxSummary)
 	ret.Tables = r.tables

@@ -11,9 +11,9 @@ import (
 	"tercet/internal/query"
 )
 
-// walk runs steps of the scope in order, from the one with the id on (empty: from the first). A
-// jump to one of them goes on there; any other is the caller's. No ending means that it came to the
-// last.
+// walk runs the steps of a list in order, from the one with the id on; an empty id is the first. A
+// jump to one of them goes on there; any other jump is the ending of this list. It gives no ending
+// if the last step was reached.
 func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, err error) {
 	for i := max(0, indexOf(list, from)); i < len(list); i++ {
 		var end *ending
@@ -39,8 +39,8 @@ func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, er
 	return nil, nil
 }
 
-// rerun runs a step that a rule named. In a group that was skipped it stays skipped: one route
-// serves every tier.
+// rerun runs a step that a rule names. In a group that was skipped it is skipped too, so that one
+// route can serve every tier.
 func (sc *scope) rerun(fr frame, s *syntax.Step) (*ending, error) {
 	list := sc.list
 	for {
@@ -77,7 +77,7 @@ func (s step) inTier() (bool, error) {
 	)
 }
 
-// tier is the run's present tier, empty before something gives it.
+// tier is the present tier of the run, empty before something sets it.
 func (s step) tier() string {
 	return as[string](query.Normalize(s.scope.variable("$tier")))
 }
@@ -87,8 +87,8 @@ func (s step) tierUnknown() bool {
 	return s.info.Tiers != nil && s.tier() == ""
 }
 
-// checkTier checks a value that is given to $tier, or to $approval, which $run.approval shows:
-// whether the tier asks.
+// checkTier checks a value that is given to $tier, or to $approval, which says whether the tier
+// asks.
 func (r *run) checkTier(name string, v any) error {
 	if name == "approval" && r.prog.Tiers != nil {
 		asked, _ := r.args.Get(name)
@@ -111,8 +111,8 @@ func (r *run) checkTier(name string, v any) error {
 		"expected one of %s as the tier, got %s", strings.Join(r.prog.Tiers, ", "), query.Text(v))
 }
 
-// runHooks runs the steps of Between Steps at one side of their host. They see no feedback, which
-// is the host's, but for the one that sent the host back.
+// runHooks runs the steps of Between Steps before or after their host. They see no feedback,
+// because that is for the host, except the hook that sent the host back.
 func (s step) runHooks(list []*compile.Info) (*ending, error) {
 	before := s.frame.feedback
 	for _, b := range list {
@@ -132,7 +132,7 @@ func (s step) runHooks(list []*compile.Info) (*ending, error) {
 	return nil, nil
 }
 
-// hostValue is what a step of Between Steps sees of its host.
+// hostValue is $it: what a hook sees of its host.
 func (s step) hostValue() any {
 	out := map[string]any{
 		"id":    s.info.ID,
@@ -159,8 +159,8 @@ func (s step) hostValue() any {
 	return query.Prepare(out)
 }
 
-// toolsOf lists the tools of the subagent that did the step. That is the named one, one of several
-// possible ones, or the fallback.
+// toolsOf lists the tools of the subagent that did the step: the named one, one of several, or the
+// fallback.
 func (s step) toolsOf(agent string) []string {
 	for _, one := range append([]*compile.Call{s.info.Call, s.info.Fallback}, s.info.Call.Among...) {
 		if one != nil && one.Agent == agent {
@@ -170,7 +170,7 @@ func (s step) toolsOf(agent string) []string {
 	return nil
 }
 
-// compensateSteps runs the compensations of the steps named, newest first.
+// compensateSteps compensates the steps named, and those in them, newest first.
 func (s step) compensateSteps(ids []string) error {
 	return s.run.compensate(s.frame, func(u step) bool {
 		return slices.ContainsFunc(ids, func(id string) bool {
@@ -186,8 +186,8 @@ func (s step) compensateSteps(ids []string) error {
 	})
 }
 
-// compensate takes back the effects of those steps that are wanted, newest first. One that does not
-// work is a warning: the others are taken back all the same.
+// compensate undoes the effects of the wanted steps, newest first. One that cannot be undone is a
+// warning, and the others are still undone.
 func (r *run) compensate(fr frame, wanted func(step) bool) error {
 	fr = fr.withFeedback(nil)
 	list := r.undoable
@@ -210,8 +210,8 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 	return nil
 }
 
-// Within is the prefix of a workflow subagent's step paths: the calling step with its visit. A
-// repeated step thus gets transaction ids of its own.
+// Within is the prefix of the step paths of a workflow subagent: the calling step with its visit
+// and attempt. So a repeated call has transaction ids of its own.
 func Within(r formats.Request) string {
 	return fmt.Sprintf("%s.%d/", r.At, r.Attempt)
 }

@@ -11,8 +11,9 @@ import (
 	"tercet/internal/trace"
 )
 
-// foreach runs the body once an element, and stops at the first that does not pass unless the file
-// has a merge. Elements side by side are joined in their order, whichever ended first.
+// foreach runs the body once for each element. Without a merge it stops at the first element that
+// does not pass. Elements that run side by side are joined in their order, not in that in which
+// they end.
 func (s step) foreach(f *syntax.Foreach) (result, error) {
 	r := s.run
 	items, err := s.elements(f)
@@ -77,7 +78,7 @@ type pass struct {
 	tree  *subtree // that it has to itself
 }
 
-// pass runs the body in a scope of its own, which has some values beside its number.
+// pass runs the body in a scope of its own, which has the index and some values.
 func (s step) pass(i int, values map[string]any) (pass, error) {
 	r := s.run
 	r.counts.passes++
@@ -138,7 +139,7 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 	return func([]formats.Return) (bool, error) { return s.env().holds(e, ran) }
 }
 
-// elements reads the array at each entry of the loop and keeps it in the journal.
+// elements reads the array when the loop is entered, and journals it.
 func (s step) elements(f *syntax.Foreach) ([]any, error) {
 	r := s.run
 	if r.unknown(f.In) {
@@ -250,8 +251,7 @@ func (l *loop) add(index int, item any, p pass) {
 	l.files = append(l.files, made...)
 }
 
-// value is what the loop shows. A child stands in several lists; prepared, it is one value in all
-// of them.
+// value is what the loop shows. A child is in several lists; it is prepared once for all of them.
 func (l *loop) value() map[string]any {
 	out := map[string]any{
 		"children":  query.Prepare(nonNil(l.children)),
@@ -267,7 +267,8 @@ func (l *loop) value() map[string]any {
 	return out
 }
 
-// endedEarly is the result of a loop that a return, a fail or a jump ended: the children so far.
+// endedEarly is the result of a loop that a return, a fail or a jump ended: the children up to
+// then.
 func (l *loop) endedEarly(end *ending) result {
 	outcome := formats.OutcomeCompleted
 	if end.jump == "" {

@@ -40,7 +40,7 @@ func (r *run) mainFrame(ctx context.Context) frame {
 	}
 }
 
-// withContext lets the steps below end with another context.
+// withContext ends the steps below with another context.
 func (fr frame) withContext(ctx context.Context) frame {
 	fr.ctx = ctx
 	return fr
@@ -52,32 +52,32 @@ func (fr frame) withFeedback(fb *formats.Feedback) frame {
 	return fr
 }
 
-// withCollector keeps what the steps below make in a list of its own.
+// withCollector collects what the steps below make in another list.
 func (fr frame) withCollector(made *[]formats.Artifact) frame {
 	fr.made = made
 	return fr
 }
 
-// withSubtree works in the worktree of a child.
+// withSubtree runs the steps below in the worktree of a child.
 func (fr frame) withSubtree(t *subtree) frame {
 	fr.subtree = t
 	return fr
 }
 
-// withFreshReads reads files and state as they are now.
+// withFreshReads reads files and state as they are now, not from the journal.
 func (fr frame) withFreshReads() frame {
 	fr.freshReads = true
 	fr.state = &stateCache{}
 	return fr
 }
 
-// addArtifact keeps an artifact of the run.
+// addArtifact adds an artifact to the run and to the collector.
 func (fr frame) addArtifact(a formats.Artifact) {
 	fr.run.artifacts.add(a)
 	*fr.made = append(*fr.made, a)
 }
 
-// dir is where the present step works: the worktree of its child, else that of the run.
+// dir is the worktree of the present child, or else that of the run; empty without one.
 func (fr frame) dir() string {
 	if fr.subtree != nil && fr.subtree.dir != "" {
 		return fr.subtree.dir

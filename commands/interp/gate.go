@@ -21,8 +21,8 @@ type fileGate struct {
 	input any // what a rule asks about; nil: a step asks
 }
 
-// gate asks a question of the file, of a step or of a rule, which asks about a result. The answer's
-// target is where the step leads. Choices whose `if` does not hold are not offered.
+// gate asks a question of the file: of a step, or of a rule about the result of its step. The
+// target of the answer is where the step leads. Choices whose `if` does not hold are not offered.
 func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	q := fileGate{s, path, a, input}
 	if s.run.dry.on {
@@ -41,7 +41,7 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	return gateResult(g, a.Choices[at], d), nil
 }
 
-// dry plans the question; it takes the first choice.
+// dry plans the question and takes the first choice.
 func (q fileGate) dry() (result, error) {
 	s := q.step
 	question, err := s.env().dryText(q.gate.Question, q.input)
@@ -59,7 +59,7 @@ func (q fileGate) dry() (result, error) {
 	}), nil
 }
 
-// build makes the question.
+// build evaluates the question.
 func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 	q.step = q.step.withFrame(fr)
 	s := q.step
@@ -89,7 +89,7 @@ func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 	return g, nil
 }
 
-// offer gives the question the choices that can be taken.
+// offer adds the choices that can be taken.
 func (q fileGate) offer(g *formats.Gate) error {
 	var open []syntax.GateChoice
 	for _, ch := range q.gate.Choices {
@@ -161,7 +161,8 @@ func (q fileGate) evidenceFiles() (files []string, err error) {
 	return files, err
 }
 
-// question is a gate with choices of which none approves; one that stops is for who leaves it.
+// question is a gate of the engine with some choices, none of which approves. One that stops the
+// run is for users who leave without an answer.
 func (r *run) question(path, words string, choices ...string) formats.Gate {
 	g := formats.Gate{
 		Question: words,
@@ -192,7 +193,7 @@ func labelsOf(g formats.Gate) []string {
 	return out
 }
 
-// gateResult is the result of an answered gate. A refusal that ends the command is a rejection
+// gateResult is the result of an answered gate. An answer that ends the command is a rejection
 // (code 5).
 func gateResult(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	outcome := formats.OutcomeCompleted
@@ -216,7 +217,7 @@ func gateResult(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result
 	return out
 }
 
-// refusal is what an answer that ends the command comes to.
+// refusal is the return of an answer that ends the command.
 func refusal(g formats.Gate, d formats.Decision) formats.Return {
 	ret := formats.Return{Said: formats.OutcomeRejected}
 	ret.Summary = fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)
@@ -226,8 +227,8 @@ func refusal(g formats.Gate, d formats.Decision) formats.Return {
 	return ret
 }
 
-// consentChoices are the choices that an earlier consent may take where no `auto` says so: those
-// that simply go on, else those that do not end the command. It takes the first.
+// consentChoices are the choices that an earlier consent may take if the file has no `auto`: those
+// that go on, else those that do not end the command. It takes the first.
 func consentChoices(open []syntax.GateChoice) []int {
 	var next, stay []int
 	for i, c := range open {
@@ -246,7 +247,7 @@ func consentChoices(open []syntax.GateChoice) []int {
 }
 
 // leavingChoice is the choice of a user who leaves without an answer: the first that fails, else
-// the first that ends the command; -1: none.
+// the first that ends the command, -1 without one.
 func leavingChoice(open []syntax.GateChoice) int {
 	kind := func(k syntax.TargetKind) int {
 		return slices.IndexFunc(open, func(c syntax.GateChoice) bool { return c.Target.Kind == k })
@@ -269,8 +270,8 @@ const (
 	choiceAbort         = "Abort"
 )
 
-// ownChoices are those of the engine's own gate, where they are not to do it again, to accept it
-// and to stop.
+// engineChoices are the choices of the engine's gate for the outcomes that have choices of their
+// own.
 var engineChoices = map[formats.Outcome][]string{
 	formats.OutcomeFailed:    {choiceRetry, choiceRetryWithNote, choiceSkip, choiceAbort},
 	formats.OutcomeSuspended: {choiceResume, choiceExit},
@@ -278,7 +279,7 @@ var engineChoices = map[formats.Outcome][]string{
 }
 
 // engineQuestion is the engine's gate for an outcome that the user may settle. Approval without the
-// user takes the first choice, at most as often as the run may retry. Only the user answers a
+// user takes the first choice, at most as often as the run may retry. Only a user answers a
 // question and resumes suspended work.
 func (tr transition) engineQuestion() formats.Gate {
 	s := tr.step
@@ -295,13 +296,13 @@ func (tr transition) engineQuestion() formats.Gate {
 	return g
 }
 
-// needsUser tells an outcome that only the user settles.
+// needsUser tells whether only a user settles the outcome.
 func (tr transition) needsUser() bool {
 	return tr.result.outcome == formats.OutcomeBlocked || tr.result.outcome == formats.OutcomeSuspended
 }
 
-// engineGate asks what to do with an outcome. Without a possible answer the run waits if the file
-// asks for the user. Else the command ends with the outcome.
+// engineGate asks what to do with an outcome. If nobody can answer, the run waits where the file
+// asks for the user; otherwise the command ends with the outcome.
 func (tr transition) engineGate(wanted bool) (*ending, error) {
 	s := tr.step
 	r := s.run

@@ -7,7 +7,7 @@ import (
 	"tercet/formats"
 )
 
-// group runs the body in the sequence around it.
+// group runs the body in the scope of the step.
 func (s step) group() (result, error) {
 	end, err := s.scope.walk(s.frame, s.info.Body, "")
 	if err != nil {
@@ -31,7 +31,7 @@ func isGroup(s *syntax.Step) bool {
 	return ok
 }
 
-// findIn finds a step by its id: the step itself, or one of its group's body.
+// findIn finds a step by its id: the step itself, or one in its group.
 func findIn(s *syntax.Step, id string) *syntax.Step {
 	if s.ID.Text == id {
 		return s
@@ -46,7 +46,7 @@ func findIn(s *syntax.Step, id string) *syntax.Step {
 	return nil
 }
 
-// indexOf is the place of the step with the id, or of the group that holds it; -1 if there is none.
+// indexOf is the index of the step with the id, or of the group that has it; -1 without one.
 func indexOf(list []*syntax.Step, id string) int {
 	return slices.IndexFunc(list, func(s *syntax.Step) bool {
 		return id != "" && findIn(s, id) != nil

@@ -11,9 +11,9 @@ import (
 // mostInterviews is how often a subagent may ask the user in one step.
 const mostInterviews = 10
 
-// interview puts the questions of a blocked subagent to the user, one after the other, and runs the
-// step again with the answers. Without a possible answer the run waits if it may; else the outcome
-// stands.
+// interview asks the user the questions of a blocked subagent, one after the other, and runs the
+// step again with the answers. If nobody can answer, the run waits where it may; otherwise the
+// outcome stands.
 func (tr transition) interview(list []formats.Question, waits bool) (*ending, error) {
 	s := tr.step
 	r := s.run
@@ -48,8 +48,8 @@ func (tr transition) interview(list []formats.Question, waits bool) (*ending, er
 	return s.withFeedback(withAnswer(s.frame.feedback, fb)).execute()
 }
 
-// askUser puts one question to the user, once more where the answer says nothing. What the user did
-// not say is an assumption.
+// askUser asks one question, and once more if the answer says nothing. What no user said is marked
+// as an assumption.
 func (tr transition) askUser(q formats.Question) (words string, err error) {
 	s := tr.step
 	g := q.Gate()

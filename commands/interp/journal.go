@@ -13,8 +13,8 @@ import (
 	"tercet/formats"
 )
 
-// runJournal is the journal of a run with what the run knows of it. All sequences of steps share
-// it; each has a cursor.
+// runJournal is the journal of a run and what the run knows of it. All sequences of steps share it;
+// each has a cursor.
 type runJournal struct {
 	ctx    context.Context // does not end with the run: what was done is recorded all the same
 	store  Journal
@@ -36,13 +36,14 @@ type runJournal struct {
 	paused func() error
 }
 
-// write makes an entry for an effect. It is safe for concurrent use.
+// write appends the answer of an effect. It is safe for concurrent use.
 func (j *runJournal) write(e formats.Entry) error {
 	_, err := j.store.Append(j.ctx, e, false)
 	return err
 }
 
-// failed names the journal in an error of it, and keeps one after which nothing may be done.
+// failed adds to an error that the journal gave that it is one of the journal. It remembers that
+// the run diverged or that the journal cannot be written.
 func (j *runJournal) failed(err error) error {
 	if _, ok := errors.AsType[*formats.StoppedError](err); ok {
 		return err
@@ -55,8 +56,8 @@ func (j *runJournal) failed(err error) error {
 	return fmt.Errorf("journal: %w", err)
 }
 
-// reachEnd is called before the first thing that the journal does not have: a resumed run then
-// takes over what it holds.
+// reachEnd is called before the first thing that the journal does not have. A resumed run then
+// takes over its tasks.
 func (j *runJournal) reachEnd() error {
 	if j.takeOver == nil || j.pastEnd {
 		return nil
@@ -73,7 +74,7 @@ type cursor struct {
 	replayed bool // what was decided last stood in the journal
 }
 
-// append makes an entry, unless an earlier process of the run made it.
+// append makes an entry. If an earlier process of the run made it, the journal compares the two.
 func (c *cursor) append(e formats.Entry) error {
 	j := c.log
 	if j.off {
@@ -91,7 +92,7 @@ func (c *cursor) append(e formats.Entry) error {
 	return j.reachEnd()
 }
 
-// recall takes the data of an entry that the run made before.
+// recall takes the data of an entry that an earlier process made.
 func (c *cursor) recall(e formats.Entry, into any) (bool, error) {
 	if c.log.off {
 		return false, nil
@@ -101,7 +102,7 @@ func (c *cursor) recall(e formats.Entry, into any) (bool, error) {
 	return found, err
 }
 
-// lookup is recall where nothing is decided yet: what was decided last stays so.
+// lookup is recall without a decision: replayed stays as it is.
 func (c *cursor) lookup(e formats.Entry, into any) (bool, error) {
 	if c.log.off {
 		return false, nil
@@ -114,7 +115,7 @@ func (c *cursor) lookup(e formats.Entry, into any) (bool, error) {
 	return true, read(data, into)
 }
 
-// live is called before something is done that the journal does not have.
+// live is called before the run does something that the journal does not have.
 func (c *cursor) live(alone bool) error {
 	c.replayed = false
 	j := c.log
@@ -130,7 +131,7 @@ func (c *cursor) live(alone bool) error {
 	return j.reachEnd()
 }
 
-// read decodes the data of an entry, whose numbers stay as they are written.
+// read decodes the data of an entry. Numbers stay as they are written.
 func read(data []byte, into any) error {
 	if len(data) == 0 || into == nil {
 		return nil
@@ -140,8 +141,8 @@ func read(data []byte, into any) error {
 	return d.Decode(into)
 }
 
-// observe gives what the run sees of the project: when it is resumed, what it saw then. What it
-// sees before its first entry becomes a part of that entry.
+// observe reads something from the project, and journals it. A run that is resumed gets what it
+// read then. What is read before the first entry is kept in that entry.
 func observe[T any](
 	fr frame,
 	step, key string,

@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// Lower takes the smaller of each pair of limits, where the second is set. AutoResume bounds no
-// work: there the second wins.
+// Lower takes the smaller of each pair of limits if the second is set. AutoResume limits no work,
+// so there the second wins.
 func Lower(a, b formats.Limits) formats.Limits {
 	least(&a.Rollbacks, b.Rollbacks)
 	least(&a.Retries, b.Retries)
@@ -23,7 +23,7 @@ func Lower(a, b formats.Limits) formats.Limits {
 	return a
 }
 
-// least lowers a limit; 0 is none.
+// least lowers a limit; 0 is no limit.
 func least[T cmp.Ordered](limit *T, by T) {
 	var none T
 	if by != none && (*limit == none || by < *limit) {

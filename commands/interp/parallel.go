@@ -19,8 +19,8 @@ type child struct {
 	tree   *subtree // that it has to itself
 }
 
-// parallel runs the children side by side. Their results stand in the order of the file, whichever
-// came first.
+// parallel runs the children side by side. Their results are in the order of the file, not in that
+// in which they came.
 func (s step) parallel(p *syntax.Parallel) (result, error) {
 	r := s.run
 	in := bodyScope(s, s.info.Body, "/")
@@ -105,9 +105,8 @@ func (s step) isCheck() bool {
 	return ok
 }
 
-// joinedResult is the result of several children: their issues and artifacts in order, and one
-// child's words. These are of the first child with the same outcome, else of the first that did not
-// pass.
+// joinedResult is the result of several children: their issues and artifacts in order, and the
+// summary of one child. That is the first with the same outcome, else the first that did not pass.
 func joinedResult(outcome formats.Outcome, children []child) result {
 	ret := formats.Return{Status: formats.StatusCompleted}
 	passed := 0

@@ -11,11 +11,12 @@ import (
 	"tercet/internal/trace"
 )
 
-// A command with tiers has phases: each step of its sequence that has a worker do something, itself
-// or in a loop or in parallel. A loop that picks its worker for each element is as many phases as
-// it has elements.
+// A command with tiers has phases: each step of its sequence in which a worker does something,
+// directly, in a loop or in parallel. A loop that picks its worker for each element has a phase for
+// each element.
 
-// addPhase adds to the event of a step which phase begins with it, of how many, and whose it is.
+// addPhase adds to the event of a step the number of the phase that begins with it, how many there
+// are, and its subagents.
 func addPhase(s step, e *trace.Event) {
 	r := s.run
 	if r.prog.Tiers == nil || r.cfg.Prefix != "" || s.info.Host != "" ||
@@ -78,7 +79,8 @@ func addPhase(s step, e *trace.Event) {
 	}
 }
 
-// phases counts those that were, are or may yet be, and tells which one is the step's.
+// phases counts the phases that ran, run or may yet run, and gives the number of the one with the
+// step.
 func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (number, of int) {
 	for _, one := range list {
 		names, picks := in.frame.run.workers(one)
@@ -107,8 +109,8 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 	return number, of
 }
 
-// mayRun tells whether a step was done or may yet be: only a condition that is known by now rules
-// it out.
+// mayRun tells whether a step ran or may yet run. Only a condition whose value is known now
+// excludes it.
 func (in env) mayRun(s *syntax.Step, tier string, unsure []string) bool {
 	was := in.scope.shownResult(s.ID.Text) // of one that was left out it has nothing but the status
 	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
@@ -124,7 +126,7 @@ func (in env) mayRun(s *syntax.Step, tier string, unsure []string) bool {
 	return err != nil || query.Truth(v)
 }
 
-// isKnown tells whether an expression gives by now what it will give when its step is reached.
+// isKnown tells whether an expression has the value now that it will have when its step is reached.
 func (sc *scope) isKnown(e *syntax.Expr, unsure []string) bool {
 	reads := sc.run.prog.Reads(e)
 	return !reads.AllSteps &&
@@ -136,7 +138,7 @@ func (sc *scope) isKnown(e *syntax.Expr, unsure []string) bool {
 		})
 }
 
-// uncertainVars adds the variables that a step gives another value which is still to be done.
+// uncertainVars adds the variables that a later step may set.
 func (in env) uncertainVars(list []*syntax.Step, names []string) []string {
 	for _, one := range list {
 		a, ok := one.Action.(*syntax.Set)
@@ -150,8 +152,8 @@ func (in env) uncertainVars(list []*syntax.Step, names []string) []string {
 	return names
 }
 
-// workers are the subagents that a step calls or that stand in it, without built-in ones. picks
-// tells that an expression names one of them at the call.
+// workers are the subagents, built-in ones excepted, that a step or the steps in it call. picks
+// tells that an expression picks one of them at the call.
 func (r *run) workers(s *syntax.Step) (names []string, picks bool) {
 	if call := r.prog.Info(s).Call; call != nil {
 		for _, one := range append([]*compile.Call{call}, call.Among...) {

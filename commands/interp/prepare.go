@@ -57,8 +57,8 @@ func (r *run) prepare() error {
 	return r.checkStatusChange()
 }
 
-// noSuchTier refuses a tier of the auto-approve file that the command does not have; it is never
-// rounded.
+// noSuchTier refuses a tier of the auto-approve file that the command does not have. It is never
+// rounded to another.
 func (r *run) noSuchTier(plan string) error {
 	d := formats.Found(formats.FindingConsent, r.cfg.Consent.At,
 		"name a tier of /"+r.prog.Name+", or take the line out",
@@ -68,8 +68,8 @@ func (r *run) noSuchTier(plan string) error {
 	return &formats.Diagnostics{List: []formats.Diagnostic{d}, Of: formats.CodeConfig}
 }
 
-// environ gives the variables that the file names. They may be secrets, so that no journal has
-// them: a run that is resumed sees those of its process.
+// environ gives the variables that the file names. They may be secrets, so they are not journaled:
+// a run that is resumed sees those of its present process.
 func (r *run) environ(names []syntax.Word) map[string]any {
 	env := map[string]any{}
 	for _, name := range names {
@@ -83,8 +83,8 @@ func (r *run) environ(names []syntax.Word) map[string]any {
 	return env
 }
 
-// bind finds the task in the present state; it stays as it was at the start for the whole run. A
-// task from whose status the command may not start is refused before anything else is read.
+// bind binds $task to the task as it is in the state now; $task stays so for the whole run. A task
+// from whose status the command may not start is refused before anything else is read.
 func (r *run) bind(wanted int) error {
 	one, err := observe(r.main, "", fmt.Sprintf("task %d",
 		wanted), func() (any, error) { return r.taskByNumber(wanted) })
@@ -119,7 +119,7 @@ func (r *run) taskByNumber(wanted int) (any, error) {
 		"task %d does not exist", wanted)
 }
 
-// checkStart checks the task's effective status against allow.
+// checkStart checks the effective status of the task against allow.
 func (r *run) checkStart() error {
 	if r.prog.Allow == nil {
 		return nil
@@ -135,7 +135,7 @@ func (r *run) checkStart() error {
 	return nil
 }
 
-// taskIsPast tells whether the task is further in its life than where the command starts.
+// taskIsPast tells whether the task is past every status from which the command starts.
 func (r *run) taskIsPast() bool {
 	notBefore := func(s formats.TaskStatus) bool {
 		return !s.Before(r.tasks.own.Status)
@@ -143,7 +143,7 @@ func (r *run) taskIsPast() bool {
 	return r.tasks.own != nil && len(r.prog.Allow) > 0 && !slices.ContainsFunc(r.prog.Allow, notBefore)
 }
 
-// checkLease tells that no other session works on the task.
+// checkLease refuses a task on which another session works.
 func (r *run) checkLease() error {
 	l := r.tasks.own.Lease
 	if !r.tasks.own.Status.InProgress() || l == nil || l.Session == r.cfg.IDs.Session {
@@ -165,16 +165,16 @@ func (r *run) checkLease() error {
 		r.tasks.own.Status, l.Session, l.PID, l.Host, l.Taken)
 }
 
-// leftByOwnSession tells that an earlier run of this session left the task in the status that this
-// one would give it.
+// leftByOwnSession tells whether an earlier run of this session left the task in the status that
+// this run would give it.
 func (r *run) leftByOwnSession() bool {
 	during, _ := r.prog.During()
 	return r.tasks.own.Status == during && r.tasks.own.Lease != nil &&
 		r.tasks.own.Lease.Session == r.cfg.IDs.Session
 }
 
-// checkStatusChange decides whether the preflight takes place; with a condition, the status is held
-// against it here.
+// checkStatusChange decides whether the command changes the status of the task while it runs, and
+// checks that the status may change so.
 func (r *run) checkStatusChange() (err error) {
 	d := r.prog.File.Front.During
 	if d == nil || r.tasks.own == nil {
@@ -207,8 +207,8 @@ func (r *run) require(q *syntax.Require) error {
 	return formats.Fail(code, "see /"+r.prog.Name+" --help", "%s", message)
 }
 
-// load gives one name its value. A missing one is null when the name ends with ?, NOT_FOUND
-// otherwise. A task is bound.
+// load sets one name. If nothing is found, a name with ? is null, and any other is NOT_FOUND. A
+// task is bound.
 func (r *run) load(l *syntax.Load) error {
 	v, err := r.loadValue(l)
 	if err != nil {
@@ -269,7 +269,7 @@ func (r *run) loadValue(l *syntax.Load) (any, error) {
 	return v, err
 }
 
-// files are the files that lie where a load looks.
+// files are the files that match the patterns of a load.
 func (r *run) files(l *syntax.Load) ([]string, error) {
 	written, err := r.fillTexts(l.Files)
 	if err != nil {
@@ -282,8 +282,7 @@ func (r *run) files(l *syntax.Load) ([]string, error) {
 	return r.cfg.Docs.Glob(r.main.ctx, patterns)
 }
 
-// warnDoubles warns of each document that lies both in docs/ and in the root, where the load names
-// it.
+// warnDoubles warns of each document that is both in docs/ and in the root, if the load names it.
 func (r *run) warnDoubles(l *syntax.Load, found []string) {
 	for _, t := range l.Files {
 		for _, name := range braces(t.String()) {
@@ -301,7 +300,7 @@ func (r *run) warnDouble(first, second string) {
 	}
 }
 
-// fillTexts fills texts of the block `yaml args`.
+// fillTexts evaluates texts of the block `yaml args`.
 func (r *run) fillTexts(list []*syntax.Text) (out []string, err error) {
 	for _, t := range list {
 		one, err := r.env().text(t, nil)
@@ -313,7 +312,7 @@ func (r *run) fillTexts(list []*syntax.Text) (out []string, err error) {
 	return out, nil
 }
 
-// braces writes docs/{A,B}.md as the two patterns that it means.
+// braces expands docs/{A,B}.md to the two patterns that it means.
 func braces(pattern string) []string {
 	before, rest, ok := strings.Cut(pattern, "{")
 	inner, after, closed := strings.Cut(rest, "}")
@@ -333,7 +332,7 @@ func (r *run) notFound(l *syntax.Load, what string) error {
 }
 
 // loadDocument parses the first candidate that exists; a second one is a warning. With files it
-// parses them all.
+// parses all of them.
 func (r *run) loadDocument(l *syntax.Load) (any, error) {
 	profile := l.Document.Profile.Text
 	if l.Files != nil {
@@ -401,8 +400,8 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 	return r.document(profile, found, src)
 }
 
-// document is a document as jq sees it. That of a flow has the hash of its text: a run that is
-// resumed asks about one that is another then.
+// document is a document as jq sees it. A document of a flow has the hash of its text, because a
+// run that is resumed asks before it goes on with a changed one.
 func (r *run) document(profile, found string, src []byte) (any, error) {
 	doc, bad := formats.DocumentOptions{
 		Needed: true,
@@ -430,7 +429,7 @@ func (r *run) document(profile, found string, src []byte) (any, error) {
 	return out, nil
 }
 
-// warnFormat warns once of all that a document of others lacks of its profile.
+// warnFormat warns once of all places in which a document breaks its profile.
 func (r *run) warnFormat(profile, name string, d *formats.Diagnostics) {
 	if d == nil {
 		return
@@ -448,7 +447,7 @@ func (r *run) warnFormat(profile, name string, d *formats.Diagnostics) {
 	}
 }
 
-// paths reads a path or a list of paths; everything else in it is left out.
+// paths reads a path or a list of paths, and ignores everything else.
 func paths(v any) []string {
 	switch v := v.(type) {
 	case string:

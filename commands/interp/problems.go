@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// recordProblems keeps a failure that prevented completion in errors.json, and survived ones as
-// warnings. It leaves out what the user decided or mistyped.
+// recordProblems writes to errors.json: the failure that ended the run as critical, and failures
+// that it survived as warnings. What the user decided or mistyped is left out.
 func (r *run) recordProblems(ret formats.Return) {
 	if !r.stepStarted {
 		return
@@ -38,8 +38,7 @@ func (r *run) recordProblems(ret formats.Return) {
 	}
 }
 
-// problem is a failed return as errors.json keeps it. Its message is empty where nothing is to be
-// kept.
+// problem is a failed return as errors.json has it. It has no message if it is not to be recorded.
 func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
 	if len(ret.Errors) == 0 || slices.Contains([]formats.Code{
 		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,

@@ -6,7 +6,7 @@ import (
 	"tercet/formats"
 )
 
-// errStale ends a worker's question whose evidence changed before the answer came.
+// errStale ends the question of a worker if its evidence changed before the answer came.
 var errStale = errors.New("what the question is about has changed")
 
 // A worker that needs the user's consent asks the approver first. Where no one can be asked, the
@@ -14,8 +14,8 @@ var errStale = errors.New("what the question is about has changed")
 // The run then asks it as a gate of its own: it is in the journal, `tercet gates` lists it, and
 // `tercet approve` answers it. With the answer the worker is called again.
 
-// performAndAsk calls the worker until it has done its task, and asks the user each question that
-// it gives back.
+// performAndAsk calls the worker until it has done its task, and asks the user the questions that
+// it returns.
 func (c call) performAndAsk(e effect) answer {
 	if c.to.Info.Workflow { // its steps are in the journal themselves
 		return c.step.frame.perform(e)
@@ -38,8 +38,8 @@ func (c call) performAndAsk(e effect) answer {
 	}
 }
 
-// replayQuestions asks again, from the journal, what the worker asked before, so that the answers
-// are known when the worker is called. The last of these questions may still be open.
+// replayQuestions asks again, from the journal, what the worker asked earlier, so that it has the
+// answers when it is called. The last of these questions may still be open.
 func (c call) replayQuestions(req *formats.Request) error {
 	for {
 		var g formats.Gate
@@ -65,7 +65,7 @@ func (c call) replayQuestions(req *formats.Request) error {
 	}
 }
 
-// askForWorker asks a question of the worker, and hands the answer to the approver, which gives it
+// askForWorker asks a question of the worker and hands the answer to the approver, which gives it
 // to the worker when that asks again.
 func (c call) askForWorker(req *formats.Request, q fixedGate) error {
 	r := c.step.run

@@ -9,12 +9,12 @@ import (
 	"tercet/formats"
 )
 
-// A run that is resumed is the same run from its beginning: it decides everything anew, by the same
-// code and in the same order. It takes from its journal what it cannot decide: the answers of
-// workers, users, files, trees and the state. Where the journal ends, effects begin. A new run is
-// one whose journal is empty.
+// Replay: a run that is resumed runs from its beginning, makes every decision again by the same
+// code in the same order, and takes from its journal what it cannot decide, which is the answers of
+// workers and users, and what was read from files, trees and the state. Effects begin where the
+// journal ends. A new run is one whose journal is empty.
 
-// begin writes the first entry, or takes from it what the run began with.
+// begin writes the first entry, or takes from it what the run began with, and prepares the run.
 func (r *run) begin() error {
 	s := r.cfg.Start
 	s.Format = formats.JournalFormat
@@ -65,8 +65,7 @@ func (r *run) begin() error {
 	return nil
 }
 
-// unchanged refuses to go on where a file that decides is another than it was, unless the user
-// accepts that.
+// unchanged refuses to go on if a file that decides was changed, unless the user accepts that.
 func (r *run) unchanged(was, now formats.Started) error {
 	changed := map[string]string{}
 	compare := func(name, was, now string) {
@@ -95,8 +94,8 @@ func (r *run) unchanged(was, now formats.Started) error {
 	return r.journal.diverged
 }
 
-// recordedAnswer is what the journal has of the answer to a delegation. It is the return with the
-// outcome that the engine gave it, or the engine's error.
+// recordedAnswer is the answer to a delegation as the journal has it: the return with the outcome
+// that the engine gave it, or the error of the engine.
 type recordedAnswer struct {
 	formats.Return
 
@@ -124,7 +123,7 @@ func (e *recordedError) err() error {
 	return formats.Fail(e.Code, e.Help, "%s", e.Message)
 }
 
-// decodeAnswer is the answer that the journal has.
+// decodeAnswer decodes an answer from the journal.
 func decodeAnswer(data []byte) answer {
 	var k recordedAnswer
 	if err := read(data, &k); err != nil {

@@ -11,7 +11,7 @@ import (
 	"tercet/internal/query"
 )
 
-// returnAsked ends the command with the file's return.
+// returnAsked ends the command with the return that the file describes.
 func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 	s := tr.step
 	r := s.run
@@ -62,8 +62,8 @@ func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 	return final(ret), nil
 }
 
-// dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then
-// says so.
+// dryText fills a text. In a dry run an expression over stubs may fail; the text then says that it
+// is known at run time.
 func (in env) dryText(t *syntax.Text, input any) (string, error) {
 	s, err := in.text(t, input)
 	if err != nil && in.frame.run.dry.on {
@@ -72,7 +72,7 @@ func (in env) dryText(t *syntax.Text, input any) (string, error) {
 	return s, err
 }
 
-// outcome gives the return the status that the file names.
+// outcome sets the status that the file names for the return.
 func outcome(ret *formats.Return, v any) error {
 	outcome := formats.Outcome(as[string](v))
 	if v == nil {
@@ -143,7 +143,7 @@ func (in env) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, error
 	return out, nil
 }
 
-// fieldsOf are the fields of a return as a schema sees them: without any they are an empty object.
+// fieldsOf are the fields of a return as a schema sees them: an empty object if there are none.
 func fieldsOf(ret formats.Return) map[string]any {
 	if ret.Fields == nil {
 		return map[string]any{}
@@ -151,8 +151,9 @@ func fieldsOf(ret formats.Return) map[string]any {
 	return ret.Fields
 }
 
-// checkOutput holds the command's own return to the file's output_schema. One that breaks it is no
-// answer for those who read it by the schema: the command has failed, and every violation is told.
+// checkOutput validates the return of the command against the output_schema of the file. If it does
+// not fit, the command has failed, because callers read it by that schema; the issues name every
+// violation.
 func (r *run) checkOutput(ret formats.Return) formats.Return {
 	if r.prog.Output == nil || r.dry.on || !ret.Outcome().Passes() {
 		return ret

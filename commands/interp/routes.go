@@ -12,7 +12,7 @@ import (
 	"tercet/formats"
 )
 
-// rollback runs the named steps again, and counts. The next one over the run's limit is a question.
+// rollback is a redo that counts against the limit of the run. At the limit the user is asked.
 func (tr transition) rollback(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
 	if r.counts.rollbacks >= r.limits.Rollbacks {
@@ -22,7 +22,7 @@ func (tr transition) rollback(t *syntax.Target) (*ending, error) {
 	return tr.redo(t)
 }
 
-// onceMore is the answer of the limit gate that goes back all the same.
+// choiceRollback is the answer of the limit gate that goes back all the same.
 const choiceRollback = "Continue rollback"
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without the user
@@ -70,8 +70,8 @@ func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
 }
 
 // askAgent sends the question of a blocked step to a subagent, and runs the step again with the
-// answer. Three questions go to the next rule, else to the user: the same one to the same target
-// twice, one without an answer, and the step's fourth.
+// answer. It goes to the next rule, or else to the user, if the same question went to the same
+// target before, if there is no answer, or if the step has asked too often.
 func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
 	res := tr.result
@@ -119,8 +119,7 @@ func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 	return tr.step.withFeedback(withAnswer(tr.step.frame.feedback, fb)).execute()
 }
 
-// unanswered is where a question without an answer leads: what the file says for then comes before
-// the engine's gate.
+// unanswered follows the next rule of the file for the outcome, or asks by the gate of the engine.
 func (tr transition) unanswered(t *syntax.Target) (*ending, error) {
 	next, _, err := tr.matchRule(t)
 	switch {
@@ -137,7 +136,7 @@ func mostAsked(t *syntax.Target) int {
 	return cmp.Or(t.Max, formats.DefaultAsk)
 }
 
-// delegateQuestion is the one delegation of consult: only the question.
+// delegateQuestion delegates a question alone, without work.
 func (tr transition) delegateQuestion(to, question string) (formats.Return, error) {
 	s := tr.step
 	r := s.run
@@ -165,7 +164,7 @@ func (tr transition) delegateQuestion(to, question string) (formats.Return, erro
 	return r.callOnce(c)
 }
 
-// jump leaves the sequence for a step that a rule names.
+// jump ends the sequence to go on at the step that a rule names.
 func (tr transition) jump(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
 	if r.dry.on {
@@ -188,9 +187,8 @@ func (tr transition) jump(t *syntax.Target) (*ending, error) {
 	}, tr.step.record(formats.EntryGoto, map[string]any{"to": at, "visits": r.counts.jumps[at]})
 }
 
-// consentRepeats tells whether a consent, of the beginning or of a later --yes, would only repeat
-// what failed because a tool is missing or not logged in. The run asks the user all the same, who
-// can mend it meanwhile.
+// consentRepeats tells whether a consent in advance would only repeat what failed because a tool is
+// missing or not logged in. A user who is asked can mend that first.
 func (tr transition) consentRepeats(g *syntax.Gate) bool {
 	r := tr.step.run
 	if tr.result.ret.Class != formats.ClassUnavailable || !r.cfg.AutoApprove && !r.consented {

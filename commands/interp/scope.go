@@ -11,8 +11,8 @@ import (
 	"tercet/internal/query"
 )
 
-// scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body.
-// The values in it are prepared once, so that an expression does not look through them again.
+// scope is the values of one sequence of steps: the steps of the file, or one pass of a loop.
+// Values are prepared once, so that expressions need not convert them again.
 type scope struct {
 	run     *run
 	outer   *scope
@@ -21,12 +21,11 @@ type scope struct {
 	trail   string // the same with visits, as the journal has it, "phases#1[2]/"
 	vars    map[string]any
 	results map[string]any // by id
-	// through marks the scope of a step between others: what it leaves belongs to the scope around
-	// it.
+	// through marks the scope of a hook, whose variables and results belong to the outer scope.
 	through bool
 }
 
-// child opens a scope inside of this one, whose steps stand below a place in it.
+// child is a new scope in this one; below is added to the paths of its steps.
 func (sc *scope) child(list []*syntax.Step, below string) *scope {
 	return &scope{
 		run:     sc.run,
@@ -39,7 +38,7 @@ func (sc *scope) child(list []*syntax.Step, below string) *scope {
 	}
 }
 
-// bodyScope opens a scope for the steps of a step.
+// bodyScope is a new scope for the body of a step.
 func bodyScope(s step, list []*syntax.Step, below string) *scope {
 	in := s.scope.child(list, "")
 	in.prefix = s.path + below
@@ -47,13 +46,13 @@ func bodyScope(s step, list []*syntax.Step, below string) *scope {
 	return in
 }
 
-// journalPath is the step's path in the journal, "phases#1[2]/commit#1": the place with the visit
-// of each step on the way.
+// journalPath is the path of the step in the journal, "phases#1[2]/commit#1": its path with the
+// visit of each step in it.
 func (s step) journalPath() string {
 	return s.journalPathAt(s.run.counts.visit(s.path))
 }
 
-// journalPathAt is the same for another visit of the step.
+// journalPathAt is the journal path of another visit of the step.
 func (s step) journalPathAt(visit int) string {
 	return fmt.Sprintf("%s%s#%d",
 		s.scope.trail, strings.TrimPrefix(s.path, s.scope.prefix), visit)
@@ -81,7 +80,7 @@ func (s step) withFeedback(fb *formats.Feedback) step {
 	return s.withFrame(s.frame.withFeedback(fb))
 }
 
-// find gives the scope in which a step stands, from the inside out.
+// find finds a step, and the scope that it is in, from here outwards.
 func (sc *scope) find(id string) (*scope, *syntax.Step) {
 	for ; sc != nil; sc = sc.outer {
 		for _, top := range sc.list {
@@ -93,17 +92,17 @@ func (sc *scope) find(id string) (*scope, *syntax.Step) {
 	return nil, nil
 }
 
-// setVar gives a variable its value.
+// setVar sets a variable.
 func (sc *scope) setVar(name string, v any) {
 	sc.owner().vars["$"+name] = query.Prepare(v)
 }
 
-// setResult keeps the result of a step.
+// setResult stores the result of a step.
 func (sc *scope) setResult(id string, v any) {
 	sc.owner().results[id] = query.Prepare(v)
 }
 
-// owner is the scope in which what a step leaves is kept.
+// owner is the scope in which variables and results of these steps are stored.
 func (sc *scope) owner() *scope {
 	for sc.through {
 		sc = sc.outer
@@ -111,7 +110,7 @@ func (sc *scope) owner() *scope {
 	return sc
 }
 
-// result is that of a step, of this iteration or of a sequence around it.
+// result is the result of a step of this scope or an outer one.
 func (sc *scope) result(id string) (any, bool) {
 	for ; sc != nil; sc = sc.outer {
 		if v, ok := sc.results[id]; ok {
@@ -121,7 +120,7 @@ func (sc *scope) result(id string) (any, bool) {
 	return nil, false
 }
 
-// variable is the value of a name, of this iteration or of a sequence around it.
+// variable is the value of a name in this scope or an outer one.
 func (sc *scope) variable(name string) any {
 	for ; sc != nil; sc = sc.outer {
 		if v, ok := sc.vars[name]; ok {
@@ -131,7 +130,7 @@ func (sc *scope) variable(name string) any {
 	return nil
 }
 
-// skip marks a step as skipped, with what stands inside it.
+// skip stores the result of a skipped step, and of the steps in it.
 func (sc *scope) skip(id string, s *syntax.Step) {
 	sc.setResult(id, map[string]any{"status": formats.OutcomeSkipped.String()})
 	switch s.Action.(type) {
@@ -142,12 +141,12 @@ func (sc *scope) skip(id string, s *syntax.Step) {
 	}
 }
 
-// shownResult is what expressions see of a step's result; empty without one.
+// shownResult is the result of a step as expressions see it, nil without one.
 func (sc *scope) shownResult(id string) map[string]any {
 	return as[map[string]any](query.Normalize(sc.results[id]))
 }
 
-// lastWords is the summary of the last step of a pass that has one.
+// lastWords is the summary of the last step that has one.
 func (sc *scope) lastWords() string {
 	for _, s := range slices.Backward(sc.list) {
 		if words := as[string](sc.shownResult(s.ID.Text)["summary"]); words != "" {
@@ -157,7 +156,7 @@ func (sc *scope) lastWords() string {
 	return ""
 }
 
-// syntheticStep is a step that does not stand in the file.
+// syntheticStep is a step that is not in the file.
 func (sc *scope) syntheticStep(fr frame, pos formats.Pos, id, title, in string) step {
 	return sc.step(fr, &compile.Info{
 		Step:  &syntax.Step{Pos: pos, Title: title},

@@ -27,7 +27,7 @@ type answer struct {
 	journalErr error // it could not be written to the journal
 }
 
-// dispatch is an effect that is to be started, and what the journal has of it.
+// dispatch is an effect that is about to start, with what the journal has of it.
 type dispatch struct {
 	effect   effect
 	reserved bool // a share of the budget
@@ -37,7 +37,7 @@ type dispatch struct {
 
 // branch is one of several sequences that run side by side. It is a coroutine: only one branch runs
 // at a time, in the goroutine that owns the run, until it needs an effect. Branches get their
-// answers in turn, in the order of the file, whichever came first. So decisions and journal do not
+// answers in the order of the file, whichever came first, so that decisions and the journal do not
 // depend on speed.
 type branch struct {
 	next    func() ([]effect, bool)
@@ -53,16 +53,16 @@ func (b *branch) advance() (open bool) {
 	return open
 }
 
-// branches are n sequences of which at most so many run at a time; a new one is started only while
-// more holds.
+// branches are n sequences, of which at most `most` run at a time. Another one starts only while
+// more() is true.
 type branches struct {
 	n, most int
 	more    func() bool
 	body    func(fr frame, i int) error
 }
 
-// runBranches runs the branches. The first error by their order comes back when all that were
-// started have ended.
+// runBranches runs the branches. When all that were started have ended, it gives the first error in
+// their order.
 func (fr frame) runBranches(w branches) error {
 	// active ones wait for answers; ready ones have effects to be started
 	var all, active, ready []*branch
@@ -120,7 +120,7 @@ func (fr frame) runBranches(w branches) error {
 	}
 }
 
-// newBranch makes one of the branches of a group, which has not started yet.
+// newBranch makes a branch of a group. It does not start yet.
 func (fr frame) newBranch(i int, body func(frame, int) error) *branch {
 	b := &branch{}
 	own := fr
@@ -144,8 +144,8 @@ func (fr frame) perform(e effect) answer {
 	return <-e.reply
 }
 
-// start starts effects; inside a branch, together with those of the branches beside it. Answers
-// that the journal has are taken from there.
+// start starts effects, those of a branch together with those of the other branches. Answers that
+// the journal has are taken from there.
 func (fr frame) start(list []effect) bool {
 	r := fr.run
 	if fr.branch != nil {
@@ -185,8 +185,8 @@ func (fr frame) start(list []effect) bool {
 	return true
 }
 
-// effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads
-// nothing of the run but its configuration: it may run in a worker.
+// effect does one effect, and journals its answer when it comes. It runs in a goroutine of its own,
+// and reads nothing of the run but its configuration.
 func (r *run) effect(ctx context.Context, e effect) answer {
 	if err := r.paused(); err != nil {
 		return answer{err: err}
@@ -213,7 +213,7 @@ func (r *run) effect(ctx context.Context, e effect) answer {
 	return out
 }
 
-// wait is the effect of a wait. A pause of the run ends it.
+// wait sleeps. A pause of the run ends it.
 func (r *run) wait(ctx context.Context, e effect) answer {
 	sleeping, stop := endedBy(ctx, r.cfg.Pause)
 	defer stop()
@@ -227,8 +227,8 @@ func (r *run) wait(ctx context.Context, e effect) answer {
 	return answer{err: err}
 }
 
-// recordCut writes down what a worker used that a signal ended. The workers of a flow have told
-// that themselves.
+// recordCut journals what a worker used that a signal ended. The workers of a workflow subagent
+// have their own entries.
 func (r *run) recordCut(e effect, used formats.Metadata) error {
 	if !e.worker || e.flow {
 		return nil
@@ -244,7 +244,7 @@ func (r *run) recordCut(e effect, used formats.Metadata) error {
 	return r.journal.write(entry)
 }
 
-// sleep waits. A wait that is over is not waited for again.
+// sleep waits, unless the journal says that the wait is over.
 func (s step) sleep(d time.Duration, attempt int) error {
 	if s.run.dry.on {
 		return nil

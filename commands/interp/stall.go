@@ -13,15 +13,15 @@ import (
 	"tercet/internal/query"
 )
 
-// rounds is what the last round of a loop came to, and how many rounds in a row came to the same.
-// An empty text is unknown, and like no other.
+// rounds is what the last round of a loop produced, and how many rounds in a row produced the same.
+// An empty digest is unknown, and equals no other.
 type rounds struct {
 	issues, work         string
 	sameIssues, sameWork int
 }
 
 // countRound counts a round of the loop at a path, and tells what was the same in
-// formats.StallRounds of them.
+// formats.StallRounds rounds.
 func (r *run) countRound(path string, first bool, issues, work string) string {
 	was := r.rounds[path]
 	now := rounds{issues, work, 1, 1}
@@ -48,11 +48,11 @@ const (
 	choiceStop = "Stop"
 )
 
-// byDefault is the author of an answer that the run takes where it cannot ask.
+// byDefault is the author of the answer that the run gives itself if nobody can be asked.
 const byDefault = "nobody"
 
-// askStalled asks about a loop that came to the same again and again. Without the user it stops. A
-// process that does not ask leaves the question open, and the run waits.
+// askStalled asks about a loop that makes no progress. Without the user it stops; a process that
+// does not ask leaves the question open, and the run waits.
 func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
 	if s.run.cfg.AutoApprove {
 		return formats.Decision{Answer: choiceStop, By: "consent"}, nil
@@ -77,7 +77,7 @@ func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision,
 	return d, err
 }
 
-// sendBack is a redo or a rollback, unless the step has sent work back for the same several times.
+// sendBack is a redo or a rollback, unless the rounds make no progress.
 func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
 	most := tr.maxTaken(t)
@@ -105,9 +105,8 @@ func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 	return tr.redo(t)
 }
 
-// settleStall asks about a loop that makes no progress. It is settled unless the user lets it go
-// on. Without a decision the rule counts as used up: what the file says for that comes before the
-// end.
+// settleStall asks about a loop that makes no progress. It is settled unless the user lets the loop
+// go on. Without a decision the rule is used up, and the next rule of the file applies.
 func (tr *transition) settleStall(
 	t *syntax.Target,
 	why string,
@@ -135,7 +134,7 @@ func (tr *transition) settleStall(
 	return true, final(tr.noProgress(why)), nil
 }
 
-// noProgress is the return of a loop that is stopped because it makes none.
+// noProgress is the return of a loop that is stopped because it makes no progress.
 func (tr transition) noProgress(why string) formats.Return {
 	tr.result.ret.NextSteps = cmp.Or(
 		tr.result.ret.NextSteps,
@@ -145,7 +144,7 @@ func (tr transition) noProgress(why string) formats.Return {
 	return tr.limitReturn(why)
 }
 
-// stallReason says why a round of a step that sends work back is one too many, empty if it is not.
+// stallReason says why another round would be one too many, empty if it would not.
 func (tr transition) stallReason(t *syntax.Target) (string, error) {
 	r := tr.step.run
 	var steps []*syntax.Step
@@ -173,8 +172,8 @@ func (tr transition) stallReason(t *syntax.Target) (string, error) {
 	return why, err
 }
 
-// workOutput is what the workers among some steps, and inside of them, told of their work. What
-// reviewers say of it is none.
+// workOutput is what the workers among some steps, and in them, returned. What reviewers return is
+// not work.
 func (sc *scope) workOutput(steps []*syntax.Step) (out []any) {
 	for _, s := range steps {
 		info := sc.run.prog.Info(s)
@@ -188,7 +187,8 @@ func (sc *scope) workOutput(steps []*syntax.Step) (out []any) {
 	return out
 }
 
-// checkProgress counts a round of the step's loop and says what of it was the same too often.
+// checkProgress counts a round of the loop of the step, and says what was the same in too many of
+// them.
 func checkProgress(
 	s step,
 	first bool,
@@ -228,8 +228,7 @@ func checkProgress(
 	return fmt.Sprintf("%s in %d rounds", same, formats.StallRounds), nil
 }
 
-// workHash is a hash of the content of documents and of the tree, empty where nothing is known of
-// either.
+// workHash is a hash of the content of documents and of the tree, empty if neither is known.
 func workHash(s step, files []formats.Artifact) string {
 	var parts []string
 	for _, a := range files {

@@ -9,7 +9,7 @@ import (
 	"tercet/formats"
 )
 
-// suspension is why and how the run waits.
+// suspension says why and how the run waits.
 type suspension struct {
 	reason       *formats.Suspended // nil: it does not wait
 	openGate     *formats.Gate      // the question that was open when the run was interrupted
@@ -39,8 +39,8 @@ func (r *run) postponedReturn(e *formats.LaterError) formats.Return {
 	}
 }
 
-// cutReturn is the command's return when a signal, or an I/O error of the engine, breaks the run
-// off: it can be resumed.
+// cutReturn is the command's return if a signal, or an I/O error of the engine, interrupts the run.
+// It can be resumed.
 func (r *run) cutReturn(err error, why string) formats.Return {
 	r.suspension.reason = &formats.Suspended{
 		Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)},
@@ -80,7 +80,8 @@ func (r *run) gateReturn(open *formats.GateOpenError) formats.Return {
 	}
 }
 
-// suspend ends the run for now: nothing is taken back, and what it holds stays its own.
+// suspend ends the work of this process. Nothing is undone, and the run keeps its tasks and
+// worktrees.
 func (r *run) suspend(ret formats.Return) formats.Return {
 	r.main = r.main.withContext(context.WithoutCancel(r.main.ctx))
 	err := r.main.journal.append(formats.Entry{
@@ -100,7 +101,7 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	return ret
 }
 
-// explainResume says in the return of a suspended run how it goes on.
+// explainResume says in the return of a suspended run how to go on with it.
 func (r *run) explainResume(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(

@@ -9,7 +9,7 @@ import (
 	"tercet/internal/query"
 )
 
-// showTable evaluates a table and shows it at once; the rows also stand in the return.
+// showTable evaluates a table and shows it at once. The return has the rows too.
 func (s step) showTable() error {
 	r := s.run
 	t := s.info.Table

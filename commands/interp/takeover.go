@@ -12,7 +12,7 @@ import (
 	"tercet/internal/query"
 )
 
-// takeOver gives this process what the run holds.
+// takeOver gives the tasks of the run to this process.
 func (r *run) takeOver() error {
 	if err := r.sameDocuments(); err != nil {
 		return err
@@ -23,8 +23,8 @@ func (r *run) takeOver() error {
 	return r.lease(false)
 }
 
-// sameDocuments asks whether to go on with a run although documents that it began with, rules among
-// them, changed. What the run made itself is no such change, nor what the user accepted before.
+// sameDocuments asks whether to go on if documents that the run read at its beginning were changed
+// since. What the run made itself does not count, nor what the user accepted before.
 func (r *run) sameDocuments() error {
 	changed := map[string]string{}
 	for name, sum := range r.loadedSums {
@@ -68,8 +68,8 @@ func (r *run) sameDocuments() error {
 	return formats.Fail(formats.CodeSuspended, help, "%s", what)
 }
 
-// reenterTasks puts the tasks of a run that was reopened in progress again: they went back when it
-// failed. One that an earlier process of it took up again is in progress already.
+// reenterTasks puts the tasks of a run that was reopened in progress again; they were put back when
+// it failed. An earlier process of the run may have done that already.
 func (r *run) reenterTasks() error {
 	if r.counts.reopened == 0 || len(r.tasks.inProgress) == 0 {
 		return nil
@@ -102,9 +102,8 @@ func (r *run) reenterTasks() error {
 	return nil
 }
 
-// lease renews the leases of the tasks that the run put in progress, or marks them as those of a
-// run that waits. Each process does it for itself: one that was killed behind it may have left no
-// trace in the journal.
+// lease renews the leases of the tasks in progress, or marks them as leases of a run that waits.
+// Each process does that for itself, because one that was killed may not have journaled it.
 func (r *run) lease(suspended bool) error {
 	for _, n := range r.tasks.inProgress {
 		err := r.syncDirectly("lease", map[string]any{
@@ -117,8 +116,8 @@ func (r *run) lease(suspended bool) error {
 	return nil
 }
 
-// syncDirectly has the status-sync manager do something that each process does for itself, so that
-// the journal has nothing of it.
+// syncDirectly has the status-sync manager do something without the journal, because each process
+// does it for itself.
 func (r *run) syncDirectly(step string, input map[string]any) error {
 	ids := r.cfg.IDs
 	key := fmt.Sprintf("%s %v %v %d",

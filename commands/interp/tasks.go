@@ -32,8 +32,7 @@ func (t *tasks) isOwn(n int) bool {
 	return t.own != nil && t.own.Number == n
 }
 
-// changed notes which tasks a call of the status-sync manager put in progress, and which it took
-// out of it.
+// changed notes which tasks a change of the state put in progress, and which it took out of it.
 func (t *tasks) changed(input map[string]any) {
 	status, enters, ok := statusChange(input)
 	if !ok {
@@ -51,8 +50,8 @@ func (t *tasks) changed(input map[string]any) {
 	}
 }
 
-// mayHaveChanged notes a call that ended without telling. It counts as done where it put tasks in
-// progress: the state is asked before a task is put back.
+// mayHaveChanged notes a change that ended without an answer. If it put tasks in progress, it
+// counts as done; the state is asked before a task is put back.
 func (t *tasks) mayHaveChanged(input map[string]any) {
 	t.syncUnknown = true
 	if status, enters, _ := statusChange(input); enters {
@@ -69,7 +68,7 @@ func (t *tasks) enter(n int, status string) {
 	}
 }
 
-// settle keeps those tasks in progress that the state says the run holds.
+// settle keeps only those tasks in progress that the state says the run holds.
 func (t *tasks) settle(state []formats.Task, run string) {
 	var still []int
 	for _, task := range state {
@@ -81,8 +80,8 @@ func (t *tasks) settle(state []formats.Task, run string) {
 	t.inProgress = still
 }
 
-// statusChange reads the input of the status-sync manager: the status that it gives tasks, and
-// whether that is one in progress. Not ok: it gives none.
+// statusChange reads from the input of the status-sync manager which status it gives to tasks, and
+// whether that is one in progress. ok is false if it gives none.
 func statusChange(input map[string]any) (status string, enters, ok bool) {
 	status = as[string](input["status"])
 	switch as[string](input["operation"]) {

@@ -16,8 +16,8 @@ type transition struct {
 	result result
 }
 
-// route decides where a step's result leads: the answer of a gate, else the first rule that
-// matches, else the default of the outcome.
+// route decides what follows a result: what the answer of a gate says, else the first rule that
+// matches, else the default for the outcome.
 func (tr transition) route() (*ending, error) {
 	if t := tr.result.target; t != nil {
 		choice := as[string](tr.result.value["choice"])
@@ -51,8 +51,7 @@ func (tr transition) route() (*ending, error) {
 }
 
 // matchRule finds the first target of `on` for the outcome or the class of failure, except the
-// given one. exhausted is the last target that would have matched but for its max; nil: there is
-// none.
+// given one. exhausted is the last target that would have matched but for its max, nil without one.
 func (tr transition) matchRule(but *syntax.Target) (target, exhausted *syntax.Target, err error) {
 	s := tr.step
 	// classes are narrower than failed, so they are asked first
@@ -89,8 +88,8 @@ func (tr transition) fits(rule syntax.Rule) bool {
 	return rule.Status.Text == res.outcome.String()
 }
 
-// maxTaken is how often a target may be taken, 0 without a bound of its own. A question is counted
-// where it is asked.
+// maxTaken is how often a target may be taken, 0 if it has no limit of its own. Questions are
+// counted where they are asked.
 func (tr transition) maxTaken(t *syntax.Target) int {
 	switch {
 	case t.Max == 0 && (t.Kind == syntax.ToRedo || tr.step.info.GoesBack(t)):
@@ -101,7 +100,7 @@ func (tr transition) maxTaken(t *syntax.Target) int {
 	return t.Max
 }
 
-// exhausts counts a target with a max; the count is per step and loop iteration.
+// exhausts counts the use of a target with a max, for the step and the pass of the loop it is in.
 func (tr transition) exhausts(t *syntax.Target, rule string) bool {
 	return tr.step.run.counts.exhausts(tr.step.path+" "+rule, tr.maxTaken(t))
 }
@@ -154,14 +153,14 @@ func (tr transition) follow(t *syntax.Target) (*ending, error) {
 	return nil, nil
 }
 
-// leavesNoWork tells an outcome that leaves no work.
+// leavesNoWork tells whether an outcome leaves no work behind.
 func leavesNoWork(o formats.Outcome) bool {
 	return o == formats.OutcomeFailed || o == formats.OutcomeBlocked ||
 		o == formats.OutcomeSuspended
 }
 
-// proceed is where a step that is done with leads on: what runs after it, then the return beside
-// it.
+// proceed goes on after a step that is done: with the hooks after it, then with the return of the
+// step.
 func (tr transition) proceed() (*ending, error) {
 	if again, end, err := tr.runAfterHooks(); again || end != nil || err != nil {
 		return end, err
@@ -169,8 +168,8 @@ func (tr transition) proceed() (*ending, error) {
 	return tr.ownReturn()
 }
 
-// runAfterHooks runs what stands after the step; again tells that the step was run again, with
-// everything after it.
+// runAfterHooks runs the hooks after the step. again tells that one of them ran the step again,
+// with all its hooks.
 func (tr transition) runAfterHooks() (again bool, end *ending, err error) {
 	end, err = tr.step.runHooks(tr.step.info.After)
 	if end != nil && end.hostRerun {
@@ -179,7 +178,7 @@ func (tr transition) runAfterHooks() (again bool, end *ending, err error) {
 	return false, end, err
 }
 
-// ownReturn makes the return that stands beside an action that passed.
+// ownReturn ends the command with the return of a step that passed, if it has one.
 func (tr transition) ownReturn() (*ending, error) {
 	s := tr.step
 	if s.info.Return == nil {
@@ -192,7 +191,7 @@ func (tr transition) ownReturn() (*ending, error) {
 	return tr.returnAsked(s.info.Return)
 }
 
-// redo runs the named steps again with feedback, then this one.
+// redo runs the named steps again with feedback, then this step.
 func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	s := tr.step
 	fb := tr.redoFeedback()
@@ -280,7 +279,7 @@ func (tr transition) failedReturn() formats.Return {
 	return ret
 }
 
-// baseReturn is what every return that a step's outcome ends with has.
+// baseReturn is what all returns have with which the outcome of a step ends the command.
 func (tr transition) baseReturn() formats.Return {
 	res := tr.result
 	ended := fmt.Sprintf("step '%s' ended %s", tr.step.info.Title, res.outcome)
@@ -294,9 +293,8 @@ func (tr transition) baseReturn() formats.Return {
 	}
 }
 
-// exhaustedReturn is the return of a step whose rules matched but may not be taken again. A step
-// that passed did not fail itself, so the return says which rule was used up and how the file can
-// go on after it.
+// exhaustedReturn is the return of a step whose rules matched but are used up. A step that passed
+// did not fail itself, so the return says which rule that is and how the file can go on.
 func (tr transition) exhaustedReturn(t *syntax.Target) formats.Return {
 	s := tr.step
 	times := formats.Count(tr.maxTaken(t), "time")
@@ -343,7 +341,7 @@ func (tr transition) limitReturn(why string) formats.Return {
 	return ret
 }
 
-// recordOverride keeps what was accepted against a rule, for $run.overrides.
+// recordOverride keeps for $run.overrides what was accepted against a rule.
 func (tr transition) recordOverride(d formats.Decision) {
 	r := tr.step.run
 	r.overrides = append(r.overrides, map[string]any{

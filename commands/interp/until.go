@@ -10,8 +10,8 @@ import (
 	"tercet/internal/trace"
 )
 
-// until runs the body until the condition holds after a pass. What it shows of its steps afterwards
-// is the last pass.
+// until runs the body until the condition holds after a pass. Afterwards it shows the results of
+// the last pass.
 func (s step) until(u *syntax.Until) (_ result, err error) {
 	r := s.run
 	var out loop
@@ -83,7 +83,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 	return summedResult(outcome, ret, out.value()), nil
 }
 
-// passWithHint is a pass whose steps hear what the user said after the one before.
+// passWithHint runs a pass with the hint that the user gave after the one before.
 func passWithHint(s step, i int, hint *formats.Feedback) (pass, error) {
 	if hint != nil {
 		s = s.withFeedback(hint)
@@ -91,9 +91,9 @@ func passWithHint(s step, i int, hint *formats.Feedback) (pass, error) {
 	return s.pass(i, nil)
 }
 
-// checkPass counts a pass that is to be followed by another. After too many with the same result
-// the user gives a hint for the next one, or ends the command. Without a decision the loop ends as
-// after its last pass, if the file says what comes then.
+// checkPass counts a pass that is to be followed by another. If too many had the same result, the
+// user gives a hint for the next one or ends the command. Without a decision the loop ends as after
+// its last pass if the file has a rule for that.
 func checkPass(s step, i int, p pass) (hint *formats.Feedback, why string, end *ending, err error) {
 	var issues []formats.Issue
 	for _, id := range slices.Sorted(maps.Keys(p.in.results)) {

@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// recallAnswer is the answer that the journal has. Who only looks has the steps of a subagent gone
-// through as well.
+// recallAnswer takes the answer of an effect from the journal. While a journal is verified, the
+// steps of workflow subagents are replayed too.
 func (r *run) recallAnswer(ctx context.Context, e effect) (answer, bool) {
 	look := r.cfg.Look
 	if look != nil && e.flow {
@@ -37,8 +37,8 @@ func (r *run) snapshotCounters() formats.Counted {
 	return out
 }
 
-// restoreCounters goes on with the numbers of the run where the user went back to this step: they
-// only grow.
+// restoreCounters goes on with the numbers that the run had when the user went back to this step,
+// because counters only grow.
 func restoreCounters(s step) error {
 	for {
 		var was formats.Counted

@@ -7,11 +7,11 @@ import (
 	"tercet/formats"
 )
 
-// longWait is how long a process waits by itself. What takes longer suspends the run.
+// longWait is the longest time for which a process waits. What takes longer suspends the run.
 const longWait = time.Minute
 
-// waitFor waits until a time that stands in the journal: a run that is resumed waits for the rest
-// alone.
+// waitFor waits until a time that the journal has, so that a run that is resumed waits only for the
+// rest.
 func waitFor(s step, d time.Duration) (result, error) {
 	s.plan("wait for %s", d)
 	out := newResult(formats.OutcomeCompleted, map[string]any{})

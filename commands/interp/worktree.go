@@ -12,23 +12,22 @@ import (
 	"tercet/internal/trace"
 )
 
-// treePath names the engine's own worktree calls. inMain means the project's own tree, inNone no
-// tree.
+// worktreeID is the id of the engine's own calls for worktrees. inMain is the project's own tree,
+// inNone is no tree.
 const (
 	worktreeID = "worktree"
 	inMain     = "main"
 	inNone     = "none"
 )
 
-// subtree is the worktree of one of several children, with a branch of its own that parts from that
-// of the run.
+// subtree is the worktree of one of several children. Its branch starts from that of the run.
 type subtree struct {
 	child   string
 	group   *childGroup
 	dir     string // empty: not open
-	opened  bool   // an attempt was made
-	dropped bool   // what it had is in a bundle, and it begins anew
-	keep    bool   // the user wants to look at it
+	opened  bool   // or the attempt failed
+	dropped bool   // the work is in a bundle; the child starts again
+	keep    bool   // for the user to inspect
 }
 
 // worktrees are the run's own worktree and those of children.
@@ -39,11 +38,11 @@ type worktrees struct {
 	repoState formats.RepoState
 }
 
-// childGroup are the children of one entry of a step. All begin at the same commit.
+// childGroup is the children of one visit of a step. All start from the same commit.
 type childGroup struct{ base any }
 
-// localDir gives the folder of a worktree in this project. A journal has the folder where the
-// worktree was opened, and the project may have been moved since.
+// localDir is the folder of a worktree in this project. The journal has the folder as it was when
+// the worktree was opened, and the project may have been moved since.
 func (r *run) localDir(dir string) string {
 	parent := filepath.Join(formats.Workspace, formats.WorktreeFolder)
 	marker := string(filepath.Separator) + parent + string(filepath.Separator)
@@ -54,8 +53,8 @@ func (r *run) localDir(dir string) string {
 	return filepath.Join(r.cfg.Dir, parent, dir[at+len(marker):])
 }
 
-// allot gives each of several children a worktree, if the file says so and they are not in one
-// already.
+// allot gives a child a worktree of its own in the frame, if the file says so and it is not in such
+// a worktree already.
 func (g *childGroup) allot(fr frame, child string) (frame, *subtree) {
 	if fr.run.prog.Own.Join == nil || fr.run.dry.on || fr.subtree != nil {
 		return fr, nil
@@ -65,8 +64,8 @@ func (g *childGroup) allot(fr frame, child string) (frame, *subtree) {
 	return fr, fr.subtree
 }
 
-// ensureWorktree opens the run's worktree before the first step that works in it, and that of the
-// present child.
+// ensureWorktree opens the worktree of the run before the first step that works in it, and that of
+// the present child.
 func (c call) ensureWorktree() error {
 	r := c.step.run
 	open := r.prog.Own.Open
@@ -113,10 +112,10 @@ const (
 	conflictDiscard = "discard"
 )
 
-// join brings the work of a child that passed to the run's worktree, and removes the child's own.
-// What comes back is the outcome of a child whose work conflicts, nil where it is in. A conflict
-// asks the user. again does the child's work once more, from where the run is now; it gives a
-// return only if that does not pass.
+// join merges the work of a child that passed into the worktree of the run, and closes that of the
+// child. It gives the outcome of a child whose work conflicts, nil if it is merged. On a conflict
+// the user is asked. again does the work once more, from where the run is now; it gives a return
+// only if that does not pass.
 func (t *subtree) join(
 	s step,
 	passed bool,
@@ -184,7 +183,7 @@ func (t *subtree) join(
 	}
 }
 
-// close closes the worktree of a child. Work that is not in the run's stays on its branch.
+// close closes the worktree of a child. Work that was not merged stays on its branch.
 func (t *subtree) close(fr frame) error {
 	if t.dir == "" {
 		return nil
@@ -194,7 +193,7 @@ func (t *subtree) close(fr frame) error {
 	return r.mustCall(r.engineCall(fr, t, worktreeID+"/"+t.child+"/close", r.prog.Own.Close, more))
 }
 
-// discard removes the worktree of a child and its branch. What it had is in a bundle.
+// discard removes the worktree of a child and its branch. The work is in a bundle.
 func (t *subtree) discard(fr frame) error {
 	r := fr.run
 	more := map[string]any{"child": t.child, "discard": true}
@@ -209,9 +208,9 @@ func (t *subtree) discard(fr frame) error {
 	return cause(ret, err)
 }
 
-// checkMovedRefs notes the branches that gained commits while a worker ran: what the run publishes
-// goes on top of them. It asks about the other refs that moved. The worker's return is in the
-// journal; nothing follows before the answer.
+// checkMovedRefs notes branches that gained commits while a worker ran, because the run publishes
+// on top of them. It asks about other refs that moved; the return of the worker is in the journal
+// by then, and nothing follows before the answer.
 func (c call) checkMovedRefs(ret formats.Return) error {
 	r := c.step.run
 	var forward, list []formats.Moved
@@ -270,8 +269,8 @@ func (c call) checkMovedRefs(ret formats.Return) error {
 	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
 }
 
-// closeTree removes the worktrees that the run opened; the git-workflow-manager keeps unfinished
-// work. They stay where the journal cannot be written, because the run goes on in them.
+// closeTree closes the worktrees that the run opened; the git-workflow-manager keeps unfinished
+// work. If the journal cannot be written they stay open, because the run goes on in them.
 func (r *run) closeTree(fr frame) {
 	if r.prog.Own.Close == nil || !r.tree.opened {
 		return
@@ -290,7 +289,7 @@ func (r *run) closeTree(fr frame) {
 	}
 }
 
-// joinAll brings the elements of a loop together, in their order.
+// joinAll merges the work of the elements of a loop, in their order.
 func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 	for i := range passes {
 		p := &passes[i]
@@ -324,7 +323,7 @@ func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 	return nil
 }
 
-// joinChildren does the same for the children of a parallel step.
+// joinChildren merges the work of the children of a parallel step, in their order.
 func joinChildren(s step, in *scope, children []child) error {
 	for i := range children {
 		c := &children[i]
