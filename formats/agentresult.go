@@ -22,8 +22,8 @@ type AgentResult struct {
 	last     int      // number of its last line
 }
 
-// covers tells whether a place lies in the block.
-func (a *AgentResult) covers(at Pos) bool {
+// contains tells whether a place lies in the block.
+func (a *AgentResult) contains(at Pos) bool {
 	return at.Line >= a.Pos.Line && at.Line <= a.last
 }
 
@@ -118,14 +118,14 @@ func blockHeader(line string) (indent int, name string, ok bool) {
 	if form == nil {
 		return 0, "", false
 	}
-	return len(form[1]), withoutRemark(strings.TrimSpace(form[2])), true
+	return len(form[1]), stripComment(strings.TrimSpace(form[2])), true
 }
 
 var headerForm = lazy.Regexp(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
 
-// withoutRemark cuts a comment: two or more spaces, "#", then a space or the end. One space before
+// stripComment cuts a comment: two or more spaces, "#", then a space or the end. One space before
 // it makes it data.
-func withoutRemark(s string) string {
+func stripComment(s string) string {
 	if strings.HasPrefix(s, "# ") || s == "#" {
 		return ""
 	}
@@ -162,7 +162,7 @@ func (s *scanner) nearMiss() {
 // block reads the block whose header is at the current line.
 func (s *scanner) block(indent int, name string) AgentResult {
 	a := AgentResult{Agent: name, Pos: Pos{Line: s.at + 1, Col: indent + 1}}
-	fence := s.fenceAround()
+	fence := s.enclosingFence()
 	s.at++
 	r := recordReader{
 		scanner: s,
@@ -191,7 +191,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 			})
 		}
 		seen[f.Key] = true
-		if f.Key != "STATUS" && f.echo() {
+		if f.Key != "STATUS" && f.isPlaceholder() {
 			s.add(codeTemplateEcho, f.Pos, echoHelp, "template_echo: %s is the placeholder '%s'",
 				f.Key, f.String())
 		}
@@ -223,7 +223,7 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 	case a.Agent == "":
 		s.add(codeNoName, a.Pos, "write '"+marker+": <agent>'",
 			"expected the name of an agent after %s, got none", marker)
-	case templateText(a.Agent):
+	case isTemplateText(a.Agent):
 		s.add(codeTemplateEcho, a.Pos, echoHelp,
 			"template_echo: the name of the agent is the placeholder '%s'", a.Agent)
 	}
@@ -232,7 +232,7 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 	case status.IsZero():
 		s.add(codeNoStatus, a.Pos, "add a line 'STATUS: success'",
 			"expected a STATUS in the block of '%s', got none", a.Agent)
-	case templateText(a.Status):
+	case isTemplateText(a.Status):
 		s.add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'",
 			a.Status)
 	case words != nil:
@@ -241,17 +241,17 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 	}
 }
 
-// templateText tells text that a template holds instead of a value.
-func templateText(s string) bool {
+// isTemplateText tells text that a template holds instead of a value.
+func isTemplateText(s string) bool {
 	return templateForm().MatchString(s)
 }
 
 var templateForm = lazy.Regexp(`(?s:\{.*\}|<.*>)| \| `)
 
-// fenceAround gives the run of backticks of the fence around the current line, empty if that is not
+// enclosingFence gives the run of backticks of the fence around the current line, empty if that is not
 // certain. Certain means that the line before is a fence, or that the nearest fence above has an
 // info string. A closing fence must also follow before the next marker.
-func (s *scanner) fenceAround() string {
+func (s *scanner) enclosingFence() string {
 	run := ""
 	for n := s.at - 1; n >= 0; n-- {
 		if _, _, ok := blockHeader(s.lines[n]); ok {
@@ -274,7 +274,7 @@ func (s *scanner) fenceAround() string {
 		if _, _, ok := blockHeader(s.lines[n]); ok {
 			return ""
 		}
-		if r, info := fenceRun(s.lines[n]); r != "" && info == "" && closes(r, run) {
+		if r, info := fenceRun(s.lines[n]); r != "" && info == "" && closesFence(r, run) {
 			return run
 		}
 	}
@@ -282,7 +282,7 @@ func (s *scanner) fenceAround() string {
 	return ""
 }
 
-func closes(r, run string) bool {
+func closesFence(r, run string) bool {
 	return r[0] == run[0] && len(r) >= len(run)
 }
 

@@ -17,20 +17,20 @@ type statusRow struct {
 	word    string
 	status  ReturnStatus
 	verdict Verdict
-	said    Outcome
+	outcome Outcome
 	code    Code // of the error of a failed return
 }
 
 var statusRows = []statusRow{
 	{word: "success", status: StatusCompleted},
-	{word: "skipped", status: StatusCompleted, said: OutcomeSkipped},
+	{word: "skipped", status: StatusCompleted, outcome: OutcomeSkipped},
 	{word: "approved", status: StatusCompleted, verdict: VerdictApproved},
 	{word: "conditional", status: StatusCompleted, verdict: VerdictConditional},
 	{word: "rejected", status: StatusCompleted, verdict: VerdictRejected},
 	{word: "partial", status: StatusPartial},
-	{word: "suspended", status: StatusPartial, said: OutcomeSuspended},
+	{word: "suspended", status: StatusPartial, outcome: OutcomeSuspended},
 	// The work was done, and the answer is no.
-	{word: "failure", status: StatusFailed, said: OutcomeRejected, code: CodeValidationFailed},
+	{word: "failure", status: StatusFailed, outcome: OutcomeRejected, code: CodeValidationFailed},
 	{word: "error", status: StatusFailed, code: CodeTransient},
 	{word: "blocked", status: StatusBlocked},
 }
@@ -63,7 +63,7 @@ func (a AgentResult) Return() (Return, error) {
 	r := Return{
 		Status:    row.status,
 		Verdict:   row.verdict,
-		Said:      row.said,
+		Said:      row.outcome,
 		Artifacts: []Artifact{},
 		Errors:    []ReturnError{},
 		Warnings:  slices.Clone(a.Warnings),
@@ -79,7 +79,7 @@ func (a AgentResult) Return() (Return, error) {
 		r.Fields["NEXT"] = a.Next
 	}
 	summary := cmp.Or(
-		a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"),
+		a.firstText("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"),
 		a.Agent+" reports "+row.word,
 	)
 	r.Summary = firstLine(summary, MaxSummary)
@@ -91,9 +91,9 @@ func (a AgentResult) Return() (Return, error) {
 	switch row.status {
 	case StatusFailed:
 		e := ReturnError{
-			Type: row.code.kind(),
+			Type: row.code.errorType(),
 			Message: cmp.Or(
-				a.first("ERROR", "ERROR_REASON", "MESSAGE", "REASON", "SUMMARY"),
+				a.firstText("ERROR", "ERROR_REASON", "MESSAGE", "REASON", "SUMMARY"),
 				summary,
 			),
 			Code:        row.code,
@@ -103,7 +103,7 @@ func (a AgentResult) Return() (Return, error) {
 		r.Class = ClassOf(e)
 	case StatusBlocked:
 		r.BlockedReason = cmp.Or(
-			a.first("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE"),
+			a.firstText("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE"),
 			summary,
 		)
 		r.BlockedTarget = a.Text("BLOCKED_TARGET")
@@ -119,8 +119,8 @@ func (a AgentResult) Return() (Return, error) {
 	return r, nil
 }
 
-// first gives the text of the first of some fields that says anything.
-func (a *AgentResult) first(keys ...string) string {
+// firstText gives the text of the first of some fields that says anything.
+func (a *AgentResult) firstText(keys ...string) string {
 	for _, key := range keys {
 		if text := strings.TrimSpace(a.Text(key)); text != "" {
 			return text
@@ -173,7 +173,7 @@ func (r Return) Typed(fields map[string]Field) Return {
 	r.Fields = maps.Clone(r.Fields)
 	for key, value := range r.Fields {
 		if text, isText := value.(string); isText {
-			if typed, ok := spelled(strings.TrimSpace(text), fields[key].Type); ok {
+			if typed, ok := parseText(strings.TrimSpace(text), fields[key].Type); ok {
 				r.Fields[key] = typed
 			}
 		}
@@ -181,8 +181,8 @@ func (r Return) Typed(fields map[string]Field) Return {
 	return r
 }
 
-// spelled reads a text as a value of a type.
-func spelled(text string, t InputType) (any, bool) {
+// parseText reads a text as a value of a type.
+func parseText(text string, t InputType) (any, bool) {
 	switch t {
 	case TypeInteger:
 		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
@@ -198,7 +198,7 @@ func spelled(text string, t InputType) (any, bool) {
 			return false, true
 		}
 	case TypeList, TypeArray:
-		return listed(text), true
+		return parseList(text), true
 	case TypeString, TypeObject, TypeAny:
 	}
 	return nil, false
@@ -207,19 +207,19 @@ func spelled(text string, t InputType) (any, bool) {
 // noneWords are what stands for an empty list, in lower case.
 var noneWords = []string{"", "none", "[]", "-", "n/a"}
 
-// listed reads a text as a list: none, "[a, b]", or a list of one.
-func listed(text string) []any {
+// parseList reads a text as a list: none, "[a, b]", or a list of one.
+func parseList(text string) []any {
 	if slices.Contains(noneWords, strings.ToLower(text)) {
 		return []any{}
 	}
-	if list, ok := bracketed(text); ok {
+	if list, ok := parseBracketed(text); ok {
 		return list
 	}
 	return []any{text}
 }
 
-// bracketed reads "[a, 'b']".
-func bracketed(text string) ([]any, bool) {
+// parseBracketed reads "[a, 'b']".
+func parseBracketed(text string) ([]any, bool) {
 	inner, open := strings.CutPrefix(text, "[")
 	inner, end := strings.CutSuffix(inner, "]")
 	out := []any{}
@@ -231,20 +231,20 @@ func bracketed(text string) ([]any, bool) {
 	return out, open && end
 }
 
-type guess struct {
+type typeGuess struct {
 	word string
 	kind ArtifactType
 }
 
 // The folders in which the engine places documents, and the words in documents' names elsewhere.
 var (
-	byFolder = []guess{
+	byFolder = []typeGuess{
 		{"reports", ArtifactReport},
 		{"plans", ArtifactPlan},
 		{"summaries", ArtifactSummary},
 		{"reviews", ArtifactReview},
 	}
-	byWord = []guess{
+	byWord = []typeGuess{
 		{"summary", ArtifactSummary},
 		{"review", ArtifactReview},
 		{"audit", ArtifactReview},

@@ -48,9 +48,9 @@ const (
 	CodeUnknown           Code = "UNKNOWN_ERROR"
 )
 
-// kinds are the types of the errors that the engine makes of a failure, where they are not
+// typeByCode are the types of the errors that the engine makes of a failure, where they are not
 // execution.
-var kinds = map[Code]ErrorType{
+var typeByCode = map[Code]ErrorType{
 	CodeUsage:            ErrorValidation,
 	CodeInvalidReturn:    ErrorValidation,
 	CodeInvalidCommand:   ErrorValidation,
@@ -64,9 +64,9 @@ var kinds = map[Code]ErrorType{
 	CodeTimeout:          ErrorTimeout,
 }
 
-// kind is the type of an error of the engine with this code.
-func (c Code) kind() ErrorType {
-	return cmp.Or(kinds[c], ErrorExecution)
+// errorType is the type of an error of the engine with this code.
+func (c Code) errorType() ErrorType {
+	return cmp.Or(typeByCode[c], ErrorExecution)
 }
 
 // Codes lists every code.
@@ -152,7 +152,7 @@ var (
 func ClassOf(e ReturnError) Class {
 	return cmp.Or(
 		classByCode[e.Code],
-		classByType[e.Code.kind()],
+		classByType[e.Code.errorType()],
 		classByType[e.Type],
 		ClassQuality,
 	)

@@ -25,14 +25,14 @@ func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic)
 		if len(todo) == 0 {
 			break
 		}
-		next, done := applied(src, todo)
+		next, done := applyFixes(src, todo)
 		after, left := ParseDocument(profile, file, next)
-		if !ended(done, left) || !samePhases(doc, after) {
+		if !resolved(done, left) || !samePhases(doc, after) {
 			if len(todo) > 1 { // one of them: the first alone
-				next, done = applied(src, todo[:1])
+				next, done = applyFixes(src, todo[:1])
 				after, left = ParseDocument(profile, file, next)
 			}
-			if !ended(done, left) || !samePhases(doc, after) {
+			if !resolved(done, left) || !samePhases(doc, after) {
 				failed[todo[0].Message] = true
 				continue
 			}
@@ -46,8 +46,8 @@ func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic)
 	return src, made
 }
 
-// ended tells whether none of the findings that something was done about is left.
-func ended(done []Diagnostic, left *Diagnostics) bool {
+// resolved tells whether none of the findings that something was done about is left.
+func resolved(done []Diagnostic, left *Diagnostics) bool {
 	return len(done) > 0 &&
 		(left == nil || !slices.ContainsFunc(left.List, func(d Diagnostic) bool {
 			return slices.ContainsFunc(done, func(o Diagnostic) bool {
@@ -64,12 +64,12 @@ func samePhases(a, b *Document) bool {
 		})
 }
 
-// offer gives the last finding the change that ends it: a text that is added at a place.
-func (r *docReader) offer(at Pos, text string) {
-	if r.dense {
+// addFix gives the last finding the change that ends it: a text that is added at a place.
+func (r *docReader) addFix(at Pos, text string) {
+	if r.crlf {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	if !r.open {
+	if !r.unclosed {
 		r.list[len(r.list)-1].Fix = &Fix{
 			Start: at,
 			End:   at,
@@ -78,48 +78,48 @@ func (r *docReader) offer(at Pos, text string) {
 	}
 }
 
-// behind is the place behind the text of a line.
-func (r *docReader) behind(line int) Pos {
+// afterLine is the place behind the text of a line.
+func (r *docReader) afterLine(line int) Pos {
 	return Pos{Line: line, Col: len(strings.TrimSuffix(r.doc.Line(line), "\r")) + 1}
 }
 
-// lastOf is the last line with text among the lines from first to last.
-func (r *docReader) lastOf(first, last int) int {
+// lastTextLine is the last line with text among the lines from first to last.
+func (r *docReader) lastTextLine(first, last int) int {
 	for last > first && strings.TrimSpace(r.doc.Line(last)) == "" {
 		last--
 	}
 	return last
 }
 
-// before puts a blank line between what is added and a line that follows at once.
-func (r *docReader) before(line int, text string) string {
+// beforeLine puts a blank line between what is added and a line that follows at once.
+func (r *docReader) beforeLine(line int, text string) string {
 	if strings.TrimSpace(r.doc.Line(line+1)) != "" {
 		text += "\n"
 	}
 	return text
 }
 
-func (r *docReader) offerTitle() {
-	r.offer(
-		r.start(),
+func (r *docReader) fixTitle() {
+	r.addFix(
+		r.bodyStart(),
 		"# "+r.profile.label+strings.TrimSuffix(path.Base(r.file), path.Ext(r.file))+"\n\n",
 	)
 }
 
-// offerField adds a metadata bullet behind the line last, where the title or the last bullet ends.
+// fixField adds a metadata bullet behind the line last, where the title or the last bullet ends.
 // The first one behind the title stands apart from it.
-func (r *docReader) offerField(name string, last int, first bool) {
+func (r *docReader) fixField(name string, last int, first bool) {
 	if r.out.Title == "" {
 		return // first that
 	}
-	value := strings.TrimSuffix(nothing, ".")
+	value := strings.TrimSuffix(emptyText, ".")
 	switch name {
 	case "Task":
 		if n := folderNumber().FindStringSubmatch(path.Base(path.Dir(path.Dir(r.file)))); n != nil {
 			value = n[1]
 		}
 	case "Status":
-		value = "[" + r.overall().Mark() + "]"
+		value = "[" + r.planStatus().Mark() + "]"
 	case "Effort":
 		value = "not estimated"
 	}
@@ -127,13 +127,13 @@ func (r *docReader) offerField(name string, last int, first bool) {
 	if first {
 		line = "\n" + line
 	}
-	r.offer(r.behind(last), line)
+	r.addFix(r.afterLine(last), line)
 }
 
 var folderNumber = lazy.Regexp(`^0*([0-9]+)_`)
 
-// overall is the status of a plan by its phases, as they stand in their headings.
-func (r *docReader) overall() PhaseStatus {
+// planStatus is the status of a plan by its phases, as they stand in their headings.
+func (r *docReader) planStatus() PhaseStatus {
 	done := 0
 	begun := 0
 	all := 0
@@ -160,21 +160,21 @@ func (r *docReader) overall() PhaseStatus {
 	return PhaseNotStarted
 }
 
-// offerValue ends a metadata bullet that says nothing.
-func (r *docReader) offerValue(at Pos) {
+// fixValue ends a metadata bullet that says nothing.
+func (r *docReader) fixValue(at Pos) {
 	line := strings.TrimRight(r.doc.Line(at.Line), " \t\r")
-	text := " " + strings.TrimSuffix(nothing, ".")
+	text := " " + strings.TrimSuffix(emptyText, ".")
 	if !strings.Contains(line, ":") {
 		text = ":" + text
 	}
-	r.offer(Pos{Line: at.Line, Col: len(line) + 1}, text)
+	r.addFix(Pos{Line: at.Line, Col: len(line) + 1}, text)
 }
 
-// offerSection adds a section where its profile has it: behind the one before it that is there. The
+// fixSection adds a section where its profile has it: behind the one before it that is there. The
 // section for phases gets its heading above the first phase.
-func (r *docReader) offerSection(name string, places map[string]int) {
+func (r *docReader) fixSection(name string, places map[string]int) {
 	if name == r.profile.phases && len(r.out.Phases) > 0 {
-		r.offer(Pos{Line: r.out.Phases[0].Line, Col: 1}, "## "+name+"\n\n")
+		r.addFix(Pos{Line: r.out.Phases[0].Line, Col: 1}, "## "+name+"\n\n")
 		return
 	}
 	if name == r.profile.phases ||
@@ -194,7 +194,7 @@ func (r *docReader) offerSection(name string, places map[string]int) {
 			at = min(at, line)
 		}
 		if at <= r.doc.LineCount() {
-			r.offer(Pos{Line: at, Col: 1}, "## "+name+"\n\n"+nothing+"\n\n")
+			r.addFix(Pos{Line: at, Col: 1}, "## "+name+"\n\n"+emptyText+"\n\n")
 			return
 		}
 		at = 1
@@ -206,22 +206,22 @@ func (r *docReader) offerSection(name string, places map[string]int) {
 		}
 	}
 
-	end = r.lastOf(at, end)
-	r.offer(r.behind(end), r.before(end, "\n\n## "+name+"\n\n"+nothing))
+	end = r.lastTextLine(at, end)
+	r.addFix(r.afterLine(end), r.beforeLine(end, "\n\n## "+name+"\n\n"+emptyText))
 }
 
-// offerMark gives the heading of a phase its mark.
-func (r *docReader) offerMark(p *Phase, at Pos) {
+// fixMark gives the heading of a phase its mark.
+func (r *docReader) fixMark(p *Phase, at Pos) {
 	line := strings.TrimSuffix(r.doc.Line(at.Line), "\r")
-	r.offer(Pos{Line: at.Line, Col: 1}, remark(line, p.Status))
+	r.addFix(Pos{Line: at.Line, Col: 1}, setMark(line, p.Status))
 	if d := &r.list[len(r.list)-1]; d.Fix != nil {
 		d.Fix.End.Col = len(line) + 1
 	}
 }
 
-// offerParts adds goal and checklist below the heading of a phase, named as the phase is, and its
+// fixParts adds goal and checklist below the heading of a phase, named as the phase is, and its
 // timing at its end.
-func (r *phaseReader) offerParts(goal, tasks, timing bool) {
+func (r *phaseReader) fixParts(goal, tasks, timing bool) {
 	var text string
 	if goal {
 		text = "\n\n- **" + labelGoal + "**: " + r.phase.Name
@@ -238,9 +238,9 @@ func (r *phaseReader) offerParts(goal, tasks, timing bool) {
 	}
 	switch {
 	case timing:
-		end := r.lastOf(r.at.Line, r.stop)
-		r.offer(r.behind(end), r.before(end, "\n\n- **"+labelTiming+"**: not estimated"))
+		end := r.lastTextLine(r.at.Line, r.stop)
+		r.addFix(r.afterLine(end), r.beforeLine(end, "\n\n- **"+labelTiming+"**: not estimated"))
 	default:
-		r.offer(r.behind(r.at.Line), r.before(r.at.Line, text))
+		r.addFix(r.afterLine(r.at.Line), r.beforeLine(r.at.Line, text))
 	}
 }

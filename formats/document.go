@@ -33,15 +33,15 @@ type Document struct {
 // Any is a loaded document for jq: {path, profile, title, fields, sections, phases, errors}. The
 // values are plain JSON with int numbers, fresh on every call.
 func (d *Document) Any() map[string]any {
-	out, ok := plain(d).(map[string]any)
+	out, ok := toJSON(d).(map[string]any)
 	if ok && d.Values != nil {
 		out["fields"] = maps.Clone(d.Values)
 	}
 	return out
 }
 
-// plain is a value as jq sees its JSON.
-func plain(v any) any {
+// toJSON is a value as jq sees its JSON.
+func toJSON(v any) any {
 	text, err := jsonx.Marshal(v, "")
 	if err != nil {
 		return nil // not reached: a document is made of what JSON has
@@ -100,7 +100,7 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 			findings: f,
 			profile:  p,
 			out:      d,
-			needed:   o.Needed,
+			minimal:  o.Needed,
 		}
 		r.read(src)
 	}
@@ -108,27 +108,27 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 	return d, f.result(src)
 }
 
-// top is the place of what is wrong with a whole document.
-var top = Pos{Line: 1, Col: 1}
+// startPos is the place of what is wrong with a whole document.
+var startPos = Pos{Line: 1, Col: 1}
 
 // docReader reads one markdown document by its profile.
 type docReader struct {
 	*findings
 
-	profile profile
-	doc     *md.Document
-	out     *Document
-	needed  bool // only what is needed is an error
-	dense   bool // lines end with CRLF
-	open    bool // a fence or a comment is not closed, so that nothing can be added
-	title   int  // last line of the title, 0 without one
+	profile  profile
+	doc      *md.Document
+	out      *Document
+	minimal  bool // only what is needed is an error
+	crlf     bool // lines end with CRLF
+	unclosed bool // a fence or a comment is not closed, so that nothing can be added
+	title    int  // last line of the title, 0 without one
 }
 
-// want reports what a document should have and can be used without.
-func (r *docReader) want(code string, at Pos, help, format string, args ...any) {
+// warn reports what a document should have and can be used without.
+func (r *docReader) warn(code string, at Pos, help, format string, args ...any) {
 	r.add(code, at, help, format, args...)
 	d := &r.list[len(r.list)-1]
-	if r.needed {
+	if r.minimal {
 		d.Severity = SeverityWarning
 	}
 }
@@ -136,19 +136,19 @@ func (r *docReader) want(code string, at Pos, help, format string, args ...any) 
 func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
 	r.doc = doc
-	r.dense = bytes.Contains(src, []byte("\r\n"))
-	r.open = len(problems) > 0
+	r.crlf = bytes.Contains(src, []byte("\r\n"))
+	r.unclosed = len(problems) > 0
 	for _, p := range problems {
 		markdownFound(r.findings, p)
 		d := &r.list[len(r.list)-1]
-		if r.needed && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
+		if r.minimal && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
 			d.Severity = SeverityWarning
 		}
 	}
 
 	if len(bytes.TrimSpace(doc.Text)) == 0 {
 		if len(problems) == 0 {
-			r.add(codeUnreadable, top, "", "the document is empty")
+			r.add(codeUnreadable, startPos, "", "the document is empty")
 		}
 		return
 	}
@@ -156,10 +156,10 @@ func (r *docReader) read(src []byte) {
 	r.headings()
 	r.metadata()
 	r.sections()
-	if r.profile.titled && !said(r.doc.Blocks) {
+	if r.profile.titled && !hasContent(r.doc.Blocks) {
 		r.add(
 			codeEmptySection,
-			top,
+			startPos,
 			"describe the work under the heading",
 			"the document says nothing below its title",
 		)
@@ -206,21 +206,21 @@ func (r *docReader) headings() {
 	switch {
 	case r.out.Title != "":
 	case r.profile.titled:
-		r.add(codeNoHeading, r.start(), help, "expected a heading as the title, got none")
+		r.add(codeNoHeading, r.bodyStart(), help, "expected a heading as the title, got none")
 	default:
-		r.add(codeNoTitle, r.start(), help, "the document has no title")
-		r.offerTitle()
+		r.add(codeNoTitle, r.bodyStart(), help, "the document has no title")
+		r.fixTitle()
 	}
 }
 
-// start is where the body begins, behind front matter.
-func (r *docReader) start() Pos {
+// bodyStart is where the body begins, behind front matter.
+func (r *docReader) bodyStart() Pos {
 	return Pos{Line: r.doc.BodyLine, Col: 1}
 }
 
 // metadata reads the bullets (or labelled lines) between the title and the first section.
 func (r *docReader) metadata() {
-	at := r.start()
+	at := r.bodyStart()
 	places := map[string]Pos{}
 	last := ""
 	end := r.title
@@ -246,10 +246,10 @@ func (r *docReader) metadata() {
 					r.out.Fields[name] = value
 					places[name] = Pos{Line: b.Pos.Line + i, Col: b.Pos.Col}
 				}
-				end = r.lastOf(b.Pos.Line, b.End.Line)
+				end = r.lastTextLine(b.Pos.Line, b.End.Line)
 			case last != "" && (b.Depth > 0 || b.Kind == md.Item && i > 0):
 				r.out.Fields[last] = strings.TrimPrefix(r.out.Fields[last]+", "+line, ", ")
-				end = r.lastOf(b.Pos.Line, b.End.Line)
+				end = r.lastTextLine(b.Pos.Line, b.End.Line)
 			default:
 				last = ""
 			}
@@ -261,17 +261,19 @@ func (r *docReader) metadata() {
 		value, ok := r.out.Fields[name]
 		switch {
 		case !ok:
-			r.want(codeNoField, at,
-				r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))),
+			r.warn(codeNoField, at,
+				r.suggestMissing(
+					"- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields)),
+				),
 				"expected a metadata bullet '%s', got none",
 				name)
-			r.offerField(name, end, first)
+			r.fixField(name, end, first)
 			first = false
 		case value == "" || placeholder(value, false):
-			r.want(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing",
+			r.warn(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing",
 				name)
 			if value == "" {
-				r.offerValue(places[name])
+				r.fixValue(places[name])
 			}
 		}
 	}
@@ -279,9 +281,9 @@ func (r *docReader) metadata() {
 
 const helpEmpty = "write None if there is nothing to say"
 
-// missing is the advice for a name that is not there: one that was probably meant, else what to
+// suggestMissing is the advice for a name that is not there: one that was probably meant, else what to
 // add.
-func (r *docReader) missing(line, name string, there []string) string {
+func (r *docReader) suggestMissing(line, name string, there []string) string {
 	there = slices.DeleteFunc(slices.Clone(there), func(s string) bool {
 		return slices.Contains(r.profile.fields, s) || slices.Contains(r.profile.sections, s)
 	})
@@ -299,7 +301,7 @@ func (r *docReader) sections() {
 		if first, twice := places[name]; twice {
 			if known {
 				help := fmt.Sprintf("join it with the one on line %d", first)
-				r.want(codeTwice, s.Heading.Pos, help, "section '%s' stands twice", name)
+				r.warn(codeTwice, s.Heading.Pos, help, "section '%s' stands twice", name)
 			}
 			continue
 		}
@@ -307,10 +309,10 @@ func (r *docReader) sections() {
 		r.out.Sections[name] = r.text(s.Line()+1, s.EndLine)
 		if name == r.profile.phases && known {
 			phases = &s
-		} else if known && !said(s.Blocks) {
-			r.want(codeEmptySection, s.Heading.Pos, helpEmpty, "section '%s' says nothing", name)
+		} else if known && !hasContent(s.Blocks) {
+			r.warn(codeEmptySection, s.Heading.Pos, helpEmpty, "section '%s' says nothing", name)
 			if r.out.Sections[name] == "" {
-				r.offer(r.behind(s.Line()), r.before(s.Line(), "\n\n"+nothing))
+				r.addFix(r.afterLine(s.Line()), r.beforeLine(s.Line(), "\n\n"+emptyText))
 			}
 		}
 	}
@@ -321,11 +323,11 @@ func (r *docReader) sections() {
 	end := Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sections {
 		if _, ok := places[name]; !ok {
-			r.want(codeNoSection, end,
-				r.missing("## "+name, name, slices.Sorted(maps.Keys(places))),
+			r.warn(codeNoSection, end,
+				r.suggestMissing("## "+name, name, slices.Sorted(maps.Keys(places))),
 				"expected a section '%s', got none",
 				name)
-			r.offerSection(name, places)
+			r.fixSection(name, places)
 		}
 	}
 }
@@ -354,7 +356,7 @@ func parseRecords(f *findings, src []byte) []any {
 
 	at := func(v *jsonx.Value) Pos {
 		if v == nil {
-			return top
+			return startPos
 		}
 		return placeOf(src, v.Start)
 	}

@@ -27,11 +27,11 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	m := message{findings: findings{file: opt.File}, opt: opt}
 	m.jsonBlocks(text)
 	m.agentResults(text)
-	if b, ok := bareObject(text); ok && len(m.owned)+len(m.ignored) == 0 {
+	if b, ok := bareObject(text); ok && len(m.authenticated)+len(m.ignored) == 0 {
 		m.ignored = append(m.ignored, b.place()+" is no return: "+b.fault)
 	}
-	if len(m.owned) == 1 {
-		own := m.owned[0]
+	if len(m.authenticated) == 1 {
+		own := m.authenticated[0]
 		if own.err == nil {
 			own.ret.Warnings = append(own.ret.Warnings, m.ignored...)
 		}
@@ -39,10 +39,10 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	}
 
 	first := findings{file: opt.File}
-	if len(m.owned) > 1 {
+	if len(m.authenticated) > 1 {
 		first.add(codeReturnClaim, Pos{},
 			"end the message with one return and show it nowhere else",
-			"expected one return with the nonce of this delegation, got %d", len(m.owned))
+			"expected one return with the nonce of this delegation, got %d", len(m.authenticated))
 	} else {
 		none := "expected a return with the nonce of this delegation at the end of the message, " +
 			"got none"
@@ -67,15 +67,15 @@ func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
 	all, found := ParseAgentResult(text[:min(len(text), MaxAgentText)])
 	own, _, ok := PickResult(all, opt.Agent)
 	if !ok {
-		f.add(codeNoResult, top,
+		f.add(codeNoResult, startPos,
 			"write one JSON object, or a block that begins with '"+marker+": "+opt.Agent+"'",
 			"expected a return of %s, got none", opt.Agent)
-		return Return{}, f.refused()
+		return Return{}, f.asError()
 	}
 
 	for _, d := range found {
-		if own.covers(d.Pos) {
-			f.keep(d)
+		if own.contains(d.Pos) {
+			f.addDiagnostic(d)
 		}
 	}
 
@@ -95,9 +95,9 @@ func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
 type message struct {
 	findings
 
-	opt     ParseOptions
-	owned   []candidate // those that carry the nonce
-	ignored []string    // those that do not
+	opt           ParseOptions
+	authenticated []candidate // those that carry the nonce
+	ignored       []string    // those that do not
 }
 
 // candidate is one text that carries the nonce.
@@ -113,23 +113,23 @@ const maxCandidates = 100
 func (m *message) jsonBlocks(text []byte) {
 	whole := strings.TrimSpace(string(text))
 	if strings.HasPrefix(whole, "{") && strings.HasSuffix(whole, "}") {
-		m.object(insert{text: whole, line: 1})
+		m.tryObject(candidateText{text: whole, line: 1})
 		return
 	}
 	blocks := fencedObjects(text)
 	for _, b := range blocks[max(0, len(blocks)-maxCandidates):] {
-		m.object(b)
+		m.tryObject(b)
 	}
 }
 
-// insert is a piece of a message that may be an object, and the line it starts at.
-type insert struct {
+// candidateText is a piece of a message that may be an object, and the line it starts at.
+type candidateText struct {
 	text  string
 	line  int
 	fault string // what is wrong with its place; empty: nothing
 }
 
-func (b insert) place() string {
+func (b candidateText) place() string {
 	return fmt.Sprintf("the object at line %d", b.line)
 }
 
@@ -149,9 +149,9 @@ func fenceFault(info string) string {
 // fencedObjects gives what begins like an object between a line that opens a fence and the next one
 // that closes it. Fences nest in what agents write, so that their parity says nothing: what counts
 // is the nonce.
-func fencedObjects(text []byte) []insert {
+func fencedObjects(text []byte) []candidateText {
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	var out []insert
+	var out []candidateText
 	closers := map[byte][]closer{}
 	for i, line := range slices.Backward(lines) {
 		run, info := fenceRun(line)
@@ -165,7 +165,7 @@ func fencedObjects(text []byte) []insert {
 		if end >= 0 {
 			content := strings.Join(lines[i+1:closers[kind][end].line], "\n")
 			if strings.HasPrefix(strings.TrimSpace(content), "{") {
-				out = append(out, insert{content, i + 2, fenceFault(info)})
+				out = append(out, candidateText{content, i + 2, fenceFault(info)})
 			}
 		}
 		// it may close a fence too, and the wider ones behind it still close wider fences
@@ -189,7 +189,7 @@ func fencedObjects(text []byte) []insert {
 type closer struct{ line, width int }
 
 // bareObject gives the object with a status that ends with the last brace of a text.
-func bareObject(text []byte) (b insert, ok bool) {
+func bareObject(text []byte) (b candidateText, ok bool) {
 	end := bytes.LastIndexByte(text, '}') + 1
 	from := end
 	for range maxBraces {
@@ -201,10 +201,10 @@ func bareObject(text []byte) (b insert, ok bool) {
 		root, err := jsonx.Parse(object, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 		if err == nil {
 			line := 1 + bytes.Count(text[:from], []byte("\n"))
-			return insert{string(object), line, betweenText}, root.Get("status") != nil
+			return candidateText{string(object), line, betweenText}, root.Get("status") != nil
 		}
 	}
-	return insert{}, false
+	return candidateText{}, false
 }
 
 const betweenText = "it stands between other text"
@@ -212,8 +212,8 @@ const betweenText = "it stands between other text"
 // maxBraces bounds the places at which an object between other text may begin.
 const maxBraces = 1000
 
-// object looks at one JSON object of the message. The nonce makes up for a wrong place.
-func (m *message) object(b insert) {
+// tryObject looks at one JSON object of the message. The nonce makes up for a wrong place.
+func (m *message) tryObject(b candidateText) {
 	root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
 		if strings.Contains(b.text, `"status"`) { // it was meant as a return
@@ -242,7 +242,7 @@ func (m *message) object(b insert) {
 		return
 	}
 	ret, err := ParseReturn([]byte(b.text), m.opt)
-	m.owned = append(m.owned, candidate{b.text, ret, err})
+	m.authenticated = append(m.authenticated, candidate{b.text, ret, err})
 }
 
 func (m *message) agentResults(text []byte) {
@@ -251,8 +251,8 @@ func (m *message) agentResults(text []byte) {
 	for _, b := range blocks {
 		own := findings{file: m.file}
 		for _, d := range found {
-			if b.covers(d.Pos) {
-				own.keep(d)
+			if b.contains(d.Pos) {
+				own.addDiagnostic(d)
 			}
 		}
 		where := fmt.Sprintf("the block at line %d", b.Pos.Line)
@@ -271,17 +271,19 @@ func (m *message) agentResults(text []byte) {
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
 			ret, err := own.block(b)
-			m.owned = append(m.owned, candidate{section(text, b.Pos.Line), ret, err})
+			m.authenticated = append(
+				m.authenticated, candidate{section(text, b.Pos.Line), ret, err},
+			)
 		}
 	}
 
 	for _, d := range found {
-		m.keep(d)
+		m.addDiagnostic(d)
 	}
 }
 
-// keep takes over an error of the reader of blocks.
-func (f *findings) keep(d Diagnostic) {
+// addDiagnostic takes over an error of the reader of blocks.
+func (f *findings) addDiagnostic(d Diagnostic) {
 	if d.Severity == SeverityError && d.Code != codeNoResult {
 		d.File = f.file
 		f.list = append(f.list, d)
@@ -306,7 +308,7 @@ func (f *findings) block(b AgentResult) (Return, error) {
 		f.add(codeReturnClaim, b.Pos, "", "%v", err)
 	}
 	if f.list != nil {
-		return Return{}, f.refused()
+		return Return{}, f.asError()
 	}
 	return ret, nil
 }

@@ -67,8 +67,8 @@ func (f *findings) add(code string, at Pos, help, format string, args ...any) {
 	f.list = append(f.list, d)
 }
 
-// refused is the failure of a return that cannot be read, nil if nothing was found.
-func (f *findings) refused() error {
+// asError is the failure of a return that cannot be read, nil if nothing was found.
+func (f *findings) asError() error {
 	if d := f.result(nil); d != nil {
 		d.Of = CodeInvalidReturn
 		return d

@@ -14,13 +14,13 @@ import (
 // light that another hid.
 const maxRounds = 10
 
-// Mend applies the fixes of the findings until none is left. Its result is stable: a second call
+// FixAll applies the fixes of the findings until none is left. Its result is stable: a second call
 // changes nothing.
-func Mend(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
+func FixAll(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
 	text []byte, left, made []Diagnostic,
 ) {
 	for range maxRounds {
-		next, done := applied(src, list)
+		next, done := applyFixes(src, list)
 		if len(done) == 0 || bytes.Equal(next, src) {
 			break
 		}
@@ -31,9 +31,9 @@ func Mend(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
 	return src, list, made
 }
 
-// applied makes every change that does not overlap another one, and gives the findings that it made
+// applyFixes makes every change that does not overlap another one, and gives the findings that it made
 // them for.
-func applied(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
+func applyFixes(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 	type change struct {
 		from, to int
 		d        Diagnostic
@@ -112,7 +112,7 @@ func (d *Diagnostic) complete(lines [][]byte) {
 		return
 	}
 	if d.End.IsZero() {
-		rest := line[from:min(len(line), from+longestExtent)]
+		rest := line[from:min(len(line), from+maxExtent)]
 		d.End = Pos{Line: d.Pos.Line, Col: from + max(1, extent(rest)) + 1}
 		if from == len(line) {
 			d.End.Col = d.Pos.Col
@@ -144,9 +144,9 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	}
 }
 
-// longestExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be
+// maxExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be
 // one line of 100 MB.
-const longestExtent = 4 << 10
+const maxExtent = 4 << 10
 
 // extents are what may stand at the start of a text. It is a heading or a fence with its words, a
 // quoted text, a variable, an expression, something between angle brackets, a rule, a name, else

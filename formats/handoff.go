@@ -53,7 +53,7 @@ type chapter struct {
 	at      Pos // of its heading
 	lines   []line
 	entries []entry
-	said    bool
+	hasText bool
 }
 
 // line is a line outside of code and comments, with its place; what was a comment is blank.
@@ -73,14 +73,14 @@ type entry struct {
 func (r *handoffReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
 	r.doc = doc
-	r.title = top
+	r.title = startPos
 	for _, p := range problems {
 		markdownFound(r.findings, p)
 	}
 	r.out.Values = map[string]any{}
 	r.split()
-	r.named()
-	r.sections()
+	r.checkTitle()
+	r.checkSections()
 	r.keys()
 	if r.rules.more != nil {
 		r.rules.more(r)
@@ -112,7 +112,7 @@ func (r *handoffReader) split() {
 		for at < len(heads) && n >= heads[at].Pos.Line {
 			at++
 		}
-		text, comment = blanked(text, comment)
+		text, comment = blankComments(text, comment)
 		if at > 0 && n == heads[at-1].Pos.Line || n == r.title.Line && !first {
 			continue
 		}
@@ -122,19 +122,19 @@ func (r *handoffReader) split() {
 	for i := range r.parts {
 		p := &r.parts[i]
 		p.entries = entriesOf(p.lines)
-		p.said = slices.ContainsFunc(p.lines, func(l line) bool {
+		p.hasText = slices.ContainsFunc(p.lines, func(l line) bool {
 			text := strings.TrimLeft(l.text, "->*+ \t")
-			return !headed(text) && !placeholder(text, false)
+			return !isHeading(text) && !placeholder(text, false)
 		})
 	}
 }
 
-func headed(text string) bool {
+func isHeading(text string) bool {
 	return strings.HasPrefix(text, "#")
 }
 
-// blanked replaces what stands in comments by blanks, so that places stay.
-func blanked(text string, inside bool) (string, bool) {
+// blankComments replaces what stands in comments by blanks, so that places stay.
+func blankComments(text string, inside bool) (string, bool) {
 	if !inside && !strings.Contains(text, "<!--") {
 		return text, false
 	}
@@ -183,10 +183,10 @@ func entriesOf(lines []line) (out []entry) {
 		from := len(l.text) - len(strings.TrimLeft(l.text, " \t"))
 		quoted := strings.HasPrefix(l.text[from:], ">")
 		from += markWidth(l.text[from:])
-		if headed(l.text[from:]) {
+		if isHeading(l.text[from:]) {
 			continue
 		}
-		for _, piece := range pieces(l.text, from, quoted) {
+		for _, piece := range entrySpans(l.text, from, quoted) {
 			form := entryForm().FindStringSubmatchIndex(l.text[piece[0]:piece[1]])
 			if form == nil {
 				continue
@@ -195,8 +195,8 @@ func entriesOf(lines []line) (out []entry) {
 				return l.text[piece[0]+form[2*n] : piece[0]+form[2*n+1]]
 			}
 			e := entry{
-				key:    spelledKey(at(1)),
-				value:  bare(at(2)),
+				key:    fieldKey(at(1)),
+				value:  unquote(at(2)),
 				quoted: quoted,
 				at:     Pos{Line: l.n, Col: piece[0] + form[2] + 1},
 				valued: Pos{Line: l.n, Col: piece[0] + form[4] + 1},
@@ -231,8 +231,8 @@ func markWidth(text string) int {
 	}
 }
 
-// pieces are the parts of a line that may hold an entry each: one, or several of a quotation.
-func pieces(text string, from int, quoted bool) (out [][2]int) {
+// entrySpans are the parts of a line that may hold an entry each: one, or several of a quotation.
+func entrySpans(text string, from int, quoted bool) (out [][2]int) {
 	for quoted {
 		cut := quoteMark().FindStringIndex(text[from:])
 		if cut == nil {
@@ -257,13 +257,13 @@ func itemsBelow(lines []line, key line) (out []string) {
 		if form == nil || len(form[1]) < depth || l.n != key.n+1+i {
 			break
 		}
-		out = append(out, bare(form[4]))
+		out = append(out, unquote(form[4]))
 	}
 	return out
 }
 
-// bare is a value without the marks of code and quotation around it.
-func bare(text string) string {
+// unquote is a value without the marks of code and quotation around it.
+func unquote(text string) string {
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "**"))
 	for _, mark := range []string{"`", "\""} {
 		if strings.HasPrefix(text, mark) && strings.HasSuffix(text, mark) &&
@@ -274,17 +274,17 @@ func bare(text string) string {
 	return text
 }
 
-// spelledKey is a key as fields have it: in lower case, with '_' for blanks.
-func spelledKey(text string) string {
+// fieldKey is a key as fields have it: in lower case, with '_' for blanks.
+func fieldKey(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
 		return c == ' ' || c == '_' || c == '\t' || c == '\u3000'
 	}), "_")
 }
 
-// named looks at the title, which tells what kind of document it is, and at the name of the file.
-func (r *handoffReader) named() {
+// checkTitle looks at the title, which tells what kind of document it is, and at the name of the file.
+func (r *handoffReader) checkTitle() {
 	if base := path.Base(r.file); slices.Contains(r.rules.legacy, base) {
-		r.add(codeTwoNames, top, "rename it to "+r.rules.file,
+		r.add(codeTwoNames, startPos, "rename it to "+r.rules.file,
 			"%s is an older name of %s", base, r.rules.file)
 	}
 	want := r.rules.title
@@ -292,10 +292,10 @@ func (r *handoffReader) named() {
 	case want == "":
 	case r.out.Title == "":
 		r.add(codeNoTitle, r.title, "start with '# "+want+": name'", "the document has no title")
-	case !titled(r.out.Title, want):
+	case !hasTitle(r.out.Title, want):
 		help := "start with '# " + want + ": name'"
 		for _, h := range handoffs {
-			if h.title != "" && titled(r.out.Title, h.title) {
+			if h.title != "" && hasTitle(r.out.Title, h.title) {
 				help = "check it with --profile " + h.profile
 			}
 		}
@@ -304,13 +304,13 @@ func (r *handoffReader) named() {
 	}
 }
 
-func titled(title, want string) bool {
+func hasTitle(title, want string) bool {
 	before, _, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")
-	return ok && spelledKey(before) == spelledKey(want)
+	return ok && fieldKey(before) == fieldKey(want)
 }
 
-// sections looks whether each section is there, once, and says something.
-func (r *handoffReader) sections() {
+// checkSections looks whether each section is there, once, and says something.
+func (r *handoffReader) checkSections() {
 	seen := map[string]int{}
 	for _, p := range r.parts[1:] {
 		rule := r.rules.section(p.name)
@@ -328,29 +328,29 @@ func (r *handoffReader) sections() {
 			text.WriteString(strings.TrimRight(l.text, " \t") + "\n")
 		}
 		r.out.Sections[p.name] = strings.Trim(text.String(), "\n")
-		if rule != nil && rule.says && r.due(rule.old) && !p.said {
+		if rule != nil && rule.nonEmpty && r.applies(rule.era) && !p.hasText {
 			r.add(codeEmptySection, p.at, "write what the next flow has to know",
 				"section '%s' says nothing", p.name)
 		}
 	}
 
 	for _, s := range r.rules.sections {
-		if _, ok := seen[s.name]; !ok && s.required && r.due(s.old) {
+		if _, ok := seen[s.name]; !ok && s.required && r.applies(s.era) {
 			r.add(codeNoSection, r.title,
-				r.advice("## "+s.name, s.name, slices.Sorted(maps.Keys(seen))),
+				r.suggest("## "+s.name, s.name, slices.Sorted(maps.Keys(seen))),
 				"expected a section '%s', got none",
 				s.name)
 		}
 	}
 }
 
-// due tells whether a rule counts in the variant that is read.
-func (r *handoffReader) due(v era) bool {
+// applies tells whether a rule counts in the variant that is read.
+func (r *handoffReader) applies(v era) bool {
 	return v == always || (v == seedOnly) == (r.opt.Variant == VariantSeed)
 }
 
-// advice is what to do about a name that is not there.
-func (r *handoffReader) advice(line, name string, there []string) string {
+// suggest is what to do about a name that is not there.
+func (r *handoffReader) suggest(line, name string, there []string) string {
 	if near := nearest.Names(name, there); len(near) > 0 && r.rules.section(near[0]) == nil {
 		return "rename '" + near[0] + "' to '" + name + "'"
 	}
@@ -424,19 +424,19 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 		for _, l := range r.chapter(k.name).lines {
 			if e.value == "" && strings.TrimSpace(l.text) != "" {
 				from := markWidth(l.text)
-				e.value = bare(l.text[from:])
+				e.value = unquote(l.text[from:])
 				e.valued = Pos{Line: l.n, Col: from + 1}
 			}
 		}
 		found = append(found, e)
-	case k.required && r.due(k.old):
+	case k.required && r.applies(k.era):
 		var there []string
 		for _, p := range r.parts {
 			for _, e := range p.entries {
 				there = append(there, strings.ToUpper(e.key))
 			}
 		}
-		r.add(codeNoField, at, r.advice(k.name+": "+k.example(), k.name, there),
+		r.add(codeNoField, at, r.suggest(k.name+": "+k.example(), k.name, there),
 			"expected a line '%s: ...', got none", k.name)
 		return
 	default:
@@ -460,26 +460,26 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 				"key '%s' says nothing", k.name)
 		}
 	default:
-		v, want, help := k.take(e)
+		v, want, help := k.parse(e)
 		r.out.Values[k.field()] = v
 		if want != "" {
 			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name,
-				Clip(e.value, longestValue))
+				Clip(e.value, maxQuotedValue))
 		} else if help != "" {
 			r.add(codeSpelling, e.valued, help, "%s is '%s'", k.name, e.value)
 		}
 	}
 }
 
-// longestValue bounds a value that a message quotes, in characters.
-const longestValue = 60
+// maxQuotedValue bounds a value that a message quotes, in characters.
+const maxQuotedValue = 60
 
 // Prose is an agent's text as a section may hold it: it opens no section, fence or comment.
 func Prose(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, l := range lines {
 		l = strings.TrimRight(l, " \t\r")
-		if bare := strings.TrimLeft(l, " \t"); headed(bare) {
+		if bare := strings.TrimLeft(l, " \t"); isHeading(bare) {
 			l = `\` + bare
 		}
 		lines[i] = strings.NewReplacer("```", "'''", "~~~", "'''", "<!--", "<!- -").Replace(l)
@@ -503,7 +503,7 @@ func typed(text string) any {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
 		return n
 	}
-	if list, ok := bracketed(text); ok {
+	if list, ok := parseBracketed(text); ok {
 		return list
 	}
 	return text

@@ -8,8 +8,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// interfaces holds what a discovery says of the user interface against itself.
-func (r *handoffReader) interfaces() {
+// checkInterfaces holds what a discovery says of the user interface against itself.
+func (r *handoffReader) checkInterfaces() {
 	has, told := r.out.Values["has_ui"].(bool)
 	kind, ok := r.out.Values["ui_type"].(string)
 	if !told || !ok || has == (kind != "none") {
@@ -35,8 +35,8 @@ var presence = lazy.Regexp(
 	`^(\S+)(?:[ \t]*[(（][ \t]*resolved path[:：][ \t]*([^()（）]*?)[ \t]*[)）])?$`,
 )
 
-// delivered reads the artifacts of a delivery, and adds up its tests.
-func (r *handoffReader) delivered() {
+// readDelivery reads the artifacts of a delivery, and adds up its tests.
+func (r *handoffReader) readDelivery() {
 	r.overrides()
 	if p := r.chapter(secArtifacts); p != nil {
 		rows := map[string]any{}
@@ -95,14 +95,14 @@ func (r *handoffReader) artifact(name string, e entry, rows map[string]any) {
 	if form == nil || e.value == "" {
 		form = []int{0, len(e.value), 0, len(e.value), -1, -1}
 	}
-	v, want, help := k.take(entry{value: e.value[form[2]:form[3]]})
+	v, want, help := k.parse(entry{value: e.value[form[2]:form[3]]})
 	switch {
 	case required && placeholder(e.value, false):
 		r.add(codeEmptyField, e.at, "write "+name+": present", "key '%s' says nothing", name)
 		return
 	case required && want != "":
 		r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, name,
-			Clip(e.value, longestValue))
+			Clip(e.value, maxQuotedValue))
 		return
 	case want != "":
 		return
@@ -112,14 +112,14 @@ func (r *handoffReader) artifact(name string, e entry, rows map[string]any) {
 	rows[name] = row
 	if form[4] >= 0 {
 		at := Pos{Line: e.valued.Line, Col: e.valued.Col + form[4]}
-		if file := bare(e.value[form[4]:form[5]]); v != presences[0] || r.there(file, at) {
+		if file := unquote(e.value[form[4]:form[5]]); v != presences[0] || r.checkFile(file, at) {
 			row["path"] = file
 		}
 	}
 }
 
-// there reports a path that leads to no file.
-func (r *handoffReader) there(file string, at Pos) bool {
+// checkFile reports a path that leads to no file.
+func (r *handoffReader) checkFile(file string, at Pos) bool {
 	if r.opt.Exists == nil || r.opt.Exists(file) {
 		return true
 	}
@@ -173,7 +173,7 @@ func (r *handoffReader) table(section string, columns ...[]string) (rows []row) 
 			for i, n := range head {
 				one.at[i] = (Pos{Line: l.n, Col: len(text) + 1})
 				if n < len(cells) {
-					one.cells[i] = bare(cells[n])
+					one.cells[i] = unquote(cells[n])
 					one.at[i] = at[n]
 				}
 			}
@@ -209,8 +209,8 @@ func cellsOf(text string, n int) (cells []string, at []Pos) {
 	return cells, at
 }
 
-// operated reads the table and the checklist of an operations result.
-func (r *handoffReader) operated() {
+// readOperations reads the table and the checklist of an operations result.
+func (r *handoffReader) readOperations() {
 	list := []any{}
 	status := keyRule{
 		name:  "Status",
@@ -225,10 +225,10 @@ func (r *handoffReader) operated() {
 		[]string{"Status", "状態"},
 	)
 	for _, one := range rows {
-		v, want, help := status.take(entry{value: one.cells[2]})
+		v, want, help := status.parse(entry{value: one.cells[2]})
 		if want != "" {
 			r.add(codeValue, one.at[2], help, "expected %s for Status; got '%s'", want,
-				Clip(one.cells[2], longestValue))
+				Clip(one.cells[2], maxQuotedValue))
 		}
 		list = append(list, map[string]any{
 			"file":        one.cells[0],
@@ -258,8 +258,8 @@ func (r *handoffReader) operated() {
 	}
 }
 
-// written reads the table of a doc flow.
-func (r *handoffReader) written() {
+// readDocFlow reads the table of a doc flow.
+func (r *handoffReader) readDocFlow() {
 	list := []any{}
 	rows := r.table(
 		secMade,
@@ -270,7 +270,7 @@ func (r *handoffReader) written() {
 	)
 	for _, one := range rows {
 		var file any
-		if r.there(one.cells[1], one.at[1]) {
+		if r.checkFile(one.cells[1], one.at[1]) {
 			file = one.cells[1]
 		}
 		list = append(list, map[string]any{
@@ -289,9 +289,9 @@ var nothingWords = []string{"none", "n/a", "なし", "no", "false"}
 // dataNames are parts of the names of sections about a database.
 var dataNames = []string{"data model", "database", "データモデル", "データベース"}
 
-// designed reads out of an architecture whether there is a database, and the order of
+// readArchitecture reads out of an architecture whether there is a database, and the order of
 // implementation.
-func (r *handoffReader) designed() {
+func (r *handoffReader) readArchitecture() {
 	nothing := func(text string) bool {
 		return slices.Contains(nothingWords, strings.ToLower(strings.Trim(text, " \t-*+._。")))
 	}
@@ -300,7 +300,7 @@ func (r *handoffReader) designed() {
 		about := func(name string) bool {
 			return strings.Contains(strings.ToLower(p.name), name)
 		}
-		if data != nil || !p.said || !slices.ContainsFunc(dataNames, about) {
+		if data != nil || !p.hasText || !slices.ContainsFunc(dataNames, about) {
 			continue
 		}
 		data = slices.ContainsFunc(p.lines, func(l line) bool {
@@ -308,7 +308,7 @@ func (r *handoffReader) designed() {
 		})
 	}
 
-	if !slices.ContainsFunc(r.parts[1:], func(p chapter) bool { return p.said }) {
+	if !slices.ContainsFunc(r.parts[1:], func(p chapter) bool { return p.hasText }) {
 		r.add(
 			codeEmptySection,
 			r.title,
@@ -358,7 +358,7 @@ func taskOf(form []string, number int) map[string]any {
 	var words []string
 	for piece := range strings.SplitSeq(form[4], " | ") {
 		if named := fileForm().FindStringSubmatch(strings.TrimSpace(piece)); named != nil {
-			more, _ := bracketed(named[1])
+			more, _ := parseBracketed(named[1])
 			files = append(files, more...)
 			continue
 		}
@@ -370,7 +370,7 @@ func taskOf(form []string, number int) map[string]any {
 	}
 	return map[string]any{
 		"number": number,
-		"name":   bare(name[2]),
+		"name":   unquote(name[2]),
 		"files":  files,
 		"done":   form[3] != "" && form[3] != " ",
 	}

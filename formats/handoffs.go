@@ -59,18 +59,18 @@ type keyRule struct {
 	required bool
 	section  bool // the text of a section of that name counts too
 	null     bool // of a payload: it may say that there is nothing
-	old      era
+	era      era
 }
 
 func (k *keyRule) field() string {
 	if k.as != "" {
 		return k.as
 	}
-	return spelledKey(k.name)
+	return fieldKey(k.name)
 }
 
 func (k *keyRule) is(key string) bool {
-	same := func(name string) bool { return spelledKey(name) == key }
+	same := func(name string) bool { return fieldKey(name) == key }
 	return same(k.name) || slices.ContainsFunc(k.also, same)
 }
 
@@ -90,9 +90,9 @@ func (k *keyRule) example() string {
 	return "..."
 }
 
-// take reads a value. want is what was expected where it is none; help alone tells of another
+// parse reads a value. want is what was expected where it is none; help alone tells of another
 // spelling of one.
-func (k *keyRule) take(e entry) (v any, want, help string) {
+func (k *keyRule) parse(e entry) (v any, want, help string) {
 	text := e.value
 	switch k.kind {
 	case aDate:
@@ -131,7 +131,7 @@ func (k *keyRule) take(e entry) (v any, want, help string) {
 		if e.items != nil {
 			return Values(e.items), "", ""
 		}
-		if list, ok := bracketed(text); ok {
+		if list, ok := parseBracketed(text); ok {
 			return list, "", ""
 		}
 	}
@@ -143,7 +143,7 @@ func (k *keyRule) take(e entry) (v any, want, help string) {
 func (k *keyRule) list(e entry) (v any, want, help string) {
 	out := Values(e.items)
 	if e.items == nil && !slices.Contains(noneWords, strings.ToLower(e.value)) {
-		out, _ = bracketed(strings.TrimSuffix(strings.TrimPrefix(e.value, "["), "]"))
+		out, _ = parseBracketed(strings.TrimSuffix(strings.TrimPrefix(e.value, "["), "]"))
 	}
 	if len(out) == 0 {
 		return nil, "a list with at least one item", ""
@@ -156,8 +156,8 @@ type sectionRule struct {
 	name     string
 	ja       string
 	required bool
-	says     bool // it has to say something
-	old      era
+	nonEmpty bool // it has to say something
+	era      era
 }
 
 // handoffOf gives the rules of a profile; ok is false for one that is not read as keys.
@@ -183,7 +183,7 @@ func (h *handoff) nameOf(heading string) string {
 		}
 	}
 	for _, k := range h.keys {
-		if k.section && k.is(spelledKey(text)) {
+		if k.section && k.is(fieldKey(text)) {
 			return k.name
 		}
 	}
@@ -278,18 +278,18 @@ var handoffs = []handoff{
 		seed:    true,
 		keys: []keyRule{
 			created(), tierOf("Discovery", fourTiers...), productType(),
-			{name: "HAS_UI", kind: aBool, required: true, old: currentOnly},
-			{name: "UI_TYPE", kind: aWord, words: uiTypes, required: true, old: currentOnly},
+			{name: "HAS_UI", kind: aBool, required: true, era: currentOnly},
+			{name: "UI_TYPE", kind: aWord, words: uiTypes, required: true, era: currentOnly},
 		},
 		sections: []sectionRule{
-			{name: "Project Overview", ja: "プロジェクト概要", required: true, says: true},
+			{name: "Project Overview", ja: "プロジェクト概要", required: true, nonEmpty: true},
 			{name: "Artifact Type", ja: "成果物の性質"},
-			{name: "Requirements Summary", ja: "要件サマリー", required: true, says: true},
+			{name: "Requirements Summary", ja: "要件サマリー", required: true, nonEmpty: true},
 			{name: "Scope", ja: "スコープ"},
 			{name: "Technical Risks / Constraints", ja: "技術リスク・制約"},
 			{name: "Unresolved Items", ja: "未解決事項"},
 		},
-		more: (*handoffReader).interfaces,
+		more: (*handoffReader).checkInterfaces,
 	},
 	{
 		profile: ProfileDelivery,
@@ -306,15 +306,15 @@ var handoffs = []handoff{
 			count(secSecurity, "WARNING"),
 		},
 		sections: []sectionRule{
-			{name: secArtifacts, ja: "成果物", required: true, says: true},
-			{name: "Tech Stack", ja: "技術スタック", required: true, says: true},
-			{name: secTests, ja: "テスト結果", required: true, says: true},
-			{name: secSecurity, ja: "セキュリティ監査結果", required: true, says: true},
+			{name: secArtifacts, ja: "成果物", required: true, nonEmpty: true},
+			{name: "Tech Stack", ja: "技術スタック", required: true, nonEmpty: true},
+			{name: secTests, ja: "テスト結果", required: true, nonEmpty: true},
+			{name: secSecurity, ja: "セキュリティ監査結果", required: true, nonEmpty: true},
 			{name: "Conditions", ja: "条件"},
 			{name: "Handoff to Operations", ja: "Operations への引き継ぎ"},
 			{name: "Overrides"},
 		},
-		more: (*handoffReader).delivered,
+		more: (*handoffReader).readDelivery,
 	},
 	{
 		profile: ProfileOperations,
@@ -327,7 +327,7 @@ var handoffs = []handoff{
 			{name: secReady, ja: "デプロイ準備状態", required: true},
 			{name: "Unresolved Items", ja: "未解決事項"},
 		},
-		more: (*handoffReader).operated,
+		more: (*handoffReader).readOperations,
 	},
 	{
 		profile: ProfileMaintenance,
@@ -356,21 +356,21 @@ var handoffs = []handoff{
 			},
 			{name: "Required pre-remediation items", as: "required_pre_remediation_items"},
 			{name: "ARCHITECTURE.md impact", as: "architecture_impact"},
-			{name: "Impact summary", required: true, section: true, old: seedOnly},
-			{name: "Breaking changes", required: true, section: true, old: seedOnly},
+			{name: "Impact summary", required: true, section: true, era: seedOnly},
+			{name: "Breaking changes", required: true, section: true, era: seedOnly},
 			{
 				name:     "Regression risk",
 				kind:     aWord,
 				words:    risks,
 				required: true,
 				section:  true,
-				old:      seedOnly,
+				era:      seedOnly,
 			},
 		},
 		sections: []sectionRule{
-			{name: "Change Overview", required: true, says: true},
+			{name: "Change Overview", required: true, nonEmpty: true},
 			{name: "change-classifier Verdict"},
-			{name: secImpact, required: true, old: currentOnly},
+			{name: secImpact, required: true, era: currentOnly},
 			{name: "analyst-core Differential Design Approach"},
 			{name: secAudit, required: true},
 			{name: secHandoff, required: true},
@@ -394,18 +394,18 @@ var handoffs = []handoff{
 		sections: []sectionRule{
 			{name: secMade, required: true},
 			{name: "Skipped Types", required: true},
-			{name: "Suggested Next Steps", required: true, says: true},
+			{name: "Suggested Next Steps", required: true, nonEmpty: true},
 		},
-		more: (*handoffReader).written,
+		more: (*handoffReader).readDocFlow,
 	},
 	{
 		profile:  ProfileArchitecture,
 		file:     "ARCHITECTURE.md",
 		keys:     []keyRule{{name: "Product Type", section: true}},
 		sections: []sectionRule{{name: secOrder, ja: "実装順序"}},
-		more:     (*handoffReader).designed,
+		more:     (*handoffReader).readArchitecture,
 	},
-	{profile: ProfilePlanning, more: (*handoffReader).planned},
+	{profile: ProfilePlanning, more: (*handoffReader).readPlanning},
 	{profile: ProfileAutoApprove},
 	{
 		profile: ProfileRules,
@@ -422,13 +422,13 @@ var handoffs = []handoff{
 			{name: "Co-Authored-By", as: "co_authored_by"},
 		},
 		sections: []sectionRule{{name: secApproval, ja: "承認モード"}},
-		more:     (*handoffReader).ruled,
+		more:     (*handoffReader).checkRules,
 	},
 	{
 		profile: ProfileSpec,
 		file:    "SPEC.md",
 		keys:    []keyRule{{name: "Product Type", kind: aWord, words: productTypes, section: true}},
-		more:    func(r *handoffReader) { r.anything() },
+		more:    func(r *handoffReader) { r.checkEmpty() },
 	},
-	{profile: ProfileTasks, file: "TASK.md", more: (*handoffReader).listed},
+	{profile: ProfileTasks, file: "TASK.md", more: (*handoffReader).readTasks},
 }

@@ -71,7 +71,7 @@ func (p *returnParser) artifact(v *jsonx.Value) {
 		},
 		"path":    p.into(&a.Path, "artifact path"),
 		"summary": p.short(&a.Summary, "artifact summary"),
-		"deleted": p.truth(&a.Deleted, "deleted"),
+		"deleted": p.boolean(&a.Deleted, "deleted"),
 		"created": func(*jsonx.Value) {
 			p.warn("member created of an artifact is the engine's and was dropped")
 		},
@@ -101,7 +101,7 @@ func (p *returnParser) artifact(v *jsonx.Value) {
 	p.ret.Artifacts = append(p.ret.Artifacts, a)
 }
 
-func (p *returnParser) truth(to *bool, name string) reader {
+func (p *returnParser) boolean(to *bool, name string) reader {
 	return func(v *jsonx.Value) {
 		var ok bool
 		if *to, ok = v.Bool(); !ok {
@@ -192,7 +192,7 @@ func (p *returnParser) failure(v *jsonx.Value) {
 		"type":           p.into(&kind, "error type"),
 		"message":        p.into(&e.Message, "message"),
 		"code":           p.into(&code, "error code"),
-		"recoverable":    p.truth(&e.Recoverable, "recoverable"),
+		"recoverable":    p.boolean(&e.Recoverable, "recoverable"),
 		"recommendation": p.into(&e.Recommendation, "recommendation"),
 	})
 	switch {

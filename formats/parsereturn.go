@@ -56,7 +56,7 @@ func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	default:
 		p.read(root)
 	}
-	return p.ret, p.refused()
+	return p.ret, p.asError()
 }
 
 // returnParser reads one return. It goes on after a problem, so that all are found.
@@ -145,7 +145,7 @@ func (p *returnParser) read(root *jsonx.Value) {
 	if absent(root.Get("status")) {
 		p.add(codeReturnMember, root, `add "status": "completed"`, "expected a status, got none")
 	}
-	if summary := root.Get("summary"); !spoken(r.Summary) && r.Status != "" &&
+	if summary := root.Get("summary"); !notBlank(r.Summary) && r.Status != "" &&
 		(absent(summary) || summary.Is(jsonx.String)) {
 		p.summarise(root)
 	}
@@ -377,10 +377,10 @@ func (p *returnParser) summarise(root *jsonx.Value) {
 			break
 		}
 	}
-	if !spoken(r.Summary) {
+	if !notBlank(r.Summary) {
 		var made []string
 		for _, a := range r.Artifacts {
-			if spoken(a.Summary) {
+			if notBlank(a.Summary) {
 				made = append(made, strings.TrimSpace(a.Summary))
 			}
 		}
@@ -401,7 +401,7 @@ func (p *returnParser) rules(root *jsonx.Value) {
 	if p.opt.Contract == nil || slices.ContainsFunc(p.list, unread) {
 		return
 	}
-	for _, b := range p.ret.breaches(*p.opt.Contract, p.opt.Faulty) {
+	for _, b := range p.ret.violations(*p.opt.Contract, p.opt.Faulty) {
 		at := root.Get(b.member)
 		if at.Is(jsonx.Array) && b.item > 0 {
 			at = at.Elems[b.item-1] // each element was read

@@ -108,7 +108,7 @@ func payloadNames() []string {
 
 // payload gives the value of a key of a payload.
 func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
-	text := bare(e.String())
+	text := unquote(e.String())
 	switch {
 	case k.null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
 		return nil
@@ -134,10 +134,10 @@ func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 		return e.String()
 	}
 
-	v, want, help := k.take(entry{value: text})
+	v, want, help := k.parse(entry{value: text})
 	if want != "" {
 		f.add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.name,
-			Clip(text, longestValue))
+			Clip(text, maxQuotedValue))
 	}
 	return v
 }
@@ -218,9 +218,9 @@ func WithIssue(src string, number int, url string) string {
 	return strings.Join(lines, "\n")
 }
 
-// planned reads what a planning document says of an issue: a payload (case A), a line that names
+// readPlanning reads what a planning document says of an issue: a payload (case A), a line that names
 // the issue (B), or neither (C).
-func (r *handoffReader) planned() {
+func (r *handoffReader) readPlanning() {
 	v := r.out.Values
 	v["case"] = "C"
 	v["payload"] = nil

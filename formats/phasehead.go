@@ -122,7 +122,7 @@ func phaseMarkOf(text string) (m phaseMark, ok bool) {
 		whole := strings.TrimSpace(text[at[0]:at[1]])
 		word := text[at[2]:at[3]]
 		from := at[0] + strings.Index(text[at[0]:], whole)
-		outside := silent(text[:from]) || silent(text[from+len(whole):])
+		outside := noWords(text[:from]) || noWords(text[from+len(whole):])
 		box := whole == "[ ]" || strings.EqualFold(whole, "[x]")
 		if word != "" && !strings.EqualFold(word, "x") || strings.ContainsAny(whole, signs) ||
 			box && outside {
@@ -138,7 +138,7 @@ func phaseMarkOf(text string) (m phaseMark, ok bool) {
 
 	if ok {
 		if at := lastGroup().FindStringSubmatch(text); at != nil {
-			_, err := ParsePhaseStatus(joined(at[1]))
+			_, err := ParsePhaseStatus(statusWord(at[1]))
 			m.exact = err == nil
 		}
 		return m, true
@@ -178,22 +178,22 @@ func phaseMarkOf(text string) (m phaseMark, ok bool) {
 	return m, false
 }
 
-// silent tells whether a text has neither letters nor digits.
-func silent(text string) bool {
+// noWords tells whether a text has neither letters nor digits.
+func noWords(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r)
 	})
 }
 
-// joined is a status word as the statuses are written.
-func joined(word string) string {
+// statusWord is a status word as the statuses are written.
+func statusWord(word string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(word,
 		func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), "_"))
 }
 
 // statusOf is what a word of a mark means, or the sign in it if there is no word.
 func statusOf(word, mark string) PhaseStatus {
-	switch strings.ReplaceAll(joined(word), "_", "") {
+	switch strings.ReplaceAll(statusWord(word), "_", "") {
 	case "inprogress", "wip":
 		return PhaseInProgress
 	case "completed", "complete", "done", "finished", "x":
@@ -217,9 +217,9 @@ func statusOf(word, mark string) PhaseStatus {
 	return PhaseNotStarted
 }
 
-// remark puts another status into a heading as it stands in the file, in the place of the mark or
+// setMark puts another status into a heading as it stands in the file, in the place of the mark or
 // behind the name.
-func remark(heading string, to PhaseStatus) string {
+func setMark(heading string, to PhaseStatus) string {
 	kept := strings.TrimRight(heading, " \t\r#*_")
 	tail := heading[len(kept):]
 	mark := "[" + to.Mark() + "]"
@@ -239,7 +239,7 @@ func remark(heading string, to PhaseStatus) string {
 	before := kept[:m.from]
 	after := kept[m.to:]
 	if after != "" { // it stands at the front, or between number and name
-		if silent(before) {
+		if noWords(before) {
 			after = strings.TrimLeft(after, " \t")
 		} else {
 			before = strings.TrimRight(before, " \t")

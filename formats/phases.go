@@ -56,11 +56,11 @@ func (r *docReader) phases(section *md.Section) {
 	r.strayPhases(section)
 	switch {
 	case len(r.out.Phases) > 0 && section != nil && r.out.Phases[0].Line < section.Line():
-		r.want(codePhaseHeading, Pos{Line: r.out.Phases[0].Line, Col: 1},
+		r.warn(codePhaseHeading, Pos{Line: r.out.Phases[0].Line, Col: 1},
 			"move the phases into the section "+sectionPhases,
 			"the phases stand outside of the section %s", sectionPhases)
 	case len(r.out.Phases) == 0 && r.profile.strict:
-		at := r.start()
+		at := r.bodyStart()
 		if section != nil {
 			at = section.Heading.Pos
 		}
@@ -107,12 +107,12 @@ func (r *docReader) onePhase(from, end int) {
 	at := heading.Pos
 	p, problem := phaseHeading(heading.Text)
 	if heading.Level != 3 && r.profile.strict {
-		r.want(codePhaseHeading, at, "make it a heading of level 3 in the section "+sectionPhases,
+		r.warn(codePhaseHeading, at, "make it a heading of level 3 in the section "+sectionPhases,
 			"the heading of phase %d has level %d", p.Number, heading.Level)
 	}
 	if problem != "" && r.profile.strict {
-		r.want(codePhaseStatus, at, "end the heading with one of "+marks(), "%s", problem)
-		r.offerMark(&p, at)
+		r.warn(codePhaseStatus, at, "end the heading with one of "+markWords(), "%s", problem)
+		r.fixMark(&p, at)
 	}
 	i := slices.IndexFunc(r.out.Phases, func(o Phase) bool {
 		return o.Number == p.Number
@@ -121,7 +121,7 @@ func (r *docReader) onePhase(from, end int) {
 		r.add(codePhaseNumber, at, "give each phase a number of its own",
 			"phase %d stands twice, first in line %d", p.Number, r.out.Phases[i].Line)
 	} else if last := len(r.out.Phases) - 1; last >= 0 && p.Number < r.out.Phases[last].Number {
-		r.want(codePhaseNumber, at, "number the phases in order",
+		r.warn(codePhaseNumber, at, "number the phases in order",
 			"expected a phase number above %d, got %d", r.out.Phases[last].Number, p.Number)
 	}
 
@@ -141,7 +141,7 @@ func (r *docReader) onePhase(from, end int) {
 	r.out.Phases = append(r.out.Phases, p)
 }
 
-func marks() string {
+func markWords() string {
 	out := make([]string, 0, len(PhaseStatuses()))
 	for _, s := range PhaseStatuses() {
 		out = append(out, "["+s.Mark()+"]")
@@ -183,7 +183,7 @@ func (r *docReader) strayPhases(section *md.Section) {
 			r.add(codePhaseHeading, b.Pos,
 				"write '### Phase 1: name [NOT STARTED]', with a whole number", "%s", problem)
 		case inside && b.Level == 3:
-			r.want(codePhaseHeading, b.Pos,
+			r.warn(codePhaseHeading, b.Pos,
 				"write '### Phase "+strconv.Itoa(len(r.out.Phases)+1)+": name [NOT STARTED]'",
 				"expected the heading of a phase, got %q", b.Text)
 		}
@@ -194,12 +194,12 @@ func (r *docReader) strayPhases(section *md.Section) {
 type phaseReader struct {
 	*docReader
 
-	phase *Phase
-	at    Pos
-	stop  int    // the last line
-	label string // what the block belongs to; empty before the first label
-	other bool   // under a label that a phase does not have
-	quote md.Pos // end of the quote that the block stands in
+	phase      *Phase
+	at         Pos
+	stop       int    // the last line
+	label      string // what the block belongs to; empty before the first label
+	otherLabel bool   // under a label that a phase does not have
+	quote      md.Pos // end of the quote that the block stands in
 }
 
 func (r *phaseReader) read(blocks []md.Block) {
@@ -214,7 +214,7 @@ func (r *phaseReader) read(blocks []md.Block) {
 		switch b.Kind {
 		case md.Heading:
 			if b.Depth == 0 {
-				r.under(strings.TrimSuffix(strings.TrimSpace(b.Text), ":"))
+				r.setLabel(strings.TrimSuffix(strings.TrimSpace(b.Text), ":"))
 			}
 		case md.Fence:
 			r.fence(b)
@@ -236,32 +236,32 @@ func (r *phaseReader) read(blocks []md.Block) {
 	goal := placeholder(r.phase.Goal, true)
 	tasks := len(r.phase.Tasks) == 0
 	lacks := func(what, help string) {
-		r.want(codePhasePart, r.at, help, "phase %d has no %s", r.phase.Number, what)
+		r.warn(codePhasePart, r.at, help, "phase %d has no %s", r.phase.Number, what)
 	}
 	if goal {
 		lacks("goal", "add '**Goal**: what is true when the phase is done'")
-		r.offerParts(true, tasks, false)
+		r.fixParts(true, tasks, false)
 	}
 	if tasks {
 		lacks("checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'")
 		if !goal {
-			r.offerParts(false, true, false)
+			r.fixParts(false, true, false)
 		}
 	}
 	if placeholder(r.phase.Timing, true) {
 		lacks("timing", "add '**Timing**: 1h'")
-		r.offerParts(false, false, true)
+		r.fixParts(false, false, true)
 	}
 }
 
-// under changes the label that the following blocks belong to.
-func (r *phaseReader) under(label string) {
+// setLabel changes the label that the following blocks belong to.
+func (r *phaseReader) setLabel(label string) {
 	name, known := canonical(label, labels)
 	if name == labelAcceptance {
 		name = labelVerification
 	}
 	r.label = name
-	r.other = !known
+	r.otherLabel = !known
 }
 
 // lines reads a paragraph or an item for labels and for the values that follow them. A bold label
@@ -277,7 +277,7 @@ func (r *phaseReader) lines(b *md.Block) {
 		case ok &&
 			(known ||
 				bold && value == "" && strings.HasSuffix(strings.TrimRight(line, "*_ "), ":")):
-			r.under(label)
+			r.setLabel(label)
 			line = value
 		case ok && bold &&
 			(r.label == labelGoal || r.label == labelTiming || r.label == labelDependsOn):
@@ -292,7 +292,7 @@ func (r *phaseReader) lines(b *md.Block) {
 func (r *phaseReader) value(text string, at Pos) {
 	join := func(to *string) { *to = strings.TrimSpace(*to + " " + text) }
 	switch {
-	case r.other:
+	case r.otherLabel:
 	case r.label == labelGoal:
 		join(&r.phase.Goal)
 	case r.label == labelTiming:
@@ -321,10 +321,10 @@ func (r *phaseReader) depends(text string, at Pos) {
 		})
 		switch {
 		case err != nil:
-			r.want(codeDependsOn, at, "write 'Depends on: 1, 2' or 'None'",
+			r.warn(codeDependsOn, at, "write 'Depends on: 1, 2' or 'None'",
 				"expected the number of a phase, got %q", w)
 		case !earlier:
-			r.want(codeDependsOn, at, "",
+			r.warn(codeDependsOn, at, "",
 				"phase %d depends on phase %d, which does not stand before it", r.phase.Number, n)
 		case !slices.Contains(r.phase.DependsOn, n):
 			r.phase.DependsOn = append(r.phase.DependsOn, n)
@@ -339,7 +339,7 @@ func (r *phaseReader) item(b *md.Block) {
 		Line: b.Pos.Line,
 	}
 	switch {
-	case r.other || b.Text == "":
+	case r.otherLabel || b.Text == "":
 	case r.label == labelVerification:
 		r.phase.Checks = append(r.phase.Checks, it)
 	default:
@@ -359,7 +359,7 @@ func (r *phaseReader) fence(b *md.Block) {
 		r.add(codeNotRun, b.Pos, "mark it sh if its commands are to run",
 			"a fence marked %s is not run", lang)
 		return
-	case b.Pos.Before(r.quote) || r.other:
+	case b.Pos.Before(r.quote) || r.otherLabel:
 		r.add(
 			codeNotRun,
 			b.Pos,

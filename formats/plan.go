@@ -136,7 +136,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	}
 
 	heading := lineAt(src, phase.Line)
-	marked := withLine(src, phase.Line, remark(heading, to))
+	marked := withLine(src, phase.Line, setMark(heading, to))
 	after, _ := ParsePlan("", marked) //nolint:errcheck // other faults do not matter here
 	if p := after.Phase(number); p == nil || p.Status != to || !sameShape(plan, after) {
 		return nil, &ValueError{

@@ -27,9 +27,9 @@ type AgentField struct {
 	plain bool     // it is no literal: a placeholder in it was not meant
 }
 
-// echo tells whether the whole value is the placeholder of a template. An object in JSON and a link
+// isPlaceholder tells whether the whole value is the placeholder of a template. An object in JSON and a link
 // are values.
-func (f *AgentField) echo() bool {
+func (f *AgentField) isPlaceholder() bool {
 	value := func(s string) bool {
 		return !wholePlace().MatchString(s) || json.Valid([]byte(s)) || strings.Contains(s, "://")
 	}
@@ -145,7 +145,7 @@ func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 		return "", 0, false
 	}
 	run, info := fenceRun(line)
-	ends := run != "" && (r.fence == "" || info == "" && closes(run, r.fence))
+	ends := run != "" && (r.fence == "" || info == "" && closesFence(run, r.fence))
 	return strings.TrimSpace(line), indentWidth(line), !ends
 }
 
@@ -165,7 +165,7 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 		Key:   key,
 		Pos:   at,
 		Kind:  FieldText,
-		Items: []string{withoutRemark(rest)},
+		Items: []string{stripComment(rest)},
 		plain: true,
 	}, true
 }
@@ -181,7 +181,7 @@ func keyOf(s string) (key, rest string, ok bool) {
 	// Two spaces before "#" make a comment, so that those after the colon are kept for it.
 	rest = strings.TrimSpace(form[2])
 	if strings.HasPrefix(rest, "#") && len(form[2])-len(rest) > 1 {
-		rest = withoutRemark(rest)
+		rest = stripComment(rest)
 	}
 	return form[1], rest, true
 }
@@ -244,7 +244,7 @@ func (r *recordReader) continued(first string, indent int) string {
 		if !ok || text == "" || deeper <= indent {
 			return strings.TrimSpace(strings.Join(parts, " "))
 		}
-		if text = withoutRemark(text); text != "" {
+		if text = stripComment(text); text != "" {
 			parts = append(parts, text)
 		}
 		r.at++
@@ -297,7 +297,7 @@ func (r *recordReader) items(kind AgentFieldKind) []string {
 		if kind == FieldList {
 			text = strings.TrimSpace(text[1:])
 		}
-		if text = r.continued(withoutRemark(text), indent); text != "" {
+		if text = r.continued(stripComment(text), indent); text != "" {
 			out = append(out, text)
 		}
 	}

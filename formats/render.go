@@ -11,8 +11,8 @@ import (
 	"tercet/internal/md"
 )
 
-// nothing stands where a draft has no text.
-const nothing = "None."
+// emptyText stands where a draft has no text.
+const emptyText = "None."
 
 // Draft is the input of Render: metadata and sections by their names in the profile, and phases. A
 // missing text becomes "None.". Sections are markdown, and sectionRevision comes last; all other
@@ -30,7 +30,7 @@ const sectionRevision = "Revision"
 func (d Draft) Render() []byte {
 	p, _ := profileOf(d.Profile)
 	title := OneLine(d.Title)
-	if !speaks(title) {
+	if !hasWords(title) {
 		title = "untitled"
 	}
 	blocks := []string{"# " + p.label + title}
@@ -38,7 +38,7 @@ func (d Draft) Render() []byte {
 	for _, name := range p.fields {
 		value := OneLine(d.Texts[name])
 		if placeholder(value, false) {
-			value = strings.TrimSuffix(nothing, ".")
+			value = strings.TrimSuffix(emptyText, ".")
 		}
 		fields.WriteString("- **" + name + "**: " + value + "\n")
 	}
@@ -53,11 +53,11 @@ func (d Draft) Render() []byte {
 		}
 		blocks = append(blocks, "## "+name)
 		if name != p.phases {
-			blocks = append(blocks, embedded(text))
+			blocks = append(blocks, embed(text))
 			continue
 		}
 		var seen []int
-		for _, phase := range numbered(d.Phases) {
+		for _, phase := range renumber(d.Phases) {
 			blocks = append(blocks, phase.render(seen)...)
 			seen = append(seen, phase.Number)
 		}
@@ -77,11 +77,11 @@ func List(items []string) string {
 			b.WriteString("- " + inItem(it) + "\n")
 		}
 	}
-	return cmp.Or(b.String(), "- "+nothing+"\n")
+	return cmp.Or(b.String(), "- "+emptyText+"\n")
 }
 
-// numbered gives phases whose numbers ascend from 1 or more.
-func numbered(phases []Phase) []Phase {
+// renumber gives phases whose numbers ascend from 1 or more.
+func renumber(phases []Phase) []Phase {
 	last := 0
 	for _, p := range phases {
 		if p.Number <= last || p.Number > maxPhase {
@@ -101,12 +101,12 @@ func numbered(phases []Phase) []Phase {
 
 // render gives the blocks of a phase; seen are the numbers of those before it.
 func (p Phase) render(seen []int) []string {
-	if p.verbatim(seen) {
+	if p.canQuote(seen) {
 		return []string{p.Source}
 	}
 	name := OneLine(p.Name)
 	status := p.Status
-	if !speaks(name) {
+	if !hasWords(name) {
 		name = "unnamed"
 	}
 	if _, err := ParsePhaseStatus(string(status)); err != nil {
@@ -164,7 +164,7 @@ func checklist(items []ChecklistItem) string {
 	var b strings.Builder
 	for _, it := range items {
 		text := OneLine(it.Text)
-		if !speaks(text) {
+		if !hasWords(text) {
 			continue
 		}
 		box := "[ ] "
@@ -210,16 +210,16 @@ func inItem(s string) string {
 	return s
 }
 
-// speaks tells whether a text has a letter or a digit, which the marks of markdown have not.
-func speaks(s string) bool {
+// hasWords tells whether a text has a letter or a digit, which the marks of markdown have not.
+func hasWords(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r)
 	})
 }
 
-// embedded makes a text safe to stand in a section: headings go below the section's. A text that
+// embed makes a text safe to stand in a section: headings go below the section's. A text that
 // would swallow what follows, or says nothing that counts, is fenced or replaced.
-func embedded(text string) string {
+func embed(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.Trim(
 		strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"),
@@ -228,21 +228,21 @@ func embedded(text string) string {
 	if len(text) > MaxText {
 		text = strings.ToValidUTF8(text[:MaxText], "") + "\n\n(cut here)"
 	}
-	doc, closed := probe(text)
+	doc, closed := survives(text)
 	lowered := ""
 	high := false
 	if closed {
-		lowered, high = lower(doc)
+		lowered, high = demoteHeadings(doc)
 	}
 	if high {
 		text = lowered
-		if doc, closed = probe(text); closed {
-			_, high = lower(doc)
+		if doc, closed = survives(text); closed {
+			_, high = demoteHeadings(doc)
 		}
 	}
 	switch {
-	case strings.TrimSpace(text) == "", closed && !said(doc.Blocks[1:len(doc.Blocks)-1]):
-		return nothing
+	case strings.TrimSpace(text) == "", closed && !hasContent(doc.Blocks[1:len(doc.Blocks)-1]):
+		return emptyText
 	case closed && !high:
 		return text
 	}
@@ -250,9 +250,9 @@ func embedded(text string) string {
 	return fenced("text", text)
 }
 
-// probe reads a text between a title and a heading, and tells whether both come out as they went
+// survives reads a text between a title and a heading, and tells whether both come out as they went
 // in.
-func probe(text string) (*md.Document, bool) {
+func survives(text string) (*md.Document, bool) {
 	doc, problems := md.ParseUpTo([]byte("# top\n\n"+text+"\n\n## bottom\n"), 2*MaxDocument)
 	n := len(doc.Blocks)
 	if len(problems) > 0 || n < 2 {
@@ -264,9 +264,9 @@ func probe(text string) (*md.Document, bool) {
 		last.Kind == md.Heading && last.Text == "bottom" && last.Level == 2 && last.Depth == 0
 }
 
-// lower moves the headings of levels 1 and 2 to 3 and 4, and tells whether there are any: a section
+// demoteHeadings moves the headings of levels 1 and 2 to 3 and 4, and tells whether there are any: a section
 // has deeper ones.
-func lower(doc *md.Document) (text string, high bool) {
+func demoteHeadings(doc *md.Document) (text string, high bool) {
 	lines := make([]string, 0, doc.LineCount())
 	for n := 1; n <= doc.LineCount(); n++ {
 		lines = append(lines, doc.Line(n))
@@ -289,9 +289,9 @@ func lower(doc *md.Document) (text string, high bool) {
 	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n"), high
 }
 
-// verbatim tells whether the source of a phase stands for the phase. It must read as exactly this
+// canQuote tells whether the source of a phase stands for the phase. It must read as exactly this
 // one, swallow nothing that follows, and depend only on phases before it.
-func (p Phase) verbatim(seen []int) bool {
+func (p Phase) canQuote(seen []int) bool {
 	if strings.TrimSpace(p.Source) == "" {
 		return false
 	}

@@ -83,7 +83,7 @@ func ReadResult(
 
 	if ok {
 		found = slices.DeleteFunc(found, func(d Diagnostic) bool {
-			return !own.covers(d.Pos)
+			return !own.contains(d.Pos)
 		})
 	} else if len(blocks) > 0 {
 		found = append(
@@ -97,7 +97,7 @@ func ReadResult(
 
 // objectIn gives the last object with a status in an output. One in a fence marked json comes
 // before others; one in any fence with the nonce comes before all, and has no fault.
-func objectIn(src []byte, nonce string) (object insert, ok bool) {
+func objectIn(src []byte, nonce string) (object candidateText, ok bool) {
 	all := fencedObjects(src)
 	if bare, ok := bareObject(src); ok && len(all) == 0 {
 		all = append(all, bare)
@@ -151,7 +151,7 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 		f.list = append(f.list, d)
 	}
 
-	return out, f.refusing(src)
+	return out, f.asErrorShowing(src)
 }
 
 // block holds a block to everything that is asked of it, and takes its return if it is good.
@@ -164,11 +164,11 @@ func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []by
 	if err == nil {
 		maps.Copy(out.Fields, ret.Fields)
 		delete(out.Fields, "NEXT")
-		broken := ret.Typed(opt.Contract.Fields).breaches(*opt.Contract, opt.Faulty)
+		broken := ret.Typed(opt.Contract.Fields).violations(*opt.Contract, opt.Faulty)
 		if field := own.Field("ARTIFACTS"); field != nil && opt.Strict {
 			_, dropped := artifactsOf(field)
 			for _, text := range dropped {
-				broken = append(broken, breach{"artifacts", 0, text})
+				broken = append(broken, ruleViolation{"artifacts", 0, text})
 			}
 		}
 		for _, b := range broken {
@@ -194,11 +194,11 @@ func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []by
 	if err != nil && f.list == nil {
 		f.add(codeUnknownStatus, own.Pos, "", "%s", fmt.Sprint(err))
 	}
-	return f.refusing(src)
+	return f.asErrorShowing(src)
 }
 
-// refusing is the failure of an output, whose text it shows.
-func (f *findings) refusing(src []byte) error {
+// asErrorShowing is the failure of an output, whose text it shows.
+func (f *findings) asErrorShowing(src []byte) error {
 	d := f.result(src)
 	d.Of = CodeInvalidReturn
 	return d

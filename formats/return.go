@@ -322,7 +322,7 @@ func (r Return) RunState() string {
 func Failed(err error) Return {
 	code := CodeOf(err)
 	e := ReturnError{
-		Type:           code.kind(),
+		Type:           code.errorType(),
 		Message:        err.Error(),
 		Code:           code,
 		Recommendation: HelpOf(err),

@@ -29,11 +29,11 @@ var (
 	authorForm = lazy.Regexp(`^[^<>\pC]*[^<>\pC\s] <[^<>@\s\pC]+@[^<>@\s\pC]+>$`)
 )
 
-// ruled reads the rules of a project: which tiers ask, and what two of its keys may hold.
-func (r *handoffReader) ruled() {
-	r.anything()
-	r.formed("Slug", "slug", "a name of a-z, 0-9 and '-'", slugForm().MatchString)
-	r.formed(
+// checkRules reads the rules of a project: which tiers ask, and what two of its keys may hold.
+func (r *handoffReader) checkRules() {
+	r.checkEmpty()
+	r.dropMalformed("Slug", "slug", "a name of a-z, 0-9 and '-'", slugForm().MatchString)
+	r.dropMalformed(
 		"Co-Authored-By",
 		"co_authored_by",
 		"'none' or 'Name <address>'",
@@ -51,11 +51,11 @@ func (r *handoffReader) ruled() {
 	all := append(slices.Clone(approvable), asking...)
 	for _, e := range p.entries {
 		at := slices.IndexFunc(all, func(tier string) bool {
-			return spelledKey(tier) == e.key
+			return fieldKey(tier) == e.key
 		})
 		if at < 0 {
 			r.add(codeValue, e.at, nearest.Help(e.key, all), "expected a tier, one of %s; got '%s'",
-				strings.Join(all, ", "), Clip(e.key, longestValue))
+				strings.Join(all, ", "), Clip(e.key, maxQuotedValue))
 			continue
 		}
 		k := keyRule{
@@ -63,12 +63,12 @@ func (r *handoffReader) ruled() {
 			kind:  aWord,
 			words: []string{Interactive, Autonomous},
 		}
-		v, want, help := k.take(e)
+		v, want, help := k.parse(e)
 		_, twice := modes[k.name]
 		switch {
 		case want != "":
 			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name,
-				Clip(e.value, longestValue))
+				Clip(e.value, maxQuotedValue))
 		case twice:
 			r.add(codeTwice, e.at, "keep one", "key '%s' stands twice", k.name)
 		case v == Autonomous && slices.Contains(asking, k.name):
@@ -80,8 +80,8 @@ func (r *handoffReader) ruled() {
 	}
 }
 
-// formed takes a value that has not the form of its key for none.
-func (r *handoffReader) formed(name, field, want string, ok func(string) bool) {
+// dropMalformed takes a value that has not the form of its key for none.
+func (r *handoffReader) dropMalformed(name, field, want string, ok func(string) bool) {
 	text, said := r.out.Values[field].(string)
 	if !said || ok(text) {
 		return
@@ -89,18 +89,18 @@ func (r *handoffReader) formed(name, field, want string, ok func(string) bool) {
 	r.out.Values[field] = nil
 	for _, p := range r.parts {
 		for _, e := range p.entries {
-			if e.key == spelledKey(name) {
+			if e.key == fieldKey(name) {
 				r.add(codeValue, e.valued, "",
-					"expected %s for %s; got '%s'", want, name, Clip(text, longestValue))
+					"expected %s for %s; got '%s'", want, name, Clip(text, maxQuotedValue))
 				return
 			}
 		}
 	}
 }
 
-// anything reports a document that says nothing.
-func (r *handoffReader) anything() {
-	if !slices.ContainsFunc(r.parts, func(p chapter) bool { return p.said }) {
+// checkEmpty reports a document that says nothing.
+func (r *handoffReader) checkEmpty() {
+	if !slices.ContainsFunc(r.parts, func(p chapter) bool { return p.hasText }) {
 		r.add(codeEmptySection, r.title, "", "the document says nothing")
 	}
 }
@@ -111,12 +111,12 @@ var (
 	taskNumber = lazy.Regexp(`TASK-\d+`)
 )
 
-// listed reads the tasks that another tool keeps in a TASK.md: those of the section Task list, else
+// readTasks reads the tasks that another tool keeps in a TASK.md: those of the section Task list, else
 // of the document.
-func (r *handoffReader) listed() {
+func (r *handoffReader) readTasks() {
 	var lines []line
 	for _, p := range r.parts {
-		if spelledKey(p.name) == "task_list" || p.name == "タスク一覧" {
+		if fieldKey(p.name) == "task_list" || p.name == "タスク一覧" {
 			lines = p.lines
 			break
 		}

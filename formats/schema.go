@@ -44,7 +44,7 @@ type Schema struct {
 	places   map[string]*md.Node       // the schemas inside of it by JSON pointer or anchor
 	pointers map[*md.Node]string       // the pointer of each
 	patterns map[string]*regexp.Regexp // of the names of members
-	whole    *jsonschema.Resolved
+	resolved *jsonschema.Resolved
 	text     json.RawMessage
 }
 
@@ -202,14 +202,14 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 		s.draft = draft07
 	default:
 		c.fault(n, "write "+draft2020+" or "+draft07,
-			"expected draft 2020-12 or 07 in '$schema', got %s", show(n))
+			"expected draft 2020-12 or 07 in '$schema', got %s", nodeText(n))
 	}
 
 	c.schema(root, "")
 	c.refer()
 	for i := 0; i < len(c.seen) && c.list == nil; i++ {
 		left := maxSchemaNodes
-		circle := s.spend(c.seen[i], nil, &left, nil)
+		circle := s.countSteps(c.seen[i], nil, &left, nil)
 		switch {
 		case circle != nil:
 			c.fault(circle, "let it refer to itself below a property or an item",
@@ -225,7 +225,7 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 	if c.list == nil {
 		var err error
 		if s.text, err = json.Marshal(root.Any()); err == nil {
-			s.whole, err = s.resolve(root.Any(), wholeName)
+			s.resolved, err = s.resolve(root.Any(), wholeName)
 		}
 		if err == nil {
 			return s, nil
@@ -251,10 +251,10 @@ func (s *Schema) resolve(plain any, name string) (*jsonschema.Resolved, error) {
 	}
 	out.Schema = s.draft
 	whole := func(to *url.URL) (*jsonschema.Schema, error) {
-		if s.whole == nil {
+		if s.resolved == nil {
 			return nil, fmt.Errorf("%s is not fetched", to)
 		}
-		return s.whole.Schema(), nil
+		return s.resolved.Schema(), nil
 	}
 	return out.Resolve(&jsonschema.ResolveOptions{BaseURI: name, Loader: whole})
 }
@@ -280,7 +280,7 @@ func (c *schemaCheck) schema(n *md.Node, at string) {
 	case n.Type == md.Bool:
 	case n.Kind != md.Map:
 		c.fault(n, "write a map of keywords such as {type: object}",
-			"expected a schema, got %s", show(n))
+			"expected a schema, got %s", nodeText(n))
 	default:
 		for _, e := range n.Entries {
 			c.keyword(n, e.Key, e.Value)
@@ -327,12 +327,12 @@ func (c *schemaCheck) keyword(n, key, v *md.Node) {
 		c.places[v.Value] = n
 		fallthrough
 	default:
-		c.value(name, kind, v, c.pointers[n]+"/"+escaped(name))
+		c.value(name, kind, v, c.pointers[n]+"/"+escapePointer(name))
 	}
 }
 
-// escaped is a name as a JSON pointer writes it.
-func escaped(name string) string {
+// escapePointer is a name as a JSON pointer writes it.
+func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
@@ -357,16 +357,16 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 	case formValues, formSchemas:
 		is = list && len(v.Items) > 0
 	case formTexts:
-		is = different(v)
+		is = uniqueStrings(v)
 	case formNamed, formNeeds:
 		is = v.Kind == md.Map
 	}
 
 	switch {
 	case !is && kind == formTexts:
-		c.fault(v, "write [name]", "expected a list of texts, got %s", show(v))
+		c.fault(v, "write [name]", "expected a list of texts, got %s", nodeText(v))
 	case !is:
-		c.fault(v, "", "expected %s in '%s', got %s", kind, name, show(v))
+		c.fault(v, "", "expected %s in '%s', got %s", kind, name, nodeText(v))
 	case kind == formTypes:
 		for _, word := range append(slices.Clone(v.Items), v) {
 			if word.Kind == md.Scalar && !slices.Contains(jsonTypes, word.Value) {
@@ -374,7 +374,7 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 					nearest.Help(word.Value, jsonTypes),
 					"the types are "+strings.Join(jsonTypes, ", "),
 				)
-				c.fault(word, help, "unknown type %s", show(word))
+				c.fault(word, help, "unknown type %s", nodeText(word))
 			}
 		}
 	case name == "pattern":
@@ -394,7 +394,7 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 		case kind == formNeeds && (name == "dependentRequired" || e.Value.Kind == md.List):
 			c.value(e.Key.Value, formTexts, e.Value, "")
 		case kind == formNeeds, kind == formNamed:
-			c.schema(e.Value, at+"/"+escaped(e.Key.Value))
+			c.schema(e.Value, at+"/"+escapePointer(e.Key.Value))
 		}
 		if name == "patternProperties" {
 			c.pattern(e.Key)
@@ -402,8 +402,8 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 	}
 }
 
-// different tells whether a node is a list of texts of which none stands twice.
-func different(v *md.Node) bool {
+// uniqueStrings tells whether a node is a list of texts of which none stands twice.
+func uniqueStrings(v *md.Node) bool {
 	seen := map[string]bool{}
 	return v.Kind == md.List && !slices.ContainsFunc(v.Items, func(e *md.Node) bool {
 		twice := seen[e.Value]
@@ -443,8 +443,8 @@ func (c *schemaCheck) refer() {
 	}
 }
 
-// show is a node in a message.
-func show(n *md.Node) string {
+// nodeText is a node in a message.
+func nodeText(n *md.Node) string {
 	if n.Type == md.Null {
 		return "null"
 	}

@@ -54,7 +54,7 @@ func (s *Schema) Validate(path string, value any) []Violation {
 	}
 
 	left := maxSteps
-	s.spend(s.root, v, &left, nil)
+	s.countSteps(s.root, v, &left, nil)
 	if left < 0 {
 		return []Violation{{
 			path,
@@ -62,12 +62,12 @@ func (s *Schema) Validate(path string, value any) []Violation {
 			"one that needs more",
 		}}
 	}
-	if s.whole.Validate(v) == nil {
+	if s.resolved.Validate(v) == nil {
 		return nil
 	}
 
-	c := &schemaUse{s: s, parts: map[string]*jsonschema.Resolved{}}
-	c.hold(s.root, v, path)
+	c := &validation{s: s, parts: map[string]*jsonschema.Resolved{}}
+	c.validate(s.root, v, path)
 	if len(c.found) > maxViolations {
 		c.found = append(c.found[:maxViolations], Violation{path, "no further violations", "more"})
 	}
@@ -79,12 +79,12 @@ type part struct {
 	schema *md.Node
 	value  any
 	// the name of the member or the index of the item that the value is; nil for the whole value
-	at     any
-	judges bool // what does not fit the part does not fit the whole
+	at      any
+	binding bool // what does not fit the part does not fit the whole
 }
 
-// held calls do for everything that a schema holds against a value, its members and its items.
-func (s *Schema) held(n *md.Node, v any, do func(part)) {
+// eachPart calls do for everything that a schema holds against a value, its members and its items.
+func (s *Schema) eachPart(n *md.Node, v any, do func(part)) {
 	m, _ := v.(map[string]any) //nolint:errcheck // nothing else has members
 	for _, e := range n.Entries {
 		switch name := e.Key.Value; name {
@@ -158,10 +158,10 @@ func (s *Schema) matched(n *md.Node, name string) (out []*md.Node) {
 	return out
 }
 
-// spend counts what the library does to hold a value against a schema, until no step is left. A
+// countSteps counts what the library does to hold a value against a schema, until no step is left. A
 // schema that comes back to itself for the same value, so that the count would not end, is the
 // circle. above are the schemas that led to n for this value.
-func (s *Schema) spend(n *md.Node, v any, left *int, above []*md.Node) (circle *md.Node) {
+func (s *Schema) countSteps(n *md.Node, v any, left *int, above []*md.Node) (circle *md.Node) {
 	if slices.Contains(above, n) {
 		return n
 	}
@@ -183,27 +183,27 @@ func (s *Schema) spend(n *md.Node, v any, left *int, above []*md.Node) (circle *
 		}
 	}
 
-	s.held(n, v, func(p part) {
+	s.eachPart(n, v, func(p part) {
 		same := append(slices.Clip(above), n)
 		if p.at != nil {
 			same = nil
 		}
 		if *left >= 0 && circle == nil {
-			circle = s.spend(p.schema, p.value, left, same)
+			circle = s.countSteps(p.schema, p.value, left, same)
 		}
 	})
 	return circle
 }
 
-// schemaUse tells what is wrong with one value.
-type schemaUse struct {
+// validation tells what is wrong with one value.
+type validation struct {
 	s     *Schema
 	parts map[string]*jsonschema.Resolved // by pointer and keywords
 	found []Violation
 }
 
 // fits asks the library about one schema inside of the whole, or about some keywords of it alone.
-func (c *schemaUse) fits(n *md.Node, keywords string, v any) bool {
+func (c *validation) fits(n *md.Node, keywords string, v any) bool {
 	at := c.s.pointers[n] + " " + keywords
 	if c.parts[at] == nil {
 		plain := c.s.plain(n)
@@ -244,9 +244,9 @@ func (s *Schema) plain(n *md.Node) any {
 	return out
 }
 
-// judged are the keywords that are held against a value alone, with what they ask for. The value of
+// valueKeywords are the keywords that are held against a value alone, with what they ask for. The value of
 // the keyword stands for %s.
-var judged = []struct{ keywords, asks string }{
+var valueKeywords = []struct{ keywords, asks string }{
 	{"type", "%s"},
 	{"const", "%s"},
 	{"enum", "%s"},
@@ -274,17 +274,17 @@ var judged = []struct{ keywords, asks string }{
 	{"dependencies", "a value as 'dependencies' asks for"},
 }
 
-// hold tells every violation of a value.
-func (c *schemaUse) hold(n *md.Node, v any, path string) {
+// validate tells every violation of a value.
+func (c *validation) validate(n *md.Node, v any, path string) {
 	if len(c.found) > maxViolations || c.fits(n, "", v) {
 		return
 	}
 	before := len(c.found)
-	for _, k := range judged {
+	for _, k := range valueKeywords {
 		first, _, _ := strings.Cut(k.keywords, " ")
 		if of := n.Get(first); of != nil && !c.fits(n, k.keywords, v) {
 			asks := strings.Replace(k.asks, "%s", words(first, of), 1)
-			c.found = append(c.found, Violation{path, asks, tell(v)})
+			c.found = append(c.found, Violation{path, asks, valueText(v)})
 		}
 	}
 
@@ -300,7 +300,7 @@ func (c *schemaUse) hold(n *md.Node, v any, path string) {
 			}
 		}
 	}
-	c.s.held(n, v, func(p part) {
+	c.s.eachPart(n, v, func(p part) {
 		at := path
 		switch name := p.at.(type) {
 		case int:
@@ -308,16 +308,16 @@ func (c *schemaUse) hold(n *md.Node, v any, path string) {
 		case string:
 			at = member(path, name)
 		}
-		if p.judges {
-			c.hold(p.schema, p.value, at)
+		if p.binding {
+			c.validate(p.schema, p.value, at)
 		}
 	})
 	switch {
 	case len(c.found) > before:
 	case n.Kind != md.Map:
-		c.found = append(c.found, Violation{path, "nothing here", tell(v)})
+		c.found = append(c.found, Violation{path, "nothing here", valueText(v)})
 	default:
-		c.found = append(c.found, Violation{path, "a value that fits the schema", tell(v)})
+		c.found = append(c.found, Violation{path, "a value that fits the schema", valueText(v)})
 	}
 }
 
@@ -337,11 +337,11 @@ func words(keyword string, of *md.Node) string {
 	case keyword == "type", keyword == "pattern":
 		return of.Value
 	}
-	return tell(of.Any())
+	return valueText(of.Any())
 }
 
-// tell is a value in a message.
-func tell(v any) string {
+// valueText is a value in a message.
+func valueText(v any) string {
 	const most = 60
 	text, err := jsonx.Marshal(v, "")
 	switch v := v.(type) {

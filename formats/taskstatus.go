@@ -153,7 +153,7 @@ func LooseTaskStatus(word string) (TaskStatus, error) {
 	if s, err := ParseTaskStatus(plain); err == nil {
 		return s, nil
 	}
-	for status, words := range loose {
+	for status, words := range looseWords {
 		if slices.Contains(strings.Fields(words), plain) {
 			return status, nil
 		}
@@ -161,8 +161,8 @@ func LooseTaskStatus(word string) (TaskStatus, error) {
 	return OneOf("a task status", word, TaskStatuses())
 }
 
-// loose are the words of others for the statuses.
-var loose = map[TaskStatus]string{
+// looseWords are the words of others for the statuses.
+var looseWords = map[TaskStatus]string{
 	NotStarted:   "todo to_do open new pending ready active backlog queued notstarted",
 	Researching:  "research_started in_research",
 	Researched:   "research_completed research_complete research_done",

@@ -16,23 +16,23 @@ import (
 // never applies the contract's statuses, fields or artifacts to a failed return, so that an honest
 // failure stays one.
 func (r Return) Validate(info AgentInfo) (found []string) {
-	for _, b := range r.breaches(info, nil) {
+	for _, b := range r.violations(info, nil) {
 		found = append(found, b.text)
 	}
 	return found
 }
 
-// breach is a rule that is broken: in a member, and in which item of it, from 1; zero for the
+// ruleViolation is a rule that is broken: in a member, and in which item of it, from 1; zero for the
 // member as a whole.
-type breach struct {
+type ruleViolation struct {
 	member string
 	item   int
 	text   string
 }
 
-// breaches is Validate with the place of each breach. Faulty, if not nil, is asked of each artifact
+// violations is Validate with the place of each breach. Faulty, if not nil, is asked of each artifact
 // that is there.
-func (r Return) breaches(info AgentInfo, faulty func(Artifact) string) []breach {
+func (r Return) violations(info AgentInfo, faulty func(Artifact) string) []ruleViolation {
 	v := &validator{
 		ret:    r,
 		info:   info,
@@ -51,7 +51,7 @@ type validator struct {
 	ret    Return
 	info   AgentInfo
 	faulty func(Artifact) string
-	found  []breach
+	found  []ruleViolation
 	member string // what is looked at, as in breach
 	item   int
 }
@@ -62,47 +62,47 @@ func (v *validator) at(member string, item int) {
 	v.item = item
 }
 
-// must adds a sentence if a rule is broken, and tells whether it is kept.
-func (v *validator) must(kept bool, format string, args ...any) bool {
+// require adds a sentence if a rule is broken, and tells whether it is kept.
+func (v *validator) require(kept bool, format string, args ...any) bool {
 	if !kept {
-		v.found = append(v.found, breach{v.member, v.item, fmt.Sprintf(format, args...)})
+		v.found = append(v.found, ruleViolation{v.member, v.item, fmt.Sprintf(format, args...)})
 	}
 	return kept
 }
 
-// worked tells whether the contract's promises are due: the work was done and not skipped.
-func (v *validator) worked() bool {
+// mustDeliver tells whether the contract's promises are due: the work was done and not skipped.
+func (v *validator) mustDeliver() bool {
 	return v.ret.Status == StatusCompleted && v.ret.Said != OutcomeSkipped
 }
 
-func spoken(s string) bool {
+func notBlank(s string) bool {
 	return strings.TrimSpace(s) != ""
 }
 
 func (v *validator) status() {
 	r := v.ret
 	v.at("status", 0)
-	if !v.must(slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q",
+	if !v.require(slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q",
 		strings.Join(statusWords, ", "), r.Status) {
 		return
 	}
 	over := r.Status == StatusFailed || r.Status == StatusBlocked
 	if r.Verdict == "" {
-		v.must(
-			v.info.Role != RoleReviewer || !v.worked(),
+		v.require(
+			v.info.Role != RoleReviewer || !v.mustDeliver(),
 			"expected a verdict of a reviewer, got none",
 		)
-	} else if v.must(slices.Contains(verdictWords, string(r.Verdict)),
+	} else if v.require(slices.Contains(verdictWords, string(r.Verdict)),
 		"expected verdict %s, got %q", strings.Join(verdictWords, ", "), r.Verdict) {
-		v.must(!over, "expected no verdict with status %s, got %s", r.Status, r.Verdict)
+		v.require(!over, "expected no verdict with status %s, got %s", r.Status, r.Verdict)
 	}
-	v.must(
-		r.Status != StatusBlocked || spoken(r.BlockedReason),
+	v.require(
+		r.Status != StatusBlocked || notBlank(r.BlockedReason),
 		"expected blocked_reason with status blocked, got none",
 	)
 	// A contract that derives the status by jq is held to its statuses after that.
 	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed
-	v.must(free || slices.Contains(v.info.Statuses, r.Outcome()),
+	v.require(free || slices.Contains(v.info.Statuses, r.Outcome()),
 		"expected outcome %s as the contract says, got %s",
 		strings.Join(Words(v.info.Statuses), ", "), r.Outcome())
 }
@@ -111,12 +111,12 @@ func (v *validator) texts() {
 	r := v.ret
 	v.at("summary", 0)
 	n := utf8.RuneCountInString(r.Summary)
-	v.must(spoken(r.Summary), "expected a summary, got none")
-	v.must(n <= MaxSummary || !spoken(r.Summary),
+	v.require(notBlank(r.Summary), "expected a summary, got none")
+	v.require(n <= MaxSummary || !notBlank(r.Summary),
 		"expected a summary of at most %d characters, got %d", MaxSummary, n)
-	v.must(len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d",
+	v.require(len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d",
 		MaxText, len(r.Text))
-	v.must(
+	v.require(
 		utf8.ValidString(r.Summary) && utf8.ValidString(r.Text),
 		"expected summary and text in UTF-8, got other bytes",
 	)
@@ -126,10 +126,10 @@ func (v *validator) artifacts() {
 	types := ArtifactTypes()
 	for i, a := range v.ret.Artifacts {
 		v.at("artifacts", i+1)
-		v.must(slices.Contains(types, a.Type),
+		v.require(slices.Contains(types, a.Type),
 			"expected the type of artifact %d to be one of %s, got %q",
 			i+1, strings.Join(Words(types), ", "), a.Type)
-		ok := v.must(
+		ok := v.require(
 			fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
 			"expected a relative slash-separated path for artifact %d, got %q",
 			i+1,
@@ -137,7 +137,7 @@ func (v *validator) artifacts() {
 		)
 		if ok && v.faulty != nil {
 			why := v.faulty(a)
-			v.must(why == "", "artifact %q %s", a.Path, why)
+			v.require(why == "", "artifact %q %s", a.Path, why)
 		}
 	}
 
@@ -145,8 +145,8 @@ func (v *validator) artifacts() {
 	required := slices.DeleteFunc(slices.Clone(
 		v.info.Artifacts,
 	), func(a ArtifactSpec) bool { return a.Optional })
-	if !v.worked() || v.info.NoArtifacts || v.info.Artifacts != nil && len(required) == 0 ||
-		!v.must(
+	if !v.mustDeliver() || v.info.NoArtifacts || v.info.Artifacts != nil && len(required) == 0 ||
+		!v.require(
 			len(v.ret.Artifacts) > 0,
 			"expected at least one artifact with status completed, got none",
 		) {
@@ -157,7 +157,7 @@ func (v *validator) artifacts() {
 		due := slices.ContainsFunc(required, func(a ArtifactSpec) bool {
 			return a.Type == kind
 		})
-		v.must(
+		v.require(
 			!due ||
 				slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool {
 					return a.Type == kind
@@ -179,18 +179,20 @@ func ArtifactTypes() []ArtifactType {
 func (v *validator) errors() {
 	r := v.ret
 	v.at("errors", 0)
-	v.must(r.Status != StatusCompleted || len(r.Errors) == 0,
+	v.require(r.Status != StatusCompleted || len(r.Errors) == 0,
 		"expected no errors with status completed, got %d", len(r.Errors))
-	v.must(
+	v.require(
 		r.Status != StatusFailed || len(r.Errors) > 0,
 		"expected an error with status failed, got none",
 	)
 	for i, e := range r.Errors {
 		v.at("errors", i+1)
-		v.must(spoken(e.Message), "expected a message in error %d, got none", i+1)
-		v.must(slices.Contains(Codes(), e.Code), "expected a code of the table in error %d, got %q",
+		v.require(notBlank(e.Message), "expected a message in error %d, got none", i+1)
+		v.require(slices.Contains(
+			Codes(), e.Code,
+		), "expected a code of the table in error %d, got %q",
 			i+1, e.Code)
-		v.must(slices.Contains(errorTypes, e.Type),
+		v.require(slices.Contains(errorTypes, e.Type),
 			"expected a type of the table in error %d, got %q", i+1, e.Type)
 	}
 }
@@ -198,9 +200,9 @@ func (v *validator) errors() {
 func (v *validator) issues() {
 	for i, issue := range v.ret.Issues {
 		v.at("issues", i+1)
-		v.must(slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level),
+		v.require(slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level),
 			"expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
-		v.must(spoken(issue.Description), "expected a description in issue %d, got none", i+1)
+		v.require(notBlank(issue.Description), "expected a description in issue %d, got none", i+1)
 	}
 }
 
@@ -212,22 +214,23 @@ func (v *validator) fields() {
 	for _, name := range slices.Sorted(maps.Keys(v.info.Fields)) {
 		spec := v.info.Fields[name]
 		value := v.ret.Fields[name]
-		v.must(value != nil || spec.Optional || !v.worked(),
+		v.require(value != nil || spec.Optional || !v.mustDeliver(),
 			"expected field %s (%s) as the contract says, got none", name, spec.Type)
 		if name == FieldQuestions && value != nil {
 			if v.ret.Status == StatusBlocked && v.ret.BlockedTarget == TargetUser {
 				_, faults := Questions(value)
 				for _, fault := range faults {
-					v.must(false, "%s", fault)
+					v.require(false, "%s", fault)
 				}
 			}
 			continue
 		}
-		v.must(value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s",
+		v.require(value == nil ||
+			spec.Type.Holds(value), "expected field %s to be of type %s, got %s",
 			name, spec.Type, TypeName(value))
 		if name == FieldPayload && value != nil {
 			for _, fault := range PayloadFaults(value) {
-				v.must(false, "%s", fault)
+				v.require(false, "%s", fault)
 			}
 		}
 	}

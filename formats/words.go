@@ -85,8 +85,8 @@ var (
 	bracketForm = lazy.Regexp(`^\[[^\[\]]*\]$`)
 )
 
-// said tells whether blocks hold a line that is neither blank, comment, heading nor placeholder.
-func said(blocks []md.Block) bool {
+// hasContent tells whether blocks hold a line that is neither blank, comment, heading nor placeholder.
+func hasContent(blocks []md.Block) bool {
 	for i := range blocks {
 		b := &blocks[i]
 		text := withoutComments(b.Raw)

@@ -195,7 +195,7 @@ func Mend(lib *commands.Library, name string, src []byte, strict, expand bool) (
 		return File(lib, name, text, strict)
 	}
 	m := Mended{Text: src, Left: check(src)}
-	text, _, made := formats.Mend(
+	text, _, made := formats.FixAll(
 		src,
 		ownFixes(name, m.Left),
 		func(next []byte) []formats.Diagnostic {

@@ -50,7 +50,9 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 			"from": to,
 			"kept": kept,
 		}
-		err := s.Project.Control.Add(ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data})
+		err := s.Project.Control.Add(
+			ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data},
+		)
 		if err != nil {
 			return err
 		}
@@ -95,7 +97,9 @@ func (s *Session) tellBack(over bool, kept, dropped []journal.Step) []string {
 
 // agreeBack asks whether results may be dropped. A failed run that drops nothing but its failure
 // need not ask.
-func (s *Session) agreeBack(ctx context.Context, to string, over bool, dropped []journal.Step) error {
+func (s *Session) agreeBack(
+	ctx context.Context, to string, over bool, dropped []journal.Step,
+) error {
 	lost := 0
 	for _, s := range dropped {
 		if !over || !journal.IsCleanup(s.Path) && formats.Outcome(s.Outcome).Passes() {
@@ -106,8 +110,10 @@ func (s *Session) agreeBack(ctx context.Context, to string, over bool, dropped [
 		return nil
 	}
 	d, err := s.approver.Approve(ctx, formats.Gate{
-		Question: fmt.Sprintf("Go back to step '%s' and drop %s?", to, formats.Count(lost, "result")),
-		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
+		Question: fmt.Sprintf(
+			"Go back to step '%s' and drop %s?", to, formats.Count(lost, "result"),
+		),
+		Choices: []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
 	})
 	if err != nil || d.Answer != "yes" {
 		return cmp.Or(err, error(formats.Fail(formats.CodeRejected, "", "nothing was dropped")))
@@ -136,7 +142,7 @@ func (s *Session) mayReopen(
 	if t.Dir == "" {
 		return nil
 	}
-	return worktree.Repository{Manager: s.Project.Trees}.MayReopen(ctx, t.Branch, t.Head, again.Wip)
+	return worktree.Repository{Manager: s.Project.Trees}.CanReopen(ctx, t.Branch, t.Head, again.Wip)
 }
 
 // taskAsLeft checks that nobody else has the task of a failed run, or has changed its status.

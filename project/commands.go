@@ -73,11 +73,13 @@ func (p *Project) scan() error {
 		p.sources[s.Name] = s.FS
 	}
 
-	p.Table, err = router.Scan(router.Names{Aliases: p.Config.Aliases, Prefer: p.Config.Prefer}, order...)
+	p.Table, err = router.Scan(
+		router.Names{Aliases: p.Config.Aliases, Prefer: p.Config.Prefer}, order...,
+	)
 	if err != nil {
 		return err
 	}
-	for _, name := range p.Table.Unmet() {
+	for _, name := range p.Table.UnmatchedPreferences() {
 		_, plain, _ := strings.Cut(name, ":")
 		p.Host.Frontend.NoteOnce(
 			"prefer "+name,
@@ -219,7 +221,8 @@ func (s *Session) Facts(name string) outline.Facts {
 		return cmp.Or(name, agentcli.RunnerOffline) == agentcli.RunnerOffline
 	}
 	for _, name := range wanted {
-		if found := agentcli.Installed(s.Project.Starter); name == agentcli.RunnerAuto && len(found) > 0 {
+		if found := agentcli.Installed(s.Project.Starter); name == agentcli.RunnerAuto &&
+			len(found) > 0 {
 			name = found[0]
 		}
 		model, from := s.Models.For(def, name)
@@ -328,5 +331,7 @@ func (s *Session) findCommand(name string) (commands.Entry, error) {
 
 // lintOwn checks a command or subagent file of the project for a run.
 func (s *Session) lintOwn(name string, src []byte, subagent bool) []formats.Diagnostic {
-	return lint.Check(s.Library, filepath.Join(s.Project.Dir, filepath.FromSlash(name)), src, subagent)
+	return lint.Check(
+		s.Library, filepath.Join(s.Project.Dir, filepath.FromSlash(name)), src, subagent,
+	)
 }

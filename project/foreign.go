@@ -52,7 +52,7 @@ func sourceOf(p dialect.Folder) router.Source {
 // another tool that runs as a workflow has its name on purpose.
 func (p *Project) Beside(source, text string) string {
 	library := p.library()
-	return p.Table.CallsAsMeant(source, text, func(source, file string) bool {
+	return p.Table.RewriteCalls(source, text, func(source, file string) bool {
 		prompt, flow, err := library.Prompt(source, file)
 		return prompt != nil && !flow || err != nil
 	})

@@ -25,7 +25,7 @@ func Typed(r journal.Run) router.Line {
 func (s *Session) Route(line router.Line) (router.Route, error) {
 	route, err := s.Project.Table.Route(line)
 	if err == nil {
-		err = s.Project.Table.Alone(line)
+		err = s.Project.Table.CheckSingle(line)
 	}
 	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
 		info, known := s.Set.Agent(unknown.Name)

@@ -129,7 +129,7 @@ func (s *Session) treeAgain(ctx context.Context, run string) error {
 	}
 
 	switch {
-	case err != nil, t.Closing, s.givingUp, !repo.Gone(t.Dir, run):
+	case err != nil, t.Closing, s.givingUp, !repo.WasRemoved(t.Dir, run):
 		return err
 	case t.Uncommitted != "" && !s.Options.AcceptChanges:
 		return formats.Fail(
@@ -143,7 +143,7 @@ func (s *Session) treeAgain(ctx context.Context, run string) error {
 		)
 	}
 
-	said, err := repo.Again(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head)
+	said, err := repo.Recreate(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head)
 	if err == nil {
 		s.Project.note("%s", said)
 	}

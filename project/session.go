@@ -295,7 +295,7 @@ func (s *Session) builtin(name string) subagents.Agent {
 	// that of a pack has the pack before it
 	switch name = name[strings.LastIndex(name, ":")+1:]; name {
 	case formats.AgentStatusSync:
-		return builtin.StatusSync{Manager: s.Project.Manager, Committed: s.Project.Trees.Committed}
+		return builtin.StatusSync{Manager: s.Project.Manager, Committed: s.Project.Trees.CheckCommitted}
 	case "task-creator":
 		return builtin.TaskCreator{Docs: s.Project.Docs}
 	case formats.AgentGitWorkflow:

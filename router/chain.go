@@ -35,8 +35,8 @@ func (t *Table) Chain(line string) ([]Part, error) {
 			at += size
 			continue
 		}
-		word, _ := cut(rest)
-		if t.joins(last, word) {
+		word, _ := splitFirst(rest)
+		if t.isJoin(last, word) {
 			if last == "|" {
 				return nil, noPipe(word)
 			}
@@ -54,8 +54,8 @@ func (t *Table) Chain(line string) ([]Part, error) {
 	return append(out, Part{strings.TrimSpace(line[start:]), sign}), nil
 }
 
-// joins tells whether two words stand between one command and the next.
-func (t *Table) joins(sign, word string) bool {
+// isJoin tells whether two words stand between one command and the next.
+func (t *Table) isJoin(sign, word string) bool {
 	return (sign == "&&" || sign == ";" || sign == "|") && t.has(word)
 }
 
@@ -64,12 +64,12 @@ func (t *Table) has(word string) bool {
 	return ok && (t.byName[name] != nil || t.byName[canonical(word)] != nil)
 }
 
-// Alone rejects a line with a second command: a shell call of tercet runs only one.
-func (t *Table) Alone(l Line) error {
+// CheckSingle rejects a line with a second command: a shell call of tercet runs only one.
+func (t *Table) CheckSingle(l Line) error {
 	sign := ""
 	word := ""
 	for i := range max(len(l.Words)-2, 0) {
-		if t.joins(l.Words[i+1], l.Words[i+2]) {
+		if t.isJoin(l.Words[i+1], l.Words[i+2]) {
 			sign = l.Words[i+1]
 			word = l.Words[i+2]
 			break
@@ -83,7 +83,7 @@ func (t *Table) Alone(l Line) error {
 		}
 		if len(parts) > 1 {
 			sign = parts[1].Sign
-			word, _ = cut(parts[1].Line)
+			word, _ = splitFirst(parts[1].Line)
 		}
 	}
 	switch sign {

@@ -62,7 +62,7 @@ func TestAlone(t *testing.T) {
 		{router.Line{Raw: "/plan 1 | /todo"}, "| /todo"},
 		{router.Line{Raw: "/plan '1 | /todo'"}, ""},
 	} {
-		err := table.Alone(tt.line)
+		err := table.CheckSingle(tt.line)
 		if (err == nil) != (tt.want == "") ||
 			err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Alone(%+v) = %v, want %q", tt.line, err, tt.want)

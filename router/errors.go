@@ -29,7 +29,7 @@ func (e *UnknownCommandError) ErrorCode() formats.Code {
 // lists all.
 func (e *UnknownCommandError) Help() string {
 	if e.LeftOut != "" {
-		return clipped(e.LeftOut, 300)
+		return clip(e.LeftOut, 300)
 	}
 	if e.Subagent {
 		return "'" + e.Name + "' is a subagent: run /agent " + e.Name
@@ -71,11 +71,11 @@ func offer(names []string) string {
 // printable repeats what was typed within a message: one line, no control characters, at most 60
 // characters.
 func printable(s string) string {
-	return clipped(s, 60)
+	return clip(s, 60)
 }
 
-// clipped is a text as one line without control characters, at most so many characters of it.
-func clipped(s string, most int) string {
+// clip is a text as one line without control characters, at most so many characters of it.
+func clip(s string, most int) string {
 	return formats.Clip(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

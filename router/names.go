@@ -66,9 +66,9 @@ func (t *Table) Call(file string) string {
 	return best
 }
 
-// Unmet lists preferences of the configuration that match no command, as scope and name.
-func (t *Table) Unmet() []string {
-	return slices.Clone(t.unmet)
+// UnmatchedPreferences lists preferences of the configuration that match no command, as scope and name.
+func (t *Table) UnmatchedPreferences() []string {
+	return slices.Clone(t.unmatched)
 }
 
 // Scopes lists the words that may precede a name.
@@ -76,9 +76,9 @@ func (t *Table) Scopes() []string {
 	return slices.Clone(t.scopes)
 }
 
-// CallsAsMeant rewrites the commands in a text to the names that its author meant. A command of the
+// RewriteCalls rewrites the commands in a text to the names that its author meant. A command of the
 // same source keeps its meaning, even if a prompt of another tool has its plain name.
-func (t *Table) CallsAsMeant(source, text string, prompt func(source, file string) bool) string {
+func (t *Table) RewriteCalls(source, text string, prompt func(source, file string) bool) string {
 	return slashWord().ReplaceAllStringFunc(text, func(word string) string {
 		at := strings.IndexByte(word, '/')
 		winner := t.byName[word[at+1:]]

@@ -39,7 +39,7 @@ func (t *Table) Route(l Line) (Route, error) {
 			r.Words = l.Words[1:]
 		}
 	} else {
-		first, r.Raw = cut(l.Raw)
+		first, r.Raw = splitFirst(l.Raw)
 	}
 	if len(first) < 2 || first[0] != '/' {
 		return Route{}, t.noSlash(l, first)
@@ -58,8 +58,8 @@ func (t *Table) Route(l Line) (Route, error) {
 	return r, nil
 }
 
-// cut parts a line into its first word and the rest without the space around it.
-func cut(raw string) (first, rest string) {
+// splitFirst parts a line into its first word and the rest without the space around it.
+func splitFirst(raw string) (first, rest string) {
 	raw = strings.TrimSpace(raw)
 	if at := strings.IndexFunc(raw, unicode.IsSpace); at >= 0 {
 		return raw[:at], strings.TrimSpace(raw[at:])
@@ -70,7 +70,7 @@ func cut(raw string) (first, rest string) {
 // unknown offers the nearest names, and before them the commands whose last part was named without
 // their folder.
 func (t *Table) unknown(name string) error {
-	if names := t.several[name]; names != nil {
+	if names := t.ambiguous[name]; names != nil {
 		return &AmbiguousCommandError{Name: name, Candidates: slices.Clone(names)}
 	}
 	var near []string
@@ -82,7 +82,7 @@ func (t *Table) unknown(name string) error {
 	}
 	word, rest, ok := strings.Cut(typed, ":")
 	if ok && slices.Contains(t.scopes, word) {
-		for _, one := range nearest.Names(rest, slices.Sorted(maps.Keys(t.behind(word)))) {
+		for _, one := range nearest.Names(rest, slices.Sorted(maps.Keys(t.commandsBehind(word)))) {
 			near = append(near, word+":"+one)
 		}
 	} else {

@@ -71,7 +71,7 @@ func TestScopes(t *testing.T) {
 		}
 	}
 
-	if got := strings.Join(table.Unmet(), " "); got != "cursor:todo" {
+	if got := strings.Join(table.UnmatchedPreferences(), " "); got != "cursor:todo" {
 		t.Errorf("unmet %q, want cursor:todo", got)
 	}
 	files := map[string]bool{}
@@ -79,7 +79,9 @@ func TestScopes(t *testing.T) {
 		files[e.Source+"/"+e.File] = true
 	}
 	if all := len(table.Commands()) + len(table.Hidden()); len(files) != all {
-		t.Errorf("%d files, want the %d of commands and of what they hide: %v", len(files), all, files)
+		t.Errorf(
+			"%d files, want the %d of commands and of what they hide: %v", len(files), all, files,
+		)
 	}
 	for _, h := range table.Hidden() {
 		if !files[h.Source+"/"+h.File] {
@@ -105,7 +107,7 @@ func TestScopes(t *testing.T) {
 		".gemini/commands":   "run tercet /review 1, then /todo; see a/review",
 		"~/.claude/commands": "run tercet /claude:review 1, then /todo; see a/review",
 	} {
-		got := table.CallsAsMeant(
+		got := table.RewriteCalls(
 			source,
 			"run tercet /review 1, then /todo; see a/review",
 			func(string, string) bool { return true },
@@ -113,7 +115,7 @@ func TestScopes(t *testing.T) {
 		if got != want {
 			t.Errorf("CallsAsMeant(%s) = %q, want %q", source, got, want)
 		}
-		got = table.CallsAsMeant(source, "/review 1", func(string, string) bool {
+		got = table.RewriteCalls(source, "/review 1", func(string, string) bool {
 			return false
 		})
 		if got != "/review 1" {

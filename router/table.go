@@ -61,15 +61,16 @@ type Names struct {
 
 // Table maps slash names to command files.
 type Table struct {
-	byName  map[string]*target  // canonical names, and those with '/' for ':'
-	entries []Entry             // sorted by name
-	files   []Entry             // in the order in which they were found
-	hidden  []Hidden            // by the name that they would have
-	names   []string            // canonical names and aliases, sorted, for suggestions
-	scopes  []string            // the words that may stand before a name
-	several map[string][]string // names that stand for several commands, with those of the commands
-	left    []LeftOut
-	unmet   []string
+	byName  map[string]*target // canonical names, and those with '/' for ':'
+	entries []Entry            // sorted by name
+	files   []Entry            // in the order in which they were found
+	hidden  []Hidden           // by the name that they would have
+	names   []string           // canonical names and aliases, sorted, for suggestions
+	scopes  []string           // the words that may stand before a name
+	// names that stand for several commands, with those of the commands
+	ambiguous map[string][]string
+	skipped   []LeftOut
+	unmatched []string
 }
 
 // target is what a name leads to. The fields of Route that do not come from the line are made once.
@@ -90,7 +91,7 @@ type target struct {
 // never as a folder. An alias maps one slash name to another, not to an alias, and overrides a file
 // of the same name.
 func Scan(names Names, sources ...Source) (*Table, error) {
-	t := &Table{byName: map[string]*target{}, several: map[string][]string{}}
+	t := &Table{byName: map[string]*target{}, ambiguous: map[string][]string{}}
 	own := map[string][]*target{}
 	scoped := map[string][]*target{}
 	for _, s := range sources {
@@ -110,28 +111,28 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 		}
 	}
 
-	t.scoped(scoped)
+	t.assignScoped(scoped)
 	for name, word := range names.Prefer {
 		if name = canonical(name); !t.prefer(own, name, word+":"+name) {
-			t.unmet = append(t.unmet, word+":"+name)
+			t.unmatched = append(t.unmatched, word+":"+name)
 		}
 	}
 
-	slices.Sort(t.unmet)
+	slices.Sort(t.unmatched)
 	all := map[string]*target{}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		t.settle(all, own[name], name)
+		t.assign(all, own[name], name)
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.names = append(t.names, name)
 		t.entries = append(t.entries, all[name].Entry)
-		t.spell(name, all[name])
+		t.addSpelling(name, all[name])
 	}
 
-	t.shorten(all, "")
+	t.addShortNames(all, "")
 	for _, word := range t.scopes {
-		t.shorten(t.behind(word), word+":")
+		t.addShortNames(t.commandsBehind(word), word+":")
 	}
 	for i, h := range t.hidden {
 		t.hidden[i].Call = t.Call(h.Source + "/" + h.File)
@@ -140,17 +141,17 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 	return t, t.alias(names.Aliases)
 }
 
-// scoped settles what follows the words of scopes and tools. Of the files of one tool the first has
+// assignScoped settles what follows the words of scopes and tools. Of the files of one tool the first has
 // the name, and tercet's own goes before those of others. If two tools have one, its tool is part
 // of its name too.
-func (t *Table) scoped(all map[string][]*target) {
+func (t *Table) assignScoped(all map[string][]*target) {
 	for name, list := range all {
 		first := list[0]
 		if first.tool == "" ||
 			!slices.ContainsFunc(list, func(o *target) bool {
 				return o.tool != first.tool
 			}) {
-			t.spell(name, first)
+			t.addSpelling(name, first)
 		}
 	}
 	for name, list := range all {
@@ -163,7 +164,7 @@ func (t *Table) scoped(all map[string][]*target) {
 				candidate = one.scope + ":" + candidate
 			}
 			if t.byName[candidate] == one {
-				t.several[name] = append(t.several[name], candidate)
+				t.ambiguous[name] = append(t.ambiguous[name], candidate)
 			}
 		}
 	}
@@ -179,10 +180,10 @@ func (t *Table) prefer(own map[string][]*target, name, scoped string) bool {
 	return at >= 0
 }
 
-// settle gives a name to the first of the files that have it; each hides those behind it. A name
+// assign gives a name to the first of the files that have it; each hides those behind it. A name
 // that begins with the word of a scope is taken where that leads to another file: the command goes
 // by its scope then.
-func (t *Table) settle(all map[string]*target, list []*target, name string) {
+func (t *Table) assign(all map[string]*target, list []*target, name string) {
 	for i, one := range list {
 		for _, behind := range list[i+1:] {
 			one.shadows = append(one.shadows, behind.Source+"/"+behind.File)
@@ -201,8 +202,8 @@ func (t *Table) settle(all map[string]*target, list []*target, name string) {
 	all[name] = list[0]
 }
 
-// behind gives the commands behind a word that have one there.
-func (t *Table) behind(word string) map[string]*target {
+// commandsBehind gives the commands behind a word that have one there.
+func (t *Table) commandsBehind(word string) map[string]*target {
 	out := map[string]*target{}
 	for name, goal := range t.byName {
 		if rest, ok := strings.CutPrefix(name, word+":"); ok && rest == goal.Name {
@@ -212,16 +213,16 @@ func (t *Table) behind(word string) map[string]*target {
 	return out
 }
 
-// spell lets a target answer to a name and to the name with '/', unless another has it.
-func (t *Table) spell(name string, goal *target) {
+// addSpelling lets a target answer to a name and to the name with '/', unless another has it.
+func (t *Table) addSpelling(name string, goal *target) {
 	for _, one := range []string{name, strings.ReplaceAll(name, ":", "/")} {
 		t.byName[one] = cmp.Or(t.byName[one], goal)
 	}
 }
 
-// shorten lets commands answer to their last part where only one has it. Behind a scope too:
+// addShortNames lets commands answer to their last part where only one has it. Behind a scope too:
 // /user:commit is the user's git/commit.md, if that is the only commit there.
-func (t *Table) shorten(all map[string]*target, scope string) {
+func (t *Table) addShortNames(all map[string]*target, scope string) {
 	several := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if at := strings.LastIndexByte(name, ':'); at >= 0 && all[name].short {
@@ -231,12 +232,12 @@ func (t *Table) shorten(all map[string]*target, scope string) {
 	for short, names := range several {
 		key := scope + short
 		switch {
-		case t.byName[key] != nil || t.several[key] != nil:
+		case t.byName[key] != nil || t.ambiguous[key] != nil:
 		case len(names) == 1:
-			t.spell(key, all[names[0]])
+			t.addSpelling(key, all[names[0]])
 		default:
 			for _, name := range names {
-				t.several[key] = append(t.several[key], scope+name)
+				t.ambiguous[key] = append(t.ambiguous[key], scope+name)
 			}
 		}
 	}
@@ -303,25 +304,25 @@ func (w *walk) folder(dir string, depth int) error {
 		if dir == "." && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return w.unread(dir, err)
+		return w.skipUnreadable(dir, err)
 	}
 
 	w.seen += len(list)
 	if w.seen > MaxFiles {
 		w.seen -= len(list)
-		return w.unread(dir, errTooMany)
+		return w.skipUnreadable(dir, errTooMany)
 	}
 
 	for _, entry := range list {
 		inside := path.Join(dir, entry.Name())
-		if strings.HasPrefix(entry.Name(), ".") || !w.isText(inside) {
+		if strings.HasPrefix(entry.Name(), ".") || !w.checkUTF8(inside) {
 			continue
 		}
 		switch {
 		case entry.IsDir() ||
 			entry.Type() == fs.ModeSymlink && w.source.Depth > 0 && depth < w.source.Depth &&
 				w.linksToFolder(inside):
-			if !w.enters(entry.Name()) {
+			if !w.canHaveCommands(entry.Name()) {
 				continue
 			}
 			if depth+1 > cmp.Or(w.source.Depth, MaxFolders) {
@@ -332,20 +333,20 @@ func (w *walk) folder(dir string, depth int) error {
 				return err
 			}
 		case entry.Type().IsRegular() ||
-			entry.Type() == fs.ModeSymlink && w.leadsTo(inside).IsRegular():
+			entry.Type() == fs.ModeSymlink && w.linkTarget(inside).IsRegular():
 			w.file(inside)
 		default:
-			w.noFile(inside, entry.Type())
+			w.skipNonFile(inside, entry.Type())
 		}
 	}
 
 	return nil
 }
 
-// leadsTo asks the source for the type of a link's target. A source that is bound to its root
+// linkTarget asks the source for the type of a link's target. A source that is bound to its root
 // refuses that for links that leave it. A source without Stat would have to open the file, so its
 // links are left out as irregular.
-func (w *walk) leadsTo(inside string) fs.FileMode {
+func (w *walk) linkTarget(inside string) fs.FileMode {
 	if own, ok := w.source.FS.(fs.StatFS); ok {
 		if info, err := own.Stat(inside); err == nil {
 			return info.Mode().Type()
@@ -354,8 +355,8 @@ func (w *walk) leadsTo(inside string) fs.FileMode {
 	return fs.ModeIrregular
 }
 
-// enters tells whether a folder can hold commands.
-func (w *walk) enters(folder string) bool {
+// canHaveCommands tells whether a folder can hold commands.
+func (w *walk) canHaveCommands(folder string) bool {
 	if w.source.Command == nil {
 		return isName(folder) && !strings.Contains(folder, ":")
 	}
@@ -428,7 +429,7 @@ func (l LeftOut) String() string {
 // LeftOut lists what the scan could not use, by path. In tercet's own folders an unreadable file is
 // an error instead.
 func (t *Table) LeftOut() []LeftOut {
-	out := slices.Clone(t.left)
+	out := slices.Clone(t.skipped)
 	slices.SortFunc(out, func(a, b LeftOut) int {
 		return cmp.Compare(a.File, b.File)
 	})
@@ -437,7 +438,7 @@ func (t *Table) LeftOut() []LeftOut {
 
 // leftOut finds the file that would have been meant.
 func (t *Table) leftOut(name string) string {
-	for _, l := range t.left {
+	for _, l := range t.skipped {
 		if l.Name != "" && (l.Name == name || strings.HasSuffix(l.Name, ":"+name)) {
 			return l.String()
 		}
@@ -445,17 +446,17 @@ func (t *Table) leftOut(name string) string {
 	return ""
 }
 
-func (w *walk) leave(name, inside, reason string) {
-	w.table.left = append(w.table.left, LeftOut{
+func (w *walk) skip(name, inside, reason string) {
+	w.table.skipped = append(w.table.skipped, LeftOut{
 		Name:   name,
 		File:   path.Join(w.source.Name, inside),
 		Reason: reason,
 	})
 }
 
-// unread deals with a folder that cannot be read. A folder of another tool costs its own commands
+// skipUnreadable deals with a folder that cannot be read. A folder of another tool costs its own commands
 // and no others.
-func (w *walk) unread(dir string, err error) error {
+func (w *walk) skipUnreadable(dir string, err error) error {
 	if w.source.Command == nil {
 		return &formats.Failure{
 			Code:    formats.CodeIO,
@@ -466,18 +467,18 @@ func (w *walk) unread(dir string, err error) error {
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err
 	}
-	w.leave("", dir, err.Error())
+	w.skip("", dir, err.Error())
 	return nil
 }
 
-// isText tells whether a name is UTF-8: what is not cannot be opened by its name. Of another tool's
+// checkUTF8 tells whether a name is UTF-8: what is not cannot be opened by its name. Of another tool's
 // it is noted.
-func (w *walk) isText(inside string) bool {
+func (w *walk) checkUTF8(inside string) bool {
 	if utf8.ValidString(inside) {
 		return true
 	}
 	if w.source.Command != nil {
-		w.leave("", strings.ToValidUTF8(inside, "\ufffd"), "its name is not UTF-8")
+		w.skip("", strings.ToValidUTF8(inside, "\ufffd"), "its name is not UTF-8")
 	}
 	return false
 }
@@ -485,26 +486,26 @@ func (w *walk) isText(inside string) bool {
 // tooDeep notes a folder that is not looked into, unless the depth is the source's own.
 func (w *walk) tooDeep(inside string) {
 	if w.source.Command != nil && w.source.Depth == 0 {
-		w.leave("", inside, "it lies too deep")
+		w.skip("", inside, "it lies too deep")
 	}
 }
 
-// noFile notes what has the name of a command of another tool and is no file, and links to folders,
+// skipNonFile notes what has the name of a command of another tool and is no file, and links to folders,
 // which are not followed.
-func (w *walk) noFile(inside string, kind fs.FileMode) {
+func (w *walk) skipNonFile(inside string, kind fs.FileMode) {
 	name, ok := w.name(inside)
 	switch {
 	case !ok && w.source.Depth > 0 && strings.Contains(inside, "/"): // a skill's own
 	case kind == fs.ModeSymlink && w.linksToFolder(inside):
-		w.leave("", inside, "links to folders are not followed")
+		w.skip("", inside, "links to folders are not followed")
 	case kind == fs.ModeSymlink && (ok || path.Ext(inside) == ""):
 		// without an ending it may have been a folder
-		w.leave(name, inside, "it is a link that leads nowhere, or out of the project")
+		w.skip(name, inside, "it is a link that leads nowhere, or out of the project")
 	case ok:
-		w.leave(name, inside, "it is no regular file")
+		w.skip(name, inside, "it is no regular file")
 	}
 }
 
 func (w *walk) linksToFolder(inside string) bool {
-	return w.leadsTo(inside) == fs.ModeDir
+	return w.linkTarget(inside) == fs.ModeDir
 }

@@ -58,14 +58,14 @@ func TestFixesEndAndKeepTheRest(t *testing.T) {
 			return d.List
 		}
 		first := lint([]byte(src))
-		text, left, done := formats.Mend([]byte(src), first, lint)
+		text, left, done := formats.FixAll([]byte(src), first, lint)
 		for _, d := range done {
 			made[d.Code]++
 		}
 		if len(left) > len(first) {
 			t.Errorf("%s: %d findings before, %d after", name, len(first), len(left))
 		}
-		again, _, more := formats.Mend(text, left, lint)
+		again, _, more := formats.FixAll(text, left, lint)
 		if len(more) > 0 || !bytes.Equal(again, text) {
 			t.Errorf("%s: a second time makes %v", name, more)
 		}
@@ -149,7 +149,7 @@ func TestLenientFixes(t *testing.T) {
 			lint := func(src []byte) []formats.Diagnostic {
 				return read(src).Warnings
 			}
-			text, _, _ := formats.Mend([]byte(tc.src), lint([]byte(tc.src)), lint)
+			text, _, _ := formats.FixAll([]byte(tc.src), lint([]byte(tc.src)), lint)
 			if string(text) != tc.want {
 				t.Errorf("mended = %q, want %q", text, tc.want)
 			}

@@ -21,7 +21,7 @@ func TestUsedUpFix(t *testing.T) {
 	}
 	env := shipped(t)
 	_, found := try(t, env, name, src)
-	_, left, made := formats.Mend(src, found, func(next []byte) []formats.Diagnostic {
+	_, left, made := formats.FixAll(src, found, func(next []byte) []formats.Diagnostic {
 		_, found := try(t, env, name, next)
 		return found
 	})

@@ -144,7 +144,7 @@ func (w GitWorkflow) putBack(in input) act {
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		main := w.Trees.Git(w.Trees.Root)
-		kept, err := worktree.PutBack(ctx, main, main, r.Run, list)
+		kept, err := worktree.RestoreRefs(ctx, main, main, r.Run, list)
 		kept = clip("put back " + formats.MovedText(list) + kept)
 		return formats.Return{Status: formats.StatusCompleted, Summary: kept}, err
 	}
@@ -265,10 +265,10 @@ func (w GitWorkflow) commitHere(
 	ctx context.Context, r formats.Request, msg worktree.Message,
 ) (formats.Return, error) {
 	asked := slices.ContainsFunc(msg.Only, func(name string) bool {
-		return !worktree.Own(name)
+		return !worktree.IsOwnFile(name)
 	})
 	msg.Only = slices.DeleteFunc(msg.Only, func(name string) bool {
-		if path.Base(name) != "TODO.md" || !worktree.Own(name) {
+		if path.Base(name) != "TODO.md" || !worktree.IsOwnFile(name) {
 			return false
 		}
 		text, err := atomicfile.ReadPath(filepath.Join(w.Trees.Root, filepath.FromSlash(name)))
@@ -586,7 +586,7 @@ func (w GitWorkflow) close(in input) act {
 		ret.Fields["removed"] = c.Removed
 		if !c.Removed {
 			ret.Summary = "worktree closed, its folder stays"
-			ret.Warnings = append(ret.Warnings, c.Stays)
+			ret.Warnings = append(ret.Warnings, c.KeptReason)
 		}
 		if c.Wip != "" {
 			ret.Summary += ", unfinished work is on branch " + c.Wip

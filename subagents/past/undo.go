@@ -161,7 +161,7 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 	}
 	var all error
 	for _, b := range list {
-		done, err := u.p.Trees.TookBack(ctx, u.txn(b.To))
+		done, err := u.p.Trees.IsReverted(ctx, u.txn(b.To))
 		if err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 		rest = slices.DeleteFunc(slices.Clone(
 			rest,
 		), func(b worktree.Brought) bool { return b.To == to })
-		hash, err := u.p.Trees.TakeBack(ctx, same, worktree.Message{
+		hash, err := u.p.Trees.Revert(ctx, same, worktree.Message{
 			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run),
 			Session: u.p.Session,
 			Txn:     u.txn(to),
@@ -281,7 +281,7 @@ func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 	}
 
 	if u.Branch != "" {
-		if _, err := u.p.Trees.SetBack(ctx, u.Branch, u.Run, u.head); err != nil {
+		if _, err := u.p.Trees.ResetBranch(ctx, u.Branch, u.Run, u.head); err != nil {
 			return commits, err
 		}
 	}

@@ -23,21 +23,21 @@ type CheckoutCommit struct {
 	After string   // what remains to be done after the commit
 }
 
-// own are tercet's own files that are committed in the checkout, and only where git tracks them.
-var own = []string{
+// ownFiles are tercet's own files that are committed in the checkout, and only where git tracks them.
+var ownFiles = []string{
 	formats.Workspace + "/state.json",
 	formats.Workspace + "/archive/state.json",
 	formats.Workspace + "/TODO.md",
 }
 
-// Own reports whether a file, relative to the project root, belongs to the project's state. It is
+// IsOwnFile reports whether a file, relative to the project root, belongs to the project's state. It is
 // committed in the checkout only if git tracks it; otherwise there is no message.
-func Own(name string) bool {
-	return slices.Contains(own, path.Clean(name))
+func IsOwnFile(name string) bool {
+	return slices.Contains(ownFiles, path.Clean(name))
 }
 
-// hereTries bounds how often a commit is made anew because the user's branch moved meanwhile.
-const hereTries = 3
+// maxHereAttempts bounds how often a commit is made anew because the user's branch moved meanwhile.
+const maxHereAttempts = 3
 
 // CommitHere commits exactly the files msg.Only in the user's checkout, if that cannot touch the
 // user's own work. It requires a branch, no operation in progress, and nothing staged. No file may
@@ -49,13 +49,13 @@ func (m *Manager) CommitHere(
 	run string,
 	msg Message,
 ) (done CheckoutCommit, err error) {
-	defer code(&err, formats.CodeGitCommitFailed)
+	defer setCode(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(m.Root)
 	if !repo.Exists() {
 		return CheckoutCommit{Why: "the project is in no git repository"}, nil
 	}
 
-	c := here{
+	c := hereCommit{
 		m:    m,
 		repo: repo,
 		run:  run,
@@ -71,7 +71,7 @@ func (m *Manager) CommitHere(
 		return CheckoutCommit{}, err
 	}
 	defer func() { err = errors.Join(err, c.own.Close()) }()
-	for range hereTries {
+	for range maxHereAttempts {
 		done, err = c.attempt(ctx)
 		if _, stale := errors.AsType[*git.StaleError](err); !stale {
 			return done, err
@@ -81,8 +81,8 @@ func (m *Manager) CommitHere(
 	return CheckoutCommit{Why: "the branch moved with every attempt"}, nil
 }
 
-// here is one call of CommitHere. Paths are relative to the top of the repository.
-type here struct {
+// hereCommit is one call of CommitHere. Paths are relative to the top of the repository.
+type hereCommit struct {
 	m        *Manager
 	repo     *git.Repo
 	own      *os.Root // the top
@@ -93,11 +93,11 @@ type here struct {
 	head     string
 }
 
-func (c *here) attempt(ctx context.Context) (CheckoutCommit, error) {
+func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if c.msg.Txn != "" {
 		hash, err := c.repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: c.msg.Txn})
 		if err != nil || hash != "" {
-			return c.committed(ctx, hash, err)
+			return c.finish(ctx, hash, err)
 		}
 	}
 	why, err := c.obstacle(ctx)
@@ -146,11 +146,11 @@ func (c *here) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if err := c.repo.UpdateRef(ctx, "refs/heads/"+c.branch, hash, c.head); err != nil {
 		return CheckoutCommit{}, err
 	}
-	return c.committed(ctx, hash, nil)
+	return c.finish(ctx, hash, nil)
 }
 
 // obstacle says why nothing can be committed in the checkout as it is, whatever the files.
-func (c *here) obstacle(ctx context.Context) (why string, err error) {
+func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
 	if c.branch, err = c.repo.CurrentBranch(ctx); err != nil {
 		return "", err
 	}
@@ -173,7 +173,7 @@ func (c *here) obstacle(ctx context.Context) (why string, err error) {
 // the worktree that the run begins with: an unfinished operation of git, and changes of tracked
 // files. It is empty if there is nothing.
 func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
 	if what := repo.OperationInProgress(); what != "" {
 		return "in your checkout " + what + ": the run cannot be published before it is over", nil
@@ -207,13 +207,13 @@ func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 }
 
 // files are those to commit. Of tercet's own ones only those count that git tracks.
-func (c *here) files(ctx context.Context) (files []string, why string, err error) {
+func (c *hereCommit) files(ctx context.Context) (files []string, why string, err error) {
 	for _, name := range c.msg.Only {
 		file := path.Join(filepath.ToSlash(c.rel), path.Clean(name))
 		switch {
 		case !filepath.IsLocal(filepath.FromSlash(name)):
 			return nil, "", &formats.ValueError{What: "a path inside the project", Got: name}
-		case !Own(name) && inWorkspace(c.m.Specs, c.rel, file) &&
+		case !IsOwnFile(name) && inWorkspace(c.m.Specs, c.rel, file) &&
 			!document(c.m.Specs, path.Clean(name)):
 			return nil, "", &formats.ValueError{What: "a document", Got: name}
 		}
@@ -232,7 +232,7 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 	files = slices.DeleteFunc(files, func(file string) bool {
 		name, err := filepath.Rel(c.rel, filepath.FromSlash(file))
 		_, gone := c.own.Lstat(filepath.FromSlash(file))
-		return err == nil && Own(filepath.ToSlash(name)) &&
+		return err == nil && IsOwnFile(filepath.ToSlash(name)) &&
 			(tracked[file] == "" || errors.Is(gone, fs.ErrNotExist))
 	})
 	if len(files) == 0 {
@@ -240,7 +240,7 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 	}
 
 	for _, file := range files {
-		if what := c.wrong(file, tracked[file] != ""); what != "" {
+		if what := c.fileProblem(file, tracked[file] != ""); what != "" {
 			return nil, file + " " + what, nil
 		}
 		if slices.Contains(before, file) {
@@ -262,8 +262,8 @@ func document(specs, name string) bool {
 		specs != "" && strings.HasPrefix(name, specs+"/")
 }
 
-// wrong says what keeps a file from being committed by its place and kind.
-func (c *here) wrong(file string, tracked bool) string {
+// fileProblem says what keeps a file from being committed by its place and kind.
+func (c *hereCommit) fileProblem(file string, tracked bool) string {
 	for at := file; ; at = path.Dir(at) {
 		info, err := c.own.Lstat(filepath.FromSlash(at))
 		switch {
@@ -288,9 +288,9 @@ func (c *here) wrong(file string, tracked bool) string {
 	}
 }
 
-// committed brings the entries of the user's index up to a new commit, if they are still as they
+// finish brings the entries of the user's index up to a new commit, if they are still as they
 // were before it. Otherwise they would look like staged changes that take it back.
-func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutCommit, error) {
+func (c *hereCommit) finish(ctx context.Context, hash string, err error) (CheckoutCommit, error) {
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
@@ -306,7 +306,7 @@ func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutC
 		}
 		done.Files = append(done.Files, filepath.ToSlash(below))
 	}
-	if err := c.settle(ctx, hash, names); err != nil {
+	if err := c.refreshIndex(ctx, hash, names); err != nil {
 		done.After = fmt.Sprintf(
 			"git could not take the commit into its index (%v): run git reset -- %s",
 			err, strings.Join(names, " "),
@@ -315,7 +315,7 @@ func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutC
 	return done, nil
 }
 
-func (c *here) settle(ctx context.Context, hash string, names []string) (err error) {
+func (c *hereCommit) refreshIndex(ctx context.Context, hash string, names []string) (err error) {
 	var at [4]map[string]string
 	for i, rev := range []string{hash + "~1", hash, "HEAD", ""} {
 		if at[i], err = c.repo.Files(ctx, rev, names...); err != nil {

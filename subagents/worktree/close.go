@@ -15,8 +15,8 @@ import (
 	"tercet/internal/git"
 )
 
-// wipTries bounds the search for a free name of a branch for loose work.
-const wipTries = 100
+// maxWipNames bounds the search for a free name of a branch for loose work.
+const maxWipNames = 100
 
 // Closed tells what Close did with a worktree and its branch.
 type Closed struct {
@@ -24,15 +24,15 @@ type Closed struct {
 	Removed bool   // the worktree was removed
 	Deleted bool   // its branch was deleted, because another branch has its commits
 	// why it was not removed: it is locked, or it contains repositories that no commit can hold
-	Stays string
-	help  string // what to do about that
+	KeptReason string
+	help       string // what to do about that
 }
 
 // Close closes the worktree at dir. It first commits uncommitted work to a separate branch, so that
 // the task's branch ends with its last complete commit. A branch with unique commits stays. Closing
 // a missing worktree succeeds.
 func (m *Manager) Close(ctx context.Context, dir string) (c Closed, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	top, err := m.topOf(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Closed{Removed: true}, m.Git(m.Root).WorktreePrune(ctx)
@@ -52,7 +52,7 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !m.owns(top) {
+	if !m.ownsWorktree(top) {
 		return "", formats.Fail(formats.CodeUsage, "",
 			"expected a worktree in %s, got %s", m.Base, dir)
 	}
@@ -62,18 +62,18 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 // locked tells whether a worktree has git's lock. Then it stays as it is.
 func (m *Manager) locked(dir string) (c Closed) {
 	if why, ok := m.Git(dir).Locked(); ok {
-		c.Stays = strings.TrimSuffix("it is locked: "+why, ": ")
+		c.KeptReason = strings.TrimSuffix("it is locked: "+why, ": ")
 		c.help = "run git worktree unlock " + dir
 	}
 	return c
 }
 
 func (c Closed) refused(dir string) error {
-	return formats.Fail(formats.CodePrecondition, c.help, "%s stays: %s", dir, c.Stays)
+	return formats.Fail(formats.CodePrecondition, c.help, "%s stays: %s", dir, c.KeptReason)
 }
 
 func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
-	if c := m.locked(top); c.Stays != "" {
+	if c := m.locked(top); c.KeptReason != "" {
 		return c, nil
 	}
 	main := m.Git(m.Root)
@@ -92,20 +92,20 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 		return Closed{}, err
 	}
 
-	var work looseWork
+	var work uncommitted
 	if repo.HasIndex() { // otherwise every file would count as deleted
-		if work, err = m.loose(ctx, repo); err != nil {
+		if work, err = m.uncommittedWork(ctx, repo); err != nil {
 			return Closed{}, err
 		}
 	}
 	var c Closed
 	if len(work.files) > 0 {
-		if c.Wip, err = m.keep(ctx, repo, branch, filepath.Base(top), work.files); err != nil {
+		if c.Wip, err = m.saveWip(ctx, repo, branch, filepath.Base(top), work.files); err != nil {
 			return Closed{}, err
 		}
 	}
 	if len(work.nested) > 0 {
-		c.Stays = "it holds repositories of its own: " + strings.Join(work.nested, ", ")
+		c.KeptReason = "it holds repositories of its own: " + strings.Join(work.nested, ", ")
 		c.help = "move them elsewhere"
 		return c, nil
 	}
@@ -114,19 +114,20 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 		return c, err
 	}
 	c.Removed = true
-	if branch == "" || !ours(branch) && !isChild(top) || strings.HasPrefix(branch, wipPrefix) {
+	if branch == "" || !isOwnBranch(branch) && !isChild(top) ||
+		strings.HasPrefix(branch, wipPrefix) {
 		return c, nil
 	}
 
 	if c.Deleted, err = deleteMerged(ctx, main, branch, isChild(top)); c.Deleted && c.Wip == "" {
-		err = errors.Join(err, m.sweep(ctx, main, branch))
+		err = errors.Join(err, m.deleteMergedWip(ctx, main, branch))
 	}
 	return c, err
 }
 
-// sweep deletes the branches with loose work of earlier runs on the same branch, if the user's
+// deleteMergedWip deletes the branches with loose work of earlier runs on the same branch, if the user's
 // checkout has all of it now. A killed run leaves such work, and the next run does it again.
-func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) error {
+func (m *Manager) deleteMergedWip(ctx context.Context, main *git.Repo, branch string) error {
 	list, err := main.Branches(ctx, wipPrefix+wipName(branch)+"-")
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) erro
 		if err != nil {
 			return err
 		}
-		if in, err := cameIn(ctx, main, hash); err != nil {
+		if in, err := isIncluded(ctx, main, hash); err != nil {
 			return err
 		} else if !in {
 			continue
@@ -148,9 +149,9 @@ func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) erro
 	return nil
 }
 
-// cameIn tells whether all of a commit of loose work has come into the user's checkout. HEAD must
+// isIncluded tells whether all of a commit of loose work has come into the user's checkout. HEAD must
 // contain the commit before it, and each of its files must be as the loose work left it.
-func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
+func isIncluded(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
 	if err != nil || !has {
 		return false, err
@@ -170,19 +171,19 @@ func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	return len(rest) == 0, err
 }
 
-// held tells whether a branch that is not tercet's own has a commit, or a commit that was squashed
+// containedElsewhere tells whether a branch that is not tercet's own has a commit, or a commit that was squashed
 // of it.
-func held(ctx context.Context, main *git.Repo, hash string) (bool, error) {
+func containedElsewhere(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	holders, err := main.BranchesWith(ctx, hash)
-	if err != nil || slices.ContainsFunc(holders, func(b string) bool { return !ours(b) }) {
+	if err != nil || slices.ContainsFunc(holders, func(b string) bool { return !isOwnBranch(b) }) {
 		return err == nil, err
 	}
 	squashed, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: hash})
 	return squashed != "", err
 }
 
-// keep commits loose work to a branch of its own and leaves the worktree on it.
-func (m *Manager) keep(
+// saveWip commits loose work to a branch of its own and leaves the worktree on it.
+func (m *Manager) saveWip(
 	ctx context.Context,
 	repo *git.Repo,
 	branch, run string,
@@ -241,7 +242,7 @@ func wipName(branch string) string {
 func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (string, error) {
 	begin := wipPrefix + wipName(branch) + "-" + run
 	name := begin
-	for i := 2; i < wipTries; i++ {
+	for i := 2; i < maxWipNames; i++ {
 		err := repo.CreateBranch(ctx, name, hash)
 		if _, there := errors.AsType[*git.StaleError](err); !there {
 			return name, err
@@ -258,8 +259,8 @@ func (m *Manager) Discard(
 	dir, run string,
 	msg Message,
 ) (bundle string, err error) {
-	defer code(&err, formats.CodeIO)
-	if c := m.locked(dir); c.Stays != "" {
+	defer setCode(&err, formats.CodeIO)
+	if c := m.locked(dir); c.KeptReason != "" {
 		return "", c.refused(dir)
 	}
 
@@ -293,7 +294,7 @@ func (m *Manager) Discard(
 		if err := main.Bundle(ctx, file, "refs/heads/"+branch, base); err != nil {
 			return "", err
 		}
-		bundle = path.Join(folderOf(run), name)
+		bundle = path.Join(runFolder(run), name)
 	}
 
 	c, err := m.Close(ctx, dir)
@@ -313,7 +314,7 @@ func deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool
 	if err != nil {
 		return false, err
 	}
-	merged, err := held(ctx, main, hash)
+	merged, err := containedElsewhere(ctx, main, hash)
 	if err == nil && !merged && child {
 		var holders []string
 		holders, err = main.BranchesWith(ctx, hash)

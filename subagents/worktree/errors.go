@@ -40,7 +40,7 @@ type NotCleanError struct {
 	Branch, To string   // Branch is empty for an undo, which has no branch to merge by hand
 	Files      []string // relative to the top of the repository; empty if git reported the obstacle
 	Untracked  bool     // one of Files is not tracked: git stash leaves such a file where it is
-	Underway   string   // the unfinished operation, such as "a merge is in progress"; empty: none
+	Operation  string   // the unfinished operation, such as "a merge is in progress"; empty: none
 	Err        error    // git's message, may be nil
 }
 
@@ -50,8 +50,8 @@ func (e *NotCleanError) Error() string {
 	case len(e.Files) > 0:
 		return fmt.Sprintf("the checkout of %s has work where the merge writes: %s",
 			e.To, firstOf(e.Files))
-	case e.Underway != "":
-		return fmt.Sprintf("the checkout of %s cannot take the merge: %s", e.To, e.Underway)
+	case e.Operation != "":
+		return fmt.Sprintf("the checkout of %s cannot take the merge: %s", e.To, e.Operation)
 	}
 	return fmt.Sprintf("the checkout of %s cannot take the merge: %v", e.To, e.Err)
 }
@@ -81,7 +81,7 @@ func (e *NotCleanError) remedy() string {
 	switch {
 	case e.Untracked:
 		return "commit these files, or move them away"
-	case e.Underway != "":
+	case e.Operation != "":
 		return "finish it or abort it, as git status says"
 	case len(e.Files) == 0:
 		return "move away the files that git names"
@@ -96,9 +96,9 @@ func (e *NotCleanError) next() string {
 	return fmt.Sprintf("; then on %s: git merge %s", e.To, e.Branch)
 }
 
-// code gives the error of a method that ends its place in the table of codes; other is that of one
+// setCode gives the error of a method that ends its place in the table of codes; other is that of one
 // without.
-func code(at *error, other formats.Code) {
+func setCode(at *error, other formats.Code) {
 	err := *at
 	if err == nil {
 		return

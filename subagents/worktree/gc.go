@@ -28,7 +28,7 @@ func (m *Manager) Leftover(
 	ctx context.Context,
 	over func(run string) bool,
 ) (l Leftover, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	l = Leftover{Trees: []string{}, Branches: []Tip{}}
 	main := m.Git(m.Root)
 	if !main.Exists() {
@@ -44,7 +44,7 @@ func (m *Manager) Leftover(
 		out[w.Branch] = true
 		// of a child, or of a merge
 		run, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(w.Path), publishPrefix), ".")
-		if m.owns(w.Path) && over(run) {
+		if m.ownsWorktree(w.Path) && over(run) {
 			l.Trees = append(l.Trees, w.Path)
 		}
 	}
@@ -62,9 +62,9 @@ func (m *Manager) Leftover(
 			if err != nil {
 				return l, err
 			}
-			gone, err := held(ctx, main, tip)
+			gone, err := containedElsewhere(ctx, main, tip)
 			if err == nil && !gone && strings.HasPrefix(name, wipPrefix) {
-				gone, err = cameIn(ctx, main, tip)
+				gone, err = isIncluded(ctx, main, tip)
 			}
 			if err != nil {
 				return l, err
@@ -80,7 +80,7 @@ func (m *Manager) Leftover(
 
 // Clear removes what Leftover found. A branch that has moved since stays.
 func (m *Manager) Clear(ctx context.Context, l Leftover) (err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	var all error
 	for _, dir := range l.Trees {
 		_, err := m.Close(ctx, dir)

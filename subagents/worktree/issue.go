@@ -17,7 +17,7 @@ import (
 
 // Issue fetches an issue from the remote of the checkout's branch, with gh or glab.
 func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error) {
-	defer code(&err, formats.CodeToolUnavailable)
+	defer setCode(&err, formats.CodeToolUnavailable)
 	main := m.Git(m.Root)
 	to, err := main.CurrentBranch(ctx)
 	if err != nil {
@@ -55,26 +55,28 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 		)
 	}
 	if err != nil {
-		err = overNetwork(err, "run it again, or write the task yourself: tercet /task TEXT")
+		err = networkError(err, "run it again, or write the task yourself: tercet /task TEXT")
 	}
 	return issue, err
 }
 
-// Filed is an issue that a planning document names.
-type Filed struct {
+// FiledIssue is an issue that a planning document names.
+type FiledIssue struct {
 	URL     string // empty: none
 	Payload string // of the document; empty: it has none
 	Skipped string // why none was opened
 }
 
-// mostBody bounds the text of an issue, in bytes; a host takes about 65,000 characters.
-const mostBody = 60_000
+// maxBody bounds the text of an issue, in bytes; a host takes about 65,000 characters.
+const maxBody = 60_000
 
 // FileIssue opens an issue for a planning document of a tree, and writes its number and address
 // into the document. A document that names an issue already stays as it is. A run opens one issue,
 // however often it is killed.
-func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done Filed, err error) {
-	defer code(&err, formats.CodeIO)
+func (m Repository) FileIssue(
+	ctx context.Context, dir, name, run string,
+) (done FiledIssue, err error) {
+	defer setCode(&err, formats.CodeIO)
 	tree, err := os.OpenRoot(dir)
 	if err != nil {
 		return done, err
@@ -93,8 +95,8 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	text := string(src)
 	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src) //nolint:errcheck // of any kind
 	plan, _ := doc.Values["payload"].(map[string]any)                   //nolint:errcheck // null is none
-	done.Payload = said(doc.Values, "payload_text")
-	done.URL = cmp.Or(said(doc.Values, "issue_url"), said(plan, "issue_url"))
+	done.Payload = textValue(doc.Values, "payload_text")
+	done.URL = cmp.Or(textValue(doc.Values, "issue_url"), textValue(plan, "issue_url"))
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
 		return done, nil
 	}
@@ -115,22 +117,22 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 		return done, err
 	}
 
-	asker, state, err := m.asker(ctx, remote, true)
+	asker, state, err := m.hostCLI(ctx, remote, true)
 	if err != nil || asker == nil {
 		done.Skipped = state.Skipped()
 		return done, err
 	}
 
-	if found := refused(secrets.File(name, text), m.Allow); len(found) > 0 {
+	if found := disallowed(secrets.File(name, text), m.Allow); len(found) > 0 {
 		return done, secretFound("the issue would hold", "take it out", found)
 	}
-	title := cmp.Or(said(plan, "issue_title"), doc.Title, path.Base(name))
+	title := cmp.Or(textValue(plan, "issue_title"), doc.Title, path.Base(name))
 	body := strings.Replace(text, "> GitHub Issue: none\n", "", 1)
-	body = strings.ToValidUTF8(body[:min(mostBody, len(body))], "")
+	body = strings.ToValidUTF8(body[:min(maxBody, len(body))], "")
 	if done.URL, err = asker.FileIssue(
-		ctx, formats.Clip(title, 200), body, madeBy(run),
+		ctx, formats.Clip(title, 200), body, attribution(run),
 	); err != nil {
-		return done, overNetwork(err, "run the command again, or open the issue yourself")
+		return done, networkError(err, "run the command again, or open the issue yourself")
 	}
 
 	number, err := strconv.Atoi(path.Base(done.URL))
@@ -142,14 +144,14 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 
 	text = formats.WithIssue(text, number, done.URL)
 	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
-	done.Payload = said(doc.Values, "payload_text")
+	done.Payload = textValue(doc.Values, "payload_text")
 	return done, atomicfile.WriteIn(tree, name, []byte(
 		text,
 	), atomicfile.Options{Mode: 0o644, Alone: true})
 }
 
-// said is a text among the values of a document; empty: there is none.
-func said(values map[string]any, key string) string {
+// textValue is a text among the values of a document; empty: there is none.
+func textValue(values map[string]any, key string) string {
 	text, _ := values[key].(string) //nolint:errcheck // null is none
 	return text
 }

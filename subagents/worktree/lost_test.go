@@ -290,7 +290,8 @@ func TestSubmodule(t *testing.T) {
 	if _, files := p.commit(tree.Dir, "of the task", "t1"); len(files) != 1 {
 		t.Errorf("commit of %q, want the file beside the submodule", files)
 	}
-	if c := p.close(tree.Dir); c.Removed || c.Stays != "it holds repositories of its own: mod/" {
+	if c := p.close(tree.Dir); c.Removed ||
+		c.KeptReason != "it holds repositories of its own: mod/" {
 		t.Errorf("Close = %+v, want it kept for mod/", c)
 	}
 	if p.read(tree.Dir, "mod/b.txt") != "precious\n" {

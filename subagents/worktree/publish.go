@@ -15,8 +15,8 @@ import (
 	"tercet/internal/git"
 )
 
-// publishTries bounds how often a merge is made anew because the target moved meanwhile.
-const publishTries = 3
+// maxPublishAttempts bounds how often a merge is made anew because the target moved meanwhile.
+const maxPublishAttempts = 3
 
 // Target is where a worktree's work goes.
 type Target struct {
@@ -64,12 +64,12 @@ func (m *Manager) Publish(
 	dir string,
 	target Target,
 ) (done Published, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	p, err := m.publication(ctx, dir, target)
 	if err != nil {
 		return Published{}, err
 	}
-	for range publishTries {
+	for range maxPublishAttempts {
 		done, err = p.attempt(ctx)
 		_, stale := errors.AsType[*git.StaleError](err)
 		if !stale && !errors.Is(err, git.ErrNotFastForward) {
@@ -108,7 +108,7 @@ func (m *Manager) publication(
 	}
 	repo := m.Git(dir)
 	if t.Child {
-		if p.to, err = m.Git(m.place(t.Run, "")).CurrentBranch(ctx); err != nil {
+		if p.to, err = m.Git(m.treePath(t.Run, "")).CurrentBranch(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -172,10 +172,10 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		}
 	}
 	if has {
-		return p.done(ctx, old)
+		return p.alreadyPublished(ctx, old)
 	}
 	if p.target.As == AsPatch || p.target.As == AsRequest {
-		return p.apart(ctx, old)
+		return p.publishApart(ctx, old)
 	}
 
 	if err := p.m.scan(ctx, p.m.Git(p.dir), old, p.work); err != nil {
@@ -197,7 +197,7 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 			return Published{}, err
 		}
 	}
-	out := Published{Commit: merged.Commit, Message: p.brought()}
+	out := Published{Commit: merged.Commit, Message: p.summary()}
 	if err := p.move(ctx, old, merged.Commit); err != nil {
 		return Published{}, err
 	}
@@ -206,9 +206,9 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	return out, err
 }
 
-// done tells of work that the target has. What a killed attempt of this same call brought there is
+// alreadyPublished tells of work that the target has. What a killed attempt of this same call brought there is
 // told as that attempt would have told it.
-func (p *publication) done(ctx context.Context, old string) (Published, error) {
+func (p *publication) alreadyPublished(ctx context.Context, old string) (Published, error) {
 	out := Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}
 	if p.msg.Txn == "" {
 		return out, nil
@@ -221,13 +221,13 @@ func (p *publication) done(ctx context.Context, old string) (Published, error) {
 		return out, err
 	}
 	out.Commit = hash
-	out.Message = p.brought()
+	out.Message = p.summary()
 	out.Files, err = p.m.changed(ctx, p.main, hash+"~1", hash)
 	return out, err
 }
 
-// brought says what was done.
-func (p *publication) brought() string {
+// summary says what was done.
+func (p *publication) summary() string {
 	if p.target.As == AsSquash {
 		return fmt.Sprintf("squashed %s into %s", p.branch, p.to)
 	}
@@ -244,8 +244,8 @@ func (p *publication) squash(ctx context.Context, merged, old string) (string, e
 	return p.main.CommitTree(ctx, tree, []string{old}, p.msg.Subject, trailers...)
 }
 
-// apart publishes what leaves the target as it is.
-func (p *publication) apart(ctx context.Context, old string) (Published, error) {
+// publishApart publishes what leaves the target as it is.
+func (p *publication) publishApart(ctx context.Context, old string) (Published, error) {
 	base, err := p.main.MergeBase(ctx, old, p.work)
 	if err == nil {
 		base = cmp.Or(base, old)
@@ -264,7 +264,7 @@ func (p *publication) apart(ctx context.Context, old string) (Published, error) 
 func (p *publication) patches(ctx context.Context, base string) (Published, error) {
 	const below = "patches"
 	// What a killed attempt wrote is written anew.
-	if err := p.m.inRun(p.target.Run, "", func(root *os.Root, dir string) error {
+	if err := p.m.withRunFolder(p.target.Run, "", func(root *os.Root, dir string) error {
 		return root.RemoveAll(path.Join(dir, below))
 	}); err != nil {
 		return Published{}, err
@@ -275,17 +275,17 @@ func (p *publication) patches(ctx context.Context, base string) (Published, erro
 	}
 	names, err := p.m.Git(p.dir).Patches(ctx, folder, base, p.work)
 	out := Published{Message: fmt.Sprintf("wrote %d patches to %s",
-		len(names), path.Join(folderOf(p.target.Run), below))}
+		len(names), path.Join(runFolder(p.target.Run), below))}
 	for _, name := range names {
-		out.Patches = append(out.Patches, path.Join(folderOf(p.target.Run), below, name))
+		out.Patches = append(out.Patches, path.Join(runFolder(p.target.Run), below, name))
 	}
 	return out, err
 }
 
-// inTheWay lists what stands in the target's checkout where commit merged, made on top of old,
+// blockingFiles lists what stands in the target's checkout where commit merged, made on top of old,
 // writes: changed, staged and untracked files, relative to the top of the repository. Ignored files
 // are left to git, which refuses to overwrite them.
-func (p *publication) inTheWay(ctx context.Context, old, merged string) ([]git.Entry, error) {
+func (p *publication) blockingFiles(ctx context.Context, old, merged string) ([]git.Entry, error) {
 	// git itself leaves alone what lies loose in the run's worktree
 	if p.checkout == "" || p.target.Child {
 		return nil, nil
@@ -320,7 +320,7 @@ func collide(a, b string) bool {
 
 // merge merges the work into old.
 func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, err error) {
-	err = p.within(ctx, publishPrefix+p.target.Run, old, func(repo *git.Repo) (err error) {
+	err = p.inTempTree(ctx, publishPrefix+p.target.Run, old, func(repo *git.Repo) (err error) {
 		merged, err = repo.MergeInWorktree(ctx, p.work, p.msg.Subject, p.msg.trailers()...)
 		return err
 	})
@@ -330,9 +330,9 @@ func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, 
 // publishPrefix begins the names of the worktrees in which a run's work is merged.
 const publishPrefix = "publish-"
 
-// within does something in a worktree at a commit that lives only as long as this call. Its name is
+// inTempTree does something in a worktree at a commit that lives only as long as this call. Its name is
 // that of any other attempt, so that what a killed one left goes first.
-func (p *publication) within(
+func (p *publication) inTempTree(
 	ctx context.Context,
 	name, start string,
 	do func(*git.Repo) error,
@@ -356,7 +356,9 @@ func (p *publication) remove(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(trees, func(w git.Worktree) bool { return p.m.same(w.Path, place) }) {
+	if slices.ContainsFunc(
+		trees, func(w git.Worktree) bool { return p.m.samePath(w.Path, place) },
+	) {
 		if err := p.main.WorktreeRemove(ctx, place); err != nil {
 			return err
 		}
@@ -369,7 +371,7 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 	if p.checkout == "" {
 		return p.main.UpdateRef(ctx, "refs/heads/"+p.to, merged, old)
 	}
-	blocking, err := p.inTheWay(ctx, old, merged)
+	blocking, err := p.blockingFiles(ctx, old, merged)
 	if err != nil {
 		return err
 	}
@@ -387,7 +389,7 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 		// An ignored file can stand where the merge has a file of its own, or a merge can be in
 		// progress: nothing was changed.
 		refused.Err = e
-		refused.Underway = checkout.OperationInProgress()
+		refused.Operation = checkout.OperationInProgress()
 		return refused
 	}
 	return err

@@ -17,7 +17,7 @@ type Repository struct{ *Manager }
 // State says what tercet can do with the repository beyond commits. It uses no network: tercet
 // checks gh's login only when it needs a request.
 func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
 	if !repo.Exists() {
 		return formats.RepoNone, nil
@@ -55,7 +55,7 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 // Pending gives those of the files, relative to the project root, that differ from the last commit:
 // a worktree would lack them.
 func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
 	_, rel, err := repo.Locate(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ type Pushed struct {
 // never pushes the remote's default branch. With a title it opens a request too, as publishing
 // does.
 func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	state, err := m.State(ctx)
 	if err != nil || !state.Pushes() {
 		return Pushed{Skipped: state.Skipped(), Request: state.Skipped()}, err
@@ -125,7 +125,7 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return done, err
 	}
 	done.Remote = remote.Name
-	first, kept, err := m.kept(ctx, remote, done.Branch)
+	first, kept, err := m.isProtected(ctx, remote, done.Branch)
 	if err != nil {
 		return done, err
 	}
@@ -141,7 +141,7 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return done, err
 	}
 	if err := repo.Push(ctx, remote, head, done.Branch); err != nil {
-		return done, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+		return done, networkError(err, "look at the remote: git ls-remote "+remote.Name)
 	}
 	if title == "" {
 		return done, nil
@@ -154,25 +154,25 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 			return done, err
 		}
 	}
-	asker, state, err := m.asker(ctx, remote, true)
+	asker, state, err := m.hostCLI(ctx, remote, true)
 	if err == nil && asker == nil {
 		done.Request = state.Skipped()
-		done.Help = byHand(state, remote, done.Branch, first)
+		done.Help = manualCommand(state, remote, done.Branch, first)
 	} else if err == nil {
-		_, done.Request, err = ask(ctx, asker, git.Request{
+		_, done.Request, err = openRequest(ctx, asker, git.Request{
 			Branch: done.Branch,
 			To:     first,
 			Commit: head,
 			Title:  title,
-			Body:   madeBy(run),
+			Body:   attribution(run),
 		})
 	}
 	return done, err
 }
 
-// kept tells whether a branch is one that is never pushed: the default of the remote, or one named
+// isProtected tells whether a branch is one that is never pushed: the default of the remote, or one named
 // like it.
-func (m Repository) kept(
+func (m Repository) isProtected(
 	ctx context.Context,
 	remote git.Remote,
 	branch string,
@@ -181,7 +181,7 @@ func (m Repository) kept(
 		return "", true, nil
 	}
 	if first, err = m.Git(m.Root).DefaultBranch(ctx, remote); err != nil {
-		err = overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+		err = networkError(err, "look at the remote: git ls-remote "+remote.Name)
 	}
 	return first, branch == first, err
 }

@@ -16,15 +16,15 @@ import (
 	"tercet/internal/secrets"
 )
 
-// before is a worktree as it was when a worker was started there, in the folder of the run.
-type before struct {
+// treeSnapshot is a worktree as it was when a worker was started there, in the folder of the run.
+type treeSnapshot struct {
 	Branch string   `json:"branch"`
 	Head   string   `json:"head"`
 	Tree   string   `json:"tree"`             // of the last commit with the loose work on top
 	Nested []string `json:"nested,omitempty"` // repositories inside
 }
 
-func beforeName(txn string) string {
+func snapshotName(txn string) string {
 	return path.Join("before", txn+".json")
 }
 
@@ -34,7 +34,7 @@ func beforeName(txn string) string {
 // returns notes for the user. In the user's own checkout it only records what was changed before
 // the run, if a later step commits there.
 func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	if r.NoTree || r.Run == "" || r.Txn == "" {
 		return nil, nil
 	}
@@ -45,14 +45,14 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	repo := m.Git(r.Dir)
 	switch {
 	case r.Dir == m.Root && r.Commits && repo.Exists():
-		return nil, m.noteForeign(ctx, repo, r.Run)
+		return nil, m.recordForeign(ctx, repo, r.Run)
 	case r.Dir == m.Root && r.Commits:
 		return nil, repo.CheckUsable() // else the work is done and paid before the commit fails
 	case r.Dir == m.Root || !repo.HasIndex():
 		return nil, nil
 	}
 
-	a := aside{
+	a := recovery{
 		m:    m,
 		repo: repo,
 		r:    r,
@@ -69,7 +69,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	defer func() { _ = os.Remove(a.index) }() //nolint:errcheck // reason: nothing reads it again
 	known := false
 	if r.Again {
-		if known, err = m.load(r.Run, beforeName(r.Txn), &a.was); err != nil {
+		if known, err = m.load(r.Run, snapshotName(r.Txn), &a.before); err != nil {
 			return nil, err
 		}
 	}
@@ -77,15 +77,15 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 		return a.restore(ctx)
 	}
 
-	now, err := a.look(ctx)
+	now, err := a.snapshot(ctx)
 	if err == nil {
-		err = m.write(r.Run, beforeName(r.Txn), now)
+		err = m.write(r.Run, snapshotName(r.Txn), now)
 	}
 	return nil, err
 }
 
-// noteForeign keeps what is changed in the checkout, once a run.
-func (m *Manager) noteForeign(ctx context.Context, repo *git.Repo, run string) error {
+// recordForeign keeps what is changed in the checkout, once a run.
+func (m *Manager) recordForeign(ctx context.Context, repo *git.Repo, run string) error {
 	var had []string
 	if known, err := m.load(run, foreignName, &had); err != nil || known {
 		return err
@@ -101,26 +101,26 @@ func (m *Manager) noteForeign(ctx context.Context, repo *git.Repo, run string) e
 	return m.write(run, foreignName, files)
 }
 
-// aside is one call of Ready in a worktree.
-type aside struct {
+// recovery is one call of Ready in a worktree.
+type recovery struct {
 	m       *Manager
 	repo    *git.Repo
 	private *git.Repo // the same with an index of its own
 	index   string
 	r       formats.Request
-	was     before
-	said    []string
+	before  treeSnapshot
+	notes   []string
 }
 
-// look gives the worktree as it is. The private index has all of it then.
-func (a *aside) look(ctx context.Context) (now before, err error) {
+// snapshot gives the worktree as it is. The private index has all of it then.
+func (a *recovery) snapshot(ctx context.Context) (now treeSnapshot, err error) {
 	if now.Branch, err = a.repo.CurrentBranch(ctx); err != nil {
 		return now, err
 	}
 	if now.Head, err = a.repo.Head(ctx); err != nil {
 		return now, err
 	}
-	work, err := a.m.loose(ctx, a.repo)
+	work, err := a.m.uncommittedWork(ctx, a.repo)
 	if err != nil {
 		return now, err
 	}
@@ -140,36 +140,36 @@ func (a *aside) look(ctx context.Context) (now before, err error) {
 
 // restore sets aside what was done since the worker was started, and gives the worktree the state
 // that it had.
-func (a *aside) restore(ctx context.Context) ([]string, error) {
-	now, err := a.look(ctx)
+func (a *recovery) restore(ctx context.Context) ([]string, error) {
+	now, err := a.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range now.Nested {
-		if !slices.Contains(a.was.Nested, dir) {
-			if err := a.move(dir); err != nil {
+		if !slices.Contains(a.before.Nested, dir) {
+			if err := a.quarantineFile(dir); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if now.Head == a.was.Head && now.Tree == a.was.Tree {
-		return a.said, a.back(ctx, now)
+	if now.Head == a.before.Head && now.Tree == a.before.Tree {
+		return a.notes, a.resetTree(ctx, now)
 	}
-	if err := a.keep(ctx, now); err != nil {
+	if err := a.saveWip(ctx, now); err != nil {
 		return nil, err
 	}
-	if now, err = a.look(ctx); err != nil { // what looks like a secret is gone
+	if now, err = a.snapshot(ctx); err != nil { // what looks like a secret is gone
 		return nil, err
 	}
-	if err := a.private.Restore(ctx, a.was.Tree); err != nil {
+	if err := a.private.Restore(ctx, a.before.Tree); err != nil {
 		return nil, err
 	}
-	return a.said, a.back(ctx, now)
+	return a.notes, a.resetTree(ctx, now)
 }
 
-// keep commits what differs from before to a branch for loose work.
-func (a *aside) keep(ctx context.Context, now before) error {
-	files, err := a.repo.DiffPaths(ctx, a.was.Tree, now.Tree)
+// saveWip commits what differs from before to a branch for loose work.
+func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
+	files, err := a.repo.DiffPaths(ctx, a.before.Tree, now.Tree)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (a *aside) keep(ctx context.Context, now before) error {
 		return err
 	}
 	if len(found) > 0 {
-		if err := a.moveAll(ctx, found); err != nil {
+		if err := a.quarantine(ctx, found); err != nil {
 			return err
 		}
 		if tree, err = a.stage(ctx, now.Head, files); err != nil {
@@ -191,7 +191,7 @@ func (a *aside) keep(ctx context.Context, now before) error {
 		}
 	}
 	if bare, err := a.repo.Tree(ctx, now.Head); err != nil ||
-		bare == tree && now.Head == a.was.Head {
+		bare == tree && now.Head == a.before.Head {
 		return err // all of it was moved
 	}
 
@@ -205,10 +205,10 @@ func (a *aside) keep(ctx context.Context, now before) error {
 		return err
 	}
 
-	wip, err := newWip(ctx, a.repo, a.was.Branch, a.r.Run, hash)
+	wip, err := newWip(ctx, a.repo, a.before.Branch, a.r.Run, hash)
 	if err == nil {
-		a.said = append(
-			a.said,
+		a.notes = append(
+			a.notes,
 			fmt.Sprintf("what the killed attempt of step %s left is on branch %s", a.r.Step, wip),
 		)
 	}
@@ -216,7 +216,7 @@ func (a *aside) keep(ctx context.Context, now before) error {
 }
 
 // stage gives the tree of a commit with some files as they are now.
-func (a *aside) stage(ctx context.Context, head string, files []string) (string, error) {
+func (a *recovery) stage(ctx context.Context, head string, files []string) (string, error) {
 	if err := a.private.ReadTree(ctx, head); err != nil {
 		return "", err
 	}
@@ -239,23 +239,23 @@ func (a *aside) stage(ctx context.Context, head string, files []string) (string,
 	return a.private.WriteTree(ctx)
 }
 
-// back puts branch and index of the worktree where they were.
-func (a *aside) back(ctx context.Context, now before) (err error) {
-	if now.Branch != a.was.Branch && a.was.Branch != "" {
-		err = a.repo.SetHead(ctx, a.was.Branch)
+// resetTree puts branch and index of the worktree where they were.
+func (a *recovery) resetTree(ctx context.Context, now treeSnapshot) (err error) {
+	if now.Branch != a.before.Branch && a.before.Branch != "" {
+		err = a.repo.SetHead(ctx, a.before.Branch)
 	}
-	if err == nil && a.was.Branch != "" {
-		ref := "refs/heads/" + a.was.Branch
+	if err == nil && a.before.Branch != "" {
+		ref := "refs/heads/" + a.before.Branch
 		var at string
-		if at, err = a.repo.Resolve(ctx, ref); err == nil && at != a.was.Head {
-			err = a.repo.UpdateRef(ctx, ref, a.was.Head, at)
+		if at, err = a.repo.Resolve(ctx, ref); err == nil && at != a.before.Head {
+			err = a.repo.UpdateRef(ctx, ref, a.before.Head, at)
 		}
 	}
 	return errors.Join(err, a.repo.Unstage(ctx))
 }
 
-// moveAll moves the files of findings to the folder of the run.
-func (a *aside) moveAll(ctx context.Context, found []secrets.Finding) error {
+// quarantine moves the files of findings to the folder of the run.
+func (a *recovery) quarantine(ctx context.Context, found []secrets.Finding) error {
 	_, rel, err := a.repo.Locate(ctx)
 	if err != nil {
 		return err
@@ -267,21 +267,21 @@ func (a *aside) moveAll(ctx context.Context, found []secrets.Finding) error {
 			continue
 		}
 		moved = append(moved, file)
-		if err := a.move(file); err != nil {
+		if err := a.quarantineFile(file); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// move takes a file or a folder out of the worktree; its name is relative to the top.
-func (a *aside) move(file string) error {
+// quarantineFile takes a file or a folder out of the worktree; its name is relative to the top.
+func (a *recovery) quarantineFile(file string) error {
 	file = strings.TrimSuffix(file, "/")
 	top, err := a.topInProject()
 	if err != nil {
 		return err
 	}
-	return a.m.inRun(
+	return a.m.withRunFolder(
 		a.r.Run,
 		path.Join("aside", path.Dir(file)),
 		func(root *os.Root, dir string) error {
@@ -292,8 +292,8 @@ func (a *aside) move(file string) error {
 				}
 				to = fmt.Sprintf("%s.%d", path.Join(dir, path.Base(file)), i)
 			}
-			a.said = append(
-				a.said,
+			a.notes = append(
+				a.notes,
 				fmt.Sprintf(
 					"what the killed attempt of step %s left as %s is in %s: no commit can hold it",
 					a.r.Step, file, to,
@@ -305,7 +305,7 @@ func (a *aside) move(file string) error {
 }
 
 // topInProject is the top of the worktree, relative to the project root.
-func (a *aside) topInProject() (string, error) {
+func (a *recovery) topInProject() (string, error) {
 	rel, err := filepath.Rel(a.m.Base, a.r.Dir)
 	if err != nil {
 		return "", err

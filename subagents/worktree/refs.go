@@ -14,11 +14,11 @@ import (
 
 // Watch holds the refs of dir's repository from before a worker runs.
 type Watch struct {
-	m      *Manager
-	repo   *git.Repo
-	before git.Refs
-	ours   bool // it is a worktree that a Manager opened
-	made   func(txn string) bool
+	m       *Manager
+	repo    *git.Repo
+	before  git.Refs
+	ownTree bool // it is a worktree that a Manager opened
+	made    func(txn string) bool
 }
 
 // Watch reads the refs before a worker starts.
@@ -27,16 +27,16 @@ func (m *Manager) Watch(dir string) (*Watch, error) {
 	before, err := repo.Refs()
 	ours := strings.HasPrefix(dir, m.Base+string(filepath.Separator))
 	return &Watch{
-		m:      m,
-		repo:   repo,
-		before: before,
-		ours:   ours,
-		made:   m.Made(),
+		m:       m,
+		repo:    repo,
+		before:  before,
+		ownTree: ours,
+		made:    m.Made(),
 	}, err
 }
 
-// lookTime is how long it may take to look at what git runs.
-const lookTime = 30 * time.Second
+// checkTimeout is how long it may take to look at what git runs.
+const checkTimeout = 30 * time.Second
 
 // Guard checks what git runs, and the refs, before a worker starts; the returned function checks
 // again after its end. It reports a change of the former to tamper. Without a repository there is
@@ -50,7 +50,7 @@ func (w *Watch) Guard(
 	}
 	return func() ([]formats.Moved, error) {
 		// also when the run is over
-		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 		defer cancel()
 		now, err := w.repo.Fingerprint(look)
 		if err == nil && now == nil {
@@ -66,16 +66,16 @@ func (w *Watch) Guard(
 		if err != nil {
 			return nil, err
 		}
-		return w.Look(ctx, r)
+		return w.Check(ctx, r)
 	}, nil
 }
 
-// Look finds the refs that moved while a worker ran. It ignores tercet's own changes: new names of
+// Check finds the refs that moved while a worker ran. It ignores tercet's own changes: new names of
 // existing commits, commits that a journal knows, and branches with saved work. It also ignores
 // deleted branches whose commits another branch has. It restores the branch and HEAD of the run's
 // worktree, keeps their new commits below refs/tercet/stray, and returns DENIED. The user may have
 // moved any other ref: it gives those, and says of which branches nothing was lost.
-func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, error) {
+func (w *Watch) Check(ctx context.Context, r formats.Request) ([]formats.Moved, error) {
 	ctx = context.WithoutCancel(ctx) // also a run that is cancelled gets its branch back
 	now, err := w.repo.Refs()
 	if err != nil {
@@ -85,8 +85,8 @@ func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, e
 	own, _ := strings.CutPrefix(w.before[git.OwnHead], "ref: ")
 	var mine, others []formats.Moved
 	for _, c := range w.before.Changes(now) {
-		isOwn := w.ours && (c.Ref == git.OwnHead || c.Ref == own)
-		known, err := w.explained(ctx, c)
+		isOwn := w.ownTree && (c.Ref == git.OwnHead || c.Ref == own)
+		known, err := w.isExplained(ctx, c)
 		switch {
 		case err != nil:
 			return nil, err
@@ -98,7 +98,7 @@ func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, e
 			})
 		case known || strings.HasPrefix(c.Ref, "refs/remotes/"):
 		default:
-			forward, err := w.forward(ctx, c)
+			forward, err := w.isFastForward(ctx, c)
 			if err != nil {
 				return nil, err
 			}
@@ -114,7 +114,7 @@ func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, e
 	if len(mine) == 0 {
 		return others, nil
 	}
-	kept, err := PutBack(ctx, w.m.Git(w.m.Root), w.repo, r.Run, mine)
+	kept, err := RestoreRefs(ctx, w.m.Git(w.m.Root), w.repo, r.Run, mine)
 	return others, errors.Join(
 		formats.Fail(formats.CodeDenied,
 			"a subagent leaves its work in the files; the run commits it",
@@ -124,11 +124,11 @@ func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, e
 	)
 }
 
-// explained tells whether tercet makes such a change, or nothing can be lost by it. A worker in the
+// isExplained tells whether tercet makes such a change, or nothing can be lost by it. A worker in the
 // user's own checkout may use its branches: commit there and go to another one.
-func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
+func (w *Watch) isExplained(ctx context.Context, c git.RefChange) (bool, error) {
 	if !strings.HasPrefix(c.Ref, "refs/") {
-		return !w.ours, nil
+		return !w.ownTree, nil
 	}
 	switch {
 	case c.New == "":
@@ -147,18 +147,18 @@ func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
 			return false, err
 		}
 	}
-	if !w.ours || strings.HasPrefix(c.Ref, "refs/heads/"+wipPrefix) {
+	if !w.ownTree || strings.HasPrefix(c.Ref, "refs/heads/"+wipPrefix) {
 		return true, nil
 	}
 	by, err := w.repo.Trailers(ctx, c.Old, c.New, TrailerTxn) // any author can write one
 	return !slices.ContainsFunc(by, func(txn string) bool { return txn == "" || !w.made(txn) }), err
 }
 
-// forward tells whether a branch gained commits and lost none. A branch that tercet names is moved
+// isFastForward tells whether a branch gained commits and lost none. A branch that tercet names is moved
 // by tercet alone, so it never counts.
-func (w *Watch) forward(ctx context.Context, c git.RefChange) (bool, error) {
+func (w *Watch) isFastForward(ctx context.Context, c git.RefChange) (bool, error) {
 	branch, isBranch := strings.CutPrefix(c.Ref, "refs/heads/")
-	if !isBranch || c.Old == "" || c.New == "" || ours(branch) ||
+	if !isBranch || c.Old == "" || c.New == "" || isOwnBranch(branch) ||
 		strings.HasPrefix(branch, wipPrefix) {
 		return false, nil
 	}
@@ -167,9 +167,9 @@ func (w *Watch) forward(ctx context.Context, c git.RefChange) (bool, error) {
 
 const strayPrefix = "refs/tercet/stray/"
 
-// PutBack puts refs where they were, each only if it still is where it was seen, and names what is
+// RestoreRefs puts refs where they were, each only if it still is where it was seen, and names what is
 // kept of them. In tree a worker ran; main is the checkout.
-func PutBack(
+func RestoreRefs(
 	ctx context.Context, main, tree *git.Repo, run string, list []formats.Moved,
 ) (kept string, err error) {
 	for _, c := range list {

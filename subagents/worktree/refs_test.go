@@ -238,7 +238,7 @@ func TestWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.worker(p, tree)
-			moved, err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"})
+			moved, err := w.Check(t.Context(), formats.Request{Agent: "w", Run: "r1"})
 			if (len(moved) > 0) != tt.asks {
 				t.Fatalf("Look = %v, %v, want moved refs: %v", moved, err, tt.asks)
 			}
@@ -256,7 +256,7 @@ func TestWatch(t *testing.T) {
 				t.Fatalf("Look = %v, want %q with %q", err, tt.code, tt.says)
 			}
 			for range 2 * len(moved) { // once more, as after a kill
-				_, err := worktree.PutBack(t.Context(), p.Git(p.top), p.Git(p.top), "r1", moved)
+				_, err := worktree.RestoreRefs(t.Context(), p.Git(p.top), p.Git(p.top), "r1", moved)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -317,7 +317,7 @@ func TestWatchInTheCheckout(t *testing.T) {
 	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "more")
 	look := func(want int) {
 		t.Helper()
-		moved, err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"})
+		moved, err := w.Check(t.Context(), formats.Request{Agent: "w", Run: "r1"})
 		if err != nil || len(moved) != want {
 			t.Errorf("Look = %v, %v, want %d", moved, err, want)
 		}

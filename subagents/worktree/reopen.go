@@ -12,11 +12,11 @@ import (
 	"tercet/internal/git"
 )
 
-// MayReopen fails if the branch of a run has moved on since its worktree was closed. head is the
+// CanReopen fails if the branch of a run has moved on since its worktree was closed. head is the
 // branch's last commit that the run knows, and wip the branch with the work that no commit had;
 // empty: there was none.
-func (m Repository) MayReopen(ctx context.Context, branch, head, wip string) (err error) {
-	defer code(&err, formats.CodeIO)
+func (m Repository) CanReopen(ctx context.Context, branch, head, wip string) (err error) {
+	defer setCode(&err, formats.CodeIO)
 	const help = "type its line with --new to begin afresh"
 	main := m.Git(m.Root)
 	if wip != "" {
@@ -48,21 +48,21 @@ func (m Repository) MayReopen(ctx context.Context, branch, head, wip string) (er
 // Reopen makes the worktree of a run again that was closed when the run failed. What no commit had
 // then is in no commit again. It can be repeated after a crash.
 func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err error) {
-	defer code(&err, formats.CodePrecondition)
+	defer setCode(&err, formats.CodePrecondition)
 	main := m.Git(m.Root)
-	place := m.place(s.Run, "")
+	place := m.treePath(s.Run, "")
 	_, err = os.Lstat(filepath.Join(place, ".git"))
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !gone:
 		return err
 	case wip == "" && gone:
-		_, err := m.Again(ctx, s, head)
+		_, err := m.Recreate(ctx, s, head)
 		return err
 	case wip == "":
 		return nil
 	case gone:
-		if err := m.onWip(ctx, main, s.Branch, wip, place); err != nil {
+		if err := m.checkoutWip(ctx, main, s.Branch, wip, place); err != nil {
 			return err
 		}
 	}
@@ -83,9 +83,11 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 	return repo.SetHead(ctx, s.Branch)
 }
 
-// onWip checks the branch with the loose work out, and makes the branch of the run again if it was
+// checkoutWip checks the branch with the loose work out, and makes the branch of the run again if it was
 // deleted.
-func (m Repository) onWip(ctx context.Context, main *git.Repo, branch, wip, place string) error {
+func (m Repository) checkoutWip(
+	ctx context.Context, main *git.Repo, branch, wip, place string,
+) error {
 	there, err := main.BranchExists(ctx, branch)
 	if err == nil && !there {
 		err = main.CreateBranch(ctx, branch, "refs/heads/"+wip+"^")

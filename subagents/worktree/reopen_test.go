@@ -30,7 +30,7 @@ func TestReopen(t *testing.T) {
 			t.Fatalf("Close = %+v, want it gone, with a branch for loose work", closed)
 		}
 		repo := worktree.Repository{Manager: p.Manager}
-		if err := repo.MayReopen(t.Context(), spec.Branch, head, closed.Wip); err != nil {
+		if err := repo.CanReopen(t.Context(), spec.Branch, head, closed.Wip); err != nil {
 			t.Fatal(err)
 		}
 		m, calls := p.dying(n)
@@ -78,12 +78,12 @@ func TestMayReopen(t *testing.T) {
 		closed.Wip:      "branch task/7-a has moved on since the run failed",
 		"tercet/wip/no": "branch tercet/wip/no with the work of the run is gone",
 	} {
-		err := repo.MayReopen(t.Context(), "task/7-a", head, wip)
+		err := repo.CanReopen(t.Context(), "task/7-a", head, wip)
 		if formats.CodeOf(err) != formats.CodeInvalidState || err.Error() != want {
 			t.Errorf("MayReopen with %s = %v, want %s", wip, err, want)
 		}
 	}
-	if err := repo.MayReopen(t.Context(), "task/8-gone", head, ""); err != nil {
+	if err := repo.CanReopen(t.Context(), "task/8-gone", head, ""); err != nil {
 		t.Errorf("MayReopen of a branch that was deleted = %v, want no error", err)
 	}
 }

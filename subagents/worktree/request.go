@@ -23,7 +23,7 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 		Branch: p.branch,
 		To:     p.to,
 		Commit: p.work,
-		Body:   madeBy(p.target.Run),
+		Body:   attribution(p.target.Run),
 	}
 	var closes string
 	if q.Title, closes, _ = strings.Cut(p.msg.Subject, "\n\n"); closes != "" {
@@ -41,7 +41,7 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	if err != nil {
 		return none, err
 	}
-	_, kept, err := Repository{p.m}.kept(ctx, remote, p.branch)
+	_, kept, err := Repository{p.m}.isProtected(ctx, remote, p.branch)
 	if err != nil {
 		return none, err
 	}
@@ -51,7 +51,7 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 			"branch %s is never pushed", p.branch)
 	}
 
-	asker, state, err := Repository{p.m}.asker(ctx, remote, p.target.Push)
+	asker, state, err := Repository{p.m}.hostCLI(ctx, remote, p.target.Push)
 	switch {
 	case err != nil:
 		return none, err
@@ -63,19 +63,19 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 			fmt.Sprintf(
 				"log in with 'gh auth login' or 'glab auth login' and run it again, or type: git "+
 					"push %s && %s",
-				Quoted(remote.Name, p.branch), byHand(state, remote, p.branch, p.to),
+				Quoted(remote.Name, p.branch), manualCommand(state, remote, p.branch, p.to),
 			),
 			"neither gh nor glab is installed and logged in, so tercet cannot open a request")
 	}
 
 	if err := p.main.Push(ctx, remote, p.work, p.branch); err != nil {
-		return none, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+		return none, networkError(err, "look at the remote: git ls-remote "+remote.Name)
 	}
 	if asker == nil {
 		return p.pushed(ctx, remote, state, base)
 	}
 
-	verb, at, err := ask(ctx, asker, q)
+	verb, at, err := openRequest(ctx, asker, q)
 	if err != nil {
 		return none, err
 	}
@@ -89,20 +89,22 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	}, err
 }
 
-// madeBy is what a request or an issue says of the run that opened it.
-func madeBy(run string) string {
+// attribution is what a request or an issue says of the run that opened it.
+func attribution(run string) string {
 	return "Made by tercet, run " + run + "."
 }
 
-// ask opens a request for a branch that is pushed, unless there is one.
-func ask(ctx context.Context, asker *git.HostCLI, q git.Request) (verb, at string, err error) {
+// openRequest opens a request for a branch that is pushed, unless there is one.
+func openRequest(
+	ctx context.Context, asker *git.HostCLI, q git.Request,
+) (verb, at string, err error) {
 	verb = "found"
 	if at, err = asker.Find(ctx, q); err == nil && at == "" {
 		verb = "opened"
 		at, err = asker.Open(ctx, q)
 	}
 	if err != nil {
-		err = overNetwork(
+		err = networkError(
 			err,
 			"branch "+q.Branch+" is pushed; run the command again, or open the request yourself",
 		)
@@ -110,9 +112,9 @@ func ask(ctx context.Context, asker *git.HostCLI, q git.Request) (verb, at strin
 	return verb, at, err
 }
 
-// asker finds the program that opens requests and issues; nil where none is logged in, or where the
+// hostCLI finds the program that opens requests and issues; nil where none is logged in, or where the
 // state of the repository has none, if that counts.
-func (m Repository) asker(ctx context.Context, remote git.Remote, counts bool,
+func (m Repository) hostCLI(ctx context.Context, remote git.Remote, counts bool,
 ) (a *git.HostCLI, state formats.RepoState, err error) {
 	state = formats.RepoGitHub
 	if counts {
@@ -136,14 +138,14 @@ func (p *publication) pushed(
 		Skipped: state.Skipped(),
 		Message: "pushed " + p.branch + " to " + remote.Name,
 	}
-	out.Help = byHand(state, remote, p.branch, p.to)
+	out.Help = manualCommand(state, remote, p.branch, p.to)
 	var err error
 	out.Files, err = p.m.changed(ctx, p.main, base, p.work)
 	return out, err
 }
 
-// byHand is the command that opens the request.
-func byHand(state formats.RepoState, remote git.Remote, branch, to string) string {
+// manualCommand is the command that opens the request.
+func manualCommand(state formats.RepoState, remote git.Remote, branch, to string) string {
 	if state == formats.RepoGitea {
 		return "open a request for branch " + branch + " at " + cmp.Or(remote.Host, remote.Name)
 	}
@@ -154,10 +156,10 @@ func byHand(state formats.RepoState, remote git.Remote, branch, to string) strin
 	return fmt.Sprintf(create, Quoted(branch), Quoted(to))
 }
 
-// overNetwork gives a failure at a remote its code and advice. A failed call may succeed the next
+// networkError gives a failure at a remote its code and advice. A failed call may succeed the next
 // time. An answer in another form comes from a program that is not the needed one. A push that was
 // declined is no failure.
-func overNetwork(err error, help string) error {
+func networkError(err error, help string) error {
 	if _, refused := errors.AsType[*git.RefusedError](err); refused {
 		return err
 	}
@@ -165,7 +167,7 @@ func overNetwork(err error, help string) error {
 	if _, failed := errors.AsType[*git.Error](err); failed {
 		other = formats.CodeTransient
 	}
-	code(&err, other)
+	setCode(&err, other)
 	return &formats.Failure{
 		Code: formats.CodeOf(err),
 		Err:  err,

@@ -12,15 +12,17 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// folderOf is the folder of a run, relative to the project root.
-func folderOf(run string) string {
+// runFolder is the folder of a run, relative to the project root.
+func runFolder(run string) string {
 	return path.Join(formats.Workspace, "runs", run)
 }
 
-// inRun does something below the project root with the folder of a run, which is made if it is not
+// withRunFolder does something below the project root with the folder of a run, which is made if it is not
 // there.
-func (m *Manager) inRun(run, below string, do func(root *os.Root, dir string) error) (err error) {
-	if !plainRun(run) {
+func (m *Manager) withRunFolder(
+	run, below string, do func(root *os.Root, dir string) error,
+) (err error) {
+	if !validRunID(run) {
 		return &formats.ValueError{What: "a run id", Got: run}
 	}
 	root, err := os.OpenRoot(m.Root)
@@ -28,7 +30,7 @@ func (m *Manager) inRun(run, below string, do func(root *os.Root, dir string) er
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	dir := path.Join(folderOf(run), below)
+	dir := path.Join(runFolder(run), below)
 	if err := atomicfile.MkdirAll(root, dir, 0o700); err != nil {
 		return err
 	}
@@ -37,8 +39,8 @@ func (m *Manager) inRun(run, below string, do func(root *os.Root, dir string) er
 
 // runFile is the absolute name of a file in the folder of a run.
 func (m *Manager) runFile(run, name string) (string, error) {
-	err := m.inRun(run, "", func(*os.Root, string) error { return nil })
-	return filepath.Join(m.Root, filepath.FromSlash(folderOf(run)), name), err
+	err := m.withRunFolder(run, "", func(*os.Root, string) error { return nil })
+	return filepath.Join(m.Root, filepath.FromSlash(runFolder(run)), name), err
 }
 
 // write keeps a value in the folder of a run.
@@ -47,7 +49,7 @@ func (m *Manager) write(run, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	return m.inRun(run, path.Dir(name), func(root *os.Root, dir string) error {
+	return m.withRunFolder(run, path.Dir(name), func(root *os.Root, dir string) error {
 		return atomicfile.WriteIn(root, path.Join(
 			dir,
 			path.Base(name),

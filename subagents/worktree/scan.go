@@ -51,7 +51,7 @@ func (m *Manager) findings(
 				list = append(list, f)
 			}
 		}
-		for _, f := range refused(list, m.Allow) {
+		for _, f := range disallowed(list, m.Allow) {
 			if !slices.Contains(found, f) {
 				found = append(found, f)
 			}
@@ -60,8 +60,8 @@ func (m *Manager) findings(
 	return found, err
 }
 
-// refused are the findings that the configuration does not allow.
-func refused(list []secrets.Finding, allow []secrets.Allowed) []secrets.Finding {
+// disallowed are the findings that the configuration does not allow.
+func disallowed(list []secrets.Finding, allow []secrets.Allowed) []secrets.Finding {
 	return slices.DeleteFunc(list, func(f secrets.Finding) bool {
 		return slices.ContainsFunc(allow, func(a secrets.Allowed) bool { return a.Allows(f) })
 	})

@@ -24,7 +24,7 @@ func (m *Manager) Brought(
 	txns []string,
 	into string,
 ) (list []Brought, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	main := m.Git(m.Root)
 	var commits []string
 	for _, txn := range txns {
@@ -52,7 +52,7 @@ func (m *Manager) Brought(
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
-		holders = slices.DeleteFunc(holders, ours)
+		holders = slices.DeleteFunc(holders, isOwnBranch)
 		if inside || len(holders) == 0 {
 			continue
 		}
@@ -71,9 +71,9 @@ func (m *Manager) Brought(
 	return list, nil
 }
 
-// TookBack reports whether a branch has the commit that undoes a run. If its process was killed
+// IsReverted reports whether a branch has the commit that undoes a run. If its process was killed
 // before moving the branch, the commit is still the head of a worktree.
-func (m *Manager) TookBack(ctx context.Context, txn string) (bool, error) {
+func (m *Manager) IsReverted(ctx context.Context, txn string) (bool, error) {
 	main := m.Git(m.Root)
 	hash, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: txn})
 	if err != nil || hash == "" {
@@ -85,7 +85,7 @@ func (m *Manager) TookBack(ctx context.Context, txn string) (bool, error) {
 
 // Edited lists the files that have changed since, on the branch or in the checkout.
 func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	p, err := m.onto(ctx, b.To)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err er
 			files = append(files, f)
 		}
 	}
-	blocking, err := p.inTheWay(ctx, b.Commit, b.Commit+"~1")
+	blocking, err := p.blockingFiles(ctx, b.Commit, b.Commit+"~1")
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +120,15 @@ func (m *Manager) onto(ctx context.Context, to string) (p *publication, err erro
 	return p, err
 }
 
-// TakeBack reverts the commits on one branch, newest first, in a single commit. It works in a
+// Revert reverts the commits on one branch, newest first, in a single commit. It works in a
 // separate worktree, and moves the branch and its checkout like Publish. It fails if one of the
 // files has changed since. It gives the commit; empty if nothing was left to revert.
-func (m *Manager) TakeBack(
+func (m *Manager) Revert(
 	ctx context.Context,
 	list []Brought,
 	msg Message,
 ) (hash string, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	p, err := m.onto(ctx, list[0].To)
 	if err != nil {
 		return "", err
@@ -138,7 +138,7 @@ func (m *Manager) TakeBack(
 	if err != nil {
 		return "", err
 	}
-	err = p.within(ctx, "undo-"+list[0].Commit, old, func(repo *git.Repo) error {
+	err = p.inTempTree(ctx, "undo-"+list[0].Commit, old, func(repo *git.Repo) error {
 		for _, b := range list {
 			if err := repo.Revert(ctx, b.Commit); errors.Is(err, git.ErrConflict) {
 				return formats.Fail(formats.CodePrecondition,
@@ -167,9 +167,9 @@ func (m *Manager) TakeBack(
 // Ahead gives the last commit of a branch of tercet that has commits beyond head; empty for any
 // other branch.
 func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, err error) {
-	defer code(&err, formats.CodeIO)
+	defer setCode(&err, formats.CodeIO)
 	main := m.Git(m.Root)
-	if !ours(branch) {
+	if !isOwnBranch(branch) {
 		return "", nil
 	}
 	if there, err := main.BranchExists(ctx, branch); err != nil || !there {
@@ -184,10 +184,12 @@ func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, e
 	return now, nil
 }
 
-// SetBack moves a task's branch with unmerged work back to where a run found it, and saves the work
+// ResetBranch moves a task's branch with unmerged work back to where a run found it, and saves the work
 // on a branch for loose work. It gives that branch; empty if nothing had to move.
-func (m *Manager) SetBack(ctx context.Context, branch, run, head string) (kept string, err error) {
-	defer code(&err, formats.CodeIO)
+func (m *Manager) ResetBranch(
+	ctx context.Context, branch, run, head string,
+) (kept string, err error) {
+	defer setCode(&err, formats.CodeIO)
 	main := m.Git(m.Root)
 	now, err := m.Ahead(ctx, branch, head)
 	if err != nil || now == "" {

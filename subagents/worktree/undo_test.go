@@ -45,7 +45,7 @@ func TestTakeBack(t *testing.T) {
 	msg := worktree.Message{Subject: "Undo", Txn: "t-undo"}
 	p.write(p.top, "a.txt", "mine\n")
 	edited("a.txt")
-	if _, err := p.TakeBack(
+	if _, err := p.Revert(
 		t.Context(), list, msg,
 	); formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("TakeBack over loose work = %v, want PRECONDITION", err)
@@ -53,7 +53,7 @@ func TestTakeBack(t *testing.T) {
 	p.git(p.top, "commit", "-qam", "mine")
 	edited("a.txt")
 	before := p.git(p.top, "rev-parse", "HEAD")
-	if _, err := p.TakeBack(
+	if _, err := p.Revert(
 		t.Context(), list, msg,
 	); formats.CodeOf(err) != formats.CodePrecondition ||
 		!strings.Contains(err.Error(), "was changed since") {
@@ -68,7 +68,7 @@ func TestTakeBack(t *testing.T) {
 	p.git(p.top, "add", "other.txt")
 	p.git(p.top, "commit", "-qm", "later, elsewhere")
 	edited()
-	hash, err := p.TakeBack(t.Context(), list, msg)
+	hash, err := p.Revert(t.Context(), list, msg)
 	if err != nil || hash != p.git(p.top, "rev-parse", "HEAD") ||
 		p.read(p.top, "a.txt") != "one\n" {
 		t.Errorf("TakeBack = %q, %v, a.txt %q", hash, err, p.read(p.top, "a.txt"))
@@ -76,7 +76,7 @@ func TestTakeBack(t *testing.T) {
 	if got := p.git(p.top, "status", "--porcelain", "--", "a.txt", umlaut); got != "" {
 		t.Errorf("the checkout is not clean: %s", got)
 	}
-	if done, err := p.TookBack(t.Context(), "t-undo"); err != nil || !done {
+	if done, err := p.IsReverted(t.Context(), "t-undo"); err != nil || !done {
 		t.Errorf("TookBack = %t, %v, want it found", done, err)
 	}
 	p.tidy()
@@ -98,7 +98,7 @@ func TestSetBack(t *testing.T) {
 	if list, err := p.Brought(t.Context(), []string{"t1"}, ""); err != nil || len(list) > 0 {
 		t.Errorf("Brought = %v, %v, want nothing", list, err)
 	}
-	kept, err := p.SetBack(t.Context(), tree.Branch, "r1", tree.Head)
+	kept, err := p.ResetBranch(t.Context(), tree.Branch, "r1", tree.Head)
 	if err != nil || kept != "tercet/wip/7-r1" || p.git(p.top, "rev-parse", kept) != work ||
 		p.git(p.top, "rev-parse", tree.Branch) != tree.Head {
 		t.Errorf("SetBack = %q, %v", kept, err)
@@ -108,13 +108,13 @@ func TestSetBack(t *testing.T) {
 		"main":      tree.Head,
 		"task/none": tree.Head,
 	} {
-		if kept, err := p.SetBack(t.Context(), branch, "r1", head); err != nil || kept != "" {
+		if kept, err := p.ResetBranch(t.Context(), branch, "r1", head); err != nil || kept != "" {
 			t.Errorf("SetBack of %s = %q, %v, want nothing to do", branch, kept, err)
 		}
 	}
 	// Killed between the two: the branch that keeps the work is there already.
 	p.git(p.top, "update-ref", "refs/heads/"+tree.Branch, work)
-	kept, err = p.SetBack(t.Context(), tree.Branch, "r1", tree.Head)
+	kept, err = p.ResetBranch(t.Context(), tree.Branch, "r1", tree.Head)
 	if err != nil || kept != "tercet/wip/7-r1" {
 		t.Errorf("SetBack again = %q, %v, want the same branch", kept, err)
 	}

@@ -82,8 +82,8 @@ type Spec struct {
 	Message Message // commit message for uncommitted work
 }
 
-// place is the folder of the worktree of a run, or of one of its children.
-func (m *Manager) place(run, child string) string {
+// treePath is the folder of the worktree of a run, or of one of its children.
+func (m *Manager) treePath(run, child string) string {
 	if child != "" {
 		run += "." + child
 	}
@@ -120,8 +120,8 @@ type Tree struct {
 // with commits; if another worktree of tercet has that branch, it closes that first and saves its
 // work.
 func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
-	defer code(&err, formats.CodeIO)
-	if !plainRun(s.Run) {
+	defer setCode(&err, formats.CodeIO)
+	if !validRunID(s.Run) {
 		return t, &formats.ValueError{What: "a run id", Got: s.Run}
 	}
 
@@ -150,13 +150,13 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 		return t, err
 	}
 
-	place := m.place(s.Run, s.Child)
+	place := m.treePath(s.Run, s.Child)
 	if s.Child != "" {
 		if branch, head, err = m.parent(ctx, s); err != nil {
 			return t, err
 		}
 	}
-	open, err := m.clear(ctx, main, branch, place)
+	open, err := m.makeRoom(ctx, main, branch, place)
 	if err != nil {
 		return t, err
 	}
@@ -189,10 +189,10 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 
 // parent gives the branch of a child, and where it begins.
 func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err error) {
-	if !plainRun(s.Child) {
+	if !validRunID(s.Child) {
 		return "", "", &formats.ValueError{What: "the name of a child", Got: s.Child}
 	}
-	dir := m.place(s.Run, "")
+	dir := m.treePath(s.Run, "")
 	if branch, err = m.Git(dir).CurrentBranch(ctx); err != nil {
 		return "", "", err
 	}
@@ -214,13 +214,15 @@ func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err 
 	return branch, base, err
 }
 
-// plainRun tells whether a run's id can name a folder.
-func plainRun(id string) bool {
+// validRunID tells whether a run's id can name a folder.
+func validRunID(id string) bool {
 	return id != "" && id != "." && filepath.IsLocal(id) && !strings.ContainsAny(id, `/\`)
 }
 
-// clear makes way for the worktree of branch at place and reports whether it is open already.
-func (m *Manager) clear(ctx context.Context, main *git.Repo, branch, place string) (bool, error) {
+// makeRoom makes way for the worktree of branch at place and reports whether it is open already.
+func (m *Manager) makeRoom(
+	ctx context.Context, main *git.Repo, branch, place string,
+) (bool, error) {
 	if err := main.WorktreePrune(ctx); err != nil {
 		return false, err
 	}
@@ -231,14 +233,14 @@ func (m *Manager) clear(ctx context.Context, main *git.Repo, branch, place strin
 
 	for _, w := range trees {
 		switch {
-		case w.Branch != branch && !m.same(w.Path, place):
-		case w.Branch == branch && m.same(w.Path, place):
+		case w.Branch != branch && !m.samePath(w.Path, place):
+		case w.Branch == branch && m.samePath(w.Path, place):
 			if m.Git(w.Path).HasIndex() {
 				return true, nil
 			}
 			// the process that made it ended before it was filled
 			return false, main.WorktreeRemove(ctx, w.Path)
-		case m.owns(w.Path):
+		case m.ownsWorktree(w.Path):
 			c, err := m.close(ctx, w.Path)
 			if err != nil {
 				return false, err
@@ -270,7 +272,7 @@ func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) er
 		if err != nil {
 			return err
 		}
-		if merged && old != n.Start && (ours(n.Branch) || isChild(n.Path)) {
+		if merged && old != n.Start && (isOwnBranch(n.Branch) || isChild(n.Path)) {
 			if err := main.UpdateRef(ctx, "refs/heads/"+n.Branch, n.Start, old); err != nil {
 				return err
 			}
@@ -283,14 +285,14 @@ func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) er
 	return main.WorktreeAdd(ctx, n)
 }
 
-// ours tells whether a branch is named by this package, so that it may be moved and deleted once it
+// isOwnBranch tells whether a branch is named by this package, so that it may be moved and deleted once it
 // is merged.
-func ours(branch string) bool {
+func isOwnBranch(branch string) bool {
 	return strings.HasPrefix(branch, taskPrefix) || strings.HasPrefix(branch, runPrefix)
 }
 
-// owns tells whether a worktree lies in the folder for worktrees.
-func (m *Manager) owns(dir string) bool {
+// ownsWorktree tells whether a worktree lies in the folder for worktrees.
+func (m *Manager) ownsWorktree(dir string) bool {
 	within := func(base, dir string) bool {
 		rel, err := filepath.Rel(base, dir)
 		return err == nil && rel != "." && filepath.IsLocal(rel)
@@ -328,7 +330,7 @@ func (m Repository) CheckMoved(recorded, run string) error {
 	if len(repairs) == 0 {
 		return nil
 	}
-	if _, err := os.Stat(recorded); err == nil && !m.owns(recorded) {
+	if _, err := os.Stat(recorded); err == nil && !m.ownsWorktree(recorded) {
 		return formats.Fail(formats.CodePrecondition,
 			"resume it there",
 			"run %s belongs to the project that this one was copied from: its worktree is %s", run,
@@ -348,7 +350,7 @@ func (m Repository) CheckTree(dir string) error {
 	}
 	// Without a repository git says what is wrong.
 	linked := git.IsLinkedWorktree(dir, m.Root) || !m.Git(m.Root).Exists()
-	if _, err := os.Stat(dir); err == nil && m.owns(dir) && linked {
+	if _, err := os.Stat(dir); err == nil && m.ownsWorktree(dir) && linked {
 		return nil
 	}
 	return formats.Fail(formats.CodePrecondition,
@@ -357,16 +359,16 @@ func (m Repository) CheckTree(dir string) error {
 		"the worktree of the run is gone, or is not of this project: %s", dir)
 }
 
-// Gone tells whether dir was the worktree of a run in this project, and a user removed it.
-func (m Repository) Gone(dir, run string) bool {
-	_, err := os.Lstat(filepath.Join(m.place(run, ""), ".git"))
-	return dir != "" && m.owns(dir) && errors.Is(err, fs.ErrNotExist)
+// WasRemoved tells whether dir was the worktree of a run in this project, and a user removed it.
+func (m Repository) WasRemoved(dir, run string) bool {
+	_, err := os.Lstat(filepath.Join(m.treePath(run, ""), ".git"))
+	return dir != "" && m.ownsWorktree(dir) && errors.Is(err, fs.ErrNotExist)
 }
 
-// Again makes a worktree that is gone again. A branch that was deleted too begins at head, its last
+// Recreate makes a worktree that is gone again. A branch that was deleted too begins at head, its last
 // known commit. said tells the user what was done.
-func (m Repository) Again(ctx context.Context, s Spec, head string) (said string, err error) {
-	defer code(&err, formats.CodePrecondition)
+func (m Repository) Recreate(ctx context.Context, s Spec, head string) (said string, err error) {
+	defer setCode(&err, formats.CodePrecondition)
 	said = "the worktree of run " + s.Run + " was removed: it is made again from branch " + s.Branch
 	main := m.Git(m.Root)
 	there, err := main.BranchExists(ctx, s.Branch)
@@ -385,8 +387,8 @@ func (m Repository) Again(ctx context.Context, s Spec, head string) (said string
 	return said, err
 }
 
-func (m *Manager) same(dir, place string) bool {
-	return dir == place || m.owns(dir) && filepath.Base(dir) == filepath.Base(place)
+func (m *Manager) samePath(dir, place string) bool {
+	return dir == place || m.ownsWorktree(dir) && filepath.Base(dir) == filepath.Base(place)
 }
 
 // Message is the message of a commit, and which files go into it.
@@ -423,7 +425,7 @@ func (m *Manager) Commit(
 	dir string,
 	msg Message,
 ) (hash string, files []string, err error) {
-	defer code(&err, formats.CodeGitCommitFailed)
+	defer setCode(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(dir)
 	made := func() (hash string, files []string, err error) {
 		if msg.Txn != "" {
@@ -438,9 +440,9 @@ func (m *Manager) Commit(
 		return hash, files, err
 	}
 
-	work, err := m.loose(ctx, repo)
+	work, err := m.uncommittedWork(ctx, repo)
 	if err == nil && msg.Only != nil {
-		err = work.keep(ctx, repo, msg.Only)
+		err = work.restrict(ctx, repo, msg.Only)
 	}
 	switch {
 	case err != nil:
@@ -467,14 +469,14 @@ func (m *Manager) Commit(
 	return hash, files, err
 }
 
-// looseWork is what a worktree holds that no commit has.
-type looseWork struct {
+// uncommitted is what a worktree holds that no commit has.
+type uncommitted struct {
 	files  []string // relative to the top of the worktree
 	nested []string // repositories inside, which a commit cannot hold
 }
 
-// keep leaves only the named files, which are relative to the folder of repo.
-func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) error {
+// restrict leaves only the named files, which are relative to the folder of repo.
+func (w *uncommitted) restrict(ctx context.Context, repo *git.Repo, only []string) error {
 	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return err
@@ -487,14 +489,14 @@ func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) err
 	return nil
 }
 
-// Committed fails if a worktree of tercet at dir has uncommitted work, which closing would only set
+// CheckCommitted fails if a worktree of tercet at dir has uncommitted work, which closing would only set
 // aside.
-func (m *Manager) Committed(ctx context.Context, dir string) (err error) {
-	defer code(&err, formats.CodeIO)
-	if !m.owns(dir) {
+func (m *Manager) CheckCommitted(ctx context.Context, dir string) (err error) {
+	defer setCode(&err, formats.CodeIO)
+	if !m.ownsWorktree(dir) {
 		return nil
 	}
-	work, err := m.loose(ctx, m.Git(dir))
+	work, err := m.uncommittedWork(ctx, m.Git(dir))
 	if err != nil || len(work.files) == 0 {
 		return err
 	}
@@ -505,9 +507,9 @@ func (m *Manager) Committed(ctx context.Context, dir string) (err error) {
 		firstOf(work.files))
 }
 
-// loose lists the uncommitted changes outside the workspace folder, with an index that is made
+// uncommittedWork lists the uncommitted changes outside the workspace folder, with an index that is made
 // equal to HEAD.
-func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err error) {
+func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncommitted, err error) {
 	top, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return w, err

@@ -670,7 +670,7 @@ func TestNestedRepositoryKeepsTheWorktree(t *testing.T) {
 		t.Errorf("Commit() files = %q, want b.txt only", files)
 	}
 	c := p.close(tree.Dir)
-	if c.Removed || c.Stays != "it holds repositories of its own: inner/" ||
+	if c.Removed || c.KeptReason != "it holds repositories of its own: inner/" ||
 		p.read(inner, "f") != "x\n" {
 		t.Errorf("Close() = %+v, want the worktree kept for inner/", c)
 	}
@@ -699,7 +699,7 @@ func TestLockedWorktreeStays(t *testing.T) {
 	p.write(tree.Dir, "b.txt", "loose\n")
 	p.git(p.top, "worktree", "lock", "--reason", "I look at it", tree.Dir)
 	c := p.close(tree.Dir)
-	if c.Removed || c.Wip != "" || c.Stays != "it is locked: I look at it" ||
+	if c.Removed || c.Wip != "" || c.KeptReason != "it is locked: I look at it" ||
 		p.read(tree.Dir, "b.txt") != "loose\n" {
 		t.Errorf("Close() = %+v, want it kept for its lock", c)
 	}
@@ -718,7 +718,7 @@ func TestLockedWorktreeStays(t *testing.T) {
 	}
 	p.git(p.top, "worktree", "unlock", tree.Dir)
 	p.git(p.top, "worktree", "lock", "--reason", "initializing", tree.Dir)
-	if c := p.close(tree.Dir); !c.Removed || c.Stays != "" {
+	if c := p.close(tree.Dir); !c.Removed || c.KeptReason != "" {
 		t.Errorf("Close() = %+v, want it removed", c)
 	}
 }
