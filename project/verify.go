@@ -90,7 +90,7 @@ func (s *Session) replay(
 	cfg.Problems = noProblems{}
 	cfg.Trace = trace.Discard{}
 	cfg.Show = func(formats.Table) {}
-	cfg.Look = func(r formats.Request, ret formats.Return) error {
+	cfg.Verify = func(r formats.Request, ret formats.Return) error {
 		return s.samePrompt(records, r, ret)
 	}
 	_, cfg.Killed = led.Resumed()

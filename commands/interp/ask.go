@@ -253,13 +253,14 @@ func (a *gateSession) open(first bool) (earlier bool, err error) {
 		Step: a.gate.Step,
 		Key:  a.engine.worker,
 	}
-	was := formats.Gate{}
-	if earlier, err = a.step.frame.journal.recall(e, &was); err != nil || earlier {
-		was.Run = a.gate.Run
-		was.Step = a.gate.Step
-		was.NeedsPerson = a.gate.NeedsPerson
-		was.Flow = a.gate.Flow
-		a.gate = was
+	recorded := formats.Gate{}
+	earlier, err = a.step.frame.journal.recall(e, &recorded)
+	if err != nil || earlier {
+		recorded.Run = a.gate.Run
+		recorded.Step = a.gate.Step
+		recorded.NeedsPerson = a.gate.NeedsPerson
+		recorded.Flow = a.gate.Flow
+		a.gate = recorded
 		return true, err
 	}
 	if !first {
@@ -286,7 +287,7 @@ func (a *gateSession) open(first bool) (earlier bool, err error) {
 func (a *gateSession) replayAnswer() (d formats.Decision, done bool, err error) {
 	for {
 		var vote formats.Decision
-		old, err := a.step.frame.journal.recall(formats.Entry{
+		found, err := a.step.frame.journal.recall(formats.Entry{
 			Type: formats.EntryGateVoted,
 			Step: a.gate.Step,
 			Key:  a.gate.ID,
@@ -294,7 +295,7 @@ func (a *gateSession) replayAnswer() (d formats.Decision, done bool, err error) 
 		if err != nil {
 			return d, false, err
 		}
-		if !old {
+		if !found {
 			break
 		}
 		a.gate.Votes = append(a.gate.Votes, vote)

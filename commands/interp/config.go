@@ -143,9 +143,9 @@ type Config struct {
 	AcceptChanges bool
 	Accepted      map[string]string
 	Accept        func(changed map[string]string)
-	// Look replays a run without effects to verify its journal. Run calls it for each recorded
+	// Verify replays a run without effects to verify its journal. Run calls it for each recorded
 	// answer of a worker; at the end of the journal Run gives a *formats.EndError.
-	Look func(r formats.Request, ret formats.Return) error
+	Verify func(r formats.Request, ret formats.Return) error
 }
 
 // Runner runs one program once.

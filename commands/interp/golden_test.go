@@ -46,7 +46,7 @@ func (m *machine) look(
 	w.cfg.Clock = m.time()
 	w.cfg.Journal = p
 	w.cfg.Discard = nil
-	w.cfg.Look = func(r formats.Request, ret formats.Return) error {
+	w.cfg.Verify = func(r formats.Request, ret formats.Return) error {
 		if now := formats.Sum([]byte(prompt(r))); r.Agent != "flow" && now != ret.Metadata.Told {
 			return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
 				"journal.jsonl:1:1: %s was told another thing, now %q", r.At, prompt(r))}

@@ -26,12 +26,12 @@ func (r *run) recordProblems(ret formats.Return) {
 		list = append(list, last)
 	}
 	list = append(list, r.failures...)
-	told := map[string]bool{"": true} // a message without a code is none
+	recorded := map[string]bool{"": true} // a problem without a message is none
 	for _, p := range list {
-		if told[p.Message] {
+		if recorded[p.Message] {
 			continue
 		}
-		told[p.Message] = true
+		recorded[p.Message] = true
 		if err := r.cfg.Problems.Record(r.main.ctx, p); err != nil {
 			r.warn("errors.json: %s", err)
 		}

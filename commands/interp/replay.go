@@ -16,6 +16,42 @@ import (
 
 // begin writes the first entry, or takes from it what the run began with, and prepares the run.
 func (r *run) begin() error {
+	var recorded formats.Started
+	e := formats.Entry{Type: formats.EntryRunStarted}
+	replayed, err := r.main.journal.recall(e, &recorded)
+	if err != nil {
+		return err
+	}
+	started := r.startedNow()
+	if replayed {
+		r.started = recorded.At
+		r.cfg.AutoApprove = recorded.Consent
+		r.cfg.Consent = recorded.Agreed
+		r.journal.past = recorded.Seen
+		if err := r.unchanged(recorded, started); err != nil {
+			return err
+		}
+	}
+	if err := r.prepare(); err != nil || replayed {
+		r.journal.begun = replayed
+		return err
+	}
+
+	started.Seen = r.journal.seen
+	if r.tasks.own != nil {
+		started.Task = r.tasks.own.Number
+	}
+	e.Data = started
+	r.journal.begun = true // what fails from here on is known to be a run
+	if err := r.main.journal.append(e); err != nil {
+		r.journal.begun = false
+		return err
+	}
+	return nil
+}
+
+// startedNow is the first entry of a run that begins now, without what prepare finds.
+func (r *run) startedNow() formats.Started {
 	s := r.cfg.Start
 	s.Format = formats.JournalFormat
 	s.At = r.started.UTC()
@@ -26,43 +62,12 @@ func (r *run) begin() error {
 	for _, step := range r.prog.File.Steps {
 		s.Steps = append(s.Steps, r.prog.Info(step).ID)
 	}
-
 	s.Depth = r.depth.Int()
 	s.Definition = r.prog.Hash()
 	s.Args = r.args.Map()
 	s.Consent = r.cfg.AutoApprove
 	s.Agreed = r.cfg.Consent
-	var was formats.Started
-	e := formats.Entry{Type: formats.EntryRunStarted}
-	old, err := r.main.journal.recall(e, &was)
-	if err != nil {
-		return err
-	}
-	if old {
-		r.started = was.At
-		r.cfg.AutoApprove = was.Consent
-		r.cfg.Consent = was.Agreed
-		r.journal.past = was.Seen
-		if err := r.unchanged(was, s); err != nil {
-			return err
-		}
-	}
-	if err := r.prepare(); err != nil || old {
-		r.journal.begun = old
-		return err
-	}
-
-	s.Seen = r.journal.seen
-	if r.tasks.own != nil {
-		s.Task = r.tasks.own.Number
-	}
-	e.Data = s
-	r.journal.begun = true // what fails from here on is known to be a run
-	if err := r.main.journal.append(e); err != nil {
-		r.journal.begun = false
-		return err
-	}
-	return nil
+	return s
 }
 
 // unchanged refuses to go on if a file that decides was changed, unless the user accepts that.

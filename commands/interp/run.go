@@ -159,7 +159,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		}
 	}
 	ret = r.finish(ret)
-	if rn.cfg.Look == nil || r.journal.diverged == nil {
+	if rn.cfg.Verify == nil || r.journal.diverged == nil {
 		return ret, nil
 	}
 

@@ -164,7 +164,7 @@ func (s step) enter() (path string, err error) {
 	}
 	r.counts.visits[s.path]++
 	path = s.journalPath()
-	if r.cfg.Look != nil && s.frame.concurrent {
+	if r.cfg.Verify != nil && s.frame.concurrent {
 		r.concurrentSteps[path] = true
 	}
 	entry := formats.Entry{Type: formats.EntryStepScheduled, Step: path}

@@ -46,13 +46,15 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 				!r.prog.Works(s.info.Body...) {
 				break
 			}
-			var end *ending
-			if hint, why, end, err = checkPass(s, i, p); err != nil {
+			next, err := checkPass(s, i, p)
+			if err != nil {
 				return result{}, err
 			}
-			if end != nil {
-				return out.endedEarly(end), nil
+			if next.end != nil {
+				return out.endedEarly(next.end), nil
 			}
+			hint = next.hint
+			why = next.stalled
 		}
 	}
 
@@ -91,46 +93,51 @@ func passWithHint(s step, i int, hint *formats.Feedback) (pass, error) {
 	return s.pass(i, nil)
 }
 
+// nextPass says how a loop goes on after a pass.
+type nextPass struct {
+	hint    *formats.Feedback // of the user, for the next pass
+	stalled string            // why there is no next pass
+	end     *ending           // the user ends the command
+}
+
 // checkPass counts a pass that is to be followed by another. If too many had the same result, the
 // user gives a hint for the next one or ends the command. Without a decision the loop ends as after
 // its last pass if the file has a rule for that.
-func checkPass(s step, i int, p pass) (hint *formats.Feedback, why string, end *ending, err error) {
+func checkPass(s step, i int, p pass) (nextPass, error) {
 	var issues []formats.Issue
 	for _, id := range slices.Sorted(maps.Keys(p.in.results)) {
 		shown := p.in.shownResult(id)
 		if o := formats.Outcome(as[string](shown["status"])); o != "" && !o.Passes() {
 			var some []formats.Issue
 			if err := decode(shown["issues"], &some); err != nil {
-				return nil, "", nil, err
+				return nextPass{}, err
 			}
 			issues = append(issues, some...)
 		}
 	}
 
-	why, err = checkProgress(s, i == 0, issues, p.in.workOutput(p.in.list), p.files)
+	why, err := checkProgress(s, i == 0, issues, p.in.workOutput(p.in.list), p.files)
 	if err != nil || why == "" {
-		return nil, "", nil, err
+		return nextPass{}, err
 	}
 	d, err := askStalled(s, why, issues)
 	switch {
 	case err != nil:
-		return nil, "", nil, err
+		return nextPass{}, err
 	case d.Answer == choiceGoOn:
-		return &formats.Feedback{
+		return nextPass{hint: &formats.Feedback{
 			From:    s.info.ID,
 			Issues:  nonNil(issues),
 			Note:    d.Note,
 			Attempt: i + 1,
-		}, "", nil, nil
+		}}, nil
 	case !d.Person && slices.ContainsFunc(s.info.On, func(r syntax.Rule) bool {
 		return r.Status.Text == formats.OutcomePartial.String()
 	}):
-		return nil, why, nil, nil
+		return nextPass{stalled: why}, nil
 	}
 
-	f := transition{
-		s,
-		result{outcome: formats.OutcomeFailed, ret: formats.Return{Summary: why, Issues: issues}},
-	}
-	return nil, "", final(f.noProgress(why)), nil
+	failed := result{outcome: formats.OutcomeFailed, ret: formats.Return{Summary: why, Issues: issues}}
+	tr := transition{s, failed}
+	return nextPass{end: final(tr.noProgress(why))}, nil
 }

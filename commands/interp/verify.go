@@ -9,8 +9,8 @@ import (
 // recallAnswer takes the answer of an effect from the journal. While a journal is verified, the
 // steps of workflow subagents are replayed too.
 func (r *run) recallAnswer(ctx context.Context, e effect) (answer, bool) {
-	look := r.cfg.Look
-	if look != nil && e.flow {
+	verify := r.cfg.Verify
+	if verify != nil && e.flow {
 		if _, err := r.cfg.Agents.Delegate(ctx, *e.req); isDiverged(err) {
 			return answer{err: r.journal.failed(err)}, true
 		}
@@ -20,8 +20,8 @@ func (r *run) recallAnswer(ctx context.Context, e effect) (answer, bool) {
 		return answer{}, false
 	}
 	out := decodeAnswer(data)
-	if look != nil && e.worker && out.err == nil {
-		out.err = look(*e.req, out.ret)
+	if verify != nil && e.worker && out.err == nil {
+		out.err = verify(*e.req, out.ret)
 		if out.err != nil {
 			out.err = r.journal.failed(out.err)
 		}
