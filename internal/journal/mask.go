@@ -39,6 +39,16 @@ type rule struct {
 	words   []string
 }
 
+// may tells whether the rule has to search a text.
+func (r rule) may(s string) bool {
+	for _, word := range r.words {
+		if strings.Contains(s, word) {
+			return true
+		}
+	}
+	return false
+}
+
 var private = []string{"PRIVATE"}
 
 var rules = []rule{
@@ -115,9 +125,7 @@ func (m *Masker) Text(s string) string {
 	}
 	s = m.Values(s)
 	for _, r := range rules {
-		if slices.ContainsFunc(r.words, func(word string) bool {
-			return strings.Contains(s, word)
-		}) {
+		if r.may(s) {
 			s = r.find().ReplaceAllString(s, r.replace)
 		}
 	}

@@ -68,9 +68,12 @@ type rule struct {
 
 // may tells whether the rule has to search a text, given in lower case.
 func (r rule) may(low string) bool {
-	return slices.ContainsFunc(r.words, func(word string) bool {
-		return strings.Contains(low, word)
-	})
+	for _, word := range r.words {
+		if strings.Contains(low, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // begin is the start of a line or a character that no token holds: "task-..." has no "sk-...".

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"tercet/internal/lazy"
 	"tercet/internal/md"
@@ -197,6 +198,8 @@ func runeWidth(r rune) int {
 	switch {
 	case r == '	':
 		return 4
+	case r < utf8.RuneSelf:
+		return 1
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
 	case slices.ContainsFunc(wide, func(p [2]rune) bool { return r >= p[0] && r <= p[1] }):
