@@ -53,7 +53,7 @@ type gateSession struct {
 // has the question before any user sees it, and every vote, refused answer and decision. The gate
 // that comes back is the one that was answered.
 func ask(s step, source gateSource) (formats.Gate, formats.Decision, error) {
-	s.run.effects.Wait() // no worker changes what is shown while a user looks at it
+	s.run.effects.Wait() // no worker changes what is shown while a user reads it
 	gate, err := source.build(s.frame)
 	if err != nil {
 		return gate, formats.Decision{}, err
@@ -83,7 +83,7 @@ func ask(s step, source gateSource) (formats.Gate, formats.Decision, error) {
 func (a *gateSession) round(first bool) (d formats.Decision, settled bool, err error) {
 	journal := a.step.frame.journal
 	if !first && a.engine.worker != "" {
-		return d, false, errStale // only the worker can put its question anew
+		return d, false, errStale // only the worker can rebuild its question
 	}
 
 	asked := textDigest(a.gate)
@@ -177,7 +177,7 @@ func (a *gateSession) answer(earlier bool) (d formats.Decision, changed []string
 func (a *gateSession) vote() (d formats.Decision, changed []string, err error) {
 	r := a.step.run
 	d, err = a.awaitDecision()
-	if formats.CodeOf(err) == formats.CodeIO { // an answer may lie where it cannot be read now
+	if formats.CodeOf(err) == formats.CodeIO { // there may be an answer that cannot be read now
 		r.warn("%s", err)
 		err = &formats.GateOpenError{Gate: a.gate, Left: true}
 	}

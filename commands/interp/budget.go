@@ -137,7 +137,7 @@ func (r *run) timeLeft() time.Duration {
 type reserved struct {
 	formats.Budget
 
-	// what the same worker had in a process that was killed
+	// Lost is the share of the same worker in a process that was killed.
 	Lost formats.Budget `json:"lost,omitzero"`
 }
 

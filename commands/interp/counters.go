@@ -12,7 +12,7 @@ type counters struct {
 	steps       int            // against limits.Steps
 	passes      int            // elements and rounds of loops; each allows formats.ElementSteps more
 	visits      map[string]int // by step path
-	targets     map[string]int // how often a target with a max was taken, by step path and rule
+	targets     map[string]int // uses of targets with a max, by step path and rule
 	autoAnswers map[string]int // answers to the engine's gate of a step without the user
 	rollbacks   int            // shared by all routes
 	asked       map[string]int // questions by the path of the step that asked

@@ -25,7 +25,7 @@ type call struct {
 
 	// Of the engine's own calls.
 	task       int            // the number of the task to act on
-	extraInput map[string]any // beside what the file gives
+	extraInput map[string]any // to be added to what the file gives
 	// evenUnrecorded makes the call even if the journal cannot be written.
 	evenUnrecorded bool
 }
@@ -44,8 +44,8 @@ func (c call) tolerate(err error) error {
 // delegate makes the call of a step, with its retries and fallback.
 func (s step) delegate() (result, error) {
 	c := call{step: s, to: s.info.Call}
-	if a, ok := s.info.Action.(*syntax.Delegate); ok && a.Pick != nil {
-		one, err := s.chooseAgent(a.Pick)
+	if pick := pickOf(s.info.Step); pick != nil {
+		one, err := s.chooseAgent(pick)
 		if err != nil {
 			return resultOf(formats.Failed(err), 1), nil
 		}
@@ -57,8 +57,8 @@ func (s step) delegate() (result, error) {
 	}
 	s.run.warnings = append(s.run.warnings, ret.Warnings...)
 	c.emitWarnings(ret)
-	if a, ok := s.info.Action.(*syntax.Check); ok {
-		if err := s.useElse(a, &ret, c.attempt); err != nil {
+	if check := checkOf(s.info.Step); check != nil {
+		if err := s.useElse(check, &ret, c.attempt); err != nil {
 			return result{}, err
 		}
 	}
@@ -193,7 +193,7 @@ func (c call) try() (formats.Return, error) {
 		return formats.Return{}, err
 	}
 
-	// What runs beside it in the same tree cannot be told apart from what it did.
+	// In a tree where other branches work too, nobody knows what the interrupted call did.
 	replayed := fr.journal.replayed
 	req.Again = replayed && !fr.shared
 	unfinished := replayed && !r.journal.pastEnd

@@ -17,7 +17,7 @@ import (
 type dryRun struct {
 	on      bool
 	returns map[string][]formats.Return // given for steps and subagents, taken in order
-	taken   []string                    // keys of returns that were taken
+	used    []string                    // keys of returns that were taken
 	stubbed []string                    // ids whose results are stubs
 	tainted []string                    // variables that were made of such results
 	lines   []string
@@ -48,7 +48,7 @@ func (s step) dropUncertain(end *ending) *ending {
 	if s.run.unknown(s.info.When) || s.tierUnknown() {
 		return nil
 	}
-	if loop, ok := s.info.Action.(*syntax.Foreach); ok && s.run.unknown(loop.In) {
+	if s.run.unknown(elementsOf(s.info.Step)) {
 		return nil
 	}
 	return end
@@ -100,7 +100,7 @@ func (c call) stub(req formats.Request) formats.Return {
 			Summary: "(known at run time)",
 			Fields:  map[string]any{},
 		}
-		if s.isCheck() || c.to.Info.Role == formats.RoleReviewer {
+		if checkOf(s.info.Step) != nil || c.to.Info.Role == formats.RoleReviewer {
 			ret.Verdict = formats.VerdictApproved
 		}
 		for name, f := range c.to.Info.Fields {
@@ -133,7 +133,7 @@ func (c call) nextStub() (formats.Return, bool) {
 		if len(list) > 1 {
 			d.returns[key] = list[1:]
 		}
-		d.taken = append(d.taken, key)
+		d.used = append(d.used, key)
 		return list[0], true
 	}
 	return formats.Return{}, false
@@ -183,7 +183,7 @@ func (s step) assumed(a *syntax.Check) bool {
 func (r *run) dryReturn(ret formats.Return) formats.Return {
 	d := &r.dry
 	for _, key := range slices.Sorted(maps.Keys(d.returns)) {
-		if !slices.Contains(d.taken, key) {
+		if !slices.Contains(d.used, key) {
 			r.warn("nothing took the return given for '%s': no such step or subagent was reached",
 				key)
 		}

@@ -42,7 +42,7 @@ func (a *gateSession) evidence(before map[string]string) (map[string]string, err
 			continue
 		}
 		out[name] = r.hashOf(a.step.frame.ctx, name)
-		// documents lie in the checkout, work in the worktree
+		// documents are in the checkout, work is in the worktree
 		if tree := a.step.pathInTree(name); tree != name {
 			out[name] += " " + r.hashOf(a.step.frame.ctx, tree)
 		}

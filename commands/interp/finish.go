@@ -138,7 +138,7 @@ func (r *run) settleUnknownSync() {
 		err = decode(as[map[string]any](doc)["tasks"], &tasks)
 	}
 	if err != nil {
-		r.artifacts.unlinked = nil // a document that may be linked is not taken away
+		r.artifacts.unlinked = nil // a document that may be linked is not removed
 		r.warn("the state could not be read: %s", err)
 		return
 	}

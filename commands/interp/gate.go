@@ -322,7 +322,7 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 	q := fixedGate{gate: tr.engineQuestion()}
 	g, d, err := ask(s, q)
 	q.deferred = true
-	for err == nil && d.Answer == choiceExit { // the process that resumes the run asks anew
+	for err == nil && d.Answer == choiceExit { // the process that resumes the run asks again
 		g, d, err = ask(s, q)
 	}
 

@@ -26,11 +26,6 @@ func (s step) group() (result, error) {
 	return out, nil
 }
 
-func isGroup(s *syntax.Step) bool {
-	_, ok := s.Action.(*syntax.Group)
-	return ok
-}
-
 // findIn finds a step by its id: the step itself, or one in its group.
 func findIn(s *syntax.Step, id string) *syntax.Step {
 	if s.ID.Text == id {

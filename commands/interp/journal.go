@@ -165,7 +165,7 @@ func observe[T any](
 		return out, err
 	}
 
-	if err := j.reachEnd(); err != nil { // else a task would be seen as one whose run is gone
+	if err := j.reachEnd(); err != nil { // else the task would be read without the lease of this run
 		return out, err
 	}
 	if out, err = look(); err != nil {

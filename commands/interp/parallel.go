@@ -34,7 +34,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			info := r.prog.Info(s.info.Body[i])
 			one := in.step(s.frame, info)
 			var tree *subtree
-			if !one.isCheck() { // a check looks at what all have
+			if checkOf(info.Step) == nil { // a check is made in the tree of the run
 				fr, tree = among.allot(fr, info.ID)
 			}
 			res, ran, err := one.withFrame(fr).executeOnce()
@@ -73,7 +73,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			vote.Verdict = ""
 			vote.Said = outcome
 		}
-		votes = append(votes, Vote{Return: vote, Check: c.step.isCheck()})
+		votes = append(votes, Vote{Return: vote, Check: checkOf(c.step.info.Step) != nil})
 		value := map[string]any{"id": id, "status": outcome.String()}
 		maps.Copy(value, c.result.value)
 		children[i].shown = query.Prepare(value)
@@ -97,12 +97,6 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 		return result{}, err
 	}
 	return joinedResult(outcome, children), nil
-}
-
-// isCheck tells whether the step is a check.
-func (s step) isCheck() bool {
-	_, ok := s.info.Action.(*syntax.Check)
-	return ok
 }
 
 // joinedResult is the result of several children: their issues and artifacts in order, and the

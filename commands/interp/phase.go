@@ -26,14 +26,14 @@ func addPhase(s step, e *trace.Event) {
 	// what asks the journal, or may be another at each step
 	unsure := []string{"$state", "$run", "$board"}
 	names, picks := s.run.workers(s.info.Step)
-	if a, ok := s.info.Action.(*syntax.Delegate); ok && a.Pick != nil {
+	if pick := pickOf(s.info.Step); pick != nil {
 		vague := func(p syntax.Part) bool {
 			return p.Expr != nil && !s.scope.isKnown(p.Expr, unsure)
 		}
-		if slices.ContainsFunc(a.Pick.Parts, vague) {
+		if slices.ContainsFunc(pick.Parts, vague) {
 			return
 		}
-		one, err := s.chooseAgent(a.Pick)
+		one, err := s.chooseAgent(pick)
 		if err != nil {
 			return // the step says so itself
 		}
@@ -100,8 +100,9 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 			number = of + 1
 		}
 		of++
-		if a, ok := one.Action.(*syntax.Foreach); ok && picks && in.scope.isKnown(a.In, unsure) {
-			if v, err := in.compute(a.In, nil); err == nil {
+		elements := elementsOf(one)
+		if elements != nil && picks && in.scope.isKnown(elements, unsure) {
+			if v, err := in.compute(elements, nil); err == nil {
 				of += max(1, len(as[[]any](query.Normalize(v)))) - 1
 			}
 		}
@@ -141,11 +142,9 @@ func (sc *scope) isKnown(e *syntax.Expr, unsure []string) bool {
 // uncertainVars adds the variables that a later step may set.
 func (in env) uncertainVars(list []*syntax.Step, names []string) []string {
 	for _, one := range list {
-		a, ok := one.Action.(*syntax.Set)
-		if ok && in.scope.results[one.ID.Text] == nil && in.mayRun(one, "", names) {
-			for _, v := range a.Values {
-				names = append(names, "$"+v.Name.Text)
-			}
+		set := namesOf(one)
+		if set != nil && in.scope.results[one.ID.Text] == nil && in.mayRun(one, "", names) {
+			names = append(names, set...)
 		}
 		names = in.uncertainVars(one.Body, names)
 	}

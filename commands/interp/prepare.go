@@ -414,7 +414,7 @@ func (r *run) document(profile, found string, src []byte) (any, error) {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
 	}
-	// What a check would find; nothing else tells what is wrong with rules.
+	// A check would find these; for rules nothing else reports them.
 	if bad != nil && (r.dry.on || profile == formats.ProfileRules) && formats.IsHandoff(profile) {
 		for _, d := range bad.List {
 			r.warn("%s", d.Error())

@@ -133,11 +133,11 @@ func (sc *scope) variable(name string) any {
 // skip stores the result of a skipped step, and of the steps in it.
 func (sc *scope) skip(id string, s *syntax.Step) {
 	sc.setResult(id, map[string]any{"status": formats.OutcomeSkipped.String()})
-	switch s.Action.(type) {
-	case *syntax.Group, *syntax.Parallel:
-		for _, inner := range s.Body {
-			sc.skip(inner.ID.Text, inner)
-		}
+	if !runsBodyOnce(s) {
+		return
+	}
+	for _, inner := range s.Body {
+		sc.skip(inner.ID.Text, inner)
 	}
 }
 

@@ -197,7 +197,7 @@ func checkProgress(
 	files []formats.Artifact,
 ) (string, error) {
 	list := make([]string, len(issues))
-	for i, one := range issues { // a line moves with what stands above it
+	for i, one := range issues { // without the line, which changes with the text above it
 		list[i] = strings.Join(one.Files, "\x00") + "\x00" + one.Description
 	}
 
@@ -224,7 +224,7 @@ func checkProgress(
 		return "", nil
 	}
 
-	delete(s.run.rounds, s.path) // after a hint it begins to count anew
+	delete(s.run.rounds, s.path) // after a hint the count starts again
 	return fmt.Sprintf("%s in %d rounds", same, formats.StallRounds), nil
 }
 
@@ -255,7 +255,7 @@ func workHash(s step, files []formats.Artifact) string {
 			}
 			sum := s.run.hashOf(s.frame.ctx, s.pathInTree(name))
 			if sum == absent {
-				return "" // it lies above the project
+				return "" // it is outside of the project
 			}
 			parts = append(parts, sum)
 		}

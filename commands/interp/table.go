@@ -40,7 +40,7 @@ func (s step) showTable() error {
 			switch {
 			case isMap && m[col] != nil:
 				cells[i] = oneLine(m[col])
-			case !isMap && i == 0: // a plain value stands in the first column
+			case !isMap && i == 0: // a plain value goes into the first column
 				cells[i] = oneLine(row)
 			}
 		}

@@ -122,7 +122,7 @@ func (tr transition) follow(t *syntax.Target) (*ending, error) {
 		if res.target != nil && leavesNoWork(res.outcome) {
 			return nil, nil
 		}
-		if !res.outcome.Passes() { // a return beside the action is done after it passed
+		if !res.outcome.Passes() { // the return of a step needs that it passed
 			_, end, err := tr.runAfterHooks()
 			return end, err
 		}
