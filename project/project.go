@@ -16,6 +16,7 @@ import (
 	"tercet/internal/config"
 	"tercet/internal/control"
 	"tercet/internal/dialect"
+	"tercet/internal/git"
 	"tercet/internal/journal"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
@@ -61,10 +62,11 @@ type Project struct {
 	// deciding are the hashes of files that decide and that no command or subagent file names.
 	deciding map[string]string
 
-	online   []string // variables for what goes over the network
-	events   *switchboard
-	notifier *control.Notifier // tells what waits; nil: no notice
-	asking   chan struct{}     // holds who asks: one question at a time
+	online      []string // variables for what goes over the network
+	events      *switchboard
+	notifier    *control.Notifier // tells what waits; nil: no notice
+	asking      chan struct{}     // holds who asks: one question at a time
+	gitSettings git.Settings      // of the repositories of the project and its worktrees
 
 	mu      sync.Mutex // guards closers: subagents with steps run side by side
 	closers []io.Closer

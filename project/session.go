@@ -130,9 +130,10 @@ func (p *Project) Online() []string {
 // Git gives the repository of a folder.
 func (p *Project) Git(dir string) *git.Repo {
 	return &git.Repo{
-		Starter: p.Starter,
-		Dir:     dir,
-		Online:  p.online,
+		Starter:  p.Starter,
+		Dir:      dir,
+		Online:   p.online,
+		Settings: &p.gitSettings,
 	}
 }
 

@@ -3,7 +3,8 @@
 // It promises that no call runs code of the repository. The environment of every call overrides all
 // configuration files. It switches off hooks, fsmonitor, filters, external diff and merge programs,
 // signing, editors, pagers, askpass and transports. Filters and merge drivers have names that a
-// repository chooses, so calls that could run them list these names afresh. Such calls are refused
+// repository chooses, so calls that could run them list these names afresh, or know that
+// no file of the configuration has changed since. Such calls are refused
 // if the configuration names another working tree than that of Repo.Dir. Paths are never patterns,
 // names never options, and NUL separates the records of every list.
 //
@@ -51,6 +52,8 @@ type Repo struct {
 	Index string
 	// Online are variables, KEY=VALUE, for network calls only: tokens and the ssh agent.
 	Online []string
+	// Settings keeps answers about the configuration for the next call; nil: git is always asked.
+	Settings *Settings
 }
 
 // call is one execution of git.
@@ -216,8 +219,19 @@ func (r *Repo) Locate(ctx context.Context) (top, rel string, err error) {
 
 // Toplevel returns the top folder of the working tree. Outside a repository the error is ErrNoRepo.
 func (r *Repo) Toplevel(ctx context.Context) (string, error) {
+	state := ""
+	if r.Settings != nil {
+		state = r.configState()
+	}
+	if top := r.Settings.get(state).top; top != "" {
+		return top, nil
+	}
 	out, err := r.read(ctx, "rev-parse", "--show-toplevel")
-	return trimLine(out), err
+	top := trimLine(out)
+	if err == nil {
+		r.Settings.change(state, func(a *answer) { a.top = top })
+	}
+	return top, err
 }
 
 // Resolve returns the hash of the commit that rev names. The error is ErrNoCommit if there is none.

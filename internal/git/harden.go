@@ -74,9 +74,16 @@ func environment(pairs []string) []string {
 }
 
 // driverConfig returns configuration that disables every filter and merge driver of the
-// configuration at Dir. It is read anew each time, because a process in a worktree can write the
-// configuration that all worktrees share.
+// configuration at Dir. It is asked for each time, because a process in a worktree can write the
+// configuration that all worktrees share; only the same content of all files has the same answer.
 func (r *Repo) driverConfig(ctx context.Context) ([]string, error) {
+	state := ""
+	if r.Settings != nil {
+		state = r.configState()
+	}
+	if known := r.Settings.get(state); known.listed {
+		return known.drivers, nil
+	}
 	out, _, err := r.run(ctx, call{
 		args: []string{
 			"config", "--includes", "--name-only", "-z", "--get-regexp", `^(filter|merge)\.`,
@@ -86,7 +93,12 @@ func (r *Repo) driverConfig(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return neutralize(records(out)), nil
+	drivers := neutralize(records(out))
+	r.Settings.change(state, func(a *answer) {
+		a.drivers = drivers
+		a.listed = true
+	})
+	return drivers, nil
 }
 
 // neutralize returns configuration that disables the programs of the drivers that keys belong to.

@@ -93,7 +93,7 @@ func empty(t *testing.T) *git.Repo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &git.Repo{Starter: starter(t), Dir: dir}
+	r := &git.Repo{Starter: starter(t), Dir: dir, Settings: &git.Settings{}}
 	if err := r.Init(t.Context(), "main"); err != nil {
 		t.Fatal(err)
 	}

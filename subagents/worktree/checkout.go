@@ -115,9 +115,10 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 	}
 
 	private := &git.Repo{
-		Starter: c.repo.Starter,
-		Dir:     c.repo.Dir,
-		Index:   index,
+		Starter:  c.repo.Starter,
+		Dir:      c.repo.Dir,
+		Index:    index,
+		Settings: c.repo.Settings,
 	}
 	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next commit of the run begins it anew
 	if err := private.ReadTree(ctx, c.head); err != nil {

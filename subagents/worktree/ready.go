@@ -62,9 +62,10 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	}
 
 	a.private = &git.Repo{
-		Starter: repo.Starter,
-		Dir:     repo.Dir,
-		Index:   a.index,
+		Starter:  repo.Starter,
+		Dir:      repo.Dir,
+		Index:    a.index,
+		Settings: repo.Settings,
 	}
 	defer func() { _ = os.Remove(a.index) }() //nolint:errcheck // reason: nothing reads it again
 	known := false
