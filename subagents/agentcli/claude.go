@@ -28,6 +28,8 @@ func Claude() Driver {
 		Env:     claudeEnv,
 		Line:    events(claudeLine),
 
+		UsageLimit: `usage limit|(?:hit|reached) your [a-z0-9' -]*limit|out of usage credits`,
+
 		Adapters: []string{"claude-agent-acp", "claude-code-acp"},
 		Footprint: Footprint{Known: true, Stores: []Store{
 			{

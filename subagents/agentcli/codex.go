@@ -33,6 +33,8 @@ func Codex() Driver {
 		Files:   codexFiles,
 		Line:    events(codexLine),
 
+		UsageLimit: `hit your usage limit`,
+
 		Adapters: []string{"codex-acp"},
 		Footprint: Footprint{
 			Known:     true,

@@ -36,6 +36,8 @@ func Copilot() Driver {
 		Line:  events(copilotLine),
 		End:   copilotEnd,
 
+		UsageLimit: `used all your copilot|(?:hit|reached) your [a-z0-9' -]*limit`,
+
 		Footprint: Footprint{Known: true}, // its folder is one of the call
 		Settings: []string{
 			".github/mcp.json", ".github/copilot/settings.json",

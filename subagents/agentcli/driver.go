@@ -36,6 +36,9 @@ type Driver struct {
 	// Unpacks means that its first start unpacks files into a cache that a sandbox protects; so
 	// tercet asks for its version outside the sandbox first.
 	Unpacks bool
+	// UsageLimit is a regular expression of the words by which it says that the account may not use
+	// its model for a while; empty: those of the others. Case does not matter.
+	UsageLimit string
 	// Logins are files of a logged-in user, below the folder that a variable names; Keys are
 	// variables with an API key.
 	Logins []Login

@@ -33,6 +33,8 @@ func Gemini() Driver {
 		Line:    events(geminiLine),
 		End:     geminiEnd,
 
+		UsageLimit: `exhausted your daily quota|quota will reset`,
+
 		Footprint: Footprint{Known: true, Stores: []Store{{
 			Var:  "GEMINI_CLI_HOME",
 			Path: ".gemini",

@@ -1,20 +1,29 @@
 package agentcli
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tercet/internal/lazy"
 )
 
+// limitReached finds the words of any driver, because a program that speaks the Agent Client
+// Protocol may work with any of their models. docs/agents.md has each with the version it was found
+// in.
+var limitReached = sync.OnceValue(func() *regexp.Regexp {
+	var words []string
+	for _, d := range Drivers() {
+		if d.UsageLimit != "" {
+			words = append(words, d.UsageLimit)
+		}
+	}
+	return regexp.MustCompile("(?i)" + strings.Join(words, "|"))
+})
+
 var (
-	// limitReached are the words by which an agent CLI says that the account may not use its model
-	// for a while. docs/agents.md has each with the version it was found in.
-	limitReached = lazy.Regexp(
-		`(?i)usage limit|(?:hit|reached) your [a-z0-9' -]*limit|out of usage credits|` +
-			`used all your copilot|exhausted your daily quota|quota will reset`,
-	)
 	// When it ends: how long that takes, or a time of the day, with a date where it is another day,
 	// and with its zone.
 	limitSpan = lazy.Regexp(
