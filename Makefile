@@ -4,14 +4,14 @@ PEERS ?= $(or $(TMPDIR),/tmp)/tercet-peers
 
 all: check
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags=-s -o tercet ./cmd/tercet
-release: ; sh ./release.sh
-release-check: ; sh release/check.sh
+release: ; sh scripts/release.sh
+release-check: ; sh scripts/release/check.sh
 demo: ; go run ./cmd/tercet demo
 check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./... && TEST_DEEP=1 go test -vet=off -timeout 60m ./...
 lint: ; sh scripts/sentences.sh && GOOS=windows go vet ./cmd/tercet && GOOS=darwin go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff
-agents: ; sh ./agents.sh $(AGENTS)
-fuzz: ; sh ./fuzz.sh $(FUZZTIME)
-soak: ; sh ./soak.sh $(GOAL)
+agents: ; sh scripts/agents.sh $(AGENTS)
+fuzz: ; sh scripts/fuzz.sh $(FUZZTIME)
+soak: ; sh scripts/soak.sh $(GOAL)
 bench: ; sh bench/peers.sh $(PEERS) && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../docs/performance.md
 microbench: ; go test -run '^$$' -bench . -benchmem -count 6 ./... | tee bench.out
 update: ; TEST_DEEP=1 go test ./... -update && git diff --stat

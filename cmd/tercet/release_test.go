@@ -52,7 +52,7 @@ func TestRelease(t *testing.T) {
 
 		cmd := exec.Command(
 			"sh", "-c",
-			"umask "+umask+" && exec sh ../../release.sh archives image npm sums",
+			"umask "+umask+" && exec sh ../../scripts/release.sh archives image npm sums",
 		)
 		cmd.Env = append(
 			os.Environ(),

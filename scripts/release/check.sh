@@ -2,7 +2,7 @@
 # Makes the release twice, the second time in another folder without git and without Go's cache, compares the bytes, and installs, uses
 # and removes what came out. Needs dpkg, npm, and root or user namespaces; about ten minutes on two cores.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 crane=github.com/google/go-containerregistry/cmd/crane@v0.22.1
 work=$(mktemp -d)
 server=
@@ -30,14 +30,14 @@ rm -rf dist
 commit=$(git describe --always --dirty --abbrev=40 --match '')
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-sh ./release.sh
+sh ./scripts/release.sh
 dist=$PWD/dist
 version=$("$dist/bin/tercet_$(go env GOOS)_$(go env GOARCH)" version --jq .version)
 
 step same bytes elsewhere
 mkdir "$work/tree"
 git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$work/tree"
-(umask 077 && cd "$work/tree" && GOCACHE=$work/cache COMMIT=$commit sh ./release.sh)
+(umask 077 && cd "$work/tree" && GOCACHE=$work/cache COMMIT=$commit sh ./scripts/release.sh)
 diff "$dist/checksums.txt" "$work/tree/dist/checksums.txt" || fail "two builds differ"
 (cd "$dist" && sha256sum --quiet -c checksums.txt)
 

@@ -4,7 +4,7 @@
 # itself, make it small: KEYS=10s STEP=40 STATE=TestPlanted CALLS=1.
 set -u
 export TEST_DEEP=1
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/.."
 left=
 part() { # bound, package, tests, flags
     most=$1 package=$2 tests=$3

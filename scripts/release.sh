@@ -1,9 +1,9 @@
 #!/bin/sh
 # Makes a release in dist/: static binaries, archives with completions and manual pages, an SBOM of each binary, .deb packages, an OCI
 # image layout, an npm package, and the checksums of all. The same commit and Go give the same bytes. Needs GNU tar; tools come as Go
-# modules at pinned versions. Usage: ./release.sh [PART...], for instance ./release.sh binaries words archives sums.
+# modules at pinned versions. Usage: scripts/release.sh [PART...], for instance scripts/release.sh binaries words archives sums.
 set -eu
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/.."
 home=https://tercet.invalid # where this repository can be seen: the one line to change, packages name it
 md2man=github.com/cpuguy83/go-md2man/v2@v2.0.7
 cyclonedx=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
@@ -75,7 +75,7 @@ deb() {
 	for target in $targets; do
 		case $target in linux/*) ;; *) continue ;; esac
 		DIST=$dist VERSION=$version HOMEPAGE=$home ARCH=${target#*/} BINARY=$(binary "$target") \
-			go run "$nfpm" package --packager deb --config release/nfpm.yaml --target "$dist/"
+			go run "$nfpm" package --packager deb --config scripts/release/nfpm.yaml --target "$dist/"
 	done
 }
 
@@ -117,8 +117,8 @@ image() {
 
 npm() {
 	rm -rf "$dist/stage" && mkdir -p "$dist/stage/package/bin"
-	sed "s|@version@|$version|; s|@home@|$home|" release/npm/package.json >"$dist/stage/package/package.json"
-	cp release/npm/tercet.js LICENSE README.md "$dist/stage/package/"
+	sed "s|@version@|$version|; s|@home@|$home|" scripts/release/npm/package.json >"$dist/stage/package/package.json"
+	cp scripts/release/npm/tercet.js LICENSE README.md "$dist/stage/package/"
 	for target in $targets; do install -m 755 "$(binary "$target")" "$dist/stage/package/bin/$(echo "$target" | tr / _)"; done
 	pack "$dist/stage" package | gzip -9n >"$dist/tercet-$version.tgz"
 }

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs agent CLIs at pinned versions from npm and drives them against the model server of internal/testkit/modelserver: every
 # scenario of a driver, then /plan and /implement of the demo's repository, and commands of tercet typed in the agent CLI.
-# Usage: ./agents.sh [-short] [claude codex opencode gemini copilot claude-acp codex-acp opencode-acp gemini-acp]; without a name all of them. With
+# Usage: scripts/agents.sh [-short] [claude codex opencode gemini copilot claude-acp codex-acp opencode-acp gemini-acp]; without a name all of them. With
 # -acp behind its name an agent is driven by the Agent Client Protocol, for which claude and codex have programs of their own. -short leaves
 # out what surrounds the work: homes, settings of a project, floods, budgets, rights, hosts.
 set -eu
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/.."
 TEST_DEEP=1
 [ "${1:-}" != -short ] || { TEST_DEEP=; shift; }
 export TEST_DEEP

@@ -2,6 +2,7 @@
 # Runs every fuzz target of the tree for the time given (default 5s a target), one on each core. With -blind before the time nothing
 # is compiled apart for it: inputs are drawn without regard to what they reach, which is all that a second could use.
 set -eu
+cd "$(dirname "$0")/.."
 guided=yes
 [ "${1:-}" != -blind ] || { guided=; shift; }
 built=$(mktemp -d)
