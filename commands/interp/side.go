@@ -64,58 +64,85 @@ type branches struct {
 // runBranches runs the branches. When all that were started have ended, it gives the first error in
 // their order.
 func (fr frame) runBranches(w branches) error {
-	// active ones wait for answers; ready ones have effects to be started
-	var all, active, ready []*branch
 	several := w.n > 1 && w.most > 1
-	group := fr
-	group.journal = &cursor{
+	g := &branchGroup{work: w, frame: fr}
+	g.frame.journal = &cursor{
 		log:      fr.journal.log,
 		nested:   true,
 		replayed: fr.journal.replayed,
 	}
-	group.shared = fr.shared || several
-	group.concurrent = fr.concurrent || several
+	g.frame.shared = fr.shared || several
+	g.frame.concurrent = fr.concurrent || several
 	defer func() {
-		fr.journal.replayed = group.journal.replayed
-		for _, b := range all {
+		fr.journal.replayed = g.frame.journal.replayed
+		for _, b := range g.all {
 			b.stop()
 		}
 	}()
-	failed := func() (err error) {
-		for _, b := range all {
-			err = cmp.Or(err, b.err)
-		}
-		return err
-	}
+
 	for {
-		for len(active)+len(ready) < max(1, w.most) && len(all) < w.n && failed() == nil &&
-			w.more() {
-			b := group.newBranch(len(all), w.body)
-			all = append(all, b)
-			if b.advance() {
-				ready = append(ready, b)
-			}
+		g.fill()
+		if len(g.active)+len(g.ready) == 0 {
+			return g.err()
 		}
-		if active = append(active, ready...); len(active) == 0 {
-			return failed()
-		}
-		var list []effect
-		for _, b := range ready {
-			list = append(list, b.pending...)
-		}
-		if !group.start(list) {
+		if !g.startEffects() {
 			return context.Canceled
 		}
-		answered := active[:1]
-		if fr.branch != nil || fr.run.lockstep {
-			answered = active
+		g.advance()
+	}
+}
+
+// branchGroup is the state of branches that run side by side.
+type branchGroup struct {
+	work   branches
+	frame  frame
+	all    []*branch // that were started, in the order of the file
+	ready  []*branch // have effects that are not started yet
+	active []*branch // wait for the answers of their effects
+}
+
+// err is the first error of a branch in the order of the file.
+func (g *branchGroup) err() (err error) {
+	for _, b := range g.all {
+		err = cmp.Or(err, b.err)
+	}
+	return err
+}
+
+// fill starts further branches while there is room.
+func (g *branchGroup) fill() {
+	w := g.work
+	for len(g.active)+len(g.ready) < max(1, w.most) && len(g.all) < w.n &&
+		g.err() == nil && w.more() {
+		b := g.frame.newBranch(len(g.all), w.body)
+		g.all = append(g.all, b)
+		if b.advance() {
+			g.ready = append(g.ready, b)
 		}
-		active = active[len(answered):]
-		ready = nil
-		for _, b := range answered {
-			if b.advance() {
-				ready = append(ready, b)
-			}
+	}
+}
+
+// startEffects starts the effects of the branches that are ready.
+func (g *branchGroup) startEffects() bool {
+	var list []effect
+	for _, b := range g.ready {
+		list = append(list, b.pending...)
+	}
+	g.active = append(g.active, g.ready...)
+	g.ready = nil
+	return g.frame.start(list)
+}
+
+// advance gives the first branch its answer, or all of them theirs, and lets them run on.
+func (g *branchGroup) advance() {
+	answered := g.active[:1]
+	if g.frame.branch != nil || g.frame.run.lockstep {
+		answered = g.active
+	}
+	g.active = g.active[len(answered):]
+	for _, b := range answered {
+		if b.advance() {
+			g.ready = append(g.ready, b)
 		}
 	}
 }
