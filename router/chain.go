@@ -11,7 +11,8 @@ import (
 // Part is one command of a line that has several.
 type Part struct {
 	Line string
-	// the sign before it; && runs it only if the previous one ended with 0; empty for the first
+	// Sign precedes the command; && runs it only if the previous one ended with 0; empty for the
+	// first
 	Sign string
 }
 
@@ -54,7 +55,7 @@ func (t *Table) Chain(line string) ([]Part, error) {
 	return append(out, Part{strings.TrimSpace(line[start:]), sign}), nil
 }
 
-// isJoin tells whether two words stand between one command and the next.
+// isJoin reports whether two words separate one command from the next.
 func (t *Table) isJoin(sign, word string) bool {
 	return (sign == "&&" || sign == ";" || sign == "|") && t.has(word)
 }

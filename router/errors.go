@@ -68,13 +68,12 @@ func offer(names []string) string {
 	return "did you mean /" + strings.Join(names, " or /") + "?"
 }
 
-// printable repeats what was typed within a message: one line, no control characters, at most 60
-// characters.
+// printable quotes user input in a message: one line, no control characters, at most 60 characters.
 func printable(s string) string {
 	return clip(s, 60)
 }
 
-// clip is a text as one line without control characters, at most so many characters of it.
+// clip is a text as one line without control characters, at most most characters.
 func clip(s string, most int) string {
 	return formats.Clip(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

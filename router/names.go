@@ -7,8 +7,7 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Hides gives the file with the plain name of a command that is reached by a longer name; empty:
-// none.
+// Hides returns the file with the plain name of a command that has a longer name; empty: none.
 func (t *Table) Hides(r Route) string {
 	first, err := t.Route(Line{Words: []string{"/" + r.Name}})
 	if err != nil || first.Source == r.Source && first.File == r.File {
@@ -17,7 +16,7 @@ func (t *Table) Hides(r Route) string {
 	return first.Source + "/" + first.File
 }
 
-// Spellings lists the names of the same file, those with scopes and tools in front included.
+// Spellings lists the names of the same file, including those with scopes and tools in front.
 func (t *Table) Spellings(r Route) []string {
 	names := []string{
 		r.Name,
@@ -53,7 +52,8 @@ func (t *Table) Hidden() []Hidden {
 	return slices.Clone(t.hidden)
 }
 
-// Call is the shortest name, without slash, of a file given with its source in front; empty: none.
+// Call returns the shortest name, without slash, of a file given with its source in front; empty:
+// none.
 func (t *Table) Call(file string) string {
 	best := ""
 	for name, goal := range t.byName {
@@ -66,7 +66,8 @@ func (t *Table) Call(file string) string {
 	return best
 }
 
-// UnmatchedPreferences lists preferences of the configuration that match no command, as scope and name.
+// UnmatchedPreferences lists preferences of the configuration that match no command, as scope and
+// name.
 func (t *Table) UnmatchedPreferences() []string {
 	return slices.Clone(t.unmatched)
 }
@@ -95,5 +96,5 @@ func (t *Table) RewriteCalls(source, text string, prompt func(source, file strin
 	})
 }
 
-// slashWord is the name of a command in a text.
+// slashWord matches the name of a command in a text.
 var slashWord = lazy.Regexp("(?:^|[\\s'\"`(])/[a-z][a-z0-9:-]*")

@@ -17,7 +17,7 @@ type Runner interface {
 type Orchestrator struct {
 	Runner Runner
 	Trace  trace.Sink
-	// NewRun gives the session id and a fresh run id.
+	// NewRun returns the session id and a fresh run id.
 	NewRun func() (session, run string)
 }
 
@@ -73,5 +73,5 @@ func (o *Orchestrator) Handle(
 	return o.Runner.RunCommand(ctx, in)
 }
 
-// name is the router's own on delegation paths.
+// name is the router's name on delegation paths.
 const name = "router"

@@ -58,7 +58,7 @@ func (t *Table) Route(l Line) (Route, error) {
 	return r, nil
 }
 
-// splitFirst parts a line into its first word and the rest without the space around it.
+// splitFirst splits a line into its first word and the trimmed rest.
 func splitFirst(raw string) (first, rest string) {
 	raw = strings.TrimSpace(raw)
 	if at := strings.IndexFunc(raw, unicode.IsSpace); at >= 0 {
@@ -67,8 +67,8 @@ func splitFirst(raw string) (first, rest string) {
 	return raw, ""
 }
 
-// unknown offers the nearest names, and before them the commands whose last part was named without
-// their folder.
+// unknown suggests the commands whose last part was typed without their folder, then the nearest
+// names.
 func (t *Table) unknown(name string) error {
 	if names := t.ambiguous[name]; names != nil {
 		return &AmbiguousCommandError{Name: name, Candidates: slices.Clone(names)}

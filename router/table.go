@@ -28,8 +28,8 @@ type Source struct {
 	// Prefix, with a dot, precedes a name that an earlier source has, so that both commands can be
 	// called; empty: the file is hidden.
 	Prefix string
-	// Command gives the slash name of a file, false if it is not a command. Nil means tercet's own
-	// rule, which also skips folders with an invalid name. With a rule, commands also answer to
+	// Command returns the slash name of a file, false if it is not a command. Nil means tercet's
+	// own rule, which also skips folders with an invalid name. With a rule, commands also answer to
 	// their last part while that is unique.
 	Command func(file string) (name string, ok bool)
 	// Depth limits levels of folders, links included; 0: MaxFolders, without links.
@@ -50,7 +50,7 @@ const (
 	MaxFiles   = 10_000 // entries of a source of any kind
 )
 
-// errTooMany is the bare fact that a source has more than MaxFiles entries.
+// errTooMany means that a source has more than MaxFiles entries.
 var errTooMany = errors.New("expected at most 10000 files and folders, got more")
 
 // Names configures which file a name means.
@@ -63,23 +63,24 @@ type Names struct {
 type Table struct {
 	byName  map[string]*target // canonical names, and those with '/' for ':'
 	entries []Entry            // sorted by name
-	files   []Entry            // in the order in which they were found
-	hidden  []Hidden           // by the name that they would have
+	files   []Entry            // in scan order
+	hidden  []Hidden           // by the name they would have
 	names   []string           // canonical names and aliases, sorted, for suggestions
-	scopes  []string           // the words that may stand before a name
-	// names that stand for several commands, with those of the commands
+	scopes  []string           // words that may precede a name
+	// ambiguous names, with the names of the commands
 	ambiguous map[string][]string
 	skipped   []LeftOut
 	unmatched []string
 }
 
-// target is what a name leads to. The fields of Route that do not come from the line are made once.
+// target is the command that a name leads to. The fields of Route that do not depend on the line
+// are precomputed.
 type target struct {
 	Entry
 	shadows []string
 	scope   string // of its source
 	tool    string
-	short   bool // it may be called by its last part
+	short   bool // it also answers to its last part
 }
 
 // Scan lists the command files of the sources. The first source with a name keeps it and hides the
@@ -141,9 +142,9 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 	return t, t.alias(names.Aliases)
 }
 
-// assignScoped settles what follows the words of scopes and tools. Of the files of one tool the first has
-// the name, and tercet's own goes before those of others. If two tools have one, its tool is part
-// of its name too.
+// assignScoped assigns the names after the words of scopes and tools. Among the files of one tool
+// the first has the name, and tercet's own take precedence over those of others. If two tools have
+// one, the tool is part of its name too.
 func (t *Table) assignScoped(all map[string][]*target) {
 	for name, list := range all {
 		first := list[0]
@@ -170,7 +171,7 @@ func (t *Table) assignScoped(all map[string][]*target) {
 	}
 }
 
-// prefer puts the file that a scoped name leads to in front of the others of its plain name.
+// prefer moves the file that a scoped name leads to to the front of its plain name.
 func (t *Table) prefer(own map[string][]*target, name, scoped string) bool {
 	at := slices.Index(own[name], t.byName[scoped])
 	if at >= 0 {
@@ -180,9 +181,9 @@ func (t *Table) prefer(own map[string][]*target, name, scoped string) bool {
 	return at >= 0
 }
 
-// assign gives a name to the first of the files that have it; each hides those behind it. A name
-// that begins with the word of a scope is taken where that leads to another file: the command goes
-// by its scope then.
+// assign assigns a name to the first of its files, which hides the others. A name that begins with
+// the word of a scope is taken if the scoped name leads to another file: the command is then called
+// by its scope.
 func (t *Table) assign(all map[string]*target, list []*target, name string) {
 	for i, one := range list {
 		for _, behind := range list[i+1:] {
@@ -202,7 +203,7 @@ func (t *Table) assign(all map[string]*target, list []*target, name string) {
 	all[name] = list[0]
 }
 
-// commandsBehind gives the commands behind a word that have one there.
+// commandsBehind returns the commands that have a name after a word.
 func (t *Table) commandsBehind(word string) map[string]*target {
 	out := map[string]*target{}
 	for name, goal := range t.byName {
@@ -213,14 +214,14 @@ func (t *Table) commandsBehind(word string) map[string]*target {
 	return out
 }
 
-// addSpelling lets a target answer to a name and to the name with '/', unless another has it.
+// addSpelling lets a target answer to a name, also with '/', unless another target has it.
 func (t *Table) addSpelling(name string, goal *target) {
 	for _, one := range []string{name, strings.ReplaceAll(name, ":", "/")} {
 		t.byName[one] = cmp.Or(t.byName[one], goal)
 	}
 }
 
-// addShortNames lets commands answer to their last part where only one has it. Behind a scope too:
+// addShortNames lets commands answer to their last part if only one has it, also within a scope:
 // /user:commit is the user's git/commit.md, if that is the only commit there.
 func (t *Table) addShortNames(all map[string]*target, scope string) {
 	several := map[string][]string{}
@@ -248,8 +249,7 @@ func (t *Table) Commands() []Entry {
 	return slices.Clone(t.entries)
 }
 
-// Files lists every command file of the sources, also hidden ones, with the names that they would
-// have.
+// Files lists every command file of the sources, also hidden ones, with the names they would have.
 func (t *Table) Files() []Entry {
 	return slices.Clone(t.files)
 }
@@ -265,7 +265,7 @@ func (t *Table) alias(aliases map[string]string) error {
 		}
 		goal, ok := t.byName[to]
 		if !ok {
-			continue // the name stays unknown, and Route says so when it is used
+			continue // the name stays unknown, and Route reports it
 		}
 		one := *goal
 		if hidden, ok := t.byName[from]; ok && hidden != goal {
@@ -289,12 +289,12 @@ func canonical(name string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(name, "/"), "/", ":")
 }
 
-// walk lists one source.
+// walk scans one source.
 type walk struct {
 	source Source
 	table  *Table
 	own    map[string][]*target // by name, in order of precedence
-	scoped map[string][]*target // by the words before it and name
+	scoped map[string][]*target // by preceding words and name
 	seen   int
 }
 
@@ -344,8 +344,8 @@ func (w *walk) folder(dir string, depth int) error {
 }
 
 // linkTarget asks the source for the type of a link's target. A source that is bound to its root
-// refuses that for links that leave it. A source without Stat would have to open the file, so its
-// links are left out as irregular.
+// refuses that for links that leave it. Without Stat the file would have to be opened, so the link
+// is skipped as irregular.
 func (w *walk) linkTarget(inside string) fs.FileMode {
 	if own, ok := w.source.FS.(fs.StatFS); ok {
 		if info, err := own.Stat(inside); err == nil {
@@ -355,7 +355,7 @@ func (w *walk) linkTarget(inside string) fs.FileMode {
 	return fs.ModeIrregular
 }
 
-// canHaveCommands tells whether a folder can hold commands.
+// canHaveCommands reports whether a folder can have commands.
 func (w *walk) canHaveCommands(folder string) bool {
 	if w.source.Command == nil {
 		return isName(folder) && !strings.Contains(folder, ":")
@@ -363,7 +363,7 @@ func (w *walk) canHaveCommands(folder string) bool {
 	return folder != "node_modules"
 }
 
-// name gives the slash name of a file.
+// name returns the slash name of a file.
 func (w *walk) name(inside string) (string, bool) {
 	if w.source.Command != nil {
 		name, ok := w.source.Command(inside)
@@ -410,7 +410,7 @@ func isName(name string) bool {
 	return nameForm().MatchString(name)
 }
 
-// nameForm is the form of a command's name: parts of at most 32 characters with ':' between them.
+// nameForm matches a command's name: parts of at most 32 characters with ':' between them.
 var nameForm = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}(?::[a-z][a-z0-9-]{0,31})*$`)
 
 // LeftOut is a file or folder of another tool that a scan could not use, although it may hold
@@ -421,7 +421,7 @@ type LeftOut struct {
 	Reason string
 }
 
-// String is what is left out, and why.
+// String is the skipped path and the reason.
 func (l LeftOut) String() string {
 	return l.File + " is left out: " + l.Reason
 }
@@ -436,7 +436,7 @@ func (t *Table) LeftOut() []LeftOut {
 	return out
 }
 
-// leftOut finds the file that would have been meant.
+// leftOut finds the skipped file that a name would have meant.
 func (t *Table) leftOut(name string) string {
 	for _, l := range t.skipped {
 		if l.Name != "" && (l.Name == name || strings.HasSuffix(l.Name, ":"+name)) {
@@ -454,8 +454,8 @@ func (w *walk) skip(name, inside, reason string) {
 	})
 }
 
-// skipUnreadable deals with a folder that cannot be read. A folder of another tool costs its own commands
-// and no others.
+// skipUnreadable handles an unreadable folder. A folder of another tool only loses its own
+// commands.
 func (w *walk) skipUnreadable(dir string, err error) error {
 	if w.source.Command == nil {
 		return &formats.Failure{
@@ -471,8 +471,8 @@ func (w *walk) skipUnreadable(dir string, err error) error {
 	return nil
 }
 
-// checkUTF8 tells whether a name is UTF-8: what is not cannot be opened by its name. Of another tool's
-// it is noted.
+// checkUTF8 reports whether a name is UTF-8; other names cannot be opened. It records those of
+// other tools.
 func (w *walk) checkUTF8(inside string) bool {
 	if utf8.ValidString(inside) {
 		return true
@@ -483,23 +483,23 @@ func (w *walk) checkUTF8(inside string) bool {
 	return false
 }
 
-// tooDeep notes a folder that is not looked into, unless the depth is the source's own.
+// tooDeep records a folder that is not scanned, unless the depth is the source's own.
 func (w *walk) tooDeep(inside string) {
 	if w.source.Command != nil && w.source.Depth == 0 {
 		w.skip("", inside, "it lies too deep")
 	}
 }
 
-// skipNonFile notes what has the name of a command of another tool and is no file, and links to folders,
+// skipNonFile records a non-file with the name of another tool's command, and links to folders,
 // which are not followed.
 func (w *walk) skipNonFile(inside string, kind fs.FileMode) {
 	name, ok := w.name(inside)
 	switch {
-	case !ok && w.source.Depth > 0 && strings.Contains(inside, "/"): // a skill's own
+	case !ok && w.source.Depth > 0 && strings.Contains(inside, "/"): // belongs to a skill
 	case kind == fs.ModeSymlink && w.linksToFolder(inside):
 		w.skip("", inside, "links to folders are not followed")
 	case kind == fs.ModeSymlink && (ok || path.Ext(inside) == ""):
-		// without an ending it may have been a folder
+		// without an extension it may have been a folder
 		w.skip(name, inside, "it is a link that leads nowhere, or out of the project")
 	case ok:
 		w.skip(name, inside, "it is no regular file")

@@ -23,20 +23,20 @@ type CheckoutCommit struct {
 	After string   // what remains to be done after the commit
 }
 
-// ownFiles are tercet's own files that are committed in the checkout, and only where git tracks them.
+// ownFiles are tercet's own files that are committed in the checkout if git tracks them.
 var ownFiles = []string{
 	formats.Workspace + "/state.json",
 	formats.Workspace + "/archive/state.json",
 	formats.Workspace + "/TODO.md",
 }
 
-// IsOwnFile reports whether a file, relative to the project root, belongs to the project's state. It is
-// committed in the checkout only if git tracks it; otherwise there is no message.
+// IsOwnFile reports whether a file, relative to the project root, belongs to the project's state.
+// It is committed in the checkout only if git tracks it; otherwise there is no message.
 func IsOwnFile(name string) bool {
 	return slices.Contains(ownFiles, path.Clean(name))
 }
 
-// maxHereAttempts bounds how often a commit is made anew because the user's branch moved meanwhile.
+// maxHereAttempts bounds the attempts of a commit if the user's branch moves meanwhile.
 const maxHereAttempts = 3
 
 // CommitHere commits exactly the files msg.Only in the user's checkout, if that cannot touch the
@@ -85,7 +85,7 @@ func (m *Manager) CommitHere(
 type hereCommit struct {
 	m        *Manager
 	repo     *git.Repo
-	own      *os.Root // the top
+	own      *os.Root // top of the repository
 	top, rel string
 	run      string
 	msg      Message
@@ -150,7 +150,7 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 	return c.finish(ctx, hash, nil)
 }
 
-// obstacle says why nothing can be committed in the checkout as it is, whatever the files.
+// obstacle says why nothing can be committed in the checkout, whichever files.
 func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
 	if c.branch, err = c.repo.CurrentBranch(ctx); err != nil {
 		return "", err
@@ -170,9 +170,9 @@ func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// Unready says what in the user's checkout can stop a later merge of a run's work, and is not in
-// the worktree that the run begins with: an unfinished operation of git, and changes of tracked
-// files. It is empty if there is nothing.
+// Unready says what in the user's checkout can block a later merge of a run's work and is not in
+// the run's worktree: an unfinished operation of git, and changes of tracked files. It is empty if
+// there is nothing.
 func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
@@ -207,7 +207,7 @@ func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 	), nil
 }
 
-// files are those to commit. Of tercet's own ones only those count that git tracks.
+// files are the files to commit. tercet's own files count only if git tracks them.
 func (c *hereCommit) files(ctx context.Context) (files []string, why string, err error) {
 	for _, name := range c.msg.Only {
 		file := path.Join(filepath.ToSlash(c.rel), path.Clean(name))
@@ -256,19 +256,19 @@ func (c *hereCommit) files(ctx context.Context) (files []string, why string, err
 	return files, why, err
 }
 
-// document tells whether a file of the workspace is a document that belongs to the project.
+// document reports whether a file of the workspace is a document that belongs to the project.
 func document(specs, name string) bool {
 	return strings.HasPrefix(name, formats.Specs+"/") ||
 		strings.HasPrefix(name, formats.Workspace+"/reviews/") ||
 		specs != "" && strings.HasPrefix(name, specs+"/")
 }
 
-// fileProblem says what keeps a file from being committed by its place and kind.
+// fileProblem says what about its location and type prevents a file from being committed.
 func (c *hereCommit) fileProblem(file string, tracked bool) string {
 	for at := file; ; at = path.Dir(at) {
 		info, err := c.own.Lstat(filepath.FromSlash(at))
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && tracked: // a file that was deleted
+		case errors.Is(err, fs.ErrNotExist) && tracked: // deleted
 		case errors.Is(err, fs.ErrNotExist):
 			return "is not there"
 		case err != nil:
@@ -289,8 +289,8 @@ func (c *hereCommit) fileProblem(file string, tracked bool) string {
 	}
 }
 
-// finish brings the entries of the user's index up to a new commit, if they are still as they
-// were before it. Otherwise they would look like staged changes that take it back.
+// finish updates the entries of the user's index to a new commit, if they are still as before it.
+// Otherwise they would look like staged changes that revert it.
 func (c *hereCommit) finish(ctx context.Context, hash string, err error) (CheckoutCommit, error) {
 	if err != nil {
 		return CheckoutCommit{}, err

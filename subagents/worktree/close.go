@@ -15,15 +15,16 @@ import (
 	"tercet/internal/git"
 )
 
-// maxWipNames bounds the search for a free name of a branch for loose work.
+// maxWipNames bounds the search for a free branch name for uncommitted work.
 const maxWipNames = 100
 
-// Closed tells what Close did with a worktree and its branch.
+// Closed is what Close did with a worktree and its branch.
 type Closed struct {
 	Wip     string // branch with the uncommitted work, or empty
 	Removed bool   // the worktree was removed
 	Deleted bool   // its branch was deleted, because another branch has its commits
-	// why it was not removed: it is locked, or it contains repositories that no commit can hold
+	// KeptReason is why it was not removed: it is locked, or contains repositories that no commit
+	// can hold.
 	KeptReason string
 	help       string // what to do about that
 }
@@ -43,7 +44,7 @@ func (m *Manager) Close(ctx context.Context, dir string) (c Closed, err error) {
 	return m.close(ctx, top)
 }
 
-// topOf returns the top of the worktree that holds dir, which must be one of ours.
+// topOf returns the top of the worktree that contains dir, which must be one of tercet's.
 func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return "", err
@@ -59,7 +60,7 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 	return top, nil
 }
 
-// locked tells whether a worktree has git's lock. Then it stays as it is.
+// locked reports whether a worktree is locked by git. Then it stays as it is.
 func (m *Manager) locked(dir string) (c Closed) {
 	if why, ok := m.Git(dir).Locked(); ok {
 		c.KeptReason = strings.TrimSuffix("it is locked: "+why, ": ")
@@ -81,8 +82,7 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	if err != nil {
 		return Closed{}, err
 	}
-	// The project may be a folder of the worktree that is not there; then the top serves, without a
-	// workspace in it.
+	// The project may be a folder that is missing in the worktree; then the top is used.
 	repo := m.Git(filepath.Join(top, rel))
 	if _, err := os.Stat(repo.Dir); err != nil {
 		repo = m.Git(top)
@@ -125,8 +125,8 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	return c, err
 }
 
-// deleteMergedWip deletes the branches with loose work of earlier runs on the same branch, if the user's
-// checkout has all of it now. A killed run leaves such work, and the next run does it again.
+// deleteMergedWip deletes the branches with uncommitted work of earlier runs on the same branch, if
+// the user's checkout has all of it. A killed run leaves such work, and the next run does it again.
 func (m *Manager) deleteMergedWip(ctx context.Context, main *git.Repo, branch string) error {
 	list, err := main.Branches(ctx, wipPrefix+wipName(branch)+"-")
 	if err != nil {
@@ -149,8 +149,8 @@ func (m *Manager) deleteMergedWip(ctx context.Context, main *git.Repo, branch st
 	return nil
 }
 
-// isIncluded tells whether all of a commit of loose work has come into the user's checkout. HEAD must
-// contain the commit before it, and each of its files must be as the loose work left it.
+// isIncluded reports whether the user's checkout has all of a commit of uncommitted work: HEAD
+// contains its parent, and each of its files is as in that commit.
 func isIncluded(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
 	if err != nil || !has {
@@ -165,14 +165,14 @@ func isIncluded(ctx context.Context, main *git.Repo, hash string) (bool, error) 
 		names = append(names, f.Path)
 	}
 	if len(names) == 0 {
-		return false, nil // it is only its message, which no other commit has
+		return false, nil // an empty commit, which no other commit includes
 	}
 	rest, err := main.Diff(ctx, hash, "HEAD", names...)
 	return len(rest) == 0, err
 }
 
-// containedElsewhere tells whether a branch that is not tercet's own has a commit, or a commit that was squashed
-// of it.
+// containedElsewhere reports whether a branch that is not tercet's has a commit, or its squashed
+// form.
 func containedElsewhere(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	holders, err := main.BranchesWith(ctx, hash)
 	if err != nil || slices.ContainsFunc(holders, func(b string) bool { return !isOwnBranch(b) }) {
@@ -182,7 +182,7 @@ func containedElsewhere(ctx context.Context, main *git.Repo, hash string) (bool,
 	return squashed != "", err
 }
 
-// saveWip commits loose work to a branch of its own and leaves the worktree on it.
+// saveWip commits uncommitted work to a branch of its own and leaves the worktree on it.
 func (m *Manager) saveWip(
 	ctx context.Context,
 	repo *git.Repo,
@@ -227,8 +227,8 @@ func orDetached(branch string) string {
 	return branch
 }
 
-// wipName is what the branches for loose work of a branch have in common: the number of its task,
-// or its own name.
+// wipName is the common part of the wip branches of a branch: the number of its task, or its own
+// name.
 func wipName(branch string) string {
 	task, isTask := strings.CutPrefix(branch, taskPrefix)
 	if isTask {
@@ -237,8 +237,8 @@ func wipName(branch string) string {
 	return strings.ReplaceAll(task, "/", "-")
 }
 
-// newWip makes the branch tercet/wip/{task}-{run} at a commit. If there is one already, a number
-// follows: children side by side may ask for one at the same time.
+// newWip creates the branch tercet/wip/{task}-{run} at a commit. If it exists, a number is
+// appended: parallel children may ask for one at the same time.
 func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (string, error) {
 	begin := wipPrefix + wipName(branch) + "-" + run
 	name := begin
@@ -253,7 +253,7 @@ func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (stri
 }
 
 // Discard removes the worktree at dir with its branch. It first bundles everything that the project
-// lacks into a file in the run's folder and gives the file's name; empty if there was nothing.
+// lacks into a file in the run's folder and returns the file's name; empty if there was nothing.
 func (m *Manager) Discard(
 	ctx context.Context,
 	dir, run string,
@@ -307,8 +307,8 @@ func (m *Manager) Discard(
 	return bundle, main.DeleteBranch(ctx, branch, head)
 }
 
-// deleteMerged deletes a branch all of whose commits another one holds, loose work not counted, or
-// a squashed commit of another one. Of the branch of a child that may be the run's.
+// deleteMerged deletes a branch if another one has all its commits, not counting wip branches, or
+// their squashed form. For the branch of a child the other one may be the run's.
 func deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool) (bool, error) {
 	hash, err := main.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil {

@@ -34,8 +34,8 @@ func (e *ConflictError) Help() string {
 	)
 }
 
-// NotCleanError means that the target's checkout holds something where the merge writes, or is in
-// the middle of another operation. Checkout and target were left alone.
+// NotCleanError means that the target's checkout has changes where the merge writes, or is in the
+// middle of another operation. Checkout and target were not changed.
 type NotCleanError struct {
 	Branch, To string   // Branch is empty for an undo, which has no branch to merge by hand
 	Files      []string // relative to the top of the repository; empty if git reported the obstacle
@@ -56,7 +56,7 @@ func (e *NotCleanError) Error() string {
 	return fmt.Sprintf("the checkout of %s cannot take the merge: %v", e.To, e.Err)
 }
 
-// Unwrap gives git's error.
+// Unwrap returns git's error.
 func (e *NotCleanError) Unwrap() error {
 	return e.Err
 }
@@ -96,8 +96,8 @@ func (e *NotCleanError) next() string {
 	return fmt.Sprintf("; then on %s: git merge %s", e.To, e.Branch)
 }
 
-// setCode gives the error of a method that ends its place in the table of codes; other is that of one
-// without.
+// setCode adds a code to the error of a returning method; other is the code of an error without
+// one.
 func setCode(at *error, other formats.Code) {
 	err := *at
 	if err == nil {

@@ -60,19 +60,19 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 	return issue, err
 }
 
-// FiledIssue is an issue that a planning document names.
+// FiledIssue is the issue of a planning document.
 type FiledIssue struct {
 	URL     string // empty: none
-	Payload string // of the document; empty: it has none
+	Payload string // payload of the document; empty: none
 	Skipped string // why none was opened
 }
 
-// maxBody bounds the text of an issue, in bytes; a host takes about 65,000 characters.
+// maxBody bounds the text of an issue, in bytes; hosts accept about 65,000 characters.
 const maxBody = 60_000
 
-// FileIssue opens an issue for a planning document of a tree, and writes its number and address
-// into the document. A document that names an issue already stays as it is. A run opens one issue,
-// however often it is killed.
+// FileIssue opens an issue for a planning document of a tree, and writes its number and URL into
+// the document. A document that names an issue stays as it is. A run opens one issue, however often
+// it is killed.
 func (m Repository) FileIssue(
 	ctx context.Context, dir, name, run string,
 ) (done FiledIssue, err error) {
@@ -150,7 +150,7 @@ func (m Repository) FileIssue(
 	), atomicfile.Options{Mode: 0o644, Alone: true})
 }
 
-// textValue is a text among the values of a document; empty: there is none.
+// textValue is a text among the values of a document, or empty.
 func textValue(values map[string]any, key string) string {
 	text, _ := values[key].(string) //nolint:errcheck // null is none
 	return text

@@ -15,7 +15,7 @@ import (
 	"tercet/internal/git"
 )
 
-// maxPublishAttempts bounds how often a merge is made anew because the target moved meanwhile.
+// maxPublishAttempts bounds the attempts of a merge if the target moves meanwhile.
 const maxPublishAttempts = 3
 
 // Target is where a worktree's work goes.
@@ -42,7 +42,7 @@ const (
 	AsRequest = "pr"
 )
 
-// Published tells what Publish did with the work of a worktree.
+// Published is what Publish did with the work of a worktree.
 type Published struct {
 	To      string   // the target's branch
 	Commit  string   // the merge; the target's commit if it had everything already
@@ -148,8 +148,8 @@ func (m *Manager) publication(
 	return p, nil
 }
 
-// attempt merges once. Its errors *git.StaleError and git.ErrNotFastForward say that the target
-// moved meanwhile.
+// attempt merges once. *git.StaleError and git.ErrNotFastForward mean that the target moved
+// meanwhile.
 func (p *publication) attempt(ctx context.Context) (Published, error) {
 	old, err := p.main.Resolve(ctx, "refs/heads/"+p.to)
 	if err != nil {
@@ -206,8 +206,8 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	return out, err
 }
 
-// alreadyPublished tells of work that the target has. What a killed attempt of this same call brought there is
-// told as that attempt would have told it.
+// alreadyPublished is the result if the target has the work already. Work of a killed attempt of
+// the same call is reported as that attempt would have.
 func (p *publication) alreadyPublished(ctx context.Context, old string) (Published, error) {
 	out := Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}
 	if p.msg.Txn == "" {
@@ -226,7 +226,7 @@ func (p *publication) alreadyPublished(ctx context.Context, old string) (Publish
 	return out, err
 }
 
-// summary says what was done.
+// summary says what was published.
 func (p *publication) summary() string {
 	if p.target.As == AsSquash {
 		return fmt.Sprintf("squashed %s into %s", p.branch, p.to)
@@ -234,7 +234,7 @@ func (p *publication) summary() string {
 	return fmt.Sprintf("merged %s into %s", p.branch, p.to)
 }
 
-// squash makes one commit of what a merge came to.
+// squash makes one commit of the result of a merge.
 func (p *publication) squash(ctx context.Context, merged, old string) (string, error) {
 	tree, err := p.main.Tree(ctx, merged)
 	if err != nil {
@@ -244,7 +244,7 @@ func (p *publication) squash(ctx context.Context, merged, old string) (string, e
 	return p.main.CommitTree(ctx, tree, []string{old}, p.msg.Subject, trailers...)
 }
 
-// publishApart publishes what leaves the target as it is.
+// publishApart publishes without changing the target.
 func (p *publication) publishApart(ctx context.Context, old string) (Published, error) {
 	base, err := p.main.MergeBase(ctx, old, p.work)
 	if err == nil {
@@ -260,10 +260,10 @@ func (p *publication) publishApart(ctx context.Context, old string) (Published, 
 	return p.patches(ctx, base)
 }
 
-// patches writes the branch as a series into the folder of the run.
+// patches writes the branch as a patch series into the folder of the run.
 func (p *publication) patches(ctx context.Context, base string) (Published, error) {
 	const below = "patches"
-	// What a killed attempt wrote is written anew.
+	// Replace what a killed attempt wrote.
 	if err := p.m.withRunFolder(p.target.Run, "", func(root *os.Root, dir string) error {
 		return root.RemoveAll(path.Join(dir, below))
 	}); err != nil {
@@ -282,11 +282,11 @@ func (p *publication) patches(ctx context.Context, base string) (Published, erro
 	return out, err
 }
 
-// blockingFiles lists what stands in the target's checkout where commit merged, made on top of old,
-// writes: changed, staged and untracked files, relative to the top of the repository. Ignored files
-// are left to git, which refuses to overwrite them.
+// blockingFiles lists the changed, staged and untracked files in the target's checkout that the
+// merge, on top of old, would overwrite, relative to the top of the repository. Ignored files are
+// left to git, which refuses to overwrite them.
 func (p *publication) blockingFiles(ctx context.Context, old, merged string) ([]git.Entry, error) {
-	// git itself leaves alone what lies loose in the run's worktree
+	// git itself preserves uncommitted files in the run's worktree
 	if p.checkout == "" || p.target.Child {
 		return nil, nil
 	}
@@ -312,7 +312,7 @@ func (p *publication) blockingFiles(ctx context.Context, old, merged string) ([]
 	}), nil
 }
 
-// collide tells whether two paths can't both be files of one tree: they are the same, or one is a
+// collide reports whether two paths cannot both be files of one tree: they are equal, or one is a
 // folder of the other.
 func collide(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
@@ -327,11 +327,11 @@ func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, 
 	return merged, err
 }
 
-// publishPrefix begins the names of the worktrees in which a run's work is merged.
+// publishPrefix is the name prefix of the temporary worktrees of merges.
 const publishPrefix = "publish-"
 
-// inTempTree does something in a worktree at a commit that lives only as long as this call. Its name is
-// that of any other attempt, so that what a killed one left goes first.
+// inTempTree calls a function in a temporary worktree at a commit. All attempts share its name, so
+// a leftover of a killed one is removed first.
 func (p *publication) inTempTree(
 	ctx context.Context,
 	name, start string,
@@ -350,7 +350,7 @@ func (p *publication) inTempTree(
 	return do(p.m.Git(place))
 }
 
-// remove takes a merge's worktree away, also one that git never came to know.
+// remove removes a temporary worktree, even if git does not know it.
 func (p *publication) remove(ctx context.Context, place string) error {
 	trees, err := p.main.Worktrees(ctx)
 	if err != nil {
@@ -366,7 +366,7 @@ func (p *publication) remove(ctx context.Context, place string) error {
 	return os.RemoveAll(place)
 }
 
-// move brings the target from old to merged.
+// move moves the target from old to merged.
 func (p *publication) move(ctx context.Context, old, merged string) error {
 	if p.checkout == "" {
 		return p.main.UpdateRef(ctx, "refs/heads/"+p.to, merged, old)
@@ -386,8 +386,8 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 	checkout := p.m.Git(p.checkout)
 	err = checkout.FastForward(ctx, merged)
 	if e, ok := errors.AsType[*git.Error](err); ok {
-		// An ignored file can stand where the merge has a file of its own, or a merge can be in
-		// progress: nothing was changed.
+		// An ignored file may be where the merge writes, or a merge may be in progress: nothing was
+		// changed.
 		refused.Err = e
 		refused.Operation = checkout.OperationInProgress()
 		return refused

@@ -45,14 +45,14 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 	}
 
 	remote, err := repo.PushRemote(ctx, branch)
-	// the push says why it is not used
+	// the push reports why it is not used
 	if _, unfit := errors.AsType[*git.RemoteError](err); err != nil && !unfit {
 		return "", err
 	}
 	return formats.RepoStateOf(said, remote.Host), nil
 }
 
-// Pending gives those of the files, relative to the project root, that differ from the last commit:
+// Pending returns the given files, relative to the project root, that differ from the last commit:
 // a worktree would lack them.
 func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
 	defer setCode(&err, formats.CodeIO)
@@ -170,8 +170,8 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 	return done, err
 }
 
-// isProtected tells whether a branch is one that is never pushed: the default of the remote, or one named
-// like it.
+// isProtected reports whether a branch is never pushed: the default of the remote, or one of that
+// name.
 func (m Repository) isProtected(
 	ctx context.Context,
 	remote git.Remote,

@@ -16,11 +16,12 @@ import (
 	"tercet/internal/secrets"
 )
 
-// treeSnapshot is a worktree as it was when a worker was started there, in the folder of the run.
+// treeSnapshot is the state of a worktree when a worker was started, stored in the folder of the
+// run.
 type treeSnapshot struct {
 	Branch string   `json:"branch"`
 	Head   string   `json:"head"`
-	Tree   string   `json:"tree"`             // of the last commit with the loose work on top
+	Tree   string   `json:"tree"`             // tree of the last commit plus uncommitted work
 	Nested []string `json:"nested,omitempty"` // repositories inside
 }
 
@@ -47,7 +48,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	case r.Dir == m.Root && r.Commits && repo.Exists():
 		return nil, m.recordForeign(ctx, repo, r.Run)
 	case r.Dir == m.Root && r.Commits:
-		return nil, repo.CheckUsable() // else the work is done and paid before the commit fails
+		return nil, repo.CheckUsable() // otherwise the commit fails after the work was paid for
 	case r.Dir == m.Root || !repo.HasIndex():
 		return nil, nil
 	}
@@ -85,7 +86,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	return nil, err
 }
 
-// recordForeign keeps what is changed in the checkout, once a run.
+// recordForeign records what is changed in the checkout, once for each run.
 func (m *Manager) recordForeign(ctx context.Context, repo *git.Repo, run string) error {
 	var had []string
 	if known, err := m.load(run, foreignName, &had); err != nil || known {
@@ -106,14 +107,14 @@ func (m *Manager) recordForeign(ctx context.Context, repo *git.Repo, run string)
 type recovery struct {
 	m       *Manager
 	repo    *git.Repo
-	private *git.Repo // the same with an index of its own
+	private *git.Repo // the same repository with a private index
 	index   string
 	r       formats.Request
 	before  treeSnapshot
 	notes   []string
 }
 
-// snapshot gives the worktree as it is. The private index has all of it then.
+// snapshot returns the present state of the worktree, and loads all of it into the private index.
 func (a *recovery) snapshot(ctx context.Context) (now treeSnapshot, err error) {
 	if now.Branch, err = a.repo.CurrentBranch(ctx); err != nil {
 		return now, err
@@ -139,8 +140,7 @@ func (a *recovery) snapshot(ctx context.Context) (now treeSnapshot, err error) {
 	return now, err
 }
 
-// restore sets aside what was done since the worker was started, and gives the worktree the state
-// that it had.
+// restore saves what was done since the worker was started, and restores the state before.
 func (a *recovery) restore(ctx context.Context) ([]string, error) {
 	now, err := a.snapshot(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func (a *recovery) restore(ctx context.Context) ([]string, error) {
 	if err := a.saveWip(ctx, now); err != nil {
 		return nil, err
 	}
-	if now, err = a.snapshot(ctx); err != nil { // what looks like a secret is gone
+	if now, err = a.snapshot(ctx); err != nil { // files that look like secrets were moved
 		return nil, err
 	}
 	if err := a.private.Restore(ctx, a.before.Tree); err != nil {
@@ -168,7 +168,7 @@ func (a *recovery) restore(ctx context.Context) ([]string, error) {
 	return a.notes, a.resetTree(ctx, now)
 }
 
-// saveWip commits what differs from before to a branch for loose work.
+// saveWip commits the changes since before to a wip branch.
 func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
 	files, err := a.repo.DiffPaths(ctx, a.before.Tree, now.Tree)
 	if err != nil {
@@ -193,7 +193,7 @@ func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
 	}
 	if bare, err := a.repo.Tree(ctx, now.Head); err != nil ||
 		bare == tree && now.Head == a.before.Head {
-		return err // all of it was moved
+		return err // everything was moved
 	}
 
 	hash, err := a.repo.CommitTree(
@@ -216,12 +216,12 @@ func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
 	return err
 }
 
-// stage gives the tree of a commit with some files as they are now.
+// stage returns the tree of a commit with some files in their present state.
 func (a *recovery) stage(ctx context.Context, head string, files []string) (string, error) {
 	if err := a.private.ReadTree(ctx, head); err != nil {
 		return "", err
 	}
-	// A file that is gone, and that the commit has not either, is none to add.
+	// Skip files that exist neither on disk nor in the commit.
 	there, err := a.repo.Files(ctx, head, files...)
 	if err != nil {
 		return "", err
@@ -240,7 +240,7 @@ func (a *recovery) stage(ctx context.Context, head string, files []string) (stri
 	return a.private.WriteTree(ctx)
 }
 
-// resetTree puts branch and index of the worktree where they were.
+// resetTree resets branch and index of the worktree to where they were.
 func (a *recovery) resetTree(ctx context.Context, now treeSnapshot) (err error) {
 	if now.Branch != a.before.Branch && a.before.Branch != "" {
 		err = a.repo.SetHead(ctx, a.before.Branch)
@@ -275,7 +275,7 @@ func (a *recovery) quarantine(ctx context.Context, found []secrets.Finding) erro
 	return nil
 }
 
-// quarantineFile takes a file or a folder out of the worktree; its name is relative to the top.
+// quarantineFile moves a file or a folder out of the worktree; its name is relative to the top.
 func (a *recovery) quarantineFile(file string) error {
 	file = strings.TrimSuffix(file, "/")
 	top, err := a.topInProject()

@@ -12,16 +12,16 @@ import (
 	"tercet/internal/git"
 )
 
-// Watch holds the refs of dir's repository from before a worker runs.
+// Watch is a snapshot of the refs of dir's repository before a worker runs.
 type Watch struct {
 	m       *Manager
 	repo    *git.Repo
 	before  git.Refs
-	ownTree bool // it is a worktree that a Manager opened
+	ownTree bool // dir is a worktree of tercet
 	made    func(txn string) bool
 }
 
-// Watch reads the refs before a worker starts.
+// Watch takes the snapshot before a worker starts.
 func (m *Manager) Watch(dir string) (*Watch, error) {
 	repo := m.Git(dir)
 	before, err := repo.Refs()
@@ -35,7 +35,7 @@ func (m *Manager) Watch(dir string) (*Watch, error) {
 	}, err
 }
 
-// checkTimeout is how long it may take to look at what git runs.
+// checkTimeout bounds the check of what git runs.
 const checkTimeout = 30 * time.Second
 
 // Guard checks what git runs, and the refs, before a worker starts; the returned function checks
@@ -49,7 +49,7 @@ func (w *Watch) Guard(
 		return func() ([]formats.Moved, error) { return nil, nil }, err
 	}
 	return func() ([]formats.Moved, error) {
-		// also when the run is over
+		// also after a cancellation
 		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 		defer cancel()
 		now, err := w.repo.Fingerprint(look)
@@ -74,9 +74,9 @@ func (w *Watch) Guard(
 // existing commits, commits that a journal knows, and branches with saved work. It also ignores
 // deleted branches whose commits another branch has. It restores the branch and HEAD of the run's
 // worktree, keeps their new commits below refs/tercet/stray, and returns DENIED. The user may have
-// moved any other ref: it gives those, and says of which branches nothing was lost.
+// moved any other ref: it returns those, and marks branches that lost nothing.
 func (w *Watch) Check(ctx context.Context, r formats.Request) ([]formats.Moved, error) {
-	ctx = context.WithoutCancel(ctx) // also a run that is cancelled gets its branch back
+	ctx = context.WithoutCancel(ctx) // restore the branch of a canceled run too
 	now, err := w.repo.Refs()
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (w *Watch) Check(ctx context.Context, r formats.Request) ([]formats.Moved, 
 	)
 }
 
-// isExplained tells whether tercet makes such a change, or nothing can be lost by it. A worker in the
-// user's own checkout may use its branches: commit there and go to another one.
+// isExplained reports whether tercet makes such a change, or it can lose nothing. A worker in the
+// user's own checkout may commit to its branches and switch them.
 func (w *Watch) isExplained(ctx context.Context, c git.RefChange) (bool, error) {
 	if !strings.HasPrefix(c.Ref, "refs/") {
 		return !w.ownTree, nil
@@ -154,8 +154,8 @@ func (w *Watch) isExplained(ctx context.Context, c git.RefChange) (bool, error) 
 	return !slices.ContainsFunc(by, func(txn string) bool { return txn == "" || !w.made(txn) }), err
 }
 
-// isFastForward tells whether a branch gained commits and lost none. A branch that tercet names is moved
-// by tercet alone, so it never counts.
+// isFastForward reports whether a branch gained commits and lost none. A branch of tercet never
+// counts, because only tercet moves it.
 func (w *Watch) isFastForward(ctx context.Context, c git.RefChange) (bool, error) {
 	branch, isBranch := strings.CutPrefix(c.Ref, "refs/heads/")
 	if !isBranch || c.Old == "" || c.New == "" || isOwnBranch(branch) ||
@@ -167,8 +167,8 @@ func (w *Watch) isFastForward(ctx context.Context, c git.RefChange) (bool, error
 
 const strayPrefix = "refs/tercet/stray/"
 
-// RestoreRefs puts refs where they were, each only if it still is where it was seen, and names what is
-// kept of them. In tree a worker ran; main is the checkout.
+// RestoreRefs restores refs, each only if it is still where it was seen, and returns the names
+// under which their commits are kept. The worker ran in tree; main is the checkout.
 func RestoreRefs(
 	ctx context.Context, main, tree *git.Repo, run string, list []formats.Moved,
 ) (kept string, err error) {
@@ -183,7 +183,7 @@ func RestoreRefs(
 			// A new ref takes nothing away.
 		default:
 			if main.UpdateRef(ctx, c.Ref, c.Old, c.Old) == nil {
-				continue // it is there: a killed process put it back
+				continue // already restored by a killed process
 			}
 			if c.New != "" {
 				stray := strayPrefix + run + "/" + c.New[:min(12, len(c.New))]

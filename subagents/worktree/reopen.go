@@ -12,9 +12,8 @@ import (
 	"tercet/internal/git"
 )
 
-// CanReopen fails if the branch of a run has moved on since its worktree was closed. head is the
-// branch's last commit that the run knows, and wip the branch with the work that no commit had;
-// empty: there was none.
+// CanReopen fails if the branch of a run has moved since its worktree was closed. head is the
+// branch's last commit that the run knows, and wip the branch with the uncommitted work, or empty.
 func (m Repository) CanReopen(ctx context.Context, branch, head, wip string) (err error) {
 	defer setCode(&err, formats.CodeIO)
 	const help = "type its line with --new to begin afresh"
@@ -45,8 +44,8 @@ func (m Repository) CanReopen(ctx context.Context, branch, head, wip string) (er
 	return err
 }
 
-// Reopen makes the worktree of a run again that was closed when the run failed. What no commit had
-// then is in no commit again. It can be repeated after a crash.
+// Reopen recreates the worktree of a failed run. Its uncommitted work is uncommitted again. It can
+// be repeated after a crash.
 func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err error) {
 	defer setCode(&err, formats.CodePrecondition)
 	main := m.Git(m.Root)
@@ -72,7 +71,7 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 	if err != nil || on != wip {
 		return err
 	}
-	if !gone { // a process was killed here, perhaps before the files came
+	if !gone { // a process was killed here, perhaps before checking out
 		if err := repo.Restore(ctx, "HEAD"); err != nil {
 			return err
 		}
@@ -83,8 +82,8 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 	return repo.SetHead(ctx, s.Branch)
 }
 
-// checkoutWip checks the branch with the loose work out, and makes the branch of the run again if it was
-// deleted.
+// checkoutWip checks out the branch with the uncommitted work, and recreates the branch of the run
+// if it was deleted.
 func (m Repository) checkoutWip(
 	ctx context.Context, main *git.Repo, branch, wip, place string,
 ) error {

@@ -13,10 +13,9 @@ import (
 	"tercet/internal/secrets"
 )
 
-// request pushes the branch and opens a request for it, unless there is one. Each of the two is
-// found again by what is at the remote, so that a call that was killed anywhere is done once. The
-// target stays as it is. Where a push is enough, the state of the repository may leave the request
-// out.
+// request pushes the branch and opens a request for it, unless there is one. Both are looked up at
+// the remote, so that a call that was killed at any point is done once. The target stays as it is.
+// If a push is enough, the state of the repository may rule out a request.
 func (p *publication) request(ctx context.Context, base string) (Published, error) {
 	var none Published
 	q := git.Request{
@@ -89,12 +88,12 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	}, err
 }
 
-// attribution is what a request or an issue says of the run that opened it.
+// attribution is the line of a request or an issue about the run that opened it.
 func attribution(run string) string {
 	return "Made by tercet, run " + run + "."
 }
 
-// openRequest opens a request for a branch that is pushed, unless there is one.
+// openRequest opens a request for a pushed branch, unless there is one.
 func openRequest(
 	ctx context.Context, asker *git.HostCLI, q git.Request,
 ) (verb, at string, err error) {
@@ -112,8 +111,8 @@ func openRequest(
 	return verb, at, err
 }
 
-// hostCLI finds the program that opens requests and issues; nil where none is logged in, or where the
-// state of the repository has none, if that counts.
+// hostCLI finds the program that opens requests and issues; nil if none is logged in or, if counts
+// is set, the state of the repository rules it out.
 func (m Repository) hostCLI(ctx context.Context, remote git.Remote, counts bool,
 ) (a *git.HostCLI, state formats.RepoState, err error) {
 	state = formats.RepoGitHub
@@ -129,7 +128,7 @@ func (m Repository) hostCLI(ctx context.Context, remote git.Remote, counts bool,
 	return a, state, err
 }
 
-// pushed tells of a branch that was pushed without a request.
+// pushed is the result of a push without a request.
 func (p *publication) pushed(
 	ctx context.Context, remote git.Remote, state formats.RepoState, base string,
 ) (Published, error) {
@@ -144,7 +143,7 @@ func (p *publication) pushed(
 	return out, err
 }
 
-// manualCommand is the command that opens the request.
+// manualCommand is the command with which the user opens the request.
 func manualCommand(state formats.RepoState, remote git.Remote, branch, to string) string {
 	if state == formats.RepoGitea {
 		return "open a request for branch " + branch + " at " + cmp.Or(remote.Host, remote.Name)
@@ -156,9 +155,9 @@ func manualCommand(state formats.RepoState, remote git.Remote, branch, to string
 	return fmt.Sprintf(create, Quoted(branch), Quoted(to))
 }
 
-// networkError gives a failure at a remote its code and advice. A failed call may succeed the next
-// time. An answer in another form comes from a program that is not the needed one. A push that was
-// declined is no failure.
+// networkError adds code and advice to a failure at a remote. A failed call may succeed later.
+// Unexpected output means that the program is not the expected one. A declined push is not a
+// failure of the network.
 func networkError(err error, help string) error {
 	if _, refused := errors.AsType[*git.RefusedError](err); refused {
 		return err

@@ -17,8 +17,8 @@ func runFolder(run string) string {
 	return path.Join(formats.Workspace, "runs", run)
 }
 
-// withRunFolder does something below the project root with the folder of a run, which is made if it is not
-// there.
+// withRunFolder calls do with a folder below the project root and the folder of a run, which is
+// created if necessary.
 func (m *Manager) withRunFolder(
 	run, below string, do func(root *os.Root, dir string) error,
 ) (err error) {
@@ -37,13 +37,13 @@ func (m *Manager) withRunFolder(
 	return do(root, dir)
 }
 
-// runFile is the absolute name of a file in the folder of a run.
+// runFile is the absolute path of a file in the folder of a run.
 func (m *Manager) runFile(run, name string) (string, error) {
 	err := m.withRunFolder(run, "", func(*os.Root, string) error { return nil })
 	return filepath.Join(m.Root, filepath.FromSlash(runFolder(run)), name), err
 }
 
-// write keeps a value in the folder of a run.
+// write stores a value in the folder of a run.
 func (m *Manager) write(run, name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -57,8 +57,8 @@ func (m *Manager) write(run, name string, value any) error {
 	})
 }
 
-// load reads a value out of the folder of a run and tells whether it was there. What is not whole
-// is not there: it was being written when the process ended, before anything came of it.
+// load reads a value from the folder of a run and reports whether it exists. An incomplete file
+// counts as missing: the process ended while writing it, before anything depended on it.
 func (m *Manager) load(run, name string, into any) (bool, error) {
 	file, err := m.runFile(run, name)
 	if err != nil {
@@ -71,6 +71,6 @@ func (m *Manager) load(run, name string, into any) (bool, error) {
 	return err == nil && json.Unmarshal(data, into) == nil, err
 }
 
-// foreignName is the record of what the user had changed in the checkout when a run began to work
+// foreignName is the file with what the user had changed in the checkout when a run began to work
 // there.
 const foreignName = "foreign.json"

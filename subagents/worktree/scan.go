@@ -10,8 +10,8 @@ import (
 	"tercet/internal/secrets"
 )
 
-// scan refuses what is staged, or what the commits from one to another add, if it holds what looks
-// like a secret without your consent. The files stay as they are.
+// scan refuses staged changes, or what the commits from one to another add, if they contain what
+// looks like a secret without consent. The files stay as they are.
 func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) error {
 	found, err := m.findings(ctx, repo, from, to)
 	if err != nil || len(found) == 0 {
@@ -27,7 +27,7 @@ func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) err
 	return secretFound("the commit would hold", "take it out in "+repo.Dir, found)
 }
 
-// findings are what scan refuses, with files relative to the folder of repo.
+// findings are the findings of scan, with files relative to the folder of repo.
 func (m *Manager) findings(
 	ctx context.Context,
 	repo *git.Repo,
@@ -67,7 +67,7 @@ func disallowed(list []secrets.Finding, allow []secrets.Allowed) []secrets.Findi
 	})
 }
 
-// secretFound tells where secrets are, and never what they are.
+// secretFound says where secrets are, and never what they are.
 func secretFound(what, help string, found []secrets.Finding) error {
 	var places []string
 	for _, f := range found {

@@ -9,7 +9,7 @@ import (
 	"tercet/internal/git"
 )
 
-// Brought is a commit with a run's work on a branch that is not tercet's own.
+// Brought is a commit with a run's work on a branch that is not tercet's.
 type Brought struct {
 	Commit string   `json:"commit"`
 	To     string   `json:"branch"`
@@ -38,7 +38,7 @@ func (m *Manager) Brought(
 	}
 
 	for _, hash := range slices.Backward(commits) {
-		inside := false // of a merge that is in the list
+		inside := false // belongs to a merge in the list
 		for _, b := range list {
 			of, err := main.IsAncestor(ctx, hash, b.Commit)
 			before, failed := main.IsAncestor(ctx, hash, b.Commit+"~1")
@@ -109,7 +109,7 @@ func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err er
 	return files, nil
 }
 
-// onto is a publication without a worktree behind it.
+// onto is a publication without a worktree.
 func (m *Manager) onto(ctx context.Context, to string) (p *publication, err error) {
 	p = &publication{
 		m:    m,
@@ -122,7 +122,7 @@ func (m *Manager) onto(ctx context.Context, to string) (p *publication, err erro
 
 // Revert reverts the commits on one branch, newest first, in a single commit. It works in a
 // separate worktree, and moves the branch and its checkout like Publish. It fails if one of the
-// files has changed since. It gives the commit; empty if nothing was left to revert.
+// files has changed since. It returns the commit; empty if nothing was left to revert.
 func (m *Manager) Revert(
 	ctx context.Context,
 	list []Brought,
@@ -164,7 +164,7 @@ func (m *Manager) Revert(
 	return hash, p.move(ctx, old, hash)
 }
 
-// Ahead gives the last commit of a branch of tercet that has commits beyond head; empty for any
+// Ahead returns the last commit of a branch of tercet that has commits beyond head; empty for any
 // other branch.
 func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, err error) {
 	defer setCode(&err, formats.CodeIO)
@@ -179,13 +179,13 @@ func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, e
 		return "", err
 	}
 	if behind, err := main.IsAncestor(ctx, head, now); err != nil || !behind {
-		return "", err // it is another work by now
+		return "", err // it has other work by now
 	}
 	return now, nil
 }
 
-// ResetBranch moves a task's branch with unmerged work back to where a run found it, and saves the work
-// on a branch for loose work. It gives that branch; empty if nothing had to move.
+// ResetBranch moves a task's branch with unmerged work back to where a run found it, and saves the
+// work on a wip branch. It returns that branch; empty if nothing had to move.
 func (m *Manager) ResetBranch(
 	ctx context.Context, branch, run, head string,
 ) (kept string, err error) {

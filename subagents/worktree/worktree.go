@@ -48,7 +48,7 @@ const (
 // Manager opens and closes the worktrees of one project. Allow and RemoteType are optional.
 type Manager struct {
 	Git func(dir string) *git.Repo
-	// reports whether tercet has committed with the transaction since the call
+	// Committed reports whether tercet has committed with the transaction since the call.
 	Made func() func(txn string) bool
 	// project root, absolute: the top of the user's checkout, or a folder in it
 	Root string
@@ -56,11 +56,11 @@ type Manager struct {
 	// folder of the documents of tasks, relative to Root; empty: in the workspace
 	Specs string
 	Allow []secrets.Allowed // accepted findings of the scan for secrets
-	// RemoteType gives the remote's type in the project's rules file; nil: none.
+	// RemoteType returns the remote's type in the project's rules file; nil: none.
 	RemoteType func(ctx context.Context) (string, error)
 }
 
-// New gives m, or an error if a field is missing.
+// New returns m, or an error if a field is missing.
 func New(m Manager) (*Manager, error) {
 	if m.Git == nil || m.Made == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
 		return nil, formats.Unset("a repository, journals, a root and a base of worktrees")
@@ -90,7 +90,7 @@ func (m *Manager) treePath(run, child string) string {
 	return filepath.Join(m.Base, run)
 }
 
-// isChild tells whether a worktree is that of a child, by its folder.
+// isChild reports whether a worktree is that of a child, by its folder.
 func isChild(top string) bool {
 	return strings.Contains(filepath.Base(top), ".")
 }
@@ -116,7 +116,7 @@ type Tree struct {
 	Continued bool   // the branch existed before, with unmerged commits
 }
 
-// Open opens the worktree of a run, or gives the run's open one. It continues an existing branch
+// Open opens the worktree of a run, or returns the run's open one. It continues an existing branch
 // with commits; if another worktree of tercet has that branch, it closes that first and saves its
 // work.
 func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
@@ -172,7 +172,7 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 			return t, err
 		}
 	}
-	// a project below the top may hold no tracked file
+	// a project below the top may have no tracked file
 	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
 		return t, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
@@ -187,7 +187,7 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	return t, nil
 }
 
-// parent gives the branch of a child, and where it begins.
+// parent returns the branch of a child and its start.
 func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err error) {
 	if !validRunID(s.Child) {
 		return "", "", &formats.ValueError{What: "the name of a child", Got: s.Child}
@@ -214,12 +214,13 @@ func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err 
 	return branch, base, err
 }
 
-// validRunID tells whether a run's id can name a folder.
+// validRunID reports whether a run's id can name a folder.
 func validRunID(id string) bool {
 	return id != "" && id != "." && filepath.IsLocal(id) && !strings.ContainsAny(id, `/\`)
 }
 
-// makeRoom makes way for the worktree of branch at place and reports whether it is open already.
+// makeRoom removes what blocks the worktree of branch at place and reports whether it is open
+// already.
 func (m *Manager) makeRoom(
 	ctx context.Context, main *git.Repo, branch, place string,
 ) (bool, error) {
@@ -238,7 +239,7 @@ func (m *Manager) makeRoom(
 			if m.Git(w.Path).HasIndex() {
 				return true, nil
 			}
-			// the process that made it ended before it was filled
+			// its process ended before checking out
 			return false, main.WorktreeRemove(ctx, w.Path)
 		case m.ownsWorktree(w.Path):
 			c, err := m.close(ctx, w.Path)
@@ -256,7 +257,7 @@ func (m *Manager) makeRoom(
 	return false, nil
 }
 
-// add makes the worktree. A branch that has nothing that the checkout lacks begins anew at the
+// add creates the worktree. A branch without commits beyond the checkout is restarted at the
 // checkout.
 func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) error {
 	there, err := main.BranchExists(ctx, n.Branch)
@@ -285,13 +286,13 @@ func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) er
 	return main.WorktreeAdd(ctx, n)
 }
 
-// isOwnBranch tells whether a branch is named by this package, so that it may be moved and deleted once it
-// is merged.
+// isOwnBranch reports whether a branch has a name of tercet, so that it may be moved, and deleted
+// once merged.
 func isOwnBranch(branch string) bool {
 	return strings.HasPrefix(branch, taskPrefix) || strings.HasPrefix(branch, runPrefix)
 }
 
-// ownsWorktree tells whether a worktree lies in the folder for worktrees.
+// ownsWorktree reports whether a worktree is in the folder for worktrees.
 func (m *Manager) ownsWorktree(dir string) bool {
 	within := func(base, dir string) bool {
 		rel, err := filepath.Rel(base, dir)
@@ -318,7 +319,7 @@ func (m Repository) CheckMoved(recorded, run string) error {
 		isRun := entry.Name() == run || strings.HasPrefix(entry.Name(), run+".")
 		top := filepath.Join(m.Base, entry.Name())
 		_, err := os.Lstat(filepath.Join(top, ".git"))
-		removed := errors.Is(err, fs.ErrNotExist) // it is made again
+		removed := errors.Is(err, fs.ErrNotExist) // it will be recreated
 		if !isRun || removed || git.IsLinkedWorktree(top, m.Root) {
 			continue
 		}
@@ -348,7 +349,7 @@ func (m Repository) CheckTree(dir string) error {
 	if dir == m.Root {
 		return nil
 	}
-	// Without a repository git says what is wrong.
+	// Without a repository git reports the problem.
 	linked := git.IsLinkedWorktree(dir, m.Root) || !m.Git(m.Root).Exists()
 	if _, err := os.Stat(dir); err == nil && m.ownsWorktree(dir) && linked {
 		return nil
@@ -359,13 +360,13 @@ func (m Repository) CheckTree(dir string) error {
 		"the worktree of the run is gone, or is not of this project: %s", dir)
 }
 
-// WasRemoved tells whether dir was the worktree of a run in this project, and a user removed it.
+// WasRemoved reports whether dir was the worktree of a run in this project, and a user removed it.
 func (m Repository) WasRemoved(dir, run string) bool {
 	_, err := os.Lstat(filepath.Join(m.treePath(run, ""), ".git"))
 	return dir != "" && m.ownsWorktree(dir) && errors.Is(err, fs.ErrNotExist)
 }
 
-// Recreate makes a worktree that is gone again. A branch that was deleted too begins at head, its last
+// Recreate recreates a missing worktree. A branch that was deleted too begins at head, its last
 // known commit. said tells the user what was done.
 func (m Repository) Recreate(ctx context.Context, s Spec, head string) (said string, err error) {
 	defer setCode(&err, formats.CodePrecondition)
@@ -418,7 +419,7 @@ func (m Message) trailers() []git.Trailer {
 }
 
 // Commit commits every change in the worktree at dir outside the workspace folder, by name. It
-// gives the hash, empty if there was nothing to commit, and the files relative to dir. It ignores
+// returns the hash, empty if there was nothing to commit, and the files relative to dir. It ignores
 // what was staged before.
 func (m *Manager) Commit(
 	ctx context.Context,
@@ -447,7 +448,7 @@ func (m *Manager) Commit(
 	switch {
 	case err != nil:
 		return "", nil, err
-	case len(work.files) == 0: // the git of a process that was killed may have made it meanwhile
+	case len(work.files) == 0: // the git of a killed process may have committed meanwhile
 		return made()
 	}
 
@@ -457,7 +458,7 @@ func (m *Manager) Commit(
 	if err == nil {
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 	}
-	// or a change that git's own settings undo, such as line ends
+	// or a change that git's settings undo, such as line ends
 	if errors.Is(err, git.ErrNothing) {
 		return made()
 	}
@@ -469,13 +470,13 @@ func (m *Manager) Commit(
 	return hash, files, err
 }
 
-// uncommitted is what a worktree holds that no commit has.
+// uncommitted is the uncommitted work in a worktree.
 type uncommitted struct {
 	files  []string // relative to the top of the worktree
 	nested []string // repositories inside, which a commit cannot hold
 }
 
-// restrict leaves only the named files, which are relative to the folder of repo.
+// restrict keeps only the named files, which are relative to the folder of repo.
 func (w *uncommitted) restrict(ctx context.Context, repo *git.Repo, only []string) error {
 	_, rel, err := repo.Locate(ctx)
 	if err != nil {
@@ -489,8 +490,8 @@ func (w *uncommitted) restrict(ctx context.Context, repo *git.Repo, only []strin
 	return nil
 }
 
-// CheckCommitted fails if a worktree of tercet at dir has uncommitted work, which closing would only set
-// aside.
+// CheckCommitted fails if a worktree of tercet at dir has uncommitted work, which closing would
+// only save.
 func (m *Manager) CheckCommitted(ctx context.Context, dir string) (err error) {
 	defer setCode(&err, formats.CodeIO)
 	if !m.ownsWorktree(dir) {
@@ -507,8 +508,8 @@ func (m *Manager) CheckCommitted(ctx context.Context, dir string) (err error) {
 		firstOf(work.files))
 }
 
-// uncommittedWork lists the uncommitted changes outside the workspace folder, with an index that is made
-// equal to HEAD.
+// uncommittedWork lists the uncommitted changes outside the workspace folder, after resetting the
+// index to HEAD.
 func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncommitted, err error) {
 	top, rel, err := repo.Locate(ctx)
 	if err != nil {
@@ -540,7 +541,7 @@ func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncomm
 	}
 
 	slices.Sort(w.files)
-	// What is done in the folder of a submodule is in no list of changes.
+	// Changes inside a submodule are not in git's list.
 	modules, err := repo.Submodules(ctx)
 	for _, sub := range modules {
 		inside, err := os.ReadDir(filepath.Join(top, filepath.FromSlash(sub)))
@@ -552,8 +553,8 @@ func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncomm
 	return w, err
 }
 
-// inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at
-// rel, or in its folder of documents.
+// inWorkspace reports whether p, relative to the top, is in the workspace of the project at rel, or
+// in its folder of documents.
 func inWorkspace(specs, rel, p string) bool {
 	for _, name := range []string{formats.Workspace, specs} {
 		w := path.Join(filepath.ToSlash(rel), name)
