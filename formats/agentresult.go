@@ -22,7 +22,7 @@ type AgentResult struct {
 	last     int      // number of its last line
 }
 
-// contains tells whether a place lies in the block.
+// contains reports whether a position is in the block.
 func (a *AgentResult) contains(at Pos) bool {
 	return at.Line >= a.Pos.Line && at.Line <= a.last
 }
@@ -31,10 +31,10 @@ func (a *AgentResult) contains(at Pos) bool {
 const marker = "AGENT_RESULT"
 
 // MaxAgentText bounds the part of an agent's output that is searched, in bytes; of a longer output
-// it is the end.
+// only the end is searched.
 const MaxAgentText = 4 << 20
 
-// Field gives a field by its key, nil if the block has none.
+// Field returns a field by its key, or nil.
 func (a *AgentResult) Field(key string) *AgentField {
 	for i := range a.Fields {
 		if a.Fields[i].Key == key {
@@ -44,7 +44,7 @@ func (a *AgentResult) Field(key string) *AgentField {
 	return nil
 }
 
-// Text gives the value of a field as text, empty if the block has none.
+// Text returns the value of a field as text, or an empty string.
 func (a *AgentResult) Text(key string) string {
 	f := a.Field(key)
 	if f == nil {
@@ -81,7 +81,7 @@ func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 	return out, s.list
 }
 
-// PickResult gives the last block with the agent's name, and all others. Names match in any case.
+// PickResult returns the last block with the agent's name, and all others. Names match in any case.
 func PickResult(all []AgentResult, agent string) (own AgentResult, nested []AgentResult, ok bool) {
 	for i, one := range slices.Backward(all) {
 		if strings.EqualFold(one.Agent, agent) {
@@ -91,7 +91,7 @@ func PickResult(all []AgentResult, agent string) (own AgentResult, nested []Agen
 	return AgentResult{}, all, false
 }
 
-// scanner walks over the lines of a text.
+// scanner iterates over the lines of a text.
 type scanner struct {
 	*findings
 
@@ -123,8 +123,8 @@ func blockHeader(line string) (indent int, name string, ok bool) {
 
 var headerForm = lazy.Regexp(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
 
-// stripComment cuts a comment: two or more spaces, "#", then a space or the end. One space before
-// it makes it data.
+// stripComment removes a comment: two or more spaces, "#", then a space or the end. After a single
+// space it is data.
 func stripComment(s string) string {
 	if strings.HasPrefix(s, "# ") || s == "#" {
 		return ""
@@ -159,7 +159,7 @@ func (s *scanner) nearMiss() {
 	}
 }
 
-// block reads the block whose header is at the current line.
+// block parses the block whose header is the current line.
 func (s *scanner) block(indent int, name string) AgentResult {
 	a := AgentResult{Agent: name, Pos: Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.enclosingFence()
@@ -217,7 +217,7 @@ func (a *AgentResult) warn(s *scanner, code string, at Pos, msg string) {
 
 const echoHelp = "fill the template in; put quotes around a value that looks like one"
 
-// check looks at what a block cannot do without.
+// check checks the required parts of a block.
 func (s *scanner) check(a *AgentResult, status Pos) {
 	switch {
 	case a.Agent == "":
@@ -241,16 +241,16 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 	}
 }
 
-// isTemplateText tells text that a template holds instead of a value.
+// isTemplateText reports whether a text is the placeholder of a template.
 func isTemplateText(s string) bool {
 	return templateForm().MatchString(s)
 }
 
 var templateForm = lazy.Regexp(`(?s:\{.*\}|<.*>)| \| `)
 
-// enclosingFence gives the run of backticks of the fence around the current line, empty if that is not
-// certain. Certain means that the line before is a fence, or that the nearest fence above has an
-// info string. A closing fence must also follow before the next marker.
+// enclosingFence returns the backticks of the fence around the current line, or nothing if that is
+// uncertain. It is certain if the preceding line is a fence, or the nearest fence above has an info
+// string, and a closing fence follows before the next marker.
 func (s *scanner) enclosingFence() string {
 	run := ""
 	for n := s.at - 1; n >= 0; n-- {
@@ -286,7 +286,7 @@ func closesFence(r, run string) bool {
 	return r[0] == run[0] && len(r) >= len(run)
 }
 
-// fenceRun reads a line that opens or closes a fence.
+// fenceRun parses a line that opens or closes a fence.
 func fenceRun(line string) (run, info string) {
 	line = strings.TrimSpace(line)
 	for _, mark := range []string{"`", "~"} {

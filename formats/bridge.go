@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// statusRow is a row of the one table that maps the STATUS of a result block to a return.
+// statusRow maps a STATUS of a result block to a return.
 type statusRow struct {
 	word    string
 	status  ReturnStatus
@@ -29,13 +29,13 @@ var statusRows = []statusRow{
 	{word: "rejected", status: StatusCompleted, verdict: VerdictRejected},
 	{word: "partial", status: StatusPartial},
 	{word: "suspended", status: StatusPartial, outcome: OutcomeSuspended},
-	// The work was done, and the answer is no.
+	// The work was done, and the verdict is no.
 	{word: "failure", status: StatusFailed, outcome: OutcomeRejected, code: CodeValidationFailed},
 	{word: "error", status: StatusFailed, code: CodeTransient},
 	{word: "blocked", status: StatusBlocked},
 }
 
-// statusRowOf gives the row of a word, or all words of the table where it has none.
+// statusRowOf returns the row of a word, or all words of the table if it has none.
 func statusRowOf(word string) (row statusRow, words []string) {
 	for _, row := range statusRows {
 		if row.word == canon(word) {
@@ -119,7 +119,7 @@ func (a AgentResult) Return() (Return, error) {
 	return r, nil
 }
 
-// firstText gives the text of the first of some fields that says anything.
+// firstText returns the text of the first non-empty field.
 func (a *AgentResult) firstText(keys ...string) string {
 	for _, key := range keys {
 		if text := strings.TrimSpace(a.Text(key)); text != "" {
@@ -129,9 +129,8 @@ func (a *AgentResult) firstText(keys ...string) string {
 	return ""
 }
 
-// artifactsOf reads the paths out of a field. An item is a path, or a pair whose right side is one;
-// a remark in brackets after the path becomes its summary. What is no path inside a folder is
-// dropped, with a sentence.
+// artifactsOf reads the paths in a field. An item is a path, or a pair with a path on the right; a
+// remark in brackets after the path becomes its summary. Anything else is dropped, with a message.
 func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 	items := f.Items
 	out = []Artifact{}
@@ -167,7 +166,7 @@ func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 	return out, dropped
 }
 
-// Typed gives r with text fields converted to the types of the contract, where the text spells such
+// Typed returns r with text fields converted to the types of the contract, if the text spells such
 // a value; Validate reports the others. The maps of r do not change.
 func (r Return) Typed(fields map[string]Field) Return {
 	r.Fields = maps.Clone(r.Fields)
@@ -181,7 +180,7 @@ func (r Return) Typed(fields map[string]Field) Return {
 	return r
 }
 
-// parseText reads a text as a value of a type.
+// parseText parses a text as a value of a type.
 func parseText(text string, t InputType) (any, bool) {
 	switch t {
 	case TypeInteger:
@@ -204,10 +203,10 @@ func parseText(text string, t InputType) (any, bool) {
 	return nil, false
 }
 
-// noneWords are what stands for an empty list, in lower case.
+// noneWords are spellings of an empty list, in lower case.
 var noneWords = []string{"", "none", "[]", "-", "n/a"}
 
-// parseList reads a text as a list: none, "[a, b]", or a list of one.
+// parseList parses a text as a list: none, "[a, b]", or a list of one.
 func parseList(text string) []any {
 	if slices.Contains(noneWords, strings.ToLower(text)) {
 		return []any{}
@@ -218,7 +217,7 @@ func parseList(text string) []any {
 	return []any{text}
 }
 
-// parseBracketed reads "[a, 'b']".
+// parseBracketed parses "[a, 'b']".
 func parseBracketed(text string) ([]any, bool) {
 	inner, open := strings.CutPrefix(text, "[")
 	inner, end := strings.CutSuffix(inner, "]")

@@ -48,8 +48,7 @@ const (
 	CodeUnknown           Code = "UNKNOWN_ERROR"
 )
 
-// typeByCode are the types of the errors that the engine makes of a failure, where they are not
-// execution.
+// typeByCode maps codes of failures of tercet to error types other than execution.
 var typeByCode = map[Code]ErrorType{
 	CodeUsage:            ErrorValidation,
 	CodeInvalidReturn:    ErrorValidation,
@@ -64,7 +63,7 @@ var typeByCode = map[Code]ErrorType{
 	CodeTimeout:          ErrorTimeout,
 }
 
-// errorType is the type of an error of the engine with this code.
+// errorType is the error type of a failure of tercet with this code.
 func (c Code) errorType() ErrorType {
 	return cmp.Or(typeByCode[c], ErrorExecution)
 }
@@ -83,7 +82,7 @@ func ParseCode(word string) (Code, error) {
 	return OneOf("error code", word, Codes())
 }
 
-// String is the word as it stands in returns.
+// String is the code as written in returns.
 func (c Code) String() string {
 	return string(c)
 }
@@ -94,7 +93,7 @@ type Coded interface {
 	ErrorCode() Code
 }
 
-// CodeOf gives the first code in an error chain, UNKNOWN_ERROR if there is none.
+// CodeOf returns the first code in an error chain, or UNKNOWN_ERROR.
 func CodeOf(err error) Code {
 	if c, ok := errors.AsType[Coded](err); ok {
 		return c.ErrorCode()
@@ -102,7 +101,7 @@ func CodeOf(err error) Code {
 	return CodeUnknown
 }
 
-// HelpOf gives the first advice in an error chain; empty if there is none.
+// HelpOf returns the first advice in an error chain, or nothing.
 func HelpOf(err error) string {
 	if f, ok := errors.AsType[*Failure](err); ok && f.Help != "" {
 		return f.Help
@@ -148,7 +147,7 @@ var (
 	}
 )
 
-// ClassOf gives the class of the first error of a failed return.
+// ClassOf returns the class of the first error of a failed return.
 func ClassOf(e ReturnError) Class {
 	return cmp.Or(
 		classByCode[e.Code],
@@ -211,18 +210,18 @@ var exits = []Exit{
 	{143, "terminated", nil, "terminated by SIGTERM or SIGHUP: the run can be resumed"},
 }
 
-// failures are the codes of no row, which end with 1.
+// failures are the codes without a row, which end with 1.
 var failures = []Code{
 	CodeTransient, CodePrecondition, CodePhasesOpen, CodeIllegalTransition, CodeValidationFailed,
 	CodeBuildError, CodeFileNotFound, CodeStatusSyncFailed, CodeGitCommitFailed, CodeUnknown,
 }
 
-// Exits gives the table of exit codes, ascending.
+// Exits returns the table of exit codes, ascending.
 func Exits() []Exit {
 	return slices.Clone(exits)
 }
 
-// ExitFor gives the exit number of a code; 1 for codes that no row names.
+// ExitFor returns the exit code of a code; 1 for codes without a row.
 func ExitFor(c Code) int {
 	for _, e := range exits {
 		if slices.Contains(e.Codes, c) {
@@ -242,7 +241,7 @@ func ExitCode(r Return) int {
 	case OutcomeRejected:
 		return 5
 	case OutcomeBlocked, OutcomeSuspended:
-		// what stopped the run, such as a signal
+		// the reason for stopping the run, such as a signal
 		if r.Status == StatusSuspended && len(r.Errors) > 0 {
 			return ExitFor(r.Errors[0].Code)
 		}

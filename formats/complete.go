@@ -28,7 +28,7 @@ func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic)
 		next, done := applyFixes(src, todo)
 		after, left := ParseDocument(profile, file, next)
 		if !resolved(done, left) || !samePhases(doc, after) {
-			if len(todo) > 1 { // one of them: the first alone
+			if len(todo) > 1 { // apply only the first
 				next, done = applyFixes(src, todo[:1])
 				after, left = ParseDocument(profile, file, next)
 			}
@@ -46,7 +46,7 @@ func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic)
 	return src, made
 }
 
-// resolved tells whether none of the findings that something was done about is left.
+// resolved reports whether none of the fixed findings is left.
 func resolved(done []Diagnostic, left *Diagnostics) bool {
 	return len(done) > 0 &&
 		(left == nil || !slices.ContainsFunc(left.List, func(d Diagnostic) bool {
@@ -56,7 +56,7 @@ func resolved(done []Diagnostic, left *Diagnostics) bool {
 		}))
 }
 
-// samePhases tells whether two readings have the same phases with the same commands.
+// samePhases reports whether two versions have the same phases with the same commands.
 func samePhases(a, b *Document) bool {
 	return a.CommandDigest() == b.CommandDigest() &&
 		slices.EqualFunc(a.Phases, b.Phases, func(x, y Phase) bool {
@@ -64,7 +64,7 @@ func samePhases(a, b *Document) bool {
 		})
 }
 
-// addFix gives the last finding the change that ends it: a text that is added at a place.
+// addFix adds a fix to the last finding: the insertion of a text at a position.
 func (r *docReader) addFix(at Pos, text string) {
 	if r.crlf {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
@@ -78,12 +78,12 @@ func (r *docReader) addFix(at Pos, text string) {
 	}
 }
 
-// afterLine is the place behind the text of a line.
+// afterLine is the position after the text of a line.
 func (r *docReader) afterLine(line int) Pos {
 	return Pos{Line: line, Col: len(strings.TrimSuffix(r.doc.Line(line), "\r")) + 1}
 }
 
-// lastTextLine is the last line with text among the lines from first to last.
+// lastTextLine is the last non-blank line from first to last.
 func (r *docReader) lastTextLine(first, last int) int {
 	for last > first && strings.TrimSpace(r.doc.Line(last)) == "" {
 		last--
@@ -91,7 +91,7 @@ func (r *docReader) lastTextLine(first, last int) int {
 	return last
 }
 
-// beforeLine puts a blank line between what is added and a line that follows at once.
+// beforeLine appends a blank line to an insertion if a text line follows at once.
 func (r *docReader) beforeLine(line int, text string) string {
 	if strings.TrimSpace(r.doc.Line(line+1)) != "" {
 		text += "\n"
@@ -106,11 +106,11 @@ func (r *docReader) fixTitle() {
 	)
 }
 
-// fixField adds a metadata bullet behind the line last, where the title or the last bullet ends.
-// The first one behind the title stands apart from it.
+// fixField adds a metadata bullet after the line last, where the title or the last bullet ends. The
+// first bullet is separated from the title.
 func (r *docReader) fixField(name string, last int, first bool) {
 	if r.out.Title == "" {
-		return // first that
+		return // fix that first
 	}
 	value := strings.TrimSuffix(emptyText, ".")
 	switch name {
@@ -132,7 +132,7 @@ func (r *docReader) fixField(name string, last int, first bool) {
 
 var folderNumber = lazy.Regexp(`^0*([0-9]+)_`)
 
-// planStatus is the status of a plan by its phases, as they stand in their headings.
+// planStatus is the status of a plan according to the headings of its phases.
 func (r *docReader) planStatus() PhaseStatus {
 	done := 0
 	begun := 0
@@ -160,7 +160,7 @@ func (r *docReader) planStatus() PhaseStatus {
 	return PhaseNotStarted
 }
 
-// fixValue ends a metadata bullet that says nothing.
+// fixValue completes an empty metadata bullet.
 func (r *docReader) fixValue(at Pos) {
 	line := strings.TrimRight(r.doc.Line(at.Line), " \t\r")
 	text := " " + strings.TrimSuffix(emptyText, ".")
@@ -170,7 +170,7 @@ func (r *docReader) fixValue(at Pos) {
 	r.addFix(Pos{Line: at.Line, Col: len(line) + 1}, text)
 }
 
-// fixSection adds a section where its profile has it: behind the one before it that is there. The
+// fixSection adds a section in the order of the profile: after its existing predecessor. The
 // section for phases gets its heading above the first phase.
 func (r *docReader) fixSection(name string, places map[string]int) {
 	if name == r.profile.phases && len(r.out.Phases) > 0 {
@@ -179,8 +179,7 @@ func (r *docReader) fixSection(name string, places map[string]int) {
 	}
 	if name == r.profile.phases ||
 		len(r.profile.phases) > 0 && places[r.profile.phases] == 0 && len(r.out.Phases) > 0 {
-		// a phase can only be written by who knows what is to be done; the others follow the
-		// section for phases
+		// only the author can write a phase; other sections follow the section for phases
 		return
 	}
 
@@ -210,7 +209,7 @@ func (r *docReader) fixSection(name string, places map[string]int) {
 	r.addFix(r.afterLine(end), r.beforeLine(end, "\n\n## "+name+"\n\n"+emptyText))
 }
 
-// fixMark gives the heading of a phase its mark.
+// fixMark adds the status mark to the heading of a phase.
 func (r *docReader) fixMark(p *Phase, at Pos) {
 	line := strings.TrimSuffix(r.doc.Line(at.Line), "\r")
 	r.addFix(Pos{Line: at.Line, Col: 1}, setMark(line, p.Status))
@@ -219,7 +218,7 @@ func (r *docReader) fixMark(p *Phase, at Pos) {
 	}
 }
 
-// fixParts adds goal and checklist below the heading of a phase, named as the phase is, and its
+// fixParts adds goal and checklist below the heading of a phase, named like the phase, and its
 // timing at its end.
 func (r *phaseReader) fixParts(goal, tasks, timing bool) {
 	var text string

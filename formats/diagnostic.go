@@ -14,7 +14,7 @@ import (
 // unknown place.
 type Pos = md.Pos
 
-// Severity tells whether a diagnostic stops the work.
+// Severity says whether a diagnostic stops the work.
 type Severity string
 
 // The severities: an error refuses the file, a warning does not.
@@ -35,7 +35,7 @@ type Diagnostic struct { //nolint:errname // a finding; it is an error only for 
 	Message  string   `json:"message"`
 	Help     string   `json:"help,omitempty"`
 	Fix      *Fix     `json:"fix,omitempty"`
-	// the subagent whose name a note about an agent's file is about; empty: none
+	// the subagent that a note about an agent's file is about; empty: none
 	Subject string `json:"-"`
 }
 
@@ -54,7 +54,7 @@ func Found(code string, pos Pos, help, format string, args ...any) Diagnostic {
 	return d
 }
 
-// Error gives the one-line form file:line:col: CODE: message.
+// Error returns the one-line form file:line:col: CODE: message.
 func (d Diagnostic) Error() string {
 	var b strings.Builder
 	if d.File != "" {
@@ -93,7 +93,7 @@ func AboutFile(code, name, text, help string) Diagnostic {
 	}
 }
 
-// Records gives the findings as data for JSON.
+// Records returns the findings as data for JSON.
 func (d *Diagnostics) Records() []map[string]any {
 	out := []map[string]any{}
 	for _, one := range d.List {
@@ -173,7 +173,7 @@ func (d *Diagnostics) Sort() {
 		)
 	})
 	d.List = slices.CompactFunc(d.List, func(a, b Diagnostic) bool {
-		// made of the rest
+		// derived from the other members
 		a.Fix = nil
 		b.Fix = nil
 		return a == b

@@ -40,15 +40,15 @@ func (d *Document) Any() map[string]any {
 	return out
 }
 
-// toJSON is a value as jq sees its JSON.
+// toJSON converts a value to plain JSON.
 func toJSON(v any) any {
 	text, err := jsonx.Marshal(v, "")
 	if err != nil {
-		return nil // not reached: a document is made of what JSON has
+		return nil // unreachable: a document has only JSON values
 	}
 	tree, err := jsonx.Parse(text, jsonx.Limits{Depth: 2 * jsonx.DefaultDepth, Bytes: len(text)})
 	if err != nil {
-		return nil // not reached: it was written just now
+		return nil // unreachable: just encoded
 	}
 	return tree.Plain(number)
 }
@@ -108,7 +108,7 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 	return d, f.result(src)
 }
 
-// startPos is the place of what is wrong with a whole document.
+// startPos is the position of findings about a whole document.
 var startPos = Pos{Line: 1, Col: 1}
 
 // docReader reads one markdown document by its profile.
@@ -118,13 +118,13 @@ type docReader struct {
 	profile  profile
 	doc      *md.Document
 	out      *Document
-	minimal  bool // only what is needed is an error
+	minimal  bool // report only blocking findings as errors
 	crlf     bool // lines end with CRLF
-	unclosed bool // a fence or a comment is not closed, so that nothing can be added
+	unclosed bool // an unclosed fence or comment: nothing can be appended
 	title    int  // last line of the title, 0 without one
 }
 
-// warn reports what a document should have and can be used without.
+// warn reports what a document should have but is usable without.
 func (r *docReader) warn(code string, at Pos, help, format string, args ...any) {
 	r.add(code, at, help, format, args...)
 	d := &r.list[len(r.list)-1]
@@ -166,7 +166,7 @@ func (r *docReader) read(src []byte) {
 	}
 }
 
-// markdownFound turns a problem of the markdown reader into a finding. Front matter means nothing
+// markdownFound converts a problem of the markdown reader to a finding. Front matter has no meaning
 // in a document, so a mistake in it is a warning.
 func markdownFound(f *findings, p md.Problem) {
 	code := codeFrontMatter
@@ -179,7 +179,7 @@ func markdownFound(f *findings, p md.Problem) {
 	f.add(code, p.Pos, p.Help, "%s", p.Msg)
 }
 
-// swallows tells whether a phase follows a line at which a fence opens that nothing closes.
+// swallows reports whether a phase follows an unclosed fence.
 func (r *docReader) swallows(line int) bool {
 	for n := line + 1; n <= r.doc.LineCount(); n++ {
 		text := strings.TrimSpace(r.doc.Line(n))
@@ -213,7 +213,7 @@ func (r *docReader) headings() {
 	}
 }
 
-// bodyStart is where the body begins, behind front matter.
+// bodyStart is the start of the body, after front matter.
 func (r *docReader) bodyStart() Pos {
 	return Pos{Line: r.doc.BodyLine, Col: 1}
 }
@@ -281,8 +281,7 @@ func (r *docReader) metadata() {
 
 const helpEmpty = "write None if there is nothing to say"
 
-// suggestMissing is the advice for a name that is not there: one that was probably meant, else what to
-// add.
+// suggestMissing is the advice for a missing name: a probable misspelling, else what to add.
 func (r *docReader) suggestMissing(line, name string, there []string) string {
 	there = slices.DeleteFunc(slices.Clone(there), func(s string) bool {
 		return slices.Contains(r.profile.fields, s) || slices.Contains(r.profile.sections, s)
@@ -332,7 +331,7 @@ func (r *docReader) sections() {
 	}
 }
 
-// text gives the lines from first to last without blank ones around them.
+// text returns the lines from first to last without surrounding blank ones.
 func (r *docReader) text(first, last int) string {
 	var b strings.Builder
 	for n := first; n <= last; n++ {
@@ -345,7 +344,7 @@ func (r *docReader) text(first, last int) string {
 // errorsVersion is the version of errors.json that is read and written.
 const errorsVersion = "2"
 
-// parseRecords reads errors.json and gives its records.
+// parseRecords parses errors.json and returns its records.
 func parseRecords(f *findings, src []byte) []any {
 	root, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {

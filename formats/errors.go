@@ -54,7 +54,7 @@ func OneOf[T ~string](what, word string, set []T) (T, error) {
 	}
 }
 
-// Words gives the words of a set as strings.
+// Words returns the words of a set as strings.
 func Words[T ~string](set []T) []string {
 	out := make([]string, len(set))
 	for i, one := range set {
@@ -63,7 +63,7 @@ func Words[T ~string](set []T) []string {
 	return out
 }
 
-// Values gives the elements of a list as any values.
+// Values returns the elements of a list as any values.
 func Values[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -76,8 +76,8 @@ func Values[T any](list []T) []any {
 // matches it and suspends the run.
 type GateOpenError struct {
 	Gate Gate
-	Left bool   // the user saw the question and left it
-	Only string // why only an answer at the run's own terminal counts; empty: others count too
+	Left bool   // the user saw the question and did not answer
+	Only string // why only an answer at the run's own terminal counts; empty: any counts
 }
 
 // Error states the open question.
@@ -175,11 +175,11 @@ func OnFile(op, file string, err error) *Failure {
 	}
 }
 
-// Broken says why a file or another thing cannot be used, and what helps.
+// Broken is the failure of a file or another thing that cannot be used.
 func Broken(code Code, what string, err error, help ...string) *Failure {
 	of, ok := errors.AsType[*fs.PathError](err)
 	if ok && (strings.HasSuffix(what, of.Path) || strings.HasSuffix(of.Path, what)) {
-		err = of.Err // the name stands before it
+		err = of.Err // the message has the name already
 	}
 	return &Failure{
 		Code:    code,
@@ -209,7 +209,7 @@ func (e *Failure) Error() string {
 	}.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Failure) Unwrap() error {
 	return e.Err
 }
@@ -222,8 +222,8 @@ func (e *Failure) ErrorCode() Code {
 // StoppedError ends a replay: the run was stopped at this point.
 type StoppedError struct{ *Failure }
 
-// InterruptedError says that a signal ends this process. interp suspends the run for it, so that it
-// can be resumed.
+// InterruptedError means that a signal ends this process. interp suspends the run, so that it can
+// be resumed.
 type InterruptedError struct{ *Failure }
 
 // Interrupted makes an InterruptedError; what is "interrupted" or "terminated".
@@ -232,7 +232,7 @@ func Interrupted(what string) *InterruptedError {
 		"what was finished is kept; run the command again to go on", "%s", what)}
 }
 
-// Unwrap gives the Failure, which has the code.
+// Unwrap returns the Failure, which has the code.
 func (e *InterruptedError) Unwrap() error {
 	return e.Failure
 }
@@ -249,17 +249,17 @@ type EndError struct {
 	Counted Counted
 }
 
-// Unwrap gives the Failure, which has the code.
+// Unwrap returns the Failure, which has the code.
 func (e *EndError) Unwrap() error {
 	return e.Failure
 }
 
-// Unwrap gives the Failure, which has the code.
+// Unwrap returns the Failure, which has the code.
 func (e *StoppedError) Unwrap() error {
 	return e.Failure
 }
 
-// Unwrap gives the Failure, which has the code.
+// Unwrap returns the Failure, which has the code.
 func (e *DivergedError) Unwrap() error {
 	return e.Failure
 }

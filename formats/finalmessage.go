@@ -54,7 +54,7 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	return Return{}, nil, &Diagnostics{List: append(first.list, m.list...), Of: CodeInvalidReturn}
 }
 
-// ParseForm reads a return from a channel of its own, such as a file. It takes the JSON form, and
+// ParseForm parses a return from a dedicated channel, such as a file. It accepts the JSON form, and
 // if the contract's form is agent_result also the agent's AGENT_RESULT block. A nonce in it must be
 // opt.Nonce.
 func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
@@ -90,24 +90,24 @@ func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
 	return f.block(own)
 }
 
-// message collects what may be a return in one final message. Its findings are those of blocks that
-// cannot be read, for the repair round.
+// message collects the possible returns in one final message. Its findings are those of unreadable
+// blocks, for the repair round.
 type message struct {
 	findings
 
 	opt           ParseOptions
-	authenticated []candidate // those that carry the nonce
-	ignored       []string    // those that do not
+	authenticated []candidate // candidates with the nonce
+	ignored       []string    // descriptions of those without
 }
 
-// candidate is one text that carries the nonce.
+// candidate is one text with the nonce.
 type candidate struct {
 	text string
 	ret  Return
 	err  error
 }
 
-// maxCandidates bounds the blocks of one message that are looked at, the last ones.
+// maxCandidates bounds the blocks of one message that are examined, the last ones.
 const maxCandidates = 100
 
 func (m *message) jsonBlocks(text []byte) {
@@ -122,18 +122,18 @@ func (m *message) jsonBlocks(text []byte) {
 	}
 }
 
-// candidateText is a piece of a message that may be an object, and the line it starts at.
+// candidateText is a part of a message that may be an object, and its first line.
 type candidateText struct {
 	text  string
 	line  int
-	fault string // what is wrong with its place; empty: nothing
+	fault string // what is wrong with its position, or empty
 }
 
 func (b candidateText) place() string {
 	return fmt.Sprintf("the object at line %d", b.line)
 }
 
-// fenceFault says what is wrong with a fence for an object, by what stands behind its opening run.
+// fenceFault says what is wrong with the info string of a fence for an object.
 func fenceFault(info string) string {
 	mark, _, _ := strings.Cut(info, " ")
 	switch {
@@ -146,9 +146,8 @@ func fenceFault(info string) string {
 	return fmt.Sprintf("its fence is marked %s, not json", Clip(mark, most))
 }
 
-// fencedObjects gives what begins like an object between a line that opens a fence and the next one
-// that closes it. Fences nest in what agents write, so that their parity says nothing: what counts
-// is the nonce.
+// fencedObjects returns texts that begin like an object between a line that opens a fence and the
+// next one that closes it. Agents nest fences, so their parity means nothing: the nonce decides.
 func fencedObjects(text []byte) []candidateText {
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	var out []candidateText
@@ -168,7 +167,7 @@ func fencedObjects(text []byte) []candidateText {
 				out = append(out, candidateText{content, i + 2, fenceFault(info)})
 			}
 		}
-		// it may close a fence too, and the wider ones behind it still close wider fences
+		// it may also close a fence, and later wider ones still close wider fences
 		if info == "" {
 			wider := slices.IndexFunc(closers[kind], func(c closer) bool {
 				return c.width > len(run)
@@ -188,7 +187,7 @@ func fencedObjects(text []byte) []candidateText {
 // closer is a line that closes a fence of at most its width.
 type closer struct{ line, width int }
 
-// bareObject gives the object with a status that ends with the last brace of a text.
+// bareObject returns the object with a status that ends with the last brace of a text.
 func bareObject(text []byte) (b candidateText, ok bool) {
 	end := bytes.LastIndexByte(text, '}') + 1
 	from := end
@@ -209,14 +208,14 @@ func bareObject(text []byte) (b candidateText, ok bool) {
 
 const betweenText = "it stands between other text"
 
-// maxBraces bounds the places at which an object between other text may begin.
+// maxBraces bounds the positions at which an object within other text may begin.
 const maxBraces = 1000
 
-// tryObject looks at one JSON object of the message. The nonce makes up for a wrong place.
+// tryObject examines one JSON object of the message. The nonce excuses a wrong position.
 func (m *message) tryObject(b candidateText) {
 	root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
-		if strings.Contains(b.text, `"status"`) { // it was meant as a return
+		if strings.Contains(b.text, `"status"`) { // probably meant as a return
 			at, msg := syntaxError([]byte(b.text), err)
 			at.Line += b.line - 1
 			m.add(codeReturnSyntax, at, helpReturn, "%s", msg)
@@ -282,7 +281,7 @@ func (m *message) agentResults(text []byte) {
 	}
 }
 
-// addDiagnostic takes over an error of the reader of blocks.
+// addDiagnostic adds an error of the parser of blocks.
 func (f *findings) addDiagnostic(d Diagnostic) {
 	if d.Severity == SeverityError && d.Code != codeNoResult {
 		d.File = f.file
@@ -296,7 +295,7 @@ func section(text []byte, line int) string {
 	return strings.Join(lines[min(line-1, len(lines)):], "")
 }
 
-// block reads one AGENT_RESULT block that is the return.
+// block converts the AGENT_RESULT block that is the return.
 func (f *findings) block(b AgentResult) (Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {

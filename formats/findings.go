@@ -55,7 +55,7 @@ const FindingTemplate = "E471"
 // not know.
 const FindingConsent = "E060"
 
-// findings collects what is wrong in one file.
+// findings collects the findings of one file.
 type findings struct {
 	file string
 	list []Diagnostic
@@ -67,7 +67,7 @@ func (f *findings) add(code string, at Pos, help, format string, args ...any) {
 	f.list = append(f.list, d)
 }
 
-// asError is the failure of a return that cannot be read, nil if nothing was found.
+// asError is the error for an unreadable return, or nil without findings.
 func (f *findings) asError() error {
 	if d := f.result(nil); d != nil {
 		d.Of = CodeInvalidReturn

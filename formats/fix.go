@@ -10,12 +10,11 @@ import (
 	"tercet/internal/nearest"
 )
 
-// maxRounds bounds how often a file is read again after changes: a change may bring a finding to
-// light that another hid.
+// maxRounds bounds how often a file is parsed again after fixes, because a fix may reveal another
+// finding.
 const maxRounds = 10
 
-// FixAll applies the fixes of the findings until none is left. Its result is stable: a second call
-// changes nothing.
+// FixAll applies the fixes of the findings until none is left. A second call changes nothing.
 func FixAll(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
 	text []byte, left, made []Diagnostic,
 ) {
@@ -31,8 +30,7 @@ func FixAll(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
 	return src, list, made
 }
 
-// applyFixes makes every change that does not overlap another one, and gives the findings that it made
-// them for.
+// applyFixes makes every change that does not overlap another one, and returns the fixed findings.
 func applyFixes(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 	type change struct {
 		from, to int
@@ -68,8 +66,8 @@ func applyFixes(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 	return append(out, src[at:]...), done
 }
 
-// offsetOf is the offset of a place, which counts neither a byte order mark nor carriage returns;
-// -1 outside of the text.
+// offsetOf is the offset of a position, which ignores a byte order mark and carriage returns; -1
+// outside of the text.
 func offsetOf(src []byte, p Pos) int {
 	at := 0
 	for n := 1; n < p.Line; n++ {
@@ -97,8 +95,8 @@ type Fix struct {
 	Text  string `json:"text"`
 }
 
-// complete gives a finding the end of the word that it points at, and the fix where its advice
-// names one candidate for that word. The source is the text of its file; lines holds its lines.
+// complete sets the end of a finding to the end of the word it points at, and adds a fix if its
+// help names exactly one candidate for that word. lines are the lines of its file.
 func (d *Diagnostic) complete(lines [][]byte) {
 	if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Col < 1 {
 		return
@@ -144,20 +142,20 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	}
 }
 
-// maxExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be
-// one line of 100 MB.
+// maxExtent bounds the part of a line that is examined, in bytes: a hostile file may be one line of
+// 100 MB.
 const maxExtent = 4 << 10
 
-// extents are what may stand at the start of a text. It is a heading or a fence with its words, a
-// quoted text, a variable, an expression, something between angle brackets, a rule, a name, else
-// one character.
+// extents matches the element at the start of a text: a heading or a fence with its words, a quoted
+// text, a variable, an expression, a placeholder in angle brackets, a rule, a name, else one
+// character.
 var extents = lazy.Regexp(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
 	`|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
 
-// nameChars tell names, ids and agents apart from punctuation; a dash counts only inside of one.
+// nameChars matches names, ids and agents; a dash counts only inside one.
 const nameChars = `(?:[-_0-9A-Za-z\x{80}-\x{10ffff}]*[_0-9A-Za-z\x{80}-\x{10ffff}])`
 
-// extent is the length of what stands at the start of a text. A value in brackets goes up to the
+// extent is the length of the element at the start of a text. A value in brackets extends to the
 // closing one, or to the end of the line.
 func extent(s string) int {
 	if s == "" || s[0] != '{' && s[0] != '[' {

@@ -9,8 +9,8 @@ import (
 // Choice is one answer of a gate.
 type Choice struct {
 	Label string `json:"label"`
-	// Approves marks the choices that go on. --yes and an auto-approve file take the first, `tercet
-	// approve` the only one.
+	// Approves marks the choices that continue. --yes and an auto-approve file take the first,
+	// `tercet approve` the only one.
 	Approves bool `json:"approves,omitempty"`
 	// Leaves marks the choice of `tercet reject`, and of a user who leaves the question by Ctrl-D
 	// or Ctrl-C. Without one the gate stays open.
@@ -95,7 +95,7 @@ func (g Gate) Until() time.Time {
 	return g.Opened.Add(time.Duration(g.Timeout.After * float64(time.Second)))
 }
 
-// Choice gives the choice with exactly this label.
+// Choice returns the choice with exactly this label.
 func (g Gate) Choice(label string) (Choice, bool) {
 	for _, c := range g.Choices {
 		if c.Label == label {
@@ -111,7 +111,7 @@ func (g Gate) Lacks(label, note string) bool {
 	return ok && c.NeedsNote && strings.TrimSpace(note) == ""
 }
 
-// Voted gives the answer of one user to a gate with a quorum.
+// Voted returns the answer of one user to a gate with a quorum.
 func (g Gate) Voted(by string) (Decision, bool) {
 	for _, d := range g.Votes {
 		if d.By == by {

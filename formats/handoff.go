@@ -43,11 +43,11 @@ type handoffReader struct {
 	opt   DocumentOptions
 	doc   *md.Document
 	out   *Document
-	title Pos       // of the title, else the start
-	parts []chapter // what stands above the first section, then the sections
+	title Pos       // position of the title, else the start
+	parts []chapter // the part above the first section, then the sections
 }
 
-// chapter is a section of level 2, or what stands above the first one, which has no name.
+// chapter is a section of level 2, or the unnamed part above the first one.
 type chapter struct {
 	name    string
 	at      Pos // of its heading
@@ -56,7 +56,7 @@ type chapter struct {
 	hasText bool
 }
 
-// line is a line outside of code and comments, with its place; what was a comment is blank.
+// line is a line outside code, with its number; comments are blanked.
 type line struct {
 	text string
 	n    int
@@ -87,7 +87,7 @@ func (r *handoffReader) read(src []byte) {
 	}
 }
 
-// split takes the document apart.
+// split splits the document into chapters.
 func (r *handoffReader) split() {
 	r.parts = []chapter{{}}
 	first := true
@@ -133,7 +133,7 @@ func isHeading(text string) bool {
 	return strings.HasPrefix(text, "#")
 }
 
-// blankComments replaces what stands in comments by blanks, so that places stay.
+// blankComments replaces comments by blanks, so that positions stay.
 func blankComments(text string, inside bool) (string, bool) {
 	if !inside && !strings.Contains(text, "<!--") {
 		return text, false
@@ -164,19 +164,20 @@ func blankComments(text string, inside bool) (string, bool) {
 	return string(out), inside
 }
 
-// entryForm is a key, in bold, as code or plain, and its value behind a colon of either width.
+// entryForm matches a key, in bold, as code or plain, and its value after an ASCII or full-width
+// colon.
 var entryForm = lazy.Regexp(
 	"^(?:\\*\\*|__|`)?([\\pL_][^:：*`|>]{0,59}?)(?:\\*\\*|__|`)?[ \\t]*[:：]" +
 		"[ \\t]*(?:\\*\\*|__)?[ \\t]*(.*?)[ \\t]*$",
 )
 
-// quoteMark is what begins a further entry of a quoted line: " > " or "> Name:".
+// quoteMark matches the beginning of a further entry of a quoted line: " > " or "> Name:".
 var quoteMark = lazy.Regexp(`[ \t]>[ \t]|>[ \t]*(?:\*\*)?[\pL_][^:：>]{0,59}[:：]`)
 
-// bullet is a list item with its check box, if it has one.
+// bullet matches a list item with an optional check box.
 var bullet = lazy.Regexp(`^([ \t]*)(?:[-*+]|(\d+)[.)])[ \t]+(?:\[([ xX])\][ \t]+)?(.*?)[ \t]*$`)
 
-// entriesOf reads the keys of lines.
+// entriesOf parses the keys of lines.
 func entriesOf(lines []line) (out []entry) {
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
@@ -202,7 +203,7 @@ func entriesOf(lines []line) (out []entry) {
 				valued: Pos{Line: l.n, Col: piece[0] + form[4] + 1},
 			}
 			if strings.HasPrefix(e.value, "//") {
-				continue // an address
+				continue // a URL
 			}
 			if e.value == "" && !quoted {
 				e.items = itemsBelow(lines[i+1:], l)
@@ -215,7 +216,7 @@ func entriesOf(lines []line) (out []entry) {
 	return out
 }
 
-// markWidth is the length of what marks a quotation or an item at the start of a text.
+// markWidth is the length of the quotation or item mark at the start of a text.
 func markWidth(text string) int {
 	rest := text
 	for {
@@ -231,7 +232,7 @@ func markWidth(text string) int {
 	}
 }
 
-// entrySpans are the parts of a line that may hold an entry each: one, or several of a quotation.
+// entrySpans are the parts of a line that may have an entry each: one, or several in a quotation.
 func entrySpans(text string, from int, quoted bool) (out [][2]int) {
 	for quoted {
 		cut := quoteMark().FindStringIndex(text[from:])
@@ -245,7 +246,7 @@ func entrySpans(text string, from int, quoted bool) (out [][2]int) {
 	return append(out, [2]int{from, len(text)})
 }
 
-// itemsBelow are the items of the list below a key: deeper than it, or beside it where it is no
+// itemsBelow are the items of the list below a key: deeper than it, or at its level if it is not an
 // item itself.
 func itemsBelow(lines []line, key line) (out []string) {
 	depth := indentWidth(key.text)
@@ -262,7 +263,7 @@ func itemsBelow(lines []line, key line) (out []string) {
 	return out
 }
 
-// unquote is a value without the marks of code and quotation around it.
+// unquote removes the marks of code and quotation around a value.
 func unquote(text string) string {
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "**"))
 	for _, mark := range []string{"`", "\""} {
@@ -274,14 +275,14 @@ func unquote(text string) string {
 	return text
 }
 
-// fieldKey is a key as fields have it: in lower case, with '_' for blanks.
+// fieldKey is a key in the form of fields: lower case, with '_' for blanks.
 func fieldKey(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
 		return c == ' ' || c == '_' || c == '\t' || c == '\u3000'
 	}), "_")
 }
 
-// checkTitle looks at the title, which tells what kind of document it is, and at the name of the file.
+// checkTitle checks the title, which says what kind of document it is, and the file's name.
 func (r *handoffReader) checkTitle() {
 	if base := path.Base(r.file); slices.Contains(r.rules.legacy, base) {
 		r.add(codeTwoNames, startPos, "rename it to "+r.rules.file,
@@ -309,7 +310,7 @@ func hasTitle(title, want string) bool {
 	return ok && fieldKey(before) == fieldKey(want)
 }
 
-// checkSections looks whether each section is there, once, and says something.
+// checkSections checks that each section exists, once, with content.
 func (r *handoffReader) checkSections() {
 	seen := map[string]int{}
 	for _, p := range r.parts[1:] {
@@ -344,12 +345,12 @@ func (r *handoffReader) checkSections() {
 	}
 }
 
-// applies tells whether a rule counts in the variant that is read.
+// applies reports whether a rule counts in the variant that is read.
 func (r *handoffReader) applies(v era) bool {
 	return v == always || (v == seedOnly) == (r.opt.Variant == VariantSeed)
 }
 
-// suggest is what to do about a name that is not there.
+// suggest is the advice for a missing name.
 func (r *handoffReader) suggest(line, name string, there []string) string {
 	if near := nearest.Names(name, there); len(near) > 0 && r.rules.section(near[0]) == nil {
 		return "rename '" + near[0] + "' to '" + name + "'"
@@ -357,7 +358,7 @@ func (r *handoffReader) suggest(line, name string, there []string) string {
 	return "add the line '" + line + "'"
 }
 
-// chapter gives the first part of a name, nil if there is none.
+// chapter returns the first chapter of a name, or nil.
 func (r *handoffReader) chapter(name string) *chapter {
 	for i := range r.parts {
 		if r.parts[i].name == name {
@@ -367,8 +368,8 @@ func (r *handoffReader) chapter(name string) *chapter {
 	return nil
 }
 
-// keys reads the values. Keys that no rule knows keep the type that they are written as; of those
-// that stand twice the first counts.
+// keys reads the values. Unknown keys keep the type they are written as; of duplicates the first
+// counts.
 func (r *handoffReader) keys() {
 	taken := map[Pos]bool{}
 	for i := range r.rules.keys {
@@ -409,7 +410,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	p := r.chapter(k.in)
 	if k.in != "" && k.in != header {
 		if p == nil {
-			return // it is the section that is missing
+			return // the section is missing
 		}
 		at = p.at
 	}
@@ -471,7 +472,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	}
 }
 
-// maxQuotedValue bounds a value that a message quotes, in characters.
+// maxQuotedValue bounds a quoted value in a message, in characters.
 const maxQuotedValue = 60
 
 // Prose is an agent's text as a section may hold it: it opens no section, fence or comment.
@@ -487,7 +488,7 @@ func Prose(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// typed gives a text the type that it is written as.
+// typed converts a text to the type it is written as.
 func typed(text string) any {
 	switch strings.ToLower(text) {
 	case "true", "yes":

@@ -8,7 +8,7 @@ import (
 	"tercet/internal/lazy"
 )
 
-// checkInterfaces holds what a discovery says of the user interface against itself.
+// checkInterfaces checks that the statements of a discovery about the user interface agree.
 func (r *handoffReader) checkInterfaces() {
 	has, told := r.out.Values["has_ui"].(bool)
 	kind, ok := r.out.Values["ui_type"].(string)
@@ -30,12 +30,12 @@ func (r *handoffReader) checkInterfaces() {
 	}
 }
 
-// presence is the row of an artifact: whether it is there, and where.
+// presence matches the row of an artifact: whether it exists, and where.
 var presence = lazy.Regexp(
 	`^(\S+)(?:[ \t]*[(（][ \t]*resolved path[:：][ \t]*([^()（）]*?)[ \t]*[)）])?$`,
 )
 
-// readDelivery reads the artifacts of a delivery, and adds up its tests.
+// readDelivery reads the artifacts of a delivery, and sums its tests.
 func (r *handoffReader) readDelivery() {
 	r.overrides()
 	if p := r.chapter(secArtifacts); p != nil {
@@ -62,7 +62,7 @@ func (r *handoffReader) readDelivery() {
 	}
 }
 
-// overrides keeps every line of what the user went past.
+// overrides reads every line about what the user overrode.
 func (r *handoffReader) overrides() {
 	var list []any
 	for _, e := range r.parts[0].entries {
@@ -75,8 +75,8 @@ func (r *handoffReader) overrides() {
 	}
 }
 
-// artifact reads one row of the artifacts of a delivery. Only of SPEC.md and ARCHITECTURE.md it has
-// to be one.
+// artifact reads one row of the artifacts of a delivery. Only SPEC.md and ARCHITECTURE.md must be
+// valid.
 func (r *handoffReader) artifact(name string, e entry, rows map[string]any) {
 	if _, twice := rows[name]; twice {
 		r.add(codeTwice, e.at, "keep one", "key '%s' stands twice", name)
@@ -118,7 +118,7 @@ func (r *handoffReader) artifact(name string, e entry, rows map[string]any) {
 	}
 }
 
-// checkFile reports a path that leads to no file.
+// checkFile reports a path without a file.
 func (r *handoffReader) checkFile(file string, at Pos) bool {
 	if r.opt.Exists == nil || r.opt.Exists(file) {
 		return true
@@ -128,14 +128,14 @@ func (r *handoffReader) checkFile(file string, at Pos) bool {
 	return false
 }
 
-// row is a row of a table; the cells are those of the columns that were asked for.
+// row is a row of a table with the requested columns.
 type row struct {
 	cells []string
 	at    []Pos
 }
 
-// table reads the table of a section with the given columns, each with its other spellings. That it
-// has none, or no row, is a finding.
+// table reads the table of a section with the given columns, each with its alternative spellings. A
+// missing table or row is a finding.
 func (r *handoffReader) table(section string, columns ...[]string) (rows []row) {
 	p := r.chapter(section)
 	if p == nil {
@@ -146,7 +146,7 @@ func (r *handoffReader) table(section string, columns ...[]string) (rows []row) 
 	for i, c := range columns {
 		names[i] = c[0]
 	}
-	var head []int // the place of each column
+	var head []int // index of each column
 	for _, l := range p.lines {
 		text := strings.TrimRight(l.text, " \t")
 		if !strings.HasPrefix(strings.TrimLeft(text, " \t"), "|") {
@@ -188,7 +188,7 @@ func (r *handoffReader) table(section string, columns ...[]string) (rows []row) 
 	return rows
 }
 
-// cellsOf cuts a row of a table.
+// cellsOf splits a row of a table.
 func cellsOf(text string, n int) (cells []string, at []Pos) {
 	from := strings.IndexByte(text, '|') + 1
 	for i := from; i <= len(text); i++ {
@@ -283,13 +283,13 @@ func (r *handoffReader) readDocFlow() {
 	r.out.Values["deliverables"] = list
 }
 
-// nothingWords are what a section says that says that there is nothing.
+// nothingWords are texts of a section that mean that there is nothing.
 var nothingWords = []string{"none", "n/a", "なし", "no", "false"}
 
 // dataNames are parts of the names of sections about a database.
 var dataNames = []string{"data model", "database", "データモデル", "データベース"}
 
-// readArchitecture reads out of an architecture whether there is a database, and the order of
+// readArchitecture reads from an architecture whether there is a database, and the order of
 // implementation.
 func (r *handoffReader) readArchitecture() {
 	nothing := func(text string) bool {
@@ -326,14 +326,14 @@ func (r *handoffReader) readArchitecture() {
 	}
 }
 
-// taskForm is "TASK-001: name" or "name"; fileForm is "Target file: path" after a bar.
+// taskForm matches "TASK-001: name" or "name"; fileForm matches "Target file: path" after a bar.
 var (
 	taskForm = lazy.Regexp(`^(?:\*\*)?(?:TASK-(\d+)(?:\*\*)?[:：][ \t]*)?(.*)$`)
 	fileForm = lazy.Regexp(`^(?i:target files?|対象ファイル)[ \t]*[:：][ \t]*(.*)$`)
 )
 
-// tasksOf are the items of a list; what stands deeper belongs to them. With boxes only those with a
-// check box count.
+// tasksOf are the items of a list; deeper items belong to them. With boxes only those with a check
+// box count.
 func tasksOf(lines []line, boxes bool) []any {
 	out := []any{}
 	depth := -1
@@ -349,7 +349,7 @@ func tasksOf(lines []line, boxes bool) []any {
 	return out
 }
 
-// taskOf reads an item as bullet has it.
+// taskOf converts an item that bullet matched.
 func taskOf(form []string, number int) map[string]any {
 	if n, err := strconv.Atoi(form[2]); err == nil {
 		number = n

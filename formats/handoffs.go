@@ -11,19 +11,19 @@ import (
 	"tercet/internal/nearest"
 )
 
-// handoff says what a handoff document has to have.
+// handoff is the rules of a handoff document.
 type handoff struct {
 	profile  string
-	title    string   // how the heading begins; empty: any
+	title    string   // beginning of the heading; empty: any
 	file     string   // its name
-	legacy   []string // older names of it
+	legacy   []string // older file names
 	keys     []keyRule
 	sections []sectionRule
-	seed     bool // there are documents of the variant seed
+	seed     bool // the variant seed exists
 	more     func(r *handoffReader)
 }
 
-// era tells which variant of a document a rule is for.
+// era is the variant of a document that a rule is for.
 type era int
 
 const (
@@ -39,26 +39,26 @@ const (
 	aText valueKind = iota
 	aDate
 	aBool
-	aCount // a whole number from 0
-	aWord  // one of a closed set
+	aCount // an integer from 0
+	aWord  // a word of a closed set
 	aList
 )
 
-// header as the section of a key: it is looked at above the first section alone.
+// header as the section of a key means the part above the first section.
 const header = "\x00header"
 
-// keyRule is a key that a document has or may have.
+// keyRule is the rule of one key.
 type keyRule struct {
-	name     string   // as it is written
-	as       string   // its name among the fields; empty: name, spelled as fields are
+	name     string   // as written
+	as       string   // name of the field; empty: derived from name
 	also     []string // other spellings
-	in       string   // the section in which it stands; empty: anywhere
+	in       string   // section of the key; empty: anywhere
 	kind     valueKind
 	words    []string // of aWord
 	same     []string // the same words in Japanese, in the same order
 	required bool
-	section  bool // the text of a section of that name counts too
-	null     bool // of a payload: it may say that there is nothing
+	section  bool // the text of a section of that name also counts
+	null     bool // of a payload: it may be null
 	era      era
 }
 
@@ -74,7 +74,7 @@ func (k *keyRule) is(key string) bool {
 	return same(k.name) || slices.ContainsFunc(k.also, same)
 }
 
-// example is a value that the key may have.
+// example is a valid value of the key.
 func (k *keyRule) example() string {
 	switch k.kind {
 	case aDate:
@@ -90,8 +90,8 @@ func (k *keyRule) example() string {
 	return "..."
 }
 
-// parse reads a value. want is what was expected where it is none; help alone tells of another
-// spelling of one.
+// parse parses a value. want is what was expected if it is invalid; help alone reports another
+// spelling.
 func (k *keyRule) parse(e entry) (v any, want, help string) {
 	text := e.value
 	switch k.kind {
@@ -139,7 +139,7 @@ func (k *keyRule) parse(e entry) (v any, want, help string) {
 	return text, "", ""
 }
 
-// list reads items below a key, or those behind it: in brackets, or with commas.
+// list parses items below a key, or after it: in brackets, or with commas.
 func (k *keyRule) list(e entry) (v any, want, help string) {
 	out := Values(e.items)
 	if e.items == nil && !slices.Contains(noneWords, strings.ToLower(e.value)) {
@@ -151,7 +151,7 @@ func (k *keyRule) list(e entry) (v any, want, help string) {
 	return out, "", ""
 }
 
-// sectionRule is a section that a document has or may have.
+// sectionRule is the rule of one section.
 type sectionRule struct {
 	name     string
 	ja       string
@@ -160,7 +160,7 @@ type sectionRule struct {
 	era      era
 }
 
-// handoffOf gives the rules of a profile; ok is false for one that is not read as keys.
+// handoffOf returns the rules of a profile; ok is false for one without keys.
 func handoffOf(name string) (h handoff, ok bool) {
 	at := slices.IndexFunc(handoffs, func(h handoff) bool {
 		return h.profile == name
@@ -171,7 +171,7 @@ func handoffOf(name string) (h handoff, ok bool) {
 	return handoffs[at], true
 }
 
-// nameOf gives a section the name of its rule, else the text of its heading.
+// nameOf returns the rule's name of a section, else the text of its heading.
 func (h *handoff) nameOf(heading string) string {
 	text := strings.TrimSpace(headingSuffix().ReplaceAllString(
 		headingNumber().ReplaceAllString(heading, ""),
@@ -227,7 +227,7 @@ const (
 	secApproval  = "Approval Mode"
 )
 
-// created and plan are the keys of every header.
+// created and plan are keys of every header.
 func created() keyRule {
 	return keyRule{
 		name: "Created",
@@ -269,7 +269,7 @@ func count(in, name string, also ...string) keyRule {
 	}
 }
 
-// handoffs is the table of the documents that are read as keys.
+// handoffs is the table of the documents with keys.
 var handoffs = []handoff{
 	{
 		profile: ProfileDiscovery,

@@ -58,8 +58,7 @@ func TaskFolder(number int, slug string) string {
 	return fmt.Sprintf("%03d_%s", number, slug)
 }
 
-// TaskOfFolder is the number of the task that a documents folder belongs to; 0: it is no such
-// folder.
+// TaskOfFolder is the task number of a documents folder; 0: not such a folder.
 func TaskOfFolder(name string) int {
 	digits, _, ok := strings.Cut(name, "_")
 	n, err := strconv.Atoi(digits)
@@ -72,8 +71,7 @@ func TaskOfFolder(name string) int {
 // Workspace is the name of the workspace folder inside the project root.
 const Workspace = ".tercet"
 
-// WorktreeFolder is the folder of the workspace that holds the worktrees of runs, one named by each
-// run.
+// WorktreeFolder is the folder of the workspace with the worktrees, one for each run.
 const WorktreeFolder = "worktrees"
 
 // MaxDepth is the deepest level of delegation: router 0, command 1, subagent 2, subagent of a
@@ -104,15 +102,15 @@ func (d Depth) Int() int {
 	return d.n
 }
 
-// FolderName turns a step path into a folder name: phases[2]/commit becomes phases.2.commit. A long
-// one is cut.
+// FolderName converts a step path to a folder name: phases[2]/commit becomes phases.2.commit. A
+// long one is cut.
 func FolderName(step string) string {
 	const limit = 120
 	name := strings.Trim(noName().ReplaceAllString(step, "."), ".")
 	return cmp.Or(name[:min(len(name), limit)], "step")
 }
 
-// noName is what stands in no name of a folder.
+// noName matches what is not allowed in a folder name.
 var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)
 
 // IsModel reports whether a text may be a model's name. The name becomes a command-line argument,

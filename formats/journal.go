@@ -2,7 +2,7 @@ package formats
 
 import "time"
 
-// JournalFormat is the version of the journal's form. tercet shows a journal of another version,
+// JournalFormat is the version of the journal format. tercet shows a journal of another version,
 // but does not resume it.
 const JournalFormat = 5
 
@@ -57,7 +57,7 @@ type Entry struct {
 	Data    any       `json:"data,omitempty"`
 }
 
-// Started is the data of run_started: everything needed to run the line again.
+// Started is the data of run_started: everything that is needed to run the line again.
 type Started struct {
 	Format  int       `json:"format"`
 	Version string    `json:"tercet_version,omitempty"`
@@ -94,7 +94,7 @@ type Among struct {
 	Round string `json:"round"`
 }
 
-// Seen is one observation of the world outside the run.
+// Seen is one observation outside the run.
 type Seen struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`

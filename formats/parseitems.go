@@ -18,8 +18,8 @@ import (
 // ReturnSchema is the value of the member schema of a return at the edge.
 const ReturnSchema = "tercet.return/1"
 
-// item reads an item that is an object, or a text that stands for its main member alone; bare is
-// true for a text. It is not ok where nothing can be made of it.
+// item reads an item that is an object, or a text that stands for its main member; bare is true for
+// a text. It is not ok if the item is unusable.
 func (p *returnParser) item(
 	v *jsonx.Value,
 	what, main string,
@@ -28,7 +28,7 @@ func (p *returnParser) item(
 ) (bare, ok bool) {
 	const none = "expected the %s of %s, got none"
 	if *to, bare = v.Str(); bare {
-		if *to == "" { // refused as an object without it would be
+		if *to == "" { // rejected like an object without it
 			p.add(codeReturnMember, v, "write it, or remove the item", none, main, what)
 		}
 		return bare, *to != ""
@@ -119,7 +119,7 @@ func (p *returnParser) issue(v *jsonx.Value) {
 			i.Files = append(i.Files, p.text(e, "file"))
 		}),
 		"line": func(v *jsonx.Value) { i.Line = p.line(v) },
-		// Only the user's answer makes an issue the user's.
+		// Only an answer of the user makes the user the source of an issue.
 		"source": func(v *jsonx.Value) {
 			i.Source = p.text(v, "source")
 			if i.Source != "agent" && i.Source != "check" {
@@ -213,7 +213,7 @@ func (p *returnParser) failure(v *jsonx.Value) {
 	p.ret.Errors = append(p.ret.Errors, e)
 }
 
-// number gives a number as jq works with it: int, *big.Int for integers beyond it, and float64.
+// number converts a number to jq's types: int, *big.Int for larger integers, and float64.
 func number(n json.Number) any {
 	literal := n.String()
 	if i, err := strconv.Atoi(literal); err == nil {
@@ -225,7 +225,7 @@ func number(n json.Number) any {
 		}
 	}
 	f, err := n.Float64()
-	if err != nil { // beyond the range: the nearest one that JSON can say again
+	if err != nil { // out of range: the nearest finite number
 		return math.Copysign(math.MaxFloat64, f)
 	}
 	return f

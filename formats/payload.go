@@ -106,7 +106,7 @@ func payloadNames() []string {
 	return out
 }
 
-// payload gives the value of a key of a payload.
+// payload returns the value of a key of a payload.
 func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 	text := unquote(e.String())
 	switch {
@@ -218,8 +218,8 @@ func WithIssue(src string, number int, url string) string {
 	return strings.Join(lines, "\n")
 }
 
-// readPlanning reads what a planning document says of an issue: a payload (case A), a line that names
-// the issue (B), or neither (C).
+// readPlanning reads what a planning document says of an issue: a payload (case A), a line that
+// names the issue (B), or neither (C).
 func (r *handoffReader) readPlanning() {
 	v := r.out.Values
 	v["case"] = "C"

@@ -13,16 +13,17 @@ import (
 const maxPhase = 9999
 
 var (
-	// phaseForm is a heading without its mark. A second number, as in Phase 1.2, is no name.
+	// phaseForm matches a heading without its mark. A second number, as in Phase 1.2, is not a
+	// name.
 	phaseForm = lazy.Regexp(`(?is)^phase[\s\p{Z}]*([0-9]{1,9})` +
 		`(?:[\s\p{Z}]*(?:[:–—-](.*)|\.(?:([^0-9].*))?)|[\s\p{Z}]+(.*))?$`)
-	// phaseLike is a heading that means a phase, whether or not it can be read.
+	// phaseLike matches a heading that was probably meant as a phase.
 	phaseLike = lazy.Regexp(`(?i)^[^\p{L}\p{N}]*phase[\s\p{Z}]*[0-9]`)
 )
 
-// phaseHeading reads "Phase N: name [STATUS]" in the forms that others write as well. The number is
-// -1 when the text has no such form. A missing, unknown or unusual mark is a problem, and the first
-// two leave not_started.
+// phaseHeading parses "Phase N: name [STATUS]", also in common variants. The number is -1 if the
+// text has no such form. A missing, unknown or unusual mark is a problem, and the first two leave
+// not_started.
 func phaseHeading(text string) (p Phase, problem string) {
 	p = Phase{
 		Number:       -1,
@@ -43,7 +44,7 @@ func phaseHeading(text string) (p Phase, problem string) {
 	number := maxPhase + 1
 	name := ""
 	if form != nil {
-		number, _ = strconv.Atoi(form[1]) //nolint:errcheck // the form has nine digits at most
+		number, _ = strconv.Atoi(form[1]) //nolint:errcheck // phaseForm has at most nine digits
 		name = strings.TrimSpace(form[2] + form[3] + form[4])
 	}
 	if number > maxPhase {
@@ -72,8 +73,8 @@ func phaseHeading(text string) (p Phase, problem string) {
 	return p, problem
 }
 
-// phaseMark is what stands for the status in a heading: text[from:to]. Exact is the one form that a
-// plan of the profile has. The status of a text in brackets at the end that is no status is empty.
+// phaseMark is the status in a heading: text[from:to]. exact means the canonical form. The status
+// is empty for an unknown word in brackets at the end.
 type phaseMark struct {
 	from, to int
 	word     string
@@ -81,7 +82,7 @@ type phaseMark struct {
 	exact    bool
 }
 
-// The signs for a status, without a variation selector.
+// Symbols for a status, without a variation selector.
 const (
 	signsDone    = "\u2705\u2714\u2611"
 	signsGoing   = "\U0001f504\U0001f6a7\u23f3"
@@ -96,8 +97,8 @@ const (
 	wordsForm = `(?:not[ _-]?started|pending|to[ _-]?do|in[ _-]?progress|wip|completed?|done|finished|partial|blocked)`
 )
 
-// The places of a status in a heading: in brackets, in capitals at the end, or as a sign; also
-// after a dash, a sign or a bold mark.
+// The positions of a status in a heading: in brackets, in capitals at the end, or as a symbol; also
+// after a dash, a symbol or a bold mark.
 var (
 	inBrackets = lazy.Regexp(
 		`(?i)` + signForm + `?\s*[\[(]\s*` + signForm + `?\s*(` + wordsForm + `?|x)\s*` + signForm +
@@ -115,8 +116,8 @@ var (
 	lastGroup = lazy.Regexp(`\[([^\[\]]*)\]$`)
 )
 
-// phaseMarkOf finds the status in a heading. A word in small letters without anything around it is
-// part of the name: a phase that is taken for completed is never run.
+// phaseMarkOf finds the status in a heading. A bare word in lower case is part of the name, because
+// a phase that is wrongly taken for completed would never run.
 func phaseMarkOf(text string) (m phaseMark, ok bool) {
 	for _, at := range inBrackets().FindAllStringSubmatchIndex(text, -1) {
 		whole := strings.TrimSpace(text[at[0]:at[1]])
@@ -178,20 +179,20 @@ func phaseMarkOf(text string) (m phaseMark, ok bool) {
 	return m, false
 }
 
-// noWords tells whether a text has neither letters nor digits.
+// noWords reports whether a text has neither letters nor digits.
 func noWords(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r)
 	})
 }
 
-// statusWord is a status word as the statuses are written.
+// statusWord is a word in the form of the statuses.
 func statusWord(word string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(word,
 		func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), "_"))
 }
 
-// statusOf is what a word of a mark means, or the sign in it if there is no word.
+// statusOf is the status of a word, or of the symbol in a mark without a word.
 func statusOf(word, mark string) PhaseStatus {
 	switch strings.ReplaceAll(statusWord(word), "_", "") {
 	case "inprogress", "wip":
@@ -217,8 +218,7 @@ func statusOf(word, mark string) PhaseStatus {
 	return PhaseNotStarted
 }
 
-// setMark puts another status into a heading as it stands in the file, in the place of the mark or
-// behind the name.
+// setMark puts another status into a heading, in place of the mark or after the name.
 func setMark(heading string, to PhaseStatus) string {
 	kept := strings.TrimRight(heading, " \t\r#*_")
 	tail := heading[len(kept):]
@@ -228,7 +228,7 @@ func setMark(heading string, to PhaseStatus) string {
 	case !ok || m.status == "":
 		return kept + " " + mark + tail
 	case !strings.ContainsAny(kept[m.from:m.to], "[(") && m.word != "":
-		// a word behind something that sets it off
+		// a word after a separator
 		removed := kept[m.from:m.to]
 		if strings.HasPrefix(removed, "**") || strings.HasPrefix(removed, "__") {
 			tail = strings.TrimLeft(tail, "*_")
@@ -238,7 +238,7 @@ func setMark(heading string, to PhaseStatus) string {
 
 	before := kept[:m.from]
 	after := kept[m.to:]
-	if after != "" { // it stands at the front, or between number and name
+	if after != "" { // at the front, or between number and name
 		if noWords(before) {
 			after = strings.TrimLeft(after, " \t")
 		} else {

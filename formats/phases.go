@@ -24,8 +24,8 @@ var labels = []string{
 	labelAcceptance,
 }
 
-// phases reads the phase list: the headings of level 3 and 4 that name a phase. They stand in the
-// section for them, or, if it has none, anywhere in the document.
+// phases reads the phases: headings of level 3 and 4 that name a phase, in their section or,
+// without one, anywhere in the document.
 func (r *docReader) phases(section *md.Section) {
 	last := len(r.doc.Blocks)
 	first := 0
@@ -73,10 +73,10 @@ func (r *docReader) phases(section *md.Section) {
 	}
 }
 
-// headingsOf gives the blocks that begin a phase, by their index. A deeper heading with the number
-// of the phase around it is a part of that one.
+// headingsOf returns the indexes of the blocks that begin a phase. A deeper heading with the number
+// of the enclosing phase is part of it.
 func (r *docReader) headingsOf(first, last int) (out []int) {
-	// of the phase around
+	// of the enclosing phase
 	level := 0
 	number := -1
 	for i := first; i < last; i++ {
@@ -101,7 +101,7 @@ func (r *docReader) headingsOf(first, last int) (out []int) {
 	return out
 }
 
-// onePhase reads the phase whose heading is the block from, up to the block end.
+// onePhase reads the phase from its heading block up to the block end.
 func (r *docReader) onePhase(from, end int) {
 	heading := &r.doc.Blocks[from]
 	at := heading.Pos
@@ -149,13 +149,13 @@ func markWords() string {
 	return strings.Join(out, " ")
 }
 
-// strayPhases reports headings that name no phase where only phases belong, and unreadable ones
-// that mean a phase. The text below them would count as a part of another phase, or as nothing.
+// strayPhases reports headings without a phase where only phases belong, and unreadable ones that
+// were meant as a phase. The text below them would count as part of another phase, or be lost.
 func (r *docReader) strayPhases(section *md.Section) {
 	if !r.profile.strict {
 		return
 	}
-	within := 0 // level of the phase around
+	within := 0 // level of the enclosing phase
 	for i := range r.doc.Blocks {
 		b := &r.doc.Blocks[i]
 		if b.Kind != md.Heading || b.Depth > 0 {
@@ -197,9 +197,9 @@ type phaseReader struct {
 	phase      *Phase
 	at         Pos
 	stop       int    // the last line
-	label      string // what the block belongs to; empty before the first label
-	otherLabel bool   // under a label that a phase does not have
-	quote      md.Pos // end of the quote that the block stands in
+	label      string // label of the block; empty before the first one
+	otherLabel bool   // below an unknown label
+	quote      md.Pos // end of the enclosing quote
 }
 
 func (r *phaseReader) read(blocks []md.Block) {
@@ -254,7 +254,7 @@ func (r *phaseReader) read(blocks []md.Block) {
 	}
 }
 
-// setLabel changes the label that the following blocks belong to.
+// setLabel sets the label of the following blocks.
 func (r *phaseReader) setLabel(label string) {
 	name, known := canonical(label, labels)
 	if name == labelAcceptance {
@@ -264,9 +264,8 @@ func (r *phaseReader) setLabel(label string) {
 	r.otherLabel = !known
 }
 
-// lines reads a paragraph or an item for labels and for the values that follow them. A bold label
-// that is none of a phase's takes everything after it out of the phase if it stands alone. Else it
-// takes only its own value.
+// lines reads a paragraph or an item for labels and their values. An unknown bold label excludes
+// everything after it from the phase if it is alone on its line, else only its own value.
 func (r *phaseReader) lines(b *md.Block) {
 	for i, line := range strings.Split(b.Raw, "\n") {
 		line = strings.TrimSpace(line)
@@ -302,7 +301,7 @@ func (r *phaseReader) value(text string, at Pos) {
 	}
 }
 
-// depends reads the numbers of the phases that have to be done before this one.
+// depends reads the numbers of the phases that must be completed before this one.
 func (r *phaseReader) depends(text string, at Pos) {
 	words := strings.FieldsFunc(strings.ToLower(text),
 		func(c rune) bool {
@@ -347,8 +346,7 @@ func (r *phaseReader) item(b *md.Block) {
 	}
 }
 
-// fence keeps the body of a fence that is to be run: marked sh, in no quote, under a label of the
-// phase.
+// fence reads a fence with commands: marked sh, not in a quote, below a label of the phase.
 func (r *phaseReader) fence(b *md.Block) {
 	lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(b.Info)), " ")
 	shell := slices.Contains([]string{"bash", "shell", "zsh", "console", "ksh", "dash"}, lang)

@@ -33,7 +33,7 @@ func ParsePhaseStatus(word string) (PhaseStatus, error) {
 	return OneOf("phase status", word, PhaseStatuses())
 }
 
-// Mark is the status between the brackets of a phase's heading: NOT STARTED.
+// Mark is the status as written in brackets in a phase's heading: NOT STARTED.
 func (s PhaseStatus) Mark() string {
 	return strings.ToUpper(strings.ReplaceAll(string(s), "_", " "))
 }
@@ -83,7 +83,7 @@ func (p *Plan) Next() *Phase {
 	return nil
 }
 
-// Phase gives the phase with a number; nil if the plan has none.
+// Phase returns the phase with a number, or nil.
 func (p *Plan) Phase(number int) *Phase {
 	for i := range p.Phases {
 		if p.Phases[i].Number == number {
@@ -117,7 +117,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
 	}
-	plan, _ := ParsePlan("", src) //nolint:errcheck // other faults do not matter here
+	plan, _ := ParsePlan("", src) //nolint:errcheck // other findings do not matter here
 	var phase *Phase
 	found := 0
 	for i := range plan.Phases {
@@ -137,7 +137,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 
 	heading := lineAt(src, phase.Line)
 	marked := withLine(src, phase.Line, setMark(heading, to))
-	after, _ := ParsePlan("", marked) //nolint:errcheck // other faults do not matter here
+	after, _ := ParsePlan("", marked) //nolint:errcheck // other findings do not matter here
 	if p := after.Phase(number); p == nil || p.Status != to || !sameShape(plan, after) {
 		return nil, &ValueError{
 			What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
@@ -155,12 +155,12 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 
 	out = withStatus(out, after.progress())
 	if after, _ = ParsePlan("", out); !sameShape(plan, after) { //nolint:errcheck // as above
-		return marked, nil // the plan is written in a way that only its heading can be changed
+		return marked, nil // the form of the plan allows to change only its heading
 	}
 	return out, nil
 }
 
-// progress is the status of a plan as its phases make it.
+// progress is the status of a plan derived from its phases.
 func (p *Plan) progress() PhaseStatus {
 	first := p.Phases[0].Status
 	same := !slices.ContainsFunc(p.Phases, func(one Phase) bool {
@@ -172,7 +172,7 @@ func (p *Plan) progress() PhaseStatus {
 	return PhaseInProgress
 }
 
-// sameShape tells whether two readings of a plan have the same phases at the same lines, with the
+// sameShape reports whether two versions of a plan have the same phases at the same lines, with the
 // same commands.
 func sameShape(a, b *Plan) bool {
 	same := func(p, q Phase) bool {
@@ -199,8 +199,8 @@ func withBoxes(src []byte, p *Phase, ticked bool) []byte {
 	return src
 }
 
-// withStatus puts a status into the metadata of a plan, which stand before its first section. A
-// plan without one, or with a word that is no status of a phase, is left as it is.
+// withStatus sets the status in the metadata of a plan, before its first section. A plan without
+// one, or with an unknown word, stays unchanged.
 func withStatus(src []byte, to PhaseStatus) []byte {
 	for number := 1; ; number++ {
 		if offsetOf(src, Pos{Line: number, Col: 1}) < 0 {
@@ -222,13 +222,12 @@ func withStatus(src []byte, to PhaseStatus) []byte {
 	}
 }
 
-// statusLine is a line of metadata with the status; the group is the word, without the brackets
-// around it.
+// statusLine matches a metadata line with the status; the group is the word without brackets.
 var statusLine = lazy.Regexp(
 	`(?i)^[ \t]*[-*+]?[ \t]*(?:\*\*|__)?status(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*\[?([a-z_ ]*[a-z])\]?[ \t\r]*$`,
 )
 
-// lineAt is a line of a text without its line feed.
+// lineAt is a line without its line feed.
 func lineAt(src []byte, number int) string {
 	start, end := lineBounds(src, number)
 	return string(src[start:end])

@@ -35,20 +35,20 @@ const (
 	ProfileTasks        = "tasks"
 )
 
-// profile says what a document of one kind has to have.
+// profile is the rules of one kind of document.
 type profile struct {
 	name     string
-	label    string   // stands before the title of a document that is rendered
+	label    string   // prefix of the title of a rendered document
 	fields   []string // metadata bullets, each required and not empty
 	sections []string // level-2 sections, each required and not empty
-	phases   string   // the section that holds the phases; empty: none
+	phases   string   // section with the phases; empty: none
 	strict   bool     // phases are required, each with its parts
 	titled   bool     // a heading of level 1 is required, not only advised
 	records  bool     // errors.json instead of markdown
 	payload  bool     // a record of keys instead of markdown
 }
 
-// profiles is the one table of them.
+// profiles is the table of profiles.
 var profiles = []profile{
 	{
 		name:  ProfilePlan,

@@ -92,7 +92,7 @@ func (q Question) faults(at string) (out []string) {
 // OtherAnswer is the choice for an answer in free text.
 const OtherAnswer = "Other"
 
-// Gate makes a gate of the question; consent takes the first option.
+// Gate converts the question to a gate; consent takes the first option.
 func (q Question) Gate() Gate {
 	g := Gate{Question: OneLine(q.Question), Free: OtherAnswer}
 	if notBlank(q.Header) {
@@ -112,8 +112,8 @@ func (q Question) Gate() Gate {
 	return g
 }
 
-// Says is an answer in words: the options and the free text. In a list, the number of an option
-// stands for its label.
+// Says formats an answer: the options and the free text. In a list, the number of an option stands
+// for its label.
 func (q Question) Says(d Decision) string {
 	if d.Answer != OtherAnswer {
 		if d.Note == "" {

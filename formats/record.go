@@ -24,11 +24,11 @@ type AgentField struct {
 	Pos   Pos
 	Kind  AgentFieldKind
 	Items []string // the text, the items of a list, or a map's lines "key: text"
-	plain bool     // it is no literal: a placeholder in it was not meant
+	plain bool     // not a literal: a placeholder in it was not intended
 }
 
-// isPlaceholder tells whether the whole value is the placeholder of a template. An object in JSON and a link
-// are values.
+// isPlaceholder reports whether the whole value is the placeholder of a template. A JSON object or
+// a link is a value.
 func (f *AgentField) isPlaceholder() bool {
 	value := func(s string) bool {
 		return !wholePlace().MatchString(s) || json.Valid([]byte(s)) || strings.Contains(s, "://")
@@ -84,24 +84,24 @@ func SplitPair(text string) (key, value string, ok bool) {
 	return "", "", false
 }
 
-// recordReader reads the fields of one record from the current line of a scanner.
+// recordReader parses the fields of one record from the current line of a scanner.
 type recordReader struct {
 	*scanner
 
 	base   int    // indentation of the header
 	indent int    // of the fields, -1 before the first one
-	fence  string // the record ends where this fence is closed; empty: at a blank line
+	fence  string // the record ends with this fence; empty: at a blank line
 
 	fields  []AgentField
 	elided  bool
-	skipped []Pos // lines inside the fence that are no fields
+	skipped []Pos // lines inside the fence that are not fields
 }
 
 // maxFields bounds the fields of one record.
 const maxFields = 1000
 
 func (r *recordReader) read() {
-	inList := false // the last field has several lines, so that a blank one after it ends nothing
+	inList := false // the last field has several lines: a blank line does not end the record
 	for len(r.fields) < maxFields {
 		line, indent, ok := r.line(r.at)
 		switch {
@@ -128,14 +128,13 @@ func (r *recordReader) read() {
 	}
 }
 
-// skip notes that the line before the current one is no field.
+// skip records that the previous line is not a field.
 func (r *recordReader) skip(indent int) {
 	r.skipped = append(r.skipped, Pos{Line: r.at, Col: indent + 1})
 }
 
-// line gives a line of the record without the blanks around it, and its indentation. It is not ok
-// where the record ends. That is at the next header, and at the fence around the record; without a
-// known one, at any fence.
+// line returns a trimmed line of the record and its indentation. It is not ok at the end of the
+// record: at the next header, and at the enclosing fence or, if that is unknown, at any fence.
 func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	if n >= len(r.lines) {
 		return "", 0, false
@@ -149,7 +148,7 @@ func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	return strings.TrimSpace(line), indentWidth(line), !ends
 }
 
-// field reads "KEY: rest" in the indentation of the record; the rest is its text so far.
+// field parses "KEY: rest" at the indentation of the record; the rest is the beginning of its text.
 func (r *recordReader) field(line string) (AgentField, bool) {
 	indent := indentWidth(line)
 	if indent < r.base || r.indent >= 0 && indent != r.indent {
@@ -170,7 +169,8 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 	}, true
 }
 
-// keyForm is "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
+// keyForm matches "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter
+// or _.
 var keyForm = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_./-]*):((?:[ \t].*)?)$`)
 
 func keyOf(s string) (key, rest string, ok bool) {
@@ -178,7 +178,7 @@ func keyOf(s string) (key, rest string, ok bool) {
 	if form == nil {
 		return "", "", false
 	}
-	// Two spaces before "#" make a comment, so that those after the colon are kept for it.
+	// Two spaces before "#" make a comment, so those after the colon are kept.
 	rest = strings.TrimSpace(form[2])
 	if strings.HasPrefix(rest, "#") && len(form[2])-len(rest) > 1 {
 		rest = stripComment(rest)
@@ -186,7 +186,7 @@ func keyOf(s string) (key, rest string, ok bool) {
 	return form[1], rest, true
 }
 
-// value reads the lines that belong to a field, and tells whether it is a list, a map or a literal.
+// value parses the lines of a field, and reports whether it is a list, a map or a literal.
 func (r *recordReader) value(f *AgentField) bool {
 	text := &f.Items[0]
 	switch {
@@ -220,8 +220,8 @@ func (r *recordReader) value(f *AgentField) bool {
 	return true
 }
 
-// peek goes to the next line, past blank ones only to a deeper list item, unless it ends the
-// record.
+// peek moves to the next line, past blank lines only if a deeper list item follows, unless the
+// record ends.
 func (r *recordReader) peek() (text string, indent int, ok bool) {
 	for n := r.at; ; n++ {
 		text, indent, ok = r.line(n)
@@ -236,7 +236,7 @@ func (r *recordReader) peek() (text string, indent int, ok bool) {
 	}
 }
 
-// continued joins the deeper lines that follow with one space.
+// continued joins the following deeper lines with single spaces.
 func (r *recordReader) continued(first string, indent int) string {
 	parts := []string{first}
 	for {
@@ -251,7 +251,7 @@ func (r *recordReader) continued(first string, indent int) string {
 	}
 }
 
-// literal keeps the deeper lines as they are, less their common indentation.
+// literal returns the following deeper lines without their common indentation.
 func (r *recordReader) literal() string {
 	var body []string
 	for r.at < len(r.lines) {
@@ -278,8 +278,8 @@ func (r *recordReader) literal() string {
 	return strings.Join(body, "\n")
 }
 
-// items reads the lines of a list, "- text", or those of a map, "key: text", each with its deeper
-// continuation. Blank lines may stand between them.
+// items parses the lines of a list, "- text", or of a map, "key: text", each with deeper
+// continuation lines. Blank lines may separate them.
 func (r *recordReader) items(kind AgentFieldKind) []string {
 	wanted := func(text string, indent int) bool {
 		if kind == FieldList {
@@ -303,8 +303,8 @@ func (r *recordReader) items(kind AgentFieldKind) []string {
 	}
 }
 
-// next gives the next line that is not blank and goes past it if it is of the wanted form. Elisions
-// are gone past, and inside a fence lines that are no fields either.
+// next returns the next non-blank line and consumes it if it has the wanted form. It skips
+// elisions, and inside a fence lines that are not fields.
 func (r *recordReader) next(
 	wanted func(text string, indent int) bool,
 ) (text string, indent int, ok bool) {

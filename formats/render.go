@@ -11,7 +11,7 @@ import (
 	"tercet/internal/md"
 )
 
-// emptyText stands where a draft has no text.
+// emptyText replaces a missing text of a draft.
 const emptyText = "None."
 
 // Draft is the input of Render: metadata and sections by their names in the profile, and phases. A
@@ -26,7 +26,7 @@ type Draft struct {
 // sectionRevision is the section that a revision adds to a plan.
 const sectionRevision = "Revision"
 
-// Render makes the document; it passes its profile.
+// Render renders the document, which passes its profile.
 func (d Draft) Render() []byte {
 	p, _ := profileOf(d.Profile)
 	title := OneLine(d.Title)
@@ -80,7 +80,7 @@ func List(items []string) string {
 	return cmp.Or(b.String(), "- "+emptyText+"\n")
 }
 
-// renumber gives phases whose numbers ascend from 1 or more.
+// renumber returns phases whose numbers ascend from 1 or more.
 func renumber(phases []Phase) []Phase {
 	last := 0
 	for _, p := range phases {
@@ -99,7 +99,7 @@ func renumber(phases []Phase) []Phase {
 	return phases
 }
 
-// render gives the blocks of a phase; seen are the numbers of those before it.
+// render returns the blocks of a phase; seen are the numbers of the phases before it.
 func (p Phase) render(seen []int) []string {
 	if p.canQuote(seen) {
 		return []string{p.Source}
@@ -176,7 +176,7 @@ func checklist(items []ChecklistItem) string {
 	return b.String()
 }
 
-// fenced gives a fence that is longer than every run of backticks in its body.
+// fenced returns a fence that is longer than every run of backticks in its body.
 func fenced(info, body string) string {
 	run := "```"
 	for strings.Contains(body, run) {
@@ -196,7 +196,7 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// inItem keeps the text of a list item from opening another block.
+// inItem escapes the text of a list item so that it opens no other block.
 func inItem(s string) string {
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	switch {
@@ -210,15 +210,15 @@ func inItem(s string) string {
 	return s
 }
 
-// hasWords tells whether a text has a letter or a digit, which the marks of markdown have not.
+// hasWords reports whether a text has a letter or a digit.
 func hasWords(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r)
 	})
 }
 
-// embed makes a text safe to stand in a section: headings go below the section's. A text that
-// would swallow what follows, or says nothing that counts, is fenced or replaced.
+// embed makes a text safe for a section: headings go below the section's. A text that would swallow
+// what follows, or is empty, is fenced or replaced.
 func embed(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.Trim(
@@ -250,8 +250,7 @@ func embed(text string) string {
 	return fenced("text", text)
 }
 
-// survives reads a text between a title and a heading, and tells whether both come out as they went
-// in.
+// survives parses a text between a title and a heading, and reports whether both survive.
 func survives(text string) (*md.Document, bool) {
 	doc, problems := md.ParseUpTo([]byte("# top\n\n"+text+"\n\n## bottom\n"), 2*MaxDocument)
 	n := len(doc.Blocks)
@@ -264,8 +263,8 @@ func survives(text string) (*md.Document, bool) {
 		last.Kind == md.Heading && last.Text == "bottom" && last.Level == 2 && last.Depth == 0
 }
 
-// demoteHeadings moves the headings of levels 1 and 2 to 3 and 4, and tells whether there are any: a section
-// has deeper ones.
+// demoteHeadings moves the headings of levels 1 and 2 to 3 and 4, and reports whether there are
+// any: a section has deeper ones.
 func demoteHeadings(doc *md.Document) (text string, high bool) {
 	lines := make([]string, 0, doc.LineCount())
 	for n := 1; n <= doc.LineCount(); n++ {
@@ -289,8 +288,8 @@ func demoteHeadings(doc *md.Document) (text string, high bool) {
 	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n"), high
 }
 
-// canQuote tells whether the source of a phase stands for the phase. It must read as exactly this
-// one, swallow nothing that follows, and depend only on phases before it.
+// canQuote reports whether the source of a phase can be used verbatim. It must parse as exactly
+// this phase, swallow nothing that follows, and depend only on phases before it.
 func (p Phase) canQuote(seen []int) bool {
 	if strings.TrimSpace(p.Source) == "" {
 		return false
@@ -298,8 +297,7 @@ func (p Phase) canQuote(seen []int) bool {
 	if slices.ContainsFunc(p.DependsOn, func(n int) bool { return !slices.Contains(seen, n) }) {
 		return false
 	}
-	// The phases that it depends on stand before it as headings with no more than they need; the
-	// source may name others.
+	// The phases it depends on are minimal headings before it; the source may name others.
 	var before strings.Builder
 	for _, n := range slices.Sorted(slices.Values(p.DependsOn)) {
 		fmt.Fprintf(&before, "### Phase %d: a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n"+
@@ -316,7 +314,7 @@ func (p Phase) canQuote(seen []int) bool {
 		return false
 	}
 
-	elsewhere := []string{codeNoField, codeNoSection} // the rest of the plan is not there
+	elsewhere := []string{codeNoField, codeNoSection} // the rest of the plan is missing
 	return !slices.ContainsFunc(found.List, func(d Diagnostic) bool {
 		return d.Severity == SeverityError && !slices.Contains(elsewhere, d.Code)
 	})

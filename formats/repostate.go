@@ -15,7 +15,7 @@ const (
 	RepoGitea        RepoState = "gitea_scaffold" // and any unknown host
 )
 
-// RepoStateOf gives the state of a repository with a remote. Remote type in the rules file
+// RepoStateOf returns the state of a repository with a remote. Remote type in the rules file
 // overrides the host's name; words other than the hosts' are ignored.
 func RepoStateOf(remoteType, host string) RepoState {
 	said, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(remoteType)), "_")

@@ -95,8 +95,8 @@ func ReadResult(
 	return out, out.block(own, findings{opt.File, found}, opt, src)
 }
 
-// objectIn gives the last object with a status in an output. One in a fence marked json comes
-// before others; one in any fence with the nonce comes before all, and has no fault.
+// objectIn returns the last object with a status in an output. One in a fence marked json takes
+// precedence over others; one in any fence with the nonce over all, and has no fault.
 func objectIn(src []byte, nonce string) (object candidateText, ok bool) {
 	all := fencedObjects(src)
 	if bare, ok := bareObject(src); ok && len(all) == 0 {
@@ -122,7 +122,7 @@ func objectIn(src []byte, nonce string) (object candidateText, ok bool) {
 	return object, ok
 }
 
-// objectResult reads the object that follows some lines of an output.
+// objectResult parses the object that follows some lines of an output.
 func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, error) {
 	ret, err := ParseReturn(object, opt)
 	_, _, unknown := FinalMessage(object, ParseOptions{Agent: opt.Agent, Nonce: opt.Nonce})
@@ -154,8 +154,8 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 	return out, f.asErrorShowing(src)
 }
 
-// block holds a block to everything that is asked of it, and takes its return if it is good.
-// Strictly, what would be repaired is wrong.
+// block checks a block completely, and takes its return if it is valid. In strict mode, repairs are
+// errors.
 func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []byte) error {
 	for i := 0; opt.Strict && i < len(f.list); i++ {
 		f.list[i].Severity = SeverityError
@@ -197,7 +197,7 @@ func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []by
 	return f.asErrorShowing(src)
 }
 
-// asErrorShowing is the failure of an output, whose text it shows.
+// asErrorShowing is the error for an output, with its text.
 func (f *findings) asErrorShowing(src []byte) error {
 	d := f.result(src)
 	d.Of = CodeInvalidReturn

@@ -214,7 +214,7 @@ type Moved struct {
 	Forward bool `json:"forward,omitempty"`
 }
 
-// MovedText says what happened: "refs/heads/main moved from 1a2b3c to nothing, HEAD moved from
+// MovedText describes moved refs: "refs/heads/main moved from 1a2b3c to nothing, HEAD moved from
 // ...".
 func MovedText(list []Moved) string {
 	words := make([]string, len(list))
@@ -356,7 +356,7 @@ func WithoutBOM(text []byte) []byte {
 	return bytes.TrimPrefix(text, []byte("\ufeff"))
 }
 
-// Prefixed is a text behind a prefix, nothing if there is no text.
+// Prefixed adds a prefix to a non-empty text.
 func Prefixed(prefix, text string) string {
 	if text == "" {
 		return ""

@@ -23,13 +23,13 @@ var (
 	asking     = []string{"Full", "Major"}
 )
 
-// slugForm is the name of a deliverables folder; authorForm is a name with its address.
+// slugForm matches the name of a deliverables folder; authorForm matches a name with its address.
 var (
 	slugForm   = lazy.Regexp(`^[a-z0-9][a-z0-9-]*$`)
 	authorForm = lazy.Regexp(`^[^<>\pC]*[^<>\pC\s] <[^<>@\s\pC]+@[^<>@\s\pC]+>$`)
 )
 
-// checkRules reads the rules of a project: which tiers ask, and what two of its keys may hold.
+// checkRules reads the rules of a project: which tiers ask, and two restricted keys.
 func (r *handoffReader) checkRules() {
 	r.checkEmpty()
 	r.dropMalformed("Slug", "slug", "a name of a-z, 0-9 and '-'", slugForm().MatchString)
@@ -80,7 +80,7 @@ func (r *handoffReader) checkRules() {
 	}
 }
 
-// dropMalformed takes a value that has not the form of its key for none.
+// dropMalformed drops a value that does not have the form of its key.
 func (r *handoffReader) dropMalformed(name, field, want string, ok func(string) bool) {
 	text, said := r.out.Values[field].(string)
 	if !said || ok(text) {
@@ -98,21 +98,22 @@ func (r *handoffReader) dropMalformed(name, field, want string, ok func(string) 
 	}
 }
 
-// checkEmpty reports a document that says nothing.
+// checkEmpty reports a document without content.
 func (r *handoffReader) checkEmpty() {
 	if !slices.ContainsFunc(r.parts, func(p chapter) bool { return p.hasText }) {
 		r.add(codeEmptySection, r.title, "", "the document says nothing")
 	}
 }
 
-// boxForm is an item with a check box or another mark; taskNumber is the number in a task's name.
+// boxForm matches an item with a check box or another mark; taskNumber matches the number in a
+// task's name.
 var (
 	boxForm    = lazy.Regexp(`^[ \t]*[-*+][ \t]+(\[[^\]\[]?\])(?:[ \t]+(\S.*)|[ \t]*)$`)
 	taskNumber = lazy.Regexp(`TASK-\d+`)
 )
 
-// readTasks reads the tasks that another tool keeps in a TASK.md: those of the section Task list, else
-// of the document.
+// readTasks reads the tasks in a TASK.md of another tool: those of the section Task list, else of
+// the document.
 func (r *handoffReader) readTasks() {
 	var lines []line
 	for _, p := range r.parts {
@@ -170,7 +171,7 @@ func ReadRules(open func(name string) ([]byte, error)) (values map[string]any, e
 		if err != nil {
 			return nil, err
 		}
-		d, _ := ParseDocument(ProfileRules, name, src) //nolint:errcheck // a value that is not as it has to be is null
+		d, _ := ParseDocument(ProfileRules, name, src) //nolint:errcheck // an invalid value is null
 		return d.Values, nil
 	}
 	return nil, nil

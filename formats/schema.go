@@ -25,7 +25,7 @@ const MaxSchema = 256 << 10
 // The bounds of a schema.
 const (
 	maxSchemaDepth = 64
-	// schemas inside of it, and those that one value is held against with every reference followed
+	// subschemas, and those that one value is checked against with every reference followed
 	maxSchemaNodes = 1000
 	maxPattern     = 1000 // bytes of a regular expression
 	maxFaults      = 50
@@ -41,9 +41,9 @@ const (
 type Schema struct {
 	root     *md.Node
 	draft    string
-	places   map[string]*md.Node       // the schemas inside of it by JSON pointer or anchor
-	pointers map[*md.Node]string       // the pointer of each
-	patterns map[string]*regexp.Regexp // of the names of members
+	places   map[string]*md.Node       // subschemas by JSON pointer or anchor
+	pointers map[*md.Node]string       // pointer of each subschema
+	patterns map[string]*regexp.Regexp // compiled patterns of member names
 	resolved *jsonschema.Resolved
 	text     json.RawMessage
 }
@@ -53,7 +53,7 @@ func (s *Schema) JSON() json.RawMessage {
 	return slices.Clone(s.text)
 }
 
-// form says what the value of a keyword is, in the words of a message.
+// form is the type of a keyword's value, for messages.
 type form string
 
 const (
@@ -72,7 +72,7 @@ const (
 	formNeeds   form = "a map of schemas or lists of texts"
 )
 
-// keywords is what a schema may say.
+// keywords are the allowed keywords of a schema.
 var keywords = []struct {
 	form  form
 	names string
@@ -101,8 +101,8 @@ var keywords = []struct {
 	{formNeeds, "dependentRequired dependencies"},
 }
 
-// unchecked are keywords of the drafts, or of others, that would change what a schema means, with
-// what to do instead.
+// unchecked are keywords of the drafts, or of others, that would change the meaning of a schema,
+// with what to do instead.
 var unchecked = map[string]string{
 	"$id":             "only the outermost schema has an '$id'; name others with '$anchor'",
 	"$dynamicRef":     "write '$ref'",
@@ -134,7 +134,7 @@ func ReadSchema(src []byte) (*md.Node, error) {
 	}
 }
 
-// nodeOf gives a JSON value as the positioned node of a text.
+// nodeOf converts a JSON value to a node with positions.
 func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 	n := &md.Node{
 		Kind:  md.Scalar,
@@ -175,11 +175,11 @@ func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 	return n
 }
 
-// schemaCheck looks for what is wrong in a schema itself.
+// schemaCheck checks a schema itself.
 type schemaCheck struct {
 	*Schema
 	findings
-	seen []*md.Node // the schemas as they were met
+	seen []*md.Node // subschemas in order of their discovery
 	refs []*md.Node // values of $ref
 }
 
@@ -230,7 +230,7 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 		if err == nil {
 			return s, nil
 		}
-		// the library tells no place
+		// the library has no position
 		c.fault(root, "", "expected a schema that can be checked: %v", err)
 	}
 	slices.SortStableFunc(c.list, func(a, b Diagnostic) int {
@@ -239,7 +239,7 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 	return nil, c.list[:min(len(c.list), maxFaults)]
 }
 
-// resolve makes a schema that the library can hold values against.
+// resolve prepares a schema for the library.
 func (s *Schema) resolve(plain any, name string) (*jsonschema.Resolved, error) {
 	out := &jsonschema.Schema{}
 	text, err := json.Marshal(plain)
@@ -331,18 +331,18 @@ func (c *schemaCheck) keyword(n, key, v *md.Node) {
 	}
 }
 
-// escapePointer is a name as a JSON pointer writes it.
+// escapePointer escapes a name for a JSON pointer.
 func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// value checks the value of a keyword, and the schemas in it.
+// value checks the value of a keyword, and the subschemas in it.
 func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 	x, is := strict.Number(v)
 	list := v.Kind == md.List
 	switch kind {
 	case formAny, formSchema:
-		is = true // looked at below
+		is = true // checked below
 	case formTypes:
 		is = v.Kind == md.Scalar || list && len(v.Items) > 0
 	case formNumber:
@@ -402,7 +402,7 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 	}
 }
 
-// uniqueStrings tells whether a node is a list of texts of which none stands twice.
+// uniqueStrings reports whether a node is a list of distinct strings.
 func uniqueStrings(v *md.Node) bool {
 	seen := map[string]bool{}
 	return v.Kind == md.List && !slices.ContainsFunc(v.Items, func(e *md.Node) bool {
@@ -425,7 +425,7 @@ func (c *schemaCheck) pattern(v *md.Node) {
 	c.patterns[v.Value] = re
 }
 
-// refer looks what each reference leads to. Only places of the same text can be named: nothing is
+// refer resolves the references. Only places in the same text can be referred to: nothing is
 // fetched.
 func (c *schemaCheck) refer() {
 	for _, v := range c.refs {

@@ -18,7 +18,7 @@ import (
 
 // The bounds of a check.
 const (
-	maxSteps      = 200_000 // schemas that are held against values, before it is begun
+	maxSteps      = 200_000 // subschema evaluations, counted before the start
 	maxViolations = 50
 )
 
@@ -34,7 +34,7 @@ func (v Violation) String() string {
 	return v.Path + ": expected " + v.Expected + ", got " + v.Got
 }
 
-// Validate gives all violations of the schema in a value, at most fifty; nil if there are none.
+// Validate returns all violations of the schema in a value, at most fifty; nil if there are none.
 // path is the value's name in the violations, such as ".fields".
 //
 // The library stops at the first violation. To find all, Validate checks each keyword alone, and
@@ -74,18 +74,18 @@ func (s *Schema) Validate(path string, value any) []Violation {
 	return c.found
 }
 
-// part is a schema inside of another one, and what it is held against.
+// part is a subschema and the value it applies to.
 type part struct {
 	schema *md.Node
 	value  any
-	// the name of the member or the index of the item that the value is; nil for the whole value
+	// name of the member or index of the item; nil for the whole value
 	at      any
-	binding bool // what does not fit the part does not fit the whole
+	binding bool // a violation of the part is one of the whole
 }
 
-// eachPart calls do for everything that a schema holds against a value, its members and its items.
+// eachPart calls do for every subschema that applies to a value, its members and its items.
 func (s *Schema) eachPart(n *md.Node, v any, do func(part)) {
-	m, _ := v.(map[string]any) //nolint:errcheck // nothing else has members
+	m, _ := v.(map[string]any) //nolint:errcheck // nil for other types
 	for _, e := range n.Entries {
 		switch name := e.Key.Value; name {
 		case "$ref":
@@ -134,7 +134,7 @@ func (s *Schema) eachPart(n *md.Node, v any, do func(part)) {
 		first = rest
 		rest = n.Get("additionalItems")
 	}
-	list, _ := v.([]any) //nolint:errcheck // nothing else has items
+	list, _ := v.([]any) //nolint:errcheck // nil for other types
 	for i, one := range list {
 		if first != nil && i < len(first.Items) {
 			below(first.Items[i], one, i, true)
@@ -158,9 +158,9 @@ func (s *Schema) matched(n *md.Node, name string) (out []*md.Node) {
 	return out
 }
 
-// countSteps counts what the library does to hold a value against a schema, until no step is left. A
-// schema that comes back to itself for the same value, so that the count would not end, is the
-// circle. above are the schemas that led to n for this value.
+// countSteps counts the library's steps to check a value against a schema, until none is left.
+// circle is a schema that leads back to itself for the same value, which would not end. above are
+// the schemas that led to n for this value.
 func (s *Schema) countSteps(n *md.Node, v any, left *int, above []*md.Node) (circle *md.Node) {
 	if slices.Contains(above, n) {
 		return n
@@ -195,14 +195,14 @@ func (s *Schema) countSteps(n *md.Node, v any, left *int, above []*md.Node) (cir
 	return circle
 }
 
-// validation tells what is wrong with one value.
+// validation collects the violations of one value.
 type validation struct {
 	s     *Schema
 	parts map[string]*jsonschema.Resolved // by pointer and keywords
 	found []Violation
 }
 
-// fits asks the library about one schema inside of the whole, or about some keywords of it alone.
+// fits asks the library about one subschema, or about some keywords of it alone.
 func (c *validation) fits(n *md.Node, keywords string, v any) bool {
 	at := c.s.pointers[n] + " " + keywords
 	if c.parts[at] == nil {
@@ -218,14 +218,14 @@ func (c *validation) fits(n *md.Node, keywords string, v any) bool {
 		}
 		r, err := c.s.resolve(plain, "tercet://part")
 		if err != nil {
-			return false // not reached: the whole was read, so that a part of it can be
+			return false // unreachable: the whole schema was resolved
 		}
 		c.parts[at] = r
 	}
 	return c.parts[at].Validate(v) == nil
 }
 
-// plain is the value of a keyword, in which references stand for the schemas.
+// plain is the value of a keyword, with references in place of subschemas.
 func (s *Schema) plain(n *md.Node) any {
 	if pointer, is := s.pointers[n]; is {
 		return map[string]any{"$ref": wholeName + (&url.URL{Fragment: pointer}).String()}
@@ -244,8 +244,8 @@ func (s *Schema) plain(n *md.Node) any {
 	return out
 }
 
-// valueKeywords are the keywords that are held against a value alone, with what they ask for. The value of
-// the keyword stands for %s.
+// valueKeywords are the keywords that concern a value alone, with what they require. %s is the
+// value of the keyword.
 var valueKeywords = []struct{ keywords, asks string }{
 	{"type", "%s"},
 	{"const", "%s"},
@@ -274,7 +274,7 @@ var valueKeywords = []struct{ keywords, asks string }{
 	{"dependencies", "a value as 'dependencies' asks for"},
 }
 
-// validate tells every violation of a value.
+// validate records every violation of a value.
 func (c *validation) validate(n *md.Node, v any, path string) {
 	if len(c.found) > maxViolations || c.fits(n, "", v) {
 		return
@@ -364,7 +364,7 @@ func valueText(v any) string {
 
 var plainName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// member is the path of a member, as jq writes it.
+// member is the path of a member in jq's notation.
 func member(path, name string) string {
 	if plainName().MatchString(name) {
 		return path + "." + name

@@ -16,8 +16,8 @@ func SchemaOfReturn() (map[string]any, error) {
 	return strict.Schema("return", returnRules, returnTables())
 }
 
-// The parser reads each member by its name, and repairs what comes in other words; this is the form
-// that needs no repair.
+// The parser reads each member by its name and repairs other spellings; this is the form that needs
+// no repair.
 var returnTables = sync.OnceValue(func() []strict.Table {
 	return []strict.Table{
 		{

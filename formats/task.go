@@ -52,7 +52,7 @@ func (t Task) Rows() (about, documents Table) {
 	return about, documents
 }
 
-// Newest gives the last artifact of a type; nil if there is none.
+// Newest returns the last artifact of a type, or nil.
 func (t *Task) Newest(kind ArtifactType) *Artifact {
 	if t == nil {
 		return nil
@@ -103,7 +103,7 @@ func Roles() []Role {
 	}
 }
 
-// String is the word as it stands in a subagent file.
+// String is the role as written in a subagent file.
 func (r Role) String() string {
 	return string(r)
 }
@@ -121,8 +121,8 @@ var roles = map[Role]roleRow{
 	RoleReviewer:    {artifact: ArtifactReview},
 }
 
-// Statuses gives the task status during the work and after it; both are empty for roles that imply
-// none.
+// Statuses returns the task status during the work and after it; both are empty for roles that
+// imply none.
 func (r Role) Statuses() (during, after TaskStatus) {
 	return roles[r].during, roles[r].after
 }

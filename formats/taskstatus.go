@@ -34,7 +34,7 @@ func TaskStatuses() []TaskStatus {
 	}
 }
 
-// String is the word as it stands in state.json.
+// String is the status as written in state.json.
 func (s TaskStatus) String() string {
 	return string(s)
 }
@@ -95,9 +95,9 @@ func Moves(from TaskStatus) []Move {
 	return out
 }
 
-// moves is the table of state.md: to what each status may change. ! needs a reason, as every change
-// to blocked and abandoned does. * needs every child to be terminal. ^ is legal only as the recover
-// operation.
+// moves is the table of state.md: the statuses that each status may change to. ! needs a reason, as
+// every change to blocked and abandoned does. * needs every child to be terminal. ^ is legal only
+// as the recover operation.
 var moves = map[TaskStatus]string{
 	NotStarted:   "researching planning implementing blocked abandoned on_hold expanded",
 	Researching:  "researched blocked abandoned",
@@ -131,7 +131,7 @@ func MovesInto(to TaskStatus) []TaskStatus {
 	return out
 }
 
-// ArtifactsFor gives the artifact types of which a task needs one before it may take the status;
+// ArtifactsFor returns the artifact types of which a task needs one before it may take the status;
 // nil: none.
 func ArtifactsFor(s TaskStatus) []ArtifactType {
 	return map[TaskStatus][]ArtifactType{
@@ -161,7 +161,7 @@ func LooseTaskStatus(word string) (TaskStatus, error) {
 	return OneOf("a task status", word, TaskStatuses())
 }
 
-// looseWords are the words of others for the statuses.
+// looseWords are other systems' words for the statuses.
 var looseWords = map[TaskStatus]string{
 	NotStarted:   "todo to_do open new pending ready active backlog queued notstarted",
 	Researching:  "research_started in_research",

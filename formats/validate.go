@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Validate gives every violation of the rules for returns and of the subagent's contract; nil:
+// Validate returns every violation of the rules for returns and of the subagent's contract; nil:
 // none. Each is one sentence, and their order is fixed. It does not check that artifacts exist. It
 // never applies the contract's statuses, fields or artifacts to a failed return, so that an honest
 // failure stays one.
@@ -22,16 +22,16 @@ func (r Return) Validate(info AgentInfo) (found []string) {
 	return found
 }
 
-// ruleViolation is a rule that is broken: in a member, and in which item of it, from 1; zero for the
-// member as a whole.
+// ruleViolation is a violated rule: of a member, and which item of it, from 1; zero for the member
+// as a whole.
 type ruleViolation struct {
 	member string
 	item   int
 	text   string
 }
 
-// violations is Validate with the place of each breach. Faulty, if not nil, is asked of each artifact
-// that is there.
+// violations is Validate with the position of each violation. faulty, if not nil, is called for
+// each existing artifact.
 func (r Return) violations(info AgentInfo, faulty func(Artifact) string) []ruleViolation {
 	v := &validator{
 		ret:    r,
@@ -52,17 +52,17 @@ type validator struct {
 	info   AgentInfo
 	faulty func(Artifact) string
 	found  []ruleViolation
-	member string // what is looked at, as in breach
+	member string // current member, as in ruleViolation
 	item   int
 }
 
-// at says what is looked at next.
+// at sets what is checked next.
 func (v *validator) at(member string, item int) {
 	v.member = member
 	v.item = item
 }
 
-// require adds a sentence if a rule is broken, and tells whether it is kept.
+// require adds a sentence if a rule is violated, and reports whether it is kept.
 func (v *validator) require(kept bool, format string, args ...any) bool {
 	if !kept {
 		v.found = append(v.found, ruleViolation{v.member, v.item, fmt.Sprintf(format, args...)})
@@ -70,7 +70,7 @@ func (v *validator) require(kept bool, format string, args ...any) bool {
 	return kept
 }
 
-// mustDeliver tells whether the contract's promises are due: the work was done and not skipped.
+// mustDeliver reports whether the contract's promises are due: the work was done and not skipped.
 func (v *validator) mustDeliver() bool {
 	return v.ret.Status == StatusCompleted && v.ret.Said != OutcomeSkipped
 }
@@ -100,7 +100,7 @@ func (v *validator) status() {
 		r.Status != StatusBlocked || notBlank(r.BlockedReason),
 		"expected blocked_reason with status blocked, got none",
 	)
-	// A contract that derives the status by jq is held to its statuses after that.
+	// A contract that derives the status by jq is checked against its statuses afterwards.
 	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed
 	v.require(free || slices.Contains(v.info.Statuses, r.Outcome()),
 		"expected outcome %s as the contract says, got %s",

@@ -23,7 +23,7 @@ func Newer(code Code, file, got, known string) *Failure {
 	}
 }
 
-// versionOf is the number at the end of a word, 0 if there is none.
+// versionOf is the number at the end of a word, or 0.
 func versionOf(word string) int {
 	digits := len(word)
 	for digits > 0 && word[digits-1] >= '0' && word[digits-1] <= '9' {

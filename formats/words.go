@@ -13,7 +13,7 @@ import (
 	"tercet/internal/md"
 )
 
-// placeOf gives the place of an offset; columns count bytes.
+// placeOf returns the position of an offset; columns count bytes.
 func placeOf(src []byte, offset int) Pos {
 	head := src[:min(max(offset, 0), len(src))]
 	return Pos{
@@ -22,7 +22,7 @@ func placeOf(src []byte, offset int) Pos {
 	}
 }
 
-// syntaxError gives the place and the words of what package jsonx refused.
+// syntaxError returns position and message of an error of package jsonx.
 func syntaxError(src []byte, err error) (at Pos, msg string) {
 	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		return placeOf(src, syntax.Offset), syntax.Msg
@@ -30,12 +30,12 @@ func syntaxError(src []byte, err error) (at Pos, msg string) {
 	return Pos{Line: 1, Col: 1}, err.Error()
 }
 
-// labelForm is a labelled line, the label in bold or plain, at most 40 characters of it.
+// labelForm matches a labelled line; the label is bold or plain, at most 40 characters.
 var labelForm = lazy.Regexp(
 	"^(?:\\*\\*([^*_]{1,40})\\*\\*|__([^*_]{1,40})__|([^`*_\\[\\]<>(){}\"':]{1,40}):(?: |$))(.*)$")
 
-// splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label:
-// value". A label that is not bold is one only when its value stands after ": " or is missing.
+// splitLabel parses a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label:
+// value". A plain label counts only if its value follows ": " or is missing.
 func splitLabel(line string) (label, value string, ok bool) {
 	form := labelForm().FindStringSubmatch(line)
 	if form == nil {
@@ -50,7 +50,7 @@ func splitLabel(line string) (label, value string, ok bool) {
 	return label, strings.TrimSpace(value), true
 }
 
-// canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside;
+// canonical returns the name in a list that a text spells, ignoring case, spaces and "and" for "&";
 // else the text itself.
 func canonical(text string, names []string) (name string, known bool) {
 	got := spelling(text)
@@ -73,8 +73,8 @@ func spelling(s string) string {
 	return strings.Trim(strings.Join(words, " "), " :")
 }
 
-// placeholder tells whether a line only holds the place of what should be written. Square brackets
-// are data where a value may be a status mark.
+// placeholder reports whether a line is only a placeholder. Square brackets are data where a value
+// may be a status mark.
 func placeholder(line string, brackets bool) bool {
 	line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "*_`"))
 	return placeForm().MatchString(line) || brackets && bracketForm().MatchString(line)
@@ -85,7 +85,8 @@ var (
 	bracketForm = lazy.Regexp(`^\[[^\[\]]*\]$`)
 )
 
-// hasContent tells whether blocks hold a line that is neither blank, comment, heading nor placeholder.
+// hasContent reports whether blocks have a line that is neither blank, comment, heading nor
+// placeholder.
 func hasContent(blocks []md.Block) bool {
 	for i := range blocks {
 		b := &blocks[i]
