@@ -32,27 +32,27 @@ var (
 
 const newestPlan = `{document: plan, path: '$task.artifacts | map(select(.type == "plan")) | last | .path'}`
 
-// worker is a subagent in its place in the command.
+// worker is a subagent at its place in the command.
 type worker struct {
 	info formats.AgentInfo
-	id   string // of its step
+	id   string // id of its step
 	// during and after are the task statuses that its role implies. They are empty if there are
 	// none, if its contract has no document of that kind, or beside an implementer.
 	during, after formats.TaskStatus
-	// profile that its document is checked by; empty: it makes none that is checked
+	// profile of its document, or empty if no document is checked
 	document string
-	// those that work side by side, of which it is the whole; nil for one alone
-	beside []worker
+	// the parallel workers it represents; nil for a single one
+	members []worker
 }
 
 func (w worker) is(role formats.Role) bool {
 	return w.info.Role == role
 }
 
-// newWorker reads what a contract implies. taken are the ids that are used already. Without a task
-// no status follows, and there are no phases to implement.
+// newWorker derives what a contract implies. taken are the used ids. Without a task there is no
+// status, and there are no phases to implement.
 func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker, error) {
-	w := worker{info: info, id: identify(info.Name, taken)}
+	w := worker{info: info, id: stepID(info.Name, taken)}
 	if !task {
 		if w.info.Role == formats.RoleImplementer {
 			w.info.Role = formats.RoleUtility
@@ -87,10 +87,10 @@ func profile(info formats.AgentInfo, kind formats.ArtifactType) string {
 	return string(kind)
 }
 
-// together is the whole of workers that stand side by side. It judges if one of them does.
-func together(list []worker, taken map[string]bool) (worker, error) {
+// parallelWorker represents parallel workers as one. It judges if one of them does.
+func parallelWorker(list []worker, taken map[string]bool) (worker, error) {
 	var names []string
-	w := worker{beside: list, info: formats.AgentInfo{Role: formats.RoleUtility, NoArtifacts: true}}
+	w := worker{members: list, info: formats.AgentInfo{Role: formats.RoleUtility, NoArtifacts: true}}
 	for _, one := range list {
 		names = append(names, one.info.Name)
 		switch {
@@ -106,17 +106,17 @@ func together(list []worker, taken map[string]bool) (worker, error) {
 		}
 		w.info.NoArtifacts = w.info.NoArtifacts && one.info.NoArtifacts
 	}
-	lead := leading(list)
+	lead := furthestWorker(list)
 	w.during = lead.during
 	w.after = lead.after
 	w.info.Name = strings.Join(names, " and ")
-	w.id = identify("side-by-side", taken)
+	w.id = stepID("side-by-side", taken)
 	return w, nil
 }
 
-// identify makes the id of a step from a subagent's name. Ids that begin like the title of another
-// step, from which that step gets its id, are put out of its way.
-func identify(name string, taken map[string]bool) string {
+// stepID derives the id of a step from a subagent's name. It avoids ids that begin like the title
+// of another step, from which that step gets its id.
+func stepID(name string, taken map[string]bool) string {
 	id := strings.ReplaceAll(name, "-", "_")
 	first, _, _ := strings.Cut(id, "_")
 	own := []string{
@@ -137,7 +137,7 @@ func identify(name string, taken map[string]bool) string {
 // step is one step of the file; Kind names its template.
 type step struct {
 	Kind   string
-	Mark   string // of the heading
+	Mark   string // marks of the heading
 	Number string
 	Lead   string // words before the title's verb: "With a plan"
 	When   string // jq, empty without one
@@ -146,14 +146,14 @@ type step struct {
 	ID     string
 	With   []pair
 	Prompt string
-	On     []string // outcomes that go on to the next step
+	On     []string // outcomes that continue with the next step
 	Name   string   // a document profile, or a loop's array
 	As     string
 	To     string
 	Reason bool
-	Last   string // id of the step whose result is returned
+	Last   string // id of the step with the returned result
 	Redo   string // id of the step that a rejection sends back
-	Path   string // jq of the documents that are checked
+	Path   string // jq for the checked documents
 	Merge  string // jq
 	Task   bool
 	Next   string // what to run next
@@ -163,48 +163,48 @@ type step struct {
 // pair is a key with its value as YAML.
 type pair struct{ Key, Value string }
 
-// flow collects the steps of one command.
+// flow builds the steps of one command.
 type flow struct {
 	Data
 	purpose string
 	task    bool
-	// without a task: id of the worker before, which made what others judge
-	prev string
-	// where `during` and the steps so far have led, empty if that is not known
-	cur     formats.TaskStatus
-	when    string // jq that every step of this branch hangs on
-	lead    string
-	plan    bool   // $plan is a plan here
-	element string // the variable of the loop around, without $
-	changed bool   // an implementer worked before
-	loose   bool   // an artifact may not be linked yet
-	report  string // id of the step that made the newest report
-	last    string // id of the last worker outside a loop
-	merged  Merge  // it is several side by side; else empty
-	over    string // the array of the last loop, without $
-	verdict bool   // the last worker is a reviewer, and nothing follows it
-	err     error  // the first input that a worker needs and the command does not have
-	steps   []step
+	// without a task: id of the previous worker, whose result others judge
+	previous string
+	// task status after `during` and the steps so far; empty if unknown
+	cur       formats.TaskStatus
+	when      string // jq condition of every step of this branch
+	lead      string
+	plan      bool   // $plan is available here
+	element   string // variable of the enclosing loop, without $
+	changed   bool   // an implementer has worked
+	unlinked  bool   // an artifact may not be linked yet
+	report    string // id of the step with the newest report
+	last      string // id of the last worker outside a loop
+	merge     Merge  // merge of the last worker if it is parallel; else empty
+	loopArray string // array of the last loop, without $
+	verdict   bool   // the last worker is a reviewer, and nothing follows it
+	err       error  // for the first required input that the command lacks
+	steps     []step
 }
 
-// add puts a step at the end.
+// add appends a step.
 func (f *flow) add(s step) {
-	s.When = and(f.when, s.When)
+	s.When = andJQ(f.when, s.When)
 	s.Lead = f.lead
 	s.Task = f.task
 	f.steps = append(f.steps, s)
 }
 
-// against is the condition that a verdict is one of the outcomes.
-func against(id string, outcomes []string) string {
+// verdictIn is the condition that a verdict is one of the outcomes.
+func verdictIn(id string, outcomes []string) string {
 	if len(outcomes) == 1 {
 		return "$steps." + id + `.status == "` + outcomes[0] + `"`
 	}
 	return "($steps." + id + `.status | IN("` + strings.Join(outcomes, `", "`) + `"))`
 }
 
-// and joins two conditions, both of which may be empty.
-func and(a, b string) string {
+// andJQ joins two conditions, both of which may be empty.
+func andJQ(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}
@@ -215,25 +215,25 @@ func and(a, b string) string {
 func (f *flow) sequence(list []worker) {
 	for i, w := range list {
 		if w.during != "" && w.during != f.cur {
-			f.status(w.during)
+			f.addStatus(w.during)
 		}
 		if w.is(formats.RoleImplementer) {
-			f.implement(list[i:])
+			f.addImplementation(list[i:])
 			return
 		}
-		f.work(w, i < len(list)-1)
+		f.addWorker(w, i < len(list)-1)
 		if w.during == "" {
 			continue
 		}
-		if first(list[i+1:]).during != w.during {
-			f.status(w.after)
+		if firstWithStatus(list[i+1:]).during != w.during {
+			f.addStatus(w.after)
 		}
 	}
 }
 
-// status adds a change of the task's status, with a reason where the table asks for one or the
-// status before is not known.
-func (f *flow) status(to formats.TaskStatus) {
+// addStatus adds a change of the task's status, with a reason if the table requires one or the
+// previous status is unknown.
+func (f *flow) addStatus(to formats.TaskStatus) {
 	moves := formats.Moves(f.cur)
 	at := slices.IndexFunc(moves, func(m formats.Move) bool {
 		return m.To == to
@@ -244,23 +244,23 @@ func (f *flow) status(to formats.TaskStatus) {
 		Reason: f.cur == "" || at >= 0 && moves[at].NeedsReason,
 	})
 	f.cur = to
-	f.loose = false
+	f.unlinked = false
 	f.verdict = false
 }
 
-// work adds one worker and what its contract implies: the check of its document, a stop after a
-// verdict, the link of its result, its description. more tells that another step follows.
-func (f *flow) work(w worker, more bool) {
+// addWorker adds one worker and what its contract implies: the check of its document, a stop after
+// a verdict, the link of its result, its description. more means that another step follows.
+func (f *flow) addWorker(w worker, more bool) {
 	if !more && f.element == "" {
-		f.gate(w.info.Name)
+		f.addGate(w.info.Name)
 	}
-	s := f.call(w)
-	if f.element != "" && !gives(s.With, "phase") && !gives(s.With, "focus") {
+	s := f.callStep(w)
+	if f.element != "" && !hasKey(s.With, "phase") && !hasKey(s.With, "focus") {
 		s.Prompt = `"Work on this part of the task only: ${{ $` + f.element + `.name }}"`
 	}
 	if w.is(formats.RoleReviewer) {
 		for _, o := range []formats.Outcome{formats.OutcomeRejected, formats.OutcomePartial} {
-			// A reviewer may always reject; other outcomes stand in its contract.
+			// A reviewer may always reject; other outcomes are in its contract.
 			if o == formats.OutcomeRejected || w.info.Statuses == nil ||
 				slices.Contains(w.info.Statuses, o) {
 				s.On = append(s.On, o.String())
@@ -270,11 +270,11 @@ func (f *flow) work(w worker, more bool) {
 	f.add(s)
 	if f.element == "" {
 		f.last = w.id
-		f.merged = Merge(s.Merge)
+		f.merge = Merge(s.Merge)
 	}
-	f.checks(w)
-	if w.beside != nil && !w.is(formats.RoleReviewer) {
-		f.loose = f.loose || !w.info.NoArtifacts
+	f.addChecks(w)
+	if w.members != nil && !w.is(formats.RoleReviewer) {
+		f.unlinked = f.unlinked || !w.info.NoArtifacts
 		f.verdict = false
 		return
 	}
@@ -298,7 +298,7 @@ func (f *flow) work(w worker, more bool) {
 				Kind:  "stop",
 				ID:    w.id,
 				Agent: w.info.Name,
-				When:  against(w.id, s.On),
+				When:  verdictIn(w.id, s.On),
 				Merge: s.Merge,
 			})
 		}
@@ -315,7 +315,7 @@ func (f *flow) work(w worker, more bool) {
 		}
 	}
 
-	f.loose = f.loose || !w.info.NoArtifacts
+	f.unlinked = f.unlinked || !w.info.NoArtifacts
 	f.verdict = false
 	d, ok := w.info.Fields["description"]
 	if ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString &&
@@ -324,27 +324,27 @@ func (f *flow) work(w worker, more bool) {
 	}
 }
 
-// gate asks the user before something, if that is requested.
-func (f *flow) gate(before string) {
+// addGate asks the user before something, if that is requested.
+func (f *flow) addGate(before string) {
 	if f.Gate {
 		f.add(step{Kind: "gate", Name: before})
 	}
 }
 
-// call is the step that calls a worker, or several side by side.
-func (f *flow) call(w worker) step {
+// callStep is the step that calls a worker, or several in parallel.
+func (f *flow) callStep(w worker) step {
 	s := step{
 		Kind:  "delegate",
 		Agent: w.info.Name,
 		Role:  w.info.Role.String(),
 		ID:    w.id,
 	}
-	if w.beside != nil {
+	if w.members != nil {
 		s.Kind = "together"
-		s.Merge = f.Merge.jq(len(w.beside))
+		s.Merge = f.Merge.jq(len(w.members))
 		before := *f
-		for _, one := range w.beside {
-			s.Body = append(s.Body, before.call(one))
+		for _, one := range w.members {
+			s.Body = append(s.Body, before.callStep(one))
 		}
 		f.err = before.err
 	} else {
@@ -353,17 +353,17 @@ func (f *flow) call(w worker) step {
 		f.err = cmp.Or(f.err, err)
 	}
 	if w.is(formats.RoleReviewer) {
-		s.Redo = f.prev
+		s.Redo = f.previous
 	} else if !f.task {
-		f.prev = w.id
+		f.previous = w.id
 	}
 	return s
 }
 
-// checks adds a check of each kind of document that workers side by side make.
-func (f *flow) checks(w worker) {
+// addChecks adds a check for each kind of document that parallel workers make.
+func (f *flow) addChecks(w worker) {
 	seen := map[string]bool{}
-	for _, one := range w.beside {
+	for _, one := range w.members {
 		if one.document == "" || seen[one.document] {
 			continue
 		}
@@ -383,19 +383,19 @@ func (f *flow) checks(w worker) {
 	}
 }
 
-// implement adds the phases of the plan in a worktree, the workers behind them, which see that
-// tree, and the end of the task.
-func (f *flow) implement(list []worker) {
-	f.loop(list[:1], "phase")
+// addImplementation adds the phases of the plan in a worktree, the workers after them, which see
+// that tree, and the end of the task.
+func (f *flow) addImplementation(list []worker) {
+	f.addLoop(list[:1], "phase")
 	for _, w := range list[1:] {
-		f.work(w, true)
+		f.addWorker(w, true)
 	}
 	f.finish()
 }
 
-// loop adds the workers once an element. With an implementer among them it works in a tree of its
-// own, each phase is committed and marked.
-func (f *flow) loop(list []worker, as string) {
+// addLoop adds the workers for each element. With an implementer among them it works in a worktree,
+// and each phase is committed and marked.
+func (f *flow) addLoop(list []worker, as string) {
 	implements := slices.ContainsFunc(list, func(w worker) bool {
 		return w.is(formats.RoleImplementer)
 	})
@@ -408,7 +408,7 @@ func (f *flow) loop(list []worker, as string) {
 	body.lead = ""
 	body.element = as
 	for _, w := range list {
-		body.work(w, true)
+		body.addWorker(w, true)
 		body.changed = body.changed || w.is(formats.RoleImplementer)
 	}
 
@@ -422,34 +422,34 @@ func (f *flow) loop(list []worker, as string) {
 		As:   as,
 		Body: body.steps,
 	})
-	f.loose = body.loose
+	f.unlinked = body.unlinked
 	f.changed = body.changed
 	f.verdict = false
 	f.last = ""
-	f.over = as + "s"
+	f.loopArray = as + "s"
 	f.err = body.err
 }
 
 // finish publishes the branch, removes the worktree and completes the task.
 func (f *flow) finish() {
-	f.gate("the branch is published")
+	f.addGate("the branch is published")
 	f.add(step{Kind: "publish"})
 	f.add(step{Kind: "close"})
-	f.status(formats.Completed)
+	f.addStatus(formats.Completed)
 	f.last = "publish"
 }
 
-// end adds the link of what is not linked yet, and the return.
-func (f *flow) end() {
-	if f.loose && f.task {
+// addEnd links unlinked artifacts, and returns.
+func (f *flow) addEnd() {
+	if f.unlinked && f.task {
 		f.add(step{Kind: "link", When: "(" + jqRunArtifacts + " | length) > 0"})
 	}
 	s := step{
 		Kind:  "return",
 		Last:  f.last,
-		Name:  f.over,
+		Name:  f.loopArray,
 		Next:  nextCommands[f.cur],
-		Merge: f.merged.String(),
+		Merge: f.merge.String(),
 	}
 	switch {
 	case f.verdict:
@@ -462,12 +462,12 @@ func (f *flow) end() {
 	f.add(s)
 }
 
-// nextCommands are what to run next on a task of a status.
+// nextCommands maps a task status to the next command.
 var nextCommands = map[formats.TaskStatus]string{
 	formats.Researched: "/plan", formats.Planned: "/implement", formats.Completed: "/review",
 }
 
-// number gives every step its heading.
+// number returns every step its heading.
 func number(list []step, mark, prefix string) {
 	for i := range list {
 		list[i].Mark = mark

@@ -10,22 +10,21 @@ import (
 	"tercet/formats"
 )
 
-// inputs gives what a worker is called with: of what the command has, everything that its contract
-// lists and that bears on its work. A required input that the command does not have is an
-// *InputError.
+// inputs returns the inputs of a worker: everything that the command has, its contract lists and
+// its work needs. A missing required input is an *InputError.
 func (f *flow) inputs(w worker) ([]pair, error) {
-	offers := f.offers(w)
+	offers := f.availableInputs(w)
 	var out []pair
 	for _, o := range offers {
 		in, listed := w.info.Inputs[o.Key]
-		open := w.info.Inputs == nil && o.free
-		if open || listed && o.fits(in) && (o.use || in.Required) {
+		open := w.info.Inputs == nil && o.optionalToo
+		if open || listed && o.fits(in) && (o.always || in.Required) {
 			out = append(out, o.pair)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.info.Inputs)) {
-		if w.info.Inputs[name].Required && !gives(out, name) {
-			return nil, noInput(w.info, name, w.info.Inputs[name].Type, names(offers))
+		if w.info.Inputs[name].Required && !hasKey(out, name) {
+			return nil, noInput(w.info, name, w.info.Inputs[name].Type, availableNames(offers))
 		}
 	}
 	return out, nil
@@ -33,7 +32,7 @@ func (f *flow) inputs(w worker) ([]pair, error) {
 
 const builtinHelp = "what it does depends on its inputs: write that step by hand"
 
-// noInput is a subagent that needs an input which a generated command does not have.
+// noInput is the error for a subagent that requires an input which a generated command lacks.
 func noInput(info formats.AgentInfo, input string, kind formats.InputType, has []string) error {
 	help := "make the input optional in the subagent's file, or write the command by hand"
 	if info.Builtin {
@@ -43,21 +42,21 @@ func noInput(info formats.AgentInfo, input string, kind formats.InputType, has [
 		info.Name, input, kind, strings.Join(has, ", "))
 }
 
-// offer is one input that the command can give.
-type offer struct {
+// available is one input that the command can provide.
+type available struct {
 	pair
-	kind formats.InputType
-	use  bool // it is given to every worker that lists it; else only to one that requires it
-	free bool // it is given to a worker that takes anything
+	kind        formats.InputType
+	always      bool // passed to every worker that lists it, not only to one that requires it
+	optionalToo bool // passed to a worker that accepts anything
 }
 
-func (o offer) fits(in formats.Input) bool {
+func (o available) fits(in formats.Input) bool {
 	return in.Type == "" || in.Type == formats.TypeAny || in.Type == o.kind ||
 		in.Type == formats.TypeNumber &&
 			o.kind == formats.TypeInteger
 }
 
-func names(list []offer) []string {
+func availableNames(list []available) []string {
 	var out []string
 	for _, o := range list {
 		out = append(out, o.Key)
@@ -65,21 +64,21 @@ func names(list []offer) []string {
 	return out
 }
 
-func gives(list []pair, key string) bool {
+func hasKey(list []pair, key string) bool {
 	return slices.ContainsFunc(list, func(p pair) bool { return p.Key == key })
 }
 
-// offers lists what the command has at this place.
-func (f *flow) offers(w worker) []offer {
+// availableInputs lists the inputs that the command has at this point.
+func (f *flow) availableInputs(w worker) []available {
 	implements := w.is(formats.RoleImplementer)
-	var out []offer
+	var out []available
 	if f.task {
-		out = append(out, offer{pair{"task", "$task"}, formats.TypeObject, true, true},
-			offer{pair{"task_number", "$task.number"}, formats.TypeInteger, false, false})
+		out = append(out, available{pair{"task", "$task"}, formats.TypeObject, true, true},
+			available{pair{"task_number", "$task.number"}, formats.TypeInteger, false, false})
 	}
 	for _, a := range f.Args {
 		if a.Type != argTask {
-			out = append(out, offer{pair{a.Name, "$args." + a.Name}, a.input(), true, true})
+			out = append(out, available{pair{a.Name, "$args." + a.Name}, a.input(), true, true})
 		}
 	}
 
@@ -87,30 +86,32 @@ func (f *flow) offers(w worker) []offer {
 		// The worker of a phase reads the plan, and a planner that stands in the branch of a plan
 		// replaces it.
 		use := implements || f.element == "phase" || f.when == jqPlanned
-		out = append(out, offer{pair{"plan", jqPlanPath}, formats.TypeString, use, implements})
+		out = append(out, available{pair{"plan", jqPlanPath}, formats.TypeString, use, implements})
 	}
 	switch f.element {
 	case "phase":
 		out = append(
-			out, offer{pair{"phase", "$phase"}, formats.TypeObject, true, implements},
-			offer{pair{"focus", "$phase.name"}, formats.TypeString, true, false},
+			out, available{pair{"phase", "$phase"}, formats.TypeObject, true, implements},
+			available{pair{"focus", "$phase.name"}, formats.TypeString, true, false},
 		)
 	case "part":
-		out = append(out, offer{pair{"focus", "$part.name"}, formats.TypeString, true, false})
+		out = append(out, available{pair{"focus", "$part.name"}, formats.TypeString, true, false})
 	}
 
 	if f.report != "" {
 		path := `'$steps.` + f.report +
 			`.artifacts | map(select(.type == "report")) | last | .path'`
-		out = append(out, offer{pair{"research_report", path}, formats.TypeString, true, false})
+		out = append(out, available{pair{"research_report", path}, formats.TypeString, true, false})
 	}
-	if f.changed || f.prev != "" {
-		out = append(out, offer{pair{"changes", jqRunArtifacts}, formats.TypeArray, true, false})
+	if f.changed || f.previous != "" {
+		out = append(
+			out, available{pair{"changes", jqRunArtifacts}, formats.TypeArray, true, false},
+		)
 	}
 	return append(
 		out,
-		offer{pair{"text", literal(f.purpose)}, formats.TypeString, true, false},
-		offer{pair{"args", "$args"}, formats.TypeObject, false, false},
+		available{pair{"text", literal(f.purpose)}, formats.TypeString, true, false},
+		available{pair{"args", "$args"}, formats.TypeObject, false, false},
 	)
 }
 
@@ -146,10 +147,10 @@ func (s Shape) String() string {
 	return string(s)
 }
 
-// maxAgents bounds the subagents of one command; more belong into several commands.
+// maxAgents bounds the subagents of one command.
 const maxAgents = 10
 
-// bounds gives the least and the most subagents of a shape.
+// bounds returns the minimum and maximum number of subagents of a shape.
 func (s Shape) bounds() (least, most int) {
 	b := map[Shape][2]int{
 		Single:      {1, 1},
@@ -176,7 +177,7 @@ func ParseMerge(word string) (Merge, error) {
 	return formats.OneOf("merge", word, []Merge{All, Any, Most})
 }
 
-// String is the name as it is typed.
+// String is the name as typed.
 func (m Merge) String() string {
 	return string(m)
 }
@@ -197,13 +198,13 @@ func (m Merge) jq(n int) string {
 type Arg struct {
 	Name, Type string
 	Optional   bool
-	Placed     bool // positional, optional or not
+	Positional bool // positional, optional or not
 }
 
 // argTask is the type of the argument that names a task; its argument is called task_number.
 const argTask = "task"
 
-// argTypes are the types that an argument may have, with what a subagent gets.
+// argTypes maps the types of arguments to the types of inputs.
 var argTypes = map[string]formats.InputType{
 	argTask:   formats.TypeInteger,
 	"string":  formats.TypeString,
@@ -217,7 +218,7 @@ func (a Arg) input() formats.InputType {
 	return argTypes[a.Type]
 }
 
-// ownInputs are what a command gives to subagents by itself, and the help.
+// ownInputs are the inputs that every command provides, and help.
 var ownInputs = []string{
 	"args", "changes", "focus", "help", "phase", "plan", "research_report", "text",
 }
@@ -258,18 +259,18 @@ func ParseArgs(text string) ([]Arg, error) {
 		}
 		out = append(out, a)
 	}
-	// those that may lack stand last
+	// optional ones come last
 	slices.SortStableFunc(out, func(a, b Arg) int {
-		return a.rank() - b.rank()
+		return a.order() - b.order()
 	})
 	return out, nil
 }
 
 func (a Arg) flag() bool {
-	return a.Optional && !a.Placed && a.Type != argTask && a.Type != "text"
+	return a.Optional && !a.Positional && a.Type != argTask && a.Type != "text"
 }
 
-func (a Arg) rank() int {
+func (a Arg) order() int {
 	if a.flag() {
 		return 1
 	}

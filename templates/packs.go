@@ -8,7 +8,7 @@ import (
 //go:embed packs
 var packFiles embed.FS
 
-// Packs holds the shipped packs, one folder each.
+// Packs is the shipped packs, one folder each.
 func Packs() fs.FS {
 	files, _ := fs.Sub(packFiles, "packs") //nolint:errcheck // reason: the folder's name is a valid one
 	return files

@@ -21,15 +21,15 @@ type Data struct {
 	Name    string
 	Purpose string              // the user's words
 	Agents  []formats.AgentInfo // in order; a name may repeat
-	// Beside says for each subagent whether it runs beside the previous one; nil: in the shape
-	// parallel all do.
-	Beside []bool
-	Merge  Merge // of parallel subagents; empty: All
-	Args   []Arg // nil: a task
-	Gate   bool  // ask the user before the last subagent or before publishing
+	// Parallel says for each subagent whether it runs in parallel with the previous one; nil: in
+	// the shape parallel all do.
+	Parallel []bool
+	Merge    Merge // of parallel subagents; empty: All
+	Args     []Arg // nil: a task
+	Gate     bool  // ask the user before the last subagent or before publishing
 }
 
-// task tells whether the command works on a task.
+// task reports whether the command works on a task.
 func (d Data) task() bool {
 	return d.Args == nil ||
 		slices.ContainsFunc(d.Args, func(a Arg) bool {
@@ -37,7 +37,7 @@ func (d Data) task() bool {
 		})
 }
 
-// view is what the template of a shape sees.
+// view is the data of the template of a shape.
 type view struct {
 	Data
 
@@ -50,7 +50,7 @@ type view struct {
 	Loads       []pair
 	Steps       []step
 	Worktree    bool
-	Items       string // what a loop goes over, in words
+	Items       string // elements of a loop, in words
 }
 
 // Render makes the command file of a shape. Errors: the answers do not fit together
@@ -66,12 +66,12 @@ func Render(shape Shape, d Data) ([]byte, error) {
 	return fill(shape.String()+".tmpl", v)
 }
 
-// checkText refuses a name or a purpose that cannot be, and gives the purpose as one clean line.
+// checkText refuses an invalid name or purpose, and returns the purpose as one clean line.
 func checkText(what, name, purpose string) (string, error) {
 	if err := CheckName(what, name); err != nil {
 		return "", err
 	}
-	purpose = clean(purpose)
+	purpose = cleanLine(purpose)
 	n := utf8.RuneCountInString(purpose)
 	switch {
 	case n == 0:
@@ -82,7 +82,7 @@ func checkText(what, name, purpose string) (string, error) {
 	return purpose, nil
 }
 
-// refuse is what is wrong with what the user asked for.
+// refuse is the error for an invalid request of the user.
 func refuse(help, format string, args ...any) error {
 	return formats.Fail(formats.CodeValidationFailed, help, format, args...)
 }
@@ -110,7 +110,7 @@ func CheckName(what, name string) error {
 	)
 }
 
-// outline decides what the command does.
+// outline builds the steps of the command.
 func outline(shape Shape, d Data) (view, error) {
 	if d.Args == nil {
 		d.Args = []Arg{{Name: "task_number", Type: argTask}}
@@ -127,7 +127,7 @@ func outline(shape Shape, d Data) (view, error) {
 	v := view{
 		Data:        d,
 		Task:        d.task(),
-		Description: scalar(cut(purpose, maxDescription)),
+		Description: scalar(shorten(purpose, maxDescription)),
 		Purpose:     prose(purpose),
 	}
 	for _, w := range list {
@@ -137,7 +137,7 @@ func outline(shape Shape, d Data) (view, error) {
 	f := &flow{
 		Data:    d,
 		task:    d.task(),
-		purpose: cut(purpose, maxDescription),
+		purpose: shorten(purpose, maxDescription),
 	}
 	switch shape {
 	case Conditional:
@@ -156,7 +156,7 @@ func outline(shape Shape, d Data) (view, error) {
 	return v, err
 }
 
-// workers checks which subagents stand together.
+// workers derives the workers of the command.
 func workers(shape Shape, d Data) ([]worker, error) {
 	agents := d.Agents
 	if least, most := shape.bounds(); len(agents) < least || len(agents) > most {
@@ -216,8 +216,8 @@ func workers(shape Shape, d Data) ([]worker, error) {
 		)
 	}
 	if len(implementers) > 0 {
-		// The whole run counts as implementing: a task whose plan is being worked on must not fall
-		// behind it when the run fails.
+		// The whole run counts as implementing: if it fails, a task whose plan is in progress must
+		// not get an earlier status.
 		for i := range list {
 			if !list[i].is(formats.RoleImplementer) {
 				list[i].during = ""
@@ -226,13 +226,13 @@ func workers(shape Shape, d Data) ([]worker, error) {
 		}
 	}
 	if shape == Parallel {
-		return grouped(list, d.Beside, taken)
+		return groupParallel(list, d.Parallel, taken)
 	}
 	return list, nil
 }
 
-// grouped puts workers together that stand side by side.
-func grouped(list []worker, beside []bool, taken map[string]bool) ([]worker, error) {
+// groupParallel combines parallel workers.
+func groupParallel(list []worker, beside []bool, taken map[string]bool) ([]worker, error) {
 	var out []worker
 	for from := 0; from < len(list); {
 		to := from + 1
@@ -242,7 +242,7 @@ func grouped(list []worker, beside []bool, taken map[string]bool) ([]worker, err
 		if to-from == 1 {
 			out = append(out, list[from])
 		} else {
-			w, err := together(list[from:to], taken)
+			w, err := parallelWorker(list[from:to], taken)
 			if err != nil {
 				return nil, err
 			}
@@ -253,10 +253,10 @@ func grouped(list []worker, beside []bool, taken map[string]bool) ([]worker, err
 	return out, nil
 }
 
-// builtin refuses subagents that are no workers. It comes after the inputs, whose message says
-// more.
-func builtin(list []worker) error {
-	for _, w := range flat(list) {
+// refuseBuiltin refuses subagents that are not workers. It runs after the inputs, whose message
+// says more.
+func refuseBuiltin(list []worker) error {
+	for _, w := range flatten(list) {
 		if w.info.Builtin {
 			return refuse(builtinHelp, "expected a worker, got the built-in subagent %s",
 				w.info.Name)
@@ -265,22 +265,22 @@ func builtin(list []worker) error {
 	return nil
 }
 
-// sequential lays out shapes single and sequential.
+// sequential builds shapes single and sequential.
 func (v *view) sequential(f *flow, list []worker) error {
-	if f.task && needs(list, "plan") || has(list, formats.RoleImplementer) {
+	if f.task && requires(list, "plan") || has(list, formats.RoleImplementer) {
 		f.plan = true
 		v.Loads = append(v.Loads, loadPlan)
 	}
 	if has(list, formats.RoleImplementer) {
 		v.Loads = append(v.Loads, loadPhases)
 	}
-	v.start(f, first(list))
+	v.start(f, firstWithStatus(list))
 	f.sequence(list)
-	f.end()
-	return cmp.Or(f.err, builtin(list))
+	f.addEnd()
+	return cmp.Or(f.err, refuseBuiltin(list))
 }
 
-// start puts the status of the first worker that has one before the first step.
+// start sets the status of the first worker that has one before the first step.
 func (v *view) start(f *flow, w worker) {
 	f.cur = w.during
 	v.During = during(w, "")
@@ -289,16 +289,16 @@ func (v *view) start(f *flow, w worker) {
 	}
 }
 
-// allowPlanned names the statuses of a task whose plan may be worked on.
+// allowPlanned allows the statuses of a task with a plan.
 func (v *view) allowPlanned() {
 	v.Allow = []string{formats.Planned.String(), formats.Revised.String(), formats.Partial.String()}
 }
 
-// iterative lays out a loop over the phases of the plan, or over the parts of the task if it needs
-// no plan.
+// iterative builds a loop over the phases of the plan, or over the parts of the task if it needs no
+// plan.
 func (v *view) iterative(f *flow, list []worker) error {
 	as := "part"
-	if has(list, formats.RoleImplementer) || needs(list, "plan") || needs(list, "phase") {
+	if has(list, formats.RoleImplementer) || requires(list, "plan") || requires(list, "phase") {
 		as = "phase"
 		f.plan = true
 		v.Loads = []pair{loadPlan, loadPhases}
@@ -308,27 +308,27 @@ func (v *view) iterative(f *flow, list []worker) error {
 		}
 	}
 	v.Items = as
-	lead := leading(list)
+	lead := furthestWorker(list)
 	v.start(f, lead)
 	if !lead.is(formats.RoleImplementer) {
-		f.gate("the first " + as)
+		f.addGate("the first " + as)
 	}
-	f.loop(list, as)
+	f.addLoop(list, as)
 	if lead.is(formats.RoleImplementer) {
 		f.finish()
 	} else if lead.after != "" {
-		f.status(lead.after)
+		f.addStatus(lead.after)
 	}
-	f.end()
-	return cmp.Or(f.err, builtin(list))
+	f.addEnd()
+	return cmp.Or(f.err, refuseBuiltin(list))
 }
 
-// conditional lays out one branch for a task with a plan and one for a task without.
+// conditional builds one branch for a task with a plan and one for a task without.
 func (v *view) conditional(f *flow, list []worker) error {
 	with := list[0]
 	without := list[1]
 	v.Loads = []pair{{"has_plan", jqHasPlan}}
-	if with.is(formats.RoleImplementer) || takes(with, "plan") {
+	if with.is(formats.RoleImplementer) || accepts(with, "plan") {
 		v.Loads = append(v.Loads, loadPlanIfAny)
 	}
 	if with.is(formats.RoleImplementer) {
@@ -357,7 +357,7 @@ func (v *view) conditional(f *flow, list []worker) error {
 	f.lead = "With a plan"
 	f.plan = true
 	f.sequence(list[:1])
-	f.end()
+	f.addEnd()
 	other := flow{
 		Data:    f.Data,
 		task:    true,
@@ -367,9 +367,9 @@ func (v *view) conditional(f *flow, list []worker) error {
 		err:     f.err,
 	}
 	other.sequence(list[1:])
-	other.end()
+	other.addEnd()
 	f.steps = append(f.steps, other.steps...)
-	return cmp.Or(other.err, builtin(list))
+	return cmp.Or(other.err, refuseBuiltin(list))
 }
 
 // during is the value of that key for a worker; empty if its role implies no status.
@@ -390,7 +390,7 @@ func during(w worker, when string) string {
 	return "{status: " + out + "}"
 }
 
-// quoted puts jq of our own into quotes where YAML or a reader needs them.
+// quoted quotes jq for YAML.
 func quoted(jq string) string {
 	if strings.ContainsAny(jq, `|"'[]{},:# `) {
 		return "'" + strings.ReplaceAll(jq, "'", "''") + "'"
@@ -398,8 +398,8 @@ func quoted(jq string) string {
 	return jq
 }
 
-// first is the first worker whose role implies a status, or a worker without one.
-func first(list []worker) worker {
+// firstWithStatus is the first worker whose role implies a status, or an empty worker.
+func firstWithStatus(list []worker) worker {
 	for _, w := range list {
 		if w.during != "" {
 			return w
@@ -408,9 +408,9 @@ func first(list []worker) worker {
 	return worker{}
 }
 
-// leading is the worker whose status the task has during a loop: the one that is furthest on in a
-// task's life.
-func leading(list []worker) worker {
+// furthestWorker is the worker whose status the task has during a loop: the one that is furthest in
+// a task's life.
+func furthestWorker(list []worker) worker {
 	var out worker
 	for _, status := range []formats.TaskStatus{
 		formats.Researching,
@@ -426,12 +426,12 @@ func leading(list []worker) worker {
 	return out
 }
 
-// flat gives every worker alone.
-func flat(list []worker) []worker {
+// flatten returns every worker separately.
+func flatten(list []worker) []worker {
 	var out []worker
 	for _, w := range list {
-		out = append(out, w.beside...)
-		if w.beside == nil {
+		out = append(out, w.members...)
+		if w.members == nil {
 			out = append(out, w)
 		}
 	}
@@ -439,22 +439,22 @@ func flat(list []worker) []worker {
 }
 
 func has(list []worker, role formats.Role) bool {
-	return slices.ContainsFunc(flat(list), func(w worker) bool { return w.is(role) })
+	return slices.ContainsFunc(flatten(list), func(w worker) bool { return w.is(role) })
 }
 
-// needs tells whether a worker requires an input.
-func needs(list []worker, input string) bool {
-	return slices.ContainsFunc(flat(
+// requires reports whether a worker requires an input.
+func requires(list []worker, input string) bool {
+	return slices.ContainsFunc(flatten(
 		list,
 	), func(w worker) bool { return w.info.Inputs[input].Required })
 }
 
-func takes(w worker, input string) bool {
+func accepts(w worker, input string) bool {
 	_, ok := w.info.Inputs[input]
 	return ok
 }
 
-// fill executes a template once over the data; nothing that comes out is read again.
+// fill executes a template once; the output is never read as a template.
 func fill(name string, data any) ([]byte, error) {
 	var t *template.Template
 	t, err := template.New("").Delims("<%", "%>").Option("missingkey=error").Funcs(template.FuncMap{
@@ -511,7 +511,7 @@ func (s Subagent) Plain() bool {
 	return s.Program != "" || !(Data{Args: s.Args}).task()
 }
 
-// Role is that of the name. A plain subagent judges or it does not.
+// Role is derived from the name; a plain subagent only judges or not.
 func (s Subagent) Role() (role formats.Role, told bool) {
 	if role, told = RoleOf(s.Name); s.Plain() && role != formats.RoleReviewer {
 		return formats.RoleUtility, true
@@ -544,7 +544,7 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 		Role:        role,
 		Told:        told,
 		Task:        (Data{Args: s.Args}).task(),
-		Description: scalar(cut("Works for /"+s.Command+": "+purpose, maxDescription)),
+		Description: scalar(shorten("Works for /"+s.Command+": "+purpose, maxDescription)),
 	})
 }
 
@@ -577,5 +577,5 @@ func Offline(info formats.AgentInfo) bool {
 	return info.Builtin || info.Name == taskReviser
 }
 
-// taskReviser is the one worker of the offline runner that goes by its name.
+// taskReviser is the only worker of the offline runner that is selected by name.
 const taskReviser = "task-reviser"

@@ -494,7 +494,7 @@ func TestShapes(t *testing.T) {
 		t.Run(string(tt.shape)+" "+tt.agents, func(t *testing.T) {
 			t.Parallel()
 			d := templates.Data{Name: "triage", Purpose: "Sort a new report"}
-			d.Agents, d.Beside = lib.beside(t, tt.agents)
+			d.Agents, d.Parallel = lib.beside(t, tt.agents)
 			src := render(t, tt.shape, d)
 			prog := program(t, lib, "triage", src)
 			for _, planned := range []bool{false, true} {
@@ -802,7 +802,7 @@ func TestWithoutTask(t *testing.T) {
 					Gate:    true,
 					Merge:   tt.merge,
 				}
-				d.Agents, d.Beside = lib.beside(t, tt.agents)
+				d.Agents, d.Parallel = lib.beside(t, tt.agents)
 				src := render(t, tt.shape, d)
 				prog := program(t, lib, "release", src)
 				by := &delegator{

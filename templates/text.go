@@ -18,7 +18,7 @@ const (
 	maxName        = 32
 )
 
-// The forms of texts: names, Windows device names, and lines that need no quotes in YAML.
+// Patterns of names, Windows device names, and lines that need no quotes in YAML.
 var (
 	nameForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 	deviceForm = lazy.Regexp(`^(?:con|prn|aux|nul|(?:com|lpt)[0-9])$`)
@@ -32,9 +32,9 @@ func ValidName(s string) bool {
 	return nameForm().MatchString(s) && len(s) <= maxName && !deviceForm().MatchString(s)
 }
 
-// clean makes one line out of a text. Control characters and runs of blanks become one blank. It
-// drops marks that turn the direction of writing and characters that YAML does not have.
-func clean(s string) string {
+// cleanLine converts a text to one line. Control characters and runs of blanks become one blank. It
+// drops bidirectional controls and characters that YAML does not allow.
+func cleanLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsControl(r):
@@ -47,8 +47,8 @@ func clean(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// cut shortens a line to a number of characters, at a blank if one is near.
-func cut(s string, limit int) string {
+// shorten cuts a line to a number of characters, at a blank if one is near.
+func shorten(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
@@ -59,9 +59,9 @@ func cut(s string, limit int) string {
 	return strings.TrimRight(s, " ") + "…"
 }
 
-// scalar writes a clean line as a YAML scalar. What other agent CLIs expand is escaped.
+// scalar writes a clean line as a YAML scalar. It escapes what other agent CLIs expand.
 func scalar(s string) string {
-	// one word could be true or null
+	// a single word could be true or null
 	if plainForm().MatchString(s) && strings.Contains(strings.TrimSpace(s), " ") {
 		return s
 	}
@@ -84,8 +84,8 @@ func scalar(s string) string {
 	return b.String()
 }
 
-// literal writes a clean line as a value in a step, where a `$` at the start and `${{` would be
-// read as jq.
+// literal writes a clean line as a value in a step, where a leading `$` and `${{` would be read as
+// jq.
 func literal(s string) string {
 	if !strings.ContainsAny(s, "${}") {
 		return scalar(s)
@@ -93,11 +93,11 @@ func literal(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) //nolint:errcheck // a string has a form in JSON, and a builder takes it
+	_ = enc.Encode(s) //nolint:errcheck // a string always encodes
 	return scalar("${{ " + strings.TrimSpace(b.String()) + " }}")
 }
 
-// word writes a name as a YAML scalar; quotes keep one that YAML takes for a value of another type.
+// word writes a name as a YAML scalar, in quotes if YAML would give it another type.
 func word(s string) string {
 	if slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, s) {
 		return `"` + s + `"`
@@ -105,8 +105,8 @@ func word(s string) string {
 	return s
 }
 
-// prose writes a clean line as Markdown that shows just that text, in the middle of a line. Marks
-// that Markdown or another agent CLI reads become character references.
+// prose writes a clean line as Markdown that shows exactly that text, in the middle of a line.
+// Marks of Markdown or other agent CLIs become character references.
 func prose(s string) string {
 	var b strings.Builder
 	for _, r := range s {

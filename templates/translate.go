@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Piece is a piece of a prompt: a text, or an expression that replaces it.
+// Piece is a part of a prompt: a text, or an expression that replaces it.
 type Piece struct {
 	Text string
 	Jq   string // the expression; empty: the text itself
@@ -15,11 +15,11 @@ type Piece struct {
 
 // Part is one numbered step of a prompt.
 type Part struct {
-	Line   int
-	Title  string
-	Gate   bool // it asks the user
-	Pieces []Piece
-	Lost   []string // untranslated parts with their places
+	Line         int
+	Title        string
+	Gate         bool // it asks the user
+	Pieces       []Piece
+	Untranslated []string // untranslated parts with their places
 }
 
 // Prompt is a prompt command with numbered steps.
@@ -30,17 +30,17 @@ type Prompt struct {
 	Parts                 []Part
 }
 
-// Translate makes the command file of a prompt: one step for each number. Each step gets the
-// prompt's text outside the steps, and the previous step's result. max bounds the file, in bytes.
+// Translate converts a prompt to a command file: one step for each number. Each step gets the
+// prompt's text outside the steps, and the previous step's result. most bounds the file, in bytes.
 func Translate(p Prompt, most int) ([]byte, error) {
-	purpose := cut(cmp.Or(clean(p.Purpose), "Translated from "+p.Source), maxDescription)
+	purpose := shorten(cmp.Or(cleanLine(p.Purpose), "Translated from "+p.Source), maxDescription)
 	purpose, err := checkText("command", p.Name, purpose)
 	if err != nil {
 		return nil, err
 	}
 
 	type view struct {
-		Number, Last int // the step, and the one before it that a subagent did
+		Number, Last int // the step, and the previous step of a subagent
 		Title, From  string
 		Gate         bool
 		Lost, Lines  []string
@@ -50,7 +50,7 @@ func Translate(p Prompt, most int) ([]byte, error) {
 	last := 0
 	size := 0
 	for i, part := range p.Parts {
-		title := cut(clean(part.Title), maxDescription)
+		title := shorten(cleanLine(part.Title), maxDescription)
 		v := view{
 			Number: i + 1,
 			Last:   last,
@@ -58,10 +58,10 @@ func Translate(p Prompt, most int) ([]byte, error) {
 		}
 		short, _, _ := strings.Cut(title, ". ")
 		v.Title = cmp.Or(
-			cut(plainLine(short, "&<>`*[]\\~{}$@#|!:."), 80),
+			shorten(plainLine(short, "&<>`*[]\\~{}$@#|!:."), 80),
 			fmt.Sprintf("Do part %d", i+1),
 		)
-		for _, lost := range part.Lost {
+		for _, lost := range part.Untranslated {
 			v.Lost = append(v.Lost, plainLine(lost, "`!@$"))
 		}
 		v.Gate = part.Gate
@@ -82,15 +82,14 @@ func Translate(p Prompt, most int) ([]byte, error) {
 	return fill("translated.tmpl", struct {
 		Name, Description, Source string
 		Args                      []Arg
-		All                       []string // what holds for all steps
+		All                       []string // text for all steps
 		Steps                     []view
 		Next, Last                int
-	}{p.Name, scalar(purpose), prose(clean(p.Source)), p.Args, all, steps, len(steps) + 1, last})
+	}{p.Name, scalar(purpose), prose(cleanLine(p.Source)), p.Args, all, steps, len(steps) + 1, last})
 }
 
-// block writes pieces as the lines of a block of YAML, in which an expression stands in place of
-// its text. What another tool or an expression would begin with is written as an expression that
-// gives it.
+// block writes pieces as the lines of a YAML block, with expressions in place of their texts. Text
+// that another tool or an expression would interpret becomes an expression.
 func block(pieces []Piece) []string {
 	var b strings.Builder
 	for _, p := range pieces {
@@ -122,7 +121,7 @@ func block(pieces []Piece) []string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n "), "\n") {
 		line = strings.TrimRight(line, " ")
-		if line != "" || len(lines) > 0 && lines[len(lines)-1] != "" { // one empty line is enough
+		if line != "" || len(lines) > 0 && lines[len(lines)-1] != "" { // at most one empty line
 			lines = append(lines, line)
 		}
 	}
@@ -130,9 +129,9 @@ func block(pieces []Piece) []string {
 	return lines
 }
 
-// plainLine is a line without characters that would be read as something else.
+// plainLine removes characters that would be interpreted.
 func plainLine(s, without string) string {
-	return clean(strings.Map(func(r rune) rune {
+	return cleanLine(strings.Map(func(r rune) rune {
 		if strings.ContainsRune(without, r) || !unicode.IsPrint(r) {
 			return ' '
 		}

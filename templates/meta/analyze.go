@@ -15,12 +15,12 @@ import (
 	"tercet/subagents"
 )
 
-// analysis is what was found in the commands and subagents of a workspace.
+// analysis is the findings about the commands and subagents of a workspace.
 type analysis struct {
-	found []string
-	used  map[string]bool   // subagents that a command or another subagent names
-	alike map[string]string // the first command with the same subagents in the same order
-	known Agents
+	found   []string
+	used    map[string]bool   // subagents that a command or another subagent names
+	similar map[string]string // the first command with the same subagents in the same order
+	known   Agents
 }
 
 func (a *analysis) tell(file string, line int, format string, args ...any) {
@@ -30,12 +30,12 @@ func (a *analysis) tell(file string, line int, format string, args ...any) {
 	)
 }
 
-// analyze says what the workspace's own commands and subagents lack. It changes nothing.
+// analyze reports deficiencies of the workspace's own commands and subagents. It changes nothing.
 func (b *Builder) analyze() (formats.Return, error) {
 	a := &analysis{
-		used:  map[string]bool{},
-		alike: map[string]string{},
-		known: b.Agents,
+		used:    map[string]bool{},
+		similar: map[string]string{},
+		known:   b.Agents,
 	}
 	for _, e := range b.Catalog.Entries {
 		prog, prompt, err := b.Catalog.Library.Load(e.Source, e.File)
@@ -43,7 +43,7 @@ func (b *Builder) analyze() (formats.Return, error) {
 			continue
 		}
 		if prog != nil {
-			a.uses(prog.File)
+			a.addUses(prog.File)
 		}
 		if e.Source != commandFolder {
 			continue
@@ -69,8 +69,8 @@ func (b *Builder) analyze() (formats.Return, error) {
 	return ret, nil
 }
 
-// uses notes the subagents that a command names.
-func (a *analysis) uses(file *syntax.File) {
+// addUses records the subagents that a command names.
+func (a *analysis) addUses(file *syntax.File) {
 	syntax.Walk(file, func(node any) bool {
 		var named []syntax.Word
 		switch n := node.(type) {
@@ -90,7 +90,7 @@ func (a *analysis) uses(file *syntax.File) {
 	})
 }
 
-// command looks at one command: what leaves the project without a question, and whom it is like.
+// command examines one command: what leaves the project without a question, and similar commands.
 func (a *analysis) command(file string, prog *compile.Program) {
 	asked := false
 	var team []string
@@ -111,7 +111,7 @@ func (a *analysis) command(file string, prog *compile.Program) {
 			what = "publishes"
 		case *syntax.Delegate:
 			name := act.Agent.Text
-			if name != "general" { // it does what a prompt says
+			if name != "general" { // it follows any prompt
 				team = append(team, name)
 			}
 			info, _ := a.known.Agent(name)
@@ -132,11 +132,11 @@ func (a *analysis) command(file string, prog *compile.Program) {
 		return true
 	})
 	key := strings.Join(team, ",")
-	if other := a.alike[key]; other != "" {
+	if other := a.similar[key]; other != "" {
 		a.tell(file, 1, "calls the same subagents in the same order as %s: %s",
 			other, strings.Join(team, ", "))
 	} else if key != "" {
-		a.alike[key] = file
+		a.similar[key] = file
 	}
 }
 
@@ -144,7 +144,7 @@ func publishing(f syntax.Field) bool {
 	return f.Key.Text == "action" && f.Value.Lit == "publish"
 }
 
-// agents looks at the workspace's own subagents.
+// agents examines the workspace's own subagents.
 func (b *Builder) agents(a *analysis) error {
 	names, err := fs.Glob(atomicfile.FS(b.Root), subagentFolder+"/*.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tercet/templates"
 )
 
-// answers are what /meta was told.
+// answers are the answers given to /meta.
 type answers struct {
 	templates.Data
 	shape    templates.Shape
@@ -20,11 +20,10 @@ type answers struct {
 	programs map[string]string // of new subagents, the program that does their work
 }
 
-// sure is the usage that a wrong answer gets as advice.
-const sure = `/meta NAME --shape single|sequential|conditional|iterative|parallel --agents a,b+c "what it does"`
+// usageAdvice is the help for a wrong answer.
+const usageAdvice = `/meta NAME --shape single|sequential|conditional|iterative|parallel --agents a,b+c "what it does"`
 
-// read takes the answers out of the input of a delegation and collects everything that is wrong
-// with them.
+// read parses the input of a delegation and collects all errors.
 func read(in map[string]any) (answers, error) {
 	var bad []string
 	wrong := func(err error) {
@@ -71,10 +70,10 @@ func read(in map[string]any) (answers, error) {
 		}
 	}
 	if list != "" {
-		a.team(list, wrong)
+		a.parseAgents(list, wrong)
 	}
 	if len(bad) > 0 {
-		return answers{}, formats.Fail(formats.CodeValidationFailed, sure, "%s",
+		return answers{}, formats.Fail(formats.CodeValidationFailed, usageAdvice, "%s",
 			strings.Join(bad, "; "))
 	}
 	return a, nil
@@ -82,16 +81,15 @@ func read(in map[string]any) (answers, error) {
 
 var programForm = lazy.Regexp(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
 
-// team reads "a,b+c=tools/run": subagents in order, those joined by a plus side by side, each with
-// the program that does its work, if one does. Without any plus those of the shape parallel all
-// stand side by side.
-func (a *answers) team(list string, wrong func(error)) {
+// parseAgents parses "a,b+c=tools/run": subagents in order, parallel ones joined by a plus, each
+// optionally with its program. Without any plus those of the shape parallel are all parallel.
+func (a *answers) parseAgents(list string, wrong func(error)) {
 	for part := range strings.SplitSeq(list, ",") {
 		for i, word := range strings.Split(part, "+") {
 			name, program, has := strings.Cut(strings.TrimSpace(word), "=")
 			wrong(templates.CheckName("subagent", name))
 			a.agents = append(a.agents, name)
-			a.Beside = append(a.Beside, i > 0)
+			a.Parallel = append(a.Parallel, i > 0)
 			if has {
 				a.programs[name] = program
 			}
@@ -101,15 +99,14 @@ func (a *answers) team(list string, wrong func(error)) {
 			}
 		}
 	}
-	if !slices.Contains(a.Beside, true) {
-		a.Beside = nil
+	if !slices.Contains(a.Parallel, true) {
+		a.Parallel = nil
 	} else if a.shape != "" && a.shape != templates.Parallel {
 		wrong(fmt.Errorf("expected --shape parallel for subagents joined by '+', got %s", a.shape))
 	}
 }
 
-// unknown lists the subagents that do not exist, each once. One that is there keeps the runner that
-// it has.
+// unknown lists the subagents that do not exist, each once. An existing one keeps its runner.
 func (a answers) unknown(known Agents) ([]string, error) {
 	var out []string
 	for name, program := range a.programs {

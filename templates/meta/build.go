@@ -72,7 +72,7 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 		return ret, err
 	}
 	if r.Input["action"] == "draft" {
-		return b.tell(d), nil
+		return b.result(d), nil
 	}
 
 	if err := b.write(ctx, d.files); err != nil {
@@ -85,7 +85,7 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 }
 
 // Adopt writes the workflow made from another tool's prompt, without changing existing files. It
-// gives the path, and what it did not translate.
+// returns the path, and what it did not translate.
 func (b *Builder) Adopt(
 	ctx context.Context,
 	file string,
@@ -106,13 +106,13 @@ func (b *Builder) Adopt(
 	return written, notes, err
 }
 
-// begin makes the draft of an action: by the answers, from a file, or out of the files of an
-// earlier one.
+// begin makes the draft of an action: from the answers, from a file, or from the files of an
+// earlier action.
 func (b *Builder) begin(in map[string]any) (*draft, error) {
 	file, from := in["from"].(string)
 	switch {
 	case in["action"] != "draft":
-		return given(in["files"])
+		return draftFrom(in["files"])
 	case from:
 		return b.translate(file, in["name"])
 	}
@@ -127,15 +127,14 @@ func (b *Builder) begin(in map[string]any) (*draft, error) {
 	return d, err
 }
 
-// as is what a value holds, the zero value where it holds another kind.
+// as returns a value of a type, or the zero value.
 func as[T any](value any) T {
 	held, _ := value.(T) //nolint:errcheck // the zero value is meant
 	return held
 }
 
-// given takes the files of a draft back, as an earlier action gave them: one command, and
-// subagents.
-func given(files any) (*draft, error) {
+// draftFrom restores a draft from the files of an earlier action: one command, and subagents.
+func draftFrom(files any) (*draft, error) {
 	d := &draft{}
 	list := as[[]any](files)
 	for _, one := range list {
@@ -165,18 +164,18 @@ func given(files any) (*draft, error) {
 	return d, nil
 }
 
-// draft is what is on its way to the disk.
+// draft is a set of files before they are written.
 type draft struct {
 	answers
-	fresh    []string // subagents that are new
-	files    []File   // new subagents first, the command last
-	warnings []string
-	dry      string // what the dry run showed
-	source   string // the prompt that it was translated from
-	left     []any  // tasks for what is larger: {title, description}
+	fresh     []string // subagents that are new
+	files     []File   // new subagents first, the command last
+	warnings  []string
+	dry       string // what the dry run showed
+	source    string // path of the translated prompt
+	followUps []any  // tasks to create: {title, description}
 }
 
-// compose renders every file, and refuses one whose place is taken.
+// compose renders every file, and refuses one that exists.
 func (b *Builder) compose(d *draft) (err error) {
 	var taken error
 	place := func(folder, name string) string {
@@ -204,7 +203,7 @@ func (b *Builder) compose(d *draft) (err error) {
 		}
 		d.files = append(d.files, File{Name: place(subagentFolder, name), Data: src})
 		if _, err := b.Root.Stat(s.Program); s.Program != "" && err != nil {
-			d.leave(
+			d.addFollowUp(
 				"Write "+s.Program,
 				"The subagent "+name+" of /"+d.Name+" runs it: it reads a request as JSON on "+
 					"standard input and gives a return as JSON (docs/exec.md). What it is for: "+
@@ -236,7 +235,7 @@ func (b *Builder) compose(d *draft) (err error) {
 	return nil
 }
 
-// place is the path of a new file; the error says that it cannot be made there.
+// place is the path of a new file; the error says why it cannot be created.
 func (b *Builder) place(folder, name string) (string, error) {
 	if info, err := b.Root.Stat(formats.Workspace); err != nil || !info.IsDir() {
 		return "", formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'",
@@ -246,20 +245,19 @@ func (b *Builder) place(folder, name string) (string, error) {
 	_, err := b.Root.Lstat(file)
 	switch {
 	case err == nil:
-		return file, exists(file)
+		return file, alreadyExists(file)
 	case !errors.Is(err, fs.ErrNotExist):
-		return file, onWrite(file, err)
+		return file, writeError(file, err)
 	}
 	return file, nil
 }
 
-// leave keeps something that is not done here as a task.
-func (d *draft) leave(title, description string) {
-	d.left = append(d.left, map[string]any{"title": title, "description": description})
+// addFollowUp records open work as a task.
+func (d *draft) addFollowUp(title, description string) {
+	d.followUps = append(d.followUps, map[string]any{"title": title, "description": description})
 }
 
-// check lints the files. What is wrong with them is a defect of the templates, and every finding is
-// told.
+// check lints the files. Every finding is a defect of the templates and is reported.
 func (b *Builder) check(d *draft) (formats.Return, bool) {
 	found := b.Lint(slices.Clone(d.files))
 	var errs []formats.ReturnError
@@ -278,7 +276,7 @@ func (b *Builder) check(d *draft) (formats.Return, bool) {
 	if len(errs) == 0 {
 		return formats.Return{}, true
 	}
-	return d.broken("a file that does not compile", errs), false
+	return d.templateFault("a file that does not compile", errs), false
 }
 
 // dry runs the command without effects. The return is a failed one, or empty.
@@ -300,7 +298,7 @@ func (b *Builder) dry(ctx context.Context, d *draft) (formats.Return, error) {
 		Code:    formats.CodeBug,
 		Message: "dry run of /" + d.Name + ": " + ret.Summary,
 	}}
-	return d.broken("a command that does not run dry", append(errs, ret.Errors...)), nil
+	return d.templateFault("a command that does not run dry", append(errs, ret.Errors...)), nil
 }
 
 // write creates the files in order. If one cannot be created, those before it are removed.
@@ -315,11 +313,11 @@ func (b *Builder) write(ctx context.Context, files []File) error {
 		}
 		made := i
 		if formats.CodeOf(err) == formats.CodeNotDurable {
-			made++ // it is there
+			made++ // it exists
 		}
 		for _, before := range slices.Backward(files[:made]) {
 			if gone := atomicfile.Remove(b.Root, before.Name); gone != nil {
-				err = errors.Join(err, onWrite(before.Name, gone))
+				err = errors.Join(err, writeError(before.Name, gone))
 			}
 		}
 		return err
@@ -329,20 +327,20 @@ func (b *Builder) write(ctx context.Context, files []File) error {
 
 func (b *Builder) create(f File) error {
 	if err := atomicfile.MkdirAll(b.Root, path.Dir(f.Name), 0); err != nil {
-		return onWrite(f.Name, err)
+		return writeError(f.Name, err)
 	}
 	err := atomicfile.Create(b.Root, f.Name, f.Data, 0)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return exists(f.Name) // it came up in the meantime
+		return alreadyExists(f.Name) // it came up in the meantime
 	case err != nil:
-		return onWrite(f.Name, err)
+		return writeError(f.Name, err)
 	}
 	return nil
 }
 
-// exists refuses to overwrite a file.
-func exists(file string) error {
+// alreadyExists is the error for an existing file.
+func alreadyExists(file string) error {
 	help := "choose another name, or remove the file"
 	if strings.HasPrefix(file, subagentFolder) {
 		help = "the file is there but no subagent came of it: run 'tercet lint " + file + "'"
@@ -350,9 +348,9 @@ func exists(file string) error {
 	return formats.Fail(formats.CodePrecondition, help, "%s exists and is not overwritten", file)
 }
 
-// onWrite is a file that was not written, or not taken back; NOT_DURABLE is there but may not
-// survive a loss of power.
-func onWrite(file string, err error) error {
+// writeError is the error of writing or removing a file; with NOT_DURABLE it exists but may not
+// survive a power cut.
+func writeError(file string, err error) error {
 	out := formats.OnFile("write", file, err)
 	if _, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {
 		out.Code = formats.CodeNotDurable

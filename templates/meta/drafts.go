@@ -30,14 +30,14 @@ func New(root *os.Root, agents Agents, catalog *commands.Catalog) *Builder {
 	}
 }
 
-// drafts knows what there is, and compiles as if further files were there.
+// drafts compiles as if further files existed.
 type drafts struct {
 	root    *os.Root
 	agents  Agents
 	catalog *commands.Catalog
 }
 
-// library is the library as it would be with the files.
+// library is the library including the files.
 func (d drafts) library(files []File) (*commands.Library, []formats.Diagnostic) {
 	agents, found := With(d.agents, files)
 	lib := *d.catalog.Library
@@ -55,8 +55,7 @@ func (d drafts) lint(files []File) []formats.Diagnostic {
 	return found
 }
 
-// dryRun runs the command of the name out of the files, on a task that stands for any, without any
-// effect.
+// dryRun runs a command of the files without effects, on a sample task.
 func (d drafts) dryRun(ctx context.Context, files []File, name string) (formats.Return, error) {
 	lib, _ := d.library(files)
 	list := Commands(files)
@@ -104,8 +103,7 @@ func (d drafts) dryRun(ctx context.Context, files []File, name string) (formats.
 	return runner.Run(ctx, prog, values, formats.CommandDepth())
 }
 
-// sampleWords is a line that gives every required argument something of its type, of those that a
-// template knows.
+// sampleWords is a line with a value for every required argument of the types that templates know.
 func sampleWords(specs []argspec.Spec) []string {
 	words := []string{}
 	for i := range specs {

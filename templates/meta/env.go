@@ -12,7 +12,7 @@ import (
 	"tercet/subagents"
 )
 
-// Agents gives the known subagents.
+// Agents looks up the known subagents.
 type Agents interface {
 	Agent(name string) (formats.AgentInfo, bool)
 	Names() []string
@@ -29,7 +29,7 @@ const (
 	subagentFolder = formats.Workspace + "/subagents"
 )
 
-// isSubagent tells the two kinds of file apart by their folder.
+// isSubagent reports whether the file is a subagent, by its folder.
 func (f File) isSubagent() bool {
 	return path.Dir(f.Name) == subagentFolder
 }
@@ -85,9 +85,8 @@ func (o overlay) Names() []string {
 	return slices.Compact(names)
 }
 
-// contract takes what a new subagent shares with the shipped worker of its role out of that
-// worker's file. It takes the frontmatter behind name, description and role, and the sections on
-// what to give back and what not to do.
+// contract returns the parts that a new subagent shares with the shipped worker of its role: the
+// frontmatter after name, description and role, and the sections on output and policy.
 func contract(role formats.Role) (lines, output, policy string, err error) {
 	name := role.String() + ".md"
 	src, err := fs.ReadFile(subagents.Library(), name)

@@ -13,8 +13,8 @@ import (
 	"tercet/subagents"
 )
 
-// fill puts the texts of a model into the files of a draft. If anything is wrong with them, all of
-// it is told and the files stay as they were.
+// fill inserts the texts of a model into the files of a draft. On any error, all errors are
+// reported and the files stay unchanged.
 func (b *Builder) fill(d *draft, texts any) formats.Return {
 	t := as[map[string]any](texts)
 	instructions := as[map[string]any](t["instructions"])
@@ -36,7 +36,7 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 				used++
 			}
 		}
-		body, wrong := prosaic(text)
+		body, wrong := proseLines(text)
 		if wrong != "" {
 			bad = append(bad, what+": "+wrong)
 			body = ""
@@ -65,7 +65,7 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 			bad = append(bad, f.Error()+" "+f.Help)
 		}
 		for i, f := range filled.files {
-			if f.isSubagent() && !same(f, d.files[i]) {
+			if f.isSubagent() && !sameContract(f, d.files[i]) {
 				bad = append(bad, f.Name+": the text changes the contract of the subagent")
 			}
 		}
@@ -75,10 +75,10 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 	}
 	tasks := as[[]any](t["tasks"])
 	for _, title := range tasks {
-		filled.leave(fmt.Sprint(title), "Left by /meta when it made /"+d.Name+".")
+		filled.addFollowUp(fmt.Sprint(title), "Left by /meta when it made /"+d.Name+".")
 	}
 
-	ret := filled.given()
+	ret := filled.filesReturn()
 	ret.Fields["bad"] = bad
 	ret.Summary = "the texts of /" + d.Name + " are filled in"
 	if len(bad) > 0 {
@@ -87,11 +87,11 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 	return ret
 }
 
-// structural are lines that would be more than text where they stand.
+// structural matches lines that Markdown would not read as text.
 var structural = lazy.Regexp("^ {0,3}(#|```|~~~|---|===|<)")
 
-// prosaic gives a text as lines of prose; wrong says why it is none.
-func prosaic(text any) (body, wrong string) {
+// proseLines returns a text as lines of prose; wrong says why it is not.
+func proseLines(text any) (body, wrong string) {
 	s, ok := text.(string)
 	if s = strings.TrimSpace(s); !ok || s == "" {
 		return "", "expected a text, got nothing"
@@ -107,8 +107,8 @@ func prosaic(text any) (body, wrong string) {
 	return s, ""
 }
 
-// same tells whether two texts of a subagent have one contract.
-func same(a, b File) bool {
+// sameContract reports whether two versions of a subagent have the same contract.
+func sameContract(a, b File) bool {
 	one, err := subagents.ParseDefinition(a.Name, a.Data)
 	two, other := subagents.ParseDefinition(b.Name, b.Data)
 	return err == nil && other == nil && reflect.DeepEqual(one.Info, two.Info)

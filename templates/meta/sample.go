@@ -23,7 +23,7 @@ const (
 	samplePlan   = formats.Workspace + "/specs/001_sample/plans/implementation-001.md"
 )
 
-// Snapshot gives the state.
+// Snapshot returns the state.
 func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
 	task := map[string]any{
 		"number":       SampleTask,
@@ -57,7 +57,7 @@ func (Sample) HasTask(_ context.Context, number int) (bool, error) {
 	return number == SampleTask, nil
 }
 
-// Open gives the plan or the report; no other file exists.
+// Open returns the plan or the report; no other file exists.
 func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
 	case s.Planned && path == samplePlan:
@@ -100,7 +100,7 @@ func (s Sample) Exists(ctx context.Context, path string) (bool, error) {
 	return err == nil, nil
 }
 
-// Sum is the hash of what Open gives.
+// Sum is the hash of the content of Open.
 func (s Sample) Sum(ctx context.Context, path string) (string, error) {
 	text, err := s.Open(ctx, path)
 	return formats.Sum(text), err

@@ -12,23 +12,22 @@ import (
 	"tercet/templates"
 )
 
-// failed is the return of answers that nothing can be made of: one error for each thing that is
-// wrong.
+// failed is the return for unusable answers: one error for each problem.
 func failed(err error) formats.Return {
 	ret := formats.Failed(err)
 	ret.Errors = nil
-	for _, one := range each(err) {
+	for _, one := range flattenErrors(err) {
 		ret.Errors = append(ret.Errors, formats.Failed(one).Errors...)
 	}
 	return ret
 }
 
-// each takes errors apart that were joined, and lists of findings.
-func each(err error) []error {
+// flattenErrors splits joined errors and lists of findings.
+func flattenErrors(err error) []error {
 	if j, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
 		for _, one := range j.Unwrap() {
-			out = append(out, each(one)...)
+			out = append(out, flattenErrors(one)...)
 		}
 		return out
 	}
@@ -46,8 +45,8 @@ func each(err error) []error {
 	return []error{err}
 }
 
-// broken is the return of a template that does not hold what it promises.
-func (d *draft) broken(what string, errs []formats.ReturnError) formats.Return {
+// templateFault is the return for a defect of a template.
+func (d *draft) templateFault(what string, errs []formats.ReturnError) formats.Return {
 	return formats.Return{
 		Status:   formats.StatusFailed,
 		Errors:   errs,
@@ -57,22 +56,22 @@ func (d *draft) broken(what string, errs []formats.ReturnError) formats.Return {
 	}
 }
 
-// given is the return that hands the files on.
-func (d *draft) given() formats.Return {
+// filesReturn is the return with the files.
+func (d *draft) filesReturn() formats.Return {
 	files := []any{}
 	for _, f := range d.files {
 		files = append(files, map[string]any{"name": f.Name, "text": string(f.Data)})
 	}
-	left := append([]any{}, d.left...)
+	left := append([]any{}, d.followUps...)
 	return formats.Return{
 		Status: formats.StatusCompleted,
 		Fields: map[string]any{"files": files, "name": d.Name, "left": left},
 	}
 }
 
-// tell is the return of a draft.
-func (b *Builder) tell(d *draft) formats.Return {
-	ret := d.given()
+// result is the return of a draft.
+func (b *Builder) result(d *draft) formats.Return {
+	ret := d.filesReturn()
 	ret.Summary = "/" + d.Name
 	ret.Warnings = append(d.warnings, b.notes(d)...)
 	if len(d.fresh) > 0 {
@@ -96,7 +95,7 @@ func (b *Builder) tell(d *draft) formats.Return {
 	return ret
 }
 
-// about says in a few words what a file is.
+// about describes a file briefly.
 func (d *draft) about(f File) string {
 	if d.source != "" {
 		return "translated from " + d.source
@@ -123,7 +122,7 @@ func (d *draft) about(f File) string {
 	)
 }
 
-// notes are warnings about what was written.
+// notes are warnings about the files.
 func (b *Builder) notes(d *draft) []string {
 	var out []string
 	for _, name := range d.fresh {

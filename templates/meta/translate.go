@@ -17,8 +17,7 @@ import (
 	"tercet/templates"
 )
 
-// translate drafts a command from a prompt command of another tool that has numbered steps or
-// stages.
+// translate converts a prompt command of another tool with numbered steps or stages to a draft.
 func (b *Builder) translate(file string, name any) (*draft, error) {
 	c, err := b.prompt(file)
 	if err != nil {
@@ -47,16 +46,16 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 			"it runs as it is: 'tercet which "+c.Name+"' says how",
 			"expected numbered steps such as '1. Read the issue' in %s, got none", file)
 	}
-	// the tool puts them behind the text
-	if c.Hint != "" && !t.whole && t.places+len(t.names) == 0 {
-		t.whole = true
+	// the tool appends them to the text
+	if c.Hint != "" && !t.wholeLine && t.positional+len(t.names) == 0 {
+		t.wholeLine = true
 		t.before = append(
 			t.before,
 			templates.Piece{Text: "\nArguments: "},
 			templates.Piece{Jq: "$args._raw"},
 		)
 	}
-	foreign := map[dialect.PartKind]string{ // it stays as it is written
+	foreign := map[dialect.PartKind]string{ // stays as written
 		dialect.Variable: "a variable of " + c.Dialect.String(),
 		dialect.Shell:    "the output of a command",
 		dialect.Include:  "the content of a file",
@@ -64,19 +63,19 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	for _, p := range c.Parts {
 		if what := foreign[p.Kind]; what != "" {
 			text, _, _ := strings.Cut(strings.TrimSpace(p.Text), "\n")
-			t.lose(p.Pos.Line, what+": "+formats.Clip(text, 80))
+			t.addLost(p.Pos.Line, what+": "+formats.Clip(text, 80))
 		}
 	}
 
 	for _, wish := range c.Unused() {
-		t.lose(1, wish)
+		t.addLost(1, wish)
 	}
 	if c.Agent != "" {
-		t.lose(1, "agent "+c.Agent+" is not used: name it in the steps that need it")
+		t.addLost(1, "agent "+c.Agent+" is not used: name it in the steps that need it")
 	}
-	d.warnings = t.lost
-	if len(t.lost) > 0 {
-		d.leave("Finish /"+d.Name, strings.Join(t.lost, "; "))
+	d.warnings = t.untranslated
+	if len(t.untranslated) > 0 {
+		d.addFollowUp("Finish /"+d.Name, strings.Join(t.untranslated, "; "))
 	}
 	for _, w := range c.Warnings {
 		d.warnings = append(d.warnings, w.Error())
@@ -95,8 +94,8 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	return d, err
 }
 
-// prompt reads a prompt command. One that lies in no folder of a tool is read by the rules of
-// Claude Code, in TOML by those of Gemini CLI.
+// prompt reads a prompt command. Outside the folders of tools, the rules of Claude Code apply, or
+// for TOML those of Gemini CLI.
 func (b *Builder) prompt(file string) (*dialect.Command, error) {
 	if info, err := b.Root.Stat(filepath.FromSlash(file)); err != nil {
 		return nil, formats.OnFile("read", file, err)
@@ -124,20 +123,20 @@ func (b *Builder) prompt(file string) (*dialect.Command, error) {
 	return dialect.Parse(place, inside, src)
 }
 
-// translation is a prompt on its way to steps.
+// translation is the conversion of a prompt to steps.
 type translation struct {
-	file    string
-	command *dialect.Command
-	doc     *md.Document // its text
-	titles  []int        // lines of the text that are headings
-	steps   form         // a list inside one is text of it
-	before  []templates.Piece
-	parts   []templates.Part
-	lost    []string
-	places  int      // the most arguments that the prompt takes by place
-	names   []string // of those that it takes by name
-	whole   bool     // it takes the line as it was typed
-	ended   bool     // a heading follows the steps
+	file         string
+	command      *dialect.Command
+	doc          *md.Document // parsed text
+	titles       []int        // lines with headings
+	steps        form         // form of the steps; a list inside one is text
+	before       []templates.Piece
+	parts        []templates.Part
+	untranslated []string
+	positional   int      // number of positional arguments
+	names        []string // names of named arguments
+	wholeLine    bool     // it uses the raw line
+	ended        bool     // a heading follows the steps
 }
 
 // form is how the steps of a prompt are written.
@@ -146,7 +145,7 @@ type form int
 const (
 	listed form = iota // lines with numbers
 	titled             // headings with numbers
-	staged             // what stands between <stage> tags
+	staged             // text between <stage> tags
 )
 
 var (
@@ -161,9 +160,9 @@ var (
 	strange = lazy.Regexp(`[^a-z0-9_]`)
 )
 
-// read goes over the prompt line by line, once it is known whether the steps are headings.
+// read reads the prompt line by line, after it has found whether the steps are headings.
 func (t *translation) read() {
-	// problems of a text for readers do not matter here
+	// problems of a prose text do not matter here
 	t.doc, _ = md.Parse([]byte(t.command.Text()))
 	count := 0
 	for _, b := range t.doc.Blocks {
@@ -210,7 +209,7 @@ func (t *translation) read() {
 	t.line(at, raw, pieces)
 }
 
-// line takes one line with its pieces. A step begins with the next number.
+// line handles one line with its pieces. A step begins with the next number.
 func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 	raw = strings.TrimRight(raw, "\r\n")
 	title := slices.Contains(t.titles, at)
@@ -242,7 +241,7 @@ func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 	part.Pieces = append(part.Pieces, pieces...)
 }
 
-// stage takes a line with the tag of a stage, which begins or ends a step; false for any other.
+// stage handles a line with the tag of a stage, which begins or ends a step; false for any other.
 func (t *translation) stage(at int, raw string) bool {
 	if strings.TrimSpace(raw) == "</stage>" {
 		t.ended = true
@@ -265,8 +264,8 @@ func (t *translation) stage(at int, raw string) bool {
 	return true
 }
 
-// lose notes what is not translated, which is a comment of the step in which it stands.
-func (t *translation) lose(line int, what string) {
+// addLost records what is not translated, as a comment of its step.
+func (t *translation) addLost(line int, what string) {
 	what = fmt.Sprintf("%s:%d: not translated: %s", t.file, line, what)
 	in := &t.parts[0]
 	for i := range t.parts {
@@ -274,19 +273,19 @@ func (t *translation) lose(line int, what string) {
 			in = &t.parts[i]
 		}
 	}
-	t.lost = append(t.lost, what)
-	in.Lost = append(in.Lost, what)
+	t.untranslated = append(t.untranslated, what)
+	in.Untranslated = append(in.Untranslated, what)
 }
 
-// piece translates what stands for an argument.
+// piece translates the mark of an argument.
 func (t *translation) piece(p dialect.Part) templates.Piece {
 	out := templates.Piece{Text: p.Text}
 	switch p.Kind {
 	case dialect.All:
-		t.whole = true
+		t.wholeLine = true
 		out.Jq = "$args._raw"
 	case dialect.Nth:
-		t.places = max(t.places, p.Index+1)
+		t.positional = max(t.positional, p.Index+1)
 		out.Jq = fmt.Sprintf(`$args.word_%d // ""`, p.Index+1)
 	case dialect.Named:
 		name := strange().ReplaceAllString(strings.ToLower(p.Name), "_")
@@ -303,15 +302,15 @@ func (t *translation) piece(p dialect.Part) templates.Piece {
 	return out
 }
 
-// arguments declares what the prompt takes.
+// arguments declares the arguments of the prompt.
 func (t *translation) arguments() (out []templates.Arg) {
-	for n := range t.places {
+	for n := range t.positional {
 		name := fmt.Sprintf("word_%d", n+1)
 		out = append(out, templates.Arg{
-			Name:     name,
-			Type:     "string",
-			Optional: true,
-			Placed:   true,
+			Name:       name,
+			Type:       "string",
+			Optional:   true,
+			Positional: true,
 		})
 	}
 	for _, name := range t.names {
@@ -321,7 +320,7 @@ func (t *translation) arguments() (out []templates.Arg) {
 			Optional: true,
 		})
 	}
-	if t.whole && len(out) == 0 {
+	if t.wholeLine && len(out) == 0 {
 		out = append(out, templates.Arg{
 			Name:     "arguments",
 			Type:     "text",

@@ -30,16 +30,15 @@ import (
 	"tercet/internal/lazy"
 )
 
-// tool is how one agent CLI keeps commands. Arguments is what it puts the user's text in place of;
-// a tool without it hands the message on as it is. Own are commands of its own that no file takes
-// the name of.
+// tool is how one agent CLI stores commands. arguments is the placeholder of the user's text; a
+// tool without it passes the message on. builtins are its own commands, whose names are not used.
 type tool struct {
-	folder, end string // of a command; an end that begins with a slash is a skill's
+	folder, end string // of a command; an end with a leading slash is a skill's
 	arguments   string
 	more        string // further lines of the frontmatter
-	hint        bool   // it shows a hint for the arguments
+	hint        bool   // it supports a hint for the arguments
 	skills      string
-	own         string
+	builtins    string
 }
 
 var tools = map[string]tool{
@@ -63,7 +62,7 @@ var tools = map[string]tool{
 		end:       ".toml",
 		arguments: "{{args}}",
 		skills:    ".gemini/skills", // 0.61.0
-		own: "about agents auth bug chat clear commands compress copy corgi directory docs " +
+		builtins: "about agents auth bug chat clear commands compress copy corgi directory docs " +
 			"editor explore footer help " +
 			"hooks init mcp model permissions plan policies privacy profile quit resume rewind " +
 			"settings skills stats tasks " +
@@ -74,7 +73,7 @@ var tools = map[string]tool{
 		end:    "/SKILL.md",
 		hint:   true,
 		skills: ".github/skills", // 1.0.102
-		own: "agent app ask autopilot changelog clear compact computer context copy cwd delegate " +
+		builtins: "agent app ask autopilot changelog clear compact computer context copy cwd delegate " +
 			"diagnose diff env exit " +
 			"experimental feedback fleet fork help ide init instructions limits login logout lsp " +
 			"mcp memory model move new " +
@@ -93,7 +92,7 @@ func Tools() []string {
 // Skill is the name of the skill that teaches an agent to write commands.
 const Skill = "tercet-commands"
 
-// command is the text of a command's file, with blanks in angle brackets.
+// command is the template of a command's file, with placeholders in angle brackets.
 //
 //go:embed command.md
 var command string
@@ -115,15 +114,15 @@ const (
 type Change struct {
 	File string `json:"file"`
 	Did  string `json:"did"`
-	Why  string `json:"why,omitempty"` // reason if kept, or if it has another name there
+	Why  string `json:"why,omitempty"` // reason if kept, or if the name differs
 
-	old, data []byte // nil for one that is not there
+	old, data []byte // nil for a missing file
 }
 
 // Writer writes below the project root.
 type Writer struct {
 	Root *os.Root
-	// Word gives an unguessable word, which ends the user's text in a shell command.
+	// Word returns an unguessable word, which ends the user's text in a shell command.
 	Word func() string
 }
 
@@ -139,10 +138,10 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 	why := map[string]string{}
 	for _, c := range commands {
 		name := c.Name
-		if slices.Contains(strings.Fields(t.own), name) {
+		if slices.Contains(strings.Fields(t.builtins), name) {
 			name = "tercet:" + name
 			why[t.file(name)] = fmt.Sprintf("%s has a /%s of its own; this one is /%s there",
-				of, c.Name, t.called(name))
+				of, c.Name, t.commandName(name))
 		}
 		wanted[t.file(name)] = func(old []byte) []byte {
 			return dialect.Seal(t.text(of, name, c, w.word(old)))
@@ -178,7 +177,7 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 	return out, nil
 }
 
-// change holds what shall stand in a file against what does.
+// change compares the wanted content of a file with the present one.
 func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, error) {
 	c := Change{File: name, Did: Written}
 	info, err := w.Root.Lstat(name)
@@ -215,7 +214,7 @@ func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, err
 	return c, nil
 }
 
-// exported lists the files of a tool that bear the mark.
+// exported lists the files of a tool with the mark of tercet.
 func (w Writer) exported(t tool) (out []string, err error) {
 	for _, folder := range slices.Compact([]string{t.folder, t.skills}) {
 		err = errors.Join(
@@ -252,7 +251,7 @@ func (w Writer) exported(t tool) (out []string, err error) {
 // Apply makes the changes; if one fails, it reverts the previous ones.
 func (w Writer) Apply(list []Change) error {
 	for i, c := range list {
-		err := w.put(c.File, c.Did, c.data)
+		err := w.write(c.File, c.Did, c.data)
 		if err == nil {
 			continue
 		}
@@ -263,23 +262,23 @@ func (w Writer) Apply(list []Change) error {
 			} else if did == Removed {
 				did = Written
 			}
-			err = errors.Join(err, w.put(before.File, did, before.old))
+			err = errors.Join(err, w.write(before.File, did, before.old))
 		}
 		return err
 	}
 	return nil
 }
 
-// put writes or removes a file, and the folder that is empty then of a skill or of commands with
-// another name there.
-func (w Writer) put(name, did string, data []byte) (err error) {
+// write writes or removes a file, and a folder of a skill or of renamed commands that becomes
+// empty.
+func (w Writer) write(name, did string, data []byte) (err error) {
 	switch did {
 	case Written:
 		if err = atomicfile.MkdirAll(w.Root, path.Dir(name), 0); err == nil {
 			err = atomicfile.WriteIn(w.Root, name, data, atomicfile.Options{})
 		}
 	case Removed:
-		if err = atomicfile.Remove(w.Root, name); err == nil && ours(name) {
+		if err = atomicfile.Remove(w.Root, name); err == nil && inSkillFolder(name) {
 			_ = atomicfile.Remove(w.Root, path.Dir(name)) //nolint:errcheck // reason: the user's own files are in it
 		}
 	}
@@ -289,18 +288,18 @@ func (w Writer) put(name, did string, data []byte) (err error) {
 	return nil
 }
 
-// ours tells whether a file has a folder that was made for it.
-func ours(name string) bool {
+// inSkillFolder reports whether a file has a folder of its own.
+func inSkillFolder(name string) bool {
 	return path.Base(name) == "SKILL.md" || path.Base(path.Dir(name)) == "tercet"
 }
 
-// file is where the file of a command lies.
+// file is the path of a command's file.
 func (t tool) file(name string) string {
-	return t.folder + "/" + strings.ReplaceAll(t.called(name), ":", "/") + t.end
+	return t.folder + "/" + strings.ReplaceAll(t.commandName(name), ":", "/") + t.end
 }
 
-// called is the name of a command where skills have no folders.
-func (t tool) called(name string) string {
+// commandName is the name of a command where skills have no folders.
+func (t tool) commandName(name string) string {
 	if strings.HasPrefix(t.end, "/") {
 		return strings.ReplaceAll(name, ":", "-")
 	}
@@ -309,7 +308,7 @@ func (t tool) called(name string) string {
 
 var wordForm = lazy.Regexp(`<<'(TERCET_[A-Z0-9]+)'`)
 
-// word is the one that a file had before, so that it stays as it is.
+// word returns the word of the existing file, so that it stays the same.
 func (w Writer) word(old []byte) string {
 	if m := wordForm().FindSubmatch(old); m != nil {
 		return string(m[1])
@@ -317,7 +316,7 @@ func (w Writer) word(old []byte) string {
 	return "TERCET_" + w.Word()
 }
 
-// text is the file of a command, whose mark has no hash yet; name is the one that it has there.
+// text is the file of a command, whose mark has no hash yet; name is its name in the tool.
 func (t tool) text(of, name string, c formats.CommandInfo, word string) string {
 	hint := strings.TrimSpace(strings.TrimPrefix(c.Usage, "/"+c.Name))
 	typed := t.arguments
@@ -337,7 +336,7 @@ func (t tool) text(of, name string, c formats.CommandInfo, word string) string {
 	}
 	head := "---\n" + dialect.ExportMark(of)
 	if strings.HasPrefix(t.end, "/") {
-		head += "name: " + t.called(name) + "\n"
+		head += "name: " + t.commandName(name) + "\n"
 	}
 	head += "description: " + quoted(c.Description) + "\n"
 	if t.hint && hint != "" {
@@ -356,7 +355,7 @@ func exits() string {
 	return b.String()
 }
 
-// quoted is a text as YAML and TOML take it: one line in double quotes.
+// quoted is a text as a double-quoted line of YAML or TOML.
 func quoted(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
