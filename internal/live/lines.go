@@ -73,8 +73,8 @@ type line struct {
 	suffix string // after path
 	notes  []string
 	wrap   bool // wrapped between words, not shortened
-	// placeholders makes the text a fixed one of flows: its places, each with what stands there.
-	// Nil: it is none.
+	// placeholders marks text as a fixed text of flows and has its placeholders and values. nil:
+	// ordinary text.
 	placeholders []string
 }
 

@@ -19,10 +19,10 @@ var (
 	// ErrStart means that a child could not be started or prepared.
 	ErrStart = errors.New("starting")
 	// ErrOutput means that the child ran, but its output could not be stored, or its temporary
-	// folder not removed. The Result beside it is valid.
+	// folder not removed. The Result is valid too.
 	ErrOutput = errors.New("output of a child")
-	// ErrEvicted means that the child was ended because it held a lock of tercet. The Result beside
-	// it is valid.
+	// ErrEvicted means that the child was ended because it held a lock of tercet. The Result is
+	// valid too.
 	ErrEvicted = errors.New("ended, because it held a lock of tercet")
 )
 

@@ -131,10 +131,10 @@ type Command struct {
 	// before Run returns. It must not keep the slice or block. If it returns false the child is
 	// stopped.
 	Watch func(p []byte) bool
-	// Talk, if not nil, converses with the child instead of Stdin. Its error is that of Run, beside
-	// a valid Result, unless the child was stopped. When it returns, the child has Grace.Interrupt
-	// to end by itself. To stop a child, Talk's context ends first, with the same time before a
-	// signal; a flood is killed at once.
+	// Talk, if not nil, converses with the child instead of Stdin. Its error is returned by Run
+	// with a valid Result, unless the child was stopped. When it returns, the child has
+	// Grace.Interrupt to exit by itself. To stop a child, Talk's context ends first, with the same
+	// time before a signal; a flood is killed at once.
 	Talk Talk
 	// Within, if not nil, returns what to start in place of Argv, such as a sandbox around it. temp
 	// is the private TMPDIR, or empty.

@@ -130,7 +130,7 @@ func (c *autoApprove) read(name, text string) {
 		case seen[key]:
 			add("", "the key %s stands twice", key)
 		default:
-			at.Col += len(body) - len(value) // where the value stands
+			at.Col += len(body) - len(value) // position of the value
 			if want := c.set(key, value); want != "" {
 				add("", "expected %s for %s, got %q", want, key, value)
 			}
