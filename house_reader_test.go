@@ -58,7 +58,7 @@ var looksItself = map[string][]string{
 		"internal/pages.readPages", "templates/meta.contract",
 	},
 	"guesses what a file is before anything reads it": {
-		"lint.Subagent", "subagents/offline.kindOf",
+		"commands/lint.Subagent", "subagents/offline.kindOf",
 	},
 }
 

@@ -17,11 +17,11 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/interp"
+	"tercet/commands/lint"
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
-	"tercet/lint"
 	"tercet/router"
 	"tercet/subagents/agentcli"
 )

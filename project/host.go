@@ -10,9 +10,9 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/scenario"
 	"tercet/internal/trace"
 	"tercet/internal/trust"
-	"tercet/scenario"
 )
 
 // Host is what a process gives to the projects that it opens.

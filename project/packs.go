@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"tercet/internal/atomicfile"
-	"tercet/packs"
+	"tercet/internal/packs"
 	"tercet/state"
 )
 

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"tercet/demo"
 	"tercet/formats"
+	"tercet/internal/demo"
 	"tercet/internal/proc"
+	"tercet/internal/scenario"
 	"tercet/internal/testkit/modelserver"
-	"tercet/scenario"
 )
 
 // TestAgents runs /plan and /implement of the demo's repository with real agent CLIs against a

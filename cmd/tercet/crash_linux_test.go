@@ -28,9 +28,9 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/scenario"
 	"tercet/internal/testkit"
 	"tercet/internal/testkit/faults"
-	"tercet/scenario"
 )
 
 var (

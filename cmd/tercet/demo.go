@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tercet/demo"
 	"tercet/formats"
+	"tercet/internal/demo"
 	"tercet/state"
 	"tercet/subagents/agentcli"
 )

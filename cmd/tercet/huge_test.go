@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"tercet/commands"
+	"tercet/commands/lint"
 	"tercet/formats"
-	"tercet/lint"
 )
 
 // TestHugeFiles: of a file of 100 MB no more is read than one may have, wherever it lies; the

@@ -18,7 +18,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/phrase"
-	"tercet/scenario"
+	"tercet/internal/scenario"
 )
 
 // TestEveryLabelHasItsJapanese: each label of a gate in the flows has one, no two of a gate the

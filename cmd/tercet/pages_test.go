@@ -18,9 +18,9 @@ import (
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
+	"tercet/internal/packs"
 	"tercet/internal/pages"
-	"tercet/packs"
-	"tercet/scenario"
+	"tercet/internal/scenario"
 	"tercet/subagents"
 	"tercet/subagents/builtin"
 )

@@ -11,11 +11,11 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"tercet/commands/lint"
 	"tercet/formats"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/internal/secrets"
-	"tercet/lint"
 	"tercet/subagents"
 	"tercet/subagents/builtin"
 )

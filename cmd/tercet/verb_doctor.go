@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"tercet/checkup"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/checkup"
 	"tercet/internal/journal"
 	"tercet/project"
 	"tercet/subagents"

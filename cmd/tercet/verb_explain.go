@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/commands/argspec"
+	"tercet/commands/lint"
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/dialect"
@@ -16,7 +17,6 @@ import (
 	"tercet/internal/nearest"
 	"tercet/internal/pages"
 	"tercet/internal/plain"
-	"tercet/lint"
 )
 
 // explainVerb says what a command would do, or what a diagnostic means.

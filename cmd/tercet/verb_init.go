@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tercet/checkup"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/checkup"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/proc"

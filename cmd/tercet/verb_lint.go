@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands/lint"
 	"tercet/formats"
-	"tercet/lint"
 	"tercet/project"
 	"tercet/subagents"
 	"tercet/templates/meta"

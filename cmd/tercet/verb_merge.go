@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands/lint"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
-	"tercet/lint"
 	"tercet/project"
 	"tercet/state"
 )

@@ -19,7 +19,7 @@ import (
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/internal/nearest"
-	"tercet/packs"
+	"tercet/internal/packs"
 	"tercet/project"
 	"tercet/subagents"
 	"tercet/templates"

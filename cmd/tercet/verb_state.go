@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tercet/checkup"
 	"tercet/formats"
+	"tercet/internal/checkup"
 	"tercet/internal/plain"
 	"tercet/internal/query"
 	"tercet/state"

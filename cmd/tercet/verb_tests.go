@@ -20,8 +20,8 @@ import (
 	"tercet/internal/journal"
 	"tercet/internal/phrase"
 	"tercet/internal/proc"
+	"tercet/internal/scenario"
 	"tercet/project"
-	"tercet/scenario"
 	"tercet/state"
 	"tercet/subagents/agentcli"
 )

@@ -22,9 +22,9 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/scenario"
 	"tercet/internal/testkit"
 	"tercet/internal/trace"
-	"tercet/scenario"
 	"tercet/subagents"
 )
 

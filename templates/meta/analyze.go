@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/lint"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
-	"tercet/lint"
 	"tercet/subagents"
 )
 

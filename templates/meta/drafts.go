@@ -12,9 +12,9 @@ import (
 	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/commands/interp"
+	"tercet/commands/lint"
 	"tercet/formats"
 	"tercet/internal/trace"
-	"tercet/lint"
 )
 
 // New makes the builder of a project. It checks unwritten files, and dry-runs them with the

@@ -11,9 +11,9 @@ import (
 
 	"tercet/commands"
 	"tercet/commands/compile"
+	"tercet/commands/lint"
 	"tercet/formats"
 	"tercet/internal/md"
-	"tercet/lint"
 	"tercet/subagents"
 )
 

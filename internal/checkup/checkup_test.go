@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tercet/checkup"
 	"tercet/commands"
 	"tercet/formats"
+	"tercet/internal/checkup"
 	"tercet/internal/config"
 	"tercet/internal/proc"
 	"tercet/internal/trust"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tercet/formats"
-	"tercet/scenario"
+	"tercet/internal/scenario"
 	"tercet/subagents"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"tercet/formats"
-	"tercet/packs"
+	"tercet/internal/packs"
 )
 
 func TestNewer(t *testing.T) {

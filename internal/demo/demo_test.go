@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tercet/demo"
 	"tercet/formats"
+	"tercet/internal/demo"
 	"tercet/internal/proc"
 	"tercet/internal/style"
 )

@@ -13,7 +13,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
-	"tercet/packs"
+	"tercet/internal/packs"
 )
 
 // TestNamesOfFiles: a name that no workspace can have is refused when the pack is read.

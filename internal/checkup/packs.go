@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tercet/formats"
-	"tercet/packs"
+	"tercet/internal/packs"
 )
 
 // Packs reports the packs of a workspace. shipped maps the packs that come with tercet to their
