@@ -12,7 +12,7 @@ lint: ; sh scripts/sentences.sh && GOOS=windows go vet ./cmd/tercet && GOOS=darw
 agents: ; sh scripts/agents.sh $(AGENTS)
 fuzz: ; sh scripts/fuzz.sh $(FUZZTIME)
 soak: ; sh scripts/soak.sh $(GOAL)
-bench: ; sh bench/peers.sh $(PEERS) && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../docs/performance.md
+bench: ; sh internal/bench/peers.sh $(PEERS) && go test ./internal/bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../../docs/performance.md
 microbench: ; go test -run '^$$' -bench . -benchmem -count 6 ./... | tee bench.out
 update: ; TEST_DEEP=1 go test ./... -update && git diff --stat
 pictures: ; mkdir -p docs/pictures && go test ./cmd/tercet -run '^TestScreens$$/^80$$' -count 1 -args -pictures $(CURDIR)/docs/pictures

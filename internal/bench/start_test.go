@@ -168,7 +168,7 @@ func (l *lab) commands() {
 	subject{
 		name: "commands.test",
 		argv: []string{"go", "test", "-c", "-o", binary, "./commands"},
-		in:   "..",
+		in:   "../..",
 	}.output(l.t)
 	times := map[string][]float64{}
 	for range l.n {
@@ -178,7 +178,7 @@ func (l *lab) commands() {
 				binary, "-test.run=^$", "-test.bench=^Benchmark(Check|Listing)$",
 				"-test.benchtime=200ms",
 			},
-			in: "../commands",
+			in: "../../commands",
 		}
 		for line := range strings.Lines(s.output(l.t)) {
 			words := strings.Fields(line)

@@ -137,7 +137,7 @@ const readyInJQ = `(.tasks | map({key: (.number | tostring), value: .status}) | 
 // each size, and in pairs where that one run was close. INDEX stands for what is quadratic in gojq
 // itself.
 func (l *lab) corpus() {
-	text, err := os.ReadFile("../internal/query/testdata/corpus.txt")
+	text, err := os.ReadFile("../query/testdata/corpus.txt")
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 	l.hello = program(t, dir, "hello", "package main\n\nfunc main() { println() }\n")
 	l.peak = program(t, dir, "peak", peakSource)
 	if l.jq.path == "" {
-		t.Fatal("no jq here: nothing can be compared; see bench/peers.sh")
+		t.Fatal("no jq here: nothing can be compared; see internal/bench/peers.sh")
 	}
 	l.head()
 	for _, g := range []struct {

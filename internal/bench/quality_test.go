@@ -71,7 +71,7 @@ func (s sources) eachPatch(
 func eachCommit(t *testing.T, of []searchCase, see func(c searchCase, tree string)) error {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), ownPackage)
-	err := quiet(".", "git", "clone", "-q", "--shared", "--no-checkout", "..", tree)
+	err := quiet(".", "git", "clone", "-q", "--shared", "--no-checkout", "../..", tree)
 	if err != nil {
 		return err
 	}
