@@ -1,4 +1,4 @@
-package tercet_test
+package policy_test
 
 import (
 	"go/ast"
