@@ -61,14 +61,15 @@ func heedSignals() {
 	}
 }
 
-// scripts gives the scripts to run: all of them, or some of each kind.
+// scripts gives the scripts to run: all of them, or every sixth. Where -run names one, it runs.
 func scripts(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(all) == 0 {
 		t.Fatalf("scripts %q, %v", all, err)
 	}
-	if testkit.Deep() {
+	named := strings.Contains(flag.Lookup("test.run").Value.String(), "TestScripts/")
+	if testkit.Deep() || named {
 		return all
 	}
 	var some []string
