@@ -33,7 +33,6 @@ var promotesMore = map[string]promotes{
 	"commands/syntax.block":          {120, 20},
 	"internal/live.node":             {1, 16},
 	"internal/live.run":              {17, 27},
-	"internal/watch.row":             {5, 18},
 	"subagents/agentcli.request":     {0, 25},
 	"subagents/worktree.Repository":  {41, 7},
 }

@@ -152,7 +152,7 @@ func (m *model) runLines(columns, most int) []string {
 	}
 	top := 0
 	for i, r := range rows {
-		if r.ID == m.list.selected {
+		if r.Run.ID == m.list.selected {
 			top = min(max(0, i-most/2), max(0, len(rows)-most))
 		}
 	}
@@ -173,31 +173,31 @@ func (m *model) rowLine(r row, columns int) string {
 		waiting: sheet.Mark("○"),
 	}[r.state]
 	switch {
-	case r.readError != "", r.state == waiting && r.Status == journal.Open:
+	case r.readError != "", r.state == waiting && r.Run.Status == journal.Open:
 		mark = "!"
-	case r.state == finished && formats.Outcome(r.Status).Passes():
+	case r.state == finished && formats.Outcome(r.Run.Status).Passes():
 		mark = sheet.Mark("✓")
 	case r.state == finished:
 		mark = sheet.Mark("✗")
 	}
 
 	lead := "  "
-	age := journal.Age(max(0, now.Sub(r.Started)))
-	if r.ID == m.list.selected {
+	age := journal.Age(max(0, now.Sub(r.Run.Started)))
+	if r.Run.ID == m.list.selected {
 		lead = "> "
 	}
 	const wide = 40
 	if columns > wide {
 		age = r.word() + "  " + age
 	}
-	if r.Number > 0 {
-		age = fmt.Sprintf("%d/%d  %s", r.Number, r.Of, age)
+	if r.Run.Number > 0 {
+		age = fmt.Sprintf("%d/%d  %s", r.Run.Number, r.Run.Of, age)
 	}
 	look := style.LookOf(r.word())
 	room := max(1, columns-len(lead)-ansi.StringWidth(mark)-ansi.StringWidth(age)-2)
-	line := ansi.Truncate(plain.Line(r.Line), room, sheet.Mark("…"))
+	line := ansi.Truncate(plain.Line(r.Run.Line), room, sheet.Mark("…"))
 	line += strings.Repeat(" ", max(0, room-ansi.StringWidth(line)))
-	if r.ID == m.list.selected && !m.detail.focus {
+	if r.Run.ID == m.list.selected && !m.detail.focus {
 		line = sheet.Paint(selected, line)
 	}
 	return lead + sheet.Paint(look, mark) + " " + line + " " + sheet.Paint(style.Aside, age)
@@ -218,9 +218,9 @@ func (m *model) paneHeader() string {
 	}
 	line := strings.Join(tabs, " ")
 	if ok {
-		whose := r.ID + " " + r.word()
+		whose := r.Run.ID + " " + r.word()
 		if left, _ := m.sizes(); left == 0 {
-			whose += "  " + r.Line
+			whose += "  " + r.Run.Line
 		}
 		line += "  " + m.effects.Sheet.Paint(style.Aside, plain.Line(whose))
 	}
@@ -248,16 +248,16 @@ func (m *model) content() []string {
 		if len(out) == 0 {
 			out = []string{"the run has told nothing yet"}
 		}
-		if why := r.WaitReason(); why != "" && r.state != running {
+		if why := r.Run.WaitReason(); why != "" && r.state != running {
 			out = append(out, m.wrapText(why, right)...)
 		}
 		switch r.state {
 		case asking:
-			out = append(out, m.wrapText("g, or 'tercet approve "+r.ID+"', answers it", right)...)
+			out = append(out, m.wrapText("g, or 'tercet approve "+r.Run.ID+"', answers it", right)...)
 		case waiting:
 			out = append(
 				out,
-				m.wrapText("r, or 'tercet resume "+r.ID+"', goes on with it", right)...,
+				m.wrapText("r, or 'tercet resume "+r.Run.ID+"', goes on with it", right)...,
 			)
 		case running, finished:
 		}

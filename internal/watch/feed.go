@@ -20,7 +20,7 @@ import (
 
 // row is a run in the list.
 type row struct {
-	journal.Run
+	Run journal.Run
 
 	state     state
 	gate      *formats.Gate // the open gate
@@ -47,10 +47,10 @@ func (r row) word() string {
 		return style.Asks
 	case r.state == running:
 		return style.AtWork
-	case r.Status == journal.Open:
+	case r.Run.Status == journal.Open:
 		return style.Gone
 	}
-	return r.Status
+	return r.Run.Status
 }
 
 // update is the result of one poll.
@@ -143,12 +143,12 @@ func (f *feed) poll(ctx context.Context, run string, at pane) (n update) {
 	slices.SortStableFunc(n.rows, func(a, b row) int {
 		return cmp.Or(
 			int(a.state-b.state),
-			b.Started.Compare(a.Started),
-			strings.Compare(b.ID, a.ID),
+			b.Run.Started.Compare(a.Run.Started),
+			strings.Compare(b.Run.ID, a.Run.ID),
 		)
 	})
 	if run == "" && len(n.rows) > 0 {
-		run = n.rows[0].ID
+		run = n.rows[0].Run.ID
 	}
 	n.run = run
 	if run != "" {

@@ -215,21 +215,21 @@ func (m *model) apply(n update) {
 func (m *model) reselect() {
 	rows := m.list.filtered()
 	if len(rows) > 0 &&
-		!slices.ContainsFunc(rows, func(r row) bool { return r.ID == m.list.selected }) {
-		m.choose(rows[0].ID)
+		!slices.ContainsFunc(rows, func(r row) bool { return r.Run.ID == m.list.selected }) {
+		m.choose(rows[0].Run.ID)
 	}
 }
 
 // resumeDue resumes, once each, the runs that are due and need no answer.
 func (m *model) resumeDue() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
-		if r.state != waiting || !r.DueUnattended(m.effects.Control.Clock.Now()) ||
-			m.list.resumed[r.ID].Equal(r.Until) {
+		if r.state != waiting || !r.Run.DueUnattended(m.effects.Control.Clock.Now()) ||
+			m.list.resumed[r.Run.ID].Equal(r.Run.Until) {
 			continue
 		}
-		m.list.resumed[r.ID] = r.Until
-		m.notice = notice{text: "run " + r.ID + " goes on: the time has come for which it waited"}
-		cmds = append(cmds, m.effects.resume(r.ID))
+		m.list.resumed[r.Run.ID] = r.Run.Until
+		m.notice = notice{text: "run " + r.Run.ID + " goes on: the time has come for which it waited"}
+		cmds = append(cmds, m.effects.resume(r.Run.ID))
 	}
 	return cmds
 }
@@ -242,7 +242,7 @@ func (l list) filtered() []row {
 	var out []row
 	for _, r := range l.rows {
 		if strings.Contains(
-			strings.ToLower(r.ID+" "+r.Line+" "+r.word()),
+			strings.ToLower(r.Run.ID+" "+r.Run.Line+" "+r.word()),
 			strings.ToLower(l.filter),
 		) {
 			out = append(out, r)
@@ -254,7 +254,7 @@ func (l list) filtered() []row {
 // chosen is the selected run, if it matches the filter.
 func (m *model) chosen() (row, bool) {
 	for _, r := range m.list.filtered() {
-		if r.ID == m.list.selected {
+		if r.Run.ID == m.list.selected {
 			return r, true
 		}
 	}
@@ -308,7 +308,7 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 		if _, _, fits := question.Of(r.gate.Choices, m.effects.Language).Read(k.Text); fits {
 			return m.begin(&prompt{
 				what: purposeAnswer,
-				run:  r.ID,
+				run:  r.Run.ID,
 				gate: *r.gate,
 			}, k.Text)
 		}
@@ -351,15 +351,15 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 func (m *model) order(key string, r row) tea.Cmd {
 	switch {
 	case r.state == finished:
-		m.notice = notice{"run " + r.ID + " has ended", true}
+		m.notice = notice{"run " + r.Run.ID + " has ended", true}
 	case key == "p":
-		m.notice = notice{text: "run " + r.ID + ": asked to pause"}
-		return m.effects.pause(r.ID)
+		m.notice = notice{text: "run " + r.Run.ID + ": asked to pause"}
+		return m.effects.pause(r.Run.ID)
 	case key == "r":
-		m.notice = notice{text: "run " + r.ID + " goes on in a process of its own"}
-		return m.effects.resume(r.ID)
+		m.notice = notice{text: "run " + r.Run.ID + " goes on in a process of its own"}
+		return m.effects.resume(r.Run.ID)
 	default:
-		return m.begin(&prompt{what: purposeCancel, run: r.ID}, "")
+		return m.begin(&prompt{what: purposeCancel, run: r.Run.ID}, "")
 	}
 	return nil
 }
@@ -479,8 +479,8 @@ func (m *model) move(key string) tea.Cmd {
 	if len(rows) == 0 {
 		return nil
 	}
-	at := slices.IndexFunc(rows, func(r row) bool { return r.ID == m.list.selected })
-	m.choose(rows[min(max(at+by, 0), len(rows)-1)].ID)
+	at := slices.IndexFunc(rows, func(r row) bool { return r.Run.ID == m.list.selected })
+	m.choose(rows[min(max(at+by, 0), len(rows)-1)].Run.ID)
 	return m.refresh()
 }
 
