@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/token"
-	"os"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -153,7 +153,7 @@ func TestTestsAloneImport(t *testing.T) {
 
 func TestImportsFollowThePolicy(t *testing.T) {
 	t.Parallel()
-	src, err := os.ReadFile(policyFile)
+	src, err := fs.ReadFile(top(), policyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestImportsFollowThePolicy(t *testing.T) {
 // is reported.
 func TestPolicyFindsBreaches(t *testing.T) {
 	t.Parallel()
-	src, err := os.ReadFile(policyFile)
+	src, err := fs.ReadFile(top(), policyFile)
 	if err != nil {
 		t.Fatal(err)
 	}

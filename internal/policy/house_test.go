@@ -27,10 +27,15 @@ type source struct {
 	file *ast.File
 }
 
+// top is the top of the tree.
+func top() fs.FS {
+	return os.DirFS("../..")
+}
+
 // tree parses the Go files of the house, once for all tests. What it gives is not changed.
 var tree = sync.OnceValues(func() ([]source, error) {
 	var out []source
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(top(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -41,7 +46,7 @@ var tree = sync.OnceValues(func() ([]source, error) {
 		if d.IsDir() || !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		text, err := os.ReadFile(name)
+		text, err := fs.ReadFile(top(), name)
 		if err != nil {
 			return err
 		}
@@ -536,11 +541,11 @@ func depth(s source, tell func(at, what string)) {
 // TestEveryCommandHasAScript: every file of commands/library is named by a script of its own.
 func TestEveryCommandHasAScript(t *testing.T) {
 	t.Parallel()
-	scripts, err := filepath.Glob("cmd/tercet/testdata/script/*.txtar")
+	scripts, err := fs.Glob(top(), "cmd/tercet/testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, err := filepath.Glob("commands/library/*.md")
+	commands, err := fs.Glob(top(), "commands/library/*.md")
 	if err != nil || len(commands) == 0 {
 		t.Fatalf("commands/library has no file: %v", err)
 	}
@@ -562,7 +567,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 func TestNothingSpeaksOfItsMaking(t *testing.T) {
 	t.Parallel()
 	banned := regexp.MustCompile(`/home/[a-z]+/|/Users/[a-z]+/|/root/|/work/main`)
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(top(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -575,7 +580,7 @@ func TestNothingSpeaksOfItsMaking(t *testing.T) {
 		if name == "internal/policy/house_test.go" || name == "tercet" || name == ".git" { // a file in a worktree
 			return nil
 		}
-		text, err := os.ReadFile(name)
+		text, err := fs.ReadFile(top(), name)
 		if err != nil {
 			return err
 		}
