@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tercet/frontends/watch"
 	"tercet/internal/keyboard"
 	"tercet/internal/live"
 	"tercet/internal/style"
 	"tercet/internal/trace"
-	"tercet/internal/watch"
 )
 
 // stage is where runs are shown while they go on.

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/frontends/watch"
 	"tercet/internal/journal"
 	"tercet/internal/proc"
 	"tercet/internal/style"
-	"tercet/internal/watch"
 )
 
 // watchVerb shows the runs on the whole screen; where there is none it follows the log of the only

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"tercet/formats"
-	"tercet/internal/watch"
+	"tercet/frontends/watch"
 )
 
 // onScreen is drawn once the screen listens to keys.

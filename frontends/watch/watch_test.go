@@ -21,11 +21,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tercet/formats"
+	"tercet/frontends/watch"
 	"tercet/internal/control"
 	"tercet/internal/journal"
 	"tercet/internal/style"
 	"tercet/internal/trace"
-	"tercet/internal/watch"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
