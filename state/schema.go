@@ -70,6 +70,8 @@ func (d *document) highest() int {
 // parseDocument reads a state file strictly; the error is a *SyntaxError with every finding.
 func parseDocument(file string, src []byte) (*document, error) {
 	d := &decoder{file: file, src: src}
+	sum := make(chan string, 1)
+	go func() { sum <- formats.Sum(src) }()
 	expected := min(bytes.Count(src, []byte(`"number"`)), len(src)/bytesPerTask)
 	// growing the list would take longer than reading
 	tasks := newList[formats.Task](expected)
@@ -87,7 +89,7 @@ func parseDocument(file string, src []byte) (*document, error) {
 	if err := d.error(); err != nil {
 		return nil, err
 	}
-	doc.sha = formats.Sum(src)
+	doc.sha = <-sum
 	return doc, nil
 }
 

@@ -19,8 +19,7 @@ import (
 // place: after the title, a heading, a task, or at the end. The first line has the serial and the
 // SHA-256 of the rest, which reveals hand edits.
 func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
-	var b bytes.Buffer
-	b.Grow(lineSizeHint * len(doc.Tasks))
+	b := bytes.NewBuffer(newList[byte](lineSizeHint * len(doc.Tasks)))
 	left := anchored(doc, notes)
 	take := func(section formats.TaskStatus, task int) []string {
 		var out []string
@@ -61,13 +60,13 @@ func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 		slices.SortFunc(list, func(a, b *formats.Task) int {
 			return a.Number - b.Number
 		})
-		fmt.Fprintf(&b, "\n## %s\n", heading(s))
+		fmt.Fprintf(b, "\n## %s\n", heading(s))
 		for _, text := range take(s, 0) {
 			paragraph(text)
 		}
 		b.WriteByte('\n')
 		for _, t := range list {
-			todoLine(&b, t)
+			todoLine(b, t)
 			if len(left) > 0 {
 				for _, text := range take("", t.Number) {
 					b.WriteString(text + "\n")
