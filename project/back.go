@@ -39,8 +39,8 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 			"step '%s' ran side by side with others", to)
 	}
 
-	kept := s.tellBack(over, journal.StepsBefore(past, to), dropped)
-	if err := s.agreeBack(ctx, to, over, dropped); err != nil {
+	kept := s.reportDropped(over, journal.StepsBefore(past, to), dropped)
+	if err := s.confirmDropped(ctx, to, over, dropped); err != nil {
 		return err
 	}
 	if over {
@@ -73,9 +73,9 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 	})
 }
 
-// tellBack says which results go, and of a run that failed also which effects stay. It gives the
+// reportDropped says which results go, and of a run that failed also which effects stay. It gives the
 // steps of those.
-func (s *Session) tellBack(over bool, kept, dropped []journal.Step) []string {
+func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []string {
 	names := []string{}
 	for _, one := range kept {
 		if !over || one.Outcome == formats.OutcomeSkipped.String() {
@@ -95,9 +95,9 @@ func (s *Session) tellBack(over bool, kept, dropped []journal.Step) []string {
 	return names
 }
 
-// agreeBack asks whether results may be dropped. A failed run that drops nothing but its failure
+// confirmDropped asks whether results may be dropped. A failed run that drops nothing but its failure
 // need not ask.
-func (s *Session) agreeBack(
+func (s *Session) confirmDropped(
 	ctx context.Context, to string, over bool, dropped []journal.Step,
 ) error {
 	lost := 0
@@ -128,7 +128,7 @@ func (s *Session) mayReopen(
 	past []journal.Record,
 	to string,
 ) error {
-	if err := s.taskAsLeft(ctx, r, past); err != nil {
+	if err := s.checkTaskUnchanged(ctx, r, past); err != nil {
 		return err
 	}
 	again := journal.ToReopen(past, to)
@@ -145,8 +145,8 @@ func (s *Session) mayReopen(
 	return worktree.Repository{Manager: s.Project.Trees}.CanReopen(ctx, t.Branch, t.Head, again.Wip)
 }
 
-// taskAsLeft checks that nobody else has the task of a failed run, or has changed its status.
-func (s *Session) taskAsLeft(ctx context.Context, r journal.Run, past []journal.Record) error {
+// checkTaskUnchanged checks that nobody else has the task of a failed run, or has changed its status.
+func (s *Session) checkTaskUnchanged(ctx context.Context, r journal.Run, past []journal.Record) error {
 	if r.Task == 0 {
 		return nil
 	}
@@ -163,15 +163,15 @@ func (s *Session) taskAsLeft(ctx context.Context, r journal.Run, past []journal.
 			"wait until it ends, or end it: tercet cancel "+l.Run,
 			"run %s has task %d", l.Run, r.Task)
 	}
-	if left := journal.FinalStatus(past, r.Task, begunAs(r)); left != "" && now.Status != left {
+	if left := journal.FinalStatus(past, r.Task, statusAtStart(r)); left != "" && now.Status != left {
 		return formats.Fail(formats.CodeInvalidState, help,
 			"task %d has moved on: run %s left it %s, and it is %s", r.Task, r.ID, left, now.Status)
 	}
 	return nil
 }
 
-// begunAs is the status of the task of a run when the run began; empty if it is not known.
-func begunAs(r journal.Run) formats.TaskStatus {
+// statusAtStart is the status of the task of a run when the run began; empty if it is not known.
+func statusAtStart(r journal.Run) formats.TaskStatus {
 	for _, seen := range r.Begun.Seen {
 		if seen.Key != fmt.Sprintf("task %d", r.Task) {
 			continue

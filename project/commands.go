@@ -119,8 +119,8 @@ func (p *Project) library() *commands.Library {
 	return &commands.Library{Foreign: p.foreign, Open: p.open}
 }
 
-// list makes what runs and describes the commands.
-func (s *Session) list() {
+// loadCommands makes what runs and describes the commands.
+func (s *Session) loadCommands() {
 	s.Library = s.Project.library()
 	s.Library.Several = lines{s}
 	s.Library.Config = s.runConfig
@@ -209,14 +209,14 @@ func (s *Session) Facts(name string) outline.Facts {
 	}
 
 	f := outline.Facts{Free: def.Info.Builtin, Cost: def.Limits.Cost}
-	if flow, ok := agent.(countedFlow); ok {
+	if flow, ok := agent.(meteredWorkflow); ok {
 		if prog, err := flow.Program(); err == nil {
 			f.Program = prog
 		}
 		return f
 	}
 
-	wanted := s.wanted(def.Info)
+	wanted := s.runnersOf(def.Info)
 	offline := func(name string) bool {
 		return cmp.Or(name, agentcli.RunnerOffline) == agentcli.RunnerOffline
 	}

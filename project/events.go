@@ -13,9 +13,9 @@ import (
 	"tercet/internal/trace"
 )
 
-// switchboard hands events to the trace file of the run and to the frontend. It is safe for
+// eventSink hands events to the trace file of the run and to the frontend. It is safe for
 // concurrent use.
-type switchboard struct {
+type eventSink struct {
 	host Host
 	mask *journal.Masker
 
@@ -23,8 +23,8 @@ type switchboard struct {
 	files map[string]*trace.File // by run
 }
 
-func newSwitchboard(h Host, mask *journal.Masker) *switchboard {
-	return &switchboard{
+func newEventSink(h Host, mask *journal.Masker) *eventSink {
+	return &eventSink{
 		host:  h,
 		mask:  mask,
 		files: map[string]*trace.File{},
@@ -33,11 +33,11 @@ func newSwitchboard(h Host, mask *journal.Masker) *switchboard {
 
 // Emit implements trace.Sink.
 func (s *Session) Emit(e trace.Event) {
-	s.Project.events.emit(e, s.silent)
+	s.events.emit(e, s.silent)
 }
 
 // emit writes an event down, and shows it unless it is silent.
-func (s *switchboard) emit(e trace.Event, silent bool) {
+func (s *eventSink) emit(e trace.Event, silent bool) {
 	if e.Time.IsZero() {
 		e.Time = s.host.Clock.Now()
 	}
@@ -49,7 +49,7 @@ func (s *switchboard) emit(e trace.Event, silent bool) {
 }
 
 // begin gives the trace file of a run. Its events are kept until it is opened.
-func (s *switchboard) begin(run string) *trace.File {
+func (s *eventSink) begin(run string) *trace.File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.files[run]
@@ -61,7 +61,7 @@ func (s *switchboard) begin(run string) *trace.File {
 }
 
 // open opens the trace file in the folder of a run.
-func (s *switchboard) open(root *os.Root, dir string) error {
+func (s *eventSink) open(root *os.Root, dir string) error {
 	return s.begin(path.Base(dir)).Open(func() (io.WriteCloser, error) {
 		return root.OpenFile(
 			path.Join(dir, "trace.jsonl"),
@@ -72,7 +72,7 @@ func (s *switchboard) open(root *os.Root, dir string) error {
 }
 
 // end closes the trace files of runs that are over.
-func (s *switchboard) end() error {
+func (s *eventSink) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
@@ -85,8 +85,8 @@ func (s *switchboard) end() error {
 	return errors.Join(errs...)
 }
 
-// Traced are the events of a run that were written since, as they are read; an error is the last.
-func Traced(log *journal.Log) iter.Seq2[trace.Event, error] {
+// TraceEvents are the events of a run that were written since, as they are read; an error is the last.
+func TraceEvents(log *journal.Log) iter.Seq2[trace.Event, error] {
 	return func(yield func(trace.Event, error) bool) {
 		for {
 			lines, err := log.Trace()

@@ -62,8 +62,7 @@ type Project struct {
 	// deciding are the hashes of files that decide and that no command or subagent file names.
 	deciding map[string]string
 
-	online      []string // variables for what goes over the network
-	events      *switchboard
+	networkEnv  []string          // variables for what goes over the network
 	notifier    *control.Notifier // tells what waits; nil: no notice
 	asking      chan struct{}     // holds who asks: one question at a time
 	gitSettings git.Settings      // of the repositories of the project and its worktrees
@@ -84,7 +83,7 @@ func Find(dir string, has bool, h Host) (_ *Project, err error) {
 	if p.Root, err = os.OpenRoot(p.Dir); err != nil {
 		return p, formats.Broken(formats.CodeIO, "project root", err)
 	}
-	p.keep(p.Root)
+	p.onClose(p.Root)
 	p.Trust = p.newTrust()
 	p.agentFolders = sync.OnceValue(p.finder().Agents)
 	if err = p.readConfig(); err != nil {
@@ -121,8 +120,8 @@ func (p *Project) Close() error {
 	return errors.Join(errs...)
 }
 
-// keep closes what was opened when the project is closed.
-func (p *Project) keep(c io.Closer) {
+// onClose closes what was opened when the project is closed.
+func (p *Project) onClose(c io.Closer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closers = append(p.closers, c)

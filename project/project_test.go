@@ -186,27 +186,46 @@ func TestWithoutATerminal(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	p := open(t, &quiet{})
-	for _, title := range []string{"One", "Two"} {
-		start(t, p, "/task "+title, project.Options{})
+	lines := []struct {
+		text    string
+		options project.Options
+		want    formats.TaskStatus
+	}{
+		{"/plan 1", project.Options{DryRun: true}, formats.NotStarted},
+		{"/plan 2", project.Options{Yes: true}, formats.Planned},
+		{"/plan 3", project.Options{Runner: "offline"}, formats.Planned},
+		{"/plan 4", project.Options{AcceptChanges: true}, formats.Planned},
+	}
+	for _, one := range lines {
+		start(t, p, "/task For "+one.text, project.Options{})
 	}
 
-	var both sync.WaitGroup
-	returns := make([]formats.Return, 2)
-	for i, o := range []project.Options{{DryRun: true}, {Yes: true}} {
-		both.Go(func() {
-			line := []string{"/plan 1", "/plan 2"}[i]
-			returns[i] = start(t, p, line, o)
-		})
+	var all sync.WaitGroup
+	returns := make([]formats.Return, len(lines))
+	for i, one := range lines {
+		all.Go(func() { returns[i] = start(t, p, one.text, one.options) })
 	}
-	both.Wait()
-	for n, want := range map[int]formats.TaskStatus{1: formats.NotStarted, 2: formats.Planned} {
-		task, err := p.Reader.Task(t.Context(), n)
-		if err != nil || task.Status != want {
-			t.Errorf("task %d = %+v, %v, want it %s", n, task, err, want)
+	all.Wait()
+	for i, one := range lines {
+		task, err := p.Reader.Task(t.Context(), i+1)
+		if err != nil || task.Status != one.want {
+			t.Errorf("task %d = %+v, %v, want it %s", i+1, task, err, one.want)
 		}
-	}
-	if returns[0].Metadata.Run == returns[1].Metadata.Run {
-		t.Errorf("both runs are %s", returns[0].Metadata.Run)
+		if one.options.DryRun {
+			continue
+		}
+		// each run has its own trace, whole to its end
+		run := returns[i].Metadata.Run
+		var last trace.Event
+		for e, err := range project.TraceEvents(journal.NewLog(p.Root, run, "")) {
+			if err != nil || e.Run != run {
+				t.Fatalf("trace of run %s: an event of %q, %v", run, e.Run, err)
+			}
+			last = e
+		}
+		if last.Kind != trace.Run || last.Outcome != string(formats.OutcomeCompleted) {
+			t.Errorf("the trace of run %s ends with %+v, want the end of the run", run, last)
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"tercet/router"
 )
 
-// Typed is the line that began a run: its words as a shell gave them, else its text.
-func Typed(r journal.Run) router.Line {
+// LineOf is the line that began a run: its words as a shell gave them, else its text.
+func LineOf(r journal.Run) router.Line {
 	name, _, _ := strings.Cut(r.Line, " ")
 	if r.Begun.Words != nil {
 		return router.Line{Words: append([]string{name}, r.Begun.Words...)}
@@ -61,7 +61,7 @@ func (s *Session) StartRouted(
 	case err != nil:
 		return formats.Return{}, err
 	case begun != nil: // flags may stand in one of the lines, and the run goes by the first
-		line = Typed(*begun)
+		line = LineOf(*begun)
 		if route, err = s.Project.Table.Route(line); err != nil {
 			return formats.Return{}, err
 		}
@@ -92,7 +92,7 @@ func (s *Session) unfinished(
 	other := r == nil && err == nil && !together && !s.Options.New
 	if other {
 		r, err = s.Project.Control.TakeMatching(ctx, func(r journal.Run) bool {
-			its, err := s.Project.Table.Route(Typed(r))
+			its, err := s.Project.Table.Route(LineOf(r))
 			return err == nil && argspec.Bare(r.Line) != text && its.File == route.File &&
 				its.Source == route.Source && s.isFlow(route)
 		}, may)
@@ -157,7 +157,7 @@ func (s *Session) GiveUp(ctx context.Context, r journal.Run) error {
 	if err := s.Project.Control.Stop(ctx, r); err != nil {
 		return err
 	}
-	line := Typed(r)
+	line := LineOf(r)
 	route, err := s.Project.Table.Route(line)
 	if err != nil {
 		return err
@@ -179,11 +179,11 @@ func (s *Session) GiveUp(ctx context.Context, r journal.Run) error {
 // Resume goes on with the run that a word names, or with the only one that can go on. From names
 // the step to go back to, empty for where the run stopped.
 func (s *Session) Resume(ctx context.Context, word, from string) (formats.Return, error) {
-	r, err := s.taken(ctx, word, from)
+	r, err := s.takeRun(ctx, word, from)
 	if err != nil {
 		return formats.Return{}, err
 	}
-	line := Typed(r)
+	line := LineOf(r)
 	route, err := s.Project.Table.Route(line)
 	if err == nil {
 		err = s.MayStart(ctx, invocationOf(route))
@@ -197,8 +197,8 @@ func (s *Session) Resume(ctx context.Context, word, from string) (formats.Return
 	return s.handle(ctx, line, route, &r)
 }
 
-// taken takes the run to resume. One that failed is only taken to go back to a step.
-func (s *Session) taken(ctx context.Context, word, from string) (journal.Run, error) {
+// takeRun takes the run to resume. One that failed is only taken to go back to a step.
+func (s *Session) takeRun(ctx context.Context, word, from string) (journal.Run, error) {
 	if from != "" && word != "" {
 		if r, err := s.Project.Control.Named(word); err == nil && r.Ended() {
 			return r, s.Project.Control.TakeFailed(ctx, r.ID)

@@ -54,10 +54,10 @@ func (s *Session) handle(
 	}
 	var past iter.Seq2[trace.Event, error]
 	if begun != nil {
-		if err := s.treeAgain(ctx, begun.ID); err != nil {
+		if err := s.restoreWorktree(ctx, begun.ID); err != nil {
 			return formats.Return{}, err
 		}
-		past = Traced(journal.NewLog(s.Project.Root, begun.ID, ""))
+		past = TraceEvents(journal.NewLog(s.Project.Root, begun.ID, ""))
 	}
 	end := s.Project.Host.Frontend.Begin(s.Project, past)
 	defer end()
@@ -67,7 +67,7 @@ func (s *Session) handle(
 		ret.Errors[i].Recommendation = s.Project.Beside(r.Source, ret.Errors[i].Recommendation)
 	}
 
-	if cerr := s.Project.events.end(); cerr != nil {
+	if cerr := s.events.end(); cerr != nil {
 		s.Project.note("warning: trace: %s", cerr)
 	}
 	if err == nil && !s.Options.DryRun && !s.silent {
@@ -77,9 +77,9 @@ func (s *Session) handle(
 	return ret, err
 }
 
-// alone waits for gits that a killed process left at work in the project: they hold locks, and
+// waitForOrphans waits for gits that a killed process left at work in the project: they hold locks, and
 // change what is read.
-func (s *Session) alone(ctx context.Context) error {
+func (s *Session) waitForOrphans(ctx context.Context) error {
 	const often = 20 * time.Millisecond
 	const quiet = time.Second
 	most := cmp.Or(s.Project.Host.LockTimeout, s.Project.Config.LockTimeout)
@@ -104,11 +104,11 @@ func (s *Session) alone(ctx context.Context) error {
 	}
 }
 
-// treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes dead
+// restoreWorktree makes the worktree of a run that goes on again, after a user removed it, and takes dead
 // locks out of what is there. If it held work that no commit has, that is an error, and the run
 // stays as it is.
-func (s *Session) treeAgain(ctx context.Context, run string) error {
-	if err := s.alone(ctx); err != nil {
+func (s *Session) restoreWorktree(ctx context.Context, run string) error {
+	if err := s.waitForOrphans(ctx); err != nil {
 		return err
 	}
 	past := s.Project.Control.Past(run)
@@ -222,7 +222,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 	if !inv.DryRun {
 		cfg.Spent = journal.WorkingTime(s.Project.Control.Past(inv.Run))
 		who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
-		made := func(dir string) error { return s.Project.events.open(s.Project.Root, dir) }
+		made := func(dir string) error { return s.events.open(s.Project.Root, dir) }
 		ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, made)
 		cfg.Journal = ledger
 		cfg.Resumed, cfg.Killed = ledger.Resumed()
@@ -239,7 +239,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		}
 		cfg.GateID = rand.Text
 		cfg.Pause, cfg.Stop = s.Project.Control.OrderContexts(ctx, inv.Run)
-		s.Project.events.begin(inv.Run)
+		s.events.begin(inv.Run)
 		s.Project.notifier.RunStarted(inv.Run, inv.Line)
 	}
 	return cfg, nil
@@ -254,13 +254,13 @@ func (s *Session) environment(name string) (string, bool) {
 	return s.Project.Host.LookupEnv(name)
 }
 
-// countedFlow is the agent of a subagent file with steps. They are compiled at the first call or
+// meteredWorkflow is the agent of a subagent file with steps. They are compiled at the first call or
 // lint, because the set of subagents is complete then. It tells the Dispatcher what the workers of
 // the steps used.
-type countedFlow struct{ *commands.Workflow }
+type meteredWorkflow struct{ *commands.Workflow }
 
 // RunMetered runs the steps.
-func (f countedFlow) RunMetered(
+func (f meteredWorkflow) RunMetered(
 	ctx context.Context,
 	r formats.Request,
 ) (formats.Return, subagents.Measured, error) {
@@ -477,7 +477,7 @@ func (p *Project) openState() error {
 	p.Control.Claim = func(file string) (io.Closer, error) {
 		return cfg.Claim(file, p.Host.Session)
 	}
-	p.keep(p.Control)
+	p.onClose(p.Control)
 	return cmp.Or(errs[:]...)
 }
 
@@ -499,14 +499,14 @@ func (p *Project) children() proc.Register {
 	return r
 }
 
-// sweep ends what processes of this program left behind that were killed. Nothing is ended or
+// endLeftovers ends what processes of this program left behind that were killed. Nothing is ended or
 // started before trust.
-func (p *Project) sweep(ctx context.Context) {
+func (p *Project) endLeftovers(ctx context.Context) {
 	children := p.children()
 	if p.Host.InsideRun || children.Empty() {
 		return
 	}
 	if p.TrustedBy() != "" {
-		children.Sweep(func(c proc.Started) { p.sweepContainer(ctx, c.After) })
+		children.Sweep(func(c proc.Started) { p.removeContainer(ctx, c.After) })
 	}
 }

@@ -41,7 +41,6 @@ func (p *Project) build(ctx context.Context) error {
 		journal.Secrets(p.Host.Environ(), SecretSettings(p.Config.Env)...)...,
 	)
 	p.Host.Frontend.Mask(p.Mask)
-	p.events = newSwitchboard(p.Host, p.Mask)
 	p.Control = &control.Controller{
 		Root:  p.Root,
 		Clock: p.Host.Clock,
@@ -58,13 +57,13 @@ func (p *Project) build(ctx context.Context) error {
 
 	p.Control.HidesKey = sandbox.Holds
 	p.Control.Tier = func() (string, error) { return p.Keeper.Tier(ctx) }
-	p.keep(p.Starter)
+	p.onClose(p.Starter)
 	if len(p.Config.Notify) > 0 {
 		p.notifier = p.newNotifier()
-		p.keep(p.notifier)
+		p.onClose(p.notifier)
 	}
 	if p.HasWorkspace {
-		p.sweep(ctx)
+		p.endLeftovers(ctx)
 		if err := p.openState(); err != nil {
 			return err
 		}
@@ -109,7 +108,7 @@ func (p *Project) startProcesses() (err error) {
 		proc.Set(p.Host.LookupEnv, slices.Concat(proc.Inherited(), p.Config.Env)...),
 		"TERCET_ROOT="+p.Dir,
 	)
-	p.online = proc.Set(p.Host.LookupEnv, proc.ForPush()...)
+	p.networkEnv = proc.Set(p.Host.LookupEnv, proc.ForPush()...)
 	p.Starter, err = proc.NewStarter(proc.Starter{
 		Allow:      p.allow,
 		Env:        env,
@@ -122,9 +121,9 @@ func (p *Project) startProcesses() (err error) {
 	return err
 }
 
-// Online are the variables for what goes over the network.
-func (p *Project) Online() []string {
-	return p.online
+// NetworkEnv are the variables for what goes over the network.
+func (p *Project) NetworkEnv() []string {
+	return p.networkEnv
 }
 
 // Git gives the repository of a folder.
@@ -132,7 +131,7 @@ func (p *Project) Git(dir string) *git.Repo {
 	return &git.Repo{
 		Starter:  p.Starter,
 		Dir:      dir,
-		Online:   p.online,
+		Online:   p.networkEnv,
 		Settings: &p.gitSettings,
 	}
 }
@@ -152,6 +151,7 @@ type Session struct {
 	Broken     *formats.Diagnostics // about the subagent files that cannot be used; nil without one
 
 	approver *approver
+	events   *eventSink // of the runs of this session
 	auto     *agentcli.Auto
 	tape     *os.Root // of Record or Replay, nil without
 	givingUp bool     // a run is gone through again only to end it
@@ -177,9 +177,10 @@ func (s *Session) with(change func(*Session)) (*Session, error) {
 
 func (s *Session) build() error {
 	s.approver = newApprover(s)
+	s.events = newEventSink(s.Project.Host, s.Project.Mask)
 	s.auto = &agentcli.Auto{Starter: s.Project.Starter}
-	s.list()
-	return s.agents()
+	s.loadCommands()
+	return s.loadSubagents()
 }
 
 // subagentSources are the folders of tercet's own subagent files, the project's first.
@@ -200,8 +201,8 @@ func (p *Project) subagentSources() []subagents.Source {
 	)
 }
 
-// agents builds the set of subagents and the dispatcher.
-func (s *Session) agents() error {
+// loadSubagents builds the set of subagents and the dispatcher.
+func (s *Session) loadSubagents() error {
 	p := s.Project
 	var err error
 	s.Set, err = subagents.Load(s.agent, p.subagentSources()...)
@@ -213,11 +214,11 @@ func (s *Session) agents() error {
 	} else if err != nil {
 		return err
 	}
-	if err = errors.Join(s.openTape(), s.known(s.Options.Runner)); err != nil {
+	if err = errors.Join(s.openTape(), s.checkRunner(s.Options.Runner)); err != nil {
 		return err
 	}
 
-	s.Models = s.asked()
+	s.Models = s.requestedModels()
 	if s.AgentNotes, err = s.Set.AddForeign(p.agentFolders(), s.agent); err != nil {
 		return err
 	}
@@ -280,7 +281,7 @@ func (s *Session) agent(def subagents.Definition) subagents.Agent {
 		return s.builtin(def.Info.Name)
 	}
 	if def.Info.Workflow {
-		return countedFlow{&commands.Workflow{
+		return meteredWorkflow{&commands.Workflow{
 			File:   def.File,
 			Src:    def.Src,
 			Info:   def.Info,
@@ -305,7 +306,7 @@ func (s *Session) builtin(name string) subagents.Agent {
 		return builtin.Gatekeeper{Check: s.check}
 	case "meta-builder":
 		b := meta.New(s.Project.Root, s.Set, s.Catalog)
-		b.Fills = s.online
+		b.Fills = s.usesModel
 		return b
 	case formats.AgentDocumentWriter:
 		shipped, _ := fs.Sub(templates.Packs(), "flows/templates") //nolint:errcheck // the name is a valid one

@@ -126,7 +126,7 @@ func (s *Session) replay(
 		}
 		return own, nil
 	}
-	line := Typed(r)
+	line := LineOf(r)
 	route, err := s.Project.Table.Route(line)
 	if err != nil {
 		return formats.Counted{}, err

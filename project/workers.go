@@ -76,7 +76,7 @@ func (s *Session) runners(def subagents.Definition) subagents.Agent {
 		}
 	}
 
-	wanted := s.wanted(def.Info)
+	wanted := s.runnersOf(def.Info)
 	if len(wanted) == 1 {
 		return s.runner(def, wanted[0])
 	}
@@ -88,9 +88,9 @@ func (s *Session) runners(def subagents.Definition) subagents.Agent {
 	return chain
 }
 
-// wanted are the runners of a subagent: that of the flag, else those of its file, else that of the
+// runnersOf are the runners of a subagent: that of the flag, else those of its file, else that of the
 // configuration.
-func (s *Session) wanted(info formats.AgentInfo) []string {
+func (s *Session) runnersOf(info formats.AgentInfo) []string {
 	switch {
 	case s.Options.Runner != "":
 		return []string{s.Options.Runner}
@@ -100,16 +100,16 @@ func (s *Session) wanted(info formats.AgentInfo) []string {
 	return []string{s.Project.Config.Runner}
 }
 
-// online tells whether a model does the work of subagents that name no runner.
-func (s *Session) online() bool {
+// usesModel tells whether a model does the work of subagents that name no runner.
+func (s *Session) usesModel() bool {
 	return cmp.Or(
-		s.wanted(formats.AgentInfo{})[0],
+		s.runnersOf(formats.AgentInfo{})[0],
 		agentcli.RunnerOffline,
 	) != agentcli.RunnerOffline
 }
 
-// known refuses a runner of --runner that there is not, before anything begins.
-func (s *Session) known(name string) error {
+// checkRunner refuses a runner of --runner that there is not, before anything begins.
+func (s *Session) checkRunner(name string) error {
 	all := append(
 		slices.Sorted(maps.Keys(s.Project.Config.ACP)),
 		agentcli.RunnerACP,
@@ -164,13 +164,13 @@ func (s *Session) runner(def subagents.Definition, name string) subagents.Agent 
 	}
 	var ok bool
 	if cli.Driver, ok = agentcli.ByName(name); !ok {
-		return s.speaking(cli)
+		return s.acpAgent(cli)
 	}
 	return cli
 }
 
-// asked are the models that flags and configuration ask for.
-func (s *Session) asked() subagents.Models {
+// requestedModels are the models that flags and configuration ask for.
+func (s *Session) requestedModels() subagents.Models {
 	var once sync.Once
 	return subagents.Models{
 		Flag:   s.Options.Model,
@@ -200,9 +200,9 @@ func newNonce() string {
 	return strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
 }
 
-// speaking gives the Agent of a runner that speaks the Agent Client Protocol. It comes from the
+// acpAgent gives the Agent of a runner that speaks the Agent Client Protocol. It comes from the
 // subagent's file, else from the configuration.
-func (s *Session) speaking(cli *agentcli.CLI) subagents.Agent {
+func (s *Session) acpAgent(cli *agentcli.CLI) subagents.Agent {
 	speaker, known, err := s.Project.Speaker(cli.Runner)
 	switch {
 	case cli.Runner == agentcli.RunnerACP && len(cli.Definition.Argv) > 0:
@@ -270,7 +270,7 @@ func (s *Session) openTape() error {
 		return formats.Broken(formats.CodeIO, "folder of recordings", err)
 	}
 	s.tape = root
-	s.Project.keep(root)
+	s.Project.onClose(root)
 	return nil
 }
 
@@ -358,9 +358,9 @@ func (p *Project) checkBounds() checks.Confine {
 	return p.Keeper.Check
 }
 
-// sweepContainer removes the container of a child whose owner and supervisor were killed at once. A
+// removeContainer removes the container of a child whose owner and supervisor were killed at once. A
 // record that names anything else than a container of ours does nothing.
-func (p *Project) sweepContainer(ctx context.Context, after []string) {
+func (p *Project) removeContainer(ctx context.Context, after []string) {
 	argv, ok := sandbox.Removal(after)
 	if !ok {
 		return

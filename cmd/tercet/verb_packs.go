@@ -154,7 +154,7 @@ func (w packCall) fetchPack(ctx context.Context, address, ref string) (f found, 
 	repo := &git.Repo{
 		Starter: starter,
 		Dir:     dir,
-		Online:  w.p.Online(),
+		Online:  w.p.NetworkEnv(),
 	}
 	bounds := git.Bounds{Files: packs.MaxFiles, Bytes: packs.MaxBytes}
 	commit, data, err := repo.Archive(ctx, address, ref, bounds)

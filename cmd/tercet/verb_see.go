@@ -147,7 +147,7 @@ func (c call) follow(log *journal.Log) (err error) {
 			return err
 		}
 		news := false
-		for e, err := range project.Traced(log) {
+		for e, err := range project.TraceEvents(log) {
 			if err != nil {
 				return err
 			}
