@@ -184,7 +184,8 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	return project.Control.Submit(g, project.Decision(a))
 }
 
-// AboutGate is a gate with what the user may look at before the answer, and a note given in advance.
+// AboutGate is a gate with what the user may look at before the answer, and a note given in
+// advance.
 func (p *Project) AboutGate(g formats.Gate, note string) Question {
 	q := Question{Gate: g, Note: note, Project: p}
 	if dir := filepath.FromSlash(g.Place); dir != "" && filepath.IsLocal(dir) {

@@ -73,8 +73,8 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 	})
 }
 
-// reportDropped says which results go, and of a run that failed also which effects stay. It gives the
-// steps of those.
+// reportDropped says which results go, and of a run that failed also which effects stay. It gives
+// the steps of those.
 func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []string {
 	names := []string{}
 	for _, one := range kept {
@@ -95,8 +95,8 @@ func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []strin
 	return names
 }
 
-// confirmDropped asks whether results may be dropped. A failed run that drops nothing but its failure
-// need not ask.
+// confirmDropped asks whether results may be dropped. A failed run that drops nothing but its
+// failure need not ask.
 func (s *Session) confirmDropped(
 	ctx context.Context, to string, over bool, dropped []journal.Step,
 ) error {
@@ -145,8 +145,13 @@ func (s *Session) mayReopen(
 	return worktree.Repository{Manager: s.Project.Trees}.CanReopen(ctx, t.Branch, t.Head, again.Wip)
 }
 
-// checkTaskUnchanged checks that nobody else has the task of a failed run, or has changed its status.
-func (s *Session) checkTaskUnchanged(ctx context.Context, r journal.Run, past []journal.Record) error {
+// checkTaskUnchanged checks that nobody else has the task of a failed run, or has changed its
+// status.
+func (s *Session) checkTaskUnchanged(
+	ctx context.Context,
+	r journal.Run,
+	past []journal.Record,
+) error {
 	if r.Task == 0 {
 		return nil
 	}
@@ -163,7 +168,8 @@ func (s *Session) checkTaskUnchanged(ctx context.Context, r journal.Run, past []
 			"wait until it ends, or end it: tercet cancel "+l.Run,
 			"run %s has task %d", l.Run, r.Task)
 	}
-	if left := journal.FinalStatus(past, r.Task, statusAtStart(r)); left != "" && now.Status != left {
+	left := journal.FinalStatus(past, r.Task, statusAtStart(r))
+	if left != "" && now.Status != left {
 		return formats.Fail(formats.CodeInvalidState, help,
 			"task %d has moved on: run %s left it %s, and it is %s", r.Task, r.ID, left, now.Status)
 	}

@@ -83,7 +83,8 @@ func (p *Project) scan() error {
 		_, plain, _ := strings.Cut(name, ":")
 		p.Host.Frontend.NoteOnce(
 			"prefer "+name,
-			fmt.Sprintf("warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
+			fmt.Sprintf(
+				"warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
 				p.Config.Origin("prefer."+plain), name, strings.Join(p.Table.Scopes(), ", ")),
 		)
 	}

@@ -85,7 +85,8 @@ func (s *eventSink) end() error {
 	return errors.Join(errs...)
 }
 
-// TraceEvents are the events of a run that were written since, as they are read; an error is the last.
+// TraceEvents are the events of a run that were written since, as they are read; an error is the
+// last.
 func TraceEvents(log *journal.Log) iter.Seq2[trace.Event, error] {
 	return func(yield func(trace.Event, error) bool) {
 		for {

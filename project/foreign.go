@@ -200,6 +200,7 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is one script in the system's temporary folder
 	file := filepath.Join(dir, "command.sh")
+	//nolint:forbidigo // a script in a temporary folder of its own
 	if err := os.WriteFile(file, []byte(s.Text+"\n"), 0o600); err != nil {
 		return "", formats.Broken(formats.CodeIO, "commands of a prompt", err)
 	}

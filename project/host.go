@@ -51,6 +51,13 @@ type Clock interface {
 
 // Frontend is where a project tells and asks. Its methods may be called by several goroutines.
 type Frontend interface {
+	Teller
+	Observer
+	Asker
+}
+
+// Teller is told what is to be shown at once.
+type Teller interface {
 	// Note tells one line about what happens.
 	Note(format string, args ...any)
 	// NoteOnce tells a line unless it told one with this key before.
@@ -61,6 +68,10 @@ type Frontend interface {
 	Table(t formats.Table)
 	// Mask hands over what masks the secrets of the project in a text.
 	Mask(m *journal.Masker)
+}
+
+// Observer follows runs while they are at work.
+type Observer interface {
 	// Begin says that events of runs follow until end is called. Past is what other processes did
 	// of the run, nil if it is a new one.
 	Begin(p *Project, past iter.Seq2[trace.Event, error]) (end func())
@@ -69,16 +80,18 @@ type Frontend interface {
 	Event(e trace.Event, line []byte, silent bool)
 	// Label names a run among several that go on at once.
 	Label(run, text string)
-
 	// Answered tells that a consent answered a gate, in the words of the user's language.
 	Answered(g formats.Gate, answer, by string)
 	// ShowRun shows the steps of a run before a question about it.
 	ShowRun(p *Project, r journal.Run) error
+}
 
+// Asker asks the user.
+type Asker interface {
 	// Interactive tells whether a user can be asked.
 	Interactive() bool
-	// Ask puts a question to the user, whose answer is empty but for Label, Note and Edited. The
-	// error is ErrLeft or ErrInterrupted, or that of the context.
+	// Ask puts a question to the user. The error is ErrLeft or ErrInterrupted, or that of the
+	// context.
 	Ask(ctx context.Context, q Question) (Reply, error)
 	// AskTrust asks whether the files of a project may start programs.
 	AskTrust(ctx context.Context, s *Session, v *trust.Verdict) (bool, error)

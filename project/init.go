@@ -42,8 +42,8 @@ const (
 runner: `
 )
 
-// Init makes a workspace in a folder: it writes what is missing and lists it, relative to the project
-// root. With dry it only lists.
+// Init makes a workspace in a folder: it writes what is missing and lists it, relative to the
+// project root. With dry it only lists.
 func (h Host) Init(
 	ctx context.Context,
 	dir, runner string,

@@ -154,10 +154,11 @@ func TestWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	f := &quiet{}
 	p := open(t, f)
-	if ret := start(t, p, "/task Fix the parser", project.Options{}); ret.Status != formats.StatusCompleted {
+	ret := start(t, p, "/task Fix the parser", project.Options{})
+	if ret.Status != formats.StatusCompleted {
 		t.Fatalf("/task = %+v", ret)
 	}
-	ret := start(t, p, "/plan 1", project.Options{Yes: true})
+	ret = start(t, p, "/plan 1", project.Options{Yes: true})
 	if ret.Status != formats.StatusCompleted || ret.Metadata.Run == "" {
 		t.Fatalf("/plan 1 = %+v", ret)
 	}

@@ -69,8 +69,8 @@ func (s *Session) StartRouted(
 	return s.handle(ctx, line, route, begun)
 }
 
-// unfinished looks for an earlier run that the same line began and that did not end; nil: begin a new
-// one. On a terminal it asks whether to go on with it, and gives it up after a no. Without a
+// unfinished looks for an earlier run that the same line began and that did not end; nil: begin a
+// new one. On a terminal it asks whether to go on with it, and gives it up after a no. Without a
 // terminal it goes on; a run that waits, or of a flow, is an error. Among lines that run together
 // it goes on without the question. A run of the same flow with other words may be about something
 // else, so a no keeps it. Without a terminal tercet only names that run, but for a line without

@@ -77,8 +77,8 @@ func (s *Session) handle(
 	return ret, err
 }
 
-// waitForOrphans waits for gits that a killed process left at work in the project: they hold locks, and
-// change what is read.
+// waitForOrphans waits for gits that a killed process left at work in the project: they hold locks,
+// and change what is read.
 func (s *Session) waitForOrphans(ctx context.Context) error {
 	const often = 20 * time.Millisecond
 	const quiet = time.Second
@@ -104,9 +104,9 @@ func (s *Session) waitForOrphans(ctx context.Context) error {
 	}
 }
 
-// restoreWorktree makes the worktree of a run that goes on again, after a user removed it, and takes dead
-// locks out of what is there. If it held work that no commit has, that is an error, and the run
-// stays as it is.
+// restoreWorktree makes the worktree of a run that goes on again, after a user removed it, and
+// takes dead locks out of what is there. If it held work that no commit has, that is an error, and
+// the run stays as it is.
 func (s *Session) restoreWorktree(ctx context.Context, run string) error {
 	if err := s.waitForOrphans(ctx); err != nil {
 		return err
@@ -254,9 +254,9 @@ func (s *Session) environment(name string) (string, bool) {
 	return s.Project.Host.LookupEnv(name)
 }
 
-// meteredWorkflow is the agent of a subagent file with steps. They are compiled at the first call or
-// lint, because the set of subagents is complete then. It tells the Dispatcher what the workers of
-// the steps used.
+// meteredWorkflow is the agent of a subagent file with steps. They are compiled at the first call
+// or lint, because the set of subagents is complete then. It tells the Dispatcher what the workers
+// of the steps used.
 type meteredWorkflow struct{ *commands.Workflow }
 
 // RunMetered runs the steps.
@@ -499,8 +499,8 @@ func (p *Project) children() proc.Register {
 	return r
 }
 
-// endLeftovers ends what processes of this program left behind that were killed. Nothing is ended or
-// started before trust.
+// endLeftovers ends what processes of this program left behind that were killed. Nothing is ended
+// or started before trust.
 func (p *Project) endLeftovers(ctx context.Context) {
 	children := p.children()
 	if p.Host.InsideRun || children.Empty() {

@@ -297,7 +297,10 @@ func (s *Session) builtin(name string) subagents.Agent {
 	// that of a pack has the pack before it
 	switch name = name[strings.LastIndex(name, ":")+1:]; name {
 	case formats.AgentStatusSync:
-		return builtin.StatusSync{Manager: s.Project.Manager, Committed: s.Project.Trees.CheckCommitted}
+		return builtin.StatusSync{
+			Manager:   s.Project.Manager,
+			Committed: s.Project.Trees.CheckCommitted,
+		}
 	case "task-creator":
 		return builtin.TaskCreator{Docs: s.Project.Docs}
 	case formats.AgentGitWorkflow:

@@ -46,7 +46,8 @@ func (l lines) Split(
 		return 0, err
 	}
 	var done map[int]journal.Run
-	if round, before := journal.UnfinishedRound(list, inv.Among.Line, tasks); round != "" && !l.session.Options.New {
+	round, before := journal.UnfinishedRound(list, inv.Among.Line, tasks)
+	if round != "" && !l.session.Options.New {
 		inv.Among.Round = round
 		done = before
 	}

@@ -156,7 +156,11 @@ func (s *Session) replay(
 }
 
 // samePrompt composes the prompt of a worker again and compares it with the recorded one.
-func (s *Session) samePrompt(records []journal.Record, r formats.Request, ret formats.Return) error {
+func (s *Session) samePrompt(
+	records []journal.Record,
+	r formats.Request,
+	ret formats.Return,
+) error {
 	was := ret.Metadata.Told
 	if was == "" {
 		return nil
@@ -172,7 +176,10 @@ func (s *Session) samePrompt(records []journal.Record, r formats.Request, ret fo
 		return nil
 	}
 	if strings.Contains(prompt.Stable(in).Text, journal.Masked) {
-		s.Project.Host.Frontend.NoteOnce("masked", "prompts in which the journal masked a secret are not compared")
+		s.Project.Host.Frontend.NoteOnce(
+			"masked",
+			"prompts in which the journal masked a secret are not compared",
+		)
 		return nil
 	}
 
@@ -181,7 +188,10 @@ func (s *Session) samePrompt(records []journal.Record, r formats.Request, ret fo
 			one.Attempt == r.Attempt
 	}) + 1
 	if _, before := journal.Accepted(records); line <= before {
-		s.Project.Host.Frontend.NoteOnce("told", "what was told before files that changed were accepted is not compared")
+		s.Project.Host.Frontend.NoteOnce(
+			"told",
+			"what was told before files that changed were accepted is not compared",
+		)
 		return nil
 	}
 	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,

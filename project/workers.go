@@ -88,8 +88,8 @@ func (s *Session) runners(def subagents.Definition) subagents.Agent {
 	return chain
 }
 
-// runnersOf are the runners of a subagent: that of the flag, else those of its file, else that of the
-// configuration.
+// runnersOf are the runners of a subagent: that of the flag, else those of its file, else that of
+// the configuration.
 func (s *Session) runnersOf(info formats.AgentInfo) []string {
 	switch {
 	case s.Options.Runner != "":
@@ -358,8 +358,8 @@ func (p *Project) checkBounds() checks.Confine {
 	return p.Keeper.Check
 }
 
-// removeContainer removes the container of a child whose owner and supervisor were killed at once. A
-// record that names anything else than a container of ours does nothing.
+// removeContainer removes the container of a child whose owner and supervisor were killed at once.
+// A record that names anything else than a container of ours does nothing.
 func (p *Project) removeContainer(ctx context.Context, after []string) {
 	argv, ok := sandbox.Removal(after)
 	if !ok {

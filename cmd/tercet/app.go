@@ -197,9 +197,10 @@ func (a *app) sessionID() string {
 	return a.id
 }
 
-// projectDir gives the project root, and tells whether it has a workspace. -C DIR (from there upwards)
-// goes before TERCET_ROOT, and that before the nearest ancestor with a workspace. The search ends
-// at the git root, the home folder or the top. Without a workspace the root is the current folder.
+// projectDir gives the project root, and tells whether it has a workspace. -C DIR (from there
+// upwards) goes before TERCET_ROOT, and that before the nearest ancestor with a workspace. The
+// search ends at the git root, the home folder or the top. Without a workspace the root is the
+// current folder.
 func (a *app) projectDir() (dir string, has bool, err error) {
 	if dir = a.env("TERCET_ROOT"); dir != "" && a.flags.dir == "" {
 		if !isDir(filepath.Join(dir, formats.Workspace)) {
