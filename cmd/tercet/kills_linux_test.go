@@ -164,7 +164,7 @@ func TestGateIsLeft(t *testing.T) {
 			env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
 			s := onTerminalWith(t, dir, env, "/ask")
 			before := s.state()
-			s.wait("Go on?")
+			s.wait("[a]pprove") // the view of the run names the question before it is asked
 			tt.end(s)
 			if code := s.ends(); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
