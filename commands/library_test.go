@@ -151,27 +151,35 @@ func (s *shop) Open(context.Context, string) ([]byte, error) {
 func (*shop) Sum(context.Context, string) (string, error) {
 	return "", fs.ErrNotExist
 }
+
 func (s *shop) Glob(context.Context, []string) ([]string, error) {
 	return nil, nil
 }
+
 func (s *shop) Record(context.Context, formats.Problem) error {
 	return nil
 }
+
 func (s *shop) Append(context.Context, formats.Entry, bool) (bool, error) {
 	return false, nil
 }
+
 func (s *shop) Live(bool) error {
 	return nil
 }
+
 func (s *shop) Recall(formats.Entry) (json.RawMessage, bool) {
 	return nil, false
 }
+
 func (s *shop) Resumable() bool {
 	return false
 }
+
 func (s *shop) Now() time.Time {
 	return time.Time{}
 }
+
 func (s *shop) Sleep(context.Context, time.Duration) error {
 	return nil
 }

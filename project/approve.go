@@ -17,6 +17,7 @@ import (
 	"tercet/internal/control"
 	"tercet/internal/phrase"
 	"tercet/subagents/checks"
+	"tercet/subagents/offline"
 )
 
 // approver answers gates, once for each digest of a run: by --yes, by a digest that the user
@@ -52,6 +53,12 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 	}
 	return d, err
 }
+
+// The approver answers the gates of steps and of offline workers.
+var (
+	_ interp.Approver  = (*approver)(nil)
+	_ offline.Approver = (*approver)(nil)
+)
 
 // answerKey names what an answer is about: the same digest in another run is another question.
 type answerKey struct{ run, digest string }

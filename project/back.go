@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"tercet/formats"
 	"tercet/internal/journal"
@@ -135,7 +136,7 @@ func (s *Session) mayReopen(
 	if err := subagents.Restorable(s.Project.Root, r.ID, again.Documents); err != nil {
 		return err
 	}
-	kept := append(past[:len(past):len(past)], journal.Record{
+	kept := append(slices.Clip(past), journal.Record{
 		Entry: formats.Entry{Type: formats.EntryWentBack, Step: to},
 	})
 	t := journal.OpenWorktree(kept)

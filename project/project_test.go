@@ -114,8 +114,10 @@ func open(t *testing.T, f project.Frontend) *project.Project {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"init", "-q"}, {"-c", "user.name=n", "-c", "user.email=e@example.org", "commit", "-q",
-			"--allow-empty", "-m", "first"},
+		{"init", "-q"}, {
+			"-c", "user.name=n", "-c", "user.email=e@example.org", "commit", "-q",
+			"--allow-empty", "-m", "first",
+		},
 	} {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir = dir

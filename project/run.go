@@ -346,9 +346,11 @@ func (noState) Snapshot(context.Context) (any, uint64, error) {
 func (noDocs) Open(context.Context, string) ([]byte, error) {
 	return nil, NoWorkspace()
 }
+
 func (noDocs) Glob(context.Context, []string) ([]string, error) {
 	return nil, NoWorkspace()
 }
+
 func (noDocs) Sum(context.Context, string) (string, error) {
 	return "", NoWorkspace()
 }
@@ -356,12 +358,15 @@ func (noDocs) Sum(context.Context, string) (string, error) {
 func (noJournal) Append(context.Context, formats.Entry, bool) (bool, error) {
 	return false, nil
 }
+
 func (noJournal) Live(bool) error {
 	return nil
 }
+
 func (noJournal) Resumable() bool {
 	return false
 }
+
 func (noJournal) Recall(formats.Entry) (json.RawMessage, bool) {
 	return nil, false
 }
@@ -369,6 +374,7 @@ func (noJournal) Recall(formats.Entry) (json.RawMessage, bool) {
 func (noProblems) Record(context.Context, formats.Problem) error {
 	return nil
 }
+
 func (noProblems) List(context.Context) ([]state.Recorded, error) {
 	return nil, nil
 }

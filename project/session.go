@@ -319,7 +319,9 @@ func (s *Session) builtin(name string) subagents.Agent {
 			Project: filepath.Base(s.Project.Dir),
 		}
 		if s.Project.Root != nil {
-			d.Templates, _ = fs.Sub(atomicfile.FS(s.Project.Root), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
+			own := atomicfile.FS(s.Project.Root)
+			//nolint:errcheck // the name is a valid one
+			d.Templates, _ = fs.Sub(own, formats.Workspace+"/templates")
 		}
 		return d
 	case "error-diagnostics":

@@ -23,9 +23,11 @@ type anything struct{}
 func (anything) HasTask(context.Context, int) (bool, error) {
 	return true, nil
 }
+
 func (anything) ArchivedTask(context.Context, int) (bool, error) {
 	return false, nil
 }
+
 func (anything) Exists(context.Context, string) (bool, error) {
 	return true, nil
 }

@@ -768,7 +768,8 @@ func (t *rawTask) addNotes(notes []string) error {
 	if old != nil {
 		was = old
 	}
-	t.task.Notes, _ = now.(string) // a list stays in the raw bytes only
+	//nolint:errcheck // a list stays in the raw bytes only
+	t.task.Notes, _ = now.(string)
 	return t.override(notesKey, notesKey, was, now)
 }
 

@@ -76,6 +76,7 @@ type clock struct{ at atomic.Int64 }
 func (c *clock) Now() time.Time {
 	return time.Unix(c.at.Load(), 0).UTC()
 }
+
 func (c *clock) advance(d time.Duration) {
 	c.at.Add(int64(d / time.Second))
 }

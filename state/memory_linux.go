@@ -17,7 +17,7 @@ func newList[T any](capacity int) []T {
 	size := uintptr(capacity) * unsafe.Sizeof(*new(T))
 	if size >= hugePagesFrom {
 		memory := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), size)
-		_ = unix.Madvise(memory, unix.MADV_HUGEPAGE) // without them it is only slower
+		_ = unix.Madvise(memory, unix.MADV_HUGEPAGE) //nolint:errcheck // without them it is only slower
 	}
 	return list
 }

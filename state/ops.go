@@ -137,42 +137,55 @@ const (
 func (CreateTasks) name() string {
 	return "create_tasks"
 }
+
 func (UpdateStatus) name() string {
 	return "update_status"
 }
+
 func (UpdateMetadata) name() string {
 	return "update_metadata"
 }
+
 func (LinkArtifacts) name() string {
 	return "link_artifacts"
 }
+
 func (SetPhase) name() string {
 	return "set_phase"
 }
+
 func (ArchiveTasks) name() string {
 	return "archive_tasks"
 }
+
 func (UnarchiveTasks) name() string {
 	return "unarchive_tasks"
 }
+
 func (DivideTask) name() string {
 	return "divide_task"
 }
+
 func (SetLease) name() string {
 	return "set_lease"
 }
+
 func (ClaimTask) name() string {
 	return "claim_task"
 }
+
 func (ImportTasks) name() string {
 	return "import_tasks"
 }
+
 func (SetLayout) name() string {
 	return "set_layout"
 }
+
 func (SyncTasks) name() string {
 	return "sync_tasks"
 }
+
 func (Renumber) name() string {
 	return "renumber"
 }
@@ -194,12 +207,15 @@ func paths(list []formats.Artifact) (out []string) {
 func (op CreateTasks) record() record {
 	return record{"titles": titles(op.Tasks)}
 }
+
 func (op ArchiveTasks) record() record {
 	return record{"tasks": op.Tasks}
 }
+
 func (op UnarchiveTasks) record() record {
 	return record{"tasks": op.Tasks}
 }
+
 func (op SetLease) record() record {
 	return record{"tasks": op.Tasks, "clear": op.Clear, "suspended": op.Suspended}
 }
@@ -207,9 +223,11 @@ func (op SetLease) record() record {
 func (op SetLayout) record() record {
 	return record{"to": op.To}
 }
+
 func (op SyncTasks) record() record {
 	return record{}
 }
+
 func (op Renumber) record() record {
 	return record{"tasks": []int{op.Task}, "to": op.To}
 }

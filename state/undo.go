@@ -78,6 +78,7 @@ type RestoreTasks struct{ Run string }
 func (RestoreTasks) name() string {
 	return "restore_tasks"
 }
+
 func (op RestoreTasks) record() record {
 	return record{"run": op.Run}
 }
@@ -296,9 +297,11 @@ type RestorePhases struct{ Run, Plan string }
 func (RestorePhases) name() string {
 	return "restore_phases"
 }
+
 func (op RestorePhases) record() record {
 	return record{"run": op.Run, "plan": op.Plan}
 }
+
 func (RestorePhases) apply(*draft) error {
 	return nil
 }

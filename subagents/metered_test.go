@@ -126,13 +126,14 @@ func TestUsedUpBudgetStaysABound(t *testing.T) {
 	var last formats.Budget
 	agent := metered(func(r formats.Request) (formats.Return, subagents.Measured, error) {
 		last = r.Budget
-		return formats.Return{}, subagents.Measured{
-				Tokens: formats.Tokens{Input: 500},
-				Cost:   9,
-			}, &subagents.ReturnError{
-				Agent:    r.Agent,
-				Problems: []string{"expected a return, got nothing"},
-			}
+		used := subagents.Measured{
+			Tokens: formats.Tokens{Input: 500},
+			Cost:   9,
+		}
+		return formats.Return{}, used, &subagents.ReturnError{
+			Agent:    r.Agent,
+			Problems: []string{"expected a return, got nothing"},
+		}
 	})
 	if err := w.Set.Add(
 		subagents.Definition{

@@ -385,7 +385,8 @@ func TestPlaces(t *testing.T) {
 			"",
 			[]string{".tercet/reviews/review-001.md"},
 		},
-		{"no task, report",
+		{
+			"no task, report",
 			func(r *formats.Request) {
 				r.Task = nil
 				r.Step = "n"
@@ -394,7 +395,8 @@ func TestPlaces(t *testing.T) {
 			"",
 			[]string{".tercet/runs/r1/n-1/out/report-0.md"},
 		},
-		{"four digits",
+		{
+			"four digits",
 			func(r *formats.Request) {
 				r.Task.Number = 1234
 				r.Task.Slug = ""

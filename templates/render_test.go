@@ -111,21 +111,27 @@ type world struct{}
 func (world) Record(context.Context, formats.Problem) error {
 	return nil
 }
+
 func (world) Append(context.Context, formats.Entry, bool) (bool, error) {
 	return false, nil
 }
+
 func (world) Live(bool) error {
 	return nil
 }
+
 func (world) Recall(formats.Entry) (json.RawMessage, bool) {
 	return nil, false
 }
+
 func (world) Resumable() bool {
 	return false
 }
+
 func (world) Now() time.Time {
 	return time.Unix(0, 0)
 }
+
 func (world) Sleep(context.Context, time.Duration) error {
 	return nil
 }

@@ -73,7 +73,6 @@ type engineFlags struct {
 	keepGoing   bool
 	fresh       bool // --new
 	ifNeeded    bool
-	giveUp      bool // a run is gone through again only to end it
 	await       bool // a question waits for an answer from elsewhere
 	parallel    string
 	prompting   bool // lines are typed at the prompt

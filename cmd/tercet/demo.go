@@ -67,20 +67,20 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	if d.Repo.Dir, err = demo.Folder(rest(c.args)); err != nil {
+	if d.Dir, err = demo.Folder(rest(c.args)); err != nil {
 		return err
 	}
 	d.scene = demo.Scene{
 		Sheet:   d.app.term.sheet(d.app.term.outTTY),
 		Columns: columns(d.app.io.out),
-		Dir:     d.Repo.Dir,
+		Dir:     d.Dir,
 	}
 	if !d.app.flags.json {
 		d.scene.Out = d.app.io.out
 	}
-	d.scene.Title("A fresh repository in %s", d.Repo.Dir)
+	d.scene.Title("A fresh repository in %s", d.Dir)
 	d.scene.Lines("a small Go module, of which the last commit brought a defect")
-	if err := d.Repo.Unpack(c.ctx, fixture); err != nil {
+	if err := d.Unpack(c.ctx, fixture); err != nil {
 		return err
 	}
 
@@ -90,7 +90,7 @@ func (d *demonstration) run(c call, name string) error {
 	}
 	d.scene.Title("$ tercet init --next-number %d", demoTask)
 	files, err := d.app.host().Init(
-		c.ctx, d.Repo.Dir,
+		c.ctx, d.Dir,
 		agentcli.RunnerOffline,
 		state.InitOptions{NextNumber: demoTask},
 		false,
@@ -99,14 +99,14 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	d.app.trustInit(d.Repo.Dir, files)
+	d.app.trustInit(d.Dir, files)
 	d.scene.Lines(files...)
 	d.scene.State("before")
 	code := d.commands(c.ctx)
 	d.scene.Artifacts()
 	d.scene.State("after")
 	d.scene.Trace()
-	diff, err := d.Repo.Diff(c.ctx, fixture)
+	diff, err := d.Diff(c.ctx, fixture)
 	if err != nil {
 		return err
 	}
@@ -118,13 +118,13 @@ func (d *demonstration) run(c call, name string) error {
 	}
 
 	d.app.document("tercet.demo/1", fields{
-		"dir":         d.Repo.Dir,
+		"dir":         d.Dir,
 		"commands":    d.lines,
 		"test_before": demo.Colour(before),
 		"test_after":  demo.Colour(after),
 		"diff":        diff,
 	})
-	d.scene.End(agentcli.Installed(d.Repo.Starter))
+	d.scene.End(agentcli.Installed(d.Starter))
 	if code != 0 || !after {
 		return shown{cmp.Or(code, 1)}
 	}
@@ -152,7 +152,7 @@ func (d *demonstration) starters() error {
 				"%s is not installed", tool)
 		}
 	}
-	d.Repo.Starter = s
+	d.Starter = s
 	return nil
 }
 
@@ -173,7 +173,7 @@ func readFixture(name string) (demo.Fixture, error) {
 func (d *demonstration) test(ctx context.Context, when string) (green bool, err error) {
 	d.scene.Title("$ go test ./...")
 	d.scene.Lines("it is compiled first, which takes some seconds")
-	said, green, err := d.Repo.Test(ctx)
+	said, green, err := d.Test(ctx)
 	if err == nil {
 		d.scene.Test(when, said, green)
 	}

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -234,8 +235,8 @@ func checkNPM(t *testing.T, tarball string) {
 	}
 	bin := filepath.Join(dir, "node_modules", ".bin", "tercet")
 	out, err := exec.Command(bin, "5", "/task a \"b\"", "", "--x").Output()
-	if e, _ := err.(*exec.ExitError); e == nil || e.ExitCode() != 5 ||
-		string(out) != "<5></task a \"b\"><><--x>" { //nolint:errorlint // Output gives it bare
+	e, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || e.ExitCode() != 5 || string(out) != "<5></task a \"b\"><><--x>" {
 		t.Errorf("%s gives %q and %v, want its arguments as they are and exit status 5",
 			bin, out, err)
 	}

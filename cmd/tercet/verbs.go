@@ -45,12 +45,12 @@ type call struct {
 }
 
 // done says what a verb did that has no other answer.
-func (w *app) done(format string, args ...any) {
-	if w.flags.json {
-		w.give(formats.Return{Status: formats.StatusCompleted, Summary: sprintf(format, args...)})
+func (a *app) done(format string, args ...any) {
+	if a.flags.json {
+		a.give(formats.Return{Status: formats.StatusCompleted, Summary: sprintf(format, args...)})
 		return
 	}
-	w.term.note(format, args...)
+	a.term.note(format, args...)
 }
 
 // need is what must be there before a verb runs.
@@ -322,9 +322,11 @@ func apart(cmd *cobra.Command, names []string) {
 func none(cmd *cobra.Command, args []string) error {
 	return words(0, 0)(cmd, args)
 }
+
 func one(cmd *cobra.Command, args []string) error {
 	return words(1, 1)(cmd, args)
 }
+
 func some(cmd *cobra.Command, args []string) error {
 	return words(1, -1)(cmd, args)
 }

@@ -375,6 +375,7 @@ type none struct{}
 func (none) Agent(string) (formats.AgentInfo, bool) {
 	return formats.AgentInfo{}, false
 }
+
 func (none) Names() []string {
 	return nil
 }

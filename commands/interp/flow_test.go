@@ -116,6 +116,7 @@ func (w *world) person(answers ...string) {
 func no(issues ...string) formats.Return {
 	return verdict(formats.VerdictRejected, issues...)
 }
+
 func yes() formats.Return {
 	return verdict(formats.VerdictApproved)
 }

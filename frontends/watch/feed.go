@@ -175,7 +175,8 @@ func (f *feed) update(h *runCache, id string, enough bool) {
 	if changed || h.live {
 		// Running rewrites the info file of the lock
 		h.live = unlocked == nil && f.desk.Running(id)
-		h.info, _ = f.fileStamp(path.Join(journal.Folder, id, journal.LockName+".info")) //nolint:errcheck // none: no process did
+		info := path.Join(journal.Folder, id, journal.LockName+".info")
+		h.info, _ = f.fileStamp(info) //nolint:errcheck // none: no process did
 	}
 	if now != h.journal {
 		r, ok := journal.Summarize(f.desk.Root, id)

@@ -27,6 +27,7 @@ func fine(name, text string) Finding {
 		Text:  text,
 	}
 }
+
 func warned(name, text, fix string) Finding {
 	return Finding{
 		Name:  name,

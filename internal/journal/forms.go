@@ -154,20 +154,18 @@ func (e *expression) character(r rune, bytes string) {
 	}
 
 	e.escapes = true
-	percent := ""
-	hex := ""
-	octal := ""
+	var percent, hex, octal strings.Builder
 	for _, b := range []byte(bytes) {
-		percent += fmt.Sprintf("%%(?i:%02x)", b)
-		hex += fmt.Sprintf("%sx(?i:%02x)", escaped, b)
-		octal += fmt.Sprintf("%s0?%03o", escaped, b)
+		fmt.Fprintf(&percent, "%%(?i:%02x)", b)
+		fmt.Fprintf(&hex, "%sx(?i:%02x)", escaped, b)
+		fmt.Fprintf(&octal, "%s0?%03o", escaped, b)
 	}
 
 	raw := maybeEscaped + regexp.QuoteMeta(bytes)
 	if r == utf8.RuneError {
 		raw = `\x{fffd}` // also replaces a byte that is not UTF-8
 	}
-	forms := []string{raw, percent, hex, octal}
+	forms := []string{raw, percent.String(), hex.String(), octal.String()}
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 		forms = append(forms, fmt.Sprintf("%su(?i:%04x)%su(?i:%04x)", escaped, high, escaped, low))
 	}

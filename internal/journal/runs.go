@@ -78,7 +78,7 @@ func (r Run) Due(now time.Time) bool {
 
 // DueUnattended reports whether a due run may resume without the user.
 func (r Run) DueUnattended(now time.Time) bool {
-	return r.Due(now) && now.Before(r.Postponed.Alone)
+	return r.Due(now) && now.Before(r.Alone)
 }
 
 // Open is the status of a run that has neither ended nor is suspended.

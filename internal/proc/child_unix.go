@@ -27,9 +27,11 @@ func detach(cmd *exec.Cmd) error {
 func interrupt(cmd *exec.Cmd) {
 	signalGroup(cmd, unix.SIGINT)
 }
+
 func terminate(cmd *exec.Cmd) {
 	signalGroup(cmd, unix.SIGTERM)
 }
+
 func kill(cmd *exec.Cmd) {
 	signalGroup(cmd, unix.SIGKILL)
 }

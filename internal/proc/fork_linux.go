@@ -2,6 +2,7 @@ package proc
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -107,7 +108,7 @@ func forkExecRuleset(
 
 	failure := make([]byte, unsafe.Sizeof(c.failure))
 	_, err = io.ReadFull(failed, failure)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return forked, nil // the program runs: exec closed the pipe
 	}
 
@@ -147,14 +148,14 @@ func (c *forkedChild) fork() (pid int, errno syscall.Errno) {
 	afterForkInChild()
 	step, errno := c.execRestricted()
 	c.failure = [2]uint32{uint32(step), uint32(errno)}
-	syscall.RawSyscall(
+	syscall.RawSyscall( //nolint:errcheck // there is nobody else to tell
 		unix.SYS_WRITE,
 		uintptr(c.errPipe),
 		uintptr(unsafe.Pointer(&c.failure)),
 		unsafe.Sizeof(c.failure),
 	)
 	for {
-		syscall.RawSyscall(unix.SYS_EXIT, 1, 0, 0)
+		syscall.RawSyscall(unix.SYS_EXIT, 1, 0, 0) //nolint:errcheck // it does not return
 	}
 }
 

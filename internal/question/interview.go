@@ -70,6 +70,7 @@ func (i *Interview) Ask() (lines []string, prompt string) {
 func (i *Interview) Reviews() bool {
 	return i.at == len(i.items)
 }
+
 func (i *Interview) empty() string {
 	return cmp.Or(i.answers[i.at], i.items[i.at].Default)
 }
@@ -163,7 +164,7 @@ func (i *Interview) Run(
 			return nil, err
 		}
 		head = nil
-		done := false
+		var done bool
 		done, bad = i.Answer(answer)
 		if done {
 			return i.Answers(), nil

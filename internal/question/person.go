@@ -173,7 +173,8 @@ func (a *asking) prompt() string {
 		return line
 	}
 
-	out := style.Wrap(question, columns) + "\n "
+	var out strings.Builder
+	out.WriteString(style.Wrap(question, columns) + "\n ")
 	at := 1
 	for _, item := range items {
 		w := style.Width(item)
@@ -181,18 +182,18 @@ func (a *asking) prompt() string {
 			w = len(more)
 		}
 		if at > 1 && at+w+2 >= columns {
-			out += "\n "
+			out.WriteString("\n ")
 			at = 1
 		}
 		if at > 1 {
-			out += " "
+			out.WriteString(" ")
 			at++
 		}
-		out += " " + item
+		out.WriteString(" " + item)
 		at += w + 1
 	}
 
-	return out + " "
+	return out.String() + " "
 }
 
 // keys explains how to answer.

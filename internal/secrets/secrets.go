@@ -108,7 +108,8 @@ var rules = []rule{
 		lazy.Regexp(`(-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)`),
 		nil,
 	},
-	{"password or token",
+	{
+		"password or token",
 		[]string{"key", "token", "secret", "passw"},
 		lazy.Regexp(
 			`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +

@@ -426,7 +426,7 @@ func (a *arguments) tested(n *syntax.TestClause) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.BinaryTest:
-			switch n.Op {
+			switch n.Op { //nolint:exhaustive // the others compute nothing
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 				a.computed("[[", n)
 			}
@@ -525,7 +525,7 @@ func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
 		a.refuse("an argument would be the input of everything that follows")
 	}
 	other := a.input && r.N != nil && r.N.Value != "0" // what is read stays as it is
-	switch r.Op {
+	switch r.Op {                                      //nolint:exhaustive // the others write
 	case syntax.Hdoc, syntax.DashHdoc:
 		a.input = other || body == given
 	case syntax.WordHdoc:
@@ -679,7 +679,7 @@ func (a *arguments) split(w word) []field {
 	}
 	if len(f.texts) == 1 && !a.splits && !strings.ContainsAny(f.texts[0], "*?[\\") && f.lead == "" {
 		var out []field
-		for _, one := range strings.Fields(f.texts[0]) {
+		for one := range strings.FieldsSeq(f.texts[0]) {
 			part := w
 			part.text = a.mark(value{f.origin, []string{one}})
 			part.split = false

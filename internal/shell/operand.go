@@ -300,7 +300,7 @@ func (c *started) partOf() {
 func (c *started) never() {
 	inside := func(f field) bool { return f.origin == folder && !f.ownFirst }
 	if hasGiven(c.args) || slices.ContainsFunc(c.args, inside) || c.input ||
-		c.has("shell") && c.arguments.given {
+		c.has("shell") && c.given {
 		c.reach()
 	}
 	if !c.has("shell") || !hasKnown(c.args) || c.reason != "" {
@@ -318,12 +318,12 @@ func (c *started) never() {
 
 // code judges a text that a shell reads as a program, with the words that it gets.
 func (c *started) code(text field, params []field) {
-	switch {
-	case text.origin == folder, text.origin == given:
+	switch text.origin { //nolint:exhaustive // the others are texts that can be read
+	case folder, given:
 		c.partOf()
 		return
-	case text.origin == unsure:
-		if c.arguments.given && hasGiven(params) {
+	case unsure:
+		if c.given && hasGiven(params) {
 			c.reach()
 		}
 		return

@@ -12,15 +12,15 @@ import (
 // Widen calls try with a time limit that covers the start of a program. It doubles the limit for as
 // long as try says that the program had not come far enough: a slow machine needs more time, and a
 // program that never starts is a failure.
-func Widen(t testing.TB, least time.Duration, try func(limit time.Duration) (started bool)) {
-	t.Helper()
+func Widen(tb testing.TB, least time.Duration, try func(limit time.Duration) (started bool)) {
+	tb.Helper()
 	const enough = 2 * time.Minute
 	for limit := least; !try(limit); limit *= 2 {
-		if t.Failed() {
+		if tb.Failed() {
 			return
 		}
 		if limit > enough {
-			t.Fatalf("the program had not come far enough within %s", limit)
+			tb.Fatalf("the program had not come far enough within %s", limit)
 		}
 	}
 }
@@ -28,13 +28,13 @@ func Widen(t testing.TB, least time.Duration, try func(limit time.Duration) (sta
 // Deep tells whether the tests that take long are wanted too, by TEST_DEEP=1 in the environment:
 // kills at every place, corpora, every line of a journal, long random runs. make check sets it.
 func Deep() bool {
-	return os.Getenv("TEST_DEEP") != ""
+	return os.Getenv("TEST_DEEP") != "" //nolint:forbidigo // only tests ask
 }
 
 // OnlyDeep skips a test unless those that take long are wanted; why says what takes long in it.
-func OnlyDeep(t testing.TB, why string) {
-	t.Helper()
+func OnlyDeep(tb testing.TB, why string) {
+	tb.Helper()
 	if !Deep() {
-		t.Skipf("%s: TEST_DEEP=1 runs it", why)
+		tb.Skipf("%s: TEST_DEEP=1 runs it", why)
 	}
 }

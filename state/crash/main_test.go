@@ -44,7 +44,7 @@ func inOwnMounts() (code int, ok bool) {
 	if os.Geteuid() != 0 || os.Getenv(inside) != "" {
 		return 0, false
 	}
-	cmd := exec.Command(os.Args[0], os.Args[1:]...) //nolint:noctx // it ends with this process
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(os.Environ(), inside+"=1")
 	cmd.Stdin = os.Stdin
 	cmd.Stdout = os.Stdout

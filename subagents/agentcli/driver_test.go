@@ -219,7 +219,8 @@ func TestReadings(t *testing.T) {
 				},
 			},
 		},
-		{"a request that is made again",
+		{
+			"a request that is made again",
 			"copilot",
 			agentcli.Ending{},
 			[]string{
@@ -231,7 +232,8 @@ func TestReadings(t *testing.T) {
 				Fault: &agentcli.Fault{Status: 429, Message: "slow down"},
 			},
 		},
-		{"an answer that is cut off",
+		{
+			"an answer that is cut off",
 			"copilot",
 			agentcli.Ending{},
 			[]string{

@@ -2,6 +2,7 @@ package agentcli_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,9 +57,7 @@ func TestRoom(t *testing.T) {
 	}
 	for _, tt := range tests {
 		env := map[string]string{"HOME": "/u"}
-		for name, value := range tt.env {
-			env[name] = value
-		}
+		maps.Copy(env, tt.env)
 		room := agentcli.RoomOf(tt.program, agentcli.Call{
 			Home:   tt.home,
 			Lookup: func(name string) string { return env[name] },

@@ -120,11 +120,12 @@ func TestStatusSyncOperations(t *testing.T) {
 			"task_number": 7,
 			"fields":      map[string]any{"title": "B"},
 		}, state.UpdateMetadata{Task: 7, Fields: map[string]any{"title": "B"}}},
-		{map[string]any{
-			"operation":   "link_artifacts",
-			"task_number": 7,
-			"artifacts":   []any{map[string]any{"type": "review", "path": "r.md"}},
-		},
+		{
+			map[string]any{
+				"operation":   "link_artifacts",
+				"task_number": 7,
+				"artifacts":   []any{map[string]any{"type": "review", "path": "r.md"}},
+			},
 			state.LinkArtifacts{
 				Task:      7,
 				Artifacts: []formats.Artifact{{Type: formats.ArtifactReview, Path: "r.md"}},
@@ -280,11 +281,12 @@ func TestStatusSyncWrongInput(t *testing.T) {
 			map[string]any{"operation": "update_status", "task_number": 1, "back": "yes"},
 			`expected true or false as back, got "yes"; expected a task status, or back as status, got nothing`,
 		},
-		{map[string]any{
-			"operation":   "update_metadata",
-			"task_number": 1,
-			"fields":      []any{},
-		},
+		{
+			map[string]any{
+				"operation":   "update_metadata",
+				"task_number": 1,
+				"fields":      []any{},
+			},
 			"expected an object as fields, got a list of 0; expected at least one field as " +
 				"fields, got a list of 0",
 		},

@@ -1,4 +1,4 @@
-package sandbox
+package sandbox //nolint:testpackage // it exports to the tests
 
 import llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 

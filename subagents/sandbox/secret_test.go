@@ -1,4 +1,4 @@
-package sandbox
+package sandbox //nolint:testpackage // it tests what is not exported
 
 import (
 	"os"

@@ -24,24 +24,31 @@ func (i inert) Delegate(context.Context, formats.Request) (formats.Return, error
 	i.t.Error("a dry run delegates")
 	return formats.Return{}, nil
 }
+
 func (inert) Record(context.Context, formats.Problem) error {
 	return nil
 }
+
 func (inert) Append(context.Context, formats.Entry, bool) (bool, error) {
 	return false, nil
 }
+
 func (inert) Live(bool) error {
 	return nil
 }
+
 func (inert) Recall(formats.Entry) (json.RawMessage, bool) {
 	return nil, false
 }
+
 func (inert) Resumable() bool {
 	return false
 }
+
 func (inert) Now() time.Time {
 	return time.Unix(0, 0)
 }
+
 func (inert) Sleep(context.Context, time.Duration) error {
 	return nil
 }

@@ -190,12 +190,13 @@ func chat(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		usage = `"usage":{"prompt_tokens":<IN>,"completion_tokens":<OUT>,"total_tokens":<TOTAL>,` +
 			`"prompt_tokens_details":{"cached_tokens":<CACHED>}}}`
 	)
-	return b.in(head + `","choices":[{"index":0,"message":<MESSAGE>,"finish_reason":<STOP>}],` +
-			usage), [][]byte{
-			b.event("", chunk+`<MESSAGE>,"finish_reason":null}]}`),
-			b.event("", chunk+`{},"finish_reason":<STOP>}],`+usage),
-			[]byte("data: [DONE]\n\n"),
-		}
+	const choices = `","choices":[{"index":0,"message":<MESSAGE>,"finish_reason":<STOP>}],`
+	events := [][]byte{
+		b.event("", chunk+`<MESSAGE>,"finish_reason":null}]}`),
+		b.event("", chunk+`{},"finish_reason":<STOP>}],`+usage),
+		[]byte("data: [DONE]\n\n"),
+	}
+	return b.in(head + choices + usage), events
 }
 
 func gemini(r Reply, b blanks) (json.RawMessage, [][]byte) {
