@@ -269,3 +269,45 @@ func errorOf(ret formats.Return) error {
 	one := ret.Errors[0]
 	return formats.Fail(one.Code, one.Recommendation, "%s", strings.TrimSpace(one.Message))
 }
+
+// agreeing is a frontend whose user trusts every project.
+type agreeing struct{ quiet }
+
+func (*agreeing) Interactive() bool { return true }
+
+func (*agreeing) AskTrust(context.Context, *project.Session, *trust.Verdict) (bool, error) {
+	return true, nil
+}
+
+// TestHelpLeavesNothing: the help of an untrusted project keeps no run; the line after it in the
+// same session does.
+func TestHelpLeavesNothing(t *testing.T) {
+	t.Parallel()
+	trusted := open(t, &quiet{})
+	h := host(t, "", &agreeing{})
+	p, err := project.Open(t.Context(), trusted.Dir, true, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := p.Session(project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Start(t.Context(), router.Line{Raw: "/help"}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := journal.Runs(p.Root, false)
+	if err != nil || len(list) != 0 {
+		t.Fatalf("after /help: runs %v, %v, want none", list, err)
+	}
+	ret, err := s.Start(t.Context(), router.Line{Raw: "/task Fix the parser"})
+	list, lerr := journal.Runs(p.Root, false)
+	if err != nil || lerr != nil || len(list) != 1 || list[0].ID != ret.Metadata.Run {
+		t.Errorf("/task = %+v, %v; runs %v, %v, want it recorded", ret, err, list, lerr)
+	}
+}

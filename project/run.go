@@ -36,12 +36,14 @@ func (s *Session) handle(
 	line router.Line,
 	r router.Route,
 	begun *journal.Run,
-) (formats.Return,
-	error,
-) {
+) (formats.Return, error) {
 	if s.Project.Reader == nil && r.Name != "help" {
 		return formats.Return{}, NoWorkspace()
 	}
+	// what the line before left
+	s.readOnly = false
+	s.silent = false
+	s.approver.consent = formats.Consent{}
 	o := router.Orchestrator{
 		Runner: s.Library,
 		Trace:  s,

@@ -137,7 +137,7 @@ func (p *Project) Git(dir string) *git.Repo {
 }
 
 // Session is what lines run with: the commands, the subagents and the answers to questions, for one
-// set of options. A session with other options may be at work at the same time.
+// set of options. It runs one line at a time; other sessions may be at work meanwhile.
 type Session struct {
 	Project *Project
 	Options Options
@@ -250,8 +250,8 @@ func (p *Project) rules(ctx context.Context) (map[string]any, error) {
 // remoteType is what the rules of the project say of its remote.
 func (p *Project) remoteType(ctx context.Context) (string, error) {
 	rules, err := p.rules(ctx)
-	said, _ := rules["remote_type"].(string) //nolint:errcheck // a file without the key says nothing
-	return said, err
+	kind, _ := rules["remote_type"].(string) //nolint:errcheck // without the key it is empty
+	return kind, err
 }
 
 // packSources are the folders with the subagents of packs.

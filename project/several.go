@@ -58,7 +58,8 @@ func (l lines) Split(
 			p.Inv.Run = l.session.Project.newRunID()
 		}
 		if r, ok := done[p.Task]; ok {
-			if _, err := l.session.Project.Control.Records(r.ID); err == nil { // else another user wrote it
+			_, err := l.session.Project.Control.Records(r.ID)
+			if err == nil { // else another user wrote it
 				p.Was = &formats.Return{
 					Status:   formats.StatusCompleted,
 					Metadata: formats.Metadata{Run: r.ID},

@@ -141,7 +141,8 @@ func (s *Session) ofSubagent(f trust.Listed) string {
 			if len(def.Argv) > 0 {
 				return fmt.Sprintf("subagent %s, runs %q", name, def.Argv)
 			}
-			return "subagent " + name + formats.Prefixed(", runner ", strings.Join(def.Info.Runner, ", "))
+			runners := strings.Join(def.Info.Runner, ", ")
+			return "subagent " + name + formats.Prefixed(", runner ", runners)
 		}
 	}
 	return f.Kind + " that is not used"
@@ -149,19 +150,19 @@ func (s *Session) ofSubagent(f trust.Listed) string {
 
 // newTrust makes the gate of the project: it decides what of it may start a program.
 func (p *Project) newTrust() *trust.Gate {
-	instead := ""
+	override := ""
 	switch {
 	case p.Host.Env("TERCET_TRUST") == "1":
-		instead = trust.ByEnvironment
+		override = trust.ByEnvironment
 	case p.Host.OwnProject == p.Dir:
-		instead = trust.ByDemo
+		override = trust.ByDemo
 	}
 	return trust.New(trust.Config{
 		Root:     p.Root,
 		Dir:      p.Dir,
 		Home:     p.Host.StateHome(),
 		Digests:  p.Host.Trust,
-		Override: instead,
+		Override: override,
 		Agreed:   p.Host.Agreed,
 		Others:   p.listed,
 		Now:      p.Host.Clock.Now,
@@ -176,7 +177,8 @@ func (p *Project) newTrust() *trust.Gate {
 	})
 }
 
-// VerdictAnew judges the files of the project as they are now, after a change of them.
+// VerdictAnew judges the files of the project as they are now, after a change of them. It lists the
+// commands again, so no session may be at work meanwhile.
 func (p *Project) VerdictAnew() (*trust.Verdict, error) {
 	if err := p.scan(); err != nil {
 		return nil, err

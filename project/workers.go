@@ -50,6 +50,7 @@ func (s *Session) worker(def subagents.Definition) subagents.Agent {
 	}
 }
 
+// runners gives what does the work of a subagent file without regard to recordings.
 func (s *Session) runners(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
 		return s.modelless(agentcli.Runner, &agentcli.Exec{
@@ -108,7 +109,7 @@ func (s *Session) usesModel() bool {
 	) != agentcli.RunnerOffline
 }
 
-// checkRunner refuses a runner of --runner that there is not, before anything begins.
+// checkRunner refuses an unknown runner of the options before anything begins.
 func (s *Session) checkRunner(name string) error {
 	all := append(
 		slices.Sorted(maps.Keys(s.Project.Config.ACP)),

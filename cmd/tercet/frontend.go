@@ -144,7 +144,11 @@ func (f frontend) AskMissing(
 
 // AskTrust implements Frontend: it shows what is new and what changed, a line each, and asks once
 // for all of it.
-func (f frontend) AskTrust(ctx context.Context, s *project.Session, v *trust.Verdict) (bool, error) {
+func (f frontend) AskTrust(
+	ctx context.Context,
+	s *project.Session,
+	v *trust.Verdict,
+) (bool, error) {
 	const most = 20
 	t := f.app.term
 	dir := s.Project.Dir

@@ -103,7 +103,8 @@ func (a repl) prompt() error {
 
 // reader gives what reads the lines. A terminal that knows no movements is read plainly.
 func (a repl) reader(all *offers) lineReader {
-	if a.app.keyboard == nil || !a.app.term.errTTY || a.app.env("TERM") == "" || a.app.env("TERM") == "dumb" {
+	terminal := a.app.env("TERM")
+	if a.app.keyboard == nil || !a.app.term.errTTY || terminal == "" || terminal == "dumb" {
 		return plainLines(a)
 	}
 	woken := make(chan os.Signal, 1)

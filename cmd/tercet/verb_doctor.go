@@ -65,7 +65,8 @@ func doctor(c call) error {
 		})
 	}
 
-	list = append(list, checkup.Secrets(project.SecretSettings(c.p.Config.Env), journal.MinSecret, os.Getenv)...)
+	settings := project.SecretSettings(c.p.Config.Env)
+	list = append(list, checkup.Secrets(settings, journal.MinSecret, os.Getenv)...)
 	list = append(list, checkup.Unfollowed(c.s.Set.Names(), func(name string) []string {
 		def, _, _ := c.s.Set.Lookup(name, "")
 		return def.Unfollowed

@@ -34,17 +34,17 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 		"sleep until the time that the run waits for, then go on",
 	)
 	return func(c call) error {
-		word := strings.Join(c.args, "")
-		for { // one word, or none
-
-			r, err := c.resumed(word, *from, *wait)
+		run := strings.Join(c.args, "") // one word, or none
+		for {
+			r, err := c.resumed(run, *from, *wait)
 			if r == nil || !*wait || r.Until.IsZero() {
 				return err
 			}
-			word, *from, err = r.Run, "", c.app.forget()
-			if err != nil {
+			if err := c.app.forget(); err != nil {
 				return err
 			}
+			run = r.Run
+			*from = ""
 		}
 	}
 }

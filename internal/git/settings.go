@@ -13,8 +13,11 @@ import (
 // and safe for concurrent use.
 type Settings struct {
 	mu      sync.Mutex
-	answers map[string]answer
+	answers map[string]answer // by the state of the configuration
 }
+
+// maxAnswers bounds what is kept: every worktree of a run has an answer of its own.
+const maxAnswers = 1000
 
 // answer is what git said where the configuration was in one state.
 type answer struct {
@@ -42,7 +45,7 @@ func (s *Settings) change(state string, do func(a *answer)) {
 	defer s.mu.Unlock()
 	a := s.answers[state]
 	do(&a)
-	if s.answers == nil {
+	if s.answers == nil || len(s.answers) >= maxAnswers {
 		s.answers = map[string]answer{}
 	}
 	s.answers[state] = a
