@@ -115,13 +115,10 @@ var startPos = Pos{Line: 1, Col: 1}
 type docReader struct {
 	*findings
 
-	profile  profile
-	doc      *md.Document
-	out      *Document
-	minimal  bool // report only blocking findings as errors
-	crlf     bool // lines end with CRLF
-	unclosed bool // an unclosed fence or comment: nothing can be appended
-	title    int  // last line of the title, 0 without one
+	profile profile
+	doc     *md.Document
+	out     *Document
+	minimal bool // report only blocking findings as errors
 }
 
 // warn reports what a document should have but is usable without.
@@ -136,8 +133,6 @@ func (r *docReader) warn(code string, at Pos, help, format string, args ...any) 
 func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
 	r.doc = doc
-	r.crlf = bytes.Contains(src, []byte("\r\n"))
-	r.unclosed = len(problems) > 0
 	for _, p := range problems {
 		markdownFound(r.findings, p)
 		d := &r.list[len(r.list)-1]
@@ -195,11 +190,6 @@ func (r *docReader) headings() {
 		if b.Kind == md.Heading && b.Depth == 0 && r.out.Title == "" &&
 			(b.Level == 1 || r.profile.titled) {
 			r.out.Title = b.Text
-			r.title = b.End.Line
-			next := strings.TrimSpace(r.doc.Line(r.title + 1))
-			if next != "" && strings.Trim(next, "=") == "" {
-				r.title++
-			}
 		}
 	}
 	const help = "start with '# Title'"
@@ -209,7 +199,6 @@ func (r *docReader) headings() {
 		r.add(codeNoHeading, r.bodyStart(), help, "expected a heading as the title, got none")
 	default:
 		r.add(codeNoTitle, r.bodyStart(), help, "the document has no title")
-		r.fixTitle()
 	}
 }
 
@@ -223,7 +212,6 @@ func (r *docReader) metadata() {
 	at := r.bodyStart()
 	places := map[string]Pos{}
 	last := ""
-	end := r.title
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 {
 			if b.Level > 1 {
@@ -246,17 +234,14 @@ func (r *docReader) metadata() {
 					r.out.Fields[name] = value
 					places[name] = Pos{Line: b.Pos.Line + i, Col: b.Pos.Col}
 				}
-				end = r.lastTextLine(b.Pos.Line, b.End.Line)
 			case last != "" && (b.Depth > 0 || b.Kind == md.Item && i > 0):
 				r.out.Fields[last] = strings.TrimPrefix(r.out.Fields[last]+", "+line, ", ")
-				end = r.lastTextLine(b.Pos.Line, b.End.Line)
 			default:
 				last = ""
 			}
 		}
 	}
 
-	first := end == r.title
 	for _, name := range r.profile.fields {
 		value, ok := r.out.Fields[name]
 		switch {
@@ -267,14 +252,9 @@ func (r *docReader) metadata() {
 				),
 				"expected a metadata bullet '%s', got none",
 				name)
-			r.fixField(name, end, first)
-			first = false
 		case value == "" || placeholder(value, false):
 			r.warn(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing",
 				name)
-			if value == "" {
-				r.fixValue(places[name])
-			}
 		}
 	}
 }
@@ -310,9 +290,6 @@ func (r *docReader) sections() {
 			phases = &s
 		} else if known && !hasContent(s.Blocks) {
 			r.warn(codeEmptySection, s.Heading.Pos, helpEmpty, "section '%s' says nothing", name)
-			if r.out.Sections[name] == "" {
-				r.addFix(r.afterLine(s.Line()), r.beforeLine(s.Line(), "\n\n"+emptyText))
-			}
 		}
 	}
 
@@ -326,7 +303,6 @@ func (r *docReader) sections() {
 				r.suggestMissing("## "+name, name, slices.Sorted(maps.Keys(places))),
 				"expected a section '%s', got none",
 				name)
-			r.fixSection(name, places)
 		}
 	}
 }

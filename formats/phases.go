@@ -112,7 +112,6 @@ func (r *docReader) onePhase(from, end int) {
 	}
 	if problem != "" && r.profile.strict {
 		r.warn(codePhaseStatus, at, "end the heading with one of "+markWords(), "%s", problem)
-		r.fixMark(&p, at)
 	}
 	i := slices.IndexFunc(r.out.Phases, func(o Phase) bool {
 		return o.Number == p.Number
@@ -135,7 +134,6 @@ func (r *docReader) onePhase(from, end int) {
 		docReader: r,
 		phase:     &p,
 		at:        at,
-		stop:      stop,
 	}
 	b.read(r.doc.Blocks[from+1 : end])
 	r.out.Phases = append(r.out.Phases, p)
@@ -196,7 +194,6 @@ type phaseReader struct {
 
 	phase      *Phase
 	at         Pos
-	stop       int    // the last line
 	label      string // label of the block; empty before the first one
 	otherLabel bool   // below an unknown label
 	quote      md.Pos // end of the enclosing quote
@@ -233,24 +230,17 @@ func (r *phaseReader) read(blocks []md.Block) {
 	if !r.profile.strict {
 		return
 	}
-	goal := placeholder(r.phase.Goal, true)
-	tasks := len(r.phase.Tasks) == 0
 	lacks := func(what, help string) {
 		r.warn(codePhasePart, r.at, help, "phase %d has no %s", r.phase.Number, what)
 	}
-	if goal {
+	if placeholder(r.phase.Goal, true) {
 		lacks("goal", "add '**Goal**: what is true when the phase is done'")
-		r.fixParts(true, tasks, false)
 	}
-	if tasks {
+	if len(r.phase.Tasks) == 0 {
 		lacks("checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'")
-		if !goal {
-			r.fixParts(false, true, false)
-		}
 	}
 	if placeholder(r.phase.Timing, true) {
 		lacks("timing", "add '**Timing**: 1h'")
-		r.fixParts(false, false, true)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"tercet/internal/md"
 )
 
-// emptyText replaces a missing text of a draft.
+// emptyText stands for a text without content.
 const emptyText = "None."
 
-// Draft is the input of Render: metadata and sections by their names in the profile, and phases. A
-// missing text becomes "None.". Sections are markdown, and sectionRevision comes last; all other
-// texts are one line.
+// Draft is the input of Render: metadata and sections by their names in the profile, and phases.
+// Sections are markdown, and sectionRevision comes last; all other texts are one line. What the
+// draft lacks, the document lacks, and its profile refuses it.
 type Draft struct {
 	Profile, Title string
 	Texts          map[string]string
@@ -26,7 +26,7 @@ type Draft struct {
 // sectionRevision is the section that a revision adds to a plan.
 const sectionRevision = "Revision"
 
-// Render renders the document, which passes its profile.
+// Render renders the document. No text of the draft can end its section or open another one.
 func (d Draft) Render() []byte {
 	p, _ := profileOf(d.Profile)
 	title := OneLine(d.Title)
@@ -36,19 +36,26 @@ func (d Draft) Render() []byte {
 	blocks := []string{"# " + p.label + title}
 	var fields strings.Builder
 	for _, name := range p.fields {
-		value := OneLine(d.Texts[name])
+		value, ok := d.Texts[name]
+		if !ok {
+			continue
+		}
+		value = OneLine(value)
 		if placeholder(value, false) {
 			value = strings.TrimSuffix(emptyText, ".")
 		}
 		fields.WriteString("- **" + name + "**: " + value + "\n")
 	}
 
-	if p.fields != nil {
+	if fields.Len() > 0 {
 		blocks = append(blocks, fields.String())
 	}
 	for _, name := range append(slices.Clone(p.sections), sectionRevision) {
-		text := d.Texts[name]
-		if name == sectionRevision && strings.TrimSpace(text) == "" {
+		text, ok := d.Texts[name]
+		if name == sectionRevision {
+			ok = strings.TrimSpace(text) != ""
+		}
+		if !ok && name != p.phases {
 			continue
 		}
 		blocks = append(blocks, "## "+name)
@@ -112,15 +119,8 @@ func (p Phase) render(seen []int) []string {
 	if _, err := ParsePhaseStatus(string(status)); err != nil {
 		status = PhaseNotStarted
 	}
-	goal := OneLine(p.Goal)
-	timing := OneLine(p.Timing)
-	if placeholder(goal, true) {
-		goal = "The phase is done."
-	}
-	if placeholder(timing, true) {
-		timing = "not estimated"
-	}
-	facts := "- **" + labelGoal + "**: " + goal + "\n- **" + labelTiming + "**: " + timing + "\n"
+	facts := "- **" + labelGoal + "**: " + OneLine(p.Goal) +
+		"\n- **" + labelTiming + "**: " + OneLine(p.Timing) + "\n"
 	var depends []string
 	for _, n := range p.DependsOn {
 		if slices.Contains(seen, n) {
@@ -131,15 +131,11 @@ func (p Phase) render(seen []int) []string {
 	if len(depends) > 0 {
 		facts += "- **" + labelDependsOn + "**: " + strings.Join(depends, ", ") + "\n"
 	}
-	tasks := cmp.Or(
-		checklist(p.Tasks),
-		checklist([]ChecklistItem{{Text: name, Done: status == PhaseCompleted}}),
-	)
 	out := []string{
 		fmt.Sprintf("### Phase %d: %s [%s]", p.Number, name, status.Mark()),
 		facts,
 		"**" + labelTasks + "**:",
-		tasks,
+		checklist(p.Tasks),
 	}
 	labelled := func(label, list string, bodies []string) {
 		blocks := []string{"**" + label + "**:"}

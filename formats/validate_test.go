@@ -360,18 +360,24 @@ func TestRenderedDocumentsPass(t *testing.T) {
 			Title:   "x\ny",
 			Texts: map[string]string{
 				"Findings": body, "Executive Summary": "## Findings\n\ntext", "Effort": "<effort>",
+				"Task": "1", "Started": "today", "Completed": "today", "Priority": "low",
+				"Dependencies": "3", "Sources/Inputs": "a.go", "Artifacts": "b.md",
+				"Standards": "c", "Context & Scope": "d", "Decisions": "e",
+				"Recommendations": "f", "Appendix": "g",
 			},
 		}.Render(),
 		formats.ProfileSummary: formats.Draft{
 			Profile: formats.ProfileSummary,
 			Texts: map[string]string{
-				"What Changed": body, "Impacts": "TODO",
+				"What Changed": body, "Impacts": "TODO", "Overview": "a", "Decisions": "b",
+				"Follow-ups": "c", "References": "d",
 			},
 		}.Render(),
 		formats.ProfileReview: formats.Draft{
 			Profile: formats.ProfileReview,
 			Texts: map[string]string{
-				"Findings": "- a.go:1: x\n", "Verdict": "<!-- nothing -->",
+				"Findings": "- a.go:1: x\n", "Verdict": "<!-- nothing -->", "Scope": "a",
+				"Checks": "b",
 			},
 		}.Render(),
 	}

@@ -274,18 +274,10 @@ type docs struct{ meta.Sample }
 func (d docs) Open(ctx context.Context, name string) ([]byte, error) {
 	switch kind := path.Dir(name); kind {
 	case "report":
-		return formats.Draft{
-			Profile: formats.ProfileReport,
-			Title:   "T",
-			Texts: map[string]string{
-				"Executive Summary": "s",
-				"Context & Scope":   "c",
-				"Findings":          "f",
-				"Decisions":         "d",
-				"Recommendations":   "r",
-				"Appendix":          "a",
-			},
-		}.Render(), nil
+		return meta.Sample{Planned: true}.Open(
+			ctx,
+			".tercet/specs/001_sample/reports/research-001.md",
+		)
 	case "plan":
 		return meta.Sample{Planned: true}.Open(
 			ctx,

@@ -124,7 +124,6 @@ var answers = []answered{
 	{"prompt", "planner", "tercet.prompt/1", 0, ""},
 	{"config list", "", "tercet.config/1", 0, ""},
 	{"check", "--profile plan @wrong.md", "tercet.format-check/1", 65, ""},
-	{"check --fix", "--dry-run --profile plan @wrong.md", "tercet.format-check/1", 65, ""},
 	{"result parse", "@return.json", "tercet.result/1", 0, ""},
 	{"help exit-codes", "", "tercet.exit-codes/1", 0, ""},
 	{"version", "", "tercet.version/1", 0, ""},
@@ -383,9 +382,6 @@ var documents = map[string][]any{
 	"tercet.format-check/1": {struct {
 		Profile     string
 		Diagnostics []diagnostic
-		Fixed       int    `json:",omitempty"`
-		Written     bool   `json:",omitempty"`
-		Diff        string `json:",omitempty"`
 	}{}},
 	"tercet.result/1": {struct {
 		formats.Result

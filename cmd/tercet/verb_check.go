@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"tercet/commands/lint"
@@ -104,11 +103,6 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 			"command, subagent or secrets "+
 			"(default: guessed from the path)")
 	variant := cmd.Flags().String("variant", "", "seed: read a handoff document of an older form")
-	fix := cmd.Flags().Bool(
-		"fix", false,
-		"add what is missing and write the file; nothing else in it is touched",
-	)
-	dry := cmd.Flags().Bool("dry-run", false, "with --fix: show the difference; write nothing")
 	return func(c call) error {
 		src, err := c.app.input(c.args[0])
 		if err != nil {
@@ -118,14 +112,6 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 		profile := cmp.Or(*named, string(formats.GuessArtifactType(c.args[0])))
 		bad := &formats.Diagnostics{}
 		doc := fields{"profile": profile}
-		if *dry && !*fix {
-			return usage("expected --fix with --dry-run")
-		}
-		if *fix {
-			if src, err = completed(c, profile, src, *dry, doc); err != nil {
-				return err
-			}
-		}
 		switch {
 		case profile == profileSecrets:
 			bad.Of = formats.CodeSecretFound
@@ -173,41 +159,6 @@ func fileIn(dir string) func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
 		return err == nil && info.Mode().IsRegular() && filepath.IsLocal(name)
 	}
-}
-
-// completed adds to a document what its profile asks for. It gives the text as it is, or would be.
-func completed(c call, profile string, src []byte, dry bool, doc fields) ([]byte, error) {
-	name := c.args[0]
-	switch {
-	case name == "-":
-		return nil, usage("expected a file to write for --fix, got standard input")
-	case slices.Contains(formats.FileProfiles(), profile):
-		return nil, formats.Fail(formats.CodeUsage, "tercet lint --fix "+name,
-			"--fix adds nothing to a %s file", profile)
-	case !dry:
-		if err := c.app.mayCommand(); err != nil {
-			return nil, err
-		}
-	}
-
-	out, made := formats.Complete(profile, name, src)
-	doc["fixed"] = len(made)
-	doc["written"] = len(made) > 0 && !dry
-	if dry {
-		doc["diff"] = string(diff.Diff(name, src, name, out))
-		if !c.app.flags.json {
-			c.app.term.raw([]byte(plain.Passage(string(diff.Diff(name, src, name, out)))))
-		}
-		return out, nil
-	}
-
-	for _, d := range made {
-		c.app.term.note("%s: %s: added what was missing: %s", name, d.Code, d.Message)
-	}
-	if len(made) > 0 {
-		return out, lint.Rewrite(name, src, out)
-	}
-	return out, nil
 }
 
 // judge prints findings and ends as they are: with their code, or with a word that all is well.

@@ -440,9 +440,9 @@ func (r *run) warnFormat(profile, name string, d *formats.Diagnostics) {
 	if len(list) > 0 {
 		r.warn(
 			"%s breaks its format in %s, which does not matter here; the first is %d:%d: %s; to "+
-				"add what is missing: %s",
+				"see all: %s",
 			name, formats.Count(len(list), "place"), list[0].Pos.Line, list[0].Pos.Col,
-			list[0].Message, "tercet check --fix --profile "+profile+" "+name,
+			list[0].Message, "tercet check --profile "+profile+" "+name,
 		)
 	}
 }

@@ -148,12 +148,12 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 	if err != nil {
 		return err
 	}
+	plan, found := formats.ParsePlan(path, src)
+	if found.HasErrors() {
+		return found // its phases are copied into a plan that has to be whole
+	}
 
 	d.previous = path
-	// Of a plan that another system wrote the phases are completed first, so that they can be
-	// copied as they are.
-	whole, _ := formats.Complete(formats.ProfilePlan, path, src)
-	plan, _ := formats.ParsePlan(path, whole) //nolint:errcheck // planOf found nothing that stands in the way
 	// The others come after the copied ones, whose numbers stand in commits.
 	next := 1
 	for _, phase := range plan.Phases {

@@ -143,6 +143,12 @@ func TestPlannerRefuses(t *testing.T) {
 			nil,
 			formats.CodePrecondition,
 		},
+		"part of a plan": {
+			task,
+			map[string]any{"revision": "x"},
+			docs{"p.md": "# P\n\n## Overview\n\nx\n\n## Phases\n\n### Phase 1: a\n"},
+			formats.CodeValidationFailed,
+		},
 		"plan not there": {task, map[string]any{"revision": "x"}, docs{}, formats.CodeUnknown},
 		"no report": {
 			task,

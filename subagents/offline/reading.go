@@ -423,6 +423,7 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 	}
 	for i := range out {
 		out[i].Status = formats.PhaseNotStarted
+		out[i].Timing = notEstimated
 		out[i].Verification = appendNew(slices.Clone(every), out[i].Verification)
 	}
 
@@ -437,11 +438,15 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 	return out
 }
 
+// notEstimated is the timing of a phase that this runner makes.
+const notEstimated = "not estimated"
+
 // doTheTask is the one phase of a task that has neither commands nor items.
 func doTheTask(title string, r reading) formats.Phase {
 	return formats.Phase{
 		Name:         "Do the task",
 		Goal:         sentence(title),
+		Timing:       notEstimated,
 		Status:       formats.PhaseNotStarted,
 		Tasks:        []formats.ChecklistItem{{Text: title}},
 		Verification: slices.Concat(r.Every, r.Last),
@@ -457,6 +462,7 @@ func noted(text string) formats.Phase {
 	return formats.Phase{
 		Name:   name,
 		Goal:   sentence(strings.TrimPrefix(name, "Do: ")),
+		Timing: notEstimated,
 		Status: formats.PhaseNotStarted,
 		Tasks:  []formats.ChecklistItem{{Text: strings.Join(strings.Fields(text), " ")}},
 	}

@@ -61,30 +61,9 @@ func (Sample) HasTask(_ context.Context, number int) (bool, error) {
 func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
 	case s.Planned && path == samplePlan:
-		return formats.Draft{
-			Profile: formats.ProfilePlan,
-			Title:   "Sample",
-			Texts: map[string]string{
-				"Task":     "1 (Sample)",
-				"Overview": "A plan to try a command on.",
-			},
-			Phases: []formats.Phase{{
-				Number: 1,
-				Name:   "Do it",
-				Status: formats.PhaseNotStarted,
-				Goal:   "It is done.",
-				Timing: "none",
-				Tasks:  []formats.ChecklistItem{{Text: "Do it."}},
-			}},
-		}.Render(), nil
+		return []byte(planText), nil
 	case s.Planned && path == sampleReport:
-		return formats.Draft{
-			Profile: formats.ProfileReport,
-			Title:   "Sample",
-			Texts: map[string]string{
-				"Task": "1 (Sample)", "Executive Summary": "Nothing.", "Findings": "None.",
-			},
-		}.Render(), nil
+		return []byte(reportText), nil
 	}
 
 	return nil, &formats.Failure{
@@ -110,3 +89,88 @@ func (s Sample) Sum(ctx context.Context, path string) (string, error) {
 func (Sample) Glob(context.Context, []string) ([]string, error) {
 	return nil, nil
 }
+
+const planText = `# Implementation Plan: Sample
+
+- **Task**: 1 (Sample)
+- **Status**: [NOT STARTED]
+- **Effort**: None
+- **Priority**: None
+- **Dependencies**: None
+- **Research Inputs**: None
+- **Artifacts**: None
+- **Standards**: None
+- **Type**: None
+
+## Overview
+
+A plan to try a command on.
+
+## Goals & Non-Goals
+
+- It is done.
+
+## Risks & Mitigations
+
+- None.
+
+## Implementation Phases
+
+### Phase 1: Do it [NOT STARTED]
+
+- **Goal**: It is done.
+- **Timing**: none
+
+**Tasks**:
+
+- [ ] Do it.
+
+## Testing & Validation
+
+- None.
+
+## Artifacts & Outputs
+
+- None.
+
+## Rollback/Contingency
+
+- None.
+`
+
+const reportText = `# Research Report: Sample
+
+- **Task**: 1 (Sample)
+- **Started**: None
+- **Completed**: None
+- **Effort**: None
+- **Priority**: None
+- **Dependencies**: None
+- **Sources/Inputs**: None
+- **Artifacts**: None
+- **Standards**: None
+
+## Executive Summary
+
+Nothing.
+
+## Context & Scope
+
+None.
+
+## Findings
+
+None.
+
+## Decisions
+
+None.
+
+## Recommendations
+
+None.
+
+## Appendix
+
+None.
+`
