@@ -259,15 +259,14 @@ func has(list []syntax.Field, name string) bool {
 
 // delegate is that of a step which calls the chosen subagent, nil for another one.
 func (c *choice) delegate(s *syntax.Step) *syntax.Delegate {
-	d, ok := s.Action.(*syntax.Delegate)
-	if loop, is := s.Action.(*syntax.Foreach); is {
-		d = loop.Delegate
-		ok = loop.Delegate != nil
+	d := s.Delegation()
+	if d == nil || d.Pick == nil || len(d.Among) > 0 {
+		return nil
 	}
-	if ok && d.Pick != nil && len(d.Among) == 0 && c.prog.File.Front.Chosen(d.Pick) == c.arg {
-		return d
+	if c.prog.File.Front.Chosen(d.Pick) != c.arg {
+		return nil
 	}
-	return nil
+	return d
 }
 
 // settle names the subagent in the steps that call it, with its input.

@@ -272,11 +272,6 @@ func checkWorkflow(c *compiler) {
 	if c.workflow == nil {
 		return
 	}
-	for _, k := range c.all {
-		if p, ok := k.step.Action.(*syntax.Publish); ok {
-			c.report(p.Pos, CodeTalks, "publish in the command", "a subagent cannot publish")
-		}
-	}
 	for _, w := range c.file.Args.Allow[:min(1, len(c.file.Args.Allow))] {
 		c.report(
 			w.Pos,
@@ -317,18 +312,13 @@ func checkErrors(c *compiler) {
 				"a step of Error Handling needs 'always'",
 			)
 		}
-		switch s.Action.(type) {
-		case *syntax.Gate:
+		if s.Kind().Asks {
 			c.report(s.Block, CodeErrors, "ask before the end of the workflow",
 				"a step of Error Handling cannot ask: it has five seconds")
-		case *syntax.Fail:
-			c.report(
-				s.Block,
-				CodeErrors,
-				noEffect,
-				"a step of Error Handling cannot fail the command",
-			)
-		default:
+		}
+		if s.Kind().Fails {
+			c.report(s.Block, CodeErrors, noEffect,
+				"a step of Error Handling cannot fail the command")
 		}
 		if s.Return != nil {
 			c.report(s.Return.Pos, CodeErrors, "the command ends as it would have",

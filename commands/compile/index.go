@@ -89,11 +89,10 @@ func (c *compiler) ids() {
 					c.comesBack[id.Text] = true
 				}
 			}
-		case *syntax.Set:
-			for _, v := range n.Values {
-				c.sets = append(c.sets, "$"+v.Name.Text)
-			}
 		case *syntax.Step:
+			for _, name := range n.Binds() {
+				c.sets = append(c.sets, "$"+name)
+			}
 			if n.Board != nil {
 				c.boards = append(c.boards, n.Board.Text)
 			}
@@ -103,7 +102,7 @@ func (c *compiler) ids() {
 	slices.Sort(c.boards)
 	c.boards = slices.Compact(c.boards)
 	for _, k := range c.all {
-		if _, group := k.step.Action.(*syntax.Group); group && c.comesBack[k.step.ID.Text] {
+		if k.step.Kind().Body == syntax.Inline && c.comesBack[k.step.ID.Text] {
 			for _, inner := range k.step.Body {
 				c.comesBack[inner.ID.Text] = true
 			}
@@ -120,14 +119,15 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 			around: around,
 			apart:  apart,
 		})
-		f, loop := s.Action.(*syntax.Foreach)
+		body := s.Kind().Body
+		besideLoop := body == syntax.Repeated && s.Delegation() != nil
 		inner := around
-		if _, group := s.Action.(*syntax.Group); !group && (len(s.Body) > 0 || loop) {
+		if body != syntax.Inline && (len(s.Body) > 0 || besideLoop) {
 			inner = slices.Concat(around, []*syntax.Step{s})
 		}
 		c.gather(s.Body, inner, apart)
-		if loop && f.Delegate != nil {
-			s.Body = []*syntax.Step{beside(s, f)}
+		if besideLoop {
+			s.Body = []*syntax.Step{beside(s, s.Delegation())}
 			c.all = append(c.all, &known{s.Body[0], inner, apart, true})
 		}
 	}
@@ -135,9 +135,9 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 
 // beside is the step that the delegate in the block of a loop is. What is expected of fields is
 // expected of each element's; everything else that is asked of a result is asked of the loop's.
-func beside(s *syntax.Step, f *syntax.Foreach) *syntax.Step {
+func beside(s *syntax.Step, delegate *syntax.Delegate) *syntax.Step {
 	body := *s
-	body.Action = f.Delegate
+	body.Action = delegate
 	body.When = nil
 	body.On = nil
 	body.Table = nil
@@ -145,8 +145,8 @@ func beside(s *syntax.Step, f *syntax.Foreach) *syntax.Step {
 	body.Tier = nil
 	body.Compensate = nil
 	body.ID = syntax.Word{Text: "delegate"} // which subagent it is may differ by element
-	if f.Delegate.Pick == nil {
-		body.ID.Text = slug(f.Delegate.Agent.Text)
+	if delegate.Pick == nil {
+		body.ID.Text = slug(delegate.Agent.Text)
 	}
 	if e := s.Expect; e != nil {
 		body.Expect = &syntax.Expect{Pos: e.Pos, Schema: e.Schema}

@@ -35,7 +35,7 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	if moves {
 		c.status = statuses{}
 	}
-	if f, ok := info.Action.(*syntax.Foreach); !ok || f.Delegate == nil {
+	if info.Delegation() == nil {
 		c.under = append(slices.Clone(c.under), inherited{info.With, c.termsOf(info.Step)})
 	}
 	check()

@@ -18,8 +18,7 @@ func IsClass(word string) bool {
 
 // rules checks where the outcomes of a step lead: its own rules, then those of the defaults.
 func (c *compiler) rules(info *Info) {
-	switch info.Action.(type) {
-	case *syntax.Group, *syntax.Fail:
+	if kind := info.Kind(); kind.Fails || kind.Body == syntax.Inline {
 		return
 	}
 
@@ -91,39 +90,24 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 
 // Outcomes lists the outcomes that a step can have, the engine's own included.
 func (i *Info) Outcomes() []formats.Outcome {
-	const (
-		completed = formats.OutcomeCompleted
-		partial   = formats.OutcomePartial
-		failed    = formats.OutcomeFailed
-		rejected  = formats.OutcomeRejected
-		blocked   = formats.OutcomeBlocked
-		suspended = formats.OutcomeSuspended
-	)
-	looped := []formats.Outcome{completed, partial, rejected, blocked, suspended, failed}
-	switch i.Action.(type) {
-	case *syntax.Check:
-		return []formats.Outcome{formats.OutcomeApproved, rejected, failed}
-	case *syntax.Status:
-		return []formats.Outcome{completed, failed}
-	case *syntax.Parallel:
-		return slices.Insert(looped, 1, formats.OutcomeSkipped)
-	case *syntax.Foreach, *syntax.Until:
-		return looped
-	case *syntax.Delegate, *syntax.Publish:
-		list := []*Call{i.Call, cmp.Or(i.Fallback, i.Call)} // one that is picked has no statuses
-		if slices.ContainsFunc(list, func(call *Call) bool { return call.Info.Statuses == nil }) {
-			return formats.Outcomes()
-		}
-		return slices.DeleteFunc(formats.Outcomes(), func(o formats.Outcome) bool {
-			checked := o == rejected && i.Expect != nil
-			return o != failed && !checked &&
-				!slices.ContainsFunc(list, func(call *Call) bool {
-					return mayEnd(call.Info, o)
-				})
-		})
+	if outcomes := kindOf(i.Step).outcomes; outcomes != nil {
+		return outcomes(i)
 	}
+	return []formats.Outcome{formats.OutcomeCompleted}
+}
 
-	return []formats.Outcome{completed}
+// outcomesOfCall are those of a step whose outcome is that of a subagent.
+func outcomesOfCall(i *Info) []formats.Outcome {
+	list := []*Call{i.Call, cmp.Or(i.Fallback, i.Call)} // one that is picked has no statuses
+	if slices.ContainsFunc(list, func(call *Call) bool { return call.Info.Statuses == nil }) {
+		return formats.Outcomes()
+	}
+	return slices.DeleteFunc(formats.Outcomes(), func(o formats.Outcome) bool {
+		if o == formats.OutcomeFailed || o == formats.OutcomeRejected && i.Expect != nil {
+			return false
+		}
+		return !slices.ContainsFunc(list, func(call *Call) bool { return mayEnd(call.Info, o) })
+	})
 }
 
 // mayEnd tells whether a subagent with a contract may have an outcome.
@@ -208,7 +192,7 @@ func (c *compiler) reaches(w syntax.Word) bool {
 		help := "name the loop '" + loops[0] + "'"
 		what := "step '%s' lies in a loop that this step is not in"
 		if k := c.byID[loops[0]]; k != nil {
-			if _, side := k.step.Action.(*syntax.Parallel); side {
+			if k.step.Kind().Body == syntax.Concurrent {
 				help = "name the parallel step '" + loops[0] + "'"
 				what = "step '%s' is a child of parallel"
 			}

@@ -111,7 +111,7 @@ func (c *compiler) loosely(more []string, compile func()) {
 // contract is that of the subagent that a step calls; nil for a step that calls none, or one of
 // several.
 func (i *Info) contract() *formats.AgentInfo {
-	if d, ok := i.Action.(*syntax.Delegate); ok && d.Pick == nil {
+	if i.Kind().Delegates && i.Call.Agent != "" {
 		return i.Call.Info
 	}
 	return nil
@@ -119,29 +119,7 @@ func (i *Info) contract() *formats.AgentInfo {
 
 // members lists what there is of a step's result.
 func (i *Info) members() []string {
-	switch a := i.Action.(type) {
-	case *syntax.Delegate, *syntax.Status, *syntax.Publish, *syntax.Check:
-		return []string{
-			"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts",
-			"class", "next_steps", "blocked_reason",
-		}
-	case *syntax.Set:
-		var names []string
-		for _, v := range a.Values {
-			names = append(names, v.Name.Text)
-		}
-		return append(names, "status")
-	case *syntax.Gate:
-		return []string{"status", "choice", "note", "by"}
-	case *syntax.Parallel, *syntax.Until:
-		return []string{"status", "summary", "artifacts", "issues", "children"}
-	case *syntax.Foreach:
-		return []string{
-			"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues",
-			"children",
-		}
-	}
-	return []string{"status"}
+	return append([]string{"status"}, kindOf(i.Step).members...)
 }
 
 // elements lists the members of each element of a list in a step's result; nil: not known. For the
@@ -157,17 +135,18 @@ func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
 		return nil, nil
 	}
 
-	switch a := i.Action.(type) {
-	case *syntax.Parallel:
+	switch i.Kind().Body {
+	case syntax.NoBody, syntax.Inline:
+	case syntax.Concurrent:
 		names = []string{"id", "status"}
 		for _, child := range i.Body {
 			if info := c.prog.Info(child); info != nil {
 				names = append(names, info.members()...)
 			}
 		}
-	case *syntax.Foreach, *syntax.Until:
+	case syntax.Repeated:
 		names = []string{"index", "item", "status", "summary", "artifacts", "issues", "steps"}
-		if f, ok := a.(*syntax.Foreach); ok && f.Delegate != nil {
+		if i.Delegation() != nil {
 			if one = c.prog.Info(i.Body[0]); one != nil {
 				names = append(names, one.members()...)
 			}

@@ -41,7 +41,7 @@ func (c *compiler) preflight() *syntax.During {
 // speech writes the plain sentences of a file out as the steps that they mean, before anything is
 // checked.
 type speech struct {
-	*compiler
+	c    *compiler
 	last *worker            // nil before the first one
 	said []*syntax.Sentence // those that only repeat what is declared
 }
@@ -49,13 +49,13 @@ type speech struct {
 // worker is the one that the sentence before delegated to: "update task status" and "validate plan
 // format" speak of its role and its artifact.
 type worker struct {
-	*formats.AgentInfo
-	step string
+	info *formats.AgentInfo
+	step string // id of the step that called it
 }
 
 // sentences writes out those of the file, and gives those that have no step.
 func (c *compiler) sentences() []*syntax.Sentence {
-	s := &speech{compiler: c}
+	s := &speech{c: c}
 	c.file.Steps = s.sequence(c.file.Steps)
 	return s.said
 }
@@ -66,14 +66,12 @@ func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
 			s.said = append(s.said, step.Sentence)
 			return true
 		}
-		switch a := step.Action.(type) {
-		case *syntax.Delegate:
-			if info, ok := s.contract(a.Agent.Text); a.Pick == nil && ok && !info.Builtin {
-				s.last = &worker{info, step.ID.Text}
-			}
-		case *syntax.Group:
+		switch step.Kind().Body {
+		case syntax.NoBody, syntax.Concurrent: // a child cannot be a sentence
+			s.called(step)
+		case syntax.Inline:
 			step.Body = s.sequence(step.Body)
-		case *syntax.Foreach, *syntax.Until:
+		case syntax.Repeated:
 			last := s.last
 			s.last = nil
 			step.Body = s.sequence(step.Body)
@@ -81,6 +79,17 @@ func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
 		}
 		return false
 	})
+}
+
+// called keeps the worker that a step calls, for the sentences behind it.
+func (s *speech) called(step *syntax.Step) {
+	d := step.Delegation()
+	if d == nil || d.Pick != nil {
+		return
+	}
+	if info, ok := s.c.contract(d.Agent.Text); ok && !info.Builtin {
+		s.last = &worker{info, step.ID.Text}
+	}
 }
 
 // sentence writes a plain sentence out; false for one that the declarations already say. What
@@ -124,18 +133,18 @@ func (s *speech) sentence(step *syntax.Step) bool {
 
 // inputs gives the worker {args, task}, and each argument that it takes under its own name.
 func (s *speech) inputs(say *syntax.Sentence) []syntax.Field {
-	agent, ok := s.contract(say.Name.Text)
+	agent, ok := s.c.contract(say.Name.Text)
 	if !ok {
 		return nil
 	}
 	with := []syntax.Field{source("args", say.Pos, "$args")}
-	if s.scope.task {
+	if s.c.scope.task {
 		with = append(with, source("task", say.Pos, "$task"))
 	}
 	if agent.Inputs == nil {
 		return with
 	}
-	for _, a := range s.prog.Args {
+	for _, a := range s.c.prog.Args {
 		if !given(with, a.Name) {
 			with = append(with, source(a.Name, say.Pos, "$args."+a.Name))
 		}
@@ -155,15 +164,15 @@ func (s *speech) status(say *syntax.Sentence) syntax.Action {
 	if to == "" {
 		why := "no delegation before this step implies a status"
 		if s.last != nil {
-			_, after := s.last.Role.Statuses()
-			if during, _ := s.prog.During(); during == formats.Revising {
+			_, after := s.last.info.Role.Statuses()
+			if during, _ := s.c.prog.During(); during == formats.Revising {
 				after = formats.Revised
 			}
 			to = after.String()
-			why = "the role of subagent " + s.last.Name + " implies no status"
+			why = "the role of subagent " + s.last.info.Name + " implies no status"
 		}
 		if to == "" {
-			s.report(say.Pos, CodeSentence, `say which: to "planned"`, "%s", why)
+			s.c.report(say.Pos, CodeSentence, `say which: to "planned"`, "%s", why)
 			return &syntax.Set{Pos: say.Pos}
 		}
 	}
@@ -174,7 +183,7 @@ func (s *speech) status(say *syntax.Sentence) syntax.Action {
 func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = &syntax.Set{Pos: say.Pos}
 	noun := strings.ToLower(say.Name.Text)
-	if !s.profile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
+	if !s.c.profile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
 		return
 	}
 
@@ -183,14 +192,14 @@ func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 	switch {
 	case kind == "":
 		help := "write a block with check: {document: " + noun + ", path: ...}"
-		s.report(say.Pos, CodeSentence, help,
+		s.c.report(say.Pos, CodeSentence, help,
 			"'%s' is no type of artifact, so its file must be named", noun)
 	case s.last == nil:
-		s.report(say.Pos, CodeSentence, "delegate to a subagent first",
+		s.c.report(say.Pos, CodeSentence, "delegate to a subagent first",
 			"no delegation before this step makes a %s", noun)
-	case s.last.NoArtifacts,
-		s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts, makes):
-		s.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", s.last.Name, noun)
+	case s.last.info.NoArtifacts,
+		s.last.info.Artifacts != nil && !slices.ContainsFunc(s.last.info.Artifacts, makes):
+		s.c.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", s.last.info.Name, noun)
 	default:
 		word := func(text string) syntax.Word {
 			return syntax.Word{Pos: say.Pos, Text: text}

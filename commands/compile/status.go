@@ -51,11 +51,8 @@ func (c *compiler) moved(to formats.TaskStatus, sure bool) {
 // not known.
 func movesInside(list []*syntax.Step) bool {
 	return slices.ContainsFunc(list, func(s *syntax.Step) bool {
-		switch a := s.Action.(type) {
-		case *syntax.Status:
-			return a.Phase == nil
-		case *syntax.Delegate:
-			return a.Agent.Text == StatusSync && changesStatus(s.With)
+		if kindOf(s).moves {
+			return true
 		}
 		return s.Sentence != nil && s.Sentence.Kind == syntax.SayUpdateStatus || movesInside(s.Body)
 	})

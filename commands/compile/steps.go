@@ -50,14 +50,13 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 
 	c.exprs(s.When, s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
-		help := "add delegate, parallel, status, check, gate, set, wait, foreach, until, " +
-			"publish, table, return or fail"
+		help := "add " + strings.Join(syntax.ActionWords(), ", ") + ", table or return"
 		c.report(s.Pos, CodeAction, help, "step '%s' has no action", id)
 		return nil
 	}
 
-	checkCompanions(c, s)
 	c.action(info)
+	checkCompanions(c, info)
 	c.terms(info)
 	judged := c.judged
 	c.judged = info
@@ -80,18 +79,18 @@ func endsAlways(info *Info) bool {
 	if info.When != nil || info.Tiers != nil {
 		return false
 	}
-	switch a := info.Action.(type) {
-	case *syntax.Fail:
+	if info.Kind().Fails || info.Return != nil && len(info.On) == 0 {
 		return true
-	case *syntax.Gate:
-		return info.Return != nil ||
-			len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch syntax.GateChoice) bool {
-				k := ch.Target.Kind
-				return ch.Target.If != nil || k == syntax.ToNext || k == syntax.ToRedo ||
-					k == syntax.ToRollback
-			})
 	}
-	return info.Return != nil && len(info.On) == 0 || leadsAway(info)
+	choices := kindOf(info.Step).choices
+	return len(choices) > 0 && !slices.ContainsFunc(choices, mayGoOn) || leadsAway(info)
+}
+
+// mayGoOn tells whether the step behind a gate may run after a choice.
+func mayGoOn(choice syntax.GateChoice) bool {
+	t := choice.Target
+	return t.If != nil || t.Kind == syntax.ToNext || t.Kind == syntax.ToRedo ||
+		t.Kind == syntax.ToRollback
 }
 
 // leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others
@@ -129,67 +128,30 @@ func leadsAway(info *Info) bool {
 }
 
 // checkCompanions reports keys that mean nothing beside the step's action: a key is never ignored.
-func checkCompanions(c *compiler, s *syntax.Step) {
-	delegates := false
-	body := false
-	runs := false
-	fails := false
-	switch a := s.Action.(type) {
-	case *syntax.Delegate:
-		delegates = true
-		runs = true
-	case *syntax.Foreach:
-		delegates = a.Delegate != nil
-		body = a.Delegate == nil
-		runs = true
-	case *syntax.Parallel, *syntax.Until:
-		body = true
-		runs = true
-	case *syntax.Publish, *syntax.Status:
-		runs = true
-	case *syntax.Check:
-		if runs = a.Command != nil || a.Project != nil; !runs {
-			c.stray(s.Retry, "remove it", "'retry' belongs to a check that runs commands")
-		}
-	case *syntax.Fail:
-		fails = true
-	}
-
+func checkCompanions(c *compiler, info *Info) {
+	s := info.Step
+	kind := s.Kind()
 	expect := cmp.Or(s.Expect, &syntax.Expect{})
-	if body {
-		c.stray(
-			s.Fallback,
-			"write it beside the delegate of the body",
-			"'fallback' belongs to 'delegate'",
-		)
-		c.stray(
-			s.Prompt,
-			"write it beside the delegate of the body",
-			"'prompt' belongs to 'delegate'",
-		)
-		c.stray(
-			expect.Artifact,
-			"write it beside the delegates inside",
-			"'artifact' belongs to a delegate",
-		)
+	delegates := s.Delegation() != nil
+	runsBody := kind.Body == syntax.Concurrent || kind.Body == syntax.Repeated
+	if runsBody && !delegates {
+		const inBody = "write it beside the delegate of the body"
+		c.stray(s.Fallback, inBody, "'fallback' belongs to 'delegate'")
+		c.stray(s.Prompt, inBody, "'prompt' belongs to 'delegate'")
+		c.stray(expect.Artifact, "write it beside the delegates inside",
+			"'artifact' belongs to a delegate")
 	}
-	if fails {
-		c.stray(
-			s.Return,
-			"remove it: 'fail' ends the command",
-			"'return' belongs to a step that can pass",
-		)
-		c.stray(s.On, "remove it: 'fail' ends the command", "'on' belongs to a step that can go on")
+	if kind.Fails {
+		const ends = "remove it: 'fail' ends the command"
+		c.stray(s.Return, ends, "'return' belongs to a step that can pass")
+		c.stray(s.On, ends, "'on' belongs to a step that can go on")
 	}
-	if !runs {
+	if info.Call == nil && !runsBody {
 		c.stray(s.Timeout, "remove it", "'timeout' belongs to 'delegate'")
 	}
 	if !delegates {
-		c.stray(
-			expect.Schema,
-			"write it beside the delegates inside",
-			"'schema' belongs to a delegate",
-		)
+		c.stray(expect.Schema, "write it beside the delegates inside",
+			"'schema' belongs to a delegate")
 	}
 }
 
@@ -209,43 +171,8 @@ func (c *compiler) stray(key any, help, what string) {
 
 // action checks what the step does.
 func (c *compiler) action(info *Info) {
-	s := info.Step
-	switch a := s.Action.(type) {
-	case *syntax.Delegate:
-		c.delegate(a, info)
-	case *syntax.Parallel:
-		c.parallel(a, info)
-	case *syntax.Foreach:
-		c.foreach(a, info)
-	case *syntax.Until:
-		c.until(a, info)
-	case *syntax.Group:
-		c.group(a, info)
-	case *syntax.Publish:
-		info.Call = c.publish(a)
-	case *syntax.Status:
-		info.Call = c.changes(a, s.When == nil && s.Tier == nil && len(s.On) == 0 && !c.unsure)
-	case *syntax.Gate:
-		if len(s.On) > 0 {
-			c.report(
-				s.On[0].Status.Pos,
-				CodeGate,
-				"name the targets in choices",
-				"a gate has 'choices' instead of 'on'",
-			)
-		}
-		checkGate(c, a, info)
-	case *syntax.Check:
-		info.Call = c.check(a)
-	case *syntax.Set:
-		for _, v := range a.Values {
-			c.expr(v.Expr)
-			c.tierValue(v.Name.Text, v.Expr)
-			c.name(v.Name)
-		}
-	case *syntax.Fail:
-		c.exprs(a)
-		c.code(a.Code)
+	if check := kindOf(info.Step).check; check != nil {
+		check(c, info)
 	}
 }
 
@@ -255,12 +182,11 @@ func (c *compiler) terms(info *Info) {
 	s := info.Step
 	info.Terms = c.termsOf(s)
 	c.treeless(info)
-	_, checks := s.Action.(*syntax.Check)
 	for _, around := range slices.Backward(c.under) {
 		switch {
 		case info.Call != nil:
 			info.Terms.fill(around.terms)
-		case checks: // it posts like the others
+		case s.Kind().Judges: // it posts like the others
 			info.Terms.Board = cmp.Or(info.Terms.Board, around.terms.Board)
 		}
 	}
@@ -286,8 +212,7 @@ func (c *compiler) terms(info *Info) {
 
 // works tells whether a step calls a worker, or one of several.
 func (i *Info) works() bool {
-	_, ok := i.Action.(*syntax.Delegate)
-	return ok && !i.Call.Info.Builtin
+	return i.Kind().Delegates && !i.Call.Info.Builtin
 }
 
 // Works reports whether the steps, nested ones included, call a worker, so that running them again
@@ -300,11 +225,10 @@ func (p *Program) Works(list ...*syntax.Step) bool {
 
 func (p *Program) does(list []*syntax.Step) (works, waits bool) {
 	for _, s := range list {
-		_, wait := s.Action.(*syntax.Wait)
 		inWorks, inWaits := p.does(s.Body)
 		info := p.Info(s)
 		works = works || inWorks || info != nil && info.works()
-		waits = waits || inWaits || wait
+		waits = waits || inWaits || s.Kind().Waits
 	}
 	return works, waits
 }
@@ -343,8 +267,8 @@ func (c *compiler) treed(in *syntax.Word) {
 		return
 	}
 	for _, k := range c.all {
-		d, ok := k.step.Action.(*syntax.Delegate)
-		if ok && (d.Agent.Text == GitWorkflow || d.Pick != nil) {
+		d := k.step.Delegation()
+		if d != nil && (d.Agent.Text == GitWorkflow || d.Pick != nil) {
 			return
 		}
 	}
@@ -360,12 +284,10 @@ func (c *compiler) treeless(info *Info) {
 	if in == nil {
 		return
 	}
-	_, publishes := info.Action.(*syntax.Publish)
-	check, checks := info.Action.(*syntax.Check)
 	switch {
-	case publishes || checks && check.Expr != nil:
+	case kindOf(info.Step).treeless:
 		c.stray(in, "remove it", "'in' belongs to a step that works in a tree")
-	case !checks && info.Call == nil: // what stands inside has it
+	case !info.Kind().Judges && info.Call == nil: // what stands inside has it
 	case in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow):
 		c.stray(in, "remove it", "'in: none' belongs to a delegate to a worker")
 	}
@@ -407,9 +329,12 @@ func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, 
 }
 
 // check makes the call of a check that runs commands; nil for one that the engine makes itself.
-func (c *compiler) check(a *syntax.Check) *Call {
+func (c *compiler) check(a *syntax.Check, s *syntax.Step) *Call {
 	c.exprs(a)
 	c.values(a.Path, a.File)
+	if a.Command == nil && a.Project == nil {
+		c.stray(s.Retry, "remove it", "'retry' belongs to a check that runs commands")
+	}
 	switch {
 	case a.Command != nil:
 		return c.own(
@@ -451,6 +376,9 @@ func documentType(profile string) formats.ArtifactType {
 
 // publish makes the call of `publish`.
 func (c *compiler) publish(a *syntax.Publish) *Call {
+	if c.workflow != nil {
+		c.report(a.Pos, CodeTalks, "publish in the command", "a subagent cannot publish")
+	}
 	if a.As != nil {
 		word := literal(a.As)
 		ways := []string{"merge", "squash", "patch", "pr"}
@@ -489,6 +417,15 @@ func checkReturn(c *compiler, r *syntax.Return) {
 			c.report(r.Status.Pos, CodeOutcome, help, "expected a status, got %s", r.Status)
 		}
 	}
+}
+
+// gate checks a step that asks.
+func (c *compiler) gate(a *syntax.Gate, info *Info) {
+	if on := info.Step.On; len(on) > 0 {
+		c.report(on[0].Status.Pos, CodeGate, "name the targets in choices",
+			"a gate has 'choices' instead of 'on'")
+	}
+	checkGate(c, a, info)
 }
 
 // checkGate checks a question of a step or of a rule.

@@ -100,7 +100,7 @@ func (c call) stub(req formats.Request) formats.Return {
 			Summary: "(known at run time)",
 			Fields:  map[string]any{},
 		}
-		if checkOf(s.info.Step) != nil || c.to.Info.Role == formats.RoleReviewer {
+		if s.info.Kind().Judges || c.to.Info.Role == formats.RoleReviewer {
 			ret.Verdict = formats.VerdictApproved
 		}
 		for name, f := range c.to.Info.Fields {

@@ -17,7 +17,7 @@ import (
 func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, err error) {
 	for i := max(0, indexOf(list, from)); i < len(list); i++ {
 		var end *ending
-		if isGroup(list[i]) && from != "" && list[i].ID.Text != from {
+		if list[i].Kind().Body == syntax.Inline && from != "" && list[i].ID.Text != from {
 			end, err = sc.walk(fr, list[i].Body, from)
 		} else {
 			end, err = sc.step(fr, sc.run.prog.Info(list[i])).execute()

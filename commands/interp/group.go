@@ -31,7 +31,7 @@ func findIn(s *syntax.Step, id string) *syntax.Step {
 	if s.ID.Text == id {
 		return s
 	}
-	if isGroup(s) {
+	if s.Kind().Body == syntax.Inline {
 		for _, inner := range s.Body {
 			if found := findIn(inner, id); found != nil {
 				return found

@@ -1,23 +1,74 @@
 package interp
 
-import "tercet/commands/syntax"
+import (
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
 
-// This file has the questions that the interpreter asks about the kind of a step, apart from what
-// the kind does, which runAction chooses.
+// act does what the kind of the step says. A step that calls a subagent does not get here.
+func (s step) act() (result, error) {
+	switch a := s.info.Action.(type) {
+	case *syntax.Parallel:
+		return s.parallel(a)
+	case *syntax.Foreach:
+		return s.foreach(a)
+	case *syntax.Until:
+		return s.until(a)
+	case *syntax.Group:
+		return s.group()
+	case *syntax.Check:
+		return s.check(a)
+	case *syntax.Wait:
+		return waitFor(s, seconds(a.For))
+	case *syntax.Gate:
+		return s.gate(s.journalPath(), a, nil)
+	case *syntax.Set:
+		return s.set(a)
+	case *syntax.Fail:
+		return s.fail(a)
+	}
 
-// isGroup tells whether the steps of the body are in the scope of the step itself.
-func isGroup(s *syntax.Step) bool {
-	_, ok := s.Action.(*syntax.Group)
-	return ok
+	return newResult(formats.OutcomeCompleted, map[string]any{}), nil
 }
 
-// runsBodyOnce tells whether the body runs once, so that its steps are skipped with the step.
-func runsBodyOnce(s *syntax.Step) bool {
-	switch s.Action.(type) {
-	case *syntax.Group, *syntax.Parallel:
-		return true
+// set evaluates the expressions in their order; a later one may read an earlier name.
+func (s step) set(a *syntax.Set) (result, error) {
+	out := map[string]any{}
+	for _, v := range a.Values {
+		name := v.Name.Text
+		if s.run.unknown(v.Expr) {
+			s.plan("set $%s, which only a run knows", name)
+			s.run.dry.taint("$" + name)
+			s.scope.setVar(name, nil)
+			continue
+		}
+		got, err := s.env().eval(v.Expr, nil)
+		if err == nil {
+			err = s.run.checkTier(name, got)
+		}
+		if err != nil {
+			return result{}, err
+		}
+		s.scope.setVar(name, got)
+		out[name] = got
 	}
-	return false
+	return newResult(formats.OutcomeCompleted, out), nil
+}
+
+// fail ends the command.
+func (s step) fail(a *syntax.Fail) (result, error) {
+	message, err := s.env().dryText(a.Message, nil)
+	if err != nil {
+		return result{}, err
+	}
+	s.plan("fail: %s", message)
+	code, _ := compile.ExitCode(a.Code)
+	ret := formats.Failed(formats.Fail(code, "", "%s", message))
+	ret.Artifacts = s.run.artifacts.newest()
+	out := resultOf(ret, 1)
+	out.end = final(ret)
+	return out, nil
 }
 
 // checkOf is the check that the step makes, nil for other kinds.
@@ -40,17 +91,4 @@ func elementsOf(s *syntax.Step) *syntax.Expr {
 		return a.In
 	}
 	return nil
-}
-
-// namesOf are the variables that the step sets.
-func namesOf(s *syntax.Step) []string {
-	a, ok := s.Action.(*syntax.Set)
-	if !ok {
-		return nil
-	}
-	var out []string
-	for _, v := range a.Values {
-		out = append(out, "$"+v.Name.Text)
-	}
-	return out
 }

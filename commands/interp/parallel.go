@@ -34,7 +34,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			info := r.prog.Info(s.info.Body[i])
 			one := in.step(s.frame, info)
 			var tree *subtree
-			if checkOf(info.Step) == nil { // a check is made in the tree of the run
+			if !info.Kind().Judges { // a check is made in the tree of the run
 				fr, tree = among.allot(fr, info.ID)
 			}
 			res, ran, err := one.withFrame(fr).executeOnce()
@@ -73,7 +73,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			vote.Verdict = ""
 			vote.Said = outcome
 		}
-		votes = append(votes, Vote{Return: vote, Check: checkOf(c.step.info.Step) != nil})
+		votes = append(votes, Vote{Return: vote, Check: c.step.info.Kind().Judges})
 		value := map[string]any{"id": id, "status": outcome.String()}
 		maps.Copy(value, c.result.value)
 		children[i].shown = query.Prepare(value)

@@ -88,7 +88,7 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 		if len(names) == 0 || !here && !in.mayRun(one, tier, unsure) {
 			continue
 		}
-		if isGroup(one) {
+		if one.Kind().Body == syntax.Inline {
 			n, all := in.phases(one.Body, id, tier, unsure)
 			if n > 0 {
 				number = of + n
@@ -142,9 +142,11 @@ func (sc *scope) isKnown(e *syntax.Expr, unsure []string) bool {
 // uncertainVars adds the variables that a later step may set.
 func (in env) uncertainVars(list []*syntax.Step, names []string) []string {
 	for _, one := range list {
-		set := namesOf(one)
+		set := one.Binds()
 		if set != nil && in.scope.results[one.ID.Text] == nil && in.mayRun(one, "", names) {
-			names = append(names, set...)
+			for _, name := range set {
+				names = append(names, "$"+name)
+			}
 		}
 		names = in.uncertainVars(one.Body, names)
 	}

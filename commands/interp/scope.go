@@ -133,8 +133,8 @@ func (sc *scope) variable(name string) any {
 // skip stores the result of a skipped step, and of the steps in it.
 func (sc *scope) skip(id string, s *syntax.Step) {
 	sc.setResult(id, map[string]any{"status": formats.OutcomeSkipped.String()})
-	if !runsBodyOnce(s) {
-		return
+	if body := s.Kind().Body; body != syntax.Inline && body != syntax.Concurrent {
+		return // its steps have one result for each pass
 	}
 	for _, inner := range s.Body {
 		sc.skip(inner.ID.Text, inner)

@@ -210,28 +210,7 @@ func (s step) runAction() (result, error) {
 		return s.delegate()
 	}
 
-	switch a := s.info.Action.(type) {
-	case *syntax.Parallel:
-		return s.parallel(a)
-	case *syntax.Foreach:
-		return s.foreach(a)
-	case *syntax.Until:
-		return s.until(a)
-	case *syntax.Group:
-		return s.group()
-	case *syntax.Check:
-		return s.check(a)
-	case *syntax.Wait:
-		return waitFor(s, seconds(a.For))
-	case *syntax.Gate:
-		return s.gate(s.journalPath(), a, nil)
-	case *syntax.Set:
-		return s.set(a)
-	case *syntax.Fail:
-		return s.fail(a)
-	}
-
-	return newResult(formats.OutcomeCompleted, map[string]any{}), nil
+	return s.act()
 }
 
 // record journals what the step does.

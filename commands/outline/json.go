@@ -235,50 +235,51 @@ func (e encoder) step(i *compile.Info) object {
 // action writes what a step does: the members of the node, and what is said otherwise of some
 // kinds.
 func (e encoder) action(i *compile.Info) object {
-	switch {
-	case i.Call != nil:
-		return e.delegate(i)
-	case i.Action == nil:
+	if i.Action == nil {
 		return nil
 	}
-	out := e.members(i.Action)
-	body := "body"
-	out["kind"] = kindOf(i.Action)
-	switch a := i.Action.(type) {
-	case *syntax.Parallel:
-		body = "children"
-	case *syntax.Foreach:
-		delete(out, "parallel")
-		delete(out, "delegate")
-		out["merge"], out["rule"], out["side"] = a.Merge != nil, out["merge"], max(1, a.Parallel)
-	case *syntax.Fail:
-		out["code"], _ = compile.ExitCode(a.Code)
+	var out object
+	if i.Call != nil {
+		out = e.call(i.Call)
+		out["kind"] = "delegate"
+	} else {
+		out = e.members(i.Action)
+		out["kind"] = i.Kind().Word
+		body := "body"
+		if i.Kind().Body == syntax.Concurrent {
+			body = "children"
+		}
+		out[body] = e.data(i.Body)
 	}
-	out[body] = e.data(i.Body)
+	e.ofKind(i, out)
 	return small(out)
 }
 
-// kindOf is the word of the language for a kind of step.
-func kindOf(a syntax.Action) string {
-	return strings.ToLower(reflect.TypeOf(a).Elem().Name())
-}
-
-func (e encoder) delegate(i *compile.Info) object {
-	out := e.call(i.Call)
-	out["kind"] = "delegate"
-	if i.Call.Agent == "" {
-		delete(out, "with")
-	}
+// ofKind changes what the JSON says of some kinds of steps.
+func (e encoder) ofKind(i *compile.Info, out object) {
 	switch a := i.Action.(type) {
+	case *syntax.Foreach:
+		delete(out, "parallel")
+		delete(out, "delegate")
+		out["rule"] = out["merge"]
+		out["merge"] = a.Merge != nil
+		out["side"] = max(1, a.Parallel)
+	case *syntax.Fail:
+		out["code"], _ = compile.ExitCode(a.Code)
 	case *syntax.Status:
 		out["sync"] = true
 		if a.Phase == nil && a.To.Kind == syntax.Literal {
 			out["to"] = a.To.Lit
 		}
 	case *syntax.Check:
-		out["checks"] = true
-		out["else"] = a.Else.String()
+		if i.Call != nil {
+			out["checks"] = true
+			out["else"] = a.Else.String()
+		}
 	case *syntax.Delegate:
+		if i.Call.Agent == "" {
+			delete(out, "with")
+		}
 		out["prompt"] = i.Prompt.String()
 		out["pick"] = a.Pick.String()
 		var among []any
@@ -289,8 +290,6 @@ func (e encoder) delegate(i *compile.Info) object {
 		}
 		out["among"] = among
 	}
-
-	return small(out)
 }
 
 func (e encoder) target(t *syntax.Target) object {

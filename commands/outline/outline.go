@@ -151,7 +151,7 @@ func (n *Node) act() {
 	i := n.Info
 	n.Kind = "table"
 	if i.Action != nil {
-		n.Kind = kindOf(i.Action)
+		n.Kind = i.Kind().Word
 		n.Does = plainOf(i.Action)
 	} else if i.Return != nil {
 		n.Kind = "return"
@@ -365,7 +365,7 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 		add := func(words ...string) {
 			out = append(out, n.ID+": "+strings.Join(words, " "))
 		}
-		if n.Kind == "gate" {
+		if n.Info.Kind().Asks {
 			add(n.Does)
 		}
 		if argv := program(n); argv != "" {
@@ -397,7 +397,7 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 			case w.To == string(syntax.ToRollback):
 				add("when", w.On, "and the rollbacks are used up")
 			}
-			if n.Kind != "gate" && o.mayStall(w, steps) {
+			if !n.Info.Kind().Asks && o.mayStall(w, steps) {
 				add("when", w.On, "and", stall)
 			}
 		}
@@ -482,7 +482,7 @@ func (n *Node) Condition() string {
 
 // Side reports whether the children run side by side.
 func (n *Node) Side() bool {
-	return n.Kind == "parallel"
+	return n.Info.Kind().Body == syntax.Concurrent
 }
 
 // InTier reports whether a step runs in a tier; a step that names no tier runs in all.

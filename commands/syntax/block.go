@@ -128,18 +128,8 @@ func (b *block) action(key string, v *md.Node) {
 		return // it is what the loop does
 	}
 	do := b.does(key, v)
-	if key != "delegate" {
-		b.parts(key, do)
-	}
-	switch do := do.(type) {
-	case *Foreach:
-		do.As.Text = cmp.Or(do.As.Text, "item")
-	case *Gate:
-		do.offer()
-	}
-	_, delegates := b.step.Action.(*Delegate)
 	b.acts++
-	if b.acts == 1 || delegates {
+	if b.acts == 1 || b.step.Kind().Delegates {
 		b.step.Action = do
 	}
 }
@@ -175,7 +165,8 @@ func (b *block) delegate(v *md.Node) *Delegate {
 
 // loop reads what a loop goes over, and the delegate that it does for each element.
 func (b *block) loop(v *md.Node) *Foreach {
-	out := &Foreach{Pos: v.Pos, In: b.jq(v)}
+	out := withParts(b, "foreach", &Foreach{Pos: v.Pos, In: b.jq(v)})
+	out.As.Text = cmp.Or(out.As.Text, "item")
 	if v := b.node.Get("max_parallel"); v != nil && !v.Absent() {
 		out.Parallel = b.integer(v, 1)
 	}
@@ -215,7 +206,7 @@ func (b *block) assemble() {
 	switch {
 	case b.step.Action == nil:
 		b.step.Action = &Group{Pos: do.Pos}
-	case len(present(b.node, "foreach", "until")) == 0:
+	case b.step.Kind().Body != Repeated:
 		b.report(CodeBody, do.Pos, "give the inner steps a step of their own",
 			"'do' belongs to 'foreach', to 'until', or stands without an action")
 	}
@@ -228,6 +219,16 @@ func (b *block) actionKeys() []string {
 		if slices.Contains(actions, e.Key.Value) {
 			out = append(out, e.Key.Value)
 		}
+	}
+	return out
+}
+
+// gate reads a question with its choices.
+func (b *block) gate(v *md.Node) *Gate {
+	out := withParts(b, "gate", &Gate{Pos: v.Pos, Question: b.question(v)})
+	out.offer()
+	if wait := b.node.Get("timeout"); wait != nil && !wait.Absent() {
+		out.Timeout = b.gateTimeout(wait)
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package syntax
 
-import "tercet/internal/md"
+import (
+	"slices"
+
+	"tercet/internal/md"
+)
 
 // This file holds what a kind of step is in the format: its row, its place among the other keys,
 // its node, and how its value becomes that node.
@@ -107,6 +111,11 @@ var (
 	}
 )
 
+// ActionWords are the keys that say what a step does.
+func ActionWords() []string {
+	return slices.Clone(actions)
+}
+
 // The keys of a nested step.
 var (
 	childKeys = []string{
@@ -121,7 +130,74 @@ var (
 
 // Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Wait, Gate,
 // Check, Set, Publish and Fail.
-type Action interface{ action() }
+type Action interface{ Kind() Kind }
+
+// Kind is a row of the table of kinds of steps: the word for the kind, and its traits. A trait is
+// what code asks about a step that does not care which kind it is.
+type Kind struct {
+	Word      string // its key; "group" for a step with a body and no key
+	Body      Body
+	Delegates bool // its work is that of a subagent that the file names
+	Judges    bool // it tests something by itself
+	Waits     bool // it lets time pass, so that something else can change
+	Asks      bool // it asks the user
+	Fails     bool // it never passes, and nothing runs after it
+}
+
+// Body says how the steps run that are inside a step.
+type Body uint8
+
+// The bodies of steps.
+const (
+	NoBody     Body = iota
+	Inline          // once, as a part of the sequence that the step is in
+	Concurrent      // once, side by side, each in a scope of its own
+	Repeated        // in passes, each with a scope of its own
+)
+
+func (*Delegate) Kind() Kind { return Kind{Word: "delegate", Delegates: true} }
+func (*Parallel) Kind() Kind { return Kind{Word: "parallel", Body: Concurrent} }
+func (*Foreach) Kind() Kind  { return Kind{Word: "foreach", Body: Repeated} }
+func (*Until) Kind() Kind    { return Kind{Word: "until", Body: Repeated} }
+func (*Group) Kind() Kind    { return Kind{Word: "group", Body: Inline} }
+func (*Status) Kind() Kind   { return Kind{Word: "status"} }
+func (*Wait) Kind() Kind     { return Kind{Word: "wait", Waits: true} }
+func (*Gate) Kind() Kind     { return Kind{Word: "gate", Asks: true} }
+func (*Check) Kind() Kind    { return Kind{Word: "check", Judges: true} }
+func (*Set) Kind() Kind      { return Kind{Word: "set"} }
+func (*Publish) Kind() Kind  { return Kind{Word: "publish"} }
+func (*Fail) Kind() Kind     { return Kind{Word: "fail", Fails: true} }
+
+// Kind is the row of the step's kind; the zero row if it has no action.
+func (s *Step) Kind() Kind {
+	if s.Action == nil {
+		return Kind{}
+	}
+	return s.Action.Kind()
+}
+
+// Delegation is the delegation in the block of the step: the step itself, or what a loop does for
+// each element. It is nil if there is none.
+func (s *Step) Delegation() *Delegate {
+	switch a := s.Action.(type) {
+	case *Delegate:
+		return a
+	case *Foreach:
+		return a.Delegate
+	}
+	return nil
+}
+
+// Binds are the names that the step gives to values.
+func (s *Step) Binds() []string {
+	var out []string
+	if set, ok := s.Action.(*Set); ok {
+		for _, v := range set.Values {
+			out = append(out, v.Name.Text)
+		}
+	}
+	return out
+}
 
 // Delegate hands work to a subagent: Agent, or the member of Among that Pick chooses.
 type Delegate struct {
@@ -237,21 +313,8 @@ type Fail struct {
 	Code    *Word
 }
 
-func (*Delegate) action() {}
-func (*Parallel) action() {}
-func (*Foreach) action()  {}
-func (*Until) action()    {}
-func (*Group) action()    {}
-func (*Status) action()   {}
-func (*Wait) action()     {}
-func (*Gate) action()     {}
-func (*Check) action()    {}
-func (*Set) action()      {}
-func (*Publish) action()  {}
-func (*Fail) action()     {}
-
-// does makes the node of a kind of step from the value of its key. The keys that are part of it are
-// read later.
+// does makes the node of a kind of step from the value of its key, with the keys that are a part of
+// it.
 func (b *block) does(key string, v *md.Node) Action {
 	pos := v.Pos
 	switch key {
@@ -259,32 +322,33 @@ func (b *block) does(key string, v *md.Node) Action {
 		return b.delegate(v)
 	case "parallel":
 		b.step.Body = b.children(v)
-		return &Parallel{Pos: pos}
+		return withParts(b, key, &Parallel{Pos: pos})
 	case "foreach":
 		return b.loop(v)
 	case "until":
-		out := &Until{Pos: pos, Cond: b.jq(v)}
 		if b.node.Get("max") == nil {
 			b.report(CodeValue, pos, "add max: 3", "expected 'max' beside 'until'")
 		}
-		return out
+		return withParts(b, key, &Until{Pos: pos, Cond: b.jq(v)})
 	case "status":
 		return record[Status](b.parser, statusForm, v)
 	case "wait":
 		return &Wait{Pos: pos, For: b.duration(v)}
 	case "gate":
-		g := &Gate{Pos: pos, Question: b.question(v)}
-		if v := b.node.Get("timeout"); v != nil && !v.Absent() {
-			g.Timeout = b.gateTimeout(v)
-		}
-		return g
+		return b.gate(v)
 	case "check":
-		return b.checkOf(v)
+		return withParts(b, key, b.checkOf(v))
 	case "set":
 		return b.set(v)
 	case "publish":
 		return record[Publish](b.parser, publishForm, v)
 	default:
-		return &Fail{Pos: pos, Message: b.text(v)}
+		return withParts(b, key, &Fail{Pos: pos, Message: b.text(v)})
 	}
+}
+
+// withParts reads the keys of the block that are a part of the one that an action has.
+func withParts[T Action](b *block, key string, action T) T {
+	b.parts(key, action)
+	return action
 }

@@ -235,32 +235,22 @@ func (p *parser) bodyOf(s *Step) {
 		return
 	}
 
-	switch a := s.Action.(type) {
-	case *Foreach, *Until, *Group:
-		loop, isLoop := a.(*Foreach)
-		switch {
-		case isLoop && loop.Delegate != nil:
-			p.report(
-				CodeBody,
-				s.Body[at].Pos,
-				"remove 'delegate' from the block of step "+s.Number+", or the deeper steps",
-				"a loop has either deeper steps or a delegate",
-			)
-		case at > 0:
-			p.report(
-				CodeBody,
-				s.Body[at].Pos,
-				"remove 'do' from the block of step "+s.Number+", or the deeper steps",
-				"a step has either deeper steps or 'do'",
-			)
-		}
-	default:
-		if !say {
-			p.report(CodeBody, s.Body[at].Pos,
-				"put the step on the level of step "+s.Number,
-				"step %s stands below step %s, which is neither loop nor group", s.Body[at].Number,
-				s.Number)
-		}
+	first := s.Body[at]
+	body := s.Kind().Body
+	switch {
+	case say:
+	case body != Inline && body != Repeated:
+		p.report(CodeBody, first.Pos, "put the step on the level of step "+s.Number,
+			"step %s stands below step %s, which is neither loop nor group",
+			first.Number, s.Number)
+	case s.Delegation() != nil:
+		p.report(CodeBody, first.Pos,
+			"remove 'delegate' from the block of step "+s.Number+", or the deeper steps",
+			"a loop has either deeper steps or a delegate")
+	case at > 0:
+		p.report(CodeBody, first.Pos,
+			"remove 'do' from the block of step "+s.Number+", or the deeper steps",
+			"a step has either deeper steps or 'do'")
 	}
 }
 
@@ -329,11 +319,9 @@ func (p *parser) betweenSection(s md.Section) {
 			p.report(CodeAround, step.Pos, "write after: [ids], before: [ids] or after: each",
 				"a step of '%s' has either 'after' or 'before'", sectionBetween)
 		}
-		switch step.Action.(type) {
-		case *Foreach, *Parallel, *Until, *Group:
+		if step.Kind().Body != NoBody {
 			p.report(CodeBody, step.Pos, "put the loop into the workflow",
 				"a step of '%s' is a single step", sectionBetween)
-		default:
 		}
 	}
 }

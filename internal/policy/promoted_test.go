@@ -26,8 +26,6 @@ var promotesMore = map[string]promotes{
 	"commands.choice":                {24, 16},
 	"commands/compile.Info":          {0, 19},
 	"commands/compile.compiler":      {2, 18},
-	"commands/compile.speech":        {94, 29},
-	"commands/compile.worker":        {1, 24},
 	"commands/interp.recordedAnswer": {4, 18},
 	"commands/outline.Node":          {3, 29},
 	"commands/syntax.block":          {120, 20},
