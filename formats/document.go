@@ -76,26 +76,28 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 		Phases:   []Phase{},
 	}
 	f := &findings{file: file}
-	p, ok := profileOf(profile)
-	rules, keyed := handoffOf(profile)
-	switch {
-	case !ok:
+	p, err := profileOf(profile)
+	if err != nil {
 		f.add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'",
 			profile)
-	case p.records:
+		return d, f.result(src)
+	}
+
+	switch p.Reader {
+	case readRecords:
 		d.Errors = parseRecords(f, src)
 		d.Fields["version"] = errorsVersion
-	case p.payload:
+	case readPayload:
 		d.Values, _ = payloadOf(f, string(src), 0)
-	case keyed:
+	case readKeys:
 		r := &handoffReader{
 			findings: f,
-			rules:    rules,
+			rules:    p,
 			opt:      o,
 			out:      d,
 		}
 		r.read(src)
-	default:
+	case readSections:
 		r := &docReader{
 			findings: f,
 			profile:  p,
@@ -115,7 +117,7 @@ var startPos = Pos{Line: 1, Col: 1}
 type docReader struct {
 	*findings
 
-	profile profile
+	profile *profile
 	doc     *md.Document
 	out     *Document
 	minimal bool // report only blocking findings as errors
@@ -151,7 +153,7 @@ func (r *docReader) read(src []byte) {
 	r.headings()
 	r.metadata()
 	r.sections()
-	if r.profile.titled && !hasContent(r.doc.Blocks) {
+	if r.profile.Titled && !hasContent(r.doc.Blocks) {
 		r.add(
 			codeEmptySection,
 			startPos,
@@ -188,14 +190,14 @@ func (r *docReader) swallows(line int) bool {
 func (r *docReader) headings() {
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 && r.out.Title == "" &&
-			(b.Level == 1 || r.profile.titled) {
+			(b.Level == 1 || r.profile.Titled) {
 			r.out.Title = b.Text
 		}
 	}
 	const help = "start with '# Title'"
 	switch {
 	case r.out.Title != "":
-	case r.profile.titled:
+	case r.profile.Titled:
 		r.add(codeNoHeading, r.bodyStart(), help, "expected a heading as the title, got none")
 	default:
 		r.add(codeNoTitle, r.bodyStart(), help, "the document has no title")
@@ -226,7 +228,7 @@ func (r *docReader) metadata() {
 		for i, line := range strings.Split(b.Raw, "\n") {
 			line = strings.TrimSpace(line)
 			label, value, ok := splitLabel(line)
-			name, known := canonical(label, r.profile.fields)
+			name, known := canonical(label, r.profile.Fields)
 			switch {
 			case ok && (known || b.Depth == 0):
 				last = name
@@ -242,7 +244,7 @@ func (r *docReader) metadata() {
 		}
 	}
 
-	for _, name := range r.profile.fields {
+	for _, name := range r.profile.Fields {
 		value, ok := r.out.Fields[name]
 		switch {
 		case !ok:
@@ -264,7 +266,7 @@ const helpEmpty = "write None if there is nothing to say"
 // suggestMissing is the advice for a missing name: a probable misspelling, else what to add.
 func (r *docReader) suggestMissing(line, name string, there []string) string {
 	there = slices.DeleteFunc(slices.Clone(there), func(s string) bool {
-		return slices.Contains(r.profile.fields, s) || slices.Contains(r.profile.sections, s)
+		return slices.Contains(r.profile.Fields, s) || slices.Contains(r.profile.sectionNames(), s)
 	})
 	if near := nearest.Names(name, there); len(near) > 0 {
 		return "rename '" + near[0] + "' to '" + name + "'"
@@ -276,7 +278,7 @@ func (r *docReader) sections() {
 	places := map[string]int{}
 	var phases *md.Section
 	for _, s := range r.doc.Sections(2) {
-		name, known := canonical(s.Title(), r.profile.sections)
+		name, known := canonical(s.Title(), r.profile.sectionNames())
 		if first, twice := places[name]; twice {
 			if known {
 				help := fmt.Sprintf("join it with the one on line %d", first)
@@ -286,18 +288,18 @@ func (r *docReader) sections() {
 		}
 		places[name] = s.Line()
 		r.out.Sections[name] = r.text(s.Line()+1, s.EndLine)
-		if name == r.profile.phases && known {
+		if name == r.profile.Phases && known {
 			phases = &s
 		} else if known && !hasContent(s.Blocks) {
 			r.warn(codeEmptySection, s.Heading.Pos, helpEmpty, "section '%s' says nothing", name)
 		}
 	}
 
-	if phases != nil || r.profile.strict {
+	if phases != nil || r.profile.Strict {
 		r.phases(phases)
 	}
 	end := Pos{Line: r.doc.LineCount(), Col: 1}
-	for _, name := range r.profile.sections {
+	for _, name := range r.profile.sectionNames() {
 		if _, ok := places[name]; !ok {
 			r.warn(codeNoSection, end,
 				r.suggestMissing("## "+name, name, slices.Sorted(maps.Keys(places))),

@@ -14,18 +14,6 @@ import (
 	"tercet/internal/nearest"
 )
 
-// VariantSeed reads older handoff documents: discovery without the keys of the user interface, and
-// maintenance with the three findings of impact-analyzer as separate entries.
-const VariantSeed = "seed"
-
-// Variants lists the other variants of a profile.
-func Variants(profile string) []string {
-	if h, _ := handoffOf(profile); h.seed {
-		return []string{VariantSeed}
-	}
-	return nil
-}
-
 // DocumentOptions say how to read a document; the zero value reads the current form and checks no
 // file.
 type DocumentOptions struct {
@@ -39,7 +27,7 @@ type DocumentOptions struct {
 type handoffReader struct {
 	*findings
 
-	rules handoff
+	rules *profile
 	opt   DocumentOptions
 	doc   *md.Document
 	out   *Document
@@ -82,9 +70,9 @@ func (r *handoffReader) read(src []byte) {
 	r.checkTitle()
 	r.checkSections()
 	r.keys()
-	if r.rules.more != nil {
-		r.rules.more(r)
-	}
+	r.checkFilled()
+	r.readParts()
+	r.check()
 }
 
 // split splits the document into chapters.
@@ -284,20 +272,21 @@ func fieldKey(text string) string {
 
 // checkTitle checks the title, which says what kind of document it is, and the file's name.
 func (r *handoffReader) checkTitle() {
-	if base := path.Base(r.file); slices.Contains(r.rules.legacy, base) {
-		r.add(codeTwoNames, startPos, "rename it to "+r.rules.file,
-			"%s is an older name of %s", base, r.rules.file)
+	if base := path.Base(r.file); slices.Contains(r.rules.Legacy, base) {
+		r.add(codeTwoNames, startPos, "rename it to "+r.rules.File,
+			"%s is an older name of %s", base, r.rules.File)
 	}
-	want := r.rules.title
+	want := r.rules.Title
 	switch {
 	case want == "":
 	case r.out.Title == "":
 		r.add(codeNoTitle, r.title, "start with '# "+want+": name'", "the document has no title")
 	case !hasTitle(r.out.Title, want):
 		help := "start with '# " + want + ": name'"
-		for _, h := range handoffs {
-			if h.title != "" && hasTitle(r.out.Title, h.title) {
-				help = "check it with --profile " + h.profile
+		for _, name := range Profiles() {
+			p, err := profileOf(name)
+			if err == nil && p.Title != "" && hasTitle(r.out.Title, p.Title) {
+				help = "check it with --profile " + name
 			}
 		}
 		r.add(codeOtherKind, r.title, help, "expected a title '%s: ...', got '%s'", want,
@@ -329,25 +318,25 @@ func (r *handoffReader) checkSections() {
 			text.WriteString(strings.TrimRight(l.text, " \t") + "\n")
 		}
 		r.out.Sections[p.name] = strings.Trim(text.String(), "\n")
-		if rule != nil && rule.nonEmpty && r.applies(rule.era) && !p.hasText {
+		if rule != nil && rule.Filled && r.applies(rule.Variant) && !p.hasText {
 			r.add(codeEmptySection, p.at, "write what the next flow has to know",
 				"section '%s' says nothing", p.name)
 		}
 	}
 
-	for _, s := range r.rules.sections {
-		if _, ok := seen[s.name]; !ok && s.required && r.applies(s.era) {
+	for _, s := range r.rules.Sections {
+		if _, ok := seen[s.Name]; !ok && s.Required && r.applies(s.Variant) {
 			r.add(codeNoSection, r.title,
-				r.suggest("## "+s.name, s.name, slices.Sorted(maps.Keys(seen))),
+				r.suggest("## "+s.Name, s.Name, slices.Sorted(maps.Keys(seen))),
 				"expected a section '%s', got none",
-				s.name)
+				s.Name)
 		}
 	}
 }
 
 // applies reports whether a rule counts in the variant that is read.
-func (r *handoffReader) applies(v era) bool {
-	return v == always || (v == seedOnly) == (r.opt.Variant == VariantSeed)
+func (r *handoffReader) applies(variant string) bool {
+	return variant == "" || (variant == VariantSeed) == (r.opt.Variant == VariantSeed)
 }
 
 // suggest is the advice for a missing name.
@@ -372,8 +361,8 @@ func (r *handoffReader) chapter(name string) *chapter {
 // counts.
 func (r *handoffReader) keys() {
 	taken := map[Pos]bool{}
-	for i := range r.rules.keys {
-		r.key(&r.rules.keys[i], taken)
+	for i := range r.rules.Keys {
+		r.key(&r.rules.Keys[i], taken)
 	}
 	for _, p := range r.parts {
 		for _, e := range p.entries {
@@ -395,7 +384,7 @@ func (r *handoffReader) keys() {
 func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	var found []entry
 	for i, p := range r.parts {
-		if k.in == header && i > 0 || k.in != "" && k.in != header && p.name != k.in {
+		if k.In == header && i > 0 || k.In != "" && k.In != header && p.name != k.In {
 			continue
 		}
 		for _, e := range p.entries {
@@ -407,8 +396,8 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	}
 
 	at := r.title
-	p := r.chapter(k.in)
-	if k.in != "" && k.in != header {
+	p := r.chapter(k.In)
+	if k.In != "" && k.In != header {
 		if p == nil {
 			return // the section is missing
 		}
@@ -416,13 +405,13 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	}
 	switch {
 	case len(found) > 0:
-	case k.section && r.chapter(k.name) != nil:
+	case k.Section && r.chapter(k.Name) != nil:
 		e := entry{
 			key:    k.field(),
-			at:     r.chapter(k.name).at,
-			valued: r.chapter(k.name).at,
+			at:     r.chapter(k.Name).at,
+			valued: r.chapter(k.Name).at,
 		}
-		for _, l := range r.chapter(k.name).lines {
+		for _, l := range r.chapter(k.Name).lines {
 			if e.value == "" && strings.TrimSpace(l.text) != "" {
 				from := markWidth(l.text)
 				e.value = unquote(l.text[from:])
@@ -430,25 +419,29 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 			}
 		}
 		found = append(found, e)
-	case k.required && r.applies(k.era):
+	case k.Required && r.applies(k.Variant):
 		var there []string
 		for _, p := range r.parts {
 			for _, e := range p.entries {
 				there = append(there, strings.ToUpper(e.key))
 			}
 		}
-		r.add(codeNoField, at, r.suggest(k.name+": "+k.example(), k.name, there),
-			"expected a line '%s: ...', got none", k.name)
+		r.add(codeNoField, at, r.suggest(k.Name+": "+k.example(), k.Name, there),
+			"expected a line '%s: ...', got none", k.Name)
 		return
 	default:
 		return
 	}
 
+	if k.Type == typeLines {
+		r.allLines(k, found)
+		return
+	}
 	for _, again := range found[1:] {
 		r.add(codeTwice, again.at,
 			fmt.Sprintf("keep one; the first is on line %d", found[0].at.Line),
 			"key '%s' stands twice",
-			k.name)
+			k.Name)
 	}
 
 	e := found[0]
@@ -456,19 +449,32 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	switch {
 	case e.items == nil && placeholder(e.value, false):
 		r.out.Values[k.field()] = nil
-		if k.required || k.kind != aText {
-			r.add(codeEmptyField, e.at, "write "+k.name+": "+k.example(),
-				"key '%s' says nothing", k.name)
+		if k.Required || !k.isText() {
+			r.add(codeEmptyField, e.at, "write "+k.Name+": "+k.example(),
+				"key '%s' says nothing", k.Name)
 		}
 	default:
 		v, want, help := k.parse(e)
 		r.out.Values[k.field()] = v
 		if want != "" {
-			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name,
-				Clip(e.value, maxQuotedValue))
+			r.wrong(e.valued, k.Name, want, e.value, help)
 		} else if help != "" {
-			r.add(codeSpelling, e.valued, help, "%s is '%s'", k.name, e.value)
+			r.add(codeSpelling, e.valued, help, "%s is '%s'", k.Name, e.value)
 		}
+	}
+}
+
+// allLines reads the texts of all lines with a key; lines without one count as absent.
+func (r *handoffReader) allLines(k *keyRule, found []entry) {
+	var list []any
+	for _, e := range found {
+		if e.value != "" {
+			list = append(list, e.value)
+		}
+	}
+	if list != nil {
+		r.out.Fields[k.field()] = list[0].(string)
+		r.out.Values[k.field()] = list
 	}
 }
 

@@ -39,7 +39,7 @@ func TestHandoff(t *testing.T) {
 		t.Errorf("title %q, section %q", d.Title, d.Sections["Why"])
 	}
 	_, found = formats.ParseDocument(
-		formats.ProfileDelivery,
+		"delivery",
 		"x.md",
 		[]byte("# Delivery\n\nDone.\n"),
 	)
@@ -304,6 +304,9 @@ func TestHandoffRules(t *testing.T) {
 		"more tests than there are": {
 			"delivery.en.md", "Fail: 0", "Fail: 2", "18:1: ", "E463", only,
 		},
+		"tests outside of their section": {
+			"delivery.en.md", "## Test Results\n\n- Total: 10", "Total: 1", "1:1: ", "E463", only,
+		},
 		"a file that is there": {"delivery.en.md", "", "", "", "", only},
 		"a file that is not there": {
 			"delivery.en.md", "docs/SPEC.md", "docs/SPEK.md", "9:36: ", "E462", only,
@@ -509,7 +512,7 @@ func FuzzHandoff(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		lines := 1 + strings.Count(string(src), "\n")
 		for _, profile := range formats.Profiles() {
-			if !formats.IsHandoff(profile) && profile != formats.ProfilePayload {
+			if !formats.IsHandoff(profile) && profile != "payload" {
 				continue
 			}
 			d, found := formats.ParseDocument(profile, "f.md", src)

@@ -12,38 +12,19 @@ import (
 // FieldPayload is the result field with a handoff payload.
 const FieldPayload = "HANDOFF_PAYLOAD"
 
-// payloadKeys are the fourteen keys, in the order in which they are written.
-var payloadKeys = []keyRule{
-	{name: "planning_doc_path"},
-	{name: "slug"},
-	{name: "branch_name"},
-	{name: "issue_url", null: true},
-	{name: "issue_number", kind: aCount, null: true},
-	{name: "issue_title"},
-	{name: "issue_type", kind: aWord, words: []string{"bug", "feature", "refactor"}},
-	{name: "intake_summary"},
-	{name: "proposals_source", null: true},
-	{
-		name: "repo_state",
-		kind: aWord,
-		words: []string{
-			string(RepoNone),
-			string(RepoLocal),
-			string(RepoGitHub),
-			string(RepoGitHubUnauth),
-			string(RepoGitLab),
-			string(RepoGitea),
-		},
-	},
-	{name: "artifact_paths"},
-	{name: "auto_approve", kind: aBool},
-	{name: "approval_mode", kind: aWord, words: []string{"interactive", "autonomous"}},
-	{name: "output_language"},
+// payloadKeys are the rules of the keys, in the order in which they are written.
+func payloadKeys() []keyRule {
+	p, err := profileOf(profilePayload)
+	if err != nil {
+		return nil
+	}
+	return p.Keys
 }
 
 // payloadOf reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ".
 // The lines before it are added to its places. An invalid value is null.
 func payloadOf(f *findings, text string, before int) (values map[string]any, read bool) {
+	keys := payloadKeys()
 	s := &scanner{findings: &findings{}}
 	s.split(text)
 	r := recordReader{
@@ -57,9 +38,7 @@ func payloadOf(f *findings, text string, before int) (values map[string]any, rea
 	at := map[string]Pos{}
 	for i := range r.fields {
 		e := &r.fields[i]
-		n := slices.IndexFunc(payloadKeys, func(k keyRule) bool {
-			return k.name == e.Key
-		})
+		n := slices.IndexFunc(keys, func(k keyRule) bool { return k.Name == e.Key })
 		_, twice := at[e.Key]
 		switch {
 		case n < 0:
@@ -67,12 +46,12 @@ func payloadOf(f *findings, text string, before int) (values map[string]any, rea
 			f.add(codeTwice, place(e.Pos), "keep one", "key '%s' stands twice", e.Key)
 		default:
 			at[e.Key] = e.Pos
-			values[e.Key] = payloadKeys[n].payload(f, e, place(e.Pos))
+			values[e.Key] = keys[n].payload(f, e, place(e.Pos))
 		}
 	}
 
 	if len(at) == 0 {
-		help := "write the keys " + strings.Join(payloadNames(), ", ")
+		help := "write the keys " + strings.Join(names(keys), ", ")
 		f.add(
 			codeOtherKind,
 			Pos{Line: before + 1, Col: 1},
@@ -82,26 +61,26 @@ func payloadOf(f *findings, text string, before int) (values map[string]any, rea
 		return values, false
 	}
 
-	for _, k := range payloadKeys {
-		if _, ok := at[k.name]; ok {
+	for _, k := range keys {
+		if _, ok := at[k.Name]; ok {
 			continue
 		}
-		if k.name == "approval_mode" {
-			values[k.name] = "interactive"
+		if k.Default != "" {
+			values[k.Name] = k.Default
 			continue
 		}
 		f.add(codeNoField, Pos{Line: before + 1, Col: 1},
-			"add the line '"+k.name+": "+k.example()+"'",
-			"expected a line '%s: ...', got none", k.name)
+			"add the line '"+k.Name+": "+k.example()+"'",
+			"expected a line '%s: ...', got none", k.Name)
 	}
 
 	return values, true
 }
 
-func payloadNames() []string {
-	out := make([]string, len(payloadKeys))
-	for i, k := range payloadKeys {
-		out[i] = k.name
+func names(keys []keyRule) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = k.Name
 	}
 	return out
 }
@@ -110,9 +89,9 @@ func payloadNames() []string {
 func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 	text := unquote(e.String())
 	switch {
-	case k.null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
+	case k.Null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
 		return nil
-	case k.name == "artifact_paths":
+	case k.Type == typePaths:
 		paths := map[string]any{}
 		items := e.Items
 		if e.Kind == FieldText {
@@ -128,15 +107,15 @@ func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 		}
 		return paths
 	case text == "" || placeholder(text, false):
-		f.add(codeEmptyField, at, "write "+k.name+": "+k.example(), "key '%s' says nothing", k.name)
+		f.add(codeEmptyField, at, "write "+k.Name+": "+k.example(), "key '%s' says nothing", k.Name)
 		return nil
-	case k.kind == aText:
+	case k.isText():
 		return e.String()
 	}
 
 	v, want, help := k.parse(entry{value: text})
 	if want != "" {
-		f.add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.name,
+		f.add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.Name,
 			Clip(text, maxQuotedValue))
 	}
 	return v
@@ -150,7 +129,7 @@ func PayloadFaults(value any) (out []string) {
 		payloadOf(f, v, 0)
 	case map[string]any:
 		var lines strings.Builder
-		for _, name := range payloadNames() {
+		for _, name := range names(payloadKeys()) {
 			if text, ok := v[name]; ok {
 				if text == nil {
 					text = "null"
@@ -218,9 +197,9 @@ func WithIssue(src string, number int, url string) string {
 	return strings.Join(lines, "\n")
 }
 
-// readPlanning reads what a planning document says of an issue: a payload (case A), a line that
+// issue reads what a planning document says of an issue: a payload (case A), a line that
 // names the issue (B), or neither (C).
-func (r *handoffReader) readPlanning() {
+func (r *handoffReader) issue() {
 	v := r.out.Values
 	v["case"] = "C"
 	v["payload"] = nil

@@ -36,7 +36,7 @@ func (r *docReader) phases(section *md.Section) {
 		last = first + len(section.Blocks)
 	}
 	here := r.headingsOf(first, last)
-	if len(here) == 0 && section != nil && r.profile.strict {
+	if len(here) == 0 && section != nil && r.profile.Strict {
 		first = 0
 		last = len(r.doc.Blocks)
 		here = r.headingsOf(first, last)
@@ -57,9 +57,9 @@ func (r *docReader) phases(section *md.Section) {
 	switch {
 	case len(r.out.Phases) > 0 && section != nil && r.out.Phases[0].Line < section.Line():
 		r.warn(codePhaseHeading, Pos{Line: r.out.Phases[0].Line, Col: 1},
-			"move the phases into the section "+sectionPhases,
-			"the phases stand outside of the section %s", sectionPhases)
-	case len(r.out.Phases) == 0 && r.profile.strict:
+			"move the phases into the section "+r.profile.Phases,
+			"the phases stand outside of the section %s", r.profile.Phases)
+	case len(r.out.Phases) == 0 && r.profile.Strict:
 		at := r.bodyStart()
 		if section != nil {
 			at = section.Heading.Pos
@@ -106,11 +106,11 @@ func (r *docReader) onePhase(from, end int) {
 	heading := &r.doc.Blocks[from]
 	at := heading.Pos
 	p, problem := phaseHeading(heading.Text)
-	if heading.Level != 3 && r.profile.strict {
-		r.warn(codePhaseHeading, at, "make it a heading of level 3 in the section "+sectionPhases,
+	if heading.Level != 3 && r.profile.Strict {
+		r.warn(codePhaseHeading, at, "make it a heading of level 3 in the section "+r.profile.Phases,
 			"the heading of phase %d has level %d", p.Number, heading.Level)
 	}
-	if problem != "" && r.profile.strict {
+	if problem != "" && r.profile.Strict {
 		r.warn(codePhaseStatus, at, "end the heading with one of "+markWords(), "%s", problem)
 	}
 	i := slices.IndexFunc(r.out.Phases, func(o Phase) bool {
@@ -150,7 +150,7 @@ func markWords() string {
 // strayPhases reports headings without a phase where only phases belong, and unreadable ones that
 // were meant as a phase. The text below them would count as part of another phase, or be lost.
 func (r *docReader) strayPhases(section *md.Section) {
-	if !r.profile.strict {
+	if !r.profile.Strict {
 		return
 	}
 	within := 0 // level of the enclosing phase
@@ -174,7 +174,7 @@ func (r *docReader) strayPhases(section *md.Section) {
 		switch {
 		case problem == "" && p.Number >= 0 && (b.Level < 3 || b.Level > 4 && inside):
 			r.add(codePhaseHeading, b.Pos,
-				"make it a heading of level 3 in the section "+sectionPhases,
+				"make it a heading of level 3 in the section "+r.profile.Phases,
 				"the heading of phase %d has level %d", p.Number, b.Level)
 		case within == 0 && (b.Level == 3 || b.Level == 4) && p.Number < 0 &&
 			phaseLike().MatchString(b.Text):
@@ -227,7 +227,7 @@ func (r *phaseReader) read(blocks []md.Block) {
 		}
 	}
 
-	if !r.profile.strict {
+	if !r.profile.Strict {
 		return
 	}
 	lacks := func(what, help string) {

@@ -1,16 +1,30 @@
 package formats
 
-// The names of the profiles of documents.
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"tercet/internal/md"
+	flows "tercet/templates/packs/flows/profiles"
+)
+
+// The profiles that tercet itself works with.
 const (
 	ProfilePlan         = "plan"
 	ProfileReport       = "report"
 	ProfileSummary      = "summary"
 	ProfileReview       = "review"
-	ProfilePlanShort    = "plan-short"
-	ProfileReportShort  = "report-short"
-	ProfileSummaryShort = "summary-short"
 	ProfileTask         = "task"
-	ProfileErrors       = "errors"
+	ProfileAutoApprove  = "auto-approve"
+	ProfileArchitecture = "architecture"
+	ProfilePlanning     = "planning"
+	ProfileRules        = "rules"
+	profilePayload      = "payload"
 )
 
 // The profiles of tercet's own files. lint checks them; ParseDocument does not know them.
@@ -19,113 +33,115 @@ const (
 	ProfileSubagent = "subagent"
 )
 
-// The profiles of handoff documents: what one flow passes to the next one, as fields.
-const (
-	ProfileAutoApprove  = "auto-approve"
-	ProfileDiscovery    = "discovery"
-	ProfileDelivery     = "delivery"
-	ProfileOperations   = "operations"
-	ProfileMaintenance  = "maintenance"
-	ProfileDoc          = "doc"
-	ProfileArchitecture = "architecture"
-	ProfilePlanning     = "planning"
-	ProfilePayload      = "payload"
-	ProfileRules        = "rules"
-	ProfileSpec         = "spec"
-	ProfileTasks        = "tasks"
-)
-
-// profile is the rules of one kind of document.
+// profile is the rules of one kind of document: the content of a file of profiles.
 type profile struct {
 	name     string
-	label    string   // prefix of the title of a rendered document
-	fields   []string // metadata bullets, each required and not empty
-	sections []string // level-2 sections, each required and not empty
-	phases   string   // section with the phases; empty: none
-	strict   bool     // phases are required, each with its parts
-	titled   bool     // a heading of level 1 is required, not only advised
-	records  bool     // errors.json instead of markdown
-	payload  bool     // a record of keys instead of markdown
+	Reader   reading       `json:"reader"`
+	Label    string        `json:"label"`    // prefix of the title of a rendered document
+	Title    string        `json:"title"`    // beginning of the heading of level 1; empty: any
+	Titled   bool          `json:"titled"`   // a heading of any level is required
+	File     string        `json:"file"`     // name of its file
+	Legacy   []string      `json:"legacy"`   // older file names
+	Variants []string      `json:"variants"` // older forms
+	Fields   []string      `json:"fields"`   // metadata bullets, each required and not empty
+	Keys     []keyRule     `json:"keys"`
+	Sections []sectionRule `json:"sections"` // of level 2
+	Phases   string        `json:"phases"`   // section with the phases; empty: none
+	Strict   bool          `json:"strict"`   // phases are required, each with its parts
+	Filled   string        `json:"filled"`   // document or sections: where something has to stand
+	Tasks    *tasksRule    `json:"tasks"`
+	Topic    *topicRule    `json:"topic"`
+	Issue    bool          `json:"issue"` // it may name an issue, in a payload or in a line
+	Checks   []checkRule   `json:"checks"`
 }
 
-// profiles is the table of profiles.
-var profiles = []profile{
-	{
-		name:  ProfilePlan,
-		label: "Implementation Plan: ",
-		fields: []string{
-			"Task", "Status", "Effort", "Priority", "Dependencies", "Research Inputs", "Artifacts",
-			"Standards", "Type",
-		},
-		sections: []string{
-			"Overview", "Goals & Non-Goals", "Risks & Mitigations", sectionPhases,
-			"Testing & Validation", "Artifacts & Outputs", "Rollback/Contingency",
-		},
-		phases: sectionPhases,
-		strict: true,
-	},
-	{
-		name:  ProfileReport,
-		label: "Research Report: ",
-		fields: []string{
-			"Task", "Started", "Completed", "Effort", "Priority", "Dependencies", "Sources/Inputs",
-			"Artifacts", "Standards",
-		},
-		sections: []string{
-			"Executive Summary", "Context & Scope", "Findings", "Decisions", "Recommendations",
-			"Appendix",
-		},
-	},
-	{
-		name:  ProfileSummary,
-		label: "Implementation Summary: ",
-		sections: []string{
-			"Overview", "What Changed", "Decisions", "Impacts", "Follow-ups", "References",
-		},
-	},
-	{
-		name:     ProfileReview,
-		label:    "Review: ",
-		sections: []string{"Scope", "Checks", "Findings", "Verdict"},
-	},
-	{
-		name:   ProfilePlanShort,
-		phases: "Phases",
-		sections: []string{
-			"Overview", "Phases", "Dependencies", "Risks and Mitigations", "Success Criteria",
-		},
-	},
-	{
-		name:     ProfileReportShort,
-		sections: []string{"Summary", "Findings", "Recommendations", "References", "Next Steps"},
-	},
-	{
-		name:     ProfileSummaryShort,
-		sections: []string{"Changes Made", "Files Modified", "Verification", "Notes"},
-	},
-	{name: ProfileTask, titled: true},
-	{name: ProfileErrors, records: true},
-	{name: ProfileAutoApprove},
-	{name: ProfileDiscovery},
-	{name: ProfileDelivery},
-	{name: ProfileOperations},
-	{name: ProfileMaintenance},
-	{name: ProfileDoc},
-	{name: ProfileArchitecture},
-	{name: ProfilePlanning},
-	{name: ProfilePayload, payload: true},
-	{name: ProfileRules},
-	{name: ProfileSpec},
-	{name: ProfileTasks},
+// reading is the way in which a document is read.
+type reading string
+
+const (
+	readSections reading = ""        // metadata and sections, all required
+	readKeys     reading = "keys"    // a handoff document: lines `key: value`
+	readPayload  reading = "payload" // a record of keys instead of markdown
+	readRecords  reading = "records" // errors.json
+)
+
+// sectionNames are the names of the sections in their order.
+func (p *profile) sectionNames() []string {
+	out := make([]string, len(p.Sections))
+	for i, s := range p.Sections {
+		out[i] = s.Name
+	}
+	return out
 }
 
-const sectionPhases = "Implementation Phases"
+// loader reads a profile once.
+type loader struct {
+	name string
+	load func() (*profile, error)
+}
+
+//go:embed profiles/*.yaml
+var ownProfiles embed.FS
+
+// loaders lists the profiles, the own ones first. Each is read when it is first needed.
+var loaders = sync.OnceValue(func() []loader {
+	var out []loader
+	for _, pattern := range []struct {
+		files fs.FS
+		glob  string
+	}{{ownProfiles, "profiles/*.yaml"}, {flows.Files, "*.yaml"}} {
+		names, _ := fs.Glob(pattern.files, pattern.glob) //nolint:errcheck // the pattern is valid
+		for _, file := range names {
+			name := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".yaml")
+			out = append(out, loader{name, sync.OnceValues(func() (*profile, error) {
+				return loadProfile(pattern.files, file, name)
+			})})
+		}
+	}
+	return out
+})
+
+// loadProfile reads the file of a profile.
+func loadProfile(files fs.FS, file, name string) (*profile, error) {
+	src, err := fs.ReadFile(files, file)
+	if err != nil {
+		return nil, err
+	}
+	node, problems := md.ParseYAML(src, md.Pos{})
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("%s:%d: %s", file, problems[0].Pos.Line, problems[0].Msg)
+	}
+	text, err := json.Marshal(node.Any())
+	if err != nil {
+		return nil, err
+	}
+	p := &profile{name: name}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(p); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := p.compile(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
+}
+
+// profileOf returns the rules of a profile. The error names the profiles that there are.
+func profileOf(name string) (*profile, error) {
+	for _, l := range loaders() {
+		if l.name == name {
+			return l.load()
+		}
+	}
+	return nil, &ValueError{What: "profile", Got: name, Want: Profiles()}
+}
 
 // Profiles lists the profiles that ParseDocument knows.
 func Profiles() []string {
 	var out []string
-	for _, p := range profiles {
-		out = append(out, p.name)
+	for _, l := range loaders() {
+		out = append(out, l.name)
 	}
 	return out
 }
@@ -138,25 +154,25 @@ func FileProfiles() []string {
 // HandoffFiles lists the file names of a handoff profile, the current one first; none for other
 // profiles.
 func HandoffFiles(name string) []string {
-	h, _ := handoffOf(name)
-	if h.file == "" {
+	p, err := profileOf(name)
+	if err != nil || p.File == "" {
 		return nil
 	}
-	return append([]string{h.file}, h.legacy...)
+	return append([]string{p.File}, p.Legacy...)
 }
 
 // IsHandoff reports whether a profile has fields instead of sections. Errors in such a document do
 // not prevent loading it.
 func IsHandoff(name string) bool {
-	_, ok := handoffOf(name)
-	return ok
+	p, err := profileOf(name)
+	return err == nil && p.Reader == readKeys
 }
 
-func profileOf(name string) (profile, bool) {
-	for _, p := range profiles {
-		if p.name == name {
-			return p, true
-		}
+// Variants lists the older forms of a profile.
+func Variants(name string) []string {
+	p, err := profileOf(name)
+	if err != nil {
+		return nil
 	}
-	return profile{}, false
+	return p.Variants
 }

@@ -28,14 +28,17 @@ const sectionRevision = "Revision"
 
 // Render renders the document. No text of the draft can end its section or open another one.
 func (d Draft) Render() []byte {
-	p, _ := profileOf(d.Profile)
+	p, err := profileOf(d.Profile)
+	if err != nil {
+		p = &profile{}
+	}
 	title := OneLine(d.Title)
 	if !hasWords(title) {
 		title = "untitled"
 	}
-	blocks := []string{"# " + p.label + title}
+	blocks := []string{"# " + p.Label + title}
 	var fields strings.Builder
-	for _, name := range p.fields {
+	for _, name := range p.Fields {
 		value, ok := d.Texts[name]
 		if !ok {
 			continue
@@ -50,17 +53,17 @@ func (d Draft) Render() []byte {
 	if fields.Len() > 0 {
 		blocks = append(blocks, fields.String())
 	}
-	for _, name := range append(slices.Clone(p.sections), sectionRevision) {
+	for _, name := range append(slices.Clone(p.sectionNames()), sectionRevision) {
 		text, ok := d.Texts[name]
 		if name == sectionRevision {
 			ok = strings.TrimSpace(text) != ""
 		}
-		if !ok && name != p.phases {
+		if !ok && name != p.Phases {
 			continue
 		}
 		blocks = append(blocks, "## "+name)
-		if name != p.phases {
-			blocks = append(blocks, embed(text))
+		if name != p.Phases {
+			blocks = append(blocks, inSection(text))
 			continue
 		}
 		var seen []int
@@ -213,9 +216,9 @@ func hasWords(s string) bool {
 	})
 }
 
-// embed makes a text safe for a section: headings go below the section's. A text that would swallow
+// inSection makes a text safe for a section: headings go below the section's. A text that would swallow
 // what follows, or is empty, is fenced or replaced.
-func embed(text string) string {
+func inSection(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.Trim(
 		strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"),
@@ -301,7 +304,8 @@ func (p Phase) canQuote(seen []int) bool {
 			n)
 	}
 
-	src := "# top\n\n## " + sectionPhases + "\n\n" + before.String() + p.Source + "\n\n## bottom\n"
+	src := "# top\n\n## Implementation Phases\n\n" + before.String() + p.Source +
+		"\n\n## bottom\n"
 	plan, found := ParsePlan("", []byte(src))
 	end, closed := plan.Sections["bottom"]
 	last := len(plan.Phases) - 1

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-//go:embed packs
+//go:embed packs/*/pack.yaml packs/*/commands packs/*/subagents packs/*/tests packs/flows/templates
 var packFiles embed.FS
 
 // Packs is the shipped packs, one folder each.

@@ -43,10 +43,10 @@ func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Ret
 	)
 	kind := in.text("document")
 	write, ok := map[string]func(*handoff){
-		formats.ProfileDiscovery:   (*handoff).discovery,
-		formats.ProfileDelivery:    (*handoff).delivery,
-		formats.ProfileMaintenance: (*handoff).maintenance,
-		formats.ProfileDoc:         (*handoff).deliverables,
+		"discovery":   (*handoff).discovery,
+		"delivery":    (*handoff).delivery,
+		"maintenance": (*handoff).maintenance,
+		"doc":         (*handoff).deliverables,
 	}[kind]
 	if !ok {
 		in.wrong("document", "one of delivery, discovery, doc, draft, maintenance")
