@@ -72,7 +72,7 @@ func (r *Repo) Archive(
 		return "", nil, err
 	}
 
-	drivers, err := r.driverConfig(ctx)
+	config, err := r.configuration(ctx)
 	if err != nil {
 		return "", nil, err
 	}
@@ -80,7 +80,7 @@ func (r *Repo) Archive(
 	zip, _, err = r.run(ctx, call{
 		args:   args,
 		revs:   []string{commit},
-		config: drivers,
+		config: config.drivers,
 	})
 	return commit, zip, err
 }

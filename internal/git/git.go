@@ -190,12 +190,12 @@ func (r *Repo) runInTree(ctx context.Context, c call) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	drivers, err := r.driverConfig(ctx)
+	config, err := r.configuration(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	c.dir = top
-	c.config = append(c.config, drivers...)
+	c.config = append(c.config, config.drivers...)
 	return r.run(ctx, c)
 }
 
@@ -219,23 +219,23 @@ func (r *Repo) Locate(ctx context.Context) (top, rel string, err error) {
 
 // Toplevel returns the top folder of the working tree. Outside a repository the error is ErrNoRepo.
 func (r *Repo) Toplevel(ctx context.Context) (string, error) {
-	state := ""
-	if r.Settings != nil {
-		state = r.configState()
-	}
-	if top := r.Settings.get(state).top; top != "" {
+	state := r.configState()
+	if top := cmp.Or(r.Settings.top(state), state.linkedTop()); top != "" {
 		return top, nil
 	}
 	out, err := r.read(ctx, "rev-parse", "--show-toplevel")
 	top := trimLine(out)
 	if err == nil {
-		r.Settings.change(state, func(a *answer) { a.top = top })
+		r.Settings.setTop(state, top)
 	}
 	return top, err
 }
 
 // Resolve returns the hash of the commit that rev names. The error is ErrNoCommit if there is none.
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
+	if hash := r.commitInFiles(rev); hash != "" {
+		return hash, nil
+	}
 	out, exit, err := r.run(ctx, call{
 		args:    []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"},
 		revs:    []string{rev},
@@ -256,6 +256,9 @@ func (r *Repo) Head(ctx context.Context) (string, error) {
 // CurrentBranch returns the name of the checked-out branch, also before its first commit; empty if
 // HEAD is detached.
 func (r *Repo) CurrentBranch(ctx context.Context) (string, error) {
+	if name, ok := r.branchInFiles(); ok {
+		return name, nil
+	}
 	out, _, err := r.run(ctx, call{
 		args:    []string{"symbolic-ref", "--quiet", "HEAD"},
 		okExits: []int{1},
@@ -406,6 +409,9 @@ func diffArgs() []string {
 
 // MergeBase returns the best common ancestor of two commits; empty if they have none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	if a == b && isHash(a) {
+		return a, nil
+	}
 	out, _, err := r.run(ctx, call{
 		args:    []string{"merge-base", "--end-of-options", a, b},
 		revs:    []string{a, b},
@@ -416,6 +422,9 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 
 // IsAncestor reports whether the commit old is new or one of its ancestors.
 func (r *Repo) IsAncestor(ctx context.Context, old, young string) (bool, error) {
+	if old == young && isHash(old) {
+		return true, nil
+	}
 	_, exit, err := r.run(ctx, call{
 		args:    []string{"merge-base", "--is-ancestor", "--end-of-options", old, young},
 		revs:    []string{old, young},

@@ -73,32 +73,41 @@ func environment(pairs []string) []string {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(all)/2))
 }
 
-// driverConfig returns configuration that disables every filter and merge driver of the
-// configuration at Dir. It is asked for each time, because a process in a worktree can write the
-// configuration that all worktrees share; only the same content of all files has the same answer.
-func (r *Repo) driverConfig(ctx context.Context) ([]string, error) {
-	state := ""
-	if r.Settings != nil {
-		state = r.configState()
-	}
-	if known := r.Settings.get(state); known.listed {
-		return known.drivers, nil
+// configuration returns configuration that disables every filter and merge driver of the
+// configuration at Dir, and that names an author if the user has set none. git is asked each time,
+// because a process in a worktree can write the configuration that all worktrees share; only the
+// same content of all files has the same answer.
+func (r *Repo) configuration(ctx context.Context) (configuration, error) {
+	state := r.configState()
+	if known, ok := r.Settings.config(state); ok {
+		return known, nil
 	}
 	out, _, err := r.run(ctx, call{
 		args: []string{
-			"config", "--includes", "--name-only", "-z", "--get-regexp", `^(filter|merge)\.`,
+			"config", "--includes", "-z", "--get-regexp",
+			`^(filter|merge)\.|^user\.(name|email)$`,
 		},
 		okExits: []int{1},
 	})
 	if err != nil {
-		return nil, err
+		return configuration{}, err
 	}
-	drivers := neutralize(records(out))
-	r.Settings.change(state, func(a *answer) {
-		a.drivers = drivers
-		a.listed = true
-	})
-	return drivers, nil
+
+	var keys []string
+	set := map[string]string{}
+	for _, rec := range records(out) {
+		key, value, _ := strings.Cut(rec, "\n")
+		keys = append(keys, key)
+		set[key] = value
+	}
+	c := configuration{drivers: neutralize(keys)}
+	for _, kv := range [][2]string{{"user.name", "tercet"}, {"user.email", "tercet@localhost"}} {
+		if set[kv[0]] == "" {
+			c.identity = append(c.identity, kv[0], kv[1])
+		}
+	}
+	r.Settings.setConfig(state, c)
+	return c, nil
 }
 
 // neutralize returns configuration that disables the programs of the drivers that keys belong to.
@@ -203,8 +212,11 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	return print, nil
 }
 
-// shortestHash is the minimum length of a commit hash in hexadecimal.
-const shortestHash = 40
+// The lengths of a hash in hexadecimal, of SHA-1 and of SHA-256.
+const (
+	shortestHash = 40
+	longestHash  = 64
+)
 
 // gitDirs finds the repository of a folder as git does: the folder of its worktree, and the one
 // that all worktrees share. Both are empty if there is none.

@@ -163,6 +163,9 @@ func (r *Repo) WriteTree(ctx context.Context) (string, error) {
 
 // Tree returns the hash of a commit's tree.
 func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
+	if tree := r.treeInFiles(rev); tree != "" {
+		return tree, nil
+	}
 	out, _, err := r.run(ctx, call{
 		args: []string{"rev-parse", "--verify", rev + "^{tree}"},
 		revs: []string{rev},
@@ -187,7 +190,7 @@ func (r *Repo) CommitTree(
 	if err != nil {
 		return "", err
 	}
-	who, err := r.identity(ctx)
+	config, err := r.configuration(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -199,7 +202,7 @@ func (r *Repo) CommitTree(
 		args:   append(args, tree),
 		revs:   append([]string{tree}, parents...),
 		stdin:  []byte(msg),
-		config: who,
+		config: config.identity,
 	})
 	return trimLine(out), err
 }

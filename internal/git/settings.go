@@ -8,57 +8,94 @@ import (
 )
 
 // Settings keeps what git said about the configuration of repositories: the top of the working tree,
-// and the drivers to switch off. That spares two processes for each command in a working tree. An
-// answer counts as long as the files that decide it have the same content. The zero value is ready,
-// and safe for concurrent use.
+// the drivers to switch off, and who commits. That spares up to three processes for each command in
+// a working tree. An answer counts as long as the files that decide it have the same content. The
+// zero value is ready, and safe for concurrent use.
 type Settings struct {
 	mu      sync.Mutex
-	answers map[string]answer // by the state of the configuration
+	tops    map[string]string        // by the folder and the state of the configuration
+	configs map[string]configuration // by the state of the configuration
 }
 
 // maxAnswers bounds what is kept: every worktree of a run has an answer of its own.
 const maxAnswers = 1000
 
-// answer is what git said where the configuration was in one state.
-type answer struct {
-	top     string
-	drivers []string
-	listed  bool // drivers were asked for
+// configuration is what git said about the configuration in one state.
+type configuration struct {
+	drivers  []string // configuration that disables the filters and merge drivers
+	identity []string // configuration that names an author, if the user has set none
 }
 
-// get gives what is known in a state of the configuration.
-func (s *Settings) get(state string) answer {
-	if s == nil || state == "" {
-		return answer{}
+// top returns the known top of a working tree, empty if it is not known.
+func (s *Settings) top(state configState) string {
+	if s == nil || state.content == "" {
+		return ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.answers[state]
+	return s.tops[state.key()]
 }
 
-// change notes what git said in a state of the configuration.
-func (s *Settings) change(state string, do func(a *answer)) {
-	if s == nil || state == "" {
+func (s *Settings) setTop(state configState, top string) {
+	if s == nil || state.content == "" {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.answers[state]
-	do(&a)
-	if s.answers == nil || len(s.answers) >= maxAnswers {
-		s.answers = map[string]answer{}
+	if s.tops == nil || len(s.tops) >= maxAnswers {
+		s.tops = map[string]string{}
 	}
-	s.answers[state] = a
+	s.tops[state.key()] = top
 }
 
-// configState identifies the content of all files that decide which repository Dir belongs to and
-// how it is configured. It is empty where that cannot be told without git: outside a repository,
-// with configuration that includes other files, or with variables that lead git elsewhere.
-func (r *Repo) configState() string {
-	own, common := gitDirs(r.Dir)
-	if own == "" {
-		return ""
+// config returns what is known about a state of the configuration.
+func (s *Settings) config(state configState) (c configuration, ok bool) {
+	if s == nil || state.content == "" {
+		return configuration{}, false
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok = s.configs[state.content]
+	return c, ok
+}
+
+func (s *Settings) setConfig(state configState, c configuration) {
+	if s == nil || state.content == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.configs == nil || len(s.configs) >= maxAnswers {
+		s.configs = map[string]configuration{}
+	}
+	s.configs[state.content] = c
+}
+
+// configState identifies a folder of a repository and the content of its configuration.
+type configState struct {
+	dir, own, common string
+	// content is a hash of all files that decide how the repository is configured. It is empty
+	// where that cannot be told without git: outside a repository, with configuration that includes
+	// other files, or with variables that lead git elsewhere.
+	content string
+	// treeElsewhere means that the configuration may name another working tree.
+	treeElsewhere bool
+}
+
+func (c configState) key() string {
+	return strings.Join([]string{c.dir, c.own, c.common, c.content}, "\x00\x00")
+}
+
+// configState reads the files that decide which repository Dir belongs to and how it is configured.
+func (r *Repo) configState() configState {
+	if r.Settings == nil {
+		return configState{}
+	}
+	own, common := r.certainDirs()
+	if own == "" {
+		return configState{}
+	}
+
 	files := []string{
 		filepath.Join(common, "config"),
 		filepath.Join(common, "config.worktree"),
@@ -67,23 +104,21 @@ func (r *Repo) configState() string {
 	config := ""
 	for _, pair := range r.Starter.Env {
 		key, value, _ := strings.Cut(pair, "=")
-		switch {
-		case key == "GIT_CONFIG_GLOBAL":
+		switch key {
+		case "GIT_CONFIG_GLOBAL":
 			files = append(files, value)
-		case strings.HasPrefix(key, "GIT_"):
-			return ""
-		case key == "HOME":
+		case "HOME":
 			files = append(files, filepath.Join(value, ".gitconfig"))
 			if config == "" {
 				config = filepath.Join(value, ".config")
 			}
-		case key == "XDG_CONFIG_HOME":
+		case "XDG_CONFIG_HOME":
 			config = value
 		}
 	}
 	files = append(files, filepath.Join(config, "git", "config"))
 
-	parts := []string{r.Dir, own, common}
+	var parts []string
 	for _, name := range files {
 		text, err := fileState(name)
 		if err != nil {
@@ -91,10 +126,47 @@ func (r *Repo) configState() string {
 		}
 		parts = append(parts, text)
 	}
-	if slices.ContainsFunc(parts[3:], func(text string) bool {
-		return strings.Contains(strings.ToLower(text), "include")
-	}) {
+	contains := func(word string) bool {
+		return slices.ContainsFunc(parts, func(text string) bool {
+			return strings.Contains(strings.ToLower(text), word)
+		})
+	}
+	if contains("include") {
+		return configState{}
+	}
+	return configState{
+		dir:           r.Dir,
+		own:           own,
+		common:        common,
+		content:       sum(strings.Join(parts, "\x00\x00")),
+		treeElsewhere: contains("worktree"),
+	}
+}
+
+// ledElsewhere reports whether a variable may lead git to another repository than the one of Dir.
+func (r *Repo) ledElsewhere() bool {
+	return slices.ContainsFunc(r.Starter.Env, func(pair string) bool {
+		return strings.HasPrefix(pair, "GIT_") && !strings.HasPrefix(pair, "GIT_CONFIG_GLOBAL=")
+	})
+}
+
+// linkedTop returns the top of a linked worktree without asking git: the folder that has .git.
+// It is empty for the main working tree, and where the configuration may name another one.
+func (c configState) linkedTop() string {
+	if c.content == "" || c.treeElsewhere || c.own == c.common {
 		return ""
 	}
-	return sum(strings.Join(parts, "\x00\x00"))
+	dir, err := filepath.EvalSymlinks(c.dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		if own, _ := gitDirsAt(dir); own == c.own {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
 }

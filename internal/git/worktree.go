@@ -81,7 +81,7 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	}
 	// The files are checked out in a second step from inside the new tree: configuration can depend
 	// on a branch or a folder, and its filters are visible only there.
-	tree := &Repo{Starter: r.Starter, Dir: n.Path}
+	tree := &Repo{Starter: r.Starter, Dir: n.Path, Settings: r.Settings}
 	_, _, err = tree.runInTree(ctx, call{args: []string{"reset", "--quiet", "--hard"}})
 	if err != nil {
 		return errors.Join(err, r.WorktreeRemove(ctx, n.Path))
@@ -216,6 +216,10 @@ func (r *Repo) Unlock(run string) (err error) {
 
 // WorktreePrune forgets working trees whose folders are missing.
 func (r *Repo) WorktreePrune(ctx context.Context) error {
+	_, common := gitDirs(r.Dir)
+	if _, err := os.Lstat(filepath.Join(common, "worktrees")); common != "" && os.IsNotExist(err) {
+		return nil
+	}
 	_, err := r.read(ctx, "worktree", "prune", "--expire=now")
 	return err
 }
@@ -249,7 +253,7 @@ func (r *Repo) MergeInWorktree(
 		return Merge{}, err
 	}
 
-	who, err := r.identity(ctx)
+	config, err := r.configuration(ctx)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -260,7 +264,7 @@ func (r *Repo) MergeInWorktree(
 	}
 	_, exit, err := r.runInTree(ctx, call{
 		args:    args,
-		config:  who,
+		config:  config.identity,
 		okExits: []int{1},
 	})
 	if err != nil {

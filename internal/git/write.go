@@ -73,26 +73,6 @@ func checkTrailer(t Trailer) error {
 	return nil
 }
 
-// identity returns the configuration that names tercet as author if the user has set no name.
-func (r *Repo) identity(ctx context.Context) ([]string, error) {
-	out, _, err := r.run(ctx, call{
-		args:    []string{"config", "--includes", "-z", "--get-regexp", `^user\.(name|email)$`},
-		okExits: []int{1},
-	})
-	set := map[string]string{}
-	for _, rec := range records(out) {
-		key, value, _ := strings.Cut(rec, "\n")
-		set[key] = value
-	}
-	var pairs []string
-	for _, kv := range [][2]string{{"user.name", "tercet"}, {"user.email", "tercet@localhost"}} {
-		if set[kv[0]] == "" {
-			pairs = append(pairs, kv[0], kv[1])
-		}
-	}
-	return pairs, err
-}
-
 // Commit commits the staged changes and returns the hash. It runs no hook and signs nothing. The
 // error is ErrNothing if nothing is staged.
 func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (string, error) {
@@ -103,7 +83,7 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 	if some, err := r.Staged(ctx); err != nil || !some {
 		return "", cmp.Or(err, ErrNothing)
 	}
-	who, err := r.identity(ctx)
+	config, err := r.configuration(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -114,9 +94,13 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 	_, _, err = r.runInTree(ctx, call{
 		args:   args,
 		stdin:  []byte(msg),
-		config: who,
+		config: config.identity,
 	})
 	if err != nil {
+		// The git of a killed process may have committed meanwhile.
+		if some, serr := r.Staged(ctx); serr == nil && !some {
+			return "", ErrNothing
+		}
 		return "", err
 	}
 	return r.Head(ctx)
@@ -208,6 +192,9 @@ func (r *Repo) SetHead(ctx context.Context, branch string) error {
 }
 
 func (r *Repo) refHash(ctx context.Context, ref string) (string, error) {
+	if hash, ok := r.refInFiles(ref); ok {
+		return hash, nil
+	}
 	out, _, err := r.run(ctx, call{
 		args:    []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref},
 		okExits: []int{1},

@@ -1,0 +1,187 @@
+package git
+
+import (
+	"compress/zlib"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tercet/internal/atomicfile"
+)
+
+// What git's files tell without a process. Each function here answers only where the files leave no
+// doubt; otherwise git is asked.
+
+// certainDirs is gitDirs for what is read instead of git. Both are empty where git may see it
+// otherwise: a variable leads it elsewhere, the nearest .git is broken, or refs are in a reftable.
+func (r *Repo) certainDirs() (own, common string) {
+	if r.ledElsewhere() {
+		return "", ""
+	}
+	dir, err := filepath.EvalSymlinks(r.Dir)
+	if err != nil {
+		return "", ""
+	}
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			return "", ""
+		}
+		dir = filepath.Dir(dir)
+	}
+	own, common = gitDirs(dir)
+	if nearest, _ := gitDirsAt(dir); own == "" || own != nearest {
+		return "", ""
+	}
+	_, err = os.Lstat(filepath.Join(common, "reftable"))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", ""
+	}
+	return own, common
+}
+
+// isHash reports whether text is a whole hash, of SHA-1 or SHA-256.
+func isHash(text string) bool {
+	return (len(text) == shortestHash || len(text) == longestHash) &&
+		strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// refInFiles returns what a branch, by its full name, points to: a hash, or empty if there is no
+// such branch. ok is false if git has to be asked.
+func (r *Repo) refInFiles(ref string) (hash string, ok bool) {
+	_, common := r.certainDirs()
+	if common == "" {
+		return "", false
+	}
+	return branchTarget(common, ref)
+}
+
+func branchTarget(common, ref string) (hash string, ok bool) {
+	name, isBranch := strings.CutPrefix(ref, branchPrefix)
+	if !isBranch || CheckBranch(name) != nil {
+		return "", false
+	}
+	file := filepath.Join(common, filepath.FromSlash(ref))
+	info, err := os.Lstat(file)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		hash = strings.TrimSuffix(readSmall(file), "\n")
+		return hash, isHash(hash)
+	case err == nil && !info.IsDir(), err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", false
+	}
+	// git writes packed refs before it removes a branch's own file, so this order misses none.
+	packed := filepath.Join(common, "packed-refs")
+	info, err = os.Lstat(packed)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", true
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	for line := range strings.Lines(readSmall(packed)) {
+		hash, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if name == ref {
+			return hash, isHash(hash)
+		}
+	}
+	return "", true
+}
+
+// headInFiles returns the branch that is checked out, by its full name, or the hash if HEAD is
+// detached. Both are empty if git has to be asked.
+func headInFiles(own string) (ref, hash string) {
+	file := filepath.Join(own, "HEAD")
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+		return "", ""
+	}
+	text := strings.TrimSuffix(readSmall(file), "\n")
+	if ref, ok := strings.CutPrefix(text, "ref: "); ok && strings.HasPrefix(ref, branchPrefix) {
+		return ref, ""
+	}
+	if isHash(text) {
+		return "", text
+	}
+	return "", ""
+}
+
+// branchInFiles returns the name of the checked-out branch, empty if HEAD is detached. ok is false
+// if git has to be asked.
+func (r *Repo) branchInFiles() (name string, ok bool) {
+	own, common := r.certainDirs()
+	if own == "" {
+		return "", false
+	}
+	ref, hash := headInFiles(own)
+	if hash != "" {
+		return "", true
+	}
+	if _, certain := branchTarget(common, ref); !certain {
+		return "", false
+	}
+	return strings.TrimPrefix(ref, branchPrefix), true
+}
+
+// commitInFiles returns the hash of the commit that HEAD, a branch by its full name, or a whole
+// hash names. It is empty if git has to be asked.
+func (r *Repo) commitInFiles(rev string) string {
+	own, common := r.certainDirs()
+	if own == "" {
+		return ""
+	}
+	hash := rev
+	if rev == "HEAD" {
+		rev, hash = headInFiles(own)
+	}
+	if strings.HasPrefix(rev, branchPrefix) {
+		hash, _ = branchTarget(common, rev)
+	}
+	if !isHash(hash) || !strings.HasPrefix(looseObject(common, hash), "commit ") {
+		return ""
+	}
+	return hash
+}
+
+// treeInFiles returns the tree of a commit; empty if git has to be asked.
+func (r *Repo) treeInFiles(rev string) string {
+	hash := r.commitInFiles(rev)
+	if hash == "" {
+		return ""
+	}
+	_, common := r.certainDirs()
+	_, text, _ := strings.Cut(looseObject(common, hash), "\x00")
+	first, _, _ := strings.Cut(text, "\n")
+	tree, ok := strings.CutPrefix(first, "tree ")
+	if !ok || !isHash(tree) {
+		return ""
+	}
+	return tree
+}
+
+// objectStart is how many bytes of an object are read: its kind, its size, and a commit's tree.
+const objectStart = 128
+
+// looseObject returns the beginning of an object that has a file of its own, as git stores it: kind,
+// size, NUL, content. It is empty for any other.
+func looseObject(common, hash string) string {
+	file, err := atomicfile.OpenPath(filepath.Join(common, "objects", hash[:2], hash[2:]))
+	if err != nil {
+		return ""
+	}
+	defer file.Close() //nolint:errcheck // only read
+	z, err := zlib.NewReader(file)
+	if err != nil {
+		return ""
+	}
+	start := make([]byte, objectStart)
+	n, err := io.ReadFull(z, start)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	return string(start[:n])
+}
