@@ -14,6 +14,7 @@ import (
 
 	"tercet/internal/git"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 )
 
 const odd = "odd \"näme\"\n-☃ *.txt"
@@ -77,27 +78,41 @@ func readFile(t *testing.T, dir, name string) string {
 	return string(b)
 }
 
+var firstCommit, noCommit testkit.Template
+
 // fresh is a repository with one commit of a.txt and sub/b.txt.
 func fresh(t *testing.T) *git.Repo {
 	t.Helper()
-	r := empty(t)
-	write(t, r.Dir, "a.txt", "one\n")
-	write(t, r.Dir, "sub/b.txt", "two\n")
-	commit(t, r, "first", "a.txt", "sub/b.txt")
+	r := folder(t)
+	firstCommit.Copy(t, r.Dir, func() {
+		if err := r.Init(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+		write(t, r.Dir, "a.txt", "one\n")
+		write(t, r.Dir, "sub/b.txt", "two\n")
+		commit(t, r, "first", "a.txt", "sub/b.txt")
+	})
 	return r
 }
 
 func empty(t *testing.T) *git.Repo {
 	t.Helper()
+	r := folder(t)
+	noCommit.Copy(t, r.Dir, func() {
+		if err := r.Init(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return r
+}
+
+func folder(t *testing.T) *git.Repo {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &git.Repo{Starter: starter(t), Dir: dir, Settings: &git.Settings{}}
-	if err := r.Init(t.Context(), "main"); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return &git.Repo{Starter: starter(t), Dir: dir, Settings: &git.Settings{}}
 }
 
 func commit(t *testing.T, r *git.Repo, subject string, paths ...string) string {

@@ -4,8 +4,11 @@
 package testkit
 
 import (
+	"io/fs"
 	"os"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -37,4 +40,59 @@ func OnlyDeep(tb testing.TB, why string) {
 	if !Deep() {
 		tb.Skipf("%s: TEST_DEEP=1 runs it", why)
 	}
+}
+
+// A Template is a folder that is made once, such as a repository with a commit, and copied for each
+// test: making it takes several processes. The zero value is ready. Links are not copied, and of
+// modes only who may run a file.
+type Template struct {
+	once  sync.Once
+	files fstest.MapFS
+}
+
+// Copy fills the folder to. The first caller makes the template there.
+func (m *Template) Copy(tb testing.TB, to string, build func()) {
+	tb.Helper()
+	built := false
+	m.once.Do(func() {
+		build()
+		m.files = readAll(tb, to)
+		built = true
+	})
+	if built {
+		return
+	}
+	if m.files == nil {
+		tb.Fatal("the test that made the template failed")
+	}
+	if err := os.CopyFS(to, m.files); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// readAll reads the files below a folder, whose modes stay.
+func readAll(tb testing.TB, dir string) fstest.MapFS {
+	tb.Helper()
+	files := fstest.MapFS{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		file := &fstest.MapFile{Mode: info.Mode(), ModTime: info.ModTime()}
+		if info.Mode().IsRegular() {
+			if file.Data, err = fs.ReadFile(os.DirFS(dir), name); err != nil {
+				return err
+			}
+		}
+		files[name] = file
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return files
 }

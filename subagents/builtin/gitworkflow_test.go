@@ -37,19 +37,19 @@ func newRepo(t *testing.T, init bool) *repo {
 		Env: []string{
 			"PATH=" + os.Getenv("PATH"),
 			"HOME=" + base,
-			"GIT_CEILING_DIRECTORIES=" + base,
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(base, "project")
+	settings := &git.Settings{}
 	r := &repo{
 		t:   t,
 		dir: dir,
 		w: builtin.GitWorkflow{Trees: &worktree.Manager{
 			Git: func(dir string) *git.Repo {
-				return &git.Repo{Starter: s, Dir: dir}
+				return &git.Repo{Starter: s, Dir: dir, Settings: settings}
 			},
 			Root: dir,
 			Base: filepath.Join(dir, ".tercet", "worktrees"),

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
-	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/subagents/worktree"
 )
@@ -331,7 +330,6 @@ func (p *project) allowing(do func() error) *worktree.Manager {
 		Env: []string{
 			"PATH=" + os.Getenv("PATH"),
 			"GIT_CONFIG_GLOBAL=/dev/null",
-			"GIT_CEILING_DIRECTORIES=/",
 		},
 		Now: time.Now,
 	})
@@ -339,9 +337,7 @@ func (p *project) allowing(do func() error) *worktree.Manager {
 		p.t.Fatal(err)
 	}
 	m := *p.Manager
-	m.Git = func(dir string) *git.Repo {
-		return &git.Repo{Starter: s, Dir: dir}
-	}
+	m.Git = repositories(s)
 	return &m
 }
 

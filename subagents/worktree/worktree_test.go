@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/git"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 	"tercet/subagents/worktree"
 )
 
@@ -39,7 +41,6 @@ func starter(t *testing.T) *proc.Starter {
 		Env: []string{
 			"PATH=" + os.Getenv("PATH"),
 			"GIT_CONFIG_GLOBAL=/dev/null",
-			"GIT_CEILING_DIRECTORIES=/",
 		},
 		Now: time.Now,
 	})
@@ -49,6 +50,9 @@ func starter(t *testing.T) *proc.Starter {
 	return s
 }
 
+// templates are the repositories that newProject copies, by the folder of the project in them.
+var templates sync.Map
+
 // newProject makes a repository whose project root is its folder sub, "" for the top.
 func newProject(t *testing.T, sub string) *project {
 	t.Helper()
@@ -56,13 +60,10 @@ func newProject(t *testing.T, sub string) *project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := starter(t)
 	p := &project{t: t, top: top}
 	root := filepath.Join(top, sub)
 	p.Manager, err = worktree.New(worktree.Manager{
-		Git: func(dir string) *git.Repo {
-			return &git.Repo{Starter: s, Dir: dir}
-		},
+		Git:  repositories(starter(t)),
 		Root: root,
 		Base: filepath.Join(root, ".tercet/worktrees"),
 		Made: func() func(string) bool {
@@ -72,16 +73,27 @@ func newProject(t *testing.T, sub string) *project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Git(top).Init(t.Context(), "main"); err != nil {
-		t.Fatal(err)
-	}
-	p.write(root, "a.txt", "one\n")
-	p.write(root, ".gitignore", "*.ignored\n")
-	p.write(root, ".tercet/.gitignore", "worktrees/\n")
-	p.write(root, ".tercet/state.json", "{}\n")
-	p.git(top, "add", "-A")
-	p.git(top, "commit", "-qm", "first")
+	template, _ := templates.LoadOrStore(sub, &testkit.Template{})
+	template.(*testkit.Template).Copy(t, top, func() {
+		if err := p.Git(top).Init(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+		p.write(root, "a.txt", "one\n")
+		p.write(root, ".gitignore", "*.ignored\n")
+		p.write(root, ".tercet/.gitignore", "worktrees/\n")
+		p.write(root, ".tercet/state.json", "{}\n")
+		p.git(top, "add", "-A")
+		p.git(top, "commit", "-qm", "first")
+	})
 	return p
+}
+
+// repositories gives repositories as a project does: their settings are shared.
+func repositories(s *proc.Starter) func(dir string) *git.Repo {
+	settings := &git.Settings{}
+	return func(dir string) *git.Repo {
+		return &git.Repo{Starter: s, Dir: dir, Settings: settings}
+	}
 }
 
 // git runs plain git, as a user would.
@@ -726,9 +738,7 @@ func TestLockedWorktreeStays(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := starter(t)
-	repo := func(dir string) *git.Repo {
-		return &git.Repo{Starter: s, Dir: dir}
-	}
+	repo := repositories(s)
 	made := func() func(string) bool { return nil }
 	for _, m := range []worktree.Manager{
 		{Root: "/r", Base: "/b", Made: made},
