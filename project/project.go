@@ -67,6 +67,8 @@ type Project struct {
 	asking      chan struct{}     // holds who asks: one question at a time
 	gitSettings git.Settings      // of the repositories of the project and its worktrees
 
+	background sync.WaitGroup // runs that were started or resumed in the background
+
 	mu      sync.Mutex // guards closers: subagents with steps run side by side
 	closers []io.Closer
 }
@@ -99,16 +101,23 @@ func Open(ctx context.Context, dir string, has bool, h Host) (*Project, error) {
 		err = p.build(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.Close())
+		return nil, joinClose(err, p)
 	}
 	return p, nil
 }
 
-// Close releases the runs, files and processes of the project.
+// joinClose closes something, and joins the error with one that came before.
+func joinClose(err error, c io.Closer) error {
+	return errors.Join(err, c.Close())
+}
+
+// Close releases the runs, files and processes of the project. It waits for the runs that were
+// started or resumed in the background; Suspend ends these.
 func (p *Project) Close() error {
 	if p == nil {
 		return nil
 	}
+	p.background.Wait()
 	p.mu.Lock()
 	closers := p.closers
 	p.closers = nil

@@ -35,7 +35,8 @@ func (s *Session) Route(line router.Line) (router.Route, error) {
 }
 
 // Start runs a line, or goes on with the unfinished run that it began before. The return is that of
-// the command, also where the command failed; an error means that nothing was begun.
+// the command, also where the command failed; an error means that nothing was begun. It is a
+// *ResumableError if a run waits that only the user can decide about.
 func (s *Session) Start(ctx context.Context, line router.Line) (formats.Return, error) {
 	route, err := s.Route(line)
 	if err == nil {
@@ -54,13 +55,10 @@ func (s *Session) StartRouted(
 	route router.Route,
 ) (formats.Return, error) {
 	begun, err := s.unfinished(ctx, line, route, false)
-	open, waits := errors.AsType[*control.WaitingError](err)
-	switch {
-	case waits:
-		return open.Return(), nil
-	case err != nil:
+	if err != nil {
 		return formats.Return{}, err
-	case begun != nil: // flags may stand in one of the lines, and the run goes by the first
+	}
+	if begun != nil { // flags may stand in one of the lines, and the run goes by the first
 		line = LineOf(*begun)
 		if route, err = s.Project.Table.Route(line); err != nil {
 			return formats.Return{}, err

@@ -60,6 +60,7 @@ func (s *Session) handle(
 			return formats.Return{}, err
 		}
 		past = TraceEvents(journal.NewLog(s.Project.Root, begun.ID, ""))
+		s.journaled(begun.ID)
 	}
 	end := s.Project.Host.Frontend.Begin(s.Project, past)
 	defer end()
@@ -224,7 +225,10 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 	if !inv.DryRun {
 		cfg.Spent = journal.WorkingTime(s.Project.Control.Past(inv.Run))
 		who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
-		made := func(dir string) error { return s.events.open(s.Project.Root, dir) }
+		made := func(dir string) error {
+			s.journaled(inv.Run)
+			return s.events.open(s.Project.Root, dir)
+		}
 		ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, made)
 		cfg.Journal = ledger
 		cfg.Resumed, cfg.Killed = ledger.Resumed()

@@ -157,6 +157,8 @@ type Session struct {
 	givingUp bool     // a run is gone through again only to end it
 	readOnly bool     // what runs keeps no record of itself in the workspace
 	silent   bool     // what runs has one step, and its answer is all
+	// journaled is called when a run makes its first entry, or is taken to go on.
+	journaled func(run string)
 	// verifying is what a run reaches that is replayed without effects; nil: it is none.
 	verifying *interp.Config
 }
@@ -164,12 +166,13 @@ type Session struct {
 // Session reads the commands and the subagents, and makes what runs them.
 func (p *Project) Session(o Options) (*Session, error) {
 	s := &Session{Project: p, Options: o}
+	s.journaled = func(string) {}
 	return s, s.build()
 }
 
 // with gives a session of the same options that differs in one thing.
 func (s *Session) with(change func(*Session)) (*Session, error) {
-	out := &Session{Project: s.Project, Options: s.Options}
+	out := &Session{Project: s.Project, Options: s.Options, journaled: s.journaled}
 	out.Options.TellsBroken = true // the first one told of them
 	change(out)
 	return out, out.build()

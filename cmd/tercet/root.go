@@ -321,6 +321,9 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
 		return a.explainCommand(s, route) // behind other words, where it is no part of a text
 	}
+	if waits, ok := errors.AsType[*project.ResumableError](err); ok {
+		return a.ended(waits.Return())
+	}
 	if err != nil {
 		return err
 	}

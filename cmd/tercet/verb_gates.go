@@ -12,6 +12,7 @@ import (
 	"tercet/internal/letters"
 	"tercet/internal/phrase"
 	"tercet/internal/question"
+	"tercet/internal/style"
 	"tercet/project"
 )
 
@@ -32,7 +33,7 @@ func listGates(c call) error {
 			g.Step,
 			g.Question,
 			strings.Join(labels, ", "),
-			journal.Age(clock{}.Now().Sub(g.Opened)),
+			style.Age(clock{}.Now().Sub(g.Opened)),
 			one.Command,
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"tercet/internal/letters"
 	"tercet/internal/live"
 	"tercet/internal/plain"
+	"tercet/internal/style"
 	"tercet/subagents/worktree"
 )
 
@@ -119,7 +120,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 			if r.Cost > 0 {
 				cost = sprintf("%.2f", r.Cost)
 			}
-			since := journal.Age(clock{}.Now().Sub(r.Started))
+			since := style.Age(clock{}.Now().Sub(r.Started))
 			tab.Rows = append(tab.Rows, []string{
 				r.ID, r.Line, task,
 				r.Status,

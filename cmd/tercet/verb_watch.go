@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,9 +10,8 @@ import (
 
 	"tercet/formats"
 	"tercet/frontends/watch"
-	"tercet/internal/journal"
-	"tercet/internal/proc"
 	"tercet/internal/style"
+	"tercet/project"
 )
 
 // watchVerb shows the runs on the whole screen; where there is none it follows the log of the only
@@ -20,7 +19,7 @@ import (
 func watchVerb(cmd *cobra.Command, _ *app) run {
 	cmd.Long = `watch lists the runs on the left. Beside them it shows one run: its steps, its log, the diff of its
 worktree, and its question. You can answer, pause, resume and cancel there; ? explains the keys. A run
-that you resume goes on in a process of its own, also after you leave.
+that you resume is suspended when you leave, as soon as what it began is done.
 
 Without a full terminal it follows the log of the one run at work, as 'tercet show --log -f' does.`
 	return func(c call) error {
@@ -28,51 +27,42 @@ Without a full terminal it follows the log of the one run at work, as 'tercet sh
 			c.app.term.silent {
 			return followOnly(c)
 		}
+		notes := &watch.Notes{Past: func(line string) { c.app.term.note("%s", line) }}
+		host := c.app.host()
+		host.Frontend = project.Unattended{Tell: notes.Tell}
+		p, err := project.Open(c.ctx, c.p.Dir, true, host)
+		if err != nil {
+			return err
+		}
 		rest, done, err := c.app.term.stage.screen()
 		if err != nil {
-			return broken(formats.CodeIO, "the terminal", err)
+			return errors.Join(broken(formats.CodeIO, "the terminal", err), p.Close())
 		}
-		defer done()
-		return watch.Run(c.ctx, watch.Config{
+		err = watch.Run(c.ctx, watch.Config{
 			In:       c.app.io.in,
 			Out:      c.app.term.stage.full,
 			Env:      os.Environ(),
-			Name:     filepath.Base(c.p.Dir),
-			Control:  c.p.Control,
+			Name:     filepath.Base(p.Dir),
+			Project:  p,
+			Notes:    notes,
+			Now:      clock{}.Now,
 			Sheet:    c.app.term.sheet(true),
-			Language: c.p.Config.Language,
+			Language: p.Config.Language,
 			Suspend:  rest,
-			Diff: func(ctx context.Context, run string) (string, error) {
-				dir := filepath.Join(c.p.Dir, formats.Workspace, formats.WorktreeFolder, run)
-				if !isDir(dir) {
-					return "", nil
-				}
-				patch, stat, err := c.p.Changes(ctx, dir)
-				return stat + "\n\n" + patch, err
-			},
-			Start: func(verb, run string, out *os.File) (<-chan int, error) {
-				argv := []string{"tercet", "-C", c.p.Dir, verb, run}
-				if verb == "resume" {
-					argv = append(argv, "--await-answers")
-				}
-				return proc.Detach(proc.Command{
-					Argv: argv,
-					Dir:  c.p.Dir,
-					Env:  os.Environ(),
-				}, out)
-			},
+			Left:     done,
 		})
+		return errors.Join(err, p.Close())
 	}
 }
 
 // followOnly follows the log of the only run that is at work.
 func followOnly(c call) error {
-	list, err := journal.Runs(c.p.Root, true)
+	list, err := c.p.Runs(project.Filter{Unfinished: true})
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(r journal.Run) bool {
-		return !c.p.Control.Running(r.ID)
+	list = slices.DeleteFunc(list, func(r project.RunInfo) bool {
+		return !c.p.AtWork(r.ID)
 	})
 	if len(list) != 1 {
 		return formats.Fail(

@@ -107,7 +107,7 @@ func (s *screen) press(key, want string) {
 	typing.Wait()
 }
 
-// TestWatchAnswers: a run that waits goes on in a process of its own, its question is answered, and
+// TestWatchAnswers: a run that waits goes on, its question is answered, and
 // it comes to its end.
 func TestWatchAnswers(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestWatchAnswers(t *testing.T) {
 	s := onWatch(t, dir, env)
 	s.wait("1 waiting for you")
 	s.slowly("r")
-	s.wait("process of its own")
+	s.wait("goes on")
 	s.slowly("\r")
 	s.wait("[gate!]")
 	s.keys("\x1b[200~a\r\x1b[201~")
@@ -138,6 +138,26 @@ func TestWatchAnswers(t *testing.T) {
 	if out == "" {
 		t.Error("the run has not come to its end")
 	}
+}
+
+// TestWatchSuspends: a run that goes on at the screen is suspended when the user leaves it, which
+// takes the key twice.
+func TestWatchSuspends(t *testing.T) {
+	t.Parallel()
+	dir, env := watching(t)
+	asks := onTerminalWith(t, dir, env, "/ship")
+	asks.wait("Ship it?")
+	asks.signal(syscall.SIGKILL)
+	asks.ends()
+	s := onWatch(t, dir, env)
+	s.wait("1 waiting for you")
+	s.slowly("r")
+	s.wait("goes on")
+	s.press("q", "at work here; the same key again")
+	s.slowly("q")
+	s.restored(0)
+	query := onTerminalWith(t, dir, env, "query", "--runs", "-c", ".runs[0] | [.status, .why]")
+	query.wait(`["suspended","paused by ann"]`)
 }
 
 // TestWatchPauses: p suspends a run of another process, which says how to go on.

@@ -8,11 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tercet/formats"
-	"tercet/internal/journal"
 	"tercet/internal/phrase"
 	"tercet/internal/plain"
 	"tercet/internal/question"
 	"tercet/internal/style"
+	"tercet/project"
 )
 
 // Limits of the layout, in columns: the minimum for two panes, the same while a pane has the focus,
@@ -125,12 +125,15 @@ func (m *model) cut(line string, columns int) string {
 
 // head counts the runs of each kind, and names the filter.
 func (m *model) head() string {
-	var n [finished + 1]int
+	var n [project.StateFinished + 1]int
 	for _, r := range m.list.rows {
-		n[r.state]++
+		n[r.State]++
 	}
 	words := []string{"tercet watch", plain.Line(m.effects.Name)}
-	for state, word := range []string{asking: "waiting for you", running: "at work"} {
+	for state, word := range []string{
+		project.StateAsking:  "waiting for you",
+		project.StateRunning: "at work",
+	} {
 		if n[state] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n[state], word))
 		}
@@ -166,23 +169,23 @@ func (m *model) runLines(columns, most int) []string {
 // rowLine is a run in the list.
 func (m *model) rowLine(r row, columns int) string {
 	sheet := m.effects.Sheet
-	now := m.effects.Control.Clock.Now()
-	mark := map[state]string{
-		asking:  "?",
-		running: sheet.Mark("▶"),
-		waiting: sheet.Mark("○"),
-	}[r.state]
+	now := m.effects.Now()
+	mark := map[project.State]string{
+		project.StateAsking:  "?",
+		project.StateRunning: sheet.Mark("▶"),
+		project.StateWaiting: sheet.Mark("○"),
+	}[r.State]
 	switch {
-	case r.readError != "", r.state == waiting && r.Run.Status == journal.Open:
+	case r.ReadError != "", r.State == project.StateWaiting && r.Run.Status == project.RunOpen:
 		mark = "!"
-	case r.state == finished && formats.Outcome(r.Run.Status).Passes():
+	case r.State == project.StateFinished && formats.Outcome(r.Run.Status).Passes():
 		mark = sheet.Mark("✓")
-	case r.state == finished:
+	case r.State == project.StateFinished:
 		mark = sheet.Mark("✗")
 	}
 
 	lead := "  "
-	age := journal.Age(max(0, now.Sub(r.Run.Started)))
+	age := style.Age(max(0, now.Sub(r.Run.Started)))
 	if r.Run.ID == m.list.selected {
 		lead = "> "
 	}
@@ -208,7 +211,7 @@ func (m *model) paneHeader() string {
 	r, ok := m.chosen()
 	var tabs []string
 	for i, name := range panes {
-		if i == int(paneGate) && r.state == asking && ok {
+		if i == int(paneGate) && r.State == project.StateAsking && ok {
 			name += "!"
 		}
 		if i == int(m.detail.pane) {
@@ -234,32 +237,32 @@ func (m *model) content() []string {
 	switch {
 	case !ok:
 		return m.runLines(right, 1)
-	case r.readError != "":
-		return m.wrapText(r.readError, right)
+	case r.ReadError != "":
+		return m.wrapText(r.ReadError, right)
 	}
 
 	switch m.detail.pane {
 	case paneTree:
-		now := m.effects.Control.Clock.Now()
-		if r.state != running { // a stopped run does not go on counting
+		now := m.effects.Now()
+		if r.State != project.StateRunning { // a stopped run does not go on counting
 			now = m.detail.last
 		}
 		out := m.detail.tree.Lines(right, now, m.look)
 		if len(out) == 0 {
 			out = []string{"the run has told nothing yet"}
 		}
-		if why := r.Run.WaitReason(); why != "" && r.state != running {
+		if why := r.Run.WaitReason(); why != "" && r.State != project.StateRunning {
 			out = append(out, m.wrapText(why, right)...)
 		}
-		switch r.state {
-		case asking:
+		switch r.State {
+		case project.StateAsking:
 			out = append(out, m.wrapText("g, or 'tercet approve "+r.Run.ID+"', answers it", right)...)
-		case waiting:
+		case project.StateWaiting:
 			out = append(
 				out,
 				m.wrapText("r, or 'tercet resume "+r.Run.ID+"', goes on with it", right)...,
 			)
-		case running, finished:
+		case project.StateRunning, project.StateFinished:
 		}
 		return out
 	case paneLog:
@@ -285,7 +288,7 @@ func (m *model) wrapText(text string, columns int) []string {
 
 // question shows what a gate asks, its evidence and its choices.
 func (m *model) question(r row, columns int) []string {
-	g := r.gate
+	g := r.Gate
 	if g == nil {
 		return []string{"the run asks nothing"}
 	}
@@ -298,15 +301,15 @@ func (m *model) question(r row, columns int) []string {
 		out = append(out, plain.Line("answered by "+v.By+": "+v.Answer))
 	}
 
-	if r.answer != "" {
+	if r.Answer != "" {
 		return append(
 			out,
-			m.wrapText("answered by "+r.answer+"; r goes on with the run", columns)...,
+			m.wrapText("answered by "+r.Answer+"; r goes on with the run", columns)...,
 		)
 	}
 
 	if until := g.Until(); !until.IsZero() {
-		left := journal.Age(max(0, until.Sub(m.effects.Control.Clock.Now())))
+		left := style.Age(max(0, until.Sub(m.effects.Now())))
 		out = append(
 			out,
 			plain.Line("takes '"+phrase.In(m.effects.Language, g.Timeout.Choose)+"' in "+left),
@@ -377,7 +380,7 @@ func (m *model) hint() string {
 	if m.detail.focus {
 		back = "Esc back"
 	}
-	if r, ok := m.chosen(); ok && r.state == asking && m.detail.focus && m.detail.pane == paneGate {
+	if r, ok := m.chosen(); ok && r.State == project.StateAsking && m.detail.focus && m.detail.pane == paneGate {
 		return "a letter or number answers  " + back + "  Tab pane  ? keys  q leaves"
 	}
 	return "? keys  " + back + "  Tab pane  p pause  r resume  c cancel  / filter  q leaves"

@@ -15,11 +15,7 @@ type Screen struct{ *model }
 
 // NewScreen makes a screen of a size that has looked once.
 func NewScreen(ctx context.Context, c Config, wide, high int) Screen {
-	d := &effects{
-		Config: c,
-		ctx:    ctx,
-		feed:   newFeed(c),
-	}
+	d := newEffects(ctx, c)
 	s := Screen{newModel(d, live.Style{Sheet: c.Sheet})}
 	s.Send(tea.WindowSizeMsg{Width: wide, Height: high})
 	s.Look()

@@ -15,6 +15,7 @@ import (
 	"tercet/internal/phrase"
 	"tercet/internal/plain"
 	"tercet/internal/question"
+	"tercet/project"
 )
 
 // model is the state of the screen. Only messages change it; its effects are commands.
@@ -30,6 +31,7 @@ type model struct {
 	help         bool
 	refreshing   bool // a poll is running
 	refreshAgain bool // poll again after this one
+	leaving      bool // the last key asked to leave
 	last         time.Time
 }
 
@@ -165,7 +167,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return m, m.edit(msg)
 	case tea.KeyPressMsg:
-		now := m.effects.Control.Clock.Now()
+		now := m.effects.Now()
 		quick := now.Sub(m.last) < minKeyInterval
 		m.last = now
 		m.notice = notice{}
@@ -223,7 +225,7 @@ func (m *model) reselect() {
 // resumeDue resumes, once each, the runs that are due and need no answer.
 func (m *model) resumeDue() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
-		if r.state != waiting || !r.Run.DueUnattended(m.effects.Control.Clock.Now()) ||
+		if r.State != project.StateWaiting || !r.Run.DueUnattended(m.effects.Now()) ||
 			m.list.resumed[r.Run.ID].Equal(r.Run.Until) {
 			continue
 		}
@@ -291,9 +293,12 @@ func (m *model) show(p pane) tea.Cmd {
 // key handles a key. quick means that it followed another at once.
 func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	name := k.String()
+	if name != "q" && name != "ctrl+c" {
+		m.leaving = false
+	}
 	switch {
 	case name == "ctrl+c":
-		return tea.Quit
+		return m.leave()
 	case name == "ctrl+z":
 		return tea.Exec(suspendCommand{m.effects.Suspend}, func(error) tea.Msg { return nil })
 	case m.prompt != nil:
@@ -304,18 +309,18 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	}
 
 	r, ok := m.chosen()
-	if ok && m.detail.focus && m.detail.pane == paneGate && r.state == asking && len(k.Text) > 0 {
-		if _, _, fits := question.Of(r.gate.Choices, m.effects.Language).Read(k.Text); fits {
+	if ok && m.detail.focus && m.detail.pane == paneGate && r.State == project.StateAsking && len(k.Text) > 0 {
+		if _, _, fits := question.Of(r.Gate.Choices, m.effects.Language).Read(k.Text); fits {
 			return m.begin(&prompt{
 				what: purposeAnswer,
 				run:  r.Run.ID,
-				gate: *r.gate,
+				gate: *r.Gate,
 			}, k.Text)
 		}
 	}
 	switch name {
 	case "q":
-		return tea.Quit
+		return m.leave()
 	case "?":
 		m.help = true
 	case "/":
@@ -326,7 +331,7 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 		return m.show((m.detail.pane + pane(len(panes)) - 1) % pane(len(panes)))
 	case "enter", "right":
 		m.detail.focus = true
-		if ok && r.state == asking && name == "enter" {
+		if ok && r.State == project.StateAsking && name == "enter" {
 			return m.show(paneGate)
 		}
 	case "esc", "left":
@@ -347,16 +352,31 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	return nil
 }
 
+// leave leaves the screen. Runs that go on here would be suspended with that, so it asks for a
+// second key then.
+func (m *model) leave() tea.Cmd {
+	n := len(m.effects.atWork())
+	if n == 0 || m.leaving {
+		return tea.Quit
+	}
+	m.leaving = true
+	m.notice = notice{
+		formats.Count(n, "run") + " at work here; the same key again suspends and leaves",
+		true,
+	}
+	return nil
+}
+
 // order pauses, resumes or cancels a run.
 func (m *model) order(key string, r row) tea.Cmd {
 	switch {
-	case r.state == finished:
+	case r.State == project.StateFinished:
 		m.notice = notice{"run " + r.Run.ID + " has ended", true}
 	case key == "p":
 		m.notice = notice{text: "run " + r.Run.ID + ": asked to pause"}
 		return m.effects.pause(r.Run.ID)
 	case key == "r":
-		m.notice = notice{text: "run " + r.Run.ID + " goes on in a process of its own"}
+		m.notice = notice{text: "run " + r.Run.ID + " goes on"}
 		return m.effects.resume(r.Run.ID)
 	default:
 		return m.begin(&prompt{what: purposeCancel, run: r.Run.ID}, "")

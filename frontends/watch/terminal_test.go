@@ -4,7 +4,6 @@ package watch_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"strings"
@@ -40,7 +39,7 @@ func TestRunBreaksDown(t *testing.T) {
 	p.config.In = theirs
 	p.config.Out = theirs
 	p.config.Env = []string{"TERM=xterm-256color"}
-	p.config.Diff = func(context.Context, string) (string, error) {
+	p.diff = func(string) string {
 		panic("a defect")
 	}
 	printed := make(chan string)

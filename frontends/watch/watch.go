@@ -1,13 +1,10 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
-	"path"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,11 +12,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"tercet/formats"
-	"tercet/internal/control"
-	"tercet/internal/journal"
 	"tercet/internal/live"
 	"tercet/internal/plain"
 	"tercet/internal/style"
+	"tercet/project"
 )
 
 // Config is the input of the screen.
@@ -28,20 +24,62 @@ type Config struct {
 	Out io.Writer // the terminal
 	Env []string  // the terminal's environment
 
-	Name    string              // the project's name
-	Control *control.Controller // its notes appear on the screen
+	Name    string // the project's name
+	Project Project
+	Notes   *Notes // of the project
+	Now     func() time.Time
 	Sheet   style.Sheet
 	// Language is the language of the fixed texts of flows.
 	Language string
 	Link     func(file string) string // returns the URL of a project file; nil: no links
 
-	// Diff returns the changes of a run in its worktree; empty if it has none.
-	Diff func(ctx context.Context, run string) (string, error)
-	// Start starts a verb on a run in a process that outlives this one and prints to a file; ended
-	// receives its exit code.
-	Start func(verb, run string, out *os.File) (ended <-chan int, err error)
 	// Suspend stops the process until it continues, as Ctrl-Z does.
 	Suspend func()
+	// Left is called when the screen is gone, before Run waits for runs that it suspends.
+	Left func()
+}
+
+// Project is what the screen needs of a project. *project.Project is one, and says what the
+// methods do.
+type Project interface {
+	Monitor() *project.Monitor
+	Log(run, step string) *project.RunLog
+	WorkOf(ctx context.Context, run string) (string, error)
+	AtWork(run string) bool
+
+	Answer(
+		ctx context.Context, run, gate string, reply project.Reply,
+	) (project.AnswerEffect, error)
+	Pause(ctx context.Context, run string) (project.RunInfo, error)
+	Cancel(ctx context.Context, run string, o project.Options) (project.RunInfo, error)
+	Resume(ctx context.Context, run, step string, o project.Options) (*project.Run, error)
+}
+
+// Notes carries the notes of a project to the screen, or past it while there is none. It is safe
+// for concurrent use.
+type Notes struct {
+	Past func(line string) // takes a note while there is no screen
+
+	mu     sync.Mutex
+	screen func(line string)
+}
+
+// Tell shows a note.
+func (n *Notes) Tell(line string) {
+	n.mu.Lock()
+	show := n.screen
+	n.mu.Unlock()
+	if show == nil {
+		show = n.Past
+	}
+	show(line)
+}
+
+// show makes the screen take the notes; nil: it is gone.
+func (n *Notes) show(screen func(line string)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.screen = screen
 }
 
 // Leave restores the terminal where Run cannot: keyboard settings and the alternate screen.
@@ -53,14 +91,11 @@ const (
 	fps          = 20
 )
 
-// Run shows the screen until the user leaves or the context ends.
+// Run shows the screen until the user leaves or the context ends. Runs that were resumed on it are
+// suspended then: it waits until what they began is done. When the context ends they are
+// interrupted.
 func Run(ctx context.Context, c Config) error {
-	ctx, cancel := context.WithCancel(ctx)
-	d := &effects{
-		Config: c,
-		ctx:    ctx,
-		feed:   newFeed(c),
-	}
+	d := newEffects(ctx, c)
 	m := newModel(d, live.Style{
 		Sheet:    c.Sheet,
 		Link:     c.Link,
@@ -82,17 +117,14 @@ func Run(ctx context.Context, c Config) error {
 		tea.WithColorProfile(profile),
 		tea.WithoutSignalHandler(),
 	)
-	before := c.Control.Note
-	c.Control.Note = func(format string, args ...any) {
-		p.Send(notice{text: plain.Sprintf(format, args...)})
-	}
+	c.Notes.show(func(line string) {
+		p.Send(notice{text: plain.Line(line)})
+	})
 	_, err := p.Run()
-	cancel()
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.pending.Wait()
-	c.Control.Note = before
+	c.Notes.show(nil)
+	c.Left()
+	d.close()
+	err = cmp.Or(err, d.suspend())
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return formats.Fail(
@@ -115,12 +147,67 @@ func Run(ctx context.Context, c Config) error {
 // effects are the effects of the screen.
 type effects struct {
 	Config
-	ctx  context.Context //nolint:containedctx // commands of bubbletea get no context
 	feed *feed
+	base context.Context //nolint:containedctx // of runs: they outlive the screen
+	ctx  context.Context //nolint:containedctx // of effects: commands of bubbletea get no context
+	end  context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool // no new effect starts
 	pending sync.WaitGroup
+	runs    map[string]*project.Run // that were resumed here and are at work
+}
+
+func newEffects(ctx context.Context, c Config) *effects {
+	d := &effects{
+		Config: c,
+		feed:   newFeed(c),
+		base:   ctx,
+		runs:   map[string]*project.Run{},
+	}
+	d.ctx, d.end = context.WithCancel(ctx)
+	return d
+}
+
+// close ends the effects and waits for them.
+func (d *effects) close() {
+	d.end()
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.pending.Wait()
+}
+
+// atWork are the runs that were resumed here and are at work.
+func (d *effects) atWork() []*project.Run {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []*project.Run
+	for id, r := range d.runs {
+		select {
+		case <-r.Done():
+			delete(d.runs, id)
+		default:
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// suspend suspends the runs that are at work here, and waits for them.
+func (d *effects) suspend() error {
+	var errs []error
+	for _, r := range d.atWork() {
+		_, err := d.Project.Pause(d.base, r.ID)
+		ret, runErr := r.Wait(d.base)
+		if ret.Resume != nil {
+			d.Notes.Tell("run " + r.ID + " is suspended; to go on: " + ret.Resume.Line)
+		}
+		if ret.Status == "" || ret.Resume == nil && ret.Status == formats.StatusSuspended {
+			errs = append(errs, err, runErr)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // notice is a line about an effect, for the bottom of the screen.
@@ -171,100 +258,59 @@ func failure(err error) notice {
 // answer answers the question that the user saw.
 func (d *effects) answer(run string, g formats.Gate, label, note string) tea.Cmd {
 	return d.act(func() (string, error) {
-		r, now, err := d.Control.Gate(run)
-		switch {
-		case err != nil:
-			return "", err
-		case now.ID != g.ID:
-			return "", formats.Fail(
-				formats.CodePrecondition,
-				"look at it, and answer again",
-				"the question is another one now",
-			)
+		effect, err := d.Project.Answer(
+			d.ctx, run, g.ID, project.Reply{Label: label, Note: note},
+		)
+		if err == nil && effect.Status == "kept" && !d.Project.AtWork(run) {
+			effect.Text = "kept; r goes on with the run"
 		}
-		told, err := d.Control.Answer(d.ctx, r, now, formats.Decision{
-			Answer: label,
-			By:     d.Control.User,
-			Person: true,
-			Note:   d.Control.Mask.Text(note),
-			At:     d.Control.Clock.Now().UTC(),
-		})
-		if err == nil && told.Status == "kept" && !d.Control.Running(run) {
-			told.Text = "kept; r goes on with the run"
-		}
-		return label + ": " + told.Text, err
+		return label + ": " + effect.Text, err
 	})
 }
 
 func (d *effects) pause(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		r, err := d.Control.Pause(d.ctx, run)
+		r, err := d.Project.Pause(d.ctx, run)
 		return "run " + run + " is suspended: " + r.Why, err
 	})
 }
 
-// cancel stops a running run. A waiting run is cancelled by a process of its own, because its Error
-// Handling may run.
 func (d *effects) cancel(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		if !d.Control.Running(run) {
-			return d.startVerb("cancel", run, "run "+run+" is given up")
-		}
-		_, taken, err := d.Control.End(d.ctx, run)
-		if taken { // its process has just ended
-			if err := d.Control.Release(run); err != nil {
-				return "", err
-			}
-			return d.startVerb("cancel", run, "run "+run+" is given up")
-		}
+		_, err := d.Project.Cancel(d.base, run, project.Options{})
 		return "run " + run + " is cancelled", err
 	})
 }
 
+// resume goes on with a run in this process. Its questions wait for the answers that the user gives
+// on the screen.
 func (d *effects) resume(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		if d.Control.Running(run) {
+		if d.Project.AtWork(run) {
 			return "", formats.Fail(formats.CodePrecondition, "", "run %s is at work", run)
 		}
-		return d.startVerb("resume", run, "run "+run+" has come to its end, or waits again")
+		r, err := d.Project.Resume(d.base, run, "", project.Options{Await: true})
+		if err != nil {
+			return "", err
+		}
+		d.mu.Lock()
+		d.runs[run] = r
+		d.mu.Unlock()
+		ret, err := r.Wait(d.ctx)
+		if d.ctx.Err() != nil {
+			return "", nil // the screen is gone
+		}
+		return outcome(run, ret), err
 	})
 }
 
-// startVerb runs a verb in a process of its own, and reports its result if the screen is still
-// open.
-func (d *effects) startVerb(verb, run, done string) (string, error) {
-	name := path.Join(journal.Folder, run, verb+".log")
-	out, err := d.Control.Root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return "", err
+// outcome says how a run that was resumed came out.
+func outcome(run string, ret formats.Return) string {
+	switch {
+	case ret.Resume != nil:
+		return "run " + run + " waits again: " + ret.Summary
+	case len(ret.Errors) > 0:
+		return "run " + run + " " + string(ret.Status) + ": " + ret.Errors[0].Message
 	}
-	ended, err := d.Start(verb, run, out)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return "", err
-	}
-	select {
-	case code := <-ended:
-		return done, d.outcome(code, name)
-	case <-d.ctx.Done():
-		return "", nil
-	}
+	return "run " + run + " has ended: " + ret.Summary
 }
-
-// outcome is the error of a failed process, with its last words. A process that waits for the user
-// has not failed.
-func (d *effects) outcome(code int, name string) error {
-	if code == 0 || code == suspended {
-		return nil
-	}
-	data, err := fs.ReadFile(d.Control.Root.FS(), name)
-	if err != nil {
-		return err
-	}
-	words := strings.Split(strings.TrimSpace(string(data)), "\n")
-	last := words[max(0, len(words)-2):]
-	return formats.Fail(formats.CodePrecondition, "",
-		"exit code %d: %s", code, strings.Join(last, " "))
-}
-
-// suspended is the exit code of a run that waits.
-const suspended = 75

@@ -26,6 +26,7 @@ import (
 	"tercet/internal/journal"
 	"tercet/internal/style"
 	"tercet/internal/trace"
+	"tercet/project"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -52,17 +53,20 @@ func (c *clock) Sleep(_ context.Context, d time.Duration) error {
 	return nil
 }
 
-// project is a folder with runs, of which some are at work.
-type project struct {
+// workspace is a folder with runs, of which some are at work.
+type workspace struct {
 	t       *testing.T
 	clock   *clock
 	desk    *control.Controller
 	at      map[string]bool // runs that a process works on
 	started []string
 	config  watch.Config
+	diff    func(run string) string
+
+	*project.Project
 }
 
-func newProject(t *testing.T) *project {
+func newProject(t *testing.T) *workspace {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
@@ -70,7 +74,7 @@ func newProject(t *testing.T) *project {
 	}
 	t.Cleanup(func() { root.Close() })
 	at := map[string]bool{}
-	p := &project{
+	p := &workspace{
 		t:     t,
 		clock: &clock{noon, at},
 		at:    at,
@@ -91,25 +95,52 @@ func newProject(t *testing.T) *project {
 	}
 	p.config = watch.Config{
 		Name:    "project",
-		Control: p.desk,
+		Project: p,
+		Notes:   &watch.Notes{Past: func(string) {}},
+		Now:     p.clock.Now,
 		Sheet:   style.Sheet{UTF8: true},
 		Suspend: func() {},
-		Diff: func(_ context.Context, run string) (string, error) {
-			return "a.go | +1 -1\n\ndiff --git a/a.go b/a.go\n@@ -1 +1 @@\n-old\t\x1b[2J\n+new of " + run + "\n", nil
-		},
-		Start: func(verb, run string, out *os.File) (<-chan int, error) {
-			p.started = append(p.started, verb+" "+run)
-			fmt.Fprintln(out, "tercet: no")
-			done := make(chan int, 1)
-			done <- 1
-			return done, nil
-		},
+		Left:    func() {},
+	}
+	p.diff = func(run string) string {
+		return "a.go | +1 -1\n\ndiff --git a/a.go b/a.go\n@@ -1 +1 @@\n-old\t\x1b[2J\n+new of " + run + "\n"
+	}
+	p.Project = &project.Project{
+		Root:    root,
+		Control: p.desk,
+		Mask:    p.desk.Mask,
+		Host:    project.Host{Clock: p.clock, User: "ann"},
 	}
 	return p
 }
 
+// WorkOf implements watch.Project.
+func (p *workspace) WorkOf(_ context.Context, run string) (string, error) {
+	return p.diff(run), nil
+}
+
+// Resume implements watch.Project: it cannot go on with a run.
+func (p *workspace) Resume(
+	_ context.Context, run, _ string, _ project.Options,
+) (*project.Run, error) {
+	p.started = append(p.started, "resume "+run)
+	return nil, formats.Fail(formats.CodePrecondition, "", "no")
+}
+
+// Cancel implements watch.Project: it cannot work on a run, and gives orders to others.
+func (p *workspace) Cancel(
+	ctx context.Context, run string, _ project.Options,
+) (project.RunInfo, error) {
+	if !p.AtWork(run) {
+		p.started = append(p.started, "cancel "+run)
+		return project.RunInfo{}, formats.Fail(formats.CodePrecondition, "", "no")
+	}
+	r, _, err := p.desk.End(ctx, run)
+	return r, err
+}
+
 // run begins a run some time before noon and makes entries in its journal.
-func (p *project) run(id, line string, before time.Duration, list ...formats.Entry) {
+func (p *workspace) run(id, line string, before time.Duration, list ...formats.Entry) {
 	p.t.Helper()
 	began := formats.Started{
 		Format: formats.JournalFormat,
@@ -153,7 +184,7 @@ func (p *project) run(id, line string, before time.Duration, list ...formats.Ent
 }
 
 // traces writes what a run told.
-func (p *project) traces(id string, list ...trace.Event) {
+func (p *workspace) traces(id string, list ...trace.Event) {
 	p.t.Helper()
 	file, err := p.desk.Root.OpenFile(
 		path.Join(journal.Folder, id, "trace.jsonl"),
@@ -204,7 +235,7 @@ func gate(run string) formats.Gate {
 }
 
 // busy has a run of every kind.
-func busy(t *testing.T) *project {
+func busy(t *testing.T) *workspace {
 	t.Helper()
 	p := newProject(t)
 	p.run("r1done", "/plan 195", 3*time.Hour, ended("completed"))
@@ -247,12 +278,12 @@ func busy(t *testing.T) *project {
 	return p
 }
 
-func (p *project) screen(wide, high int) watch.Screen {
+func (p *workspace) screen(wide, high int) watch.Screen {
 	return watch.NewScreen(p.t.Context(), p.config, wide, high)
 }
 
 // press types keys at the pace of a person.
-func (p *project) press(s watch.Screen, keys ...string) (left bool) {
+func (p *workspace) press(s watch.Screen, keys ...string) (left bool) {
 	p.t.Helper()
 	for _, k := range keys {
 		p.clock.now = p.clock.now.Add(watch.Human)
@@ -355,7 +386,7 @@ func TestScreen(t *testing.T) {
 }
 
 // shown has the runs that docs/watch.md shows.
-func shown(t *testing.T) *project {
+func shown(t *testing.T) *workspace {
 	t.Helper()
 	p := newProject(t)
 	p.run("r6mq2a", "/plan 195", 3*time.Hour, ended("completed"))
@@ -407,12 +438,12 @@ func shown(t *testing.T) *project {
 			Name:  "implementer",
 			Attrs: does("run", "go test ./..."),
 		})
-	p.config.Diff = func(context.Context, string) (string, error) {
+	p.diff = func(string) string {
 		return "pages/pages.go | +1 -1\n\ndiff --git a/pages/pages.go b/pages/pages.go\n" +
 			"--- a/pages/pages.go\n+++ b/pages/pages.go\n" +
 			"@@ -31,3 +31,3 @@ func Expand(list string) ([]int, error) {\n" +
 			"-\t\tfor n := from; n < to; n++ {\n" +
-			"+\t\tfor n := from; n <= to; n++ {\n \t\t\tpages = append(pages, n)\n", nil
+			"+\t\tfor n := from; n <= to; n++ {\n \t\t\tpages = append(pages, n)\n"
 	}
 	return p
 }
@@ -539,13 +570,13 @@ func TestOrders(t *testing.T) {
 	s.Look()
 	says("nothing to pause")
 	p.press(s, "r")
-	says("exit code 1: tercet: no", "resume r3asks")
+	says("no", "resume r3asks")
 	p.press(s, "c", "n", "enter")
 	p.press(s, "c", "y", "esc")
 	p.press(s, "c", "o", "enter")
 	says("expected y or n", "resume r3asks")
 	p.press(s, "esc", "c", "y", "enter")
-	says("exit code 1: tercet: no", "resume r3asks", "cancel r3asks")
+	says("no", "resume r3asks", "cancel r3asks")
 	p.press(s, "j", "r")
 	says("run r6work is at work", "resume r3asks", "cancel r3asks")
 	s.Send(key("r")) // at once behind another: a paste without its marks

@@ -377,19 +377,6 @@ func LockPath(id string) string {
 	return path.Join(Folder, id, LockName)
 }
 
-// Age formats a duration in its largest unit.
-func Age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
 // Stopped reports whether a run was stopped after a time.
 func Stopped(records []Record, since time.Time) bool {
 	return slices.ContainsFunc(records, func(r Record) bool {

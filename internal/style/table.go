@@ -1,8 +1,10 @@
 package style
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/plain"
@@ -172,4 +174,17 @@ func cells(row []string) []string {
 		out[i] = plain.Line(cell)
 	}
 	return out
+}
+
+// Age formats a duration in its largest unit.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

@@ -183,7 +183,10 @@ func (v *Verdict) Refused() error {
 	}
 	help := "run 'tercet trust' on a terminal, or pass --trust=sha256:" + v.Manifest.Hash() +
 		" to agree to exactly this"
-	return formats.Fail(formats.CodeUntrusted, help, "you have not agreed to %s", what)
+	return &RefusedError{
+		Failure: formats.Fail(formats.CodeUntrusted, help, "you have not agreed to %s", what),
+		Verdict: v,
+	}
 }
 
 // All returns every listed file: those that need approval as in Changes, the others as trusted.

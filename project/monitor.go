@@ -1,0 +1,179 @@
+package project
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+)
+
+// RunState is a run with what it does now.
+type RunState struct {
+	Run    RunInfo
+	State  State
+	Gate   *formats.Gate // the open gate
+	Answer string        // an answer that waits until the run is resumed, and by whom
+	// ReadError says why the journal cannot be read; the run then neither resumes nor takes answers.
+	ReadError string
+}
+
+// State is what a run does, in the order in which a person wants to see them.
+type State int
+
+// The states of a run.
+const (
+	StateAsking   State = iota // waits for an answer
+	StateRunning               // a process works on it
+	StateWaiting               // suspended, or its process is gone
+	StateFinished              // has ended
+)
+
+// Monitor follows the runs of a project, also those of other processes. It reads only what has
+// changed since the last time, so it may be asked often. It belongs to one goroutine.
+type Monitor struct {
+	project *Project
+	runs    map[string]*monitored
+}
+
+// Monitor makes a monitor of the runs of the project.
+func (p *Project) Monitor() *Monitor {
+	return &Monitor{project: p, runs: map[string]*monitored{}}
+}
+
+// monitored is what a monitor knows of a run.
+type monitored struct {
+	state       RunState
+	began       bool // there is a journal
+	ended       bool // nothing of it will change
+	live        bool // a process works on it
+	journalFile fileStamp
+	lockFile    fileStamp
+}
+
+// fileStamp identifies a version of a file.
+type fileStamp struct {
+	size int64
+	at   time.Time
+}
+
+// Runs gives the runs, those that need a person first, and of those that ended only the newest.
+func (m *Monitor) Runs(finished int) ([]RunState, error) {
+	ids, err := journal.IDs(m.project.Root)
+	if err != nil {
+		return nil, err
+	}
+	var list []RunState
+	ended := 0
+	for _, id := range slices.Backward(ids) { // ids begin with their time
+		r := m.runs[id]
+		if r == nil {
+			r = &monitored{}
+			m.runs[id] = r
+		}
+		if r.ended && r.began && ended < finished && m.canGoOn(id) {
+			r.ended = false // somebody goes back to one of its steps
+		}
+		if !r.ended {
+			m.update(r, id, ended >= finished)
+		}
+		if r.began && (r.state.State != StateFinished || ended < finished) {
+			list = append(list, r.state)
+		}
+		if r.ended {
+			ended++
+		}
+	}
+	slices.SortStableFunc(list, func(a, b RunState) int {
+		return cmp.Or(
+			int(a.State-b.State),
+			b.Run.Started.Compare(a.Run.Started),
+			strings.Compare(b.Run.ID, a.Run.ID),
+		)
+	})
+	return list, nil
+}
+
+// update reads a run that may have changed. It does not read one that has ended if enough of those
+// are known.
+func (m *Monitor) update(r *monitored, id string, enough bool) {
+	lockInfo := path.Join(journal.Folder, id, journal.LockName+".info")
+	lockFile, lockErr := m.stamp(lockInfo)
+	locked := m.canGoOn(id)
+	if !locked && enough && !r.began {
+		r.ended = true
+		return
+	}
+
+	journalFile, err := m.stamp(path.Join(journal.Folder, id, journal.Name))
+	if err != nil {
+		return // not begun
+	}
+	changed := journalFile != r.journalFile || lockErr == nil && lockFile != r.lockFile
+	if changed || r.live {
+		r.live = locked && m.project.AtWork(id) // which writes the info file anew
+		r.lockFile, _ = m.stamp(lockInfo)       //nolint:errcheck // none: no process did
+	}
+	if journalFile != r.journalFile {
+		summary, ok := journal.Summarize(m.project.Root, id)
+		if !ok {
+			return
+		}
+		r.began = true
+		r.journalFile = journalFile
+		r.state = RunState{Run: summary}
+		if summary.Status != journal.Open &&
+			summary.Status != formats.OutcomeSuspended.String() {
+			r.state.State = StateFinished
+			r.ended = true
+			return
+		}
+		r.state.State = StateWaiting
+		records, err := m.project.Control.Records(id)
+		if err != nil {
+			r.state.ReadError = err.Error()
+		} else {
+			r.state.Gate, _ = journal.Gates(records)
+		}
+	}
+	if r.state.State == StateFinished {
+		r.ended = true
+		return
+	}
+	m.judge(r)
+}
+
+// canGoOn reports whether a run has a lock file, as all have that can go on.
+func (m *Monitor) canGoOn(id string) bool {
+	_, err := m.project.Root.Lstat(journal.LockPath(id))
+	return err == nil
+}
+
+// judge settles the state of a run that has not ended.
+func (m *Monitor) judge(r *monitored) {
+	r.state.Answer = ""
+	switch {
+	case r.state.Gate != nil:
+		r.state.State = StateAsking
+		answer, ok, err := m.project.Control.Answered(*r.state.Gate)
+		if !r.live && r.state.Gate.Quorum <= 1 && ok && err == nil {
+			r.state.State = StateWaiting
+			r.state.Answer = answer.By + ": " + answer.Answer
+		}
+	case r.live:
+		r.state.State = StateRunning
+	default:
+		r.state.State = StateWaiting
+	}
+}
+
+func (m *Monitor) stamp(name string) (fileStamp, error) {
+	info, err := m.project.Root.Lstat(name)
+	if err != nil {
+		return fileStamp{}, err
+	}
+	return fileStamp{info.Size(), info.ModTime()}, nil
+}
