@@ -53,7 +53,7 @@ type gateSession struct {
 // has the question before any user sees it, and every vote, refused answer and decision. The gate
 // that comes back is the one that was answered.
 func ask(s step, source gateSource) (formats.Gate, formats.Decision, error) {
-	s.run.effects.Wait() // no worker changes what is shown while a user reads it
+	s.run.effects.running.Wait() // no worker changes what is shown while a user reads it
 	gate, err := source.build(s.frame)
 	if err != nil {
 		return gate, formats.Decision{}, err
@@ -178,7 +178,7 @@ func (a *gateSession) vote() (d formats.Decision, changed []string, err error) {
 	r := a.step.run
 	d, err = a.awaitDecision()
 	if formats.CodeOf(err) == formats.CodeIO { // there may be an answer that cannot be read now
-		r.warn("%s", err)
+		r.report.warn("%s", err)
 		err = &formats.GateOpenError{Gate: a.gate, Left: true}
 	}
 	if open := asGateOpen(err); open != nil && !open.Left && a.engine.fallback != "" {

@@ -35,7 +35,7 @@ type call struct {
 func (c call) tolerate(err error) error {
 	r := c.step.run
 	if err != nil && c.evenUnrecorded && r.journal.diverged == nil {
-		r.warn("%s", err)
+		r.report.warn("%s", err)
 		return nil
 	}
 	return err
@@ -55,7 +55,7 @@ func (s step) delegate() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	s.run.warnings = append(s.run.warnings, ret.Warnings...)
+	s.run.report.warnings = append(s.run.report.warnings, ret.Warnings...)
 	c.emitWarnings(ret)
 	if check := checkOf(s.info.Step); check != nil {
 		if err := s.useElse(check, &ret, c.attempt); err != nil {
@@ -104,7 +104,7 @@ func (c *call) tryAll() (formats.Return, error) {
 		failure := r.problem(ret, stepError{Step: c.step.path, Pos: c.step.info.Pos})
 		failure.Path = append(failure.Path, c.to.Agent)
 		failure.Depth++
-		r.failures = append(r.failures, failure)
+		r.report.failures = append(r.report.failures, failure)
 		if c.attempt <= min(retry.Max, r.limits.Retries) && shouldRetry(retry, ret) {
 			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
 				c.step = c.step.withFeedback(c.buildFeedback(ret))
@@ -120,7 +120,7 @@ func (c *call) tryAll() (formats.Return, error) {
 			return ret, nil
 		}
 		fallback := c.step.info.Fallback
-		r.warn("%s: %s failed (%s); tried %s",
+		r.report.warn("%s: %s failed (%s); tried %s",
 			c.step.info.Title, c.to.Agent, ret.Summary, fallback.Agent)
 		c.to = fallback
 		c.step = c.step.withFeedback(before)
@@ -420,7 +420,7 @@ func (c call) apply(req formats.Request, ret formats.Return) {
 	case formats.WorktreeClosed:
 		*tree = ""
 	default:
-		*tree = r.localDir(dir)
+		*tree = localDir(r.cfg.Dir, dir)
 	}
 
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {

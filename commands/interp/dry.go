@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
@@ -16,6 +17,7 @@ import (
 // return. What depends on a stub is shown as known at run time only.
 type dryRun struct {
 	on      bool
+	reads   func(*syntax.Expr) compile.Reads
 	returns map[string][]formats.Return // given for steps and subagents, taken in order
 	used    []string                    // keys of returns that were taken
 	stubbed []string                    // ids whose results are stubs
@@ -24,12 +26,11 @@ type dryRun struct {
 }
 
 // unknown tells whether an expression reads a stubbed result.
-func (r *run) unknown(e *syntax.Expr) bool {
-	d := &r.dry
+func (d *dryRun) unknown(e *syntax.Expr) bool {
 	if e == nil || !d.on {
 		return false
 	}
-	reads := r.prog.Reads(e)
+	reads := d.reads(e)
 	return reads.AllSteps && len(d.stubbed) > 0 ||
 		slices.ContainsFunc(reads.Steps, func(id string) bool {
 			return slices.Contains(d.stubbed, id)
@@ -45,10 +46,10 @@ func (s step) dropUncertain(end *ending) *ending {
 	if !s.run.dry.on || end == nil || !end.final {
 		return end
 	}
-	if s.run.unknown(s.info.When) || s.tierUnknown() {
+	if s.run.dry.unknown(s.info.When) || s.tierUnknown() {
 		return nil
 	}
-	if s.run.unknown(elementsOf(s.info.Step)) {
+	if s.run.dry.unknown(elementsOf(s.info.Step)) {
 		return nil
 	}
 	return end
@@ -170,7 +171,7 @@ func (s step) assumed(a *syntax.Check) bool {
 		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // its fields are not read
 	case a.File != nil:
 		s.plan("check a file")
-	case s.run.unknown(a.Expr):
+	case s.run.dry.unknown(a.Expr):
 		s.plan("check %s, which only a run knows", sourceOf(a.Expr))
 	default:
 		s.plan("check %s", sourceOf(a.Expr))
@@ -184,7 +185,7 @@ func (r *run) dryReturn(ret formats.Return) formats.Return {
 	d := &r.dry
 	for _, key := range slices.Sorted(maps.Keys(d.returns)) {
 		if !slices.Contains(d.used, key) {
-			r.warn("nothing took the return given for '%s': no such step or subagent was reached",
+			r.report.warn("nothing took the return given for '%s': no such step or subagent was reached",
 				key)
 		}
 	}

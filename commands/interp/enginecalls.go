@@ -6,7 +6,8 @@ import (
 )
 
 // ownCall is a call of the engine itself, outside of the steps of the file.
-func (r *run) ownCall(fr frame, id string, to *compile.Call) call {
+func (fr frame) ownCall(id string, to *compile.Call) call {
+	r := fr.run
 	var pos formats.Pos
 	if d := r.prog.File.Front.During; d != nil {
 		pos = d.Pos
@@ -20,44 +21,39 @@ func (r *run) ownCall(fr frame, id string, to *compile.Call) call {
 	return c
 }
 
-// engineCall is a call of the engine in the worktree of a child, or with nil in that of the run. It
-// does not yield to other branches.
-func (r *run) engineCall(
-	fr frame,
-	t *subtree,
-	id string,
-	to *compile.Call,
-	more map[string]any,
-) call {
+// engineCall is a call of the engine with further input. It does not yield to other branches, and
+// each one is a visit of its own.
+func (fr frame) engineCall(id string, to *compile.Call, more map[string]any) call {
 	fr.branch = nil
-	fr.subtree = t
-	c := r.ownCall(fr, id, to)
-	r.counts.visits[c.step.path]++
+	c := fr.ownCall(id, to)
+	fr.run.counts.visits[c.step.path]++
 	c.extraInput = more
 	return c
 }
 
-// callOnce makes a call without retries, and keeps its warnings.
-func (r *run) callOnce(c call) (formats.Return, error) {
+// once makes the call without retries, and keeps its warnings.
+func (c call) once() (formats.Return, error) {
+	r := c.step.run
 	ret, err := c.try()
-	r.warnings = append(r.warnings, ret.Warnings...)
+	r.report.warnings = append(r.report.warnings, ret.Warnings...)
 	c.emitWarnings(ret)
 	return ret, err
 }
 
-// mustCall makes a call without which the run cannot go on.
-func (r *run) mustCall(c call) error {
-	return cause(r.callOnce(c))
+// mustPass makes a call without which the run cannot go on.
+func (c call) mustPass() error {
+	return cause(c.once())
 }
 
-// mayCall makes a call that may fail. The failure is a warning, which begins with its consequence.
-func (r *run) mayCall(c call, otherwise string) {
-	ret, err := r.callOnce(c)
+// mayFail makes a call that may fail. The failure is a warning, which begins with its consequence.
+func (c call) mayFail(otherwise string) {
+	r := c.step.run
+	ret, err := c.once()
 	switch {
 	case err != nil:
-		r.warn("%s: %s", otherwise, err)
+		r.report.warn("%s: %s", otherwise, err)
 	case !ret.Outcome().Passes():
-		r.warn("%s: %s", otherwise, ret.Summary)
+		r.report.warn("%s: %s", otherwise, ret.Summary)
 	}
 }
 

@@ -98,22 +98,6 @@ func errBudget(what, limit, used string) error {
 		limit, what, used)
 }
 
-// errStatus refuses a task whose status does not let the command start.
-func (r *run) errStatus(allowed []formats.TaskStatus) error {
-	starts := "cannot start from it"
-	if len(allowed) > 0 {
-		starts = "starts from " + joinWords(allowed)
-	}
-	help := fmt.Sprintf(
-		"run 'tercet state show %d' to see the task, 'tercet state transitions' for what may "+
-			"follow "+
-			"its status",
-		r.tasks.own.Number,
-	)
-	return formats.Fail(formats.CodePrecondition, help, "task %d is %s; /%s %s",
-		r.tasks.own.Number, r.tasks.own.Status, r.prog.Name, starts)
-}
-
 // joinWords joins words with commas.
 func joinWords[T ~string](words []T) string {
 	return strings.Join(formats.Words(words), ", ")

@@ -130,7 +130,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 		"auto_approve": r.cfg.AutoApprove,
 		"approval":     approval,
 		"artifacts":    r.artifacts.prepared(),
-		"overrides":    listOf(r.overrides),
+		"overrides":    listOf(r.report.overrides),
 		"diff":         "",
 		"diffstat":     "",
 	}

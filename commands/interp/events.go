@@ -11,33 +11,53 @@ import (
 	"tercet/internal/trace"
 )
 
+// events tells the trace of the run.
+type events struct {
+	sink  trace.Sink
+	clock Clock
+	ids   IDs
+	depth int
+	off   bool // nothing is done: a dry run
+
+	pendingPasses []trace.Event // passes of loops in which no step has begun yet
+}
+
 // emit emits an event, with the pending events of the loop passes that it is in. What is only
 // replayed was emitted by an earlier process.
 func (fr frame) emit(e trace.Event) {
-	r := fr.run
-	if fr.journal.replayed {
-		return
+	if !fr.journal.replayed {
+		fr.run.events.emit(e)
 	}
-	r.pendingPasses = slices.DeleteFunc(r.pendingPasses, func(head trace.Event) bool {
-		inside := strings.HasPrefix(e.Step, head.Step+"/")
+}
+
+func (v *events) emit(e trace.Event) {
+	v.pendingPasses = slices.DeleteFunc(v.pendingPasses, func(pass trace.Event) bool {
+		inside := strings.HasPrefix(e.Step, pass.Step+"/")
 		if inside {
-			r.send(head)
+			v.send(pass)
 		}
 		return inside
 	})
-	r.send(e)
+	v.send(e)
 }
 
-func (r *run) send(e trace.Event) {
-	if r.dry.on {
-		return // nothing was done
+func (v *events) send(e trace.Event) {
+	if v.off {
+		return
 	}
-	e.Time = r.cfg.Clock.Now()
-	e.Run = r.cfg.IDs.Run
-	e.FromDepth = r.depth.Int()
-	e.ToDepth = r.depth.Int()
-	e.Path = slices.Clone(r.cfg.IDs.Path)
-	r.cfg.Trace.Emit(e)
+	e.Time = v.clock.Now()
+	e.Run = v.ids.Run
+	e.FromDepth = v.depth
+	e.ToDepth = v.depth
+	e.Path = slices.Clone(v.ids.Path)
+	v.sink.Emit(e)
+}
+
+// dropPass drops the event of a pass in which no step began in this process.
+func (v *events) dropPass(path string) {
+	v.pendingPasses = slices.DeleteFunc(v.pendingPasses, func(pass trace.Event) bool {
+		return pass.Step == path
+	})
 }
 
 // emitRunStart tells that the run begins, or goes on, and what it may use. The run of a workflow
@@ -46,7 +66,7 @@ func (r *run) emitRunStart() {
 	if r.cfg.Prefix != "" {
 		return
 	}
-	r.send(trace.Event{
+	r.events.send(trace.Event{
 		Kind:    trace.Run,
 		Name:    "/" + r.prog.Name,
 		Message: r.cfg.IDs.Command,
@@ -110,14 +130,7 @@ func (s step) queuePass(e trace.Event, i, of int) {
 		"steps":   len(s.info.Body),
 		"abreast": s.frame.concurrent,
 	}
-	s.run.pendingPasses = append(s.run.pendingPasses, e)
-}
-
-// dropPass drops the event of a pass in which no step began in this process.
-func (r *run) dropPass(path string) {
-	r.pendingPasses = slices.DeleteFunc(r.pendingPasses, func(head trace.Event) bool {
-		return head.Step == path
-	})
+	s.run.events.pendingPasses = append(s.run.events.pendingPasses, e)
 }
 
 // labelOf is a short name for an element of a loop, empty if it has none.

@@ -34,7 +34,7 @@ func (a *gateSession) evidence(before map[string]string) (map[string]string, err
 	out := map[string]string{}
 	for _, name := range slices.Concat(
 		named,
-		r.loaded,
+		r.loads.paths,
 		[]string{r.prog.File.Name},
 		slices.Collect(maps.Keys(before)),
 	) {

@@ -42,13 +42,13 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	if r.stepStarted {
 		if ret.Status == formats.StatusFailed {
 			if err := r.compensate(r.main, func(step) bool { return true }); err != nil {
-				r.warn("not everything was taken back: %s", err)
+				r.report.warn("not everything was taken back: %s", err)
 			}
 		}
 		r.errorHandling(ret.Outcome())
 	}
 	r.main = r.main.withContext(all)
-	r.closeTree(r.main)
+	r.tree.close(r.main)
 	r.settleUnknownSync()
 	for _, n := range slices.Clone(r.tasks.inProgress) {
 		r.putBack(n, ret.Outcome())
@@ -56,7 +56,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 
 	r.main = r.main.withContext(keep)
 	if r.cfg.Abort != nil && r.cfg.Abort.Err() != nil && r.journal.begun && r.cfg.Prefix == "" {
-		ret.Resume = r.resume() // not everything was done that follows a stop
+		ret.Resume = r.suspension.resume() // not everything was done that follows a stop
 		r.stamp(&ret)
 		return ret
 	}
@@ -87,12 +87,13 @@ func (r *run) writeEnd(ret *formats.Return) {
 	switch {
 	case err == nil:
 	case ret.Outcome().Passes() && isIOError(err) && r.cfg.Prefix == "":
-		*ret = r.explainResume(r.cutReturn(err, formats.Failed(err).Summary))
+		cut := r.withArtifacts(r.suspension.cut(err, formats.Failed(err).Summary))
+		*ret = r.suspension.explainResume(cut)
 	case ret.Outcome().Passes():
 		*ret = formats.Failed(err)
 		ret.Artifacts = artifacts
 	default:
-		r.warn("%s", err)
+		r.report.warn("%s", err)
 	}
 }
 
@@ -111,17 +112,17 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 	)
 	for _, s := range sc.list {
 		if r.main.ctx.Err() != nil {
-			r.warn("error handling was cut short before '%s'", s.Title)
+			r.report.warn("error handling was cut short before '%s'", s.Title)
 			return
 		}
 		end, err := sc.step(r.main, r.prog.Info(s)).execute()
 		switch {
 		case err != nil && r.main.ctx.Err() != nil:
-			r.warn("error handling was cut short in '%s'", s.Title)
+			r.report.warn("error handling was cut short in '%s'", s.Title)
 		case err != nil:
-			r.warn("error handling: %s", err)
+			r.report.warn("error handling: %s", err)
 		case end != nil && !end.ret.Outcome().Passes():
-			r.warn("error handling: %s: %s", s.Title, end.ret.Summary)
+			r.report.warn("error handling: %s: %s", s.Title, end.ret.Summary)
 		}
 	}
 }
@@ -139,7 +140,7 @@ func (r *run) settleUnknownSync() {
 	}
 	if err != nil {
 		r.artifacts.unlinked = nil // a document that may be linked is not removed
-		r.warn("the state could not be read: %s", err)
+		r.report.warn("the state could not be read: %s", err)
 		return
 	}
 
@@ -155,7 +156,7 @@ func (r *run) settleUnknownSync() {
 // is the status that the file names for failures. Documents of a run that ended well or partial are
 // linked in the same call.
 func (r *run) putBack(n int, outcome formats.Outcome) {
-	c := r.ownCall(r.main, "during/back", r.prog.Own.Back)
+	c := r.main.ownCall("during/back", r.prog.Own.Back)
 	c.task = n
 	c.evenUnrecorded = true
 	own := r.tasks.isOwn(n)
@@ -170,7 +171,7 @@ func (r *run) putBack(n int, outcome formats.Outcome) {
 	}
 	stays := fmt.Sprintf("task %d keeps its status until the next command on it takes it over", n)
 	if c.to == nil || r.main.ctx.Err() != nil {
-		r.warn("%s", stays)
+		r.report.warn("%s", stays)
 		return
 	}
 	if own && (outcome.Passes() || outcome == formats.OutcomePartial) {
@@ -178,7 +179,7 @@ func (r *run) putBack(n int, outcome formats.Outcome) {
 		linking.Link = true
 		c.to = &linking
 	}
-	r.mayCall(c, stays)
+	c.mayFail(stays)
 }
 
 // discardDocuments removes the documents of a run that came to nothing, but not a review that
@@ -201,7 +202,7 @@ func (r *run) discardDocuments(ret *formats.Return) {
 		return
 	}
 	if err := r.cfg.Discard(r.main.ctx, r.cfg.IDs.Run, list); err != nil {
-		r.warn("%s", err)
+		r.report.warn("%s", err)
 	}
 	ret.Artifacts = slices.DeleteFunc(slices.Clone(ret.Artifacts), func(a formats.Artifact) bool {
 		return slices.ContainsFunc(list, func(g formats.Artifact) bool { return g.Path == a.Path })
@@ -211,15 +212,8 @@ func (r *run) discardDocuments(ret *formats.Return) {
 // stamp adds to the return what the engine measured, and emits the end of the run.
 func (r *run) stamp(ret *formats.Return) {
 	ret.Summary = formats.Clip(ret.Summary, formats.MaxSummary)
-	ret.Tables = r.tables
-	said := append(r.warnings, ret.Warnings...)
-	ret.Warnings = nil
-	for _, line := range said {
-		if !slices.Contains(ret.Warnings, line) {
-			ret.Warnings = append(ret.Warnings, line)
-		}
-	}
-
+	ret.Tables = r.report.tables
+	ret.Warnings = r.report.allWarnings(ret.Warnings)
 	ret.Artifacts = nonNil(ret.Artifacts)
 	ret.Errors = nonNil(ret.Errors)
 	ret.Class = ""

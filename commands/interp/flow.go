@@ -99,7 +99,7 @@ func (r *run) checkTier(name string, v any) error {
 				"expected %s or %s as the approval, got %s", formats.Interactive,
 				formats.Autonomous, query.Text(v))
 		case v == formats.Interactive && asked == formats.Autonomous:
-			r.warn("W467: this tier asks after every phase; --approval %s is not followed", asked)
+			r.report.warn("W467: this tier asks after every phase; --approval %s is not followed", asked)
 		}
 	}
 	if name != "tier" || r.prog.Tiers == nil || v == nil ||
@@ -201,9 +201,9 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 		case err != nil && (fr.ctx.Err() != nil || repeatsOnResume(err)):
 			return err
 		case err != nil:
-			r.warn("%s was not taken back: %s", u.info.Title, err)
+			r.report.warn("%s was not taken back: %s", u.info.Title, err)
 		case end != nil && !end.ret.Outcome().Passes():
-			r.warn("%s was not taken back: %s", u.info.Title, end.ret.Summary)
+			r.report.warn("%s was not taken back: %s", u.info.Title, end.ret.Summary)
 		}
 	}
 	r.undoable = slices.DeleteFunc(list, wanted)

@@ -89,7 +89,7 @@ func (s step) pass(i int, values map[string]any) (pass, error) {
 	}
 	var files []formats.Artifact
 	end, err := in.walk(s.frame.withCollector(&files), in.list, "")
-	r.dropPass(fmt.Sprintf("%s[%d]", s.path, i))
+	r.events.dropPass(fmt.Sprintf("%s[%d]", s.path, i))
 	return pass{
 		in:    in,
 		end:   end,
@@ -142,7 +142,7 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 // elements reads the array when the loop is entered, and journals it.
 func (s step) elements(f *syntax.Foreach) ([]any, error) {
 	r := s.run
-	if r.unknown(f.In) {
+	if r.dry.unknown(f.In) {
 		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, sourceOf(f.In))
 		r.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil

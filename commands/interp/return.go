@@ -57,7 +57,7 @@ func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 		return nil, err
 	}
 	if !ret.Outcome().Passes() {
-		ret.Issues = r.openIssues // why the answer is no
+		ret.Issues = r.report.openIssues // why the answer is no
 	}
 	return final(ret), nil
 }

@@ -104,7 +104,7 @@ func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 	}
 	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
-		r.warn("%s: %s did not answer: %s", tr.step.info.Title, to, got.Summary)
+		r.report.warn("%s: %s did not answer: %s", tr.step.info.Title, to, got.Summary)
 		return tr.unanswered(t)
 	}
 
@@ -161,7 +161,7 @@ func (tr transition) delegateQuestion(to, question string) (formats.Return, erro
 		}}
 	}
 	info.Inputs = nil // what the work needs is not needed for an answer
-	return r.callOnce(c)
+	return c.once()
 }
 
 // jump ends the sequence to go on at the step that a rule names.

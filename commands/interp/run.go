@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/formats"
-	"tercet/internal/trace"
 )
 
 // run is the state of one run; one goroutine owns it.
@@ -39,20 +37,18 @@ type run struct {
 	started        time.Time // the run
 	processStarted time.Time // the work of this process on it
 
-	slots   chan struct{}  // one for each effect that may be under way
-	effects sync.WaitGroup // those that are under way
+	effects effects
 	// lockstep gives branches their next answers together, because what one worker left of the
 	// budget, or posted, is there for all that start next.
 	lockstep bool
 	// concurrentSteps are the steps of concurrent branches, by path. Only verify collects them.
 	concurrentSteps map[string]bool
 
-	pendingPasses []trace.Event     // passes of loops in which no step has begun yet
-	loaded        []string          // paths of the documents that the run loaded
-	loadedSums    map[string]string // hashes of those that belong to a flow, by path
-	rounds        map[string]rounds // of loops, by step path
-	undoable      []step            // whose effect can be compensated, oldest first
-	nextAgent     nextAgent
+	events    events
+	loads     loads
+	stalls    stalls
+	undoable  []step // whose effect can be compensated, oldest first
+	nextAgent nextAgent
 
 	during       bool // the task's status changes while the command runs
 	commits      bool // a step commits files in the project's own checkout
@@ -61,13 +57,7 @@ type run struct {
 	workerCalled bool // the task may have changed
 	finishing    bool // the workflow is over: Error Handling, or what follows it
 
-	// What the return says.
-	tables      []formats.Table
-	warnings    []string
-	failures    []formats.Problem // of workers; what the run got over is no critical error
-	overrides   []any             // what the user accepted against a rule
-	lastFailure stepError         // the place of the last step that did not pass
-	openIssues  []formats.Issue   // of that step
+	report report
 }
 
 // newRun prepares a run of a program. ctx is the context of its workflow.
@@ -87,16 +77,23 @@ func newRun(
 		limits:          limits,
 		counts:          newCounters(),
 		budget:          budget{limits: limits},
-		tasks:           tasks{entered: map[int]string{}},
+		tasks:           tasks{prog: p, session: cfg.IDs.Session, entered: map[int]string{}},
 		artifacts:       artifacts{linked: map[string]bool{}},
-		dry:             dryRun{on: cfg.DryRun, returns: maps.Clone(cfg.Stubs)},
+		dry:             dryRun{on: cfg.DryRun, reads: p.Reads, returns: maps.Clone(cfg.Stubs)},
 		started:         cfg.Clock.Now(),
 		processStarted:  cfg.Clock.Now(),
-		slots:           make(chan struct{}, max(1, limits.Parallel)),
 		concurrentSteps: map[string]bool{},
-		loadedSums:      map[string]string{},
-		rounds:          map[string]rounds{},
+		loads:           loads{sums: map[string]string{}},
+		stalls:          stalls{},
 		commits:         p.Commits(),
+	}
+	r.suspension = suspension{run: cfg.IDs.Run}
+	r.events = events{
+		sink:  cfg.Trace,
+		clock: cfg.Clock,
+		ids:   cfg.IDs,
+		depth: d.Int(),
+		off:   cfg.DryRun,
 	}
 	r.journal = runJournal{
 		ctx:    context.WithoutCancel(ctx),
@@ -104,6 +101,14 @@ func newRun(
 		off:    cfg.DryRun,
 		prefix: cfg.Prefix,
 		paused: r.paused,
+	}
+	r.effects = effects{
+		agents:  cfg.Agents,
+		clock:   cfg.Clock,
+		journal: &r.journal,
+		pause:   cfg.Pause,
+		paused:  r.paused,
+		slots:   make(chan struct{}, max(1, limits.Parallel)),
 	}
 	if cfg.Resumed {
 		r.journal.takeOver = r.takeOver
@@ -172,7 +177,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 // execute does everything up to the end of the workflow.
 func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
-		if r.cfg.IfNeeded && r.taskIsPast() {
+		if r.cfg.IfNeeded && r.tasks.isPast() {
 			summary := fmt.Sprintf("nothing to do: task %d is %s", r.tasks.own.Number, r.tasks.own.Status)
 			return formats.Return{Status: formats.StatusCompleted, Summary: summary}, nil
 		}
@@ -180,7 +185,7 @@ func (r *run) execute() (formats.Return, error) {
 	}
 	r.emitRunStart()
 	if r.during { // the status is written before the first step
-		if err := r.mustCall(r.ownCall(r.main, "during", r.prog.Own.Begin)); err != nil {
+		if err := r.main.ownCall("during", r.prog.Own.Begin).mustPass(); err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -206,20 +211,19 @@ func (r *run) defaultSummary() string {
 // failedReturn turns an engine error into the return that the command ends with. Where the run was
 // stopped, that is the reason, whatever broke off because of it.
 func (r *run) failedReturn(err error) formats.Return {
-	if r.main.ctx.Err() != nil && r.journal.diverged == nil {
+	diverged := r.journal.diverged != nil
+	if r.main.ctx.Err() != nil && !diverged {
 		err = stopped(r.main.ctx)
 	}
-	if signal := asInterrupt(err); signal != nil && r.journal.diverged == nil {
+	if signal := asInterrupt(err); signal != nil && !diverged {
 		if r.journal.begun && r.journal.store.Resumable() {
-			return r.cutReturn(
-				formats.Fail(formats.CodeCancelled, "", "%s", signal),
-				formats.ReasonInterrupted,
-			)
+			cancelled := formats.Fail(formats.CodeCancelled, "", "%s", signal)
+			return r.withArtifacts(r.suspension.cut(cancelled, formats.ReasonInterrupted))
 		}
 		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again",
 			"%s", signal)
 		r.recordStop(err)
-	} else if r.main.ctx.Err() != nil && r.journal.diverged == nil {
+	} else if r.main.ctx.Err() != nil && !diverged {
 		r.recordStop(err)
 	} else if before, ok := errors.AsType[*formats.StoppedError](err); ok {
 		err = before.Failure
@@ -227,29 +231,32 @@ func (r *run) failedReturn(err error) formats.Return {
 	}
 
 	if open := asGateOpen(err); open != nil {
-		ret := r.gateReturn(open)
-		ret.Artifacts = nil
-		return ret
+		return r.suspension.atGate(open)
 	}
 
 	if at, ok := errors.AsType[*stepError](err); ok {
-		r.lastFailure = *at
+		r.report.lastFailure = *at
 	}
 	if isDiverged(err) {
 		r.journal.diverged = err
 	}
 	if wait := asLater(err); wait != nil {
-		return r.postponedReturn(wait)
+		alone := time.Time{}
+		if r.limits.AutoResume > 0 {
+			alone = r.cfg.Clock.Now().Add(r.limits.AutoResume).UTC()
+		}
+		step := r.report.lastFailure.Step
+		return r.withArtifacts(r.suspension.postponed(step, wait, alone))
 	}
 	if isIOError(err) && r.journal.begun && r.journal.diverged == nil {
-		return r.cutReturn(err, formats.Failed(err).Summary)
+		return r.withArtifacts(r.suspension.cut(err, formats.Failed(err).Summary))
 	}
 
-	ret := formats.Failed(err)
-	ret.Artifacts = r.artifacts.newest()
-	return ret
+	return r.withArtifacts(formats.Failed(err))
 }
 
-func (r *run) warn(format string, args ...any) {
-	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+// withArtifacts is a return with what the run made.
+func (r *run) withArtifacts(ret formats.Return) formats.Return {
+	ret.Artifacts = r.artifacts.newest()
+	return ret
 }

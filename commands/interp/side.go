@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync"
 	"time"
 
 	"tercet/formats"
@@ -202,61 +203,77 @@ func (fr frame) start(list []effect) bool {
 			e.reply <- d.answer
 			continue
 		}
-		r.effects.Go(func() {
-			r.slots <- struct{}{}
-			e.reply <- r.effect(fr.ctx, e)
-			<-r.slots
-		})
+		r.effects.start(fr.ctx, e)
 	}
 
 	return true
 }
 
-// effect does one effect, and journals its answer when it comes. It runs in a goroutine of its own,
-// and reads nothing of the run but its configuration.
-func (r *run) effect(ctx context.Context, e effect) answer {
-	if err := r.paused(); err != nil {
+// effects does effects, each in a goroutine of its own. It shares nothing with the run but the
+// journal, which is safe for that.
+type effects struct {
+	agents  Delegator
+	clock   Clock
+	journal *runJournal
+	pause   context.Context //nolint:containedctx // a signal beside that of the run, see Config
+	paused  func() error    // the reason for which nothing new may begin
+	slots   chan struct{}   // one for each effect that may be under way
+	running sync.WaitGroup
+}
+
+// start does an effect as soon as a slot is free, and sends its answer.
+func (f *effects) start(ctx context.Context, e effect) {
+	f.running.Go(func() {
+		f.slots <- struct{}{}
+		e.reply <- f.do(ctx, e)
+		<-f.slots
+	})
+}
+
+// do does one effect, and journals its answer when it comes.
+func (f *effects) do(ctx context.Context, e effect) answer {
+	if err := f.paused(); err != nil {
 		return answer{err: err}
 	}
 	if signal := interrupted(ctx); signal != nil {
 		return answer{err: signal}
 	}
 	if e.req == nil {
-		return r.wait(ctx, e)
+		return f.wait(ctx, e)
 	}
 
 	out := answer{}
-	out.ret, out.err = r.cfg.Agents.Delegate(ctx, *e.req)
+	out.ret, out.err = f.agents.Delegate(ctx, *e.req)
 	if out.err != nil && (ctx.Err() != nil || repeatsOnResume(out.err)) {
 		return out // it was stopped, or waits: it is not done
 	}
 	if signal := interrupted(ctx); signal != nil && !out.ret.Outcome().Passes() {
 		out.err = signal // the signal may be why it did not pass
-		out.journalErr = r.recordCut(e, out.ret.Metadata)
+		out.journalErr = f.recordCut(e, out.ret.Metadata)
 		return out
 	}
 	e.entry.Data = recordedAnswer{out.ret, out.ret.Said, recordError(out.err)}
-	out.journalErr = r.journal.write(e.entry)
+	out.journalErr = f.journal.write(e.entry)
 	return out
 }
 
 // wait sleeps. A pause of the run ends it.
-func (r *run) wait(ctx context.Context, e effect) answer {
-	sleeping, stop := endedBy(ctx, r.cfg.Pause)
+func (f *effects) wait(ctx context.Context, e effect) answer {
+	sleeping, stop := endedBy(ctx, f.pause)
 	defer stop()
-	err := r.cfg.Clock.Sleep(sleeping, e.wait)
+	err := f.clock.Sleep(sleeping, e.wait)
 	switch {
 	case err == nil:
-		return answer{journalErr: r.journal.write(e.entry)}
+		return answer{journalErr: f.journal.write(e.entry)}
 	case ctx.Err() == nil:
-		return answer{err: cmp.Or(r.paused(), err)}
+		return answer{err: cmp.Or(f.paused(), err)}
 	}
 	return answer{err: err}
 }
 
 // recordCut journals what a worker used that a signal ended. The workers of a workflow subagent
 // have their own entries.
-func (r *run) recordCut(e effect, used formats.Metadata) error {
+func (f *effects) recordCut(e effect, used formats.Metadata) error {
 	if !e.worker || e.flow {
 		return nil
 	}
@@ -268,7 +285,7 @@ func (r *run) recordCut(e effect, used formats.Metadata) error {
 	}
 	entry := cutEntry(e.req)
 	entry.Data = cut
-	return r.journal.write(entry)
+	return f.journal.write(entry)
 }
 
 // sleep waits, unless the journal says that the wait is over.

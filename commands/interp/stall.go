@@ -20,10 +20,13 @@ type rounds struct {
 	sameIssues, sameWork int
 }
 
-// countRound counts a round of the loop at a path, and tells what was the same in
-// formats.StallRounds rounds.
-func (r *run) countRound(path string, first bool, issues, work string) string {
-	was := r.rounds[path]
+// stalls are the last rounds of loops, by step path.
+type stalls map[string]rounds
+
+// count counts a round of the loop at a path, and tells what was the same in formats.StallRounds
+// rounds.
+func (l stalls) count(path string, first bool, issues, work string) string {
+	was := l[path]
 	now := rounds{issues, work, 1, 1}
 	if !first && issues != "" && issues == was.issues {
 		now.sameIssues += was.sameIssues
@@ -31,7 +34,7 @@ func (r *run) countRound(path string, first bool, issues, work string) string {
 	if !first && work != "" && work == was.work {
 		now.sameWork += was.sameWork
 	}
-	r.rounds[path] = now
+	l[path] = now
 	switch {
 	case now.sameIssues >= formats.StallRounds:
 		return "the open issues were the same"
@@ -126,7 +129,7 @@ func (tr *transition) settleStall(
 			return false, nil, err
 		}
 		if next != nil {
-			s.run.warn("%s: %s", s.info.Title, why)
+			s.run.report.warn("%s: %s", s.info.Title, why)
 			end, err = tr.follow(next)
 			return true, end, err
 		}
@@ -219,12 +222,12 @@ func checkProgress(
 	if len(list) > 0 {
 		open = digest(list)
 	}
-	same := s.run.countRound(s.path, first, open, seen)
+	same := s.run.stalls.count(s.path, first, open, seen)
 	if same == "" {
 		return "", nil
 	}
 
-	delete(s.run.rounds, s.path) // after a hint the count starts again
+	delete(s.run.stalls, s.path) // after a hint the count starts again
 	return fmt.Sprintf("%s in %d rounds", same, formats.StallRounds), nil
 }
 

@@ -193,8 +193,7 @@ func (s step) leave(path string, res result) error {
 
 	s.emitStep(res.outcome, res.ret)
 	if !res.outcome.Passes() {
-		s.run.lastFailure = stepError{Step: s.path, Pos: s.info.Pos}
-		s.run.openIssues = res.ret.Issues
+		s.run.report.failed(stepError{Step: s.path, Pos: s.info.Pos}, res.ret.Issues)
 	}
 	return nil
 }
@@ -227,7 +226,7 @@ func (s step) applies() (bool, error) {
 	if in, err := s.inTier(); err != nil || !in {
 		return false, err
 	}
-	if s.run.unknown(s.info.When) {
+	if s.run.dry.unknown(s.info.When) {
 		s.plan("run only when %s, which only a run knows", sourceOf(s.info.When))
 		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
 		return true, nil

@@ -51,7 +51,7 @@ func (r *run) recordStop(err error) {
 	}
 	stop := formats.Entry{Type: formats.EntryStopped, Data: recordError(err)}
 	if err := r.main.journal.append(stop); err != nil {
-		r.warn("%s", err)
+		r.report.warn("%s", err)
 	}
 }
 

@@ -11,22 +11,23 @@ import (
 
 // suspension says why and how the run waits.
 type suspension struct {
+	run string // the id of the run
+
 	reason       *formats.Suspended // nil: it does not wait
 	openGate     *formats.Gate      // the question that was open when the run was interrupted
 	terminalOnly bool               // only an answer at the run's own terminal counts
 }
 
-// postponedReturn is the command's return when the run cannot go on before a time.
-func (r *run) postponedReturn(e *formats.LaterError) formats.Return {
-	r.suspension.reason = &formats.Suspended{
-		Step:      r.lastFailure.Step,
+// postponed is the command's return when the run cannot go on before a time. alone is when it goes
+// on without being told to; zero: never.
+func (p *suspension) postponed(step string, e *formats.LaterError, alone time.Time) formats.Return {
+	p.reason = &formats.Suspended{
+		Step:      step,
 		Postponed: formats.Postponed{Why: e.Why, Until: e.Until},
 	}
 	next := "run it to go on"
 	if !e.Until.IsZero() {
-		if r.limits.AutoResume > 0 {
-			r.suspension.reason.Alone = r.cfg.Clock.Now().Add(r.limits.AutoResume).UTC()
-		}
+		p.reason.Alone = alone
 		next = "run it with --wait to sleep until it can go on"
 	}
 	return formats.Return{
@@ -35,22 +36,21 @@ func (r *run) postponedReturn(e *formats.LaterError) formats.Return {
 		Summary:       e.Error(),
 		BlockedReason: e.Error(),
 		NextSteps:     next,
-		Artifacts:     r.artifacts.newest(),
 	}
 }
 
-// cutReturn is the command's return if a signal, or an I/O error of the engine, interrupts the run.
+// cut is the command's return if a signal, or an I/O error of the engine, interrupts the run.
 // It can be resumed.
-func (r *run) cutReturn(err error, why string) formats.Return {
-	r.suspension.reason = &formats.Suspended{
+func (p *suspension) cut(err error, why string) formats.Return {
+	p.reason = &formats.Suspended{
 		Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)},
 	}
-	if g := r.suspension.openGate; g != nil {
-		r.suspension.reason.Question = g.Question
-		r.suspension.reason.Gate = g.ID
-		r.suspension.reason.Step = g.Step
+	if g := p.openGate; g != nil {
+		p.reason.Question = g.Question
+		p.reason.Gate = g.ID
+		p.reason.Step = g.Step
 	}
-	next := fmt.Sprintf("run it to go on, or 'tercet cancel %s' to give it up", r.cfg.IDs.Run)
+	next := fmt.Sprintf("run it to go on, or 'tercet cancel %s' to give it up", p.run)
 	return formats.Return{
 		Status:        formats.StatusBlocked,
 		Said:          formats.OutcomeSuspended,
@@ -58,25 +58,23 @@ func (r *run) cutReturn(err error, why string) formats.Return {
 		BlockedReason: why,
 		Errors:        formats.Failed(err).Errors,
 		NextSteps:     next,
-		Artifacts:     r.artifacts.newest(),
 	}
 }
 
-// gateReturn is the command's return when a gate waits for an answer.
-func (r *run) gateReturn(open *formats.GateOpenError) formats.Return {
-	r.suspension.reason = &formats.Suspended{
+// atGate is the command's return when a gate waits for an answer.
+func (p *suspension) atGate(open *formats.GateOpenError) formats.Return {
+	p.reason = &formats.Suspended{
 		Question: open.Gate.Question,
 		Gate:     open.Gate.ID,
 		Step:     open.Gate.Step,
 	}
-	r.suspension.terminalOnly = open.Only != ""
+	p.terminalOnly = open.Only != ""
 	return formats.Return{
 		Status:        formats.StatusBlocked,
 		Said:          formats.OutcomeSuspended,
 		Summary:       open.Error(),
 		BlockedReason: open.Error(),
 		NextSteps:     open.Help(),
-		Artifacts:     r.artifacts.newest(),
 	}
 }
 
@@ -91,37 +89,37 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	if r.journal.diverged != nil {
 		return ret
 	} else if err != nil {
-		r.warn("%s", err)
+		r.report.warn("%s", err)
 	}
 	if err := r.lease(true); err != nil {
-		r.warn("%s", err)
+		r.report.warn("%s", err)
 	}
-	ret = r.explainResume(ret)
+	ret = r.suspension.explainResume(ret)
 	r.stamp(&ret)
 	return ret
 }
 
 // explainResume says in the return of a suspended run how to go on with it.
-func (r *run) explainResume(ret formats.Return) formats.Return {
+func (p *suspension) explainResume(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(
 		ret.NextSteps,
 		"run it",
-		"run 'tercet resume "+r.cfg.IDs.Run+"'",
+		"run 'tercet resume "+p.run+"'",
 		1,
 	)
-	ret.Resume = r.resume()
-	if r.suspension.reason.Gate != "" && !r.suspension.terminalOnly {
+	ret.Resume = p.resume()
+	if p.reason.Gate != "" && !p.terminalOnly {
 		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'",
-			r.cfg.IDs.Run)
+			p.run)
 	}
-	ret.Resume.Gate = r.suspension.reason.Question
-	ret.Resume.Until = r.suspension.reason.Until
+	ret.Resume.Gate = p.reason.Question
+	ret.Resume.Until = p.reason.Until
 	return ret
 }
 
-func (r *run) resume() *formats.Resume {
-	return &formats.Resume{Run: r.cfg.IDs.Run, Line: "tercet resume " + r.cfg.IDs.Run}
+func (p *suspension) resume() *formats.Resume {
+	return &formats.Resume{Run: p.run, Line: "tercet resume " + p.run}
 }
 
 // elapsed is how long processes have worked on the run.

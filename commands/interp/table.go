@@ -13,7 +13,7 @@ import (
 func (s step) showTable() error {
 	r := s.run
 	t := s.info.Table
-	if r.unknown(t.Rows) {
+	if r.dry.unknown(t.Rows) {
 		s.plan("show a table")
 		return nil
 	}
@@ -47,7 +47,7 @@ func (s step) showTable() error {
 		out.Rows = append(out.Rows, cells)
 	}
 
-	r.tables = append(r.tables, out)
+	r.report.tables = append(r.report.tables, out)
 	s.plan("show a table of %d", len(out.Rows))
 	if !r.dry.on {
 		r.cfg.Show(out)

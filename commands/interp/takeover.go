@@ -27,7 +27,7 @@ func (r *run) takeOver() error {
 // since. What the run made itself does not count, nor what the user accepted before.
 func (r *run) sameDocuments() error {
 	changed := map[string]string{}
-	for name, sum := range r.loadedSums {
+	for name, sum := range r.loads.sums {
 		own := slices.ContainsFunc(r.artifacts.all, func(a formats.Artifact) bool {
 			return a.Path == name
 		})

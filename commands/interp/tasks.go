@@ -9,6 +9,9 @@ import (
 
 // tasks are the tasks that the run works on.
 type tasks struct {
+	prog    *compile.Program
+	session string
+
 	own        *formats.Task      // of the command, as the run found it; $task
 	status     formats.TaskStatus // that the run gave it; empty: none
 	inProgress []int              // numbers of those that this run put in progress

@@ -108,7 +108,7 @@ func (tr transition) exhausts(t *syntax.Target, rule string) bool {
 // warnConditions warns of an approval that has conditions.
 func (tr transition) warnConditions() {
 	if tr.result.outcome == formats.OutcomeConditional {
-		tr.step.run.warn("%s: approved with conditions: %s", tr.step.info.Title, tr.result.ret.Summary)
+		tr.step.run.report.warn("%s: approved with conditions: %s", tr.step.info.Title, tr.result.ret.Summary)
 	}
 }
 
@@ -185,7 +185,7 @@ func (tr transition) ownReturn() (*ending, error) {
 		return nil, nil
 	}
 	s.plan("return")
-	if s.run.unknown(s.info.When) {
+	if s.run.dry.unknown(s.info.When) {
 		return nil, nil
 	}
 	return tr.returnAsked(s.info.Return)
@@ -310,7 +310,7 @@ func (tr transition) exhaustedReturn(t *syntax.Target) formats.Return {
 			s.info.Title, tr.result.outcome, t.Kind, times, tr.baseReturn().Summary,
 		))
 	case tr.result.outcome == formats.OutcomePartial:
-		s.run.warn("%s: its '%s' was taken %s, which is its max", s.info.Title, t.Kind, times)
+		s.run.report.warn("%s: its '%s' was taken %s, which is its max", s.info.Title, t.Kind, times)
 	}
 	return tr.limitReturn("")
 }
@@ -344,7 +344,7 @@ func (tr transition) limitReturn(why string) formats.Return {
 // recordOverride keeps for $run.overrides what was accepted against a rule.
 func (tr transition) recordOverride(d formats.Decision) {
 	r := tr.step.run
-	r.overrides = append(r.overrides, map[string]any{
+	r.report.overrides = append(r.report.overrides, map[string]any{
 		"step":    tr.step.info.ID,
 		"status":  tr.result.outcome.String(),
 		"summary": tr.result.ret.Summary,

@@ -35,7 +35,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 		out.add(i, nil, p)
 		switch {
 		case p.end != nil:
-		case r.unknown(u.Cond):
+		case r.dry.unknown(u.Cond):
 			s.plan("go on until %s, which only a run knows", sourceOf(u.Cond))
 			done = true
 		default:

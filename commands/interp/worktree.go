@@ -41,16 +41,16 @@ type worktrees struct {
 // childGroup is the children of one visit of a step. All start from the same commit.
 type childGroup struct{ base any }
 
-// localDir is the folder of a worktree in this project. The journal has the folder as it was when
-// the worktree was opened, and the project may have been moved since.
-func (r *run) localDir(dir string) string {
+// localDir is the folder of a worktree in the project at a root. The journal has the folder as it
+// was when the worktree was opened, and the project may have been moved since.
+func localDir(root, dir string) string {
 	parent := filepath.Join(formats.Workspace, formats.WorktreeFolder)
 	marker := string(filepath.Separator) + parent + string(filepath.Separator)
 	at := strings.LastIndex(dir, marker)
 	if at < 0 {
 		return dir
 	}
-	return filepath.Join(r.cfg.Dir, parent, dir[at+len(marker):])
+	return filepath.Join(root, parent, dir[at+len(marker):])
 }
 
 // allot gives a child a worktree of its own in the frame, if the file says so and it is not in such
@@ -77,7 +77,8 @@ func (c call) ensureWorktree() error {
 	}
 	if !r.tree.opened && r.tree.dir == "" {
 		r.tree.opened = true
-		err := r.mustCall(r.engineCall(c.step.frame, nil, worktreeID, open, map[string]any{}))
+		inRunTree := c.step.frame.withSubtree(nil)
+		err := inRunTree.engineCall(worktreeID, open, map[string]any{}).mustPass()
 		if err != nil {
 			return err
 		}
@@ -86,10 +87,12 @@ func (c call) ensureWorktree() error {
 	if child == nil || child.opened {
 		return nil
 	}
-	return r.openChild(c.step.frame, child)
+	return child.open(c.step.frame)
 }
 
-func (r *run) openChild(fr frame, t *subtree) error {
+// open opens the worktree of a child.
+func (t *subtree) open(fr frame) error {
+	r := fr.run
 	t.opened = true
 	if !slices.Contains(r.tree.children, t) {
 		r.tree.children = append(r.tree.children, t)
@@ -98,7 +101,8 @@ func (r *run) openChild(fr frame, t *subtree) error {
 	if t.group.base != nil && !t.dropped {
 		more["base"] = t.group.base
 	}
-	ret, err := r.callOnce(r.engineCall(fr, t, worktreeID+"/"+t.child, r.prog.Own.Open, more))
+	id := worktreeID + "/" + t.child
+	ret, err := fr.withSubtree(t).engineCall(id, r.prog.Own.Open, more).once()
 	if t.group.base == nil {
 		t.group.base = ret.Fields["base"]
 	}
@@ -131,7 +135,7 @@ func (t *subtree) join(
 			return nil, t.close(s.frame)
 		}
 		more := map[string]any{"child": t.child}
-		got, err := r.callOnce(r.engineCall(s.frame, t, id+"/join", r.prog.Own.Join, more))
+		got, err := s.frame.withSubtree(t).engineCall(id+"/join", r.prog.Own.Join, more).once()
 		if err != nil {
 			return nil, err
 		}
@@ -188,9 +192,9 @@ func (t *subtree) close(fr frame) error {
 	if t.dir == "" {
 		return nil
 	}
-	r := fr.run
 	more := map[string]any{"child": t.child}
-	return r.mustCall(r.engineCall(fr, t, worktreeID+"/"+t.child+"/close", r.prog.Own.Close, more))
+	id := worktreeID + "/" + t.child + "/close"
+	return fr.withSubtree(t).engineCall(id, fr.run.prog.Own.Close, more).mustPass()
 }
 
 // discard removes the worktree of a child and its branch. The work is in a bundle.
@@ -198,9 +202,9 @@ func (t *subtree) discard(fr frame) error {
 	r := fr.run
 	more := map[string]any{"child": t.child, "discard": true}
 	id := worktreeID + "/" + t.child + "/discard"
-	ret, err := r.callOnce(r.engineCall(fr, t, id, r.prog.Own.Close, more))
+	ret, err := fr.withSubtree(t).engineCall(id, r.prog.Own.Close, more).once()
 	if ret.Fields["bundle"] != nil {
-		r.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
+		r.report.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
 	}
 	t.opened = false
 	t.keep = false
@@ -228,7 +232,7 @@ func (c call) checkMovedRefs(ret formats.Return) error {
 	}
 	if len(forward) > 0 {
 		note := movedText(forward)
-		r.warn("%s", note)
+		r.report.warn("%s", note)
 		c.step.frame.emit(trace.Event{
 			Kind:    trace.Warning,
 			Name:    c.to.Agent,
@@ -263,29 +267,31 @@ func (c call) checkMovedRefs(ret formats.Return) error {
 			Info:  &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true},
 		}
 		more := map[string]any{"action": "put_back", "refs": normalize(list)}
-		return r.mustCall(r.engineCall(c.step.frame, nil, "refs/"+c.step.path, to, more))
+		inRunTree := c.step.frame.withSubtree(nil)
+		return inRunTree.engineCall("refs/"+c.step.path, to, more).mustPass()
 	}
 
 	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
 }
 
-// closeTree closes the worktrees that the run opened; the git-workflow-manager keeps unfinished
+// close closes the worktrees that the run opened; the git-workflow-manager keeps unfinished
 // work. If the journal cannot be written they stay open, because the run goes on in them.
-func (r *run) closeTree(fr frame) {
-	if r.prog.Own.Close == nil || !r.tree.opened {
+func (w *worktrees) close(fr frame) {
+	r := fr.run
+	if r.prog.Own.Close == nil || !w.opened {
 		return
 	}
 	const otherwise = "the worktree was not closed"
-	for _, t := range r.tree.children {
+	for _, t := range w.children {
 		if t.dir == "" || t.keep {
 			continue
 		}
 		if err := t.close(fr); err != nil {
-			r.warn("%s: %s", otherwise, err)
+			r.report.warn("%s: %s", otherwise, err)
 		}
 	}
-	if r.tree.dir != "" {
-		r.mayCall(r.ownCall(fr, worktreeID+"/close", r.prog.Own.Close), otherwise)
+	if w.dir != "" {
+		fr.ownCall(worktreeID+"/close", r.prog.Own.Close).mayFail(otherwise)
 	}
 }
 
