@@ -346,7 +346,7 @@ func (c call) request() (formats.Request, string, error) {
 		req.Dir = s.frame.dir()
 	}
 
-	req.Facets.Knowledge = r.boardPrompt(s.info.Terms.Board)
+	req.Facets.Knowledge = r.board.prompt(s.info.Terms.Board)
 	if e := s.info.Expect; e != nil && e.Schema != nil && c.question == "" {
 		req.Schema = r.prog.Schema(e.Schema).JSON()
 	}

@@ -47,7 +47,7 @@ func (in env) variables(e *syntax.Expr) (_ map[string]any, err error) {
 		case "$run":
 			out[name], err = in.runValue(reads)
 		case "$board":
-			out[name] = in.frame.run.boardValues()
+			out[name] = in.frame.run.board
 		case "$feedback":
 			out[name] = in.frame.feedback
 		case "$state":

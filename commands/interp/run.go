@@ -29,7 +29,7 @@ type run struct {
 	tasks      tasks
 	tree       worktrees
 	artifacts  artifacts
-	board      *board
+	board      board
 	state      stateMemo
 	suspension suspension
 	dry        dryRun
@@ -85,6 +85,7 @@ func newRun(
 		concurrentSteps: map[string]bool{},
 		loads:           loads{sums: map[string]string{}},
 		stalls:          stalls{},
+		board:           board{},
 		commits:         p.Commits(),
 	}
 	r.suspension = suspension{run: cfg.IDs.Run}
@@ -118,7 +119,6 @@ func newRun(
 		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}
 	r.main = r.mainFrame(ctx)
-	r.board = newBoard(r.main.journal.append)
 	outermost := &scope{run: r, prefix: cfg.Prefix, trail: cfg.Prefix}
 	r.root = outermost.child(p.File.Steps, "")
 	return r
