@@ -57,12 +57,12 @@ func (a *AgentResult) Text(key string) string {
 // error concerns the block at its place, or the whole text if it has no block. The diagnostics are
 // nil if there is no problem. The caller decides which blocks count as a return.
 func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
-	s := &scanner{findings: &findings{}}
+	s := &scanner{Findings: &Findings{}}
 	text = WithoutBOM(text)
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
-	s.split(string(text))
+	s.lines = recordLines(string(text))
 	var out []AgentResult
 	for s.at = 0; s.at < len(s.lines); {
 		indent, name, ok := blockHeader(s.lines[s.at])
@@ -74,11 +74,11 @@ func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 		out = append(out, s.block(indent, name))
 	}
 	if len(out) == 0 {
-		s.add(codeNoResult, Pos{},
+		s.Add(codeNoResult, Pos{},
 			"end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'",
 			"no_agent_result: expected a block %s, got none", marker)
 	}
-	return out, s.list
+	return out, s.List
 }
 
 // PickResult returns the last block with the agent's name, and all others. Names match in any case.
@@ -93,7 +93,7 @@ func PickResult(all []AgentResult, agent string) (own AgentResult, nested []Agen
 
 // scanner iterates over the lines of a text.
 type scanner struct {
-	*findings
+	*Findings
 
 	lines  []string
 	at     int
@@ -102,15 +102,6 @@ type scanner struct {
 
 // maxMisses bounds the near misses that are reported.
 const maxMisses = 20
-
-func (s *scanner) split(text string) {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	s.lines = strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
-}
-
-func indentWidth(line string) int {
-	return len(line) - len(strings.TrimLeft(line, " \t"))
-}
 
 // blockHeader reads "AGENT_RESULT: name".
 func blockHeader(line string) (indent int, name string, ok bool) {
@@ -121,27 +112,12 @@ func blockHeader(line string) (indent int, name string, ok bool) {
 	return len(form[1]), stripComment(strings.TrimSpace(form[2])), true
 }
 
-var headerForm = lazy.Regexp(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
-
-// stripComment removes a comment: two or more spaces, "#", then a space or the end. After a single
-// space it is data.
-func stripComment(s string) string {
-	if strings.HasPrefix(s, "# ") || s == "#" {
-		return ""
-	}
-	i := 0
-	for {
-		at := strings.Index(s[i:], "  #")
-		if at < 0 {
-			return s
-		}
-		at += i
-		if end := at + len("  #"); end == len(s) || s[end] == ' ' {
-			return strings.TrimRight(s[:at], " \t")
-		}
-		i = at + 1
-	}
+func isBlockHeader(line string) bool {
+	_, _, ok := blockHeader(line)
+	return ok
 }
+
+var headerForm = lazy.Regexp(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
 
 // nearMiss reports a line whose start was probably meant as the marker.
 func (s *scanner) nearMiss() {
@@ -153,7 +129,7 @@ func (s *scanner) nearMiss() {
 	word = strings.ToUpper(strings.Trim(word, " \t>*_#`-"))
 	if ok && len(word) <= len(marker)+2 && nearest.Distance(word, marker) <= 2 {
 		s.misses++
-		s.add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)},
+		s.Add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)},
 			"write '"+marker+": <agent>' at the start of a line",
 			"this line looks like the marker %s but is not it", marker)
 	}
@@ -164,25 +140,25 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	a := AgentResult{Agent: name, Pos: Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.enclosingFence()
 	s.at++
-	r := recordReader{
-		scanner: s,
-		base:    indent,
-		indent:  -1,
-		fence:   fence,
-	}
-	r.read()
-	a.Elided = r.elided
+	r := ReadRecord(s.lines, Bounds{
+		From:  s.at,
+		Base:  indent,
+		Fence: fence,
+		Ends:  isBlockHeader,
+	})
+	s.at = r.End
+	a.Elided = r.Elided
 	a.last = s.at
-	if r.elided {
+	if r.Elided {
 		a.warn(s, codeElided, a.Pos, "the block was shortened with ...")
 	}
-	for _, at := range r.skipped[:min(len(r.skipped), maxMisses)] {
+	for _, at := range r.Skipped[:min(len(r.Skipped), maxMisses)] {
 		a.warn(s, codeSkipped, at, fmt.Sprintf("line %d is no field and was skipped", at.Line))
 	}
 
 	status := Pos{}
 	seen := map[string]bool{}
-	for _, f := range r.fields {
+	for _, f := range r.Fields {
 		if seen[f.Key] {
 			a.Twice = append(a.Twice, f.Key)
 			a.warn(s, codeRepeatedKey, f.Pos, "key "+f.Key+" stands twice, the last one counts")
@@ -191,8 +167,8 @@ func (s *scanner) block(indent int, name string) AgentResult {
 			})
 		}
 		seen[f.Key] = true
-		if f.Key != "STATUS" && f.isPlaceholder() {
-			s.add(codeTemplateEcho, f.Pos, echoHelp, "template_echo: %s is the placeholder '%s'",
+		if f.Key != "STATUS" && f.IsPlaceholder() {
+			s.Add(codeTemplateEcho, f.Pos, echoHelp, "template_echo: %s is the placeholder '%s'",
 				f.Key, f.String())
 		}
 		switch f.Key {
@@ -212,7 +188,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 
 func (a *AgentResult) warn(s *scanner, code string, at Pos, msg string) {
 	a.Warnings = append(a.Warnings, msg)
-	s.add(code, at, "", "%s", msg)
+	s.Add(code, at, "", "%s", msg)
 }
 
 const echoHelp = "fill the template in; put quotes around a value that looks like one"
@@ -221,22 +197,22 @@ const echoHelp = "fill the template in; put quotes around a value that looks lik
 func (s *scanner) check(a *AgentResult, status Pos) {
 	switch {
 	case a.Agent == "":
-		s.add(codeNoName, a.Pos, "write '"+marker+": <agent>'",
+		s.Add(codeNoName, a.Pos, "write '"+marker+": <agent>'",
 			"expected the name of an agent after %s, got none", marker)
 	case isTemplateText(a.Agent):
-		s.add(codeTemplateEcho, a.Pos, echoHelp,
+		s.Add(codeTemplateEcho, a.Pos, echoHelp,
 			"template_echo: the name of the agent is the placeholder '%s'", a.Agent)
 	}
 	_, words := statusRowOf(a.Status)
 	switch {
 	case status.IsZero():
-		s.add(codeNoStatus, a.Pos, "add a line 'STATUS: success'",
+		s.Add(codeNoStatus, a.Pos, "add a line 'STATUS: success'",
 			"expected a STATUS in the block of '%s', got none", a.Agent)
 	case isTemplateText(a.Status):
-		s.add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'",
+		s.Add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'",
 			a.Status)
 	case words != nil:
-		s.add(codeUnknownStatus, status, oneOf(strings.ToLower(a.Status), words),
+		s.Add(codeUnknownStatus, status, oneOf(strings.ToLower(a.Status), words),
 			"expected a STATUS, got '%s'", a.Status)
 	}
 }
@@ -280,20 +256,4 @@ func (s *scanner) enclosingFence() string {
 	}
 
 	return ""
-}
-
-func closesFence(r, run string) bool {
-	return r[0] == run[0] && len(r) >= len(run)
-}
-
-// fenceRun parses a line that opens or closes a fence.
-func fenceRun(line string) (run, info string) {
-	line = strings.TrimSpace(line)
-	for _, mark := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, mark)
-		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
-			return line[:n], strings.TrimSpace(rest)
-		}
-	}
-	return "", ""
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +81,7 @@ func (a AgentResult) Return() (Return, error) {
 		a.firstText("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"),
 		a.Agent+" reports "+row.word,
 	)
-	r.Summary = firstLine(summary, MaxSummary)
+	r.Summary = FirstLine(summary, MaxSummary)
 	if f := cmp.Or(a.Field("ARTIFACTS"), a.Field("ARTIFACT_PATHS")); f != nil {
 		var dropped []string
 		r.Artifacts, dropped = artifactsOf(f)
@@ -91,7 +90,7 @@ func (a AgentResult) Return() (Return, error) {
 	switch row.status {
 	case StatusFailed:
 		e := ReturnError{
-			Type: row.code.errorType(),
+			Type: row.code.ErrorType(),
 			Message: cmp.Or(
 				a.firstText("ERROR", "ERROR_REASON", "MESSAGE", "REASON", "SUMMARY"),
 				summary,
@@ -168,7 +167,7 @@ func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 
 // Typed returns r with text fields converted to the types of the contract, if the text spells such
 // a value; Validate reports the others. The maps of r do not change.
-func (r Return) Typed(fields map[string]Field) Return {
+func Typed(r Return, fields map[string]Field) Return {
 	r.Fields = maps.Clone(r.Fields)
 	for key, value := range r.Fields {
 		if text, isText := value.(string); isText {
@@ -203,9 +202,6 @@ func parseText(text string, t InputType) (any, bool) {
 	return nil, false
 }
 
-// noneWords are spellings of an empty list, in lower case.
-var noneWords = []string{"", "none", "[]", "-", "n/a"}
-
 // parseList parses a text as a list: none, "[a, b]", or a list of one.
 func parseList(text string) []any {
 	if slices.Contains(noneWords, strings.ToLower(text)) {
@@ -215,67 +211,4 @@ func parseList(text string) []any {
 		return list
 	}
 	return []any{text}
-}
-
-// parseBracketed parses "[a, 'b']".
-func parseBracketed(text string) ([]any, bool) {
-	inner, open := strings.CutPrefix(text, "[")
-	inner, end := strings.CutSuffix(inner, "]")
-	out := []any{}
-	for part := range strings.SplitSeq(inner, ",") {
-		if part = strings.Trim(strings.TrimSpace(part), "`\"'"); part != "" {
-			out = append(out, part)
-		}
-	}
-	return out, open && end
-}
-
-type typeGuess struct {
-	word string
-	kind ArtifactType
-}
-
-// The folders in which the engine places documents, and the words in documents' names elsewhere.
-var (
-	byFolder = []typeGuess{
-		{"reports", ArtifactReport},
-		{"plans", ArtifactPlan},
-		{"summaries", ArtifactSummary},
-		{"reviews", ArtifactReview},
-	}
-	byWord = []typeGuess{
-		{"summary", ArtifactSummary},
-		{"review", ArtifactReview},
-		{"audit", ArtifactReview},
-		{"plan", ArtifactPlan},
-		{"research", ArtifactReport},
-		{"report", ArtifactReport},
-		{"findings", ArtifactReport},
-	}
-)
-
-// GuessArtifactType derives an artifact's type from its path: the engine's folder, else the name of
-// a text file, else implementation.
-func GuessArtifactType(name string) ArtifactType {
-	name = strings.ToLower(strings.ReplaceAll(name, `\`, "/"))
-	if !slices.Contains([]string{".md", ".markdown", ".txt", ".rst", ".adoc"}, path.Ext(name)) {
-		return ArtifactImplementation
-	}
-	folders := strings.Split(path.Dir(name), "/")
-	for _, f := range byFolder {
-		if slices.Contains(folders, f.word) {
-			return f.kind
-		}
-	}
-	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
-	for _, w := range byWord {
-		if strings.Contains(base, w.word) {
-			return w.kind
-		}
-	}
-	number, ok := strings.CutPrefix(base, "implementation-")
-	if ok && strings.Trim(number, "0123456789") == "" {
-		return ArtifactPlan
-	}
-	return ArtifactDocumentation
 }

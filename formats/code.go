@@ -63,8 +63,8 @@ var typeByCode = map[Code]ErrorType{
 	CodeTimeout:          ErrorTimeout,
 }
 
-// errorType is the error type of a failure of tercet with this code.
-func (c Code) errorType() ErrorType {
+// ErrorType is the error type of a failure of tercet with this code.
+func (c Code) ErrorType() ErrorType {
 	return cmp.Or(typeByCode[c], ErrorExecution)
 }
 
@@ -151,7 +151,7 @@ var (
 func ClassOf(e ReturnError) Class {
 	return cmp.Or(
 		classByCode[e.Code],
-		classByType[e.Code.errorType()],
+		classByType[e.Code.ErrorType()],
 		classByType[e.Type],
 		ClassQuality,
 	)

@@ -50,7 +50,7 @@ func toJSON(v any) any {
 	if err != nil {
 		return nil // unreachable: just encoded
 	}
-	return tree.Plain(number)
+	return tree.Plain(jsonx.Exact)
 }
 
 // ParseDocument reads a document by its profile. The document is never nil and holds what could be
@@ -75,12 +75,12 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 		Sections: map[string]string{},
 		Phases:   []Phase{},
 	}
-	f := &findings{file: file}
+	f := &Findings{File: file}
 	p, err := profileOf(profile)
 	if err != nil {
-		f.add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'",
+		f.Add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'",
 			profile)
-		return d, f.result(src)
+		return d, f.Diagnostics(src)
 	}
 
 	switch p.Reader {
@@ -91,7 +91,7 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 		d.Values, _ = payloadOf(f, string(src), 0)
 	case readKeys:
 		r := &handoffReader{
-			findings: f,
+			Findings: f,
 			rules:    p,
 			opt:      o,
 			out:      d,
@@ -99,7 +99,7 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 		r.read(src)
 	case readSections:
 		r := &docReader{
-			findings: f,
+			Findings: f,
 			profile:  p,
 			out:      d,
 			minimal:  o.Needed,
@@ -107,7 +107,7 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 		r.read(src)
 	}
 
-	return d, f.result(src)
+	return d, f.Diagnostics(src)
 }
 
 // startPos is the position of findings about a whole document.
@@ -115,7 +115,7 @@ var startPos = Pos{Line: 1, Col: 1}
 
 // docReader reads one markdown document by its profile.
 type docReader struct {
-	*findings
+	*Findings
 
 	profile *profile
 	doc     *md.Document
@@ -125,8 +125,8 @@ type docReader struct {
 
 // warn reports what a document should have but is usable without.
 func (r *docReader) warn(code string, at Pos, help, format string, args ...any) {
-	r.add(code, at, help, format, args...)
-	d := &r.list[len(r.list)-1]
+	r.Add(code, at, help, format, args...)
+	d := &r.List[len(r.List)-1]
 	if r.minimal {
 		d.Severity = SeverityWarning
 	}
@@ -136,8 +136,8 @@ func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
 	r.doc = doc
 	for _, p := range problems {
-		markdownFound(r.findings, p)
-		d := &r.list[len(r.list)-1]
+		markdownFound(r.Findings, p)
+		d := &r.List[len(r.List)-1]
 		if r.minimal && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
 			d.Severity = SeverityWarning
 		}
@@ -145,7 +145,7 @@ func (r *docReader) read(src []byte) {
 
 	if len(bytes.TrimSpace(doc.Text)) == 0 {
 		if len(problems) == 0 {
-			r.add(codeUnreadable, startPos, "", "the document is empty")
+			r.Add(codeUnreadable, startPos, "", "the document is empty")
 		}
 		return
 	}
@@ -154,7 +154,7 @@ func (r *docReader) read(src []byte) {
 	r.metadata()
 	r.sections()
 	if r.profile.Titled && !hasContent(r.doc.Blocks) {
-		r.add(
+		r.Add(
 			codeEmptySection,
 			startPos,
 			"describe the work under the heading",
@@ -165,7 +165,7 @@ func (r *docReader) read(src []byte) {
 
 // markdownFound converts a problem of the markdown reader to a finding. Front matter has no meaning
 // in a document, so a mistake in it is a warning.
-func markdownFound(f *findings, p md.Problem) {
+func markdownFound(f *Findings, p md.Problem) {
 	code := codeFrontMatter
 	switch {
 	case slices.Contains([]md.Code{md.CodeFenceOpen, md.CodeFenceInHTML}, p.Code):
@@ -173,7 +173,7 @@ func markdownFound(f *findings, p md.Problem) {
 	case slices.Contains([]md.Code{md.CodeTooLarge, md.CodeBadText, md.CodeTooDeep}, p.Code):
 		code = codeUnreadable
 	}
-	f.add(code, p.Pos, p.Help, "%s", p.Msg)
+	f.Add(code, p.Pos, p.Help, "%s", p.Msg)
 }
 
 // swallows reports whether a phase follows an unclosed fence.
@@ -198,9 +198,9 @@ func (r *docReader) headings() {
 	switch {
 	case r.out.Title != "":
 	case r.profile.Titled:
-		r.add(codeNoHeading, r.bodyStart(), help, "expected a heading as the title, got none")
+		r.Add(codeNoHeading, r.bodyStart(), help, "expected a heading as the title, got none")
 	default:
-		r.add(codeNoTitle, r.bodyStart(), help, "the document has no title")
+		r.Add(codeNoTitle, r.bodyStart(), help, "the document has no title")
 	}
 }
 
@@ -323,11 +323,11 @@ func (r *docReader) text(first, last int) string {
 const errorsVersion = "2"
 
 // parseRecords parses errors.json and returns its records.
-func parseRecords(f *findings, src []byte) []any {
+func parseRecords(f *Findings, src []byte) []any {
 	root, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {
-		at, msg := syntaxError(src, err)
-		f.add(codeRecord, at, "", "%s", msg)
+		at, msg := SyntaxAt(src, err)
+		f.Add(codeRecord, at, "", "%s", msg)
 		return []any{}
 	}
 
@@ -335,14 +335,14 @@ func parseRecords(f *findings, src []byte) []any {
 		if v == nil {
 			return startPos
 		}
-		return placeOf(src, v.Start)
+		return PosAt(src, v.Start)
 	}
 	if v, ok := root.Get("version").Str(); !ok || v != errorsVersion {
-		f.add(codeRecord, at(root.Get("version")), "", "expected version %q", errorsVersion)
+		f.Add(codeRecord, at(root.Get("version")), "", "expected version %q", errorsVersion)
 	}
 	list := root.Get("errors")
 	if !list.Is(jsonx.Array) {
-		f.add(
+		f.Add(
 			codeRecord,
 			at(list),
 			`write {"version": "2", "errors": []}`,
@@ -357,14 +357,14 @@ func parseRecords(f *findings, src []byte) []any {
 			"id", "timestamp", "type", "severity", "message", "fix_status",
 		} {
 			if s, ok := e.Get(name).Str(); !ok || s == "" {
-				f.add(codeRecord, at(e), "", "expected %s as a text in every error", name)
+				f.Add(codeRecord, at(e), "", "expected %s as a text in every error", name)
 			}
 		}
 		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses, s) {
-			f.add(codeRecord, at(e.Get("fix_status")), oneOf(s, fixStatuses),
+			f.Add(codeRecord, at(e.Get("fix_status")), oneOf(s, fixStatuses),
 				"expected fix_status, got %q", s)
 		}
-		out = append(out, e.Plain(number))
+		out = append(out, e.Plain(jsonx.Exact))
 	}
 
 	return out

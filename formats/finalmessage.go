@@ -16,7 +16,7 @@ import (
 // nonce are an error. raw is the text of the return, nil if there is none. The error is a
 // *Diagnostics with all findings.
 //
-// The fields of an AGENT_RESULT block are texts; Return.Typed converts them to the contract's
+// The fields of an AGENT_RESULT block are texts; Typed converts them to the contract's
 // types.
 func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
 	opt.File = cmp.Or(opt.File, "final message")
@@ -24,7 +24,7 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
-	m := message{findings: findings{file: opt.File}, opt: opt}
+	m := message{Findings: Findings{File: opt.File}, opt: opt}
 	m.jsonBlocks(text)
 	m.agentResults(text)
 	if b, ok := bareObject(text); ok && len(m.authenticated)+len(m.ignored) == 0 {
@@ -38,20 +38,20 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 		return own.ret, []byte(own.text), own.err
 	}
 
-	first := findings{file: opt.File}
+	first := Findings{File: opt.File}
 	if len(m.authenticated) > 1 {
-		first.add(codeReturnClaim, Pos{},
+		first.Add(codeReturnClaim, Pos{},
 			"end the message with one return and show it nowhere else",
 			"expected one return with the nonce of this delegation, got %d", len(m.authenticated))
 	} else {
 		none := "expected a return with the nonce of this delegation at the end of the message, " +
 			"got none"
-		first.add(codeNoResult, Pos{},
+		first.Add(codeNoResult, Pos{},
 			"write the return into the file that TERCET_RETURN names, or end the message with it "+
 				"and the nonce",
 			"%s", strings.Join(append([]string{none}, m.ignored...), "; "))
 	}
-	return Return{}, nil, &Diagnostics{List: append(first.list, m.list...), Of: CodeInvalidReturn}
+	return Return{}, nil, &Diagnostics{List: append(first.List, m.List...), Of: CodeInvalidReturn}
 }
 
 // ParseForm parses a return from a dedicated channel, such as a file. It accepts the JSON form, and
@@ -63,37 +63,37 @@ func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
 		return ParseReturn(text, opt)
 	}
 
-	f := findings{file: cmp.Or(opt.File, "return")}
+	f := Findings{File: cmp.Or(opt.File, "return")}
 	all, found := ParseAgentResult(text[:min(len(text), MaxAgentText)])
 	own, _, ok := PickResult(all, opt.Agent)
 	if !ok {
-		f.add(codeNoResult, startPos,
+		f.Add(codeNoResult, Pos{Line: 1, Col: 1},
 			"write one JSON object, or a block that begins with '"+marker+": "+opt.Agent+"'",
 			"expected a return of %s, got none", opt.Agent)
-		return Return{}, f.asError()
+		return Return{}, refusal(&f, nil)
 	}
 
 	for _, d := range found {
 		if own.contains(d.Pos) {
-			f.addDiagnostic(d)
+			addDiagnostic(&f, d)
 		}
 	}
 
 	if nonce := own.Text("NONCE"); nonce != "" && nonce != opt.Nonce {
-		f.add(
+		f.Add(
 			codeReturnClaim,
 			own.Pos,
 			"echo the nonce of this delegation",
 			"the nonce is not the one of this delegation",
 		)
 	}
-	return f.block(own)
+	return blockReturn(&f, own)
 }
 
 // message collects the possible returns in one final message. Its findings are those of unreadable
 // blocks, for the repair round.
 type message struct {
-	findings
+	Findings
 
 	opt           ParseOptions
 	authenticated []candidate // candidates with the nonce
@@ -216,9 +216,9 @@ func (m *message) tryObject(b candidateText) {
 	root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
 		if strings.Contains(b.text, `"status"`) { // probably meant as a return
-			at, msg := syntaxError([]byte(b.text), err)
+			at, msg := SyntaxAt([]byte(b.text), err)
 			at.Line += b.line - 1
-			m.add(codeReturnSyntax, at, helpReturn, "%s", msg)
+			m.Add(codeReturnSyntax, at, helpReturn, "%s", msg)
 		}
 		return
 	}
@@ -248,10 +248,10 @@ func (m *message) agentResults(text []byte) {
 	blocks, found := ParseAgentResult(text)
 	blocks = blocks[max(0, len(blocks)-maxCandidates):]
 	for _, b := range blocks {
-		own := findings{file: m.file}
+		own := Findings{File: m.File}
 		for _, d := range found {
 			if b.contains(d.Pos) {
-				own.addDiagnostic(d)
+				addDiagnostic(&own, d)
 			}
 		}
 		where := fmt.Sprintf("the block at line %d", b.Pos.Line)
@@ -262,14 +262,14 @@ func (m *message) agentResults(text []byte) {
 		switch {
 		case !strings.EqualFold(b.Agent, m.opt.Agent):
 			if nonce == m.opt.Nonce && nonce != "" {
-				m.add(codeReturnClaim, b.Pos, "", "expected agent %q, got %q", m.opt.Agent, b.Agent)
+				m.Add(codeReturnClaim, b.Pos, "", "expected agent %q, got %q", m.opt.Agent, b.Agent)
 			}
 		case nonce == "":
 			m.ignored = append(m.ignored, where+" has no NONCE")
 		case nonce != m.opt.Nonce:
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
-			ret, err := own.block(b)
+			ret, err := blockReturn(&own, b)
 			m.authenticated = append(
 				m.authenticated, candidate{section(text, b.Pos.Line), ret, err},
 			)
@@ -277,15 +277,15 @@ func (m *message) agentResults(text []byte) {
 	}
 
 	for _, d := range found {
-		m.addDiagnostic(d)
+		addDiagnostic(&m.Findings, d)
 	}
 }
 
 // addDiagnostic adds an error of the parser of blocks.
-func (f *findings) addDiagnostic(d Diagnostic) {
+func addDiagnostic(f *Findings, d Diagnostic) {
 	if d.Severity == SeverityError && d.Code != codeNoResult {
-		d.File = f.file
-		f.list = append(f.list, d)
+		d.File = f.File
+		f.List = append(f.List, d)
 	}
 }
 
@@ -295,19 +295,19 @@ func section(text []byte, line int) string {
 	return strings.Join(lines[min(line-1, len(lines)):], "")
 }
 
-// block converts the AGENT_RESULT block that is the return.
-func (f *findings) block(b AgentResult) (Return, error) {
+// blockReturn converts the AGENT_RESULT block that is the return.
+func blockReturn(f *Findings, b AgentResult) (Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {
-			f.add(codeReturnClaim, b.Pos, "", "expected one %s in the block, got two", key)
+			f.Add(codeReturnClaim, b.Pos, "", "expected one %s in the block, got two", key)
 		}
 	}
 	ret, err := b.Return()
-	if err != nil && f.list == nil {
-		f.add(codeReturnClaim, b.Pos, "", "%v", err)
+	if err != nil && f.List == nil {
+		f.Add(codeReturnClaim, b.Pos, "", "%v", err)
 	}
-	if f.list != nil {
-		return Return{}, f.asError()
+	if f.List != nil {
+		return Return{}, refusal(f, nil)
 	}
 	return ret, nil
 }

@@ -55,34 +55,27 @@ const FindingTemplate = "E471"
 // not know.
 const FindingConsent = "E060"
 
-// findings collects the findings of one file.
-type findings struct {
-	file string
-	list []Diagnostic
+// Findings collects the findings of one file.
+type Findings struct {
+	File string
+	List []Diagnostic
 }
 
-func (f *findings) add(code string, at Pos, help, format string, args ...any) {
+// Add adds a finding.
+func (f *Findings) Add(code string, at Pos, help, format string, args ...any) {
 	d := Found(code, at, help, format, args...)
-	d.File = f.file
-	f.list = append(f.list, d)
+	d.File = f.File
+	f.List = append(f.List, d)
 }
 
-// asError is the error for an unreadable return, or nil without findings.
-func (f *findings) asError() error {
-	if d := f.result(nil); d != nil {
-		d.Of = CodeInvalidReturn
-		return d
-	}
-	return nil
-}
-
-func (f *findings) result(src []byte) *Diagnostics {
-	if len(f.list) == 0 {
+// Diagnostics returns the findings in order, with the text of their file; nil without findings.
+func (f *Findings) Diagnostics(src []byte) *Diagnostics {
+	if len(f.List) == 0 {
 		return nil
 	}
-	d := &Diagnostics{List: f.list, Of: CodeValidationFailed}
+	d := &Diagnostics{List: f.List, Of: CodeValidationFailed}
 	if src != nil {
-		d.Sources = map[string][]byte{f.file: src}
+		d.Sources = map[string][]byte{f.File: src}
 	}
 	d.Sort()
 	return d

@@ -41,8 +41,8 @@ func applyFixes(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 		if d.Fix == nil {
 			continue
 		}
-		from := offsetOf(src, d.Fix.Start)
-		to := offsetOf(src, d.Fix.End)
+		from := OffsetOf(src, d.Fix.Start)
+		to := OffsetOf(src, d.Fix.End)
 		if from >= 0 && to >= from {
 			all = append(all, change{from, to, d})
 		}
@@ -64,27 +64,6 @@ func applyFixes(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 	}
 
 	return append(out, src[at:]...), done
-}
-
-// offsetOf is the offset of a position, which ignores a byte order mark and carriage returns; -1
-// outside of the text.
-func offsetOf(src []byte, p Pos) int {
-	at := 0
-	for n := 1; n < p.Line; n++ {
-		i := slices.Index(src[at:], '\n')
-		if i < 0 {
-			return -1
-		}
-		at += i + 1
-	}
-	if p.Line == 1 && len(src) >= 3 && string(src[:3]) == "\ufeff" {
-		at += 3
-	}
-	at += p.Col - 1
-	if at > len(src) {
-		return -1
-	}
-	return at
 }
 
 // Fix replaces the text from Start up to End. A finding has a Fix only if there is exactly one

@@ -25,7 +25,7 @@ type DocumentOptions struct {
 
 // handoffReader reads one handoff document, or one that is read in the same way.
 type handoffReader struct {
-	*findings
+	*Findings
 
 	rules *profile
 	opt   DocumentOptions
@@ -63,7 +63,7 @@ func (r *handoffReader) read(src []byte) {
 	r.doc = doc
 	r.title = startPos
 	for _, p := range problems {
-		markdownFound(r.findings, p)
+		markdownFound(r.Findings, p)
 	}
 	r.out.Values = map[string]any{}
 	r.split()
@@ -272,15 +272,15 @@ func fieldKey(text string) string {
 
 // checkTitle checks the title, which says what kind of document it is, and the file's name.
 func (r *handoffReader) checkTitle() {
-	if base := path.Base(r.file); slices.Contains(r.rules.Legacy, base) {
-		r.add(codeTwoNames, startPos, "rename it to "+r.rules.File,
+	if base := path.Base(r.File); slices.Contains(r.rules.Legacy, base) {
+		r.Add(codeTwoNames, startPos, "rename it to "+r.rules.File,
 			"%s is an older name of %s", base, r.rules.File)
 	}
 	want := r.rules.Title
 	switch {
 	case want == "":
 	case r.out.Title == "":
-		r.add(codeNoTitle, r.title, "start with '# "+want+": name'", "the document has no title")
+		r.Add(codeNoTitle, r.title, "start with '# "+want+": name'", "the document has no title")
 	case !hasTitle(r.out.Title, want):
 		help := "start with '# " + want + ": name'"
 		for _, name := range Profiles() {
@@ -289,7 +289,7 @@ func (r *handoffReader) checkTitle() {
 				help = "check it with --profile " + name
 			}
 		}
-		r.add(codeOtherKind, r.title, help, "expected a title '%s: ...', got '%s'", want,
+		r.Add(codeOtherKind, r.title, help, "expected a title '%s: ...', got '%s'", want,
 			r.out.Title)
 	}
 }
@@ -306,7 +306,7 @@ func (r *handoffReader) checkSections() {
 		rule := r.rules.section(p.name)
 		if first, twice := seen[p.name]; twice {
 			if rule != nil {
-				r.add(codeTwice, p.at, fmt.Sprintf("join it with the one on line %d", first),
+				r.Add(codeTwice, p.at, fmt.Sprintf("join it with the one on line %d", first),
 					"section '%s' stands twice", p.name)
 			}
 			continue
@@ -319,14 +319,14 @@ func (r *handoffReader) checkSections() {
 		}
 		r.out.Sections[p.name] = strings.Trim(text.String(), "\n")
 		if rule != nil && rule.Filled && r.applies(rule.Variant) && !p.hasText {
-			r.add(codeEmptySection, p.at, "write what the next flow has to know",
+			r.Add(codeEmptySection, p.at, "write what the next flow has to know",
 				"section '%s' says nothing", p.name)
 		}
 	}
 
 	for _, s := range r.rules.Sections {
 		if _, ok := seen[s.Name]; !ok && s.Required && r.applies(s.Variant) {
-			r.add(codeNoSection, r.title,
+			r.Add(codeNoSection, r.title,
 				r.suggest("## "+s.Name, s.Name, slices.Sorted(maps.Keys(seen))),
 				"expected a section '%s', got none",
 				s.Name)
@@ -426,7 +426,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 				there = append(there, strings.ToUpper(e.key))
 			}
 		}
-		r.add(codeNoField, at, r.suggest(k.Name+": "+k.example(), k.Name, there),
+		r.Add(codeNoField, at, r.suggest(k.Name+": "+k.example(), k.Name, there),
 			"expected a line '%s: ...', got none", k.Name)
 		return
 	default:
@@ -438,7 +438,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 		return
 	}
 	for _, again := range found[1:] {
-		r.add(codeTwice, again.at,
+		r.Add(codeTwice, again.at,
 			fmt.Sprintf("keep one; the first is on line %d", found[0].at.Line),
 			"key '%s' stands twice",
 			k.Name)
@@ -450,7 +450,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	case e.items == nil && placeholder(e.value, false):
 		r.out.Values[k.field()] = nil
 		if k.Required || !k.isText() {
-			r.add(codeEmptyField, e.at, "write "+k.Name+": "+k.example(),
+			r.Add(codeEmptyField, e.at, "write "+k.Name+": "+k.example(),
 				"key '%s' says nothing", k.Name)
 		}
 	default:
@@ -459,7 +459,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 		if want != "" {
 			r.wrong(e.valued, k.Name, want, e.value, help)
 		} else if help != "" {
-			r.add(codeSpelling, e.valued, help, "%s is '%s'", k.Name, e.value)
+			r.Add(codeSpelling, e.valued, help, "%s is '%s'", k.Name, e.value)
 		}
 	}
 }

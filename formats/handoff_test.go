@@ -487,7 +487,7 @@ func TestPayload(t *testing.T) {
 			Summary: "x",
 			Fields:  map[string]any{formats.FieldPayload: one.text},
 		}
-		got := ret.Validate(formats.AgentInfo{
+		got := formats.Validate(ret, formats.AgentInfo{
 			NoArtifacts: true,
 			Fields:      map[string]formats.Field{formats.FieldPayload: {Type: formats.TypeString}},
 		})

@@ -31,7 +31,7 @@ func (r *handoffReader) checkFilled() {
 		where = " in any section"
 	}
 	if !slices.ContainsFunc(parts, func(p chapter) bool { return p.hasText }) {
-		r.add(codeEmptySection, r.title, help, "the document says nothing%s", where)
+		r.Add(codeEmptySection, r.title, help, "the document says nothing%s", where)
 	}
 }
 
@@ -69,7 +69,7 @@ func (r *handoffReader) check() {
 			found = err.Error()
 		}
 		if text, ok := found.(string); ok {
-			r.add(codeContradiction, r.placeOf(c.At), c.Help, "%s", text)
+			r.Add(codeContradiction, r.placeOf(c.At), c.Help, "%s", text)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (r *handoffReader) placeOf(name string) Pos {
 
 // wrong reports a value that is not what its rule wants.
 func (r *handoffReader) wrong(at Pos, name, want, got, help string) {
-	r.add(codeValue, at, help, "expected %s for %s; got '%s'", want, name,
+	r.Add(codeValue, at, help, "expected %s for %s; got '%s'", want, name,
 		Clip(got, maxQuotedValue))
 }
 
@@ -115,7 +115,7 @@ func (r *handoffReader) files(s *sectionRule) {
 	for _, name := range s.Files.Required {
 		if _, ok := rows[name]; !ok {
 			line := name + ": " + s.Files.Words[0]
-			r.add(codeNoField, p.at, "add the line '- "+line+"'",
+			r.Add(codeNoField, p.at, "add the line '- "+line+"'",
 				"expected a line '%s: ...', got none", name)
 		}
 	}
@@ -125,7 +125,7 @@ func (r *handoffReader) files(s *sectionRule) {
 // namedFile reads one line of a section that names files.
 func (r *handoffReader) namedFile(rule *filesRule, name string, e entry, rows map[string]any) {
 	if _, twice := rows[name]; twice {
-		r.add(codeTwice, e.at, "keep one", "key '%s' stands twice", name)
+		r.Add(codeTwice, e.at, "keep one", "key '%s' stands twice", name)
 		return
 	}
 
@@ -138,7 +138,7 @@ func (r *handoffReader) namedFile(rule *filesRule, name string, e entry, rows ma
 	v, want, help := rule.parse(e.value[form[2]:form[3]])
 	switch {
 	case required && placeholder(e.value, false):
-		r.add(codeEmptyField, e.at, "write "+name+": "+rule.Words[0],
+		r.Add(codeEmptyField, e.at, "write "+name+": "+rule.Words[0],
 			"key '%s' says nothing", name)
 		return
 	case required && want != "":
@@ -164,7 +164,7 @@ func (r *handoffReader) checkFile(file string, at Pos) bool {
 	if r.opt.Exists == nil || r.opt.Exists(file) {
 		return true
 	}
-	r.add(codeValue, at, "name the file as it lies from the project root",
+	r.Add(codeValue, at, "name the file as it lies from the project root",
 		"expected a file at '%s'; got none", file)
 	return false
 }
@@ -195,7 +195,7 @@ func (r *handoffReader) table(s *sectionRule) {
 					return ok
 				})
 				if n < 0 {
-					r.add(codeNoField, at[0], "the columns are "+titles,
+					r.Add(codeNoField, at[0], "the columns are "+titles,
 						"expected a column '%s', got none", c.Name)
 					return
 				}
@@ -217,7 +217,7 @@ func (r *handoffReader) table(s *sectionRule) {
 	}
 
 	if len(list) == 0 {
-		r.add(codeEmptySection, p.at, "write a table with the columns "+titles,
+		r.Add(codeEmptySection, p.at, "write a table with the columns "+titles,
 			"expected a table with at least one row in '%s', got none", s.Name)
 	}
 }
@@ -275,7 +275,7 @@ func (r *handoffReader) checklist(s *sectionRule) {
 	}
 	r.out.Values[s.Checklist.As] = list
 	if len(list) == 0 {
-		r.add(codeEmptySection, p.at, "write items such as '- [x] "+s.Checklist.Example+"'",
+		r.Add(codeEmptySection, p.at, "write items such as '- [x] "+s.Checklist.Example+"'",
 			"expected a checklist with at least one item in '%s', got none", s.Name)
 	}
 }
@@ -294,7 +294,7 @@ func (r *handoffReader) modes(s *sectionRule) {
 	for _, e := range p.entries {
 		i := slices.IndexFunc(tiers, func(tier string) bool { return fieldKey(tier) == e.key })
 		if i < 0 {
-			r.add(codeValue, e.at, nearest.Help(e.key, tiers),
+			r.Add(codeValue, e.at, nearest.Help(e.key, tiers),
 				"expected a tier, one of %s; got '%s'",
 				strings.Join(tiers, ", "), Clip(e.key, maxQuotedValue))
 			continue
@@ -306,9 +306,9 @@ func (r *handoffReader) modes(s *sectionRule) {
 		case want != "":
 			r.wrong(e.valued, tier, want, e.value, help)
 		case twice:
-			r.add(codeTwice, e.at, "keep one", "key '%s' stands twice", tier)
+			r.Add(codeTwice, e.at, "keep one", "key '%s' stands twice", tier)
 		case mode == Autonomous && slices.Contains(s.Modes.Asking, tier):
-			r.add(codeAsksAlways, e.valued, "take the line out",
+			r.Add(codeAsksAlways, e.valued, "take the line out",
 				"%s asks after every phase, whatever the rules say", tier)
 		default:
 			modes[tier] = mode
@@ -367,7 +367,7 @@ func (r *handoffReader) tasks(rule *tasksRule) {
 	}
 	r.checkBoxes(lines)
 	if len(tasks) == 0 {
-		r.add(codeEmptySection, r.title, "write '- [ ] TASK-001: name | Target file: path'",
+		r.Add(codeEmptySection, r.title, "write '- [ ] TASK-001: name | Target file: path'",
 			"expected tasks, got none")
 	}
 }
@@ -386,12 +386,12 @@ func (r *handoffReader) checkBoxes(lines []line) {
 		mark := l.text[form[2]:form[3]]
 		switch {
 		case !slices.Contains([]string{"[ ]", "[x]", "[X]"}, mark):
-			r.add(codeValue, at, "", "expected [ ] or [x]; got '%s'", mark)
+			r.Add(codeValue, at, "", "expected [ ] or [x]; got '%s'", mark)
 		case form[4] < 0:
-			r.add(codeEmptyField, at, "write '- [ ] TASK-001: name'", "a task has no name")
+			r.Add(codeEmptyField, at, "write '- [ ] TASK-001: name'", "a task has no name")
 		case number != "" && twice:
 			help := fmt.Sprintf("give it another number; the first is on line %d", first)
-			r.add(codeTwice, at, help, "%s stands twice", number)
+			r.Add(codeTwice, at, help, "%s stands twice", number)
 		default:
 			seen[number] = l.n
 		}

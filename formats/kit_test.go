@@ -73,7 +73,7 @@ func TestValidReturns(t *testing.T) {
 		if err != nil {
 			t.Fatalf("ParseReturn(%s) = %v, want nil", file, err)
 		}
-		if bad := r.Validate(formats.AgentInfo{}); bad != nil {
+		if bad := formats.Validate(r, formats.AgentInfo{}); bad != nil {
 			t.Errorf("Validate(%s) = %q, want nil", file, bad)
 		}
 		golden(t, beside(file, ".golden"), pretty(t, r))
@@ -107,7 +107,7 @@ func TestInvalidReturns(t *testing.T) {
 			}
 			got = err.Error() + "\nhelp: " + formats.HelpOf(err) + "\n"
 		} else {
-			bad := r.Validate(formats.AgentInfo{})
+			bad := formats.Validate(r, formats.AgentInfo{})
 			if bad == nil {
 				t.Errorf("Validate(%s) = nil, want violations", file)
 			}
@@ -134,7 +134,7 @@ func TestAgentResults(t *testing.T) {
 				continue
 			}
 			fmt.Fprintf(&b, "outcome %s, return %s", r.Outcome(), pretty(t, r))
-			if bad := r.Validate(formats.AgentInfo{NoArtifacts: true}); bad != nil {
+			if bad := formats.Validate(r, formats.AgentInfo{NoArtifacts: true}); bad != nil {
 				t.Errorf("Validate(Return of %s) = %q, want nil", a.Agent, bad)
 			}
 		}
@@ -230,7 +230,7 @@ func FuzzAgentResult(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if bad := r.Validate(formats.AgentInfo{NoArtifacts: true}); bad != nil {
+			if bad := formats.Validate(r, formats.AgentInfo{NoArtifacts: true}); bad != nil {
 				t.Fatalf("Validate(Return of %q) = %q, want nil", src, bad)
 			}
 			own, nested, ok := formats.PickResult(results, a.Agent)

@@ -2,11 +2,9 @@ package formats
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,7 +199,7 @@ func (p *returnParser) failure(v *jsonx.Value) {
 	case bare:
 		p.repaired(v, "an error is a bare text and is read as %s", CodeUnknown)
 	default:
-		if t := ErrorType(strings.ToLower(kind)); slices.Contains(errorTypes, t) {
+		if t := ErrorType(strings.ToLower(kind)); slices.Contains(ErrorTypes(), t) {
 			e.Type = t
 		}
 		if c, err := ParseCode(strings.ToUpper(code)); err == nil {
@@ -212,24 +210,3 @@ func (p *returnParser) failure(v *jsonx.Value) {
 	}
 	p.ret.Errors = append(p.ret.Errors, e)
 }
-
-// number converts a number to jq's types: int, *big.Int for larger integers, and float64.
-func number(n json.Number) any {
-	literal := n.String()
-	if i, err := strconv.Atoi(literal); err == nil {
-		return i
-	}
-	if len(literal) <= maxDigits {
-		if whole, ok := new(big.Int).SetString(literal, 10); ok {
-			return whole
-		}
-	}
-	f, err := n.Float64()
-	if err != nil { // out of range: the nearest finite number
-		return math.Copysign(math.MaxFloat64, f)
-	}
-	return f
-}
-
-// maxDigits bounds the length of a number that is read exactly.
-const maxDigits = 400

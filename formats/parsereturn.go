@@ -42,26 +42,36 @@ const maxReturnDepth = 32
 func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	opt.File = cmp.Or(opt.File, "return")
 	p := &returnParser{
-		findings: findings{file: opt.File},
+		Findings: Findings{File: opt.File},
 		src:      data,
 		opt:      opt,
 	}
 	root, err := jsonx.Parse(data, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	switch {
 	case err != nil:
-		at, msg := syntaxError(data, err)
-		p.findings.add(codeReturnSyntax, at, helpReturn, "%s", msg)
+		at, msg := SyntaxAt(data, err)
+		p.Findings.Add(codeReturnSyntax, at, helpReturn, "%s", msg)
 	case !root.Is(jsonx.Dict):
 		p.wrong(root, "expected an object, got %s", root.Kind)
 	default:
 		p.read(root)
 	}
-	return p.ret, p.asError()
+	return p.ret, refusal(&p.Findings, nil)
+}
+
+// refusal is the error for an unreadable return, with its text; nil without findings.
+func refusal(f *Findings, src []byte) error {
+	d := f.Diagnostics(src)
+	if d == nil {
+		return nil
+	}
+	d.Of = CodeInvalidReturn
+	return d
 }
 
 // returnParser reads one return. It goes on after a problem, so that all are found.
 type returnParser struct {
-	findings
+	Findings
 
 	src      []byte
 	opt      ParseOptions
@@ -70,11 +80,11 @@ type returnParser struct {
 }
 
 func (p *returnParser) add(code string, v *jsonx.Value, help, format string, args ...any) {
-	p.findings.add(code, Pos{}, help, format, args...)
-	d := &p.list[len(p.list)-1]
+	p.Findings.Add(code, Pos{}, help, format, args...)
+	d := &p.List[len(p.List)-1]
 	if v != nil {
-		d.Pos = placeOf(p.src, v.Start)
-		d.End = placeOf(p.src, v.End)
+		d.Pos = PosAt(p.src, v.Start)
+		d.End = PosAt(p.src, v.End)
 	}
 }
 
@@ -391,17 +401,17 @@ func (p *returnParser) summarise(root *jsonx.Value) {
 		r.Summary = cmp.Or(p.opt.Agent, "the agent") + " reports " + r.Outcome().String()
 		from = "status"
 	}
-	r.Summary = firstLine(r.Summary, MaxSummary)
+	r.Summary = FirstLine(r.Summary, MaxSummary)
 	p.repaired(root, "the summary is missing and was taken from the %s", from)
 }
 
 // rules asks what a complete return has to keep, of one that can be read.
 func (p *returnParser) rules(root *jsonx.Value) {
 	unread := func(d Diagnostic) bool { return d.Code != codeReturnRepair }
-	if p.opt.Contract == nil || slices.ContainsFunc(p.list, unread) {
+	if p.opt.Contract == nil || slices.ContainsFunc(p.List, unread) {
 		return
 	}
-	for _, b := range p.ret.violations(*p.opt.Contract, p.opt.Faulty) {
+	for _, b := range violations(p.ret, *p.opt.Contract, p.opt.Faulty) {
 		at := root.Get(b.member)
 		if at.Is(jsonx.Array) && b.item > 0 {
 			at = at.Elems[b.item-1] // each element was read
@@ -450,7 +460,7 @@ func (p *returnParser) field(m jsonx.Member) {
 	if p.ret.Fields == nil {
 		p.ret.Fields = map[string]any{}
 	}
-	p.ret.Fields[m.Key] = m.Value.Plain(number)
+	p.ret.Fields[m.Key] = m.Value.Plain(jsonx.Exact)
 }
 
 // keep moves unknown members into the fields; a field of that name wins.

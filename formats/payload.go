@@ -23,27 +23,23 @@ func payloadKeys() []keyRule {
 
 // payloadOf reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ".
 // The lines before it are added to its places. An invalid value is null.
-func payloadOf(f *findings, text string, before int) (values map[string]any, read bool) {
+func payloadOf(f *Findings, text string, before int) (values map[string]any, read bool) {
 	keys := payloadKeys()
-	s := &scanner{findings: &findings{}}
-	s.split(text)
-	r := recordReader{
-		scanner: s,
-		indent:  -1,
-		fence:   "-->",
-	} // it ends with the text, not at a blank line
-	r.read()
+	r := ReadRecord(recordLines(text), Bounds{
+		Fence: "-->", // it ends with the text, not at a blank line
+		Ends:  func(string) bool { return false },
+	})
 	values = map[string]any{}
 	place := func(p Pos) Pos { return Pos{Line: p.Line + before, Col: p.Col} }
 	at := map[string]Pos{}
-	for i := range r.fields {
-		e := &r.fields[i]
+	for i := range r.Fields {
+		e := &r.Fields[i]
 		n := slices.IndexFunc(keys, func(k keyRule) bool { return k.Name == e.Key })
 		_, twice := at[e.Key]
 		switch {
 		case n < 0:
 		case twice:
-			f.add(codeTwice, place(e.Pos), "keep one", "key '%s' stands twice", e.Key)
+			f.Add(codeTwice, place(e.Pos), "keep one", "key '%s' stands twice", e.Key)
 		default:
 			at[e.Key] = e.Pos
 			values[e.Key] = keys[n].payload(f, e, place(e.Pos))
@@ -52,7 +48,7 @@ func payloadOf(f *findings, text string, before int) (values map[string]any, rea
 
 	if len(at) == 0 {
 		help := "write the keys " + strings.Join(names(keys), ", ")
-		f.add(
+		f.Add(
 			codeOtherKind,
 			Pos{Line: before + 1, Col: 1},
 			help,
@@ -69,7 +65,7 @@ func payloadOf(f *findings, text string, before int) (values map[string]any, rea
 			values[k.Name] = k.Default
 			continue
 		}
-		f.add(codeNoField, Pos{Line: before + 1, Col: 1},
+		f.Add(codeNoField, Pos{Line: before + 1, Col: 1},
 			"add the line '"+k.Name+": "+k.example()+"'",
 			"expected a line '%s: ...', got none", k.Name)
 	}
@@ -86,7 +82,7 @@ func names(keys []keyRule) []string {
 }
 
 // payload returns the value of a key of a payload.
-func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
+func (k keyRule) payload(f *Findings, e *AgentField, at Pos) any {
 	text := unquote(e.String())
 	switch {
 	case k.Null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
@@ -107,7 +103,7 @@ func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 		}
 		return paths
 	case text == "" || placeholder(text, false):
-		f.add(codeEmptyField, at, "write "+k.Name+": "+k.example(), "key '%s' says nothing", k.Name)
+		f.Add(codeEmptyField, at, "write "+k.Name+": "+k.example(), "key '%s' says nothing", k.Name)
 		return nil
 	case k.isText():
 		return e.String()
@@ -115,7 +111,7 @@ func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 
 	v, want, help := k.parse(entry{value: text})
 	if want != "" {
-		f.add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.Name,
+		f.Add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.Name,
 			Clip(text, maxQuotedValue))
 	}
 	return v
@@ -123,7 +119,7 @@ func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 
 // PayloadFaults lists what is wrong with a payload, one sentence each.
 func PayloadFaults(value any) (out []string) {
-	f := &findings{}
+	f := &Findings{}
 	switch v := value.(type) {
 	case string:
 		payloadOf(f, v, 0)
@@ -150,7 +146,7 @@ func PayloadFaults(value any) (out []string) {
 		return []string{"expected a handoff payload, got " + TypeName(value)}
 	}
 
-	for _, d := range f.list {
+	for _, d := range f.List {
 		out = append(out, FieldPayload+": "+d.Message)
 	}
 	return out
@@ -222,7 +218,7 @@ func (r *handoffReader) issue() {
 			body = append(body, r.doc.Line(at))
 		}
 		written := strings.Join(body, "\n")
-		if payload, ok := payloadOf(r.findings, written, n); ok {
+		if payload, ok := payloadOf(r.Findings, written, n); ok {
 			v["case"] = "A"
 			v["payload"] = payload
 			v["payload_text"] = strings.TrimSpace(written)
@@ -231,7 +227,7 @@ func (r *handoffReader) issue() {
 	}
 
 	if v["case"] == "C" {
-		r.add(codeNoField, r.title, "add the line '> GitHub Issue: [#1](address)', or start afresh",
+		r.Add(codeNoField, r.title, "add the line '> GitHub Issue: [#1](address)', or start afresh",
 			"expected an analyst-handoff comment or a line 'GitHub Issue', got neither")
 	}
 }

@@ -64,7 +64,7 @@ func (r *docReader) phases(section *md.Section) {
 		if section != nil {
 			at = section.Heading.Pos
 		}
-		r.add(
+		r.Add(
 			codeNoPhase,
 			at,
 			"add '### Phase 1: name [NOT STARTED]'",
@@ -117,7 +117,7 @@ func (r *docReader) onePhase(from, end int) {
 		return o.Number == p.Number
 	})
 	if i >= 0 {
-		r.add(codePhaseNumber, at, "give each phase a number of its own",
+		r.Add(codePhaseNumber, at, "give each phase a number of its own",
 			"phase %d stands twice, first in line %d", p.Number, r.out.Phases[i].Line)
 	} else if last := len(r.out.Phases) - 1; last >= 0 && p.Number < r.out.Phases[last].Number {
 		r.warn(codePhaseNumber, at, "number the phases in order",
@@ -173,12 +173,12 @@ func (r *docReader) strayPhases(section *md.Section) {
 		}
 		switch {
 		case problem == "" && p.Number >= 0 && (b.Level < 3 || b.Level > 4 && inside):
-			r.add(codePhaseHeading, b.Pos,
+			r.Add(codePhaseHeading, b.Pos,
 				"make it a heading of level 3 in the section "+r.profile.Phases,
 				"the heading of phase %d has level %d", p.Number, b.Level)
 		case within == 0 && (b.Level == 3 || b.Level == 4) && p.Number < 0 &&
 			phaseLike().MatchString(b.Text):
-			r.add(codePhaseHeading, b.Pos,
+			r.Add(codePhaseHeading, b.Pos,
 				"write '### Phase 1: name [NOT STARTED]', with a whole number", "%s", problem)
 		case inside && b.Level == 3:
 			r.warn(codePhaseHeading, b.Pos,
@@ -344,11 +344,11 @@ func (r *phaseReader) fence(b *md.Block) {
 	case !b.Fenced || lang != "sh" && !shell:
 		return
 	case shell:
-		r.add(codeNotRun, b.Pos, "mark it sh if its commands are to run",
+		r.Add(codeNotRun, b.Pos, "mark it sh if its commands are to run",
 			"a fence marked %s is not run", lang)
 		return
 	case b.Pos.Before(r.quote) || r.otherLabel:
-		r.add(
+		r.Add(
 			codeNotRun,
 			b.Pos,
 			"move it under Commands or Verification if its commands are to run",

@@ -203,7 +203,7 @@ func withBoxes(src []byte, p *Phase, ticked bool) []byte {
 // one, or with an unknown word, stays unchanged.
 func withStatus(src []byte, to PhaseStatus) []byte {
 	for number := 1; ; number++ {
-		if offsetOf(src, Pos{Line: number, Col: 1}) < 0 {
+		if OffsetOf(src, Pos{Line: number, Col: 1}) < 0 {
 			return src
 		}
 		line := lineAt(src, number)
@@ -239,7 +239,7 @@ func withLine(src []byte, number int, line string) []byte {
 }
 
 func lineBounds(src []byte, number int) (start, end int) {
-	start = offsetOf(src, Pos{Line: number, Col: 1})
+	start = OffsetOf(src, Pos{Line: number, Col: 1})
 	if i := bytes.IndexByte(src[start:], '\n'); i >= 0 {
 		return start, start + i
 	}

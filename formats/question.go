@@ -68,7 +68,7 @@ func Questions(value any) (list []Question, faults []string) {
 
 // faults says what is wrong with a question.
 func (q Question) faults(at string) (out []string) {
-	if !notBlank(q.Question) {
+	if strings.TrimSpace(q.Question) == "" {
 		out = append(out, "expected a text in question of "+at+", got none")
 	}
 	if n := len(q.Options); n < 2 || n > 8 {
@@ -95,13 +95,13 @@ const OtherAnswer = "Other"
 // Gate converts the question to a gate; consent takes the first option.
 func (q Question) Gate() Gate {
 	g := Gate{Question: OneLine(q.Question), Free: OtherAnswer}
-	if notBlank(q.Header) {
+	if strings.TrimSpace(q.Header) != "" {
 		g.Question = OneLine(q.Header) + ": " + g.Question
 	}
 	for _, o := range q.Options {
 		label := OneLine(o.Label)
 		g.Choices = append(g.Choices, Choice{Label: label, Approves: true})
-		if notBlank(o.Description) {
+		if strings.TrimSpace(o.Description) != "" {
 			g.Show = append(g.Show, label+": "+OneLine(o.Description))
 		}
 	}

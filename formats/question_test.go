@@ -73,7 +73,7 @@ func TestQuestions(t *testing.T) {
 			Optional: true,
 		}},
 	}
-	found := ret.Validate(info)
+	found := formats.Validate(ret, info)
 	if len(found) != 1 || !strings.Contains(found[0], "item 1 of QUESTIONS") {
 		t.Errorf("Validate = %q, want the fault of item 1", found)
 	}

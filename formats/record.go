@@ -27,9 +27,9 @@ type AgentField struct {
 	plain bool     // not a literal: a placeholder in it was not intended
 }
 
-// isPlaceholder reports whether the whole value is the placeholder of a template. A JSON object or
+// IsPlaceholder reports whether the whole value is the placeholder of a template. A JSON object or
 // a link is a value.
-func (f *AgentField) isPlaceholder() bool {
+func (f *AgentField) IsPlaceholder() bool {
 	value := func(s string) bool {
 		return !wholePlace().MatchString(s) || json.Valid([]byte(s)) || strings.Contains(s, "://")
 	}
@@ -84,17 +84,45 @@ func SplitPair(text string) (key, value string, ok bool) {
 	return "", "", false
 }
 
-// recordReader parses the fields of one record from the current line of a scanner.
+// Record is the fields of one record.
+type Record struct {
+	Fields  []AgentField
+	Elided  bool  // a line "..." stands for fields left out
+	Skipped []Pos // lines inside the fence that are not fields
+	End     int   // index of the line behind the record
+}
+
+// Bounds say where a record stands in a text.
+type Bounds struct {
+	From  int    // index of the first line
+	Base  int    // least indentation of the fields
+	Fence string // the record ends with this fence; empty: at a blank line
+	// Ends reports whether a line ends the record.
+	Ends func(line string) bool
+}
+
+// ReadRecord reads the fields of a record.
+func ReadRecord(lines []string, in Bounds) Record {
+	r := recordReader{
+		Bounds: in,
+		lines:  lines,
+		at:     in.From,
+		indent: -1,
+	}
+	r.read()
+	return Record{r.fields, r.elided, r.skipped, r.at}
+}
+
+// recordReader parses the fields of one record from the current line.
 type recordReader struct {
-	*scanner
+	Bounds
 
-	base   int    // indentation of the header
-	indent int    // of the fields, -1 before the first one
-	fence  string // the record ends with this fence; empty: at a blank line
-
+	lines   []string
+	at      int // the current line
+	indent  int // of the fields, -1 before the first one
 	fields  []AgentField
 	elided  bool
-	skipped []Pos // lines inside the fence that are not fields
+	skipped []Pos
 }
 
 // maxFields bounds the fields of one record.
@@ -105,16 +133,16 @@ func (r *recordReader) read() {
 	for len(r.fields) < maxFields {
 		line, indent, ok := r.line(r.at)
 		switch {
-		case !ok, line == "" && r.fence == "" && !inList:
+		case !ok, line == "" && r.Fence == "" && !inList:
 			return
 		case line == "":
 			r.at++
-		case strings.HasPrefix(line, "...") && indent >= r.base:
+		case strings.HasPrefix(line, "...") && indent >= r.Base:
 			r.elided = true
 			r.at++
 		default:
 			f, ok := r.field(r.lines[r.at])
-			if !ok && r.fence == "" {
+			if !ok && r.Fence == "" {
 				return
 			}
 			r.at++
@@ -140,18 +168,18 @@ func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 		return "", 0, false
 	}
 	line := r.lines[n]
-	if _, _, header := blockHeader(line); header {
+	if r.Ends(line) {
 		return "", 0, false
 	}
 	run, info := fenceRun(line)
-	ends := run != "" && (r.fence == "" || info == "" && closesFence(run, r.fence))
+	ends := run != "" && (r.Fence == "" || info == "" && closesFence(run, r.Fence))
 	return strings.TrimSpace(line), indentWidth(line), !ends
 }
 
 // field parses "KEY: rest" at the indentation of the record; the rest is the beginning of its text.
 func (r *recordReader) field(line string) (AgentField, bool) {
 	indent := indentWidth(line)
-	if indent < r.base || r.indent >= 0 && indent != r.indent {
+	if indent < r.Base || r.indent >= 0 && indent != r.indent {
 		return AgentField{}, false
 	}
 	key, rest, ok := keyOf(line[indent:])
@@ -312,13 +340,13 @@ func (r *recordReader) next(
 		text, indent, ok = r.line(n)
 		switch {
 		case ok && text == "":
-		case !ok, n > r.at && r.fence == "" && indent <= r.indent:
+		case !ok, n > r.at && r.Fence == "" && indent <= r.indent:
 			return "", 0, false
 		case strings.HasPrefix(text, "...") && indent >= r.indent:
 			r.elided = true
 			r.at = n + 1
 		case !wanted(text, indent):
-			if _, field := r.field(r.lines[n]); field || r.fence == "" {
+			if _, field := r.field(r.lines[n]); field || r.Fence == "" {
 				return "", 0, false
 			}
 			r.at = n + 1
@@ -328,4 +356,66 @@ func (r *recordReader) next(
 			return text, indent, true
 		}
 	}
+}
+
+// recordLines splits a text into lines.
+func recordLines(text string) []string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+}
+
+func indentWidth(line string) int {
+	return len(line) - len(strings.TrimLeft(line, " \t"))
+}
+
+// stripComment removes a comment: two or more spaces, "#", then a space or the end. After a single
+// space it is data.
+func stripComment(s string) string {
+	if strings.HasPrefix(s, "# ") || s == "#" {
+		return ""
+	}
+	i := 0
+	for {
+		at := strings.Index(s[i:], "  #")
+		if at < 0 {
+			return s
+		}
+		at += i
+		if end := at + len("  #"); end == len(s) || s[end] == ' ' {
+			return strings.TrimRight(s[:at], " \t")
+		}
+		i = at + 1
+	}
+}
+
+func closesFence(r, run string) bool {
+	return r[0] == run[0] && len(r) >= len(run)
+}
+
+// fenceRun parses a line that opens or closes a fence.
+func fenceRun(line string) (run, info string) {
+	line = strings.TrimSpace(line)
+	for _, mark := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, mark)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n], strings.TrimSpace(rest)
+		}
+	}
+	return "", ""
+}
+
+// noneWords are spellings of an empty list, in lower case.
+var noneWords = []string{"", "none", "[]", "-", "n/a"}
+
+// parseBracketed parses "[a, 'b']".
+func parseBracketed(text string) ([]any, bool) {
+	inner, open := strings.CutPrefix(text, "[")
+	inner, end := strings.CutSuffix(inner, "]")
+	out := []any{}
+	for part := range strings.SplitSeq(inner, ",") {
+		if part = strings.Trim(strings.TrimSpace(part), "`\"'"); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out, open && end
 }

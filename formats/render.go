@@ -184,17 +184,6 @@ func fenced(info, body string) string {
 	return run + info + "\n" + strings.TrimSuffix(body, "\n") + "\n" + run
 }
 
-// OneLine joins the lines of a text; control characters become spaces.
-func OneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return strings.Join(strings.Fields(s), " ")
-}
-
 // inItem escapes the text of a list item so that it opens no other block.
 func inItem(s string) string {
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))

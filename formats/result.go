@@ -92,7 +92,7 @@ func ReadResult(
 				"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")),
 		)
 	}
-	return out, out.block(own, findings{opt.File, found}, opt, src)
+	return out, out.block(own, Findings{opt.File, found}, opt, src)
 }
 
 // objectIn returns the last object with a status in an output. One in a fence marked json takes
@@ -143,28 +143,28 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 		return out, nil
 	}
 
-	f := findings{opt.File, nil}
+	f := Findings{opt.File, nil}
 	for _, d := range err.(*Diagnostics).List { //nolint:errcheck,errorlint // the one kind there is
 		d.File = opt.File
 		d.Pos.Line = d.Pos.Line + lines
 		d.End.Line = d.End.Line + lines
-		f.list = append(f.list, d)
+		f.List = append(f.List, d)
 	}
 
-	return out, f.asErrorShowing(src)
+	return out, refusal(&f, src)
 }
 
 // block checks a block completely, and takes its return if it is valid. In strict mode, repairs are
 // errors.
-func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []byte) error {
-	for i := 0; opt.Strict && i < len(f.list); i++ {
-		f.list[i].Severity = SeverityError
+func (out *Result) block(own AgentResult, f Findings, opt ParseOptions, src []byte) error {
+	for i := 0; opt.Strict && i < len(f.List); i++ {
+		f.List[i].Severity = SeverityError
 	}
 	ret, err := own.Return()
 	if err == nil {
 		maps.Copy(out.Fields, ret.Fields)
 		delete(out.Fields, "NEXT")
-		broken := ret.Typed(opt.Contract.Fields).violations(*opt.Contract, opt.Faulty)
+		broken := violations(Typed(ret, opt.Contract.Fields), *opt.Contract, opt.Faulty)
 		if field := own.Field("ARTIFACTS"); field != nil && opt.Strict {
 			_, dropped := artifactsOf(field)
 			for _, text := range dropped {
@@ -177,29 +177,22 @@ func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []by
 			case !opt.Strict:
 				ret.Warnings = append(ret.Warnings, b.text)
 			case at == nil:
-				f.add(codeReturnRule, own.Pos, helpRule, "%s", b.text)
+				f.Add(codeReturnRule, own.Pos, helpRule, "%s", b.text)
 			default:
-				f.add(codeReturnRule, at.Pos, helpRule, "%s", b.text)
+				f.Add(codeReturnRule, at.Pos, helpRule, "%s", b.text)
 			}
 		}
 	}
 	if err == nil &&
-		!slices.ContainsFunc(f.list, func(d Diagnostic) bool {
+		!slices.ContainsFunc(f.List, func(d Diagnostic) bool {
 			return d.Severity == SeverityError
 		}) {
 		out.Return = &ret
 		out.Warnings = append([]string{}, ret.Warnings...)
 		return nil
 	}
-	if err != nil && f.list == nil {
-		f.add(codeUnknownStatus, own.Pos, "", "%s", fmt.Sprint(err))
+	if err != nil && f.List == nil {
+		f.Add(codeUnknownStatus, own.Pos, "", "%s", fmt.Sprint(err))
 	}
-	return f.asErrorShowing(src)
-}
-
-// asErrorShowing is the error for an output, with its text.
-func (f *findings) asErrorShowing(src []byte) error {
-	d := f.result(src)
-	d.Of = CodeInvalidReturn
-	return d
+	return refusal(&f, src)
 }

@@ -1,11 +1,9 @@
 package formats
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -153,8 +151,11 @@ const (
 	ErrorToolUnavailable ErrorType = "tool_unavailable"
 )
 
-var errorTypes = []ErrorType{
-	ErrorTimeout, ErrorValidation, ErrorExecution, ErrorPermission, ErrorToolUnavailable,
+// ErrorTypes lists every error type.
+func ErrorTypes() []ErrorType {
+	return []ErrorType{
+		ErrorTimeout, ErrorValidation, ErrorExecution, ErrorPermission, ErrorToolUnavailable,
+	}
 }
 
 // ReturnError is one error of a failed return.
@@ -322,7 +323,7 @@ func (r Return) RunState() string {
 func Failed(err error) Return {
 	code := CodeOf(err)
 	e := ReturnError{
-		Type:           code.errorType(),
+		Type:           code.ErrorType(),
 		Message:        err.Error(),
 		Code:           code,
 		Recommendation: HelpOf(err),
@@ -330,7 +331,7 @@ func Failed(err error) Return {
 	}
 	return Return{
 		Status:  StatusFailed,
-		Summary: firstLine(err.Error(), MaxSummary),
+		Summary: FirstLine(err.Error(), MaxSummary),
 		Errors:  []ReturnError{e},
 		Class:   ClassOf(e),
 	}
@@ -341,38 +342,3 @@ const MaxSummary = 500
 
 // MaxText bounds a text to show, in bytes.
 const MaxText = 256 << 10
-
-// Clip shortens a text to a number of characters; the last one is then an ellipsis.
-func Clip(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}
-
-// WithoutBOM is text without the UTF-8 byte order mark that some editors and shells write before
-// it.
-func WithoutBOM(text []byte) []byte {
-	return bytes.TrimPrefix(text, []byte("\ufeff"))
-}
-
-// Prefixed adds a prefix to a non-empty text.
-func Prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
-}
-
-// Count formats a number with its noun: 1 file, 2 files.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-func firstLine(s string, limit int) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return Clip(line, limit)
-}

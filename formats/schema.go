@@ -126,7 +126,7 @@ func ReadSchema(src []byte) (*md.Node, error) {
 	if err == nil {
 		return nodeOf(src, v), nil
 	}
-	at, msg := syntaxError(src, err)
+	at, msg := SyntaxAt(src, err)
 	return nil, &Failure{
 		Code:    CodeInvalidCommand,
 		Pos:     at,
@@ -138,7 +138,7 @@ func ReadSchema(src []byte) (*md.Node, error) {
 func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 	n := &md.Node{
 		Kind:  md.Scalar,
-		Pos:   placeOf(src, v.Start),
+		Pos:   PosAt(src, v.Start),
 		Value: string(v.Raw(src)),
 	}
 	switch v.Kind {
@@ -165,7 +165,7 @@ func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 			key := &md.Node{
 				Kind:  md.Scalar,
 				Type:  md.Str,
-				Pos:   placeOf(src, m.KeyStart),
+				Pos:   PosAt(src, m.KeyStart),
 				Value: m.Key,
 			}
 			n.Entries = append(n.Entries, md.Entry{Key: key, Value: nodeOf(src, m.Value)})
@@ -178,7 +178,7 @@ func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 // schemaCheck checks a schema itself.
 type schemaCheck struct {
 	*Schema
-	findings
+	Findings
 	seen []*md.Node // subschemas in order of their discovery
 	refs []*md.Node // values of $ref
 }
@@ -207,7 +207,7 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 
 	c.schema(root, "")
 	c.refer()
-	for i := 0; i < len(c.seen) && c.list == nil; i++ {
+	for i := 0; i < len(c.seen) && c.List == nil; i++ {
 		left := maxSchemaNodes
 		circle := s.countSteps(c.seen[i], nil, &left, nil)
 		switch {
@@ -222,7 +222,7 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 		}
 	}
 
-	if c.list == nil {
+	if c.List == nil {
 		var err error
 		if s.text, err = json.Marshal(root.Any()); err == nil {
 			s.resolved, err = s.resolve(root.Any(), wholeName)
@@ -233,10 +233,10 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 		// the library has no position
 		c.fault(root, "", "expected a schema that can be checked: %v", err)
 	}
-	slices.SortStableFunc(c.list, func(a, b Diagnostic) int {
+	slices.SortStableFunc(c.List, func(a, b Diagnostic) int {
 		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
 	})
-	return nil, c.list[:min(len(c.list), maxFaults)]
+	return nil, c.List[:min(len(c.List), maxFaults)]
 }
 
 // resolve prepares a schema for the library.
@@ -263,7 +263,7 @@ func (s *Schema) resolve(plain any, name string) (*jsonschema.Resolved, error) {
 const wholeName = "tercet://schema"
 
 func (c *schemaCheck) fault(n *md.Node, help, format string, args ...any) {
-	c.add("E", n.Pos, help, format, args...)
+	c.Add("E", n.Pos, help, format, args...)
 }
 
 // schema checks the schema at a JSON pointer.

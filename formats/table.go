@@ -77,7 +77,7 @@ var returnTables = sync.OnceValue(func() []strict.Table {
 			Needs: []string{"message"},
 			Keys: []strict.Key{
 				{"message", "filled", "what happened"},
-				{"type", strict.Texts(Words(errorTypes)), "the kind of error (execution)"},
+				{"type", strict.Texts(Words(ErrorTypes())), "the kind of error (execution)"},
 				{
 					"code",
 					strict.Texts(Words(Codes())),

@@ -1,11 +1,9 @@
 package formats
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,8 +13,8 @@ import (
 // none. Each is one sentence, and their order is fixed. It does not check that artifacts exist. It
 // never applies the contract's statuses, fields or artifacts to a failed return, so that an honest
 // failure stays one.
-func (r Return) Validate(info AgentInfo) (found []string) {
-	for _, b := range r.violations(info, nil) {
+func Validate(r Return, info AgentInfo) (found []string) {
+	for _, b := range violations(r, info, nil) {
 		found = append(found, b.text)
 	}
 	return found
@@ -32,7 +30,7 @@ type ruleViolation struct {
 
 // violations is Validate with the position of each violation. faulty, if not nil, is called for
 // each existing artifact.
-func (r Return) violations(info AgentInfo, faulty func(Artifact) string) []ruleViolation {
+func violations(r Return, info AgentInfo, faulty func(Artifact) string) []ruleViolation {
 	v := &validator{
 		ret:    r,
 		info:   info,
@@ -168,14 +166,6 @@ func (v *validator) artifacts() {
 	}
 }
 
-// ArtifactTypes lists every artifact type.
-func ArtifactTypes() []ArtifactType {
-	return []ArtifactType{
-		ArtifactReport, ArtifactPlan, ArtifactImplementation, ArtifactSummary, ArtifactReview,
-		ArtifactDocumentation,
-	}
-}
-
 func (v *validator) errors() {
 	r := v.ret
 	v.at("errors", 0)
@@ -192,7 +182,7 @@ func (v *validator) errors() {
 			Codes(), e.Code,
 		), "expected a code of the table in error %d, got %q",
 			i+1, e.Code)
-		v.require(slices.Contains(errorTypes, e.Type),
+		v.require(slices.Contains(ErrorTypes(), e.Type),
 			"expected a type of the table in error %d, got %q", i+1, e.Type)
 	}
 }
@@ -234,40 +224,4 @@ func (v *validator) fields() {
 			}
 		}
 	}
-}
-
-// Holds reports whether a plain JSON value has the type. An integer may be a float64 without a
-// fraction.
-func (t InputType) Holds(value any) bool {
-	switch t {
-	case TypeAny:
-		return true
-	case TypeInteger:
-		return isInteger(value)
-	case TypeList:
-		if _, ok := value.([]string); ok {
-			return true
-		}
-		items, ok := value.([]any)
-		return ok &&
-			!slices.ContainsFunc(items, func(e any) bool {
-				return TypeName(e) != "string"
-			})
-	case TypeString, TypeNumber, TypeBoolean, TypeArray, TypeObject:
-		return TypeName(value) == string(t)
-	}
-	return false
-}
-
-func isInteger(value any) bool {
-	switch n := value.(type) {
-	case int, int64, *big.Int:
-		return true
-	case float64:
-		return n == float64(int64(n))
-	case json.Number:
-		_, ok := new(big.Int).SetString(n.String(), 10)
-		return ok
-	}
-	return false
 }

@@ -138,7 +138,7 @@ func TestValidateContract(t *testing.T) {
 			r := done()
 			info := formats.AgentInfo{}
 			tt.change(&r, &info)
-			if diff := cmp.Diff(tt.want, r.Validate(info)); diff != "" {
+			if diff := cmp.Diff(tt.want, formats.Validate(r, info)); diff != "" {
 				t.Errorf("Validate (-want +got):\n%s", diff)
 			}
 		})
@@ -211,7 +211,7 @@ func TestTyped(t *testing.T) {
 		"bad":  "x",
 		"free": "7",
 	}
-	if diff := cmp.Diff(want, in.Typed(kinds).Fields); diff != "" {
+	if diff := cmp.Diff(want, formats.Typed(in, kinds).Fields); diff != "" {
 		t.Errorf("Typed (-want +got):\n%s", diff)
 	}
 	if in.Fields["n"] != "1,200" {

@@ -1,34 +1,11 @@
 package formats
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"math/big"
 	"strings"
 
-	"tercet/internal/jsonx"
 	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
-
-// placeOf returns the position of an offset; columns count bytes.
-func placeOf(src []byte, offset int) Pos {
-	head := src[:min(max(offset, 0), len(src))]
-	return Pos{
-		Line: 1 + bytes.Count(head, []byte{'\n'}),
-		Col:  len(head) - bytes.LastIndexByte(head, '\n'),
-	}
-}
-
-// syntaxError returns position and message of an error of package jsonx.
-func syntaxError(src []byte, err error) (at Pos, msg string) {
-	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-		return placeOf(src, syntax.Offset), syntax.Msg
-	}
-	return Pos{Line: 1, Col: 1}, err.Error()
-}
 
 // labelForm matches a labelled line; the label is bold or plain, at most 40 characters.
 var labelForm = lazy.Regexp(
@@ -118,23 +95,4 @@ var comments = lazy.Regexp(`(?s)<!--.*?(?:-->|$)`)
 
 func withoutComments(s string) string {
 	return comments().ReplaceAllString(s, "")
-}
-
-// TypeName is the JSON type of a plain value.
-func TypeName(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case int, int64, float64, *big.Int, json.Number:
-		return "number"
-	case map[string]any:
-		return "object"
-	case []any, []string, []int, []map[string]any:
-		return "array"
-	}
-	return fmt.Sprintf("a value of Go type %T", value)
 }

@@ -38,7 +38,7 @@ func TestDerive(t *testing.T) {
 		{block("failure", 2), formats.OutcomeRejected},
 	} {
 		got, err := interp.Derive(t.Context(), info, tt.ret)
-		if bad := got.Validate(info); err != nil || got.Outcome() != tt.want || bad != nil {
+		if bad := formats.Validate(got, info); err != nil || got.Outcome() != tt.want || bad != nil {
 			t.Errorf("Derive(%s, %v) = %s, %v, %q, want %s",
 				tt.ret.Outcome(), tt.ret.Fields, got.Outcome(), err, bad, tt.want)
 		}
@@ -53,7 +53,7 @@ func TestDerive(t *testing.T) {
 		NoArtifacts: true,
 	}
 	stuck, err := interp.Derive(t.Context(), info, block("success", 1))
-	bad := stuck.Validate(info)
+	bad := formats.Validate(stuck, info)
 	if err != nil || stuck.Outcome() != formats.OutcomeBlocked || stuck.BlockedReason == "" ||
 		bad != nil {
 		t.Errorf("Derive of work whose count blocks it = %+v, %v, %q, want blocked with a reason",

@@ -190,7 +190,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 		w.read[host] = ret.Status != formats.StatusFailed // then Retry runs it alone
 	}
 
-	if ret, err = interp.Derive(ctx, info, ret.Typed(info.Fields)); err != nil {
+	if ret, err = interp.Derive(ctx, info, formats.Typed(ret, info.Fields)); err != nil {
 		return ret, err
 	}
 	for i := range ret.Artifacts {
@@ -199,7 +199,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 		}
 	}
 
-	if bad := ret.Validate(info); bad != nil {
+	if bad := formats.Validate(ret, info); bad != nil {
 		w.t.Errorf("the return of %s: %s", r.Agent, strings.Join(bad, "; "))
 	}
 	maps.Copy(w.docs, said.Writes)

@@ -167,7 +167,7 @@ func (p *player) RunMetered(
 		return ret, used, err
 	}
 
-	ret = ret.Typed(p.info.Fields)
+	ret = formats.Typed(ret, p.info.Fields)
 	documents := map[string]string{}
 	tree := map[string]string{}
 	for file, text := range said.Writes {

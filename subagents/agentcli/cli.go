@@ -588,7 +588,7 @@ func (c *CLI) find(
 	if broken != nil {
 		return ret, raw, strings.Split(broken.Error(), "\n"), nil
 	}
-	return ret.Typed(c.Definition.Info.Fields), raw, nil, nil
+	return formats.Typed(ret, c.Definition.Info.Fields), raw, nil, nil
 }
 
 // said reads the return out of the first message that holds one. If none does, the error is about

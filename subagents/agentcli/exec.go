@@ -195,7 +195,7 @@ func (x *Exec) call(
 		})
 		if err == nil {
 			if info.AgentResult {
-				ret = ret.Typed(info.Fields)
+				ret = formats.Typed(ret, info.Fields)
 			}
 			if res.Exit != 0 {
 				ret.Warnings = append(

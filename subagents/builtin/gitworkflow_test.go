@@ -236,7 +236,7 @@ func TestGitWorkflowDoesNotPublish(t *testing.T) {
 			got.Issues[0].Files[0] != "a.txt" || got.Errors[0].Code != formats.CodeRejected {
 			t.Errorf("publish = %+v, want rejected with a.txt", got)
 		}
-		if bad := got.Validate(formats.AgentInfo{NoArtifacts: true}); bad != nil {
+		if bad := formats.Validate(got, formats.AgentInfo{NoArtifacts: true}); bad != nil {
 			t.Errorf("Validate = %v", bad)
 		}
 	})

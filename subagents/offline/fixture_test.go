@@ -105,7 +105,7 @@ func (p *site) do(t *testing.T, role formats.Role) formats.Return {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bad := ret.Validate(def.Info); bad != nil {
+	if bad := formats.Validate(ret, def.Info); bad != nil {
 		t.Errorf("%+v breaks the shipped contract: %q", ret, bad)
 	}
 	for _, a := range ret.Artifacts {

@@ -250,7 +250,7 @@ func document(
 // valid checks a return against the rules of returns.
 func valid(t *testing.T, ret formats.Return, role formats.Role) {
 	t.Helper()
-	if bad := ret.Validate(formats.AgentInfo{Name: "x", Role: role}); bad != nil {
+	if bad := formats.Validate(ret, formats.AgentInfo{Name: "x", Role: role}); bad != nil {
 		t.Errorf("%+v breaks the rules of returns: %q", ret, bad)
 	}
 }

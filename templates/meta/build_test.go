@@ -150,7 +150,7 @@ func TestWrites(t *testing.T) {
 		t.Errorf("fields = %v (-want +got):\n%s", ret.Fields, diff)
 	}
 	info, _ := set(t).Agent("meta-builder")
-	if bad := ret.Validate(info); bad != nil {
+	if bad := formats.Validate(ret, info); bad != nil {
 		t.Errorf("Validate = %q, want no violation of the contract", bad)
 	}
 	for _, part := range []string{

@@ -1,0 +1,54 @@
+package formats
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Clip shortens a text to a number of characters; the last one is then an ellipsis.
+func Clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// WithoutBOM is text without the UTF-8 byte order mark that some editors and shells write before
+// it.
+func WithoutBOM(text []byte) []byte {
+	return bytes.TrimPrefix(text, []byte("\ufeff"))
+}
+
+// Prefixed adds a prefix to a non-empty text.
+func Prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// Count formats a number with its noun: 1 file, 2 files.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// FirstLine is the first line of a text, shortened to a number of characters.
+func FirstLine(s string, limit int) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return Clip(line, limit)
+}
+
+// OneLine joins the lines of a text; control characters become spaces.
+func OneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Join(strings.Fields(s), " ")
+}
