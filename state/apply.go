@@ -266,8 +266,8 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 			return false, err
 		}
 		a.Type = cmp.Or(a.Type, formats.GuessArtifactType(a.Path))
-		if !slices.Contains(artifactTypes(), a.Type) {
-			return false, d.refused(t.Number, fmt.Sprint("the types are ", artifactTypes()),
+		if !slices.Contains(formats.ArtifactTypes(), a.Type) {
+			return false, d.refused(t.Number, fmt.Sprint("the types are ", formats.ArtifactTypes()),
 				"expected artifact type, got %q", a.Type)
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
@@ -296,13 +296,6 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 	}
 
 	return changed, nil
-}
-
-func artifactTypes() []formats.ArtifactType {
-	return []formats.ArtifactType{
-		formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation,
-		formats.ArtifactSummary, formats.ArtifactReview, formats.ArtifactDocumentation,
-	}
 }
 
 func (op SetLease) apply(d *draft) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
@@ -197,4 +198,40 @@ func bothPlaces(doc *document, i int) error {
 			fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
 				doc.Tasks[i].Number, archiveFile)),
 	)
+}
+
+// apply adds the tasks of an import.
+func (op ImportTasks) apply(d *draft) error {
+	if op.From == nil {
+		return d.refused(0, "", "expected tasks, got none")
+	}
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	add, err := op.From.into(target{base: d.base, archive: archive, fresh: op.Fresh})
+	if err != nil {
+		return err
+	}
+
+	for _, t := range add.unchanged {
+		d.verdict(t, t.Status, false)
+	}
+	for i := range add.tasks {
+		t := &add.tasks[i]
+		d.restored = append(d.restored, t.rawTask)
+		d.numbers = append(d.numbers, t.task.Number)
+		from := formats.TaskStatus("")
+		if t.archived {
+			from = t.task.Status // it was archived in the source, which the log records
+		}
+		d.verdict(&t.task, from, true)
+	}
+	d.sortRestored()
+	slices.Sort(d.numbers)
+	d.imported = true
+	d.nextNumber = add.nextNumber
+	d.members = add.members
+	d.warnings = append(d.warnings, add.warnings...)
+	return nil
 }

@@ -2,7 +2,9 @@ package state
 
 import (
 	"bytes"
+	"iter"
 	"os"
+	"slices"
 	"strconv"
 
 	"tercet/formats"
@@ -55,6 +57,25 @@ func readAudit(root *os.Root) (*auditLog, error) {
 	return a, nil
 }
 
+// viewAudit reads the complete lines of the log without repairing it. Nothing can be appended.
+func viewAudit(root *os.Root) (*auditLog, error) {
+	data, err := logLines(root)
+	a := &auditLog{
+		root:     root,
+		exists:   len(data) > 0,
+		data:     data,
+		segments: segmentsBefore(data),
+	}
+	a.stateLine, a.maxSerial = lastState(data)
+	return a, err
+}
+
+// logLines reads the complete lines of audit.jsonl, or none if there is no file.
+func logLines(root *os.Root) ([]byte, error) {
+	data, err := readIfExists(root, auditFile, maxAudit)
+	return data[:bytes.LastIndexByte(data, '\n')+1], err
+}
+
 // lastLine splits the last line off a log.
 func lastLine(data []byte) (before, line []byte) {
 	data = bytes.TrimSuffix(data, []byte("\n"))
@@ -88,7 +109,7 @@ func lastState(data []byte) (state auditLine, high uint64) {
 // highestNumber is the highest task number that the log knows of.
 func (a *auditLog) highestNumber() int {
 	highest := 0
-	for l := range auditLines(a.data) { // Verify reports lines that cannot be read
+	for l := range a.lines() { // Verify reports lines that cannot be read
 		for _, n := range append(l.Numbers, l.Added...) {
 			highest = max(highest, n)
 		}
@@ -99,6 +120,7 @@ func (a *auditLog) highestNumber() int {
 // append writes a line and makes it durable.
 func (a *auditLog) append(l auditLine) error {
 	l.Prev = a.lastSHA
+	l.Undo = boundedUndo(l.Undo)
 	raw, err := a.seal.sign(l)
 	if err != nil {
 		return &formats.Failure{
@@ -123,28 +145,47 @@ func (a *auditLog) append(l auditLine) error {
 	return nil
 }
 
-// recordedResult returns the result of a transaction that the log or one of its segments holds.
-func (a *auditLog) recordedResult(txn string) (Result, bool, error) {
+// transaction returns the line of a transaction that the log or one of its segments has, or nil if
+// there is none or it was aborted.
+func (a *auditLog) transaction(txn string) (*auditLine, error) {
 	l := findTxn(a.data, txn)
 	for n := a.segments; l == nil && n > 0; n-- {
 		// the user may have moved it away
 		data, err := readIfExists(a.root, segmentName(n), maxAudit)
 		if err != nil {
-			return Result{}, false, err
+			return nil, err
 		}
 		l = findTxn(data, txn)
 	}
-	if l == nil {
-		return Result{}, false, nil
+	return l, nil
+}
+
+// lines iterates over the readable lines.
+func (a *auditLog) lines() iter.Seq[*auditLine] {
+	return auditLines(a.data)
+}
+
+// since returns the lines that were appended after an earlier text of the log, or nil if the log no
+// longer begins with that text.
+func (a *auditLog) since(earlier []byte) []byte {
+	all := a.data
+	from := segmentsBefore(earlier)
+	for n := a.segments; n > from; n-- {
+		data, err := readFile(a.root, segmentName(n), maxAudit)
+		if err != nil {
+			return nil
+		}
+		all = slices.Concat(data, all)
 	}
-	return Result{
-		Serial:   l.Serial,
-		Txn:      l.Txn,
-		Numbers:  l.Numbers,
-		Verdicts: l.Verdicts,
-		Changed:  true,
-		Replayed: true,
-	}, true, nil
+	if !bytes.HasPrefix(all, earlier) || len(earlier) > 0 && a.segments < from {
+		return nil
+	}
+	return append([]byte{}, all[len(earlier):]...)
+}
+
+// anyUnsealed reports whether one of the lines is not sealed by the log's key.
+func (a *auditLog) anyUnsealed(lines []byte) bool {
+	return a.seal.anyUnsealed(lines)
 }
 
 // findTxn returns the line of a transaction, or nil if there is none or it was aborted.
@@ -173,10 +214,36 @@ func findTxn(data []byte, txn string) *auditLine {
 	return found
 }
 
-// chainFault checks the chain of one file of the log. It returns the number of the first line that
-// does not follow from the one before it, or 0, and the digest of the last line. The first line of
-// a rotated log is accepted if its segments are gone.
-func chainFault(data []byte, prev string, begins bool) (line int, what, last string) {
+// chainFault is the first line of one file of the log that does not follow from the line before it.
+type chainFault struct {
+	file string
+	line int // from 1
+	what string
+}
+
+// checkChain checks the chain of the whole log. last is the last line about state.json, without a
+// kind if there is none.
+func checkChain(root *os.Root) (faults []chainFault, last auditLine, err error) {
+	parts, err := readSegments(root)
+	if err != nil || len(parts) == 0 {
+		return nil, auditLine{}, err
+	}
+	prev := ""
+	for i, p := range parts {
+		var fault *chainFault
+		fault, prev = p.chainFault(prev, i == 0)
+		if fault != nil {
+			faults = append(faults, *fault)
+		}
+	}
+	last, _ = lastState(parts[len(parts)-1].data)
+	return faults, last, nil
+}
+
+// chainFault checks the chain of one file of the log, and returns the digest of the last line. The
+// first line of a rotated log is accepted if its segments are gone.
+func (p logSegment) chainFault(prev string, begins bool) (fault *chainFault, last string) {
+	data := p.data
 	for n := 1; len(data) > 0; n++ {
 		end := bytes.IndexByte(data, '\n')
 		if end < 0 {
@@ -184,13 +251,13 @@ func chainFault(data []byte, prev string, begins bool) (line int, what, last str
 		}
 		l, err := decodeLine(data[:end])
 		if err != nil {
-			return n, err.Error(), prev
+			return &chainFault{p.name, n, err.Error()}, prev
 		}
 		if l.Prev != prev && (n > 1 || !begins || l.Kind != lineRotated) {
-			return n, "it does not follow from the line before it", prev
+			return &chainFault{p.name, n, "it does not follow from the line before it"}, prev
 		}
 		prev = formats.Sum(data[:end])
 		data = data[end+1:]
 	}
-	return 0, "", prev
+	return nil, prev
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -127,7 +129,7 @@ func (s *session) prune() error {
 	if err := atomicfile.Sweep(s.cfg.Root, backupDir); err != nil {
 		return err
 	}
-	list, err := backups(s.cfg)
+	list, err := backups(s.cfg.Root)
 	for ; err == nil && len(list) > keepBackups; list = list[1:] {
 		err = atomicfile.RemoveLoose(s.cfg.Root, backupName(list[0]))
 	}
@@ -135,22 +137,24 @@ func (s *session) prune() error {
 }
 
 // eachBackup iterates over the readable backups, newest first.
-func (c Config) eachBackup(yield func(uint64, []byte) bool) {
-	list, err := backups(c)
-	if err != nil {
-		return // a caller that needs a backup reports that there is none
-	}
-	for _, serial := range slices.Backward(list) {
-		src, err := readFile(c.Root, backupName(serial), maxState)
-		if err == nil && !yield(serial, src) {
-			return
+func eachBackup(root *os.Root) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		list, err := backups(root)
+		if err != nil {
+			return // a caller that needs a backup reports that there is none
+		}
+		for _, serial := range slices.Backward(list) {
+			src, err := readFile(root, backupName(serial), maxState)
+			if err == nil && !yield(serial, src) {
+				return
+			}
 		}
 	}
 }
 
 // backups lists the serials of the backups, ascending.
-func backups(cfg Config) ([]uint64, error) {
-	entries, err := fs.ReadDir(cfg.Root.FS(), backupDir)
+func backups(root *os.Root) ([]uint64, error) {
+	entries, err := fs.ReadDir(root.FS(), backupDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -213,13 +217,13 @@ func (s *session) copyCorrupt(src []byte) (string, error) {
 }
 
 // newestBackup returns the newest readable backup, or nil.
-func newestBackup(cfg Config) (*document, string) {
-	for serial, src := range cfg.eachBackup {
+func newestBackup(root *os.Root) *document {
+	for serial, src := range eachBackup(root) {
 		if doc, err := parseDocument(backupName(serial), src); err == nil {
-			return doc, doc.file
+			return doc
 		}
 	}
-	return nil, ""
+	return nil
 }
 
 // withBackup adds to the error of an unreadable state which backup restores it.
@@ -228,8 +232,8 @@ func withBackup(cfg Config, err error) error {
 	if !ok {
 		return err
 	}
-	if doc, name := newestBackup(cfg); doc != nil {
-		e.Backup = name
+	if doc := newestBackup(cfg.Root); doc != nil {
+		e.Backup = doc.file
 		e.Restore = "tercet state restore " + strconv.FormatUint(doc.Serial, 10)
 	}
 	return err

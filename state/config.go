@@ -104,6 +104,14 @@ func (c Config) check(writes bool) error {
 	return nil
 }
 
+// seal returns the seal of a lineage, or nil if there is no key.
+func (c Config) seal(lineage string) *seal {
+	if c.Key == nil {
+		return nil
+	}
+	return newSeal(c.Key(lineage))
+}
+
 func (c Config) lockTimeout() time.Duration {
 	if c.LockTimeout <= 0 {
 		return DefaultLockTimeout

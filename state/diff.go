@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tercet/internal/jsonx"
@@ -70,7 +72,7 @@ func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) 
 		}
 	}
 
-	for _, n := range sortedInts(numbers) {
+	for _, n := range slices.Sorted(maps.Keys(numbers)) {
 		x := from.value(n)
 		y := to.value(n)
 		if x == nil || y == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"tercet/formats"
@@ -34,22 +35,12 @@ type draft struct {
 	renamed        map[int]int    // new number to index in base
 	members        []jsonx.Change // members of the file itself, from an import
 	layout         Layout         // the new layout of the file; empty: unchanged
-	edits          []jsonx.Edit   // of the last encoding, relative to base
-	undo           []jsonx.Edit   // reverses edits
+	undo           []jsonx.Edit   // turns the last rendering back into base
 	todo           *todoPlan      // what a sync read from TODO.md; nil for other transactions
 
 	numbers  []int // of the created tasks
 	verdicts []Verdict
 	warnings []string
-}
-
-// rawTask is a task with its bytes, from the archive or from another file.
-type rawTask struct {
-	task     formats.Task
-	raw      []byte
-	source   *Import // the other file; nil: the archive
-	offset   int     // of the record in the source
-	archived bool    // archived in the source
 }
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
@@ -282,7 +273,7 @@ func (d *draft) exists(t *formats.Task, what string, n int) error {
 	if i, ok := d.base.index[n]; ok && d.removed[i] {
 		return nil
 	}
-	return d.refused(t.Number, "", "%s", what+" "+number(n)+" does not exist")
+	return d.refused(t.Number, "", "%s", what+" "+strconv.Itoa(n)+" does not exist")
 }
 
 func dependenciesOf(t *formats.Task) []int {
@@ -313,9 +304,9 @@ func (l *cycleFinder) cycleFrom(n int) (loop string) {
 		return ""
 	} else if seen {
 		for _, on := range l.path[at:] {
-			loop += number(on) + " -> "
+			loop += strconv.Itoa(on) + " -> "
 		}
-		return loop + number(n)
+		return loop + strconv.Itoa(n)
 	}
 
 	l.seen[n] = len(l.path)

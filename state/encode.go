@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -12,49 +13,133 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// encode applies the draft to its base: the serial, the next number, and the members that changed.
-// Everything else stays byte for byte.
-func (d *draft) encode(serial uint64) ([]byte, error) {
-	src := d.base.src
-	e := encoder{src: src, tasks: d.base.tasks}
-	if d.base.bom {
+// changes are what a write changes in a document. An index is a position in the document's tasks.
+type changes struct {
+	serial     uint64
+	nextNumber int
+	changed    map[int]*formats.Task // the new content of tasks, by index
+	created    []*formats.Task
+	removed    map[int]bool // by index
+	restored   []rawTask
+	renamed    map[int]int    // new number to index
+	members    []jsonx.Change // members of the file itself
+	layout     Layout         // the new layout of the file; empty: unchanged
+}
+
+// encode returns the text of a document with changes, and the edits that lead to it before a new
+// layout. What does not change stays byte for byte.
+func (d *document) encode(c *changes) (data []byte, edits []jsonx.Edit, err error) {
+	e := encoder{doc: d, src: d.src}
+	if d.bom {
 		e.edits = append(e.edits, jsonx.Edit{Start: 0, End: 3})
 	}
-	e.scalar(d.base.tree.Get("serial"), strconv.FormatUint(serial, 10))
-	if d.nextNumber != d.base.NextNumber {
-		e.scalar(d.base.tree.Get("next_number"), strconv.Itoa(d.nextNumber))
+	e.scalar(d.tree.Get("serial"), strconv.FormatUint(c.serial, 10))
+	if c.nextNumber != d.NextNumber {
+		e.scalar(d.tree.Get("next_number"), strconv.Itoa(c.nextNumber))
 	}
-	e.edits = append(e.edits, jsonx.EditMembers(src, d.base.tree, d.members)...)
-	moving := e.tasksToMove(d)
-	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
-		if !d.removed[i] && !slices.Contains(moving, i) {
-			if err := e.change(d.base.full(i), &d.base.Tasks[i], d.changed[i]); err != nil {
-				return nil, err
+	e.edits = append(e.edits, jsonx.EditMembers(d.src, d.tree, c.members)...)
+	moving := e.tasksToMove(c)
+	for _, i := range slices.Sorted(maps.Keys(c.changed)) {
+		if !c.removed[i] && !slices.Contains(moving, i) {
+			if err := e.change(d.full(i), &d.Tasks[i], c.changed[i]); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
 
-	if err := e.taskList(d, moving); err != nil {
-		return nil, err
+	if err := e.taskList(c, moving); err != nil {
+		return nil, nil, err
 	}
 	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
-	d.edits = e.edits
-	d.undo = reverseEdits(src, e.edits)
-	data, err := jsonx.AppendSplice(newList[byte](len(src)+1024), src, e.edits)
-	if err == nil && d.layout != "" {
-		if data, err = layOut(data, d.layout); err == nil {
-			d.undo = reverseWhole(src, data)
+	data, err = jsonx.AppendSplice(newList[byte](len(d.src)+1024), d.src, e.edits)
+	if err == nil && c.layout != "" {
+		data, err = layOut(data, c.layout)
+	}
+	return data, e.edits, err
+}
+
+// mismatch reads what encode returned and says what differs from the changes, or is empty. tasks are
+// the tasks that the file should have.
+func (d *document) mismatch(
+	data []byte,
+	edits []jsonx.Edit,
+	c *changes,
+	tasks iter.Seq[*formats.Task],
+) string {
+	if len(c.created)+len(c.removed)+len(c.restored)+len(c.renamed)+len(c.members) == 0 &&
+		c.layout == "" && !d.bom {
+		return d.editedMismatch(data, edits, c)
+	}
+	doc, err := parseDocument(d.file, data)
+	if err != nil {
+		return err.Error()
+	}
+	if doc.Serial != c.serial || doc.Lineage != d.Lineage || doc.NextNumber != c.nextNumber {
+		return "serial, lineage or next number"
+	}
+	if doc.NextNumber <= doc.highest() {
+		return "the next number is not above every task"
+	}
+	count := 0
+	for t := range tasks {
+		count++
+		if got := doc.find(t.Number); got == nil || !sameTask(got, t) {
+			return "task " + strconv.Itoa(t.Number)
 		}
 	}
-	return data, err
+	if count != len(doc.Tasks) {
+		return "the number of tasks"
+	}
+	return ""
+}
+
+// editedMismatch is mismatch for a text in which only members of tasks changed. It reads these
+// tasks and the numbers at the top. The rest is copied from the document, and replacing a valid
+// value by a valid value leaves the text around it valid.
+func (d *document) editedMismatch(data []byte, edits []jsonx.Edit, c *changes) string {
+	by := make([]int, len(edits)+1) // by[i]: how far text after i edits has moved
+	for i, e := range edits {
+		by[i+1] = by[i] + len(e.Text) - (e.End - e.Start)
+	}
+
+	shift := func(at int) int {
+		i, _ := slices.BinarySearchFunc(edits, at, func(e jsonx.Edit, at int) int {
+			return e.Start - at
+		})
+		return at + by[i]
+	}
+	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) {
+		src := data[shift(v.Start):shift(v.End)]
+		now, err := jsonx.Parse(src, jsonx.Limits{})
+		return now, &decoder{file: d.file, src: src}, err
+	}
+	for i, t := range c.changed {
+		var got formats.Task
+		v, dec, err := read(d.values[i])
+		if err == nil {
+			dec.task(&got, v, i)
+		}
+		if err != nil || len(dec.found) > 0 || !sameTask(&got, t) {
+			return "task " + strconv.Itoa(t.Number)
+		}
+	}
+
+	numbers := map[string]int64{"serial": int64(c.serial), "next_number": int64(c.nextNumber)}
+	for key, want := range numbers {
+		v, dec, err := read(d.tree.Get(key))
+		if err != nil || dec.natural(v, key) != want {
+			return key
+		}
+	}
+	return ""
 }
 
 // encoder collects the edits of one write.
 type encoder struct {
+	doc   *document
 	src   []byte
-	tasks *jsonx.Value
 	edits []jsonx.Edit
 }
 
@@ -130,17 +215,17 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 }
 
 // taskList removes, restores and adds whole tasks.
-func (e *encoder) taskList(d *draft, moving []int) error {
-	var c jsonx.ElemChanges
-	c.Remove = append(d.removedIndexes(), moving...)
-	style := e.style()
-	for i := range d.restored {
-		raw, err := style.reformat(d.restored[i].raw)
+func (e *encoder) taskList(c *changes, moving []int) error {
+	var list jsonx.ElemChanges
+	list.Remove = append(slices.Sorted(maps.Keys(c.removed)), moving...)
+	style := e.doc.style()
+	for i := range c.restored {
+		raw, err := style.reformat(c.restored[i].raw)
 		if err != nil {
 			return err
 		}
-		if !style.oneLine || !e.insert(d, d.restored[i].task.Number, raw) {
-			c.Append = append(c.Append, raw)
+		if !style.oneLine || !e.insert(c, c.restored[i].task.Number, raw) {
+			list.Append = append(list.Append, raw)
 		}
 	}
 
@@ -150,14 +235,14 @@ func (e *encoder) taskList(d *draft, moving []int) error {
 	}
 	var added []line
 	for _, i := range moving {
-		raw, err := e.editedTask(d, i)
+		raw, err := e.editedTask(i, c.changed[i])
 		if err != nil {
 			return err
 		}
-		added = append(added, line{d.changed[i].Number, raw})
+		added = append(added, line{c.changed[i].Number, raw})
 	}
 
-	for _, t := range d.created {
+	for _, t := range c.created {
 		raw, err := style.write(taskObject(t))
 		if err != nil {
 			return err
@@ -167,10 +252,10 @@ func (e *encoder) taskList(d *draft, moving []int) error {
 
 	slices.SortFunc(added, func(a, b line) int { return a.number - b.number })
 	for _, l := range added {
-		c.Append = append(c.Append, l.raw)
+		list.Append = append(list.Append, l.raw)
 	}
-	if len(c.Remove)+len(c.Append) > 0 {
-		e.edits = append(e.edits, jsonx.EditElems(e.src, e.tasks, c)...)
+	if len(list.Remove)+len(list.Append) > 0 {
+		e.edits = append(e.edits, jsonx.EditElems(e.src, e.doc.tasks, list)...)
 	}
 	return nil
 }
@@ -180,9 +265,9 @@ func (e *encoder) taskList(d *draft, moving []int) error {
 type style struct{ oneLine, spaced bool }
 
 // style derives the layout from the first task that shows it.
-func (e *encoder) style() style {
-	for _, v := range e.tasks.Elems {
-		raw := v.Raw(e.src)
+func (d *document) style() style {
+	for _, v := range d.tasks.Elems {
+		raw := v.Raw(d.src)
 		if len(v.Members) < 2 {
 			continue
 		}
@@ -215,23 +300,18 @@ func (s style) reformat(raw []byte) ([]byte, error) {
 
 // insert puts a task before the first one with a higher number, if the tasks are sorted, one on
 // each line. It returns false if they are not.
-func (e *encoder) insert(d *draft, n int, raw []byte) bool {
-	tasks := d.base.Tasks
-	if len(d.removed) > 0 || !slices.IsSortedFunc(tasks,
-		func(a, b formats.Task) int {
-			return cmp.Compare(a.Number, b.Number)
-		}) {
+func (e *encoder) insert(c *changes, n int, raw []byte) bool {
+	if len(c.removed) > 0 || !e.doc.sorted() {
 		return false
 	}
-
-	at := slices.IndexFunc(tasks, func(t formats.Task) bool {
+	at := slices.IndexFunc(e.doc.Tasks, func(t formats.Task) bool {
 		return t.Number > n
 	})
 	if at < 0 {
 		return false
 	}
 
-	v := e.tasks.Elems[at]
+	v := e.doc.tasks.Elems[at]
 	start := bytes.LastIndexByte(e.src[:v.Start], '\n') + 1
 	indent := e.src[start:v.Start]
 	if start == 0 || len(bytes.TrimSpace(indent)) > 0 {
@@ -249,6 +329,34 @@ func (e *encoder) insert(d *draft, n int, raw []byte) bool {
 		Text:  text,
 	})
 	return true
+}
+
+// sorted reports whether the tasks are sorted by number.
+func (d *document) sorted() bool {
+	return slices.IsSortedFunc(d.Tasks, func(a, b formats.Task) int {
+		return cmp.Compare(a.Number, b.Number)
+	})
+}
+
+// tasksToMove returns the renumbered tasks that must move to the end, if tasks are sorted and one
+// on each line.
+func (e *encoder) tasksToMove(c *changes) []int {
+	if len(c.renamed) == 0 || !e.doc.style().oneLine || !e.doc.sorted() {
+		return nil
+	}
+	return slices.SortedFunc(maps.Values(c.renamed), func(a, b int) int {
+		return cmp.Compare(c.changed[a].Number, c.changed[b].Number)
+	})
+}
+
+// editedTask returns the bytes of a task with its changes.
+func (e *encoder) editedTask(i int, now *formats.Task) ([]byte, error) {
+	v := e.doc.full(i)
+	one := encoder{doc: e.doc, src: e.src}
+	if err := one.change(v, &e.doc.Tasks[i], now); err != nil {
+		return nil, err
+	}
+	return edited(e.src, v, one.edits)
 }
 
 // taskKeys are the members of a task, in the order in which they are written.

@@ -1,10 +1,7 @@
 package state
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +32,8 @@ func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.
 
 // readRecord reads one record. A valid task of this format keeps its bytes; any other is read
 // leniently. What is not a task is reported and left out.
-func (m *Import) readRecord(v *jsonx.Value, index int, status formats.TaskStatus) (rawTask, bool) {
-	t := rawTask{
+func (m *Import) readRecord(v *jsonx.Value, index int, status formats.TaskStatus) (record, bool) {
+	t := record{
 		source:   m,
 		offset:   v.Start,
 		archived: status == formats.Completed,
@@ -97,7 +94,7 @@ func (f *foreignTask) where() string {
 	if f.taskNumber == 0 {
 		return ""
 	}
-	return "task " + number(f.taskNumber) + ": "
+	return "task " + strconv.Itoa(f.taskNumber) + ": "
 }
 
 func (f *foreignTask) fail(v *jsonx.Value, help, format string, args ...any) {
@@ -264,7 +261,7 @@ func (f *foreignTask) names(t *formats.Task) {
 		t.Title = oneLine(first)
 	}
 	if t.Title == "" {
-		t.Title = "Task " + number(t.Number)
+		t.Title = "Task " + strconv.Itoa(t.Number)
 		f.note(f.v, "it has neither title nor description")
 	}
 	t.Slug = Slug(t.Title)
@@ -372,7 +369,7 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 		if a.Type == "research" || a.Type == "research_report" {
 			a.Type = formats.ArtifactReport
 		}
-		if !slices.Contains(artifactTypes(), a.Type) {
+		if !slices.Contains(formats.ArtifactTypes(), a.Type) {
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
 		a.Path = f.m.opt.Folders.newPath(a.Path)
@@ -453,287 +450,17 @@ func containsFold(keys []string, key string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) })
 }
 
-// apply adds the tasks of an import.
-func (op ImportTasks) apply(d *draft) error {
-	if op.From == nil {
-		return d.refused(0, "", "expected tasks, got none")
-	}
-	if err := op.From.Err(); err != nil {
-		return err
-	}
-
-	archive, err := d.archived()
-	if err != nil {
-		return err
-	}
-	taken := map[int]bool{}
-	inFile := map[int]bool{}
-	for i := range op.From.tasks {
-		inFile[op.From.tasks[i].task.Number] = true
-	}
-
-	gone := func(n int) bool {
-		return !inFile[n] && d.peek(n) == nil && archive.find(n) == nil
-	}
-	depends := cycleEdges(op.From.tasks, dependenciesOf)
-	within := cycleEdges(op.From.tasks, parentOf)
-	var added []rawTask
-	for _, t := range op.From.tasks {
-		n := t.task.Number
-		now := t.task // as an earlier import left it
-		now.Dependencies = slices.DeleteFunc(slices.Clone(now.Dependencies),
-			func(to int) bool { return gone(to) || depends[edge{n, to}] })
-		if now.Parent != nil && (gone(*now.Parent) || within[edge{n, *now.Parent}]) {
-			now.Parent = nil
-		}
-		old := cmp.Or(d.peek(n), archive.find(n))
-		switch {
-		case old == nil:
-		case sameTask(old, &now):
-			d.verdicts = append(d.verdicts, Verdict{
-				Op:   d.op,
-				Task: n,
-				From: old.Status,
-				To:   old.Status,
-			})
-			continue
-		default:
-			taken[n] = true
-		}
-		added = append(added, t)
-	}
-
-	if len(taken) > 0 && !op.Fresh {
-		return d.refused(0, "give the imported ones new numbers with --fresh-numbers, or import "+
-			"into a workspace without tasks",
-			"the state has other tasks with the numbers %s", joinNumbers(sortedInts(taken)))
-	}
-	return d.addImported(op, added, taken)
-}
-
-// addImported renumbers tasks whose number is taken, rewrites references to them, and adds all
-// tasks.
-func (d *draft) addImported(op ImportTasks, list []rawTask, taken map[int]bool) error {
-	d.nextNumber = max(d.nextNumber, op.From.NextNumber)
-	for _, t := range list {
-		d.nextNumber = max(d.nextNumber, t.task.Number+1)
-	}
-
-	renamed := map[int]int{}
-	for _, n := range sortedInts(taken) {
-		renamed[n] = d.nextNumber
-		d.warn(fmt.Sprintf("task %d of the file is task %d here", n, d.nextNumber))
-		d.nextNumber++
-	}
-
-	for _, t := range list {
-		if err := t.renumber(renamed); err != nil {
-			return err
-		}
-		d.restored = append(d.restored, t)
-		d.numbers = append(d.numbers, t.task.Number)
-		from := formats.TaskStatus("")
-		if t.archived && t.task.Status.Terminal() {
-			from = t.task.Status // it was archived in the source, which the log records
-		}
-		d.verdict(&t.task, from, true)
-	}
-
-	d.sortRestored()
-	slices.Sort(d.numbers)
-	d.imported = true
-	if fileNext := op.From.NextNumber; fileNext > 0 && fileNext != d.nextNumber && len(list) > 0 {
-		d.warn(fmt.Sprintf("the next number is %d; in the file it is %d", d.nextNumber, fileNext))
-	}
-	if err := d.storeMembers(op.From); err != nil {
-		return err
-	}
-	return d.dropDangling(op)
-}
-
-// storeMembers keeps the unknown members of the file; if the file has another shape, in a member of
-// their own. Members that the state already has stay.
-func (d *draft) storeMembers(m *Import) error {
-	members := d.base.tree
-	if m.Shape == ShapeProjects {
-		members = members.Get(importedKey)
-	}
-	var added []jsonx.Change
-	for _, c := range m.unknown {
-		old := members.Get(c.Key)
-		switch {
-		case old == nil || m.archive:
-			added = append(added, c)
-		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
-			d.warn(fmt.Sprintf("member %q of the file is left out: the state has another one",
-				c.Key))
-		}
-	}
-
-	if err := d.storeLeftOut(m); err != nil {
-		return err
-	}
-	if m.Shape != ShapeProjects {
-		d.members = append(d.members, added...)
-		return nil
-	}
-
-	if err := d.storeForm(m); err != nil || len(added) == 0 || m.archive {
-		return err
-	}
-	o := new(jsonx.Object)
-	if members.Is(jsonx.Dict) {
-		for _, one := range members.Members {
-			o.Set(one.Key, one.Value)
-		}
-	}
-	for _, c := range added {
-		o.Set(c.Key, json.RawMessage(c.Raw))
-	}
-
-	raw, err := jsonx.Marshal(o, "  ")
-	d.members = append(d.members, jsonx.Change{Key: importedKey, Raw: raw})
-	return err
-}
-
-// dropDangling removes references of the imported tasks that lead nowhere or that close a cycle.
-// The notes of the task keep them.
-func (d *draft) dropDangling(op ImportTasks) error {
-	archive, err := d.archived()
-	if err != nil {
-		return err
-	}
-
-	existing := map[int]bool{}
-	for t := range d.tasks {
-		existing[t.Number] = true
-	}
-	gone := func(n int) bool { return !existing[n] && archive.find(n) == nil }
-	depends := cycleEdges(d.restored, dependenciesOf)
-	within := cycleEdges(d.restored, parentOf)
-	var all []string
-	for i := range d.restored {
-		t := &d.restored[i]
-		var notes []string
-		var remaining, missing, closing []int
-		for _, n := range t.task.Dependencies {
-			switch {
-			case gone(n):
-				missing = append(missing, n)
-			case depends[edge{t.task.Number, n}]:
-				closing = append(closing, n)
-			default:
-				remaining = append(remaining, n)
-			}
-		}
-		if len(missing) > 0 {
-			verb := "does"
-			if len(missing) > 1 {
-				verb = "do"
-			}
-			notes = append(notes, "depends on "+taskNames(missing)+", which "+verb+" not exist")
-		}
-		if len(closing) > 0 {
-			notes = append(notes, "depends on "+taskNames(closing)+", which would close a circle")
-		}
-		if len(notes) > 0 {
-			was := t.task.Dependencies
-			t.task.Dependencies = append([]int{}, remaining...)
-			err := t.override("dependencies", "dependencies", was, t.task.Dependencies)
-			if err != nil {
-				return err
-			}
-		}
-		if p := t.task.Parent; p != nil && (gone(*p) || within[edge{t.task.Number, *p}]) {
-			why := "which does not exist"
-			if !gone(*p) {
-				why = "which would close a circle"
-			}
-			notes = append(notes, fmt.Sprintf("is part of task %d, %s", *p, why))
-			t.task.Parent = nil
-			if err := t.override("parent", "parent_task", *p, nil); err != nil {
-				return err
-			}
-		}
-		for _, text := range notes {
-			all = append(all, fmt.Sprintf("%stask %d %s", t.where(), t.task.Number, text))
-		}
-		if err := t.addNotes(notes); err != nil {
-			return err
-		}
-	}
-
-	if len(all) > 0 && op.From.opt.Strict {
-		return d.refused(0,
-			"leave --strict out, and such references are kept in the notes of their tasks",
-			"%s", strings.Join(all, "; "))
-	}
-
-	for _, text := range all {
-		d.warn(text + "; its notes keep the reference")
-	}
-	return nil
-}
-
-// taskNames lists tasks in a sentence.
-func taskNames(list []int) string {
-	return "task " + strings.ReplaceAll(joinNumbers(list), ", ", " and task ")
-}
-
 // where is the position of a record in its source, as the prefix of a message.
-func (t *rawTask) where() string {
-	if t.source == nil {
-		return ""
-	}
+func (t *record) where() string {
 	at := position(t.source.src, t.offset)
 	return fmt.Sprintf("%s:%d:%d: ", t.source.File, at.Line, at.Col)
-}
-
-// edge is a reference from one task to another.
-type edge struct{ from, to int }
-
-// cycleEdges returns the references among imported tasks that close a cycle.
-func cycleEdges(list []rawTask, next func(*formats.Task) []int) map[edge]bool {
-	tasks := make(map[int]*formats.Task, len(list))
-	for i := range list {
-		tasks[list[i].task.Number] = &list[i].task
-	}
-
-	const (
-		open = iota + 1
-		done
-	)
-	seen := map[int]int{}
-	closing := map[edge]bool{}
-	var visit func(t *formats.Task)
-	visit = func(t *formats.Task) {
-		seen[t.Number] = open
-		for _, n := range next(t) {
-			to := tasks[n]
-			switch {
-			case to == nil: // a task of the state, which refers to no imported task
-			case seen[n] == open:
-				closing[edge{t.Number, n}] = true
-			case seen[n] != done:
-				visit(to)
-			}
-		}
-		seen[t.Number] = done
-	}
-	for _, n := range slices.Sorted(maps.Keys(tasks)) {
-		if seen[n] == 0 {
-			visit(tasks[n])
-		}
-	}
-
-	return closing
 }
 
 // notesKey is the member of a task for text that fits no other member.
 const notesKey = "notes"
 
 // addNotes appends to the notes of a task, as text or as list elements, whichever the source has.
-func (t *rawTask) addNotes(notes []string) error {
+func (t *record) addNotes(notes []string) error {
 	if len(notes) == 0 {
 		return nil
 	}
@@ -773,54 +500,11 @@ func (t *rawTask) addNotes(notes []string) error {
 	return t.override(notesKey, notesKey, was, now)
 }
 
-// renumber changes the number of a task and its references, also in its raw bytes.
-func (t *rawTask) renumber(numbers map[int]int) (err error) {
-	if n, ok := numbers[t.task.Number]; ok {
-		t.task.Number = n
-		err = t.setMember("number", n)
-	}
-	deps := slices.Clone(t.task.Dependencies)
-	for i, n := range deps {
-		deps[i] = cmp.Or(numbers[n], n)
-	}
-	if !slices.Equal(deps, t.task.Dependencies) {
-		t.task.Dependencies = deps
-		err = errors.Join(err, t.setMember("dependencies", deps))
-	}
-	if t.task.Parent != nil && numbers[*t.task.Parent] != 0 {
-		to := numbers[*t.task.Parent]
-		t.task.Parent = &to
-		err = errors.Join(err, t.setMember("parent", to))
-	}
-	return err
-}
-
-// setMember replaces a member in the raw bytes of the task.
-func (t *rawTask) setMember(key string, value any) error {
-	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
-	if err != nil {
-		return err
-	}
-	raw, err := jsonx.Marshal(value, "")
-	if err != nil {
-		return err
-	}
-	t.raw, err = jsonx.Splice(
-		t.raw,
-		jsonx.EditMembers(t.raw, v, []jsonx.Change{{Key: key, Raw: raw}}),
-	)
-	return err
-}
-
-func sortedInts(set map[int]bool) []int {
-	return slices.Sorted(maps.Keys(set))
-}
-
 // joinNumbers joins numbers with commas.
 func joinNumbers(list []int) string {
 	words := make([]string, len(list))
 	for i, n := range list {
-		words[i] = number(n)
+		words[i] = strconv.Itoa(n)
 	}
 	return strings.Join(words, ", ")
 }

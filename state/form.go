@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -27,7 +26,7 @@ const (
 // recordForm adds to the bytes of a task how its source wrote it: the names of the members in
 // order, and for each value that the export would change, what it was (was) and what it would be
 // (as). It also records the list, which applies as long as the task has that status.
-func (m *Import) recordForm(t *rawTask, source *jsonx.Value, list string) {
+func (m *Import) recordForm(t *record, source *jsonx.Value, list string) {
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2})
 	if err != nil || source.Get(formKey) != nil {
 		return // nested too deeply, or the source uses the key itself
@@ -69,7 +68,7 @@ func (m *Import) recordForm(t *rawTask, source *jsonx.Value, list string) {
 
 // override replaces a member of a task. The export restores what the source had, under the key that
 // it has there; if was is nil, nothing.
-func (t *rawTask) override(key, theirs string, was, now any) error {
+func (t *record) override(key, theirs string, was, now any) error {
 	if err := t.setMember(key, now); err != nil {
 		return err
 	}
@@ -311,122 +310,6 @@ func (m *Import) readProjects(list string, status formats.TaskStatus) {
 			first++
 		}
 	}
-}
-
-// formOf describes the layout of a file of the other shape: the keys, and the order of the tasks.
-// It adds the next number if that differs here.
-func (d *draft) formOf(m *Import) *jsonx.Object {
-	keys := []any{}
-	for _, one := range m.tree.Members {
-		keys = append(keys, one.Key)
-	}
-	form := new(jsonx.Object).Set("keys", keys).Set("order", m.order())
-	if m.archive {
-		beside := new(jsonx.Object)
-		for _, c := range m.unknown {
-			beside.Set(c.Key, json.RawMessage(c.Raw))
-		}
-		return form.Set("members", beside)
-	}
-	if len(d.base.Tasks) > 0 || m.opt.Fresh {
-		return form // numbers are assigned here
-	}
-	if was := m.tree.Get("next_project_number"); was != nil {
-		form.Set("was", was)
-	}
-	return form.Set("as", d.nextNumber)
-}
-
-// hasForm reports whether the state already has the form of a file of this kind.
-func (d *draft) hasForm(m *Import) bool {
-	existing := d.base.tree.Get(formKey)
-	if m.archive {
-		return existing.Get(ofArchive) != nil
-	}
-	return existing.Get("keys") != nil
-}
-
-// storeForm stores the form of the first imported file.
-func (d *draft) storeForm(m *Import) error {
-	if d.hasForm(m) {
-		return nil
-	}
-	form := d.formOf(m)
-	existing := d.base.tree.Get(formKey)
-	o := new(jsonx.Object)
-	if m.archive {
-		form = new(jsonx.Object).Set(ofArchive, form)
-	} else if a := m.opt.Archive; a != nil && a.archive {
-		form.Set(ofArchive, d.formOf(a))
-	}
-	for _, v := range []*jsonx.Value{existing, parsed(form)} {
-		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
-			if v == existing || existing.Get(v.Members[i].Key) == nil {
-				o.Set(v.Members[i].Key, v.Members[i].Value)
-			}
-		}
-	}
-	form = o
-	raw, err := jsonx.Marshal(form, "  ")
-	d.members = append(d.members, jsonx.Change{Key: formKey, Raw: raw})
-	return err
-}
-
-// leftOutKey is the member of state.json with the left-out records that no form has a place for.
-const leftOutKey = "imported_left_out"
-
-// storeLeftOut stores each left-out record once.
-func (d *draft) storeLeftOut(m *Import) error {
-	files := []*Import{m}
-	if m.opt.Archive != nil {
-		files = append(files, m.opt.Archive)
-	}
-	existing := d.base.tree.Get(leftOutKey)
-	var list []any
-	known := map[string]bool{}
-	if existing.Is(jsonx.Array) {
-		for _, v := range existing.Elems {
-			list = append(list, v)
-			known[string(jsonx.AppendValue(nil, v))] = true
-		}
-	}
-	form := d.base.tree.Get(formKey)
-	for _, order := range []*jsonx.Value{form.Get("order"), form.Get(ofArchive).Get("order")} {
-		for i := 0; order.Is(jsonx.Dict) && i < len(order.Members); i++ {
-			for _, record := range recordsOf(order.Members[i].Value) {
-				known[string(jsonx.AppendValue(nil, record))] = true
-			}
-		}
-	}
-
-	before := len(list)
-	for _, file := range files {
-		placed := m.Shape == ShapeProjects && !d.hasForm(m) && (file == m || file.archive)
-		for _, v := range file.leftOut(placed) {
-			if raw := string(jsonx.AppendValue(nil, v)); !known[raw] {
-				known[raw] = true
-				list = append(list, v)
-			}
-		}
-	}
-
-	if len(list) == before {
-		return nil
-	}
-	raw, err := jsonx.Marshal(list, "  ")
-	d.members = append(d.members, jsonx.Change{Key: leftOutKey, Raw: raw})
-	return err
-}
-
-// recordsOf returns the left-out records of an order.
-func recordsOf(order *jsonx.Value) []*jsonx.Value {
-	var out []*jsonx.Value
-	for i := 0; order.Is(jsonx.Array) && i < len(order.Elems); i++ {
-		if v := order.Elems[i]; v.Is(jsonx.Dict) && v.Get(recordKey) != nil {
-			out = append(out, v.Get(recordKey))
-		}
-	}
-	return out
 }
 
 // exportProjects returns the state in the other shape, laid out like the file that it came from;

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -57,12 +58,12 @@ func Graph(tasks []formats.Task, format string) (string, error) {
 		false: "flowchart LR\n",
 	}[dot])
 	for i := range tasks {
-		node(tasks[i].Number, number(tasks[i].Number)+" "+tasks[i].Title, tasks[i].Status.String())
+		node(tasks[i].Number, strconv.Itoa(tasks[i].Number)+" "+tasks[i].Title, tasks[i].Status.String())
 	}
 
 	refer := func(n int) int {
 		if !known[n] {
-			node(n, number(n), "archived")
+			node(n, strconv.Itoa(n), "archived")
 		}
 		return n
 	}

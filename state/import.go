@@ -56,9 +56,22 @@ type Import struct {
 	opt        ImportOptions
 	titles     map[int][]string // of TODO.md, by number
 	duplicates map[int]bool     // the numbers that the file has more than once
-	tasks      []rawTask
+	tasks      []record
 	unknown    []jsonx.Change // members that a state does not have
 	fileForm
+}
+
+// record is one record of a file that became a task.
+type record struct {
+	rawTask
+	source   *Import
+	offset   int  // of the record in the source
+	archived bool // archived in the source
+}
+
+// count returns the number of tasks.
+func (m *Import) count() int {
+	return len(m.tasks)
 }
 
 // ImportOptions say how to read a file.
@@ -185,7 +198,7 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 // addArchive adds the tasks of the archive. For a task that is also active, repair keeps the active
 // one; with fresh numbers both are kept.
 func (m *Import) addArchive(archive *Import) {
-	active := map[int]*rawTask{}
+	active := map[int]*record{}
 	for i := range m.tasks {
 		active[m.tasks[i].task.Number] = &m.tasks[i]
 	}
@@ -507,7 +520,7 @@ func (m *Import) dedupe() {
 			m.keepRecord(t.offset)
 			continue
 		}
-		rank := func(r *rawTask) (int, string) {
+		rank := func(r *record) (int, string) {
 			switch {
 			case r.archived:
 				return 0, r.task.Updated

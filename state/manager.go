@@ -66,8 +66,9 @@ func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 // apply applies a transaction to an open state. The plan is that of a sync.
 func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	if !tx.fresh {
-		if res, ok, err := s.audit.recordedResult(tx.ID); ok || err != nil {
-			return res, nil, err
+		line, err := s.audit.transaction(tx.ID)
+		if line != nil || err != nil {
+			return recordedResult(line), nil, err
 		}
 	}
 	if want := tx.ExpectedSerial; want != nil && *want != s.serial {
@@ -111,6 +112,21 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	res.Changed = true
 	res.Serial = line.Serial
 	return res, d.todo, s.write(d, line)
+}
+
+// recordedResult is the result of a transaction that the log has; nil is an empty one.
+func recordedResult(l *auditLine) Result {
+	if l == nil {
+		return Result{}
+	}
+	return Result{
+		Serial:   l.Serial,
+		Txn:      l.Txn,
+		Numbers:  l.Numbers,
+		Verdicts: l.Verdicts,
+		Changed:  true,
+		Replayed: true,
+	}
 }
 
 // draft applies the operations of a transaction and checks the result; nothing is written.
@@ -255,7 +271,7 @@ func (s *session) continueNumbers(fresh Doc) (Doc, error) {
 	if err != nil {
 		return fresh, err
 	}
-	backup, _ := newestBackup(s.cfg)
+	backup := newestBackup(s.cfg.Root)
 	for _, doc := range []*document{archive, backup} {
 		if doc != nil {
 			fresh.Lineage = doc.Lineage
@@ -301,7 +317,7 @@ func (m *Manager) Lockable(ctx context.Context) error {
 
 // NewestBackup returns the serial of the newest readable backup.
 func (m *Manager) NewestBackup() (serial uint64, ok bool) {
-	doc, _ := newestBackup(m.cfg)
+	doc := newestBackup(m.cfg.Root)
 	if doc == nil {
 		return 0, false
 	}
@@ -490,7 +506,7 @@ func (s *session) commitDraft(d *draft, line auditLine) error {
 		return err
 	}
 	line.Post = formats.Sum(data)
-	line.Undo = boundedUndo(d.undo)
+	line.Undo = d.undo
 	err = s.commit(change{
 		name:     stateFile,
 		resolved: s.resolved,
@@ -551,7 +567,18 @@ func (d *draft) doc(serial uint64) Doc {
 
 // render encodes a draft and checks the result by reading what changed.
 func (d *draft) render(serial uint64) ([]byte, error) {
-	data, err := d.encode(serial)
+	c := changes{
+		serial:     serial,
+		nextNumber: d.nextNumber,
+		changed:    d.changed,
+		created:    d.created,
+		removed:    d.removed,
+		restored:   d.restored,
+		renamed:    d.renamed,
+		members:    d.members,
+		layout:     d.layout,
+	}
+	data, edits, err := d.base.encode(&c)
 	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeBug,
@@ -566,83 +593,15 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 			"expected a state of at most %d bytes, got %d", maxState, len(data),
 		)
 	}
-	check := d.editedMismatch
-	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed)+len(d.members) > 0 ||
-		d.layout != "" || d.base.bom {
-		check = d.mismatch
-	}
-	if why := check(data, serial); why != "" {
+	if why := d.base.mismatch(data, edits, &c, d.tasks); why != "" {
 		return nil, formats.Fail(formats.CodeBug, "",
 			"%s", "the encoded state is not what was meant: "+why)
 	}
+	d.undo = reverseEdits(d.base.src, edits)
+	if d.layout != "" {
+		d.undo = reverseWhole(d.base.src, data)
+	}
 	return data, nil
-}
-
-// mismatch reads an encoded draft and says what differs from the draft.
-func (d *draft) mismatch(data []byte, serial uint64) string {
-	doc, err := parseDocument(d.base.file, data)
-	if err != nil {
-		return err.Error()
-	}
-	if doc.Serial != serial || doc.Lineage != d.base.Lineage || doc.NextNumber != d.nextNumber {
-		return "serial, lineage or next number"
-	}
-	if doc.NextNumber <= doc.highest() {
-		return "the next number is not above every task"
-	}
-	count := 0
-	for t := range d.tasks {
-		count++
-		if got := doc.find(t.Number); got == nil || !sameTask(got, t) {
-			return "task " + number(t.Number)
-		}
-	}
-	if count != len(doc.Tasks) {
-		return "the number of tasks"
-	}
-	return ""
-}
-
-// editedMismatch is mismatch for a text in which only members of tasks changed. It reads these
-// tasks and the numbers at the top. The rest is copied from base, and replacing a valid value by a
-// valid value leaves the text around it valid.
-func (d *draft) editedMismatch(data []byte, serial uint64) string {
-	by := make([]int, len(d.edits)+1) // by[i]: how far text after i edits has moved
-	for i, e := range d.edits {
-		by[i+1] = by[i] + len(e.Text) - (e.End - e.Start)
-	}
-
-	shift := func(at int) int {
-		i, _ := slices.BinarySearchFunc(d.edits, at, func(e jsonx.Edit, at int) int {
-			return e.Start - at
-		})
-		return at + by[i]
-	}
-	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) {
-		src := data[shift(v.Start):shift(v.End)]
-		now, err := jsonx.Parse(src, jsonx.Limits{})
-		return now, &decoder{file: d.base.file, src: src}, err
-	}
-	for i, t := range d.changed {
-		var got formats.Task
-		v, dec, err := read(d.base.values[i])
-		if err == nil {
-			dec.task(&got, v, i)
-		}
-		if err != nil || len(dec.found) > 0 || !sameTask(&got, t) {
-			return "task " + number(t.Number)
-		}
-	}
-
-	for key, want := range map[string]int64{"serial": int64(serial), "next_number": int64(
-		d.nextNumber,
-	)} {
-		if v, dec, err := read(d.base.tree.Get(key)); err != nil || dec.natural(v, key) != want {
-			return key
-		}
-	}
-
-	return ""
 }
 
 // backupName is the path of the backup of a serial.

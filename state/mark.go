@@ -28,23 +28,17 @@ func (m *Manager) Mark() (mark Mark, err error) {
 	}
 	// No lock is held, so another writer may come in between. What it writes is recorded in the
 	// log, which is read first.
-	if mark.log, err = m.cfg.logLines(); err != nil {
+	if mark.log, err = logLines(m.cfg.Root); err != nil {
 		return Mark{}, err
 	}
 	if mark.src, _, err = m.cfg.readState(mark.resolved); err != nil {
 		return Mark{}, err
 	}
 	mark.sha = formats.Sum(mark.src)
-	if mark.backups, err = backups(m.cfg); err != nil {
+	if mark.backups, err = backups(m.cfg.Root); err != nil {
 		return Mark{}, ioFailure("reading the folder", backupDir, err)
 	}
 	return mark, nil
-}
-
-// logLines reads the complete lines of audit.jsonl, or none if there is no file.
-func (c Config) logLines() ([]byte, error) {
-	data, err := readIfExists(c.Root, auditFile, maxAudit)
-	return data[:bytes.LastIndexByte(data, '\n')+1], err
 }
 
 // Guard finds changes of the state since the mark that tercet did not make. The error is then
@@ -74,7 +68,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 				return ioFailure("reading", stateFile, err)
 			}
 		}
-		added := audit.linesSince(mark)
+		added := audit.since(mark.log)
 		expected := mark.sha
 		last, _ := lastState(added)
 		recorded, _ := lastState(mark.log)
@@ -93,7 +87,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 			what = "state.json was changed" // perhaps by another worker
 		case added == nil:
 			what = "audit.jsonl was rewritten"
-		case audit.seal.anyUnsealed(added):
+		case audit.anyUnsealed(added):
 			what = "audit.jsonl got a line"
 		case currentSHA != expected:
 			what = "state.json was changed"
@@ -134,24 +128,6 @@ func (m *Manager) unchangedSince(mark Mark) bool {
 		slices.Equal(now.backups, mark.backups)
 }
 
-// linesSince returns the lines that were appended after those of the mark, or nil if the log no
-// longer begins with the lines of the mark.
-func (a *auditLog) linesSince(mark Mark) []byte {
-	all := a.data
-	from := segmentsBefore(mark.log)
-	for n := a.segments; n > from; n-- {
-		data, err := readFile(a.root, segmentName(n), maxAudit)
-		if err != nil {
-			return nil
-		}
-		all = slices.Concat(data, all)
-	}
-	if !bytes.HasPrefix(all, mark.log) || len(mark.log) > 0 && a.segments < from {
-		return nil
-	}
-	return append([]byte{}, all[len(mark.log):]...)
-}
-
 // lostBackup reports whether a backup of the mark is gone that no writer had a reason to remove. An
 // aborted write removes the copy of its own state.
 func (m *Manager) lostBackup(mark Mark, fresh []byte) bool {
@@ -160,7 +136,7 @@ func (m *Manager) lostBackup(mark Mark, fresh []byte) bool {
 			return false
 		}
 	}
-	remaining, err := backups(m.cfg)
+	remaining, err := backups(m.cfg.Root)
 	if err != nil {
 		return true
 	}

@@ -36,7 +36,7 @@ type Conflict struct {
 func (c Conflict) String() string {
 	where := "the file"
 	if c.Task != 0 {
-		where = "task " + number(c.Task)
+		where = "task " + strconv.Itoa(c.Task)
 	}
 	if c.Field == "" {
 		return where + " was removed on one side and changed on the other"
@@ -162,8 +162,7 @@ func (m *merger) run() error {
 		}
 	}
 
-	e := encoder{src: m.ours.src, tasks: m.ours.tasks}
-	style := e.style()
+	style := m.ours.style()
 	for i := range m.theirs.Tasks {
 		n := m.theirs.Tasks[i].Number
 		if m.ours.find(n) != nil {
@@ -195,10 +194,7 @@ func (m *merger) run() error {
 	if err != nil {
 		return err
 	}
-	sorted := slices.IsSortedFunc(doc.Tasks, func(x, y formats.Task) int {
-		return cmp.Compare(x.Number, y.Number)
-	})
-	if style.oneLine && !sorted {
+	if style.oneLine && !doc.sorted() {
 		if data, err = layOut(data, LayoutLines); err != nil {
 			return err
 		}
@@ -490,8 +486,7 @@ func (m *merger) writeMarkers(name string) error {
 			return err
 		}
 	}
-	e := encoder{src: doc.src, tasks: doc.tasks}
-	style := e.style()
+	style := doc.style()
 	var edits []jsonx.Edit
 	for i := range doc.Tasks {
 		raw := m.conflicted[doc.Tasks[i].Number]

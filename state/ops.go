@@ -16,10 +16,10 @@ type Op interface {
 	apply(d *draft) error
 	// record returns what the audit log keeps of the operation besides its name. Zero values are
 	// left out.
-	record() record
+	record() opRecord
 }
 
-type record map[string]any
+type opRecord map[string]any
 
 // NewTask is a task to create. Title is required. An empty Slug is made from the title, an empty
 // Priority means medium; in DivideTask empty Language and Priority are those of the divided task.
@@ -204,36 +204,36 @@ func paths(list []formats.Artifact) (out []string) {
 	return out
 }
 
-func (op CreateTasks) record() record {
-	return record{"titles": titles(op.Tasks)}
+func (op CreateTasks) record() opRecord {
+	return opRecord{"titles": titles(op.Tasks)}
 }
 
-func (op ArchiveTasks) record() record {
-	return record{"tasks": op.Tasks}
+func (op ArchiveTasks) record() opRecord {
+	return opRecord{"tasks": op.Tasks}
 }
 
-func (op UnarchiveTasks) record() record {
-	return record{"tasks": op.Tasks}
+func (op UnarchiveTasks) record() opRecord {
+	return opRecord{"tasks": op.Tasks}
 }
 
-func (op SetLease) record() record {
-	return record{"tasks": op.Tasks, "clear": op.Clear, "suspended": op.Suspended}
+func (op SetLease) record() opRecord {
+	return opRecord{"tasks": op.Tasks, "clear": op.Clear, "suspended": op.Suspended}
 }
 
-func (op SetLayout) record() record {
-	return record{"to": op.To}
+func (op SetLayout) record() opRecord {
+	return opRecord{"to": op.To}
 }
 
-func (op SyncTasks) record() record {
-	return record{}
+func (op SyncTasks) record() opRecord {
+	return opRecord{}
 }
 
-func (op Renumber) record() record {
-	return record{"tasks": []int{op.Task}, "to": op.To}
+func (op Renumber) record() opRecord {
+	return opRecord{"tasks": []int{op.Task}, "to": op.To}
 }
 
-func (op UpdateStatus) record() record {
-	return record{
+func (op UpdateStatus) record() opRecord {
+	return opRecord{
 		"tasks":     op.Tasks,
 		"to":        op.To,
 		"back":      op.Back,
@@ -243,16 +243,16 @@ func (op UpdateStatus) record() record {
 	}
 }
 
-func (op UpdateMetadata) record() record {
-	return record{"tasks": []int{op.Task}, "fields": op.Fields}
+func (op UpdateMetadata) record() opRecord {
+	return opRecord{"tasks": []int{op.Task}, "fields": op.Fields}
 }
 
-func (op LinkArtifacts) record() record {
-	return record{"tasks": []int{op.Task}, "artifacts": paths(op.Artifacts)}
+func (op LinkArtifacts) record() opRecord {
+	return opRecord{"tasks": []int{op.Task}, "artifacts": paths(op.Artifacts)}
 }
 
-func (op SetPhase) record() record {
-	return record{
+func (op SetPhase) record() opRecord {
+	return opRecord{
 		"tasks":  []int{op.Task},
 		"plan":   op.Plan,
 		"phase":  op.Phase,
@@ -260,25 +260,25 @@ func (op SetPhase) record() record {
 	}
 }
 
-func (op DivideTask) record() record {
-	return record{"tasks": []int{op.Task}, "titles": titles(op.Parts)}
+func (op DivideTask) record() opRecord {
+	return opRecord{"tasks": []int{op.Task}, "titles": titles(op.Parts)}
 }
 
-func (op ClaimTask) record() record {
+func (op ClaimTask) record() opRecord {
 	if op.Task == 0 {
-		return record{"to": op.To}
+		return opRecord{"to": op.To}
 	}
-	return record{"tasks": []int{op.Task}, "to": op.To}
+	return opRecord{"tasks": []int{op.Task}, "to": op.To}
 }
 
-func (op ImportTasks) record() record {
+func (op ImportTasks) record() opRecord {
 	if op.From == nil {
-		return record{}
+		return opRecord{}
 	}
-	return record{
+	return opRecord{
 		"file":   op.From.File,
 		"sha256": op.From.Digest,
-		"count":  len(op.From.tasks),
+		"count":  op.From.count(),
 	}
 }
 

@@ -197,11 +197,11 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	data, err := readFile(r.cfg.Root, auditFile, maxAudit)
+	audit, err := viewAudit(r.cfg.Root)
 	if err != nil {
 		return ""
 	}
-	last, _ := lastState(data)
+	last := audit.stateLine
 	if last.Post == "" || last.Post == sha || last.isIntent() && last.Pre == sha {
 		return ""
 	}

@@ -101,37 +101,6 @@ func (d *draft) referring(n int) []int {
 	return out
 }
 
-// tasksToMove returns the renumbered tasks that must move to the end, if tasks are sorted and one
-// on each line.
-func (e *encoder) tasksToMove(d *draft) []int {
-	var out []int
-	if len(d.renamed) == 0 || !e.style().oneLine {
-		return nil
-	}
-	if !slices.IsSortedFunc(d.base.Tasks, func(a, b formats.Task) int {
-		return cmp.Compare(a.Number, b.Number)
-	}) {
-		return nil
-	}
-	for _, i := range d.renamed {
-		out = append(out, i)
-	}
-	slices.SortFunc(out, func(a, b int) int {
-		return cmp.Compare(d.changed[a].Number, d.changed[b].Number)
-	})
-	return out
-}
-
-// editedTask returns the bytes of a task with its changes.
-func (e *encoder) editedTask(d *draft, i int) ([]byte, error) {
-	v := d.base.full(i)
-	one := encoder{src: e.src, tasks: e.tasks}
-	if err := one.change(v, &d.base.Tasks[i], d.changed[i]); err != nil {
-		return nil, err
-	}
-	return edited(e.src, v, one.edits)
-}
-
 // edited applies edits to the bytes of one value.
 func edited(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
 	slices.SortStableFunc(edits, func(a, b jsonx.Edit) int {

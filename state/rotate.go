@@ -25,56 +25,66 @@ func segmentName(n int) string {
 }
 
 // rotate moves a log that has grown too large into a segment, and begins a new one whose first line
-// repeats the last state. The segment is written before the new file replaces the log, so a kill in
-// between loses nothing: the next rotation writes the same segment again. A failed rotation is a
-// warning. A log that is unreadable afterwards is an error, because the next line must follow from
-// its last one.
+// repeats the last state. A log is left as it is whose last state is not that of the file.
 func (s *session) rotate() error {
-	a := s.audit
 	limit := cmp.Or(max(s.cfg.AuditLimit, 0), DefaultAuditLimit)
-	if !a.exists || int64(len(a.data)) < limit || bytes.Count(a.data, []byte("\n")) < 2 ||
-		a.stateLine.Post != s.doc.sha {
+	if !s.audit.isFull(limit) || s.audit.stateLine.Post != s.doc.sha {
 		return nil
 	}
+	failed, err := s.audit.rotate(timestamp(s.now))
+	if failed != nil {
+		s.warn("the audit log was not rotated: " + failed.Error())
+	}
+	return err
+}
 
-	root := s.cfg.Root
+// isFull reports whether the log has a size in bytes at which it moves into a segment.
+func (a *auditLog) isFull(limit int64) bool {
+	return a.exists && int64(len(a.data)) >= limit && bytes.Count(a.data, []byte("\n")) > 1
+}
+
+// rotate moves the log into a segment, and begins a new one whose first line repeats the last state.
+// The segment is written before the new file replaces the log, so a kill in between loses nothing:
+// the next rotation writes the same segment again. failed says why the log is as it was. A log that
+// is unreadable afterwards is an error, because the next line must follow from its last one.
+func (a *auditLog) rotate(now string) (failed, err error) {
 	n := a.segments + 1
-	seal := a.seal
 	line := auditLine{
 		Serial:  a.maxSerial,
 		Kind:    lineRotated,
 		File:    stateFile,
-		Time:    timestamp(s.now),
+		Time:    now,
 		Segment: n,
-		Pre:     s.doc.sha,
-		Post:    s.doc.sha,
+		Pre:     a.stateLine.Post,
+		Post:    a.stateLine.Post,
 		Prev:    a.lastSHA,
 	}
 	if given := a.highestNumber(); given > 0 {
 		line.Added = []int{given} // the highest task number ever assigned, for a restore
 	}
-	raw, err := seal.sign(line)
+	raw, err := a.seal.sign(line)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	err = atomicfile.MkdirAll(root, segmentDir, 0o700)
-	if err == nil {
-		err = atomicfile.Sweep(root, segmentDir, path.Base(segmentName(n)))
+	root := a.root
+	failed = atomicfile.MkdirAll(root, segmentDir, 0o700)
+	if failed == nil {
+		failed = atomicfile.Sweep(root, segmentDir, path.Base(segmentName(n)))
 	}
-	if err == nil {
-		err = atomicfile.WriteIn(root, segmentName(n), a.data, atomicfile.Options{Mode: 0o600})
+	if failed == nil {
+		failed = atomicfile.WriteIn(root, segmentName(n), a.data, atomicfile.Options{Mode: 0o600})
 	}
-	if err == nil {
-		err = atomicfile.WriteIn(root, auditFile, append(raw, '\n'), atomicfile.Options{})
+	if failed == nil {
+		failed = atomicfile.WriteIn(root, auditFile, append(raw, '\n'), atomicfile.Options{})
 	}
+	fresh, err := readAudit(root)
 	if err != nil {
-		s.warn("the audit log was not rotated: " + err.Error())
+		return failed, err
 	}
-	if s.audit, err = readAudit(root); err == nil {
-		s.audit.seal = seal
-	}
-	return err
+	fresh.seal = a.seal
+	*a = *fresh
+	return failed, nil
 }
 
 // auditLines iterates over the readable lines of a log.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -359,8 +358,4 @@ func (d *decoder) natural(v *jsonx.Value, key string) int64 {
 		return 0
 	}
 	return n
-}
-
-func number(n int) string {
-	return strconv.Itoa(n)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -10,13 +11,13 @@ import (
 )
 
 func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
-	d.where = "tasks[" + number(index) + "]: "
+	d.where = "tasks[" + strconv.Itoa(index) + "]: "
 	defer func() { d.where = "" }()
 	if !d.kind(v, "task", jsonx.Dict, "object") {
 		return
 	}
 	if n, ok := v.Get("number").Int(); ok && n > 0 {
-		d.where = "task " + number(int(n)) + ": "
+		d.where = "task " + strconv.Itoa(int(n)) + ": "
 	}
 	for i := range v.Members {
 		d.taskMember(t, &v.Members[i])

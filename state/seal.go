@@ -19,12 +19,8 @@ type seal struct {
 	key []byte
 }
 
-// seal returns the seal of a lineage, or nil if there is no key.
-func (c Config) seal(lineage string) *seal {
-	if c.Key == nil {
-		return nil
-	}
-	key := c.Key(lineage)
+// newSeal returns the seal of a key, or nil if there is none.
+func newSeal(key []byte) *seal {
 	if key == nil {
 		return nil
 	}

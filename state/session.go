@@ -122,19 +122,19 @@ func (s *session) sweep() error {
 // noState is the error for a missing state.json. It is damage if the log, a backup or the archive
 // shows that there were tasks. An interrupted init leaves a log and a backup of serial 0.
 func (c Config) noState() error {
-	list, err := backups(c)
+	list, err := backups(c.Root)
 	if err != nil {
 		return ioFailure("reading the folder", backupDir, err)
 	}
 
 	_, archive := c.Root.Lstat(archiveFile)
 	hadTasks := archive == nil || len(list) > 0 && list[len(list)-1] > 0
-	data, err := readIfExists(c.Root, auditFile, maxAudit)
+	audit, err := viewAudit(c.Root)
 	if err != nil {
 		return err
 	}
 
-	for l := range auditLines(data) {
+	for l := range audit.lines() {
 		hadTasks = hadTasks || l.Serial > 0
 	}
 	if hadTasks {
@@ -250,7 +250,7 @@ func (s *session) checkExternal(state auditLine) ([]int, error) {
 	var missing []string
 	for _, n := range numbers {
 		if s.doc.find(n) == nil && archive.find(n) == nil {
-			missing = append(missing, number(n))
+			missing = append(missing, strconv.Itoa(n))
 		}
 	}
 
@@ -302,7 +302,7 @@ func (s *session) acceptExternal(state auditLine) error {
 // backup of that state, or from the backup before it and the tasks that the line adds and removes.
 // Without either it returns nil.
 func (s *session) lastKnown(state auditLine) (*document, []int) {
-	for serial, src := range s.cfg.eachBackup {
+	for serial, src := range eachBackup(s.cfg.Root) {
 		sha := formats.Sum(src)
 		if sha != state.Post && sha != state.Pre {
 			continue
@@ -322,7 +322,7 @@ func (s *session) lastKnown(state auditLine) (*document, []int) {
 		}
 		return doc, numbers
 	}
-	if doc, _ := newestBackup(s.cfg); doc != nil {
+	if doc := newestBackup(s.cfg.Root); doc != nil {
 		return doc, nil
 	}
 	return nil, nil
@@ -330,7 +330,7 @@ func (s *session) lastKnown(state auditLine) (*document, []int) {
 
 // noBackup is the error for a serial without a backup; it lists the existing ones.
 func noBackup(cfg Config, serial uint64) error {
-	list, err := backups(cfg)
+	list, err := backups(cfg.Root)
 	if err != nil {
 		return ioFailure("reading the folder", backupDir, err)
 	}
@@ -351,7 +351,7 @@ func (s *session) restore(serial uint64) (Result, error) {
 	src, err := readFile(s.cfg.Root, name, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The log may reach further back than the backups.
-		c, failed := readHistory(s.cfg)
+		c, failed := readHistory(s.cfg.Root)
 		if failed != nil {
 			return Result{}, failed
 		}
@@ -379,7 +379,7 @@ const maxLeftOut = 20
 // that serial loses.
 func (s *session) writesAfter(serial uint64) []string {
 	var out []string
-	for l := range auditLines(s.audit.data) {
+	for l := range s.audit.lines() {
 		switch {
 		case l.File != stateFile:
 		case l.Kind == lineAborted && len(out) > 0:
@@ -506,7 +506,7 @@ func (s *session) replaceState(backup *document, kind string) (_ Result, err err
 		Post:   formats.Sum(data),
 	}
 	if c.old != nil {
-		c.line.Undo = boundedUndo(reverseWhole(old, data))
+		c.line.Undo = reverseWhole(old, data)
 	}
 	if err := s.commit(c); err != nil {
 		return res, err

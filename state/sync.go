@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,32 @@ func (p *Proposal) String() string {
 	return fmt.Sprintf("line %d: task %d: %s: %s -> %s", p.Line, p.Task, p.Field, p.From, p.To)
 }
 
+// newTask returns the fields of a task to create.
+func (p *Proposal) newTask() (todoFields, error) {
+	return parseFields(p.item.text, nil)
+}
+
+// reason returns why a task is blocked, if the file says so.
+func (p *Proposal) reason() string {
+	return p.item.blocked
+}
+
+// value returns what the field becomes.
+func (p *Proposal) value() any {
+	switch p.Field {
+	case "dependencies":
+		list, _ := numberList(p.To) // joinNumbers wrote it; an empty text is an empty list
+		return list
+	case "parent":
+		n, err := strconv.Atoi(p.To)
+		if err != nil {
+			return nil
+		}
+		return n
+	}
+	return p.To
+}
+
 // Edits is the user's changes of TODO.md since tercet wrote it.
 type Edits struct {
 	Edited    bool       `json:"edited"`
@@ -49,7 +76,7 @@ type Edits struct {
 
 // todoPlan is what a sync read, for the rendering that follows.
 type todoPlan struct {
-	sha   string // of the file that was read
+	sha   string // of the file that was read; empty if there is none
 	edits Edits
 }
 
@@ -63,86 +90,104 @@ func (r *Reader) Edits(ctx context.Context) (Edits, error) {
 	if err != nil {
 		return Edits{}, err
 	}
-	plan, err := readEdits(r.cfg, d, archive, false)
+	plan, err := readEdits(r.cfg, todoStates{current: d, archive: archive})
 	if err != nil {
 		return Edits{}, err
 	}
 	return plan.edits, nil
 }
 
-// readEdits compares TODO.md with the state that it was rendered from and with the current one. If
-// the former is unknown, force uses the current state instead.
-func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, error) {
+// readEdits compares TODO.md with the state that it was rendered from, and with the current one.
+func readEdits(cfg Config, states todoStates) (*todoPlan, error) {
 	src, err := readIfExists(cfg.Root, todoFile, maxState)
 	if err != nil {
 		return nil, err
 	}
+	states.at = func(serial uint64) (*document, error) {
+		c, err := readHistory(cfg.Root)
+		if err != nil {
+			return nil, err
+		}
+		src, err := c.at(serial)
+		if err != nil {
+			return nil, err
+		}
+		return parseDocument(stateFile, src)
+	}
+	plan := &todoPlan{}
+	if src != nil {
+		plan.sha = formats.Sum(src)
+	}
+	plan.edits, err = compareTodo(src, states)
+	return plan, err
+}
 
-	plan := &todoPlan{edits: Edits{
+// todoStates are the states that TODO.md is compared with.
+type todoStates struct {
+	current *document
+	archive *document // nil if there is none
+	// at returns the state of a serial: TODO.md shows one.
+	at func(serial uint64) (*document, error)
+	// force compares with the current state if the one that TODO.md shows cannot be read.
+	force bool
+}
+
+// compareTodo returns the edits of TODO.md: what differs from the state that it shows, and is not in
+// the current state yet. src is nil if there is no file.
+func compareTodo(src []byte, states todoStates) (Edits, error) {
+	edits := Edits{
 		Proposals: []Proposal{},
 		Missing:   []int{},
 		Warnings:  []string{},
-	}}
-	if src == nil {
-		return plan, nil
 	}
-
+	if src == nil {
+		return edits, nil
+	}
 	text := parseTodo(src)
 	if string(text.bytes()) != string(src) {
-		return nil, formats.Fail(formats.CodeBug, "",
-			"%s", "reading "+todoFile+" loses a part of it")
+		return edits, formats.Fail(formats.CodeBug, "",
+			"reading TODO.md loses a part of it")
 	}
 
-	plan.sha = formats.Sum(src)
-	plan.edits.Edited = !text.intact
-	plan.edits.Serial = text.serial
-	plan.edits.Notes = len(text.notes())
+	edits.Edited = !text.intact
+	edits.Serial = text.serial
+	edits.Notes = len(text.notes())
 	if text.intact || len(src) == 0 {
-		return plan, nil
+		return edits, nil
 	}
 
-	base := current
-	if text.hasHead && text.serial != current.Serial || !text.hasHead {
-		then, err := baseOf(cfg, text)
+	base := states.current
+	if !text.hasHead || text.serial != states.current.Serial {
+		then, err := shownState(text, states)
 		switch {
 		case err == nil:
 			base = then
-		case !force:
-			return nil, formats.Fail(formats.CodePrecondition,
+		case !states.force:
+			return edits, formats.Fail(formats.CodePrecondition,
 				"compare it with the state as it is now, with: tercet task sync --force",
 				"tercet cannot find the state that TODO.md was written from, so it cannot tell "+
 					"edits from old text: %v", err)
 		default:
-			plan.edits.Warnings = append(
-				plan.edits.Warnings,
-				"TODO.md is compared with the state as it is now",
-			)
+			edits.Warnings = append(edits.Warnings,
+				"TODO.md is compared with the state as it is now")
 		}
 	}
 	c := comparison{
 		base:    base,
-		current: current,
-		archive: archive,
-		edits:   &plan.edits,
+		current: states.current,
+		archive: states.archive,
+		edits:   &edits,
 	}
 	c.run(text)
-	return plan, nil
+	return edits, nil
 }
 
-// baseOf returns the state that TODO.md was rendered from.
-func baseOf(cfg Config, text *todoText) (*document, error) {
+// shownState returns the state that TODO.md was rendered from.
+func shownState(text *todoText, states todoStates) (*document, error) {
 	if !text.hasHead {
 		return nil, errors.New("its first line is gone")
 	}
-	c, err := readHistory(cfg)
-	if err != nil {
-		return nil, err
-	}
-	src, err := c.at(text.serial)
-	if err != nil {
-		return nil, err
-	}
-	return parseDocument(stateFile, src)
+	return states.at(text.serial)
 }
 
 // comparison finds the edits: what differs from the rendered state and is not in the current state
@@ -351,7 +396,7 @@ func parentText(n *int) string {
 	if n == nil {
 		return ""
 	}
-	return number(*n)
+	return strconv.Itoa(*n)
 }
 
 func orNil(n int) *int {
@@ -368,7 +413,7 @@ func (op SyncTasks) apply(d *draft) error {
 		return err
 	}
 
-	plan, err := readEdits(d.cfg, d.base, archive, d.tx.Force)
+	plan, err := readEdits(d.cfg, todoStates{current: d.base, archive: archive, force: d.tx.Force})
 	if err != nil {
 		return err
 	}
@@ -411,7 +456,7 @@ const byHand = "TODO.md was edited by hand"
 func (d *draft) applyProposal(p *Proposal) error {
 	switch p.Field {
 	case "create":
-		f, err := parseFields(p.item.text, nil)
+		f, err := p.newTask()
 		if err != nil {
 			return err
 		}
@@ -430,8 +475,8 @@ func (d *draft) applyProposal(p *Proposal) error {
 			To:     to,
 			Reason: byHand,
 		}
-		if to == formats.Blocked && p.item.blocked != "" {
-			op.Reason = p.item.blocked
+		if to == formats.Blocked {
+			op.Reason = cmp.Or(p.reason(), byHand)
 		}
 		op.Recover = formats.TaskStatus(p.From).Terminal() && to == formats.NotStarted
 		return op.apply(d)
@@ -456,16 +501,5 @@ func (d *draft) applyProposal(p *Proposal) error {
 		return nil
 	}
 
-	var value any = p.To
-	switch p.Field {
-	case "dependencies":
-		value, _ = numberList(p.To) // joinNumbers wrote it; an empty text is an empty list
-	case "parent":
-		value = nil
-		if n, err := strconv.Atoi(p.To); err == nil {
-			value = n
-		}
-	}
-
-	return UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: value}}.apply(d)
+	return UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: p.value()}}.apply(d)
 }

@@ -286,7 +286,7 @@ func TestSyncRoundTrip(t *testing.T) {
 		}
 
 		head, _, _ := strings.Cut(w.read("TODO.md"), "\n")
-		_, body, _ := strings.Cut(string(state.RenderTodo(&doc)), "\n")
+		_, body, _ := strings.Cut(string(state.RenderTodo(&doc, nil)), "\n")
 		w.write("TODO.md", head+"\n"+body)
 		w.do(state.SyncTasks{})
 		after, err := w.r.Doc(rt.Context())

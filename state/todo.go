@@ -15,12 +15,15 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// RenderTodo writes the tasks as markdown, grouped by status. It keeps the user's notes at their
-// place: after the title, a heading, a task, or at the end. The first line has the serial and the
-// SHA-256 of the rest, which reveals hand edits.
-func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
+// RenderTodo writes the tasks as markdown, grouped by status. It keeps the user's notes in the old
+// file at their place: after the title, a heading, a task, or at the end. The first line has the
+// serial and the SHA-256 of the rest, which reveals hand edits.
+func RenderTodo(doc *Doc, old []byte) []byte {
 	b := bytes.NewBuffer(newList[byte](lineSizeHint * len(doc.Tasks)))
-	left := anchored(doc, notes)
+	var left []todoPiece
+	if len(old) > 0 {
+		left = anchored(doc, parseTodo(old).notes())
+	}
 	take := func(section formats.TaskStatus, task int) []string {
 		var out []string
 		left = slices.DeleteFunc(left, func(p todoPiece) bool {
@@ -207,10 +210,11 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 	return n, sha, body, true
 }
 
-// EditedTodo reports whether a TODO.md was edited by hand.
-func EditedTodo(src []byte) bool {
-	_, sha, body, ok := todoHead(src)
-	return !ok || !unedited(sha, body)
+// TodoVersion returns the serial of the state that a TODO.md shows. intact is false if the file was
+// edited by hand.
+func TodoVersion(src []byte) (serial uint64, intact bool) {
+	serial, sha, body, ok := todoHead(src)
+	return serial, ok && unedited(sha, body)
 }
 
 // unedited reports whether a body is as it was rendered. A checkout that converted line breaks to
@@ -285,7 +289,6 @@ func (m *Manager) writeTodo(synced string) error {
 	}
 
 	old, err := readFile(root, resolved, maxState)
-	var notes []todoPiece
 	switch {
 	case err == nil && synced != "" && synced == formats.Sum(old):
 	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0,
@@ -296,8 +299,8 @@ func (m *Manager) writeTodo(synced string) error {
 	case err != nil:
 		return err
 	default:
-		serial, sha, body, ok := todoHead(old)
-		if !ok || !unedited(sha, body) {
+		serial, intact := TodoVersion(old)
+		if !intact {
 			return errTodoEdited
 		}
 		if serial >= doc.Serial {
@@ -305,10 +308,7 @@ func (m *Manager) writeTodo(synced string) error {
 		}
 	}
 
-	if len(old) > 0 {
-		notes = parseTodo(old).notes()
-	}
-	return atomicfile.WriteLoose(root, resolved, RenderTodo(doc, notes...), 0)
+	return atomicfile.WriteLoose(root, resolved, RenderTodo(doc, old), 0)
 }
 
 // MergeTodo merges two versions of TODO.md, which is rendered again anyway. It returns the one with

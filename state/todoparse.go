@@ -273,7 +273,7 @@ func (p *todoParser) subItem(text string) bool {
 		return true
 	}
 	kind := formats.ArtifactType(key)
-	if !slices.Contains(artifactTypes(), kind) || !kind.IsDocument() {
+	if !slices.Contains(formats.ArtifactTypes(), kind) || !kind.IsDocument() {
 		return false
 	}
 	p.item.artifacts = append(p.item.artifacts, formats.Artifact{Type: kind, Path: unescapeLine(value)})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -209,7 +210,7 @@ func (d *draft) checkPhases(t *formats.Task) error {
 
 	src, err := readFile(d.cfg.Root, a.Path, maxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
-		d.warn("task " + number(t.Number) + ": its plan " + a.Path +
+		d.warn("task " + strconv.Itoa(t.Number) + ": its plan " + a.Path +
 			" does not exist, so its phases were not looked at")
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,7 +14,6 @@ import (
 
 // history is the sequence of states of state.json in the log, oldest first: one for each line.
 type history struct {
-	cfg      Config
 	segments []logSegment
 	lines    []auditLine
 	// anchors are the states whose bytes are on disk, by SHA-256: the file itself and the backups.
@@ -21,9 +21,9 @@ type history struct {
 }
 
 // readHistory reads the log and the backups.
-func readHistory(cfg Config) (_ *history, err error) {
-	c := &history{cfg: cfg, anchors: map[string][]byte{}}
-	if c.segments, err = readSegments(cfg.Root); err != nil {
+func readHistory(root *os.Root) (_ *history, err error) {
+	c := &history{anchors: map[string][]byte{}}
+	if c.segments, err = readSegments(root); err != nil {
 		return nil, err
 	}
 
@@ -42,14 +42,14 @@ func readHistory(cfg Config) (_ *history, err error) {
 		}
 	}
 
-	src, err := readIfExists(cfg.Root, stateFile, maxState)
+	src, err := readIfExists(root, stateFile, maxState)
 	if err != nil {
 		return nil, err
 	}
 	if src != nil {
 		c.anchors[formats.Sum(src)] = src
 	}
-	for _, src := range cfg.eachBackup {
+	for _, src := range eachBackup(root) {
 		c.anchors[formats.Sum(src)] = src
 	}
 
@@ -164,7 +164,7 @@ func (r *Reader) At(ctx context.Context, serial uint64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	c, err := readHistory(r.cfg)
+	c, err := readHistory(r.cfg.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +225,15 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	c, err := readHistory(r.cfg)
+	c, err := readHistory(r.cfg.Root)
 	if err != nil {
 		return nil, err
 	}
+	return c.entries(), nil
+}
 
+// entries returns the log, oldest first.
+func (c *history) entries() []Entry {
 	readable := map[string]bool{}
 	for i, ok := range c.reachable() {
 		readable[c.lines[i].Post] = ok
@@ -249,7 +253,7 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 		}
 	}
 
-	return out, nil
+	return out
 }
 
 func entryOf(l *auditLine, reachable bool) Entry {

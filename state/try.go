@@ -21,8 +21,9 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 		return Result{}, err
 	}
 
-	if res, ok, err := s.audit.recordedResult(tx.ID); ok || err != nil {
-		return res, err
+	line, err := s.audit.transaction(tx.ID)
+	if line != nil || err != nil {
+		return recordedResult(line), err
 	}
 	if op, ok := tx.Ops[0].(planOp); ok {
 		f, res, err := op.rewrite(s, tx)
@@ -57,20 +58,11 @@ func (s *session) openReadOnly() error {
 	if s.doc, err = parseDocument(stateFile, src); err != nil {
 		return withBackup(s.cfg, err)
 	}
-	log, err := s.cfg.logLines()
-	if err != nil {
+	if s.audit, err = viewAudit(s.cfg.Root); err != nil {
 		return err
 	}
 
-	state, high := lastState(log)
-	s.audit = &auditLog{
-		root:      s.cfg.Root,
-		exists:    len(log) > 0,
-		data:      log,
-		stateLine: state,
-		maxSerial: high,
-		segments:  segmentsBefore(log),
-	}
+	state := s.audit.stateLine
 	s.serial = max(s.doc.Serial, state.Serial)
 	if !s.audit.exists {
 		return s.doc.tooHigh()

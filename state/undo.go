@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 
 	"tercet/formats"
@@ -24,7 +25,7 @@ func (m *Manager) Undo(
 	if dry {
 		do = m.Try
 	}
-	marks, err := planLines(m.cfg)
+	marks, err := planLines(m.cfg.Root)
 	for _, name := range slices.Sorted(maps.Keys(marks)) {
 		if !slices.ContainsFunc(marks[name], func(l *auditLine) bool { return l.Run == run }) {
 			continue
@@ -79,33 +80,32 @@ func (RestoreTasks) name() string {
 	return "restore_tasks"
 }
 
-func (op RestoreTasks) record() record {
-	return record{"run": op.Run}
+func (op RestoreTasks) record() opRecord {
+	return opRecord{"run": op.Run}
 }
 
 func (op RestoreTasks) apply(d *draft) error {
 	if op.Run == "" {
 		return d.refused(0, "", "expected the id of a run, got none")
 	}
-	c, err := readHistory(d.cfg)
+	c, err := readHistory(d.cfg.Root)
 	if err != nil {
 		return err
 	}
 
-	t := runChanges{
-		history: c,
-		run:     op.Run,
-		docs:    map[int]*document{},
-	}
 	archive, err := d.archived()
 	if err != nil {
 		return err
 	}
 
 	var all error
-	spans := t.changedTasks()
-	for _, n := range spans {
-		all = errors.Join(all, d.restore(&t, archive, n))
+	run := c.changesOf(op.Run)
+	for _, n := range run.tasks() {
+		change, err := run.task(n)
+		if err == nil {
+			err = d.restore(change, archive)
+		}
+		all = errors.Join(all, err)
 	}
 
 	if all != nil {
@@ -128,11 +128,79 @@ func (op RestoreTasks) apply(d *draft) error {
 	return all
 }
 
+// restore restores one task as it was before a run changed it.
+func (d *draft) restore(c *taskChange, archive *document) error {
+	n := c.number
+	now := d.peek(n)
+	if c.archived {
+		now = archive.find(n)
+	}
+	if now == nil || !sameTask(now, c.after) || c.archived && d.peek(n) != nil {
+		return c.changedSince()
+	}
+	if c.disturbed != nil {
+		return c.disturbed
+	}
+
+	i, active := d.base.index[n]
+	switch {
+	case c.unarchived != nil:
+		// Its state in the archive is how it came out of it.
+		d.changed[i] = c.unarchived
+		d.warn(fmt.Sprintf(
+			"task %d came out of the archive with the run: tercet task archive %d puts it "+
+				"away again",
+			n, n,
+		))
+		d.verdict(c.unarchived, now.Status, true)
+	case c.before == nil:
+		d.removed[i] = true
+		d.verdicts = append(d.verdicts, Verdict{
+			Op:      d.op,
+			Task:    n,
+			From:    now.Status,
+			Changed: true,
+		})
+	case active:
+		d.changed[i] = &c.before.task
+		d.verdict(&c.before.task, now.Status, true)
+	default:
+		back := *c.before
+		d.verdict(&back.task, now.Status, true)
+		// Until it has left the archive it is in both files; an equal updated shows that they are
+		// one task.
+		back.task.Updated = now.Updated
+		d.restored = append(d.restored, back)
+		return d.restored[len(d.restored)-1].setMember("updated", now.Updated)
+	}
+
+	return nil
+}
+
 // runChanges are the changes of one run in the log.
 type runChanges struct {
 	*history
 	run  string
 	docs map[int]*document // parsed states, by line
+}
+
+// changesOf returns the changes of a run.
+func (c *history) changesOf(run string) *runChanges {
+	return &runChanges{history: c, run: run, docs: map[int]*document{}}
+}
+
+// taskChange is what a run did to a task.
+type taskChange struct {
+	number int
+	before *rawTask // nil if the task was not active before the run
+	// after is the task as the run left it, or as it was when the run archived it.
+	after      *formats.Task
+	archived   bool          // the run archived the task
+	unarchived *formats.Task // as it came out of the archive, if the run began with that
+	disturbed  error         // another transaction changed the task between those of the run
+
+	run  *runChanges
+	last int // the last line of the run about the task
 }
 
 // touches reports whether a line has a write, of the run or of others, that changed a task.
@@ -150,8 +218,8 @@ func (t *runChanges) touches(l *auditLine, task int, own bool) bool {
 	return false
 }
 
-// changedTasks lists the tasks that the run changed, ascending.
-func (t *runChanges) changedTasks() []int {
+// tasks lists the tasks that the run changed, ascending.
+func (t *runChanges) tasks() []int {
 	set := map[int]bool{}
 	for i := range t.lines {
 		for _, one := range t.lines[i].transactions() {
@@ -162,117 +230,89 @@ func (t *runChanges) changedTasks() []int {
 			}
 		}
 	}
-	return sortedInts(set)
+	return slices.Sorted(maps.Keys(set))
 }
 
-// task returns a task as of a line, with its bytes; nil if it was not active then.
-func (t *runChanges) task(line, n int) (*formats.Task, []byte, error) {
+// taskAt returns a task as of a line, with its bytes; nil if it was not active then.
+func (t *runChanges) taskAt(line, n int) (*rawTask, error) {
 	if line < 0 {
-		return nil, nil, formats.Fail(formats.CodeNotFound, "",
+		return nil, formats.Fail(formats.CodeNotFound, "",
 			"the log does not hold the earlier state of task %d", n)
 	}
 	doc := t.docs[line]
 	if doc == nil {
 		src, err := t.at(t.lines[line].Serial)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if doc, err = parseDocument(stateFile, src); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		t.docs[line] = doc
 	}
 	if i, ok := doc.index[n]; ok {
-		return &doc.Tasks[i], doc.values[i].Raw(doc.src), nil
+		return &rawTask{task: doc.Tasks[i], raw: doc.values[i].Raw(doc.src)}, nil
 	}
-	return nil, nil, nil
+	return nil, nil
 }
 
-// restore restores one task.
-func (d *draft) restore(t *runChanges, archive *document, n int) error {
+// task returns what the run did to a task that it changed.
+func (t *runChanges) task(n int) (*taskChange, error) {
 	first := -1
-	last := -1
+	c := &taskChange{number: n, run: t}
 	for i := range t.lines {
 		if t.touches(&t.lines[i], n, true) {
-			last = i
+			c.last = i
 			if first < 0 {
 				first = i
 			}
 		}
 	}
 
-	before, raw, err := t.task(first-1, n)
-	if err != nil {
-		return err
+	var err error
+	if c.before, err = t.taskAt(first-1, n); err != nil {
+		return nil, err
 	}
-	after, _, err := t.task(last, n)
+	after, err := t.taskAt(c.last, n)
 	if err != nil {
-		return err
+		return nil, err
 	}
-
-	now := d.peek(n)
-	archived := after == nil // the run archived it
-	for i := last; after == nil && i >= first; i-- {
-		if after, _, err = t.task(i-1, n); err != nil {
-			return err
+	c.archived = after == nil
+	for i := c.last; after == nil && i >= first; i-- {
+		if after, err = t.taskAt(i-1, n); err != nil {
+			return nil, err
 		}
 	}
-
-	if archived {
-		now = archive.find(n)
+	if after == nil {
+		return nil, c.changedSince()
 	}
-	if now == nil || after == nil || !sameTask(now, after) || archived && d.peek(n) != nil {
-		return t.changedSince(n, last)
-	}
+	c.after = &after.task
 
-	for i := first; i < last; i++ {
+	for i := first; i < c.last; i++ {
 		if t.touches(&t.lines[i], n, false) {
-			return t.changedSince(n, i-1)
+			c.disturbed = t.changedAfter(n, i-1)
+			break
 		}
 	}
-
-	i, active := d.base.index[n]
-	switch {
-	case before == nil && t.lines[first].Move == moveBack:
-		// Its state in the archive is how it came out of it.
-		if before, _, err = t.task(first, n); err != nil {
-			return err
+	if c.before == nil && t.lines[first].Move == moveBack {
+		out, err := t.taskAt(first, n)
+		if err != nil {
+			return nil, err
 		}
-		back := *before
-		d.changed[i] = &back
-		d.warn(fmt.Sprintf(
-			"task %d came out of the archive with the run: tercet task archive %d puts it "+
-				"away again",
-			n, n,
-		))
-		d.verdict(&back, now.Status, true)
-	case before == nil:
-		d.removed[i] = true
-		d.verdicts = append(d.verdicts, Verdict{
-			Op:      d.op,
-			Task:    n,
-			From:    now.Status,
-			Changed: true,
-		})
-	case active:
-		back := *before
-		d.changed[i] = &back
-		d.verdict(&back, now.Status, true)
-	default:
-		back := rawTask{task: *before, raw: raw}
-		// Until it has left the archive it is in both files; an equal updated shows that they are
-		// one task.
-		back.task.Updated = now.Updated
-		d.restored = append(d.restored, back)
-		d.verdict(before, now.Status, true)
-		return d.restored[len(d.restored)-1].setMember("updated", now.Updated)
+		if out != nil {
+			c.unarchived = &out.task
+		}
 	}
-
-	return nil
+	return c, nil
 }
 
-// changedSince is the error for a task that was changed after a line.
-func (t *runChanges) changedSince(n, line int) error {
+// changedSince is the error for a task that was changed since the run.
+func (c *taskChange) changedSince() error {
+	return c.run.changedAfter(c.number, c.last)
+}
+
+// changedAfter is the error for a task that was changed after a line.
+func (t *runChanges) changedAfter(n, line int) error {
 	by := "by hand"
 	for i := line + 1; i < len(t.lines); i++ {
 		l := &t.lines[i]
@@ -298,8 +338,8 @@ func (RestorePhases) name() string {
 	return "restore_phases"
 }
 
-func (op RestorePhases) record() record {
-	return record{"run": op.Run, "plan": op.Plan}
+func (op RestorePhases) record() opRecord {
+	return opRecord{"run": op.Run, "plan": op.Plan}
 }
 
 func (RestorePhases) apply(*draft) error {
@@ -307,8 +347,8 @@ func (RestorePhases) apply(*draft) error {
 }
 
 // planLines returns the log lines about files other than the state and its archive, by path.
-func planLines(cfg Config) (map[string][]*auditLine, error) {
-	parts, err := readSegments(cfg.Root)
+func planLines(root *os.Root) (map[string][]*auditLine, error) {
+	parts, err := readSegments(root)
 	files := map[string][]*auditLine{}
 	for _, p := range parts {
 		for l := range auditLines(p.data) {
@@ -328,7 +368,7 @@ func planLines(cfg Config) (map[string][]*auditLine, error) {
 
 func (op RestorePhases) rewrite(s *session, _ Tx) (*planRewrite, Result, error) {
 	var res Result
-	marks, err := planLines(s.cfg)
+	marks, err := planLines(s.cfg.Root)
 	if err != nil {
 		return nil, res, err
 	}
@@ -434,7 +474,7 @@ func (s *session) rewritePlan(tx Tx, op planOp) (Result, error) {
 	line.Verdicts = res.Verdicts
 	line.Pre = f.pre
 	line.Post = formats.Sum(f.data)
-	line.Undo = boundedUndo(reverseLines(f.src, f.data))
+	line.Undo = reverseLines(f.src, f.data)
 	return res, s.commit(change{
 		name:     f.name,
 		resolved: f.resolved,

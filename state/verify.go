@@ -158,39 +158,30 @@ func (v *verifier) todo() {
 		return
 	}
 
-	text := parseTodo(src)
+	serial, intact := TodoVersion(src)
 	switch {
-	case !text.intact:
+	case !intact:
 		warn(
 			"see the edits with: tercet task sync --check; take them over with: tercet task sync",
 			"it was edited by hand",
 		)
-	case text.serial < v.doc.Serial:
+	case serial < v.doc.Serial:
 		warn("the next write, or tercet task sync, brings it up to date",
-			"it shows serial %d, the state has serial %d", text.serial, v.doc.Serial)
+			"it shows serial %d, the state has serial %d", serial, v.doc.Serial)
 	}
 }
 
 // log checks the audit log and compares it with the file.
 func (v *verifier) log() error {
-	parts, err := readSegments(v.r.cfg.Root)
-	if err != nil || len(parts) == 0 {
+	faults, state, err := checkChain(v.r.cfg.Root)
+	if err != nil {
 		return err
 	}
-
-	prev := ""
-	for i, p := range parts {
-		line, what, last := chainFault(p.data, prev, i == 0)
-		if line > 0 {
-			v.found = append(
-				v.found,
-				finding(formats.SeverityWarning, p.name, formats.Pos{Line: line, Col: 1}, "", what),
-			)
-		}
-		prev = last
+	for _, f := range faults {
+		at := formats.Pos{Line: f.line, Col: 1}
+		v.found = append(v.found, finding(formats.SeverityWarning, f.file, at, "", f.what))
 	}
 
-	state, _ := lastState(parts[len(parts)-1].data)
 	if state.Kind == lineDenied {
 		v.add(
 			formats.SeverityError,

@@ -272,7 +272,8 @@ func (w GitWorkflow) commitHere(
 			return false
 		}
 		text, err := atomicfile.ReadPath(filepath.Join(w.Trees.Root, filepath.FromSlash(name)))
-		return err == nil && state.EditedTodo(text)
+		_, intact := state.TodoVersion(text)
+		return err == nil && !intact
 	})
 	done, err := w.Trees.CommitHere(ctx, r.Run, msg)
 	ret := committed(msg, done.Hash, done.Files)

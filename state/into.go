@@ -1,0 +1,453 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+)
+
+// target is the state that an import goes into.
+type target struct {
+	base    *document
+	archive *document // nil if there is none
+	// fresh gives tasks whose number is taken a new one, instead of failing.
+	fresh bool
+}
+
+// addition is what an import adds to a state.
+type addition struct {
+	tasks      []importedTask
+	unchanged  []*formats.Task // tasks of the file that the state already has
+	members    []jsonx.Change  // members of the state itself
+	nextNumber int
+	warnings   []string
+}
+
+// importedTask is a task that an import adds.
+type importedTask struct {
+	rawTask
+	archived bool // it belongs in the archive
+}
+
+// into returns what the import adds to a state. It refuses numbers that other tasks have.
+func (m *Import) into(t target) (*addition, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	a := adder{
+		m:        m,
+		target:   t,
+		out:      &addition{nextNumber: max(t.base.NextNumber, t.base.highest()+1)},
+		existing: map[int]bool{},
+	}
+	for i := range t.base.Tasks {
+		a.existing[t.base.Tasks[i].Number] = true
+	}
+	if err := a.chooseTasks(); err != nil {
+		return nil, err
+	}
+	if err := a.addTasks(); err != nil {
+		return nil, err
+	}
+	if err := a.storeMembers(); err != nil {
+		return nil, err
+	}
+	if err := a.dropDangling(); err != nil {
+		return nil, err
+	}
+	for _, r := range a.tasks {
+		a.out.tasks = append(a.out.tasks, importedTask{
+			rawTask:  r.rawTask,
+			archived: r.archived && r.task.Status.Terminal(),
+		})
+	}
+	return a.out, nil
+}
+
+// adder works out what one import adds to a state.
+type adder struct {
+	target
+	m        *Import
+	tasks    []record
+	existing map[int]bool // the numbers that are active with the import
+	taken    map[int]bool // the numbers that other tasks of the state have
+	out      *addition
+}
+
+func (a *adder) warn(format string, args ...any) {
+	a.out.warnings = append(a.out.warnings, fmt.Sprintf(format, args...))
+}
+
+// refused is the error for an import that this state cannot take.
+func (a *adder) refused(help, format string, args ...any) error {
+	return refused("import_tasks", 0, help, format, args...)
+}
+
+// find returns a task of the state or of its archive, or nil.
+func (a *adder) find(n int) *formats.Task {
+	if t := a.base.find(n); t != nil {
+		return t
+	}
+	return a.archive.find(n)
+}
+
+// chooseTasks leaves out the tasks that an earlier import added, and finds the numbers that are
+// taken.
+func (a *adder) chooseTasks() error {
+	a.taken = map[int]bool{}
+	inFile := map[int]bool{}
+	for i := range a.m.tasks {
+		inFile[a.m.tasks[i].task.Number] = true
+	}
+
+	gone := func(n int) bool {
+		return !inFile[n] && a.find(n) == nil
+	}
+	depends := cycleEdges(a.m.tasks, dependenciesOf)
+	within := cycleEdges(a.m.tasks, parentOf)
+	for _, t := range a.m.tasks {
+		n := t.task.Number
+		now := t.task // as an earlier import left it
+		now.Dependencies = slices.DeleteFunc(slices.Clone(now.Dependencies),
+			func(to int) bool { return gone(to) || depends[edge{n, to}] })
+		if now.Parent != nil && (gone(*now.Parent) || within[edge{n, *now.Parent}]) {
+			now.Parent = nil
+		}
+		old := a.find(n)
+		if old != nil && sameTask(old, &now) {
+			a.out.unchanged = append(a.out.unchanged, old)
+			continue
+		}
+		if old != nil {
+			a.taken[n] = true
+		}
+		a.tasks = append(a.tasks, t)
+	}
+
+	if len(a.taken) > 0 && !a.fresh {
+		return a.refused("give the imported ones new numbers with --fresh-numbers, or import "+
+			"into a workspace without tasks",
+			"the state has other tasks with the numbers %s", joinNumbers(slices.Sorted(maps.Keys(a.taken))))
+	}
+	return nil
+}
+
+// addTasks gives tasks whose number is taken a new one, and rewrites the references to them.
+func (a *adder) addTasks() error {
+	next := max(a.out.nextNumber, a.m.NextNumber)
+	for _, t := range a.tasks {
+		next = max(next, t.task.Number+1)
+	}
+
+	renamed := map[int]int{}
+	for _, n := range slices.Sorted(maps.Keys(a.taken)) {
+		renamed[n] = next
+		a.warn("task %d of the file is task %d here", n, next)
+		next++
+	}
+
+	for i := range a.tasks {
+		if err := a.tasks[i].renumber(renamed); err != nil {
+			return err
+		}
+		a.existing[a.tasks[i].task.Number] = true
+	}
+	a.out.nextNumber = next
+	if fileNext := a.m.NextNumber; fileNext > 0 && fileNext != next && len(a.tasks) > 0 {
+		a.warn("the next number is %d; in the file it is %d", next, fileNext)
+	}
+	return nil
+}
+
+func (a *adder) setMember(key string, raw []byte) {
+	a.out.members = append(a.out.members, jsonx.Change{Key: key, Raw: raw})
+}
+
+// storeMembers keeps the unknown members of the file; if the file has another shape, in a member of
+// their own. Members that the state already has stay.
+func (a *adder) storeMembers() error {
+	m := a.m
+	members := a.base.tree
+	if m.Shape == ShapeProjects {
+		members = members.Get(importedKey)
+	}
+	var added []jsonx.Change
+	for _, c := range m.unknown {
+		old := members.Get(c.Key)
+		switch {
+		case old == nil || m.archive:
+			added = append(added, c)
+		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
+			a.warn("member %q of the file is left out: the state has another one", c.Key)
+		}
+	}
+
+	if err := a.storeLeftOut(); err != nil {
+		return err
+	}
+	if m.Shape != ShapeProjects {
+		a.out.members = append(a.out.members, added...)
+		return nil
+	}
+
+	if err := a.storeForm(); err != nil || len(added) == 0 || m.archive {
+		return err
+	}
+	o := new(jsonx.Object)
+	if members.Is(jsonx.Dict) {
+		for _, one := range members.Members {
+			o.Set(one.Key, one.Value)
+		}
+	}
+	for _, c := range added {
+		o.Set(c.Key, json.RawMessage(c.Raw))
+	}
+
+	raw, err := jsonx.Marshal(o, "  ")
+	a.setMember(importedKey, raw)
+	return err
+}
+
+// formOf describes the layout of a file of the other shape: the keys, and the order of the tasks.
+// It adds the next number if that differs here.
+func (a *adder) formOf(m *Import) *jsonx.Object {
+	keys := []any{}
+	for _, one := range m.tree.Members {
+		keys = append(keys, one.Key)
+	}
+	form := new(jsonx.Object).Set("keys", keys).Set("order", m.order())
+	if m.archive {
+		beside := new(jsonx.Object)
+		for _, c := range m.unknown {
+			beside.Set(c.Key, json.RawMessage(c.Raw))
+		}
+		return form.Set("members", beside)
+	}
+	if len(a.base.Tasks) > 0 || m.opt.Fresh {
+		return form // numbers are assigned here
+	}
+	if was := m.tree.Get("next_project_number"); was != nil {
+		form.Set("was", was)
+	}
+	return form.Set("as", a.out.nextNumber)
+}
+
+// hasForm reports whether the state already has the form of a file of this kind.
+func (a *adder) hasForm() bool {
+	existing := a.base.tree.Get(formKey)
+	if a.m.archive {
+		return existing.Get(ofArchive) != nil
+	}
+	return existing.Get("keys") != nil
+}
+
+// storeForm stores the form of the first imported file.
+func (a *adder) storeForm() error {
+	if a.hasForm() {
+		return nil
+	}
+	form := a.formOf(a.m)
+	if a.m.archive {
+		form = new(jsonx.Object).Set(ofArchive, form)
+	} else if archive := a.m.opt.Archive; archive != nil && archive.archive {
+		form.Set(ofArchive, a.formOf(archive))
+	}
+	existing := a.base.tree.Get(formKey)
+	out := new(jsonx.Object)
+	for _, v := range []*jsonx.Value{existing, parsed(form)} {
+		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
+			if v == existing || existing.Get(v.Members[i].Key) == nil {
+				out.Set(v.Members[i].Key, v.Members[i].Value)
+			}
+		}
+	}
+	raw, err := jsonx.Marshal(out, "  ")
+	a.setMember(formKey, raw)
+	return err
+}
+
+// leftOutKey is the member of state.json with the left-out records that no form has a place for.
+const leftOutKey = "imported_left_out"
+
+// storeLeftOut stores each left-out record once.
+func (a *adder) storeLeftOut() error {
+	files := []*Import{a.m}
+	if a.m.opt.Archive != nil {
+		files = append(files, a.m.opt.Archive)
+	}
+	existing := a.base.tree.Get(leftOutKey)
+	var list []any
+	known := map[string]bool{}
+	if existing.Is(jsonx.Array) {
+		for _, v := range existing.Elems {
+			list = append(list, v)
+			known[string(jsonx.AppendValue(nil, v))] = true
+		}
+	}
+	form := a.base.tree.Get(formKey)
+	for _, order := range []*jsonx.Value{form.Get("order"), form.Get(ofArchive).Get("order")} {
+		for i := 0; order.Is(jsonx.Dict) && i < len(order.Members); i++ {
+			for _, record := range recordsOf(order.Members[i].Value) {
+				known[string(jsonx.AppendValue(nil, record))] = true
+			}
+		}
+	}
+
+	before := len(list)
+	for _, file := range files {
+		placed := a.m.Shape == ShapeProjects && !a.hasForm() && (file == a.m || file.archive)
+		for _, v := range file.leftOut(placed) {
+			if raw := string(jsonx.AppendValue(nil, v)); !known[raw] {
+				known[raw] = true
+				list = append(list, v)
+			}
+		}
+	}
+
+	if len(list) == before {
+		return nil
+	}
+	raw, err := jsonx.Marshal(list, "  ")
+	a.setMember(leftOutKey, raw)
+	return err
+}
+
+// recordsOf returns the left-out records of an order.
+func recordsOf(order *jsonx.Value) []*jsonx.Value {
+	var out []*jsonx.Value
+	for i := 0; order.Is(jsonx.Array) && i < len(order.Elems); i++ {
+		if v := order.Elems[i]; v.Is(jsonx.Dict) && v.Get(recordKey) != nil {
+			out = append(out, v.Get(recordKey))
+		}
+	}
+	return out
+}
+
+// dropDangling removes references of the imported tasks that lead nowhere or that close a cycle.
+// The notes of the task keep them.
+func (a *adder) dropDangling() error {
+	gone := func(n int) bool { return !a.existing[n] && a.archive.find(n) == nil }
+	depends := cycleEdges(a.tasks, dependenciesOf)
+	within := cycleEdges(a.tasks, parentOf)
+	var all []string
+	for _, t := range a.byNumber() {
+		var notes []string
+		var remaining, missing, closing []int
+		for _, n := range t.task.Dependencies {
+			switch {
+			case gone(n):
+				missing = append(missing, n)
+			case depends[edge{t.task.Number, n}]:
+				closing = append(closing, n)
+			default:
+				remaining = append(remaining, n)
+			}
+		}
+		if len(missing) > 0 {
+			verb := "does"
+			if len(missing) > 1 {
+				verb = "do"
+			}
+			notes = append(notes, "depends on "+taskNames(missing)+", which "+verb+" not exist")
+		}
+		if len(closing) > 0 {
+			notes = append(notes, "depends on "+taskNames(closing)+", which would close a circle")
+		}
+		if len(notes) > 0 {
+			was := t.task.Dependencies
+			t.task.Dependencies = append([]int{}, remaining...)
+			err := t.override("dependencies", "dependencies", was, t.task.Dependencies)
+			if err != nil {
+				return err
+			}
+		}
+		if p := t.task.Parent; p != nil && (gone(*p) || within[edge{t.task.Number, *p}]) {
+			why := "which does not exist"
+			if !gone(*p) {
+				why = "which would close a circle"
+			}
+			notes = append(notes, fmt.Sprintf("is part of task %d, %s", *p, why))
+			t.task.Parent = nil
+			if err := t.override("parent", "parent_task", *p, nil); err != nil {
+				return err
+			}
+		}
+		for _, text := range notes {
+			all = append(all, fmt.Sprintf("%stask %d %s", t.where(), t.task.Number, text))
+		}
+		if err := t.addNotes(notes); err != nil {
+			return err
+		}
+	}
+
+	if len(all) > 0 && a.m.opt.Strict {
+		return a.refused(
+			"leave --strict out, and such references are kept in the notes of their tasks",
+			"%s", strings.Join(all, "; "))
+	}
+	for _, text := range all {
+		a.warn("%s; its notes keep the reference", text)
+	}
+	return nil
+}
+
+// byNumber returns the tasks that are added, sorted by number.
+func (a *adder) byNumber() []*record {
+	out := make([]*record, len(a.tasks))
+	for i := range a.tasks {
+		out[i] = &a.tasks[i]
+	}
+	slices.SortFunc(out, func(x, y *record) int { return x.task.Number - y.task.Number })
+	return out
+}
+
+// taskNames lists tasks in a sentence.
+func taskNames(list []int) string {
+	return "task " + strings.ReplaceAll(joinNumbers(list), ", ", " and task ")
+}
+
+// edge is a reference from one task to another.
+type edge struct{ from, to int }
+
+// cycleEdges returns the references among imported tasks that close a cycle.
+func cycleEdges(list []record, next func(*formats.Task) []int) map[edge]bool {
+	tasks := make(map[int]*formats.Task, len(list))
+	for i := range list {
+		tasks[list[i].task.Number] = &list[i].task
+	}
+
+	const (
+		open = iota + 1
+		done
+	)
+	seen := map[int]int{}
+	closing := map[edge]bool{}
+	var visit func(t *formats.Task)
+	visit = func(t *formats.Task) {
+		seen[t.Number] = open
+		for _, n := range next(t) {
+			to := tasks[n]
+			switch {
+			case to == nil: // a task of the state, which refers to no imported task
+			case seen[n] == open:
+				closing[edge{t.Number, n}] = true
+			case seen[n] != done:
+				visit(to)
+			}
+		}
+		seen[t.Number] = done
+	}
+	for _, n := range slices.Sorted(maps.Keys(tasks)) {
+		if seen[n] == 0 {
+			visit(tasks[n])
+		}
+	}
+
+	return closing
+}
