@@ -89,9 +89,6 @@ func (d *draft) create(n NewTask) error {
 	return nil
 }
 
-// maxTitle bounds a title, in bytes: it is one line of TODO.md and of every list.
-const maxTitle = 500
-
 func (d *draft) cleanTitle(title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if title == "" {

@@ -11,6 +11,9 @@ import (
 	"tercet/internal/atomicfile"
 )
 
+// auditFile is the log, relative to the project root.
+const auditFile = formats.Workspace + "/audit.jsonl"
+
 // auditLog is audit.jsonl as it was read under the lock, plus the lines appended since.
 type auditLog struct {
 	root      *os.Root

@@ -136,6 +136,9 @@ func (s *session) prune() error {
 	return err
 }
 
+// backupDir has the backups, relative to the project root.
+const backupDir = formats.Workspace + "/backups"
+
 // eachBackup iterates over the readable backups, newest first.
 func eachBackup(root *os.Root) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {

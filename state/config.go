@@ -62,16 +62,12 @@ const evictEvery = 500 * time.Millisecond
 
 // The files of this package, relative to the project root.
 const (
-	stateFile   = formats.Workspace + "/state.json"
-	archiveFile = formats.Workspace + "/archive/state.json"
-	todoFile    = formats.Workspace + "/TODO.md"
-	errorsFile  = formats.Workspace + "/errors.json"
-	auditFile   = formats.Workspace + "/audit.jsonl"
-	lockFile    = formats.Workspace + "/state.lock"
-	infoFile    = formats.Workspace + "/state.lock.info"
-	todoLock    = formats.Workspace + "/todo.lock"
-	errorsLock  = formats.Workspace + "/errors.lock"
-	backupDir   = formats.Workspace + "/backups"
+	todoFile   = formats.Workspace + "/TODO.md"
+	errorsFile = formats.Workspace + "/errors.json"
+	lockFile   = formats.Workspace + "/state.lock"
+	infoFile   = formats.Workspace + "/state.lock.info"
+	todoLock   = formats.Workspace + "/todo.lock"
+	errorsLock = formats.Workspace + "/errors.lock"
 )
 
 // keepBackups is the number of backups that are kept.

@@ -19,9 +19,9 @@ func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.
 		return
 	}
 	list := recordList{list: name}
-	for i, v := range records {
+	for _, v := range records {
 		p := sourceRecord{value: v}
-		if t, ok := m.readRecord(v, i, status); ok {
+		if t, ok := m.readRecord(v, status); ok {
 			p.n = t.task.Number
 			m.tasks = append(m.tasks, t)
 		}
@@ -32,7 +32,7 @@ func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.
 
 // readRecord reads one record. A valid task of this format keeps its bytes; any other is read
 // leniently. What is not a task is reported and left out.
-func (m *Import) readRecord(v *jsonx.Value, index int, status formats.TaskStatus) (record, bool) {
+func (m *Import) readRecord(v *jsonx.Value, status formats.TaskStatus) (record, bool) {
 	t := record{
 		source:   m,
 		offset:   v.Start,
@@ -54,9 +54,8 @@ func (m *Import) readRecord(v *jsonx.Value, index int, status formats.TaskStatus
 		return t, false
 	}
 
-	strict := &decoder{file: m.File, src: m.src}
-	strict.task(&t.task, v, index)
-	if len(strict.found) == 0 {
+	if task, ok := decodeTask(m.src, v); ok {
+		t.task = task
 		t.raw = v.Raw(m.src)
 		if _, err := jsonx.Parse(t.raw, jsonx.Limits{}); err != nil {
 			t.raw = jsonx.AppendValue(nil, v) // the text was repaired, so its bytes are not JSON
@@ -225,12 +224,11 @@ func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
 	t.Session = f.text("session_id")
 	t.Artifacts = f.artifacts(t.Slug)
 	if v := f.get("lease"); v != nil {
-		d := &decoder{file: f.m.File, src: f.m.src}
-		t.Lease = d.lease(v, "lease")
-		if len(d.found) > 0 {
+		lease, ok := decodeLease(v)
+		if !ok {
 			f.note(v, "its lease cannot be read and is left out")
-			t.Lease = nil
 		}
+		t.Lease = lease
 	}
 	if v := f.get("prior"); v != nil {
 		word, _ := v.Str() // anything else is no status
@@ -266,9 +264,7 @@ func (f *foreignTask) names(t *formats.Task) {
 	}
 	t.Slug = Slug(t.Title)
 	for _, key := range []string{"project_name", "slug"} {
-		v := f.v.Get(key)
-		d := &decoder{}
-		if s, ok := v.Str(); ok && s != "" && d.slug(v, key) == s && len(d.found) == 0 {
+		if s := textOf(f.v, key); s != "" && slugFault(s) == "" {
 			t.Slug = s
 		}
 	}

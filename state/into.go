@@ -86,7 +86,7 @@ func (a *adder) warn(format string, args ...any) {
 
 // refused is the error for an import that this state cannot take.
 func (a *adder) refused(help, format string, args ...any) error {
-	return refused("import_tasks", 0, help, format, args...)
+	return formats.Fail(formats.CodeValidationFailed, help, "import_tasks: "+format, args...)
 }
 
 // find returns a task of the state or of its archive, or nil.

@@ -396,12 +396,14 @@ func (f *fieldMerge) merge(keys []string) {
 // dependencies merges lists of numbers as sets: what either side added is in, what either side
 // removed is out.
 func (f *fieldMerge) dependencies() bool {
-	d := &decoder{}
+	ours, ok := decodeNumbers(f.ours.Get("dependencies"))
+	theirs, theirsOK := decodeNumbers(f.theirs.Get("dependencies"))
+	if !ok || !theirsOK {
+		return false
+	}
 	was := []int{}
-	ours := d.numbers(f.ours.Get("dependencies"), "")
-	theirs := d.numbers(f.theirs.Get("dependencies"), "")
 	if v := f.base.Get("dependencies"); v != nil {
-		was = d.numbers(v, "")
+		was, ok = decodeNumbers(v)
 	}
 	out := slices.DeleteFunc(append([]int{}, ours...),
 		func(n int) bool {
@@ -413,7 +415,7 @@ func (f *fieldMerge) dependencies() bool {
 		}
 	}
 	raw, err := jsonx.MarshalLine(out)
-	if err != nil || len(d.found) > 0 {
+	if err != nil || !ok {
 		return false
 	}
 	f.set = append(f.set, jsonx.Change{Key: "dependencies", Raw: raw})

@@ -197,9 +197,8 @@ func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 		return nil, nil, err
 	}
 	if !tree.Get("errors").Is(jsonx.Array) {
-		d := &decoder{file: errorsFile, src: src}
-		d.fail(tree, "expected key %q with an array", "errors")
-		return nil, nil, d.error()
+		return nil, nil, invalid(errorsFile, src, finding(formats.SeverityError, errorsFile,
+			position(src, tree.Start), "", `expected key "errors" with an array`))
 	}
 	return src, tree, nil
 }

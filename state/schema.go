@@ -15,6 +15,15 @@ import (
 // Version is the version of the file format that this package reads and writes.
 const Version = "1"
 
+// The two files of the format, relative to the project root.
+const (
+	stateFile   = formats.Workspace + "/state.json"
+	archiveFile = formats.Workspace + "/archive/state.json"
+)
+
+// maxTitle bounds a title, in bytes: it is one line of TODO.md and of every list.
+const maxTitle = 500
+
 // Doc is the typed state, without unknown members.
 type Doc struct {
 	Version    string

@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,30 @@ import (
 	"tercet/internal/jsonx"
 	"tercet/internal/nearest"
 )
+
+// decodeTask reads the task that v is in src; false if it is not valid.
+func decodeTask(src []byte, v *jsonx.Value) (t formats.Task, ok bool) {
+	d := &decoder{src: src}
+	d.task(&t, v, 0)
+	return t, len(d.found) == 0
+}
+
+// decodeLease reads a lease; false if it is not valid.
+func decodeLease(v *jsonx.Value) (*formats.Lease, bool) {
+	d := &decoder{}
+	l := d.lease(v, "lease")
+	if len(d.found) > 0 {
+		return nil, false
+	}
+	return l, true
+}
+
+// decodeNumbers reads a list of numbers; false if it is not valid.
+func decodeNumbers(v *jsonx.Value) ([]int, bool) {
+	d := &decoder{}
+	list := d.numbers(v, "")
+	return list, len(d.found) == 0
+}
 
 func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
 	d.where = "tasks[" + strconv.Itoa(index) + "]: "
@@ -112,18 +137,25 @@ func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {
 // slug checks the alphabet of a slug, because it becomes part of paths.
 func (d *decoder) slug(v *jsonx.Value, key string) string {
 	s := d.maybe(v, key)
-	for i := range len(s) {
-		c := s[i]
-		if c != '_' && c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			d.fail(v, "%s: expected only a-z, 0-9, _ and -, got %q", key, s)
-			return ""
-		}
-	}
-	if len(s) > 255-8 {
-		d.fail(v, "%s: expected at most 247 bytes, got %d", key, len(s))
+	if why := slugFault(s); why != "" {
+		d.fail(v, "%s: %s", key, why)
 		return ""
 	}
 	return s
+}
+
+// slugFault says why a text is no slug, or is empty.
+func slugFault(s string) string {
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return fmt.Sprintf("expected only a-z, 0-9, _ and -, got %q", s)
+		}
+	}
+	if len(s) > 255-8 {
+		return fmt.Sprintf("expected at most 247 bytes, got %d", len(s))
+	}
+	return ""
 }
 
 func (d *decoder) numbers(v *jsonx.Value, key string) []int {

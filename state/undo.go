@@ -52,7 +52,7 @@ func (m *Manager) Undo(
 	})
 	if failed == nil && res.Changed && !res.Replayed {
 		for _, v := range res.Verdicts {
-			lines = append(lines, v.restored())
+			lines = append(lines, restored(v))
 		}
 		lines = append(lines, res.Warnings...)
 	}
@@ -60,7 +60,7 @@ func (m *Manager) Undo(
 }
 
 // restored describes what was restored.
-func (v Verdict) restored() string {
+func restored(v Verdict) string {
 	if v.To == "" {
 		return fmt.Sprintf("task %d: removed", v.Task)
 	}
