@@ -14,6 +14,8 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/nearest"
+	"tercet/state/files"
+	"tercet/state/statefile"
 )
 
 // apply does nothing: a phase is set before a draft is made, because it does not touch state.json.
@@ -46,8 +48,8 @@ func (d *draft) create(n NewTask) error {
 		return err
 	}
 
-	slug := cmp.Or(n.Slug, Slug(title))
-	if slug != Slug(slug) {
+	slug := cmp.Or(n.Slug, statefile.Slug(title))
+	if slug != statefile.Slug(slug) {
 		return d.refused(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
 	for _, s := range []string{n.Language, n.Priority, n.Effort, n.Issue} {
@@ -94,9 +96,9 @@ func (d *draft) cleanTitle(title string) (string, error) {
 	if title == "" {
 		return "", d.refused(0, "", "expected a title, got none")
 	}
-	if len(title) > maxTitle {
+	if len(title) > statefile.MaxTitle {
 		return "", d.refused(0, "",
-			"expected title of at most %d bytes, got %d", maxTitle, len(title))
+			"expected title of at most %d bytes, got %d", statefile.MaxTitle, len(title))
 	}
 	return title, d.checkText(title, "")
 }
@@ -162,7 +164,7 @@ func (op UpdateMetadata) apply(d *draft) error {
 	if all != nil {
 		return all
 	}
-	changed := !sameTask(&before, t)
+	changed := !statefile.SameTask(&before, t)
 	if changed {
 		d.touch(t)
 	}
@@ -201,7 +203,7 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	}[key]
 	if target == nil {
 		help := nearest.Help(key, metadataKeys)
-		if slices.Contains(taskKeys, key) {
+		if slices.Contains(statefile.TaskKeys(), key) {
 			help = "it is written by another operation, or by the engine only"
 		}
 		return d.refused(t.Number, cmp.Or(help, "the fields are "+strings.Join(metadataKeys, ", ")),
@@ -255,7 +257,7 @@ func (op LinkArtifacts) apply(d *draft) error {
 // link adds artifacts to a task, or updates those with the same path.
 func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, err error) {
 	for _, a := range list {
-		if why := pathFault(a.Path); why != "" {
+		if why := files.PathFault(a.Path); why != "" {
 			return false, d.refused(t.Number, "",
 				"expected artifact path inside the project root, got %q: %s", a.Path, why)
 		}
@@ -353,8 +355,8 @@ func (op ArchiveTasks) apply(d *draft) error {
 		return err
 	}
 	return d.forEachTask(op.Tasks, func(n int) error {
-		if d.peek(n) == nil && archive.find(n) != nil {
-			d.verdict(archive.find(n), archive.find(n).Status, false)
+		if d.peek(n) == nil && archive.Find(n) != nil {
+			d.verdict(archive.Find(n), archive.Find(n).Status, false)
 			return nil
 		}
 		t, err := d.editTask(n)
@@ -365,7 +367,7 @@ func (op ArchiveTasks) apply(d *draft) error {
 			return d.refused(n, "",
 				"expected a completed or abandoned task, got one that is %s", t.Status.String())
 		}
-		d.removed[d.base.index[n]] = true
+		d.removed[d.base.Index[n]] = true
 		d.verdict(t, t.Status, true)
 		return nil
 	})
@@ -378,16 +380,16 @@ func (op UnarchiveTasks) apply(d *draft) error {
 	}
 	err = d.forEachTask(op.Tasks, func(n int) error {
 		t := d.peek(n)
-		old := archive.find(n)
+		old := archive.Find(n)
 		switch {
 		case t != nil:
 			d.verdict(t, t.Status, false)
 		case old == nil:
 			return noTask(n, false)
 		default:
-			d.restored = append(d.restored, rawTask{
-				task: *old,
-				raw:  archive.value(n).Raw(archive.src),
+			d.restored = append(d.restored, statefile.RawTask{
+				Task: *old,
+				Raw:  archive.Value(n).Raw(archive.Src),
 			})
 			d.verdict(old, old.Status, true)
 		}

@@ -9,14 +9,18 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/state/exchange"
+	"tercet/state/files"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // archived returns the archive, nil if there is none. It is read once a session.
-func (s *session) archived() (*document, error) {
+func (s *session) archived() (*statefile.Document, error) {
 	if s.archiveRead {
 		return s.archive, nil
 	}
-	resolved, err := resolveLinks(s.cfg.Root, archiveFile)
+	resolved, err := files.ResolveLinks(s.cfg.Root, statefile.ArchivePath)
 	if err != nil {
 		return nil, err
 	}
@@ -31,27 +35,27 @@ func (s *session) archived() (*document, error) {
 	return doc, nil
 }
 
-func readArchive(cfg Config, resolved string) (*document, fs.FileInfo, error) {
-	src, info, err := readFileInfo(cfg.Root, resolved, maxState)
+func readArchive(cfg Config, resolved string) (*statefile.Document, fs.FileInfo, error) {
+	src, info, err := files.ReadInfo(cfg.Root, resolved, files.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, ioFailure("reading", archiveFile, err)
+		return nil, nil, files.Failure("reading", statefile.ArchivePath, err)
 	}
-	doc, err := parseDocument(archiveFile, src)
+	doc, err := statefile.Parse(statefile.ArchivePath, src)
 	return doc, info, err
 }
 
 // intoArchive writes the tasks that a draft removes to the archive, before state.json is written.
-func (s *session) intoArchive(d *draft, line auditLine) error {
+func (s *session) intoArchive(d *draft, line history.Line) error {
 	archive, err := s.archived()
 	if err != nil {
 		return err
 	}
 	base := archive
 	if base == nil {
-		base, err = emptyState(archiveFile, Doc{Lineage: s.doc.Lineage, NextNumber: d.nextNumber})
+		base, err = emptyState(statefile.ArchivePath, statefile.Doc{Lineage: s.doc.Lineage, NextNumber: d.nextNumber})
 		if err != nil {
 			return err
 		}
@@ -60,16 +64,16 @@ func (s *session) intoArchive(d *draft, line auditLine) error {
 	a.nextNumber = max(a.nextNumber, d.nextNumber)
 	for _, i := range d.removedIndexes() {
 		t := s.doc.Tasks[i]
-		if base.find(t.Number) != nil {
+		if base.Find(t.Number) != nil {
 			return bothPlaces(s.doc, i)
 		}
-		a.restored = append(a.restored, rawTask{task: t, raw: s.doc.values[i].Raw(s.doc.src)})
+		a.restored = append(a.restored, statefile.RawTask{Task: t, Raw: s.doc.Values[i].Raw(s.doc.Src)})
 	}
 	return s.writeArchive(a, archive, line)
 }
 
 // writeArchive commits a draft of the archive.
-func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
+func (s *session) writeArchive(a *draft, old *statefile.Document, line history.Line) error {
 	data, err := a.render(a.base.Serial + 1)
 	if err != nil {
 		return err
@@ -78,23 +82,23 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 	dir := path.Dir(s.archiveResolved)
 	if old == nil {
 		if err := atomicfile.MkdirAll(s.cfg.Root, dir, 0); err != nil {
-			return ioFailure("making the folder", dir, err)
+			return files.Failure("making the folder", dir, err)
 		}
 	}
 	if err := s.cfg.sweep(s.archiveResolved); err != nil {
 		return err
 	}
 
-	line.File = archiveFile
+	line.File = statefile.ArchivePath
 	line.Pre = ""
 	line.Post = formats.Sum(data)
 	line.Undo = nil
 	line.Added, line.Removed = line.Removed, line.Added
 	if old != nil {
-		line.Pre = old.sha
+		line.Pre = old.SHA
 	}
 	c := change{
-		name:     archiveFile,
+		name:     statefile.ArchivePath,
 		resolved: s.archiveResolved,
 		data:     data,
 		line:     line,
@@ -110,7 +114,7 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 }
 
 // outOfArchive removes tasks from the archive that are in state.json again.
-func (s *session) outOfArchive(line auditLine) error {
+func (s *session) outOfArchive(line history.Line) error {
 	archive, err := s.archived()
 	if err != nil || archive == nil {
 		return err
@@ -118,14 +122,14 @@ func (s *session) outOfArchive(line auditLine) error {
 	a := newDraft(s.cfg, archive, Tx{}, s.archived)
 	a.nextNumber = archive.NextNumber
 	for _, n := range line.Added {
-		if i, ok := archive.index[n]; ok {
+		if i, ok := archive.Index[n]; ok {
 			a.removed[i] = true
 		}
 	}
 	if len(a.removed) == 0 {
 		return nil
 	}
-	if top := archive.highest(); a.nextNumber <= top {
+	if top := archive.Highest(); a.nextNumber <= top {
 		a.nextNumber = top + 1
 	}
 	return s.writeArchive(a, archive, line)
@@ -133,31 +137,31 @@ func (s *session) outOfArchive(line auditLine) error {
 
 // finishMove completes a move between the two files that was interrupted. A task that is in both
 // with equal updated goes where the move was going, or to the archive if that is unknown.
-func (s *session) finishMove(direction string, cause auditLine) error {
+func (s *session) finishMove(direction string, cause history.Line) error {
 	archive, err := s.archived()
 	if err != nil || archive == nil {
 		return err
 	}
 
 	d := newDraft(s.cfg, s.doc, Tx{}, s.archived)
-	line := auditLine{
-		txnInfo: txnInfo{
+	line := history.Line{
+		TxnInfo: history.TxnInfo{
 			Session:  cause.Session,
 			Run:      cause.Run,
 			Verdicts: cause.Verdicts,
 		},
 		Serial: s.serial + 1,
 		Txn:    cause.Txn,
-		Kind:   lineWrite,
-		File:   stateFile,
+		Kind:   history.KindWrite,
+		File:   statefile.Path,
 		Move:   direction,
 		Time:   timestamp(s.now),
-		Pre:    s.doc.sha,
+		Pre:    s.doc.SHA,
 	}
 	var numbers []int
 	for i := range s.doc.Tasks {
 		t := &s.doc.Tasks[i]
-		other := archive.find(t.Number)
+		other := archive.Find(t.Number)
 		if other == nil {
 			continue
 		}
@@ -172,7 +176,7 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 		return nil
 	}
 	s.warn(fmt.Sprintf("finished the interrupted move of tasks %v", numbers))
-	if direction == moveBack {
+	if direction == history.MoveBack {
 		line.Serial = s.serial
 		line.Added = numbers
 		return s.outOfArchive(line)
@@ -189,14 +193,14 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 }
 
 // bothPlaces reports a task that is active and archived with different content.
-func bothPlaces(doc *document, i int) error {
-	return invalid(
-		doc.file,
-		doc.src,
-		finding(formats.SeverityError, doc.file, position(doc.src, doc.values[i].Start),
+func bothPlaces(doc *statefile.Document, i int) error {
+	return statefile.Invalid(
+		doc.File,
+		doc.Src,
+		statefile.Finding(formats.SeverityError, doc.File, statefile.Position(doc.Src, doc.Values[i].Start),
 			"remove one of the two by hand",
 			fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
-				doc.Tasks[i].Number, archiveFile)),
+				doc.Tasks[i].Number, statefile.ArchivePath)),
 	)
 }
 
@@ -209,29 +213,29 @@ func (op ImportTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	add, err := op.From.into(target{base: d.base, archive: archive, fresh: op.Fresh})
+	add, err := op.From.Into(exchange.Target{Base: d.base, Archive: archive, Fresh: op.Fresh})
 	if err != nil {
 		return err
 	}
 
-	for _, t := range add.unchanged {
+	for _, t := range add.Unchanged {
 		d.verdict(t, t.Status, false)
 	}
-	for i := range add.tasks {
-		t := &add.tasks[i]
-		d.restored = append(d.restored, t.rawTask)
-		d.numbers = append(d.numbers, t.task.Number)
+	for i := range add.Tasks {
+		t := &add.Tasks[i]
+		d.restored = append(d.restored, t.RawTask)
+		d.numbers = append(d.numbers, t.Task.Number)
 		from := formats.TaskStatus("")
-		if t.archived {
-			from = t.task.Status // it was archived in the source, which the log records
+		if t.Archived {
+			from = t.Task.Status // it was archived in the source, which the log records
 		}
-		d.verdict(&t.task, from, true)
+		d.verdict(&t.Task, from, true)
 	}
 	d.sortRestored()
 	slices.Sort(d.numbers)
 	d.imported = true
-	d.nextNumber = add.nextNumber
-	d.members = add.members
-	d.warnings = append(d.warnings, add.warnings...)
+	d.nextNumber = add.NextNumber
+	d.members = add.Members
+	d.warnings = append(d.warnings, add.Warnings...)
 	return nil
 }

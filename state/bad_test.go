@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/statefile"
 )
 
 // place marks in a bad piece where it is expected to be found bad.
@@ -365,7 +366,7 @@ func (w *workspace) refuses(b bad) {
 	_, reading := w.r.Doc(w.t.Context())
 	_, writing := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 	for _, err := range []error{reading, writing} {
-		_, ok := errors.AsType[*state.SyntaxError](err)
+		_, ok := errors.AsType[*statefile.SyntaxError](err)
 		if !ok || formats.CodeOf(err) != formats.CodeInvalidState ||
 			!strings.HasPrefix(err.Error(), at) {
 			w.t.Errorf("%q:\n%.300q\nerror %.200v, want one at %s", b.name, b.src, err, at)

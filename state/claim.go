@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/huge"
 	"tercet/internal/query"
 )
 
@@ -27,9 +28,9 @@ func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	statuses := r.cfg.statuses(doc.each, r.cfg.now())
-	out := newList[formats.Task](len(doc.Tasks))
-	for t := range doc.each {
+	statuses := r.cfg.statuses(doc.Each, r.cfg.now())
+	out := huge.List[formats.Task](len(doc.Tasks))
+	for t := range doc.Each {
 		one := *t
 		one.Status = statuses[t.Number]
 		if statuses.ready(&one) {
@@ -37,15 +38,6 @@ func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
 		}
 	}
 	return out, nil
-}
-
-// each iterates over the tasks.
-func (d *Doc) each(yield func(*formats.Task) bool) {
-	for i := range d.Tasks {
-		if !yield(&d.Tasks[i]) {
-			return
-		}
-	}
 }
 
 // taskStatuses is the effective status of each task by its number.

@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/statefile"
 )
 
 func TestClaim(t *testing.T) {
@@ -96,7 +97,7 @@ func TestClaimRace(t *testing.T) {
 
 func TestRenumber(t *testing.T) {
 	t.Parallel()
-	for _, layout := range []state.Layout{state.LayoutPretty, state.LayoutLines} {
+	for _, layout := range []statefile.Layout{statefile.LayoutPretty, statefile.LayoutLines} {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
@@ -138,7 +139,7 @@ func TestRenumber(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if layout == state.LayoutLines {
+			if layout == statefile.LayoutLines {
 				for i, n := range []int{2, 3, 4, 5} {
 					if all.Tasks[i].Number != n {
 						t.Errorf("tasks[%d] = %d, want %d: lines are sorted",
@@ -170,21 +171,21 @@ func TestLayout(t *testing.T) {
 			1,
 		),
 	)
-	w.do(state.SetLayout{To: state.LayoutLines})
+	w.do(state.SetLayout{To: statefile.LayoutLines})
 	got := w.read("state.json")
 	if strings.Count(got, "\n") != 11 ||
 		!strings.Contains(got, "\n    {\"number\": 1, \"title\": \"b\"") ||
 		!strings.Contains(got, "12345678901234567890.10") {
 		t.Errorf("lines:\n%s", got)
 	}
-	if res := w.do(state.SetLayout{To: state.LayoutLines}); res.Changed {
+	if res := w.do(state.SetLayout{To: statefile.LayoutLines}); res.Changed {
 		t.Error("a second time changed something")
 	}
 	w.add("c")
 	if got := w.read("state.json"); strings.Count(got, "\n") != 12 {
 		t.Errorf("a task that is added does not stand on its line:\n%s", got)
 	}
-	w.do(state.SetLayout{To: state.LayoutPretty})
+	w.do(state.SetLayout{To: statefile.LayoutPretty})
 	got = w.read("state.json")
 	if !strings.Contains(got, "\n    {\n      \"number\": 1,") ||
 		!strings.Contains(got, "12345678901234567890.10") {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/state/history"
 )
 
 // Clock tells the time.
@@ -101,11 +102,11 @@ func (c Config) check(writes bool) error {
 }
 
 // seal returns the seal of a lineage, or nil if there is no key.
-func (c Config) seal(lineage string) *seal {
+func (c Config) seal(lineage string) *history.Seal {
 	if c.Key == nil {
 		return nil
 	}
-	return newSeal(c.Key(lineage))
+	return history.NewSeal(c.Key(lineage))
 }
 
 func (c Config) lockTimeout() time.Duration {

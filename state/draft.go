@@ -9,6 +9,8 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // draft is a modified state: a document and the changes that the operations of a transaction make.
@@ -17,40 +19,40 @@ type draft struct {
 	now  time.Time
 	tx   Tx
 	op   string // name of the operation that is being applied
-	base *document
+	base *statefile.Document
 	// archived returns the archive, or nil if there is none. It is read only when a number is not
 	// active.
-	archived func() (*document, error)
+	archived func() (*statefile.Document, error)
 
 	nextNumber    int
 	changed       map[int]*formats.Task // by index in base
 	created       []*formats.Task
 	removed       map[int]bool // by index in base
-	restored      []rawTask
+	restored      []statefile.RawTask
 	restoredIndex map[int]int // number to index in restored; built by sortRestored
 	// removed tasks are deleted instead of archived, because they were created by a run that is
 	// undone
 	discardRemoved bool
-	imported       bool           // restored comes from another file, not from the archive
-	renamed        map[int]int    // new number to index in base
-	members        []jsonx.Change // members of the file itself, from an import
-	layout         Layout         // the new layout of the file; empty: unchanged
-	undo           []jsonx.Edit   // turns the last rendering back into base
-	todo           *todoPlan      // what a sync read from TODO.md; nil for other transactions
+	imported       bool             // restored comes from another file, not from the archive
+	renamed        map[int]int      // new number to index in base
+	members        []jsonx.Change   // members of the file itself, from an import
+	layout         statefile.Layout // the new layout of the file; empty: unchanged
+	undo           []jsonx.Edit     // turns the last rendering back into base
+	todo           *todoPlan        // what a sync read from TODO.md; nil for other transactions
 
 	numbers  []int // of the created tasks
-	verdicts []Verdict
+	verdicts []history.Verdict
 	warnings []string
 }
 
-func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
+func newDraft(cfg Config, base *statefile.Document, tx Tx, archived func() (*statefile.Document, error)) *draft {
 	return &draft{
 		cfg:        cfg,
 		now:        cfg.now(),
 		tx:         tx,
 		base:       base,
 		archived:   archived,
-		nextNumber: max(base.NextNumber, base.highest()+1),
+		nextNumber: max(base.NextNumber, base.Highest()+1),
 		changed:    map[int]*formats.Task{},
 		removed:    map[int]bool{},
 		renamed:    map[int]int{},
@@ -86,14 +88,14 @@ func (d *draft) peek(number int) *formats.Task {
 	}
 	if len(d.restoredIndex) == len(d.restored) {
 		if i, ok := d.restoredIndex[number]; ok {
-			return &d.restored[i].task
+			return &d.restored[i].Task
 		}
 		return nil
 	}
 
 	for i := range d.restored {
-		if d.restored[i].task.Number == number {
-			return &d.restored[i].task
+		if d.restored[i].Task.Number == number {
+			return &d.restored[i].Task
 		}
 	}
 
@@ -102,12 +104,12 @@ func (d *draft) peek(number int) *formats.Task {
 
 // sortRestored sorts restored by number and builds its index.
 func (d *draft) sortRestored() {
-	slices.SortFunc(d.restored, func(a, b rawTask) int {
-		return a.task.Number - b.task.Number
+	slices.SortFunc(d.restored, func(a, b statefile.RawTask) int {
+		return a.Task.Number - b.Task.Number
 	})
 	d.restoredIndex = make(map[int]int, len(d.restored))
 	for i := range d.restored {
-		d.restoredIndex[d.restored[i].task.Number] = i
+		d.restoredIndex[d.restored[i].Task.Number] = i
 	}
 }
 
@@ -116,7 +118,7 @@ func (d *draft) index(number int) (int, bool) {
 	if i, ok := d.renamed[number]; ok {
 		return i, true
 	}
-	i, ok := d.base.index[number]
+	i, ok := d.base.Index[number]
 	if t := d.changed[i]; ok && t != nil && t.Number != number {
 		return 0, false // it was renumbered
 	}
@@ -132,7 +134,7 @@ func (d *draft) editTask(number int) (*formats.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, noTask(number, archive.find(number) != nil)
+		return nil, noTask(number, archive.Find(number) != nil)
 	}
 	l := t.Lease
 	if l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force &&
@@ -162,7 +164,7 @@ func (d *draft) verdict(t *formats.Task, from formats.TaskStatus, changed bool) 
 	if !changed {
 		to = from
 	}
-	d.verdicts = append(d.verdicts, Verdict{
+	d.verdicts = append(d.verdicts, history.Verdict{
 		Op:      d.op,
 		Task:    t.Number,
 		From:    from,
@@ -177,7 +179,7 @@ func (d *draft) dirty() bool {
 		return true
 	}
 	for i, t := range d.changed {
-		if !sameTask(&d.base.Tasks[i], t) {
+		if !statefile.SameTask(&d.base.Tasks[i], t) {
 			return true
 		}
 	}
@@ -196,7 +198,7 @@ func (d *draft) tasks(yield func(*formats.Task) bool) {
 		}
 	}
 	for i := range d.restored {
-		if !yield(&d.restored[i].task) {
+		if !yield(&d.restored[i].Task) {
 			return
 		}
 	}
@@ -221,7 +223,7 @@ func (d *draft) touched() []*formats.Task {
 		}
 	}
 	for i := range d.restored {
-		out = append(out, &d.restored[i].task)
+		out = append(out, &d.restored[i].Task)
 	}
 	return append(out, d.created...)
 }
@@ -229,12 +231,12 @@ func (d *draft) touched() []*formats.Task {
 // check enforces what the format cannot: dependencies and parents exist, and nothing depends on
 // itself.
 func (d *draft) check() error {
-	dependencies := cycleFinder{next: dependenciesOf, task: d.peek}
-	parents := cycleFinder{next: parentOf, task: d.peek}
+	dependencies := statefile.Cycles{Next: statefile.DependenciesOf, Task: d.peek}
+	parents := statefile.Cycles{Next: statefile.ParentOf, Task: d.peek}
 	for _, t := range d.touched() {
-		i, old := d.base.index[t.Number]
+		i, old := d.base.Index[t.Number]
 		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) &&
-			same(d.base.Tasks[i].Parent, t.Parent) {
+			statefile.Same(d.base.Tasks[i].Parent, t.Parent) {
 			continue
 		}
 		for _, n := range t.Dependencies {
@@ -247,11 +249,11 @@ func (d *draft) check() error {
 				return err
 			}
 		}
-		if loop := dependencies.cycleFrom(t.Number); loop != "" {
+		if loop := dependencies.From(t.Number); loop != "" {
 			return d.refused(t.Number, "leave one of them out",
 				"its dependencies form a circle: %s", loop)
 		}
-		if loop := parents.cycleFrom(t.Number); loop != "" {
+		if loop := parents.From(t.Number); loop != "" {
 			return d.refused(t.Number, "", "it would be a part of itself: %s", loop)
 		}
 	}
@@ -267,76 +269,11 @@ func (d *draft) exists(t *formats.Task, what string, n int) error {
 	if err != nil {
 		return err
 	}
-	if archive.find(n) != nil {
+	if archive.Find(n) != nil {
 		return nil
 	}
-	if i, ok := d.base.index[n]; ok && d.removed[i] {
+	if i, ok := d.base.Index[n]; ok && d.removed[i] {
 		return nil
 	}
 	return d.refused(t.Number, "", "%s", what+" "+strconv.Itoa(n)+" does not exist")
-}
-
-func dependenciesOf(t *formats.Task) []int {
-	return t.Dependencies
-}
-
-func parentOf(t *formats.Task) []int {
-	if t.Parent == nil {
-		return nil
-	}
-	return []int{*t.Parent}
-}
-
-// cycleFinder finds cycles in a graph of tasks. It visits each task once.
-type cycleFinder struct {
-	next func(*formats.Task) []int
-	task func(int) *formats.Task
-	path []int       // from the start to the current task
-	seen map[int]int // by number: position in path, or -1 when finished
-}
-
-// cycleFrom returns a cycle that can be reached from a task, "5 -> 3 -> 5", or an empty string.
-func (l *cycleFinder) cycleFrom(n int) (loop string) {
-	if l.seen == nil {
-		l.seen = map[int]int{}
-	}
-	if at, seen := l.seen[n]; at < 0 {
-		return ""
-	} else if seen {
-		for _, on := range l.path[at:] {
-			loop += strconv.Itoa(on) + " -> "
-		}
-		return loop + strconv.Itoa(n)
-	}
-
-	l.seen[n] = len(l.path)
-	l.path = append(l.path, n)
-	if t := l.task(n); t != nil {
-		for _, to := range l.next(t) {
-			if loop = l.cycleFrom(to); loop != "" {
-				break
-			}
-		}
-	}
-	l.path = l.path[:len(l.path)-1]
-	l.seen[n] = -1
-	if loop != "" {
-		delete(l.seen, n)
-	}
-	return loop
-}
-
-func same[T comparable](a, b *T) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
-
-func sameTask(a, b *formats.Task) bool {
-	return a.Number == b.Number && a.Title == b.Title && a.Slug == b.Slug && a.Status == b.Status &&
-		a.Language == b.Language && a.Priority == b.Priority && a.Effort == b.Effort &&
-		a.Description == b.Description &&
-		slices.Equal(a.Dependencies, b.Dependencies) && same(a.Parent, b.Parent) &&
-		a.Created == b.Created && a.Updated == b.Updated &&
-		slices.Equal(a.Artifacts, b.Artifacts) && a.Prior == b.Prior &&
-		a.BlockedReason == b.BlockedReason && same(a.Lease, b.Lease) && a.Session == b.Session &&
-		a.Issue == b.Issue
 }

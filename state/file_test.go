@@ -14,6 +14,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/testkit"
 	"tercet/state"
+	"tercet/state/statefile"
 )
 
 const head = "{\n  \"version\": \"1\",\n  \"lineage\": \"l\",\n  \"serial\": 4,\n" +
@@ -133,7 +134,7 @@ func TestInvalidState(t *testing.T) {
 			w.write("state.json", tt.src)
 			for range 2 {
 				_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
-				bad, ok := errors.AsType[*state.SyntaxError](err)
+				bad, ok := errors.AsType[*statefile.SyntaxError](err)
 				if !ok || !strings.Contains(err.Error(), tt.want) ||
 					!strings.HasPrefix(err.Error(), ".tercet/state.json:") {
 					t.Fatalf("Apply = %v, want *SyntaxError with %q", err, tt.want)

@@ -1,187 +1,33 @@
 package state
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
-	"strings"
-	"syscall"
-	"unicode"
-	"unicode/utf8"
 
-	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/state/files"
+	"tercet/state/statefile"
 )
-
-// The limits of files, in bytes.
-const (
-	maxState = 64 << 20
-	maxPlan  = 4 << 20
-	maxDoc   = 4 << 20
-	maxAudit = 1 << 30
-)
-
-// openFile opens a regular file inside the root for reading. It refuses a FIFO or a device without
-// blocking.
-func openFile(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is %s, expected a regular file", name, kindOf(info.Mode()))
-	case info.Size() > limit:
-		err = fmt.Errorf("%s has %d bytes, expected at most %d", name, info.Size(), limit)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
-}
-
-// readFile reads a regular file inside the root.
-func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
-	data, _, err := readFileInfo(root, name, limit)
-	return data, err
-}
-
-// readIfExists is like readFile but returns nil if there is no file.
-func readIfExists(root *os.Root, name string, limit int64) ([]byte, error) {
-	data, err := readFile(root, name, limit)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, ioFailure("reading", name, err)
-	}
-	return data, nil
-}
 
 // Open opens the state of a project for reading, with the same checks as every other reader.
 func Open(root *os.Root) (*os.File, error) {
-	f, _, err := openFile(root, stateFile, maxState)
+	f, _, err := files.Open(root, statefile.Path, files.MaxState)
 	return f, err
-}
-
-// readFileInfo is like readFile but also returns the identity of the file that was read.
-func readFileInfo(root *os.Root, name string, limit int64) (
-	data []byte, info fs.FileInfo, err error,
-) {
-	f, info, err := openFile(root, name, limit)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	out := bytes.NewBuffer(newList[byte](int(info.Size()) + bytes.MinRead))
-	if n, err := out.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
-		return nil, nil, err
-	} else if n > limit {
-		return nil, nil, fmt.Errorf("%s has more than %d bytes", name, limit)
-	}
-	return out.Bytes(), info, nil
 }
 
 // readState reads state.json at its resolved path. If it is missing, the error says what that
 // means.
 func (c Config) readState(resolved string) ([]byte, fs.FileInfo, error) {
-	src, info, err := readFileInfo(c.Root, resolved, maxState)
+	src, info, err := files.ReadInfo(c.Root, resolved, files.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, c.noState()
 	}
 	if err != nil {
-		return nil, nil, ioFailure("reading", stateFile, err)
+		return nil, nil, files.Failure("reading", statefile.Path, err)
 	}
 	return src, info, nil
-}
-
-// sameFile reports whether a file is unchanged since it was read.
-func sameFile(a, b fs.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() &&
-		a.ModTime().Equal(b.ModTime())
-}
-
-// pathFault says why a path may not be stored or opened, or is empty.
-func pathFault(name string) string {
-	switch {
-	case name == "":
-		return "it is empty"
-	case strings.HasPrefix(name, "/"):
-		return "it is absolute"
-	case !utf8.ValidString(name):
-		return "it is not UTF-8"
-	case strings.IndexFunc(name, unicode.IsControl) >= 0:
-		return "it has control characters"
-	case strings.ContainsAny(name, "\\:"):
-		return "it has a backslash or a colon"
-	case path.Clean(name) != name:
-		return "it is not in its shortest form"
-	}
-
-	for part := range strings.SplitSeq(name, "/") {
-		switch {
-		case part == "..":
-			return "it leads outside"
-		case len(part) > 255:
-			return "a name in it has more than 255 bytes"
-		case part != "." && strings.HasSuffix(part, "."), strings.HasSuffix(part, " "):
-			return "a name in it ends with a period or a space"
-		case windowsName(part):
-			return part + " is a device on Windows"
-		}
-	}
-
-	return ""
-}
-
-func windowsName(part string) bool {
-	base, _, _ := strings.Cut(strings.ToLower(part), ".")
-	switch base {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) &&
-		base[3] >= '0' &&
-		base[3] <= '9'
-}
-
-// maxLinks bounds the symbolic links that are followed to the real state file.
-const maxLinks = 8
-
-// resolveLinks follows symbolic links inside the root to the file that will be replaced, because a
-// rename over a link would replace the link. It refuses a link that leads outside.
-func resolveLinks(root *os.Root, name string) (string, error) {
-	for range maxLinks {
-		info, err := root.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return name, nil
-		}
-		if err != nil {
-			return "", ioFailure("reading", name, err)
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			return name, nil
-		}
-		to, err := root.Readlink(name)
-		if err != nil {
-			return "", ioFailure("reading", name, err)
-		}
-		next := path.Join(path.Dir(name), to)
-		if path.IsAbs(to) || pathFault(next) != "" {
-			return "", formats.Fail(formats.CodeDenied,
-				"keep the file inside the project, or link to it with a relative path",
-				"%s is a link to %s, outside the project root", name, to)
-		}
-		name = next
-	}
-	return "", formats.Fail(formats.CodeIO, "",
-		"%s is a chain of more than %d links", name, maxLinks)
 }
 
 // sweep removes the temporary files that killed writes of a file left next to it. The caller holds
@@ -189,15 +35,7 @@ func resolveLinks(root *os.Root, name string) (string, error) {
 func (c Config) sweep(resolved string, more ...string) error {
 	dir := path.Dir(resolved)
 	if err := atomicfile.Sweep(c.Root, dir, append(more, path.Base(resolved))...); err != nil {
-		return ioFailure("cleaning", dir, err)
+		return files.Failure("cleaning", dir, err)
 	}
 	return nil
-}
-
-func ioFailure(doing, name string, err error) error {
-	return &formats.Failure{
-		Code:    formats.CodeIO,
-		Message: doing + " " + name,
-		Err:     err,
-	}
 }

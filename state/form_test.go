@@ -14,6 +14,7 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/exchange"
 )
 
 // theirs draws a file of the other system as it comes: any order, aliases, members that nobody
@@ -110,7 +111,7 @@ func TestThereAndBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		src := pretty(theirs(rt))
 		w := quickWorkspace(rt)
-		m := state.ReadImport("state.json", []byte(src), state.ImportOptions{})
+		m := exchange.Read("state.json", []byte(src), exchange.Options{})
 		if m.Err() != nil {
 			rt.Fatalf("%v\n%s", m.Err(), src)
 		}
@@ -118,7 +119,7 @@ func TestThereAndBack(t *testing.T) {
 		if list := res.PutAway(); len(list) > 0 {
 			w.do(state.ArchiveTasks{Tasks: list})
 		}
-		out, err := w.r.Export(rt.Context(), state.ShapeProjects, false)
+		out, err := w.r.Export(rt.Context(), exchange.ShapeProjects, false)
 		if diff := cmp.Diff(src, string(out)); err != nil || diff != "" {
 			rt.Fatalf("Export = %v (-want +got):\n%s", err, diff)
 		}
@@ -137,7 +138,7 @@ func TestThereAndBack(t *testing.T) {
 				Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "new.md"}},
 			},
 		)
-		out, err = w.r.Export(rt.Context(), state.ShapeProjects, false)
+		out, err = w.r.Export(rt.Context(), exchange.ShapeProjects, false)
 		was := byNumber(rt, src)
 		is := byNumber(rt, string(out))
 		if err != nil || len(was) != len(is) {
@@ -213,10 +214,10 @@ func TestArchiveOfTheirs(t *testing.T) {
 	)
 	w := newWorkspace(t)
 	for _, src := range []string{old, main} {
-		res := w.do(state.ImportTasks{From: state.ReadImport(
+		res := w.do(state.ImportTasks{From: exchange.Read(
 			"x.json",
 			[]byte(src),
-			state.ImportOptions{},
+			exchange.Options{},
 		)})
 		if list := res.PutAway(); len(list) > 0 {
 			w.do(state.ArchiveTasks{Tasks: list})
@@ -224,13 +225,13 @@ func TestArchiveOfTheirs(t *testing.T) {
 	}
 
 	for theirs, want := range map[bool]string{false: main, true: old} {
-		got, err := w.r.Export(t.Context(), state.ShapeProjects, theirs)
+		got, err := w.r.Export(t.Context(), exchange.ShapeProjects, theirs)
 		if diff := cmp.Diff(want, string(got)); err != nil || diff != "" {
 			t.Errorf("Export(archive %v) = %v (-want +got):\n%s", theirs, err, diff)
 		}
 	}
 
-	_, err := newWorkspace(t).r.Export(t.Context(), state.ShapeProjects, true)
+	_, err := newWorkspace(t).r.Export(t.Context(), exchange.ShapeProjects, true)
 	if formats.CodeOf(err) != formats.CodeNotFound {
 		t.Errorf("Export without an archive = %v, want NOT_FOUND", err)
 	}
@@ -244,7 +245,7 @@ func TestOneNumberTwiceKeepsBoth(t *testing.T) {
 	src := `{"next_project_number": 8, "active_projects": [{"project_number": 7, "project_name": "old", "status": "completed", "dependencies": [7]},
 		{"project_number": 7, "project_name": "new", "status": "planned"}, {"project_number": 6, "project_name": "needs", "status": "planned", "dependencies": [7]}]}`
 	src = strings.Replace(src, `, "dependencies": [7]},`, `},`, 1)
-	m := state.ReadImport("x.json", []byte(src), state.ImportOptions{Fresh: true})
+	m := exchange.Read("x.json", []byte(src), exchange.Options{Fresh: true})
 	w := newWorkspace(t)
 	w.do(state.ImportTasks{From: m, Fresh: true})
 	a := w.stored(7)
@@ -260,7 +261,7 @@ func TestOneNumberTwiceKeepsBoth(t *testing.T) {
 	) {
 		t.Errorf("findings = %s", f)
 	}
-	out, err := w.r.Export(t.Context(), state.ShapeProjects, false)
+	out, err := w.r.Export(t.Context(), exchange.ShapeProjects, false)
 	if err != nil || !strings.Contains(string(out), `"next_project_number": 9`) {
 		t.Errorf("Export = %v, want the next number of both:\n%s", err, out)
 	}
@@ -293,15 +294,15 @@ func TestReferencesThatLeadNowhereComeBack(t *testing.T) {
 }
 `
 	w := quickWorkspace(t)
-	w.do(state.ImportTasks{From: state.ReadImport("state.json", []byte(
+	w.do(state.ImportTasks{From: exchange.Read("state.json", []byte(
 		src,
-	), state.ImportOptions{Repair: true})})
+	), exchange.Options{Repair: true})})
 	doc, err := w.r.Doc(t.Context())
 	if err != nil || len(doc.Tasks) != 2 || doc.Tasks[0].Parent != nil ||
 		!slices.Equal(doc.Tasks[0].Dependencies, []int{400}) {
 		t.Fatalf("tasks %+v, %v, want one of no parent that depends on 400", doc.Tasks, err)
 	}
-	out, err := w.r.Export(t.Context(), state.ShapeProjects, false)
+	out, err := w.r.Export(t.Context(), exchange.ShapeProjects, false)
 	if diff := cmp.Diff(src, string(out)); err != nil || diff != "" {
 		t.Errorf("Export = %v (-want +got):\n%s", err, diff)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
-	"tercet/state"
+	"tercet/state/exchange"
 )
 
 func TestGraph(t *testing.T) {
@@ -23,21 +23,21 @@ func TestGraph(t *testing.T) {
 		},
 	}
 	for format, want := range map[string]string{
-		state.GraphDot: "digraph tasks {\n  rankdir=LR;\n  node [shape=box];\n" +
+		exchange.GraphDot: "digraph tasks {\n  rankdir=LR;\n  node [shape=box];\n" +
 			"  t2 [label=\"2 Say \\\"a & b\\\"\\nplanned\"];\n" +
 			"  t3 [label=\"3 Back\\\\slash #1\\nnot_started\"];\n  t1 [label=\"1\\narchived\"];\n" +
 			"  t1 -> t2\n  t2 -> t3\n  t3 -> t2 [style=dashed]\n}\n",
-		state.GraphMermaid: "flowchart LR\n  t2[\"2 Say #quot;a #amp; " +
+		exchange.GraphMermaid: "flowchart LR\n  t2[\"2 Say #quot;a #amp; " +
 			"b#quot;<br/><i>planned</i>\"]\n  t3[\"3 Back\\slash #35;1<br/><i>not_started</i>\"]\n" +
 			"  t1[\"1<br/><i>archived</i>\"]\n  t1 --> t2\n  t2 --> t3\n  t3 -.-> t2\n",
 	} {
-		got, err := state.Graph(tasks, format)
+		got, err := exchange.Graph(tasks, format)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("Graph(%s) = %v (-want +got):\n%s", format, err, diff)
 		}
 	}
 
-	if _, err := state.Graph(tasks, "svg"); err == nil {
+	if _, err := exchange.Graph(tasks, "svg"); err == nil {
 		t.Error("Graph(svg) = nil, want an error")
 	}
 }

@@ -12,12 +12,13 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/exchange"
 )
 
-func classes(m *state.Import) string {
+func classes(m *exchange.Import) string {
 	var out []string
 	for _, f := range m.Findings {
-		if f.Class == state.DamageNote {
+		if f.Class == exchange.DamageNote {
 			continue
 		}
 		word := string(f.Class)
@@ -138,13 +139,13 @@ func TestImportDamage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{})
+			m := exchange.Read("x.json", []byte(tt.src), exchange.Options{})
 			// of which one comes along
 			refused := tt.plain != "" && !strings.HasPrefix(tt.plain, "duplicate_task")
 			if got := classes(m); got != tt.plain || (m.Err() != nil) != refused {
 				t.Errorf("ReadImport = %s, %v; want %s", got, m.Err(), tt.plain)
 			}
-			m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Repair: true})
+			m = exchange.Read("x.json", []byte(tt.src), exchange.Options{Repair: true})
 			if got := classes(m); got != tt.repaired || len(m.Tasks()) != tt.tasks {
 				t.Errorf("ReadImport with repair = %s, %d tasks; want %s, %d tasks",
 					got, len(m.Tasks()), tt.repaired, tt.tasks)
@@ -167,7 +168,7 @@ func TestSalvage(t *testing.T) {
 		"projects": projects,
 		"stream":   stream,
 	} {
-		whole := state.ReadImport("x.json", []byte(src), state.ImportOptions{Repair: true})
+		whole := exchange.Read("x.json", []byte(src), exchange.Options{Repair: true})
 		if err := whole.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestSalvage(t *testing.T) {
 		}
 		best := 0
 		for cut := range len(src) {
-			m := state.ReadImport("x.json", []byte(src[:cut]), state.ImportOptions{Repair: true})
+			m := exchange.Read("x.json", []byte(src[:cut]), exchange.Options{Repair: true})
 			if m.Err() != nil {
 				if best > 0 {
 					t.Errorf("%s, cut at %d: %v, and %d tasks are whole", name, cut, m.Err(), best)
@@ -216,8 +217,8 @@ const projects = `{
 func TestImportProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	m := state.ReadImport("specs/state.json", []byte(projects), state.ImportOptions{})
-	if err := m.Err(); err != nil || m.Shape != state.ShapeProjects {
+	m := exchange.Read("specs/state.json", []byte(projects), exchange.Options{})
+	if err := m.Err(); err != nil || m.Shape != exchange.ShapeProjects {
 		t.Fatalf("ReadImport = %s, %v", m.Shape, err)
 	}
 	res := w.do(state.ImportTasks{From: m})
@@ -286,12 +287,12 @@ func TestImportProjects(t *testing.T) {
 	}
 	w.healthy()
 	// Numbers that are taken refuse the whole import, or get new ones.
-	clash := state.ReadImport(
+	clash := exchange.Read(
 		"x.json",
 		[]byte(
 			`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, {"number": 50, "title": "n", "status": "planned", "dependencies": [12], "parent": 12}]}`,
 		),
-		state.ImportOptions{},
+		exchange.Options{},
 	)
 	_, err = w.try(state.ImportTasks{From: clash})
 	if err == nil || !strings.Contains(err.Error(), "other tasks with the numbers 12") {
@@ -303,15 +304,15 @@ func TestImportProjects(t *testing.T) {
 		t.Errorf("task 50 = %+v, want references to 51", got)
 	}
 	lost := `{"tasks": [{"number": 60, "title": "x", "status": "planned", "dependencies": [77, 12], "parent": 78}]}`
-	_, err = w.try(state.ImportTasks{From: state.ReadImport(
+	_, err = w.try(state.ImportTasks{From: exchange.Read(
 		"x.json",
 		[]byte(lost),
-		state.ImportOptions{Strict: true},
+		exchange.Options{Strict: true},
 	)})
 	if err == nil {
 		t.Error("a strict import that depends on a task that is nowhere is accepted")
 	}
-	w.do(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), state.ImportOptions{})})
+	w.do(state.ImportTasks{From: exchange.Read("x.json", []byte(lost), exchange.Options{})})
 	notes := "depends on task 77, which does not exist\nis part of task 78, which does not exist"
 	if got := w.stored(60); len(got.Dependencies) != 1 || got.Parent != nil || got.Notes != notes {
 		t.Errorf("task 60 = %+v, want the references in its notes", got)
@@ -397,7 +398,7 @@ func TestExportImport(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		for _, shape := range []string{state.ShapeTercet, state.ShapeProjects} {
+		for _, shape := range []string{exchange.ShapeTercet, exchange.ShapeProjects} {
 			out, err := w.r.Export(rt.Context(), shape, false)
 			if err != nil {
 				rt.Fatal(err)
@@ -406,7 +407,7 @@ func TestExportImport(t *testing.T) {
 				rt.Fatalf("%s is no JSON: %s", shape, out)
 			}
 			to := quickWorkspace(rt)
-			m := state.ReadImport("x.json", out, state.ImportOptions{})
+			m := exchange.Read("x.json", out, exchange.Options{})
 			if m.Err() != nil || m.Shape != shape {
 				rt.Fatalf("ReadImport of %s = %s, %v", shape, m.Shape, m.Err())
 			}
@@ -455,13 +456,13 @@ const real = `{
 func TestExportGivesEverythingBack(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	res := w.do(state.ImportTasks{From: state.ReadImport(
+	res := w.do(state.ImportTasks{From: exchange.Read(
 		"state.json",
 		[]byte(real),
-		state.ImportOptions{},
+		exchange.Options{},
 	)})
 	w.do(state.ArchiveTasks{Tasks: res.PutAway()})
-	out, err := w.r.Export(t.Context(), state.ShapeProjects, false)
+	out, err := w.r.Export(t.Context(), exchange.ShapeProjects, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,10 +500,10 @@ func TestExportGivesEverythingBack(t *testing.T) {
 		}
 	}
 
-	if res := w.do(state.ImportTasks{From: state.ReadImport(
+	if res := w.do(state.ImportTasks{From: exchange.Read(
 		"state.json",
 		[]byte(strings.Replace(real, "1.1.0", "1.2.0", 1)),
-		state.ImportOptions{},
+		exchange.Options{},
 	)}); res.Changed ||
 		!strings.Contains(
 			strings.Join(res.Warnings, "\n"),
@@ -512,7 +513,7 @@ func TestExportGivesEverythingBack(t *testing.T) {
 	}
 	// What is no longer so is not told by another name.
 	w.do(state.UpdateStatus{Tasks: []int{21}, To: formats.Implementing})
-	out, err = w.r.Export(t.Context(), state.ShapeProjects, false)
+	out, err = w.r.Export(t.Context(), exchange.ShapeProjects, false)
 	if err != nil || !strings.Contains(string(out), `"blocked_by": null`) {
 		t.Errorf("Export = %v, want blocked_by null:\n%s", err, out)
 	}
@@ -555,17 +556,17 @@ func TestImportOneNumberTwice(t *testing.T) {
 			"a", `the active one is kept: "a"`,
 		},
 	} {
-		m := state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Strict: true})
+		m := exchange.Read("x.json", []byte(tt.src), exchange.Options{Strict: true})
 		err := m.Err()
 		if err == nil || !strings.Contains(err.Error(), "task 7 stands twice, first in line 1") {
 			t.Errorf("%s: strict ReadImport = %v, want both tasks named", name, err)
 		}
-		m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{})
+		m = exchange.Read("x.json", []byte(tt.src), exchange.Options{})
 		if err := m.Err(); err != nil || m.LeftOut() != 1 || m.Tasks()[0].Title != tt.want {
 			t.Errorf("%s: ReadImport = %v, %d left out, %+v, want %q",
 				name, err, m.LeftOut(), m.Tasks(), tt.want)
 		}
-		m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Repair: true})
+		m = exchange.Read("x.json", []byte(tt.src), exchange.Options{Repair: true})
 		if err := m.Err(); err != nil || len(m.Tasks()) != 1 || m.Tasks()[0].Title != tt.want {
 			t.Errorf("%s: ReadImport with repair = %v, %+v, want %q", name, err, m.Tasks(), tt.want)
 			continue
@@ -585,7 +586,7 @@ func TestImportTitles(t *testing.T) {
 	src := `{"active_projects": [{"project_number": 1, "project_name": "fix_parser"}, {"project_number": 2, "project_name": "second"},
 		{"project_number": 3, "title": "Its own"}, {"project_number": 4, "project_name": "fourth"}, {"project_number": 5, "project_name": "five_slugs"},
 		{"project_number": 6, "project_name": "six"}]}`
-	m := state.ReadImport("x.json", []byte(src), state.ImportOptions{Todo: []byte(todo)})
+	m := exchange.Read("x.json", []byte(src), exchange.Options{Todo: []byte(todo)})
 	var got []string
 	for _, task := range m.Tasks() {
 		got = append(got, task.Slug+" = "+task.Title)
@@ -605,29 +606,29 @@ func TestTryWritesNothing(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})
 	for name, op := range map[string]state.Op{
-		"taken": state.ImportTasks{From: state.ReadImport(
+		"taken": state.ImportTasks{From: exchange.Read(
 			"x.json",
 			[]byte(`{"tasks": [{"number": 1, "title": "x", "status": "planned"}]}`),
-			state.ImportOptions{},
+			exchange.Options{},
 		)},
-		"dangling": state.ImportTasks{From: state.ReadImport(
+		"dangling": state.ImportTasks{From: exchange.Read(
 			"x.json",
 			[]byte(
 				`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [9]}]}`,
 			),
-			state.ImportOptions{Strict: true},
+			exchange.Options{Strict: true},
 		)},
-		"loop": state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [3]},
-			{"number": 3, "title": "x", "status": "planned", "dependencies": [2]}]}`), state.ImportOptions{Strict: true})},
-		"good": state.ImportTasks{From: state.ReadImport(
+		"loop": state.ImportTasks{From: exchange.Read("x.json", []byte(`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [3]},
+			{"number": 3, "title": "x", "status": "planned", "dependencies": [2]}]}`), exchange.Options{Strict: true})},
+		"good": state.ImportTasks{From: exchange.Read(
 			"x.json",
 			[]byte(real),
-			state.ImportOptions{},
+			exchange.Options{},
 		)},
-		"nothing": state.ImportTasks{From: state.ReadImport(
+		"nothing": state.ImportTasks{From: exchange.Read(
 			"x.json",
 			[]byte(`{"tasks": []}`),
-			state.ImportOptions{},
+			exchange.Options{},
 		)},
 	} {
 		before := w.files()
@@ -670,7 +671,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte("[{\"project_number\": \"7\", \"artifacts\": {\"plan\": \"x\"}}]"), false)
 	f.Fuzz(func(t *testing.T, src []byte, repair bool) {
 		before := string(src)
-		m := state.ReadImport("x.json", src, state.ImportOptions{Repair: repair})
+		m := exchange.Read("x.json", src, exchange.Options{Repair: repair})
 		if string(src) != before {
 			t.Fatal("the input was changed")
 		}
@@ -686,7 +687,7 @@ func FuzzImport(f *testing.F) {
 		}
 		w.healthy()
 		for _, theirs := range []bool{false, true} {
-			out, err := w.r.Export(t.Context(), state.ShapeProjects, theirs)
+			out, err := w.r.Export(t.Context(), exchange.ShapeProjects, theirs)
 			if err != nil && formats.CodeOf(err) != formats.CodeNotFound ||
 				err == nil && !json.Valid(out) {
 				t.Errorf("export of %q = %v, %s", src, err, out)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tercet/state"
+	"tercet/state/statefile"
 )
 
 // manyTasks is the text of a state with n tasks.
@@ -58,7 +59,7 @@ func TestManyTasksInMemory(t *testing.T) { //nolint:paralleltest // see above
 	if err != nil || len(got.Tasks) != n {
 		t.Fatalf("Doc = %d tasks, %v", len(got.Tasks), err)
 	}
-	got = state.Doc{} //nolint:wastedassign // lets its memory go
+	got = statefile.Doc{} //nolint:wastedassign // lets its memory go
 	grown := heap() - before
 	most := int64(len(src) + n*perTask)
 	if grown > most {

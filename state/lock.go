@@ -18,6 +18,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/jsonx"
+	"tercet/state/files"
 )
 
 // locker takes one lock file for this process. Each acquisition opens its own handle, because
@@ -226,23 +227,11 @@ func (l locker) inspect(path string) error {
 		return badLock(
 			shortName(l.file),
 			"remove it",
-			"is "+kindOf(info.Mode())+", expected a regular file",
+			"is "+files.KindOf(info.Mode())+", expected a regular file",
 			nil,
 		)
 	}
 	return nil
-}
-
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "a folder"
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	case m&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	}
-	return "a special file"
 }
 
 // wrapError adds to an error of opening or locking what the user can do about it.
@@ -361,7 +350,7 @@ func (l locker) readInfo() Holder {
 	if l.info == "" {
 		return Holder{}
 	}
-	src, err := readFile(l.cfg.Root, l.info, 64<<10)
+	src, err := files.Read(l.cfg.Root, l.info, 64<<10)
 	if err != nil {
 		return Holder{}
 	}

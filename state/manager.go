@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +14,12 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/huge"
 	"tercet/internal/jsonx"
+	"tercet/state/exchange"
+	"tercet/state/files"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // Manager is the only writer of state.json, the archive and the audit log. It is safe for
@@ -24,10 +28,10 @@ type Manager struct {
 	cfg      Config
 	writeSem chan struct{} // holds one value during a write
 	// lastWritten is the state that this manager wrote last. It saves reading the file for TODO.md.
-	lastWritten atomic.Pointer[document]
+	lastWritten atomic.Pointer[statefile.Document]
 	// committed is the audit line of the last file that the current write has renamed into place.
 	// Whoever holds writeSem owns it.
-	committed *auditLine
+	committed *history.Line
 }
 
 // NewManager makes the writer of a workspace. It opens nothing before its first use.
@@ -66,7 +70,7 @@ func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 // apply applies a transaction to an open state. The plan is that of a sync.
 func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	if !tx.fresh {
-		line, err := s.audit.transaction(tx.ID)
+		line, err := s.audit.Transaction(tx.ID)
 		if line != nil || err != nil {
 			return recordedResult(line), nil, err
 		}
@@ -96,18 +100,18 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	if !d.dirty() {
 		return res, d.todo, nil
 	}
-	if s.doc.NextNumber <= s.doc.highest() {
+	if s.doc.NextNumber <= s.doc.Highest() {
 		s.warn(fmt.Sprintf("next_number was %d, below the highest task; set to %d",
 			s.doc.NextNumber, d.nextNumber))
 	}
-	if s.doc.bom {
+	if s.doc.BOM {
 		s.warn("the byte order mark of state.json is left out")
 	}
 	line := s.line(tx)
 	line.Numbers = res.Numbers
 	line.Verdicts = res.Verdicts
 	if d.discardRemoved {
-		line.Kind = lineUndo
+		line.Kind = history.KindUndo
 	}
 	res.Changed = true
 	res.Serial = line.Serial
@@ -115,7 +119,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 }
 
 // recordedResult is the result of a transaction that the log has; nil is an empty one.
-func recordedResult(l *auditLine) Result {
+func recordedResult(l *history.Line) Result {
 	if l == nil {
 		return Result{}
 	}
@@ -194,31 +198,31 @@ type InitOptions struct {
 
 // Init writes a new state.json. If there is one, the error wraps fs.ErrExist.
 func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
-	if opt.NextNumber < 0 || opt.NextNumber > maxNumber {
+	if opt.NextNumber < 0 || opt.NextNumber > statefile.MaxNumber {
 		return refused("init", 0, "", "expected next number from 1, got %d", opt.NextNumber)
 	}
 	if err := atomicfile.MkdirAll(m.cfg.Root, formats.Workspace, 0); err != nil {
-		return ioFailure("making the folder", formats.Workspace, err)
+		return files.Failure("making the folder", formats.Workspace, err)
 	}
 
 	err := m.exclusive(ctx, "", func() error {
-		switch _, err := m.cfg.Root.Lstat(stateFile); {
+		switch _, err := m.cfg.Root.Lstat(statefile.Path); {
 		case err == nil:
 			return &formats.Failure{
 				Code:    formats.CodePrecondition,
-				Message: stateFile,
+				Message: statefile.Path,
 				Err:     fs.ErrExist,
 				Help:    "the workspace has a state already",
 			}
 		case !errors.Is(err, fs.ErrNotExist):
-			return ioFailure("looking at", stateFile, err)
+			return files.Failure("looking at", statefile.Path, err)
 		}
 
 		s, err := m.session()
 		if err != nil {
 			return err
 		}
-		fresh := Doc{Lineage: m.cfg.NewID(), NextNumber: max(opt.NextNumber, 1)}
+		fresh := statefile.Doc{Lineage: m.cfg.NewID(), NextNumber: max(opt.NextNumber, 1)}
 		if gone := m.cfg.noState(); formats.CodeOf(gone) != formats.CodeNoWorkspace {
 			if !opt.Anew {
 				return gone
@@ -227,31 +231,31 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 				return err
 			}
 		}
-		doc, err := emptyState(stateFile, fresh)
+		doc, err := emptyState(statefile.Path, fresh)
 		if err != nil {
 			return err
 		}
 
-		line := auditLine{
+		line := history.Line{
 			Serial: doc.Serial,
-			Kind:   lineInit,
-			File:   stateFile,
+			Kind:   history.KindInit,
+			File:   statefile.Path,
 			Time:   timestamp(s.now),
-			Post:   doc.sha,
+			Post:   doc.SHA,
 		}
-		s.resolved = stateFile
-		s.audit.seal = s.cfg.seal(doc.Lineage)
+		s.resolved = statefile.Path
+		s.audit.Seal = s.cfg.seal(doc.Lineage)
 		err = s.commit(change{
-			name:     stateFile,
-			resolved: stateFile,
-			data:     doc.src,
+			name:     statefile.Path,
+			resolved: statefile.Path,
+			data:     doc.Src,
 			line:     line,
 		})
 		if err != nil {
 			return err
 		}
 
-		s.cacheWritten(doc.Doc, doc.sha)
+		s.cacheWritten(doc.Doc, doc.SHA)
 		return nil
 	})
 	if err != nil && !isNotDurable(err) {
@@ -264,18 +268,18 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 
 // continueNumbers sets the numbers of a new state above all that the log, the backups and the
 // archive have.
-func (s *session) continueNumbers(fresh Doc) (Doc, error) {
-	fresh.Serial = s.audit.maxSerial + 1
-	fresh.NextNumber = max(fresh.NextNumber, s.audit.highestNumber()+1)
+func (s *session) continueNumbers(fresh statefile.Doc) (statefile.Doc, error) {
+	fresh.Serial = s.audit.MaxSerial + 1
+	fresh.NextNumber = max(fresh.NextNumber, s.audit.HighestNumber()+1)
 	archive, err := s.archived()
 	if err != nil {
 		return fresh, err
 	}
-	backup := newestBackup(s.cfg.Root)
-	for _, doc := range []*document{archive, backup} {
+	backup := history.NewestBackup(s.cfg.Root)
+	for _, doc := range []*statefile.Document{archive, backup} {
 		if doc != nil {
 			fresh.Lineage = doc.Lineage
-			fresh.NextNumber = max(fresh.NextNumber, doc.NextNumber, doc.highest()+1)
+			fresh.NextNumber = max(fresh.NextNumber, doc.NextNumber, doc.Highest()+1)
 		}
 	}
 	if backup != nil {
@@ -285,8 +289,8 @@ func (s *session) continueNumbers(fresh Doc) (Doc, error) {
 }
 
 // emptyState makes a state without tasks.
-func emptyState(file string, d Doc) (*document, error) {
-	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", Version).Set("lineage", d.Lineage).
+func emptyState(file string, d statefile.Doc) (*statefile.Document, error) {
+	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", statefile.Version).Set("lineage", d.Lineage).
 		Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}),
 		"  ")
 	if err != nil {
@@ -296,7 +300,7 @@ func emptyState(file string, d Doc) (*document, error) {
 			Err:     err,
 		}
 	}
-	return parseDocument(file, append(src, '\n'))
+	return statefile.Parse(file, append(src, '\n'))
 }
 
 // Adopt accepts a foreign change of state.json that Apply refuses because tasks are missing.
@@ -317,7 +321,7 @@ func (m *Manager) Lockable(ctx context.Context) error {
 
 // NewestBackup returns the serial of the newest readable backup.
 func (m *Manager) NewestBackup() (serial uint64, ok bool) {
-	doc := newestBackup(m.cfg.Root)
+	doc := history.NewestBackup(m.cfg.Root)
 	if doc == nil {
 		return 0, false
 	}
@@ -332,7 +336,7 @@ func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 
 // ResolveMerge takes one side, or both, of a state with markers of an unfinished merge. It keeps a
 // copy of the file beside the backups.
-func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, error) {
+func (m *Manager) ResolveMerge(ctx context.Context, how exchange.Resolution) (Result, error) {
 	return m.replace(ctx, func(s *session) (Result, error) { return s.resolve(how) })
 }
 
@@ -435,19 +439,19 @@ func (m *Manager) locked(
 const maxTries = 3
 
 // line begins the audit line of a transaction.
-func (s *session) line(tx Tx) auditLine {
-	l := auditLine{
-		txnInfo: txnInfo{
+func (s *session) line(tx Tx) history.Line {
+	l := history.Line{
+		TxnInfo: history.TxnInfo{
 			Session: tx.Session,
 			Run:     tx.Run,
 			Force:   tx.Force,
 		},
 		Serial: s.serial + 1,
 		Txn:    tx.ID,
-		Kind:   lineWrite,
-		File:   stateFile,
+		Kind:   history.KindWrite,
+		File:   statefile.Path,
 		Time:   timestamp(s.now),
-		Pre:    s.doc.sha,
+		Pre:    s.doc.SHA,
 	}
 	for _, op := range tx.Ops {
 		r := op.record()
@@ -461,9 +465,9 @@ func (s *session) line(tx Tx) auditLine {
 }
 
 // write commits a draft: state.json alone, or state.json and the archive.
-func (s *session) write(d *draft, line auditLine) error {
+func (s *session) write(d *draft, line history.Line) error {
 	for i := range d.restored {
-		line.Added = append(line.Added, d.restored[i].task.Number)
+		line.Added = append(line.Added, d.restored[i].Task.Number)
 	}
 	for _, t := range d.created {
 		line.Added = append(line.Added, t.Number)
@@ -479,28 +483,28 @@ func (s *session) write(d *draft, line auditLine) error {
 
 	switch {
 	case len(d.removed) > 0 && !d.discardRemoved:
-		line.Move = moveOut
+		line.Move = history.MoveOut
 		if err := s.intoArchive(d, line); err != nil {
 			return err
 		}
 	case len(d.restored) > 0 && !d.imported:
-		line.Move = moveBack
+		line.Move = history.MoveBack
 	}
 
 	if err := s.commitDraft(d, line); err != nil {
-		if line.Move == moveOut {
-			return halfMoved(archiveFile, stateFile, err)
+		if line.Move == history.MoveOut {
+			return halfMoved(statefile.ArchivePath, statefile.Path, err)
 		}
 		return err
 	}
-	if line.Move == moveBack {
-		return halfMoved(stateFile, archiveFile, s.outOfArchive(line))
+	if line.Move == history.MoveBack {
+		return halfMoved(statefile.Path, statefile.ArchivePath, s.outOfArchive(line))
 	}
 	return nil
 }
 
 // commitDraft commits a draft of state.json.
-func (s *session) commitDraft(d *draft, line auditLine) error {
+func (s *session) commitDraft(d *draft, line history.Line) error {
 	data, err := d.render(line.Serial)
 	if err != nil {
 		return err
@@ -508,7 +512,7 @@ func (s *session) commitDraft(d *draft, line auditLine) error {
 	line.Post = formats.Sum(data)
 	line.Undo = d.undo
 	err = s.commit(change{
-		name:     stateFile,
+		name:     statefile.Path,
 		resolved: s.resolved,
 		data:     data,
 		line:     line,
@@ -537,28 +541,28 @@ func halfMoved(written, missing string, err error) error {
 }
 
 // cacheWritten remembers the written state for TODO.md.
-func (s *session) cacheWritten(doc Doc, sha string) {
+func (s *session) cacheWritten(doc statefile.Doc, sha string) {
 	info, err := s.cfg.Root.Stat(s.resolved)
 	if err != nil {
 		info = nil // without it the file is read again
 	}
-	s.m.lastWritten.Store(&document{
+	s.m.lastWritten.Store(&statefile.Document{
 		Doc:  doc,
-		file: stateFile,
-		sha:  sha,
-		info: info,
+		File: statefile.Path,
+		SHA:  sha,
+		Info: info,
 	})
 }
 
 // doc returns the typed state of the draft.
-func (d *draft) doc(serial uint64) Doc {
-	out := Doc{
+func (d *draft) doc(serial uint64) statefile.Doc {
+	out := statefile.Doc{
 		Version:    d.base.Version,
 		Lineage:    d.base.Lineage,
 		Serial:     serial,
 		NextNumber: d.nextNumber,
 	}
-	out.Tasks = newList[formats.Task](len(d.base.Tasks) + len(d.created) + len(d.restored))
+	out.Tasks = huge.List[formats.Task](len(d.base.Tasks) + len(d.created) + len(d.restored))
 	for t := range d.tasks {
 		out.Tasks = append(out.Tasks, *t)
 	}
@@ -567,18 +571,18 @@ func (d *draft) doc(serial uint64) Doc {
 
 // render encodes a draft and checks the result by reading what changed.
 func (d *draft) render(serial uint64) ([]byte, error) {
-	c := changes{
-		serial:     serial,
-		nextNumber: d.nextNumber,
-		changed:    d.changed,
-		created:    d.created,
-		removed:    d.removed,
-		restored:   d.restored,
-		renamed:    d.renamed,
-		members:    d.members,
-		layout:     d.layout,
+	c := statefile.Changes{
+		Serial:     serial,
+		NextNumber: d.nextNumber,
+		Changed:    d.changed,
+		Created:    d.created,
+		Removed:    d.removed,
+		Restored:   d.restored,
+		Renamed:    d.renamed,
+		Members:    d.members,
+		Layout:     d.layout,
 	}
-	data, edits, err := d.base.encode(&c)
+	data, edits, err := d.base.Encode(&c)
 	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeBug,
@@ -586,27 +590,22 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 			Err:     err,
 		}
 	}
-	if len(data) > maxState {
+	if len(data) > files.MaxState {
 		return nil, refused(
 			"transaction",
 			0, "archive tasks that are done, and keep long texts in documents",
-			"expected a state of at most %d bytes, got %d", maxState, len(data),
+			"expected a state of at most %d bytes, got %d", files.MaxState, len(data),
 		)
 	}
-	if why := d.base.mismatch(data, edits, &c, d.tasks); why != "" {
+	if why := d.base.Mismatch(data, edits, &c, d.tasks); why != "" {
 		return nil, formats.Fail(formats.CodeBug, "",
 			"%s", "the encoded state is not what was meant: "+why)
 	}
-	d.undo = reverseEdits(d.base.src, edits)
+	d.undo = history.ReverseEdits(d.base.Src, edits)
 	if d.layout != "" {
-		d.undo = reverseWhole(d.base.src, data)
+		d.undo = history.ReverseWhole(d.base.Src, data)
 	}
 	return data, nil
-}
-
-// backupName is the path of the backup of a serial.
-func backupName(serial uint64) string {
-	return path.Join(backupDir, "state-"+fmt.Sprint(serial)+".json")
 }
 
 // jsonNumber converts a serial for Marshal; serials are below 1<<53.
@@ -633,7 +632,7 @@ func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
 		}
 		op.Plan = a.Path
 	}
-	if why := pathFault(op.Plan); why != "" {
+	if why := files.PathFault(op.Plan); why != "" {
 		return nil, Result{}, d.refused(op.Task, "",
 			"expected plan inside the project root, got %q: %s", op.Plan, why)
 	}
@@ -643,7 +642,7 @@ func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
 		return nil, Result{}, err
 	}
 	f.data, err = formats.SetPhase(f.src, op.Phase, op.Status)
-	return f, Result{Verdicts: []Verdict{{
+	return f, Result{Verdicts: []history.Verdict{{
 		Op:   d.op,
 		Task: op.Task,
 		From: t.Status,

@@ -9,6 +9,9 @@ import (
 	"slices"
 
 	"tercet/formats"
+	"tercet/state/files"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // Mark is a snapshot of the state before work that must not change it.
@@ -23,20 +26,20 @@ type Mark struct {
 // Mark takes a snapshot of state.json, its log and the names of its backups, before other writers
 // work.
 func (m *Manager) Mark() (mark Mark, err error) {
-	if mark.resolved, err = resolveLinks(m.cfg.Root, stateFile); err != nil {
+	if mark.resolved, err = files.ResolveLinks(m.cfg.Root, statefile.Path); err != nil {
 		return Mark{}, err
 	}
 	// No lock is held, so another writer may come in between. What it writes is recorded in the
 	// log, which is read first.
-	if mark.log, err = logLines(m.cfg.Root); err != nil {
+	if mark.log, err = history.LogText(m.cfg.Root); err != nil {
 		return Mark{}, err
 	}
 	if mark.src, _, err = m.cfg.readState(mark.resolved); err != nil {
 		return Mark{}, err
 	}
 	mark.sha = formats.Sum(mark.src)
-	if mark.backups, err = backups(m.cfg.Root); err != nil {
-		return Mark{}, ioFailure("reading the folder", backupDir, err)
+	if mark.backups, err = history.Backups(m.cfg.Root); err != nil {
+		return Mark{}, files.Failure("reading the folder", history.BackupDir, err)
 	}
 	return mark, nil
 }
@@ -51,43 +54,43 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 		return nil, nil
 	}
 	err = m.exclusive(ctx, "", func() error {
-		audit, err := readAudit(m.cfg.Root)
+		audit, err := history.ReadLog(m.cfg.Root)
 		if err != nil {
 			return err
 		}
 
-		if doc, err := parseDocument(stateFile, mark.src); err == nil {
-			audit.seal = m.cfg.seal(doc.Lineage)
+		if doc, err := statefile.Parse(statefile.Path, mark.src); err == nil {
+			audit.Seal = m.cfg.seal(doc.Lineage)
 		}
 		currentSHA := ""
-		resolved, err := resolveLinks(m.cfg.Root, stateFile)
+		resolved, err := files.ResolveLinks(m.cfg.Root, statefile.Path)
 		if err == nil && resolved == mark.resolved {
-			if found, err = readFile(m.cfg.Root, resolved, maxState); err == nil {
+			if found, err = files.Read(m.cfg.Root, resolved, files.MaxState); err == nil {
 				currentSHA = formats.Sum(found)
 			} else if !errors.Is(err, fs.ErrNotExist) {
-				return ioFailure("reading", stateFile, err)
+				return files.Failure("reading", statefile.Path, err)
 			}
 		}
-		added := audit.since(mark.log)
+		added := audit.Since(mark.log)
 		expected := mark.sha
-		last, _ := lastState(added)
-		recorded, _ := lastState(mark.log)
-		if last.Kind == "" && recorded.isIntent() && recorded.Pre == mark.sha {
+		last, _ := history.LastState(added)
+		recorded, _ := history.LastState(mark.log)
+		if last.Kind == "" && recorded.IsIntent() && recorded.Pre == mark.sha {
 			last = recorded // written ahead before the mark; the write may have happened since
 		}
 		if last.Kind != "" {
 			expected = last.Post
-			if last.isIntent() && last.Pre == currentSHA {
+			if last.IsIntent() && last.Pre == currentSHA {
 				expected = currentSHA // the write was killed before the rename
 			}
 		}
 		var what string
 		switch {
-		case audit.stateLine.Kind == lineDenied:
+		case audit.StateLine.Kind == history.KindDenied:
 			what = "state.json was changed" // perhaps by another worker
 		case added == nil:
 			what = "audit.jsonl was rewritten"
-		case audit.anyUnsealed(added):
+		case audit.AnyUnsealed(added):
 			what = "audit.jsonl got a line"
 		case currentSHA != expected:
 			what = "state.json was changed"
@@ -103,14 +106,14 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 				fmt.Sprintf("'tercet state diff %d' shows it; if it was you, "+
 					"'tercet state adopt' takes it, else 'tercet state restore' goes back; until "+
 					"then every write is refused",
-					audit.maxSerial),
+					audit.MaxSerial),
 				"%s",
 				what,
 			),
-			audit.append(auditLine{
-				Serial: audit.maxSerial,
-				Kind:   lineDenied,
-				File:   stateFile,
+			audit.Append(history.Line{
+				Serial: audit.MaxSerial,
+				Kind:   history.KindDenied,
+				File:   statefile.Path,
 				Time:   timestamp(m.cfg.now()),
 				Pre:    currentSHA,
 				Post:   expected,
@@ -131,12 +134,12 @@ func (m *Manager) unchangedSince(mark Mark) bool {
 // lostBackup reports whether a backup of the mark is gone that no writer had a reason to remove. An
 // aborted write removes the copy of its own state.
 func (m *Manager) lostBackup(mark Mark, fresh []byte) bool {
-	for l := range auditLines(fresh) {
-		if l.Kind == lineAborted {
+	for l := range history.Lines(fresh) {
+		if l.Kind == history.KindAborted {
 			return false
 		}
 	}
-	remaining, err := backups(m.cfg.Root)
+	remaining, err := history.Backups(m.cfg.Root)
 	if err != nil {
 		return true
 	}

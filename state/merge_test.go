@@ -10,6 +10,9 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/exchange"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // branches gives a workspace with tasks, and a copy of it that goes its own way.
@@ -27,14 +30,14 @@ func branches(t tb, titles ...string) (base string, ours, theirs *workspace) {
 	return base, ours, theirs
 }
 
-func merge(t tb, base string, ours, theirs *workspace) *state.Merged {
+func merge(t tb, base string, ours, theirs *workspace) *exchange.Merged {
 	t.Helper()
-	m, err := state.Merge(state.Sources{
+	m, err := exchange.Merge(exchange.Sources{
 		Name:   "state.json",
 		Base:   []byte(base),
 		Ours:   []byte(ours.read("state.json")),
 		Theirs: []byte(theirs.read("state.json")),
-	}, state.ResolveNone)
+	}, exchange.ResolveNone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,7 @@ func TestMerge(t *testing.T) {
 
 func TestMergeConflict(t *testing.T) {
 	t.Parallel()
-	for _, layout := range []state.Layout{state.LayoutPretty, state.LayoutLines} {
+	for _, layout := range []statefile.Layout{statefile.LayoutPretty, statefile.LayoutLines} {
 		base, ours, theirs := branches(t, "one", "two", "three")
 		ours.do(state.SetLayout{To: layout})
 		ours.do(state.UpdateMetadata{
@@ -114,10 +117,10 @@ func TestMergeConflict(t *testing.T) {
 				`task 2: title is "ours" on our side and "theirs" on theirs` || !m.Marked {
 			t.Fatalf("%s: conflicts = %v, marked %v", layout, m.Conflicts, m.Marked)
 		}
-		for how, want := range map[state.Resolution]string{
-			state.ResolveOurs:   "ours",
-			state.ResolveTheirs: "theirs",
-			state.ResolveUnion:  "theirs",
+		for how, want := range map[exchange.Resolution]string{
+			exchange.ResolveOurs:   "ours",
+			exchange.ResolveTheirs: "theirs",
+			exchange.ResolveUnion:  "theirs",
 		} {
 			w := quickWorkspace(t)
 			w.write("state.json", base)
@@ -150,7 +153,7 @@ func TestMergeConflict(t *testing.T) {
 	}
 
 	w := newWorkspace(t)
-	_, err := w.m.ResolveMerge(t.Context(), state.ResolveOurs)
+	_, err := w.m.ResolveMerge(t.Context(), exchange.ResolveOurs)
 	if formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("ResolveMerge without markers = %v, want PRECONDITION", err)
 	}
@@ -163,7 +166,7 @@ func TestMergeDisjoint(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		base, ours, theirs := branches(rt, "one", "two", "three")
 		if rapid.Bool().Draw(rt, "lines") {
-			ours.do(state.SetLayout{To: state.LayoutLines})
+			ours.do(state.SetLayout{To: statefile.LayoutLines})
 		}
 		keys := []string{"title", "description", "priority", "effort", "language"}
 		value := rapid.SampledFrom([]string{"a", "Über \"x\"", "<b>, {}"})
@@ -242,7 +245,7 @@ func TestMergeDisjoint(t *testing.T) {
 	})
 }
 
-func mustDoc(t tb, w *workspace) state.Doc {
+func mustDoc(t tb, w *workspace) statefile.Doc {
 	t.Helper()
 	doc, err := w.r.Doc(t.Context())
 	if err != nil {
@@ -254,7 +257,7 @@ func mustDoc(t tb, w *workspace) state.Doc {
 // TestDifferenceLine: a difference is told in a line, with a sign for what is new or gone.
 func TestDifferenceLine(t *testing.T) {
 	t.Parallel()
-	for want, d := range map[string]state.Difference{
+	for want, d := range map[string]history.Difference{
 		"+ task 3: {}":            {Task: 3, To: "{}"},
 		"- task 3: title: \"a\"":  {Task: 3, Field: "title", From: `"a"`},
 		"  next_number: 3 -> 4":   {Field: "next_number", From: "3", To: "4"},
@@ -265,7 +268,7 @@ func TestDifferenceLine(t *testing.T) {
 		}
 	}
 
-	for want, e := range map[string]*state.Entry{
+	for want, e := range map[string]*history.Entry{
 		"+3, 2: planned -> blocked (forced)": {
 			Force: true,
 			Changes: []map[string]any{
@@ -293,14 +296,14 @@ func TestDiff(t *testing.T) {
 	w := newWorkspace(t)
 	w.add("one", "two")
 	before := w.read("state.json")
-	w.do(state.SetLayout{To: state.LayoutLines})
+	w.do(state.SetLayout{To: statefile.LayoutLines})
 	w.do(state.UpdateStatus{
 		Tasks:  []int{2},
 		To:     formats.Blocked,
 		Reason: "x",
 	})
 	w.add("three")
-	list, err := state.Diff("a", []byte(before), "b", []byte(w.read("state.json")))
+	list, err := history.Diff("a", []byte(before), "b", []byte(w.read("state.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,12 +326,12 @@ func FuzzMarkers(f *testing.F) {
 	f.Add("{\n<<<<<<< a\n\"x\": 1\n||||||| b\n=======\n\"x\": 2\n>>>>>>> c\n}")
 	f.Add("<<<<<<< \n=======\n>>>>>>> \n")
 	f.Fuzz(func(t *testing.T, src string) {
-		for _, how := range []state.Resolution{
-			state.ResolveOurs,
-			state.ResolveTheirs,
-			state.ResolveUnion,
+		for _, how := range []exchange.Resolution{
+			exchange.ResolveOurs,
+			exchange.ResolveTheirs,
+			exchange.ResolveUnion,
 		} {
-			m, err := state.Unmark("x.json", []byte(src), how)
+			m, err := exchange.Unmark("x.json", []byte(src), how)
 			if err == nil && strings.Contains(string(m.Data), "\n<<<<<<< ") {
 				t.Errorf("Unmark(%q, %s) leaves markers", src, how)
 			}

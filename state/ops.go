@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/state/exchange"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // Op is one operation of a transaction. The set is closed: CreateTasks, UpdateStatus,
@@ -118,21 +121,12 @@ type Renumber struct{ Task, To int }
 // ImportTasks adds tasks from another file, with their numbers. It must be alone in its
 // transaction.
 type ImportTasks struct {
-	From  *Import
+	From  *exchange.Import
 	Fresh bool // give tasks with a taken number a new one, instead of failing
 }
 
 // SetLayout rewrites state.json in a layout. It must be alone in its transaction.
-type SetLayout struct{ To Layout }
-
-// Layout is the formatting of state.json.
-type Layout string
-
-// The layouts: one member a line, or one task a line.
-const (
-	LayoutPretty Layout = "pretty"
-	LayoutLines  Layout = "lines"
-)
+type SetLayout struct{ To statefile.Layout }
 
 func (CreateTasks) name() string {
 	return "create_tasks"
@@ -278,7 +272,7 @@ func (op ImportTasks) record() opRecord {
 	return opRecord{
 		"file":   op.From.File,
 		"sha256": op.From.Digest,
-		"count":  op.From.count(),
+		"count":  op.From.Count(),
 	}
 }
 
@@ -310,10 +304,10 @@ type Tx struct {
 type Result struct {
 	Serial   uint64 // of the resulting state
 	Txn      string
-	Numbers  []int     // of created tasks, in order
-	Verdicts []Verdict // one for each task of an operation
-	Changed  bool      // something was written
-	Replayed bool      // it was answered from the audit log
+	Numbers  []int             // of created tasks, in order
+	Verdicts []history.Verdict // one for each task of an operation
+	Changed  bool              // something was written
+	Replayed bool              // it was answered from the audit log
 	Warnings []string
 }
 
@@ -327,13 +321,4 @@ func (r *Result) PutAway() []int {
 		}
 	}
 	return out
-}
-
-// Verdict is what happened to one task.
-type Verdict struct {
-	Op      string             `json:"op"`
-	Task    int                `json:"task"`
-	From    formats.TaskStatus `json:"from"` // empty for a created task
-	To      formats.TaskStatus `json:"to"`   // equals From if the status stayed
-	Changed bool               `json:"changed"`
 }

@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/statefile"
 )
 
 const plan = `# Plan
@@ -101,7 +102,7 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = strings.Replace(want, "LINEAGE", doc.Lineage, 1)
-	want = strings.Replace(want, "grosse", state.Slug("Größe"), 1)
+	want = strings.Replace(want, "grosse", statefile.Slug("Größe"), 1)
 	if diff := cmp.Diff(want, w.read("state.json")); diff != "" {
 		t.Errorf("state.json (-want +got):\n%s", diff)
 	}
@@ -121,11 +122,11 @@ func TestSlug(t *testing.T) {
 		strings.Repeat("ab ", 40): strings.TrimSuffix(strings.Repeat("ab_", 20), "_"),
 		"v1.2 (beta)":             "v1_2_beta",
 	} {
-		if got := state.Slug(in); got != want {
+		if got := statefile.Slug(in); got != want {
 			t.Errorf("Slug(%q) = %q, want %q", in, got, want)
 		}
-		if got := state.Slug(state.Slug(in)); got != state.Slug(in) {
-			t.Errorf("Slug(Slug(%q)) = %q, want %q", in, got, state.Slug(in))
+		if got := statefile.Slug(statefile.Slug(in)); got != statefile.Slug(in) {
+			t.Errorf("Slug(Slug(%q)) = %q, want %q", in, got, statefile.Slug(in))
 		}
 	}
 }

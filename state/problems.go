@@ -13,6 +13,8 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/jsonx"
+	"tercet/state/files"
+	"tercet/state/statefile"
 )
 
 // Errors stores errors.json, the list of critical errors and warnings. It has its own lock and a
@@ -83,7 +85,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		}
 		err = errors.Join(err, unlocking)
 	}()
-	resolved, err := resolveLinks(e.cfg.Root, errorsFile)
+	resolved, err := files.ResolveLinks(e.cfg.Root, errorsFile)
 	if err != nil {
 		return err
 	}
@@ -108,15 +110,15 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if v, present := tree.Get("version").Str(); present && v != errorsVersion {
 		// The old version of the file stays readable under another name.
 		if err := atomicfile.BackupLoose(
-			e.cfg.Root, resolved, errorsFile+".v"+Slug(v),
+			e.cfg.Root, resolved, errorsFile+".v"+statefile.Slug(v),
 		); err != nil {
-			return ioFailure("keeping a copy of", errorsFile, err)
+			return files.Failure("keeping a copy of", errorsFile, err)
 		}
 		list = nil
 	}
 	if list != nil && (len(list.Elems) >= MaxErrors || len(src)+len(raw) > maxErrorsFile) {
 		if err := atomicfile.BackupLoose(e.cfg.Root, resolved, errorsFile+".1"); err != nil {
-			return ioFailure("rotating", errorsFile, err)
+			return files.Failure("rotating", errorsFile, err)
 		}
 		list = nil
 	}
@@ -140,7 +142,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		if _, done := errors.AsType[*atomicfile.NotDurableError](err); done {
 			return notDurable(errorsFile, 0, err)
 		}
-		return ioFailure("writing", errorsFile, err)
+		return files.Failure("writing", errorsFile, err)
 	}
 	return nil
 }
@@ -185,20 +187,20 @@ const errorsVersion = "2"
 // readErrors reads the file; it returns nil if there is none. It checks that errors is an array and
 // the version is not newer than errorsVersion.
 func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
-	src, err := readIfExists(root, name, maxState)
+	src, err := files.ReadIfExists(root, name, files.MaxState)
 	if err != nil || src == nil {
 		return nil, nil, err
 	}
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {
-		return nil, nil, syntaxError(errorsFile, src, err)
+		return nil, nil, statefile.ParseFailure(errorsFile, src, err)
 	}
-	if err := newer(errorsFile, src, tree, errorsVersion); err != nil {
+	if err := statefile.Newer(errorsFile, src, tree, errorsVersion); err != nil {
 		return nil, nil, err
 	}
 	if !tree.Get("errors").Is(jsonx.Array) {
-		return nil, nil, invalid(errorsFile, src, finding(formats.SeverityError, errorsFile,
-			position(src, tree.Start), "", `expected key "errors" with an array`))
+		return nil, nil, statefile.Invalid(errorsFile, src, statefile.Finding(formats.SeverityError, errorsFile,
+			statefile.Position(src, tree.Start), "", `expected key "errors" with an array`))
 	}
 	return src, tree, nil
 }

@@ -13,7 +13,11 @@ import (
 	"sync"
 
 	"tercet/formats"
+	"tercet/internal/huge"
 	"tercet/internal/jsonx"
+	"tercet/state/files"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // Reader reads the state without a lock, because a write replaces the file atomically. It never
@@ -23,9 +27,9 @@ type Reader struct {
 
 	mu       sync.Mutex
 	info     fs.FileInfo // of the file that doc was read from
-	doc      *document
+	doc      *statefile.Document
 	plain    map[string]any // plainDoc as plain JSON, with the stored statuses
-	plainDoc *document
+	plainDoc *statefile.Document
 }
 
 // NewReader makes a reader of a workspace. It opens nothing before its first use.
@@ -37,29 +41,29 @@ func NewReader(cfg Config) (*Reader, error) {
 }
 
 // load reads the file unless it is unchanged since the last read.
-func (r *Reader) load(ctx context.Context) (*document, error) {
+func (r *Reader) load(ctx context.Context) (*statefile.Document, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 
-	info, err := r.cfg.Root.Stat(stateFile)
+	info, err := r.cfg.Root.Stat(statefile.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, r.cfg.noState()
 	}
 	if err != nil {
-		return nil, ioFailure("reading", stateFile, err)
+		return nil, files.Failure("reading", statefile.Path, err)
 	}
-	if r.doc != nil && sameFile(info, r.info) {
+	if r.doc != nil && files.Same(info, r.info) {
 		return r.doc, nil
 	}
 
-	src, info, err := r.cfg.readState(stateFile)
+	src, info, err := r.cfg.readState(statefile.Path)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := parseDocument(stateFile, src)
+	doc, err := statefile.Parse(statefile.Path, src)
 	if err != nil {
 		return nil, withBackup(r.cfg, err)
 	}
@@ -79,31 +83,14 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.plainDoc != d {
-		r.plain = d.plain()
+		r.plain = d.Plain()
 		r.plainDoc = d
 	}
 	return r.withEffective(d), d.Serial, nil
 }
 
-// plain returns the document as plain JSON.
-func (d *document) plain() map[string]any {
-	out := make(map[string]any, len(d.tree.Members))
-	for _, m := range d.tree.Members {
-		if m.Value != d.tasks {
-			out[m.Key] = m.Value.Any()
-			continue
-		}
-		list := make([]any, len(d.values))
-		for i := range d.values {
-			list[i] = d.full(i).Any()
-		}
-		out[m.Key] = list
-	}
-	return out
-}
-
 // withEffective returns the plain JSON with effective statuses. It copies only what differs.
-func (r *Reader) withEffective(d *document) map[string]any {
+func (r *Reader) withEffective(d *statefile.Document) map[string]any {
 	out := r.plain
 	now := r.cfg.now()
 	var list []any
@@ -131,7 +118,7 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := d.find(number)
+	t := d.Find(number)
 	if t == nil {
 		archived, err := r.archived(number)
 		if err != nil {
@@ -151,7 +138,7 @@ func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := append(newList[formats.Task](len(d.Tasks)), d.Tasks...)
+	out := append(huge.List[formats.Task](len(d.Tasks)), d.Tasks...)
 	now := r.cfg.now()
 	for i := range out {
 		out[i].Status, _ = r.cfg.effective(&d.Tasks[i], now)
@@ -165,7 +152,7 @@ func (r *Reader) HasTask(ctx context.Context, number int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return d.find(number) != nil, nil
+	return d.Find(number) != nil, nil
 }
 
 // ArchivedTask reports whether a task is in the archive.
@@ -177,8 +164,8 @@ func (r *Reader) ArchivedTask(ctx context.Context, number int) (bool, error) {
 }
 
 func (r *Reader) archived(number int) (bool, error) {
-	archive, _, err := readArchive(r.cfg, archiveFile)
-	return archive.find(number) != nil, err
+	archive, _, err := readArchive(r.cfg, statefile.ArchivePath)
+	return archive.Find(number) != nil, err
 }
 
 // Bytes returns the content of state.json, valid or not.
@@ -186,7 +173,7 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	src, _, err := r.cfg.readState(stateFile)
+	src, _, err := r.cfg.readState(statefile.Path)
 	return src, err
 }
 
@@ -197,12 +184,12 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	audit, err := viewAudit(r.cfg.Root)
+	audit, err := history.ViewLog(r.cfg.Root)
 	if err != nil {
 		return ""
 	}
-	last := audit.stateLine
-	if last.Post == "" || last.Post == sha || last.isIntent() && last.Pre == sha {
+	last := audit.StateLine
+	if last.Post == "" || last.Post == sha || last.IsIntent() && last.Pre == sha {
 		return ""
 	}
 	return fmt.Sprintf(
@@ -218,8 +205,8 @@ func (r *Reader) digest(ctx context.Context) (string, error) {
 	doc := r.doc
 	read := r.info
 	r.mu.Unlock()
-	if info, err := r.cfg.Root.Stat(stateFile); err == nil && doc != nil && sameFile(info, read) {
-		return doc.sha, nil
+	if info, err := r.cfg.Root.Stat(statefile.Path); err == nil && doc != nil && files.Same(info, read) {
+		return doc.SHA, nil
 	}
 	src, err := r.Bytes(ctx)
 	if err != nil {
@@ -231,9 +218,9 @@ func (r *Reader) digest(ctx context.Context) (string, error) {
 // Current returns state.json with the effective statuses, or nil if they equal the stored ones.
 // Only a task with a lease can differ, so a file without leases is not parsed.
 func (r *Reader) Current(ctx context.Context) ([]byte, error) {
-	f, _, err := openFile(r.cfg.Root, stateFile, maxState)
+	f, _, err := files.Open(r.cfg.Root, statefile.Path, files.MaxState)
 	if err != nil {
-		return nil, ioFailure("reading", stateFile, err)
+		return nil, files.Failure("reading", statefile.Path, err)
 	}
 
 	leased, err := hasLease(f)
@@ -249,7 +236,7 @@ func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	now := r.cfg.now()
 	for i := range d.Tasks {
 		if status, stale := r.cfg.effective(&d.Tasks[i], now); stale {
-			v := d.full(i).Get("status")
+			v := d.Full(i).Get("status")
 			edits = append(edits, jsonx.Edit{
 				Start: v.Start,
 				End:   v.End,
@@ -261,7 +248,7 @@ func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	if len(edits) == 0 {
 		return nil, nil
 	}
-	return jsonx.Splice(d.src, edits)
+	return jsonx.Splice(d.Src, edits)
 }
 
 // hasLease reports whether a text has a member lease that is not null. It may report true where
@@ -305,10 +292,10 @@ func hasLease(in io.Reader) (bool, error) {
 }
 
 // Doc returns the typed state with the stored statuses.
-func (r *Reader) Doc(ctx context.Context) (Doc, error) {
+func (r *Reader) Doc(ctx context.Context) (statefile.Doc, error) {
 	d, err := r.load(ctx)
 	if err != nil {
-		return Doc{}, err
+		return statefile.Doc{}, err
 	}
 	out := d.Doc
 	out.Tasks = slices.Clone(d.Tasks)

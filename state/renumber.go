@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"tercet/formats"
-	"tercet/internal/jsonx"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // apply returns a task another number and rewrites the references to it. Document folders keep
@@ -22,7 +23,7 @@ func (op Renumber) apply(d *draft) error {
 		return d.refused(op.Task, "wait until the work ends",
 			"expected a task that nobody works on, got one that is %s", t.Status.String())
 	}
-	if _, old := d.base.index[op.Task]; !old {
+	if _, old := d.base.Index[op.Task]; !old {
 		return d.refused(op.Task, "", "expected a task that was there before the transaction")
 	}
 
@@ -31,7 +32,7 @@ func (op Renumber) apply(d *draft) error {
 		d.verdict(t, t.Status, false)
 		return nil
 	}
-	if to < d.nextNumber || to > maxNumber {
+	if to < d.nextNumber || to > statefile.MaxNumber {
 		return d.refused(op.Task,
 			"lower numbers were given before, and a number is never given twice",
 			"expected a number from %d, got %d", d.nextNumber, to)
@@ -41,7 +42,7 @@ func (op Renumber) apply(d *draft) error {
 		return err
 	}
 	t.Number = to
-	d.renamed[to] = d.base.index[op.Task]
+	d.renamed[to] = d.base.Index[op.Task]
 	d.nextNumber = to + 1
 	d.touch(t)
 	for _, n := range d.referring(op.Task) {
@@ -101,76 +102,17 @@ func (d *draft) referring(n int) []int {
 	return out
 }
 
-// edited applies edits to the bytes of one value.
-func edited(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
-	slices.SortStableFunc(edits, func(a, b jsonx.Edit) int {
-		return cmp.Compare(a.Start, b.Start)
-	})
-	for i := range edits {
-		edits[i].Start -= v.Start
-		edits[i].End -= v.Start
-	}
-	return jsonx.Splice(v.Raw(src), edits)
-}
-
 func (op SetLayout) apply(d *draft) error {
-	if op.To != LayoutLines && op.To != LayoutPretty {
+	if op.To != statefile.LayoutLines && op.To != statefile.LayoutPretty {
 		return d.refused(0, "", "expected layout lines or pretty, got %q", op.To)
 	}
-	data, err := layOut(d.base.src, op.To)
+	data, err := statefile.LayOut(d.base.Src, op.To)
 	if err != nil {
 		return err
 	}
-	d.verdicts = append(d.verdicts, Verdict{Op: d.op, Changed: !bytes.Equal(data, d.base.src)})
-	if !bytes.Equal(data, d.base.src) {
+	d.verdicts = append(d.verdicts, history.Verdict{Op: d.op, Changed: !bytes.Equal(data, d.base.Src)})
+	if !bytes.Equal(data, d.base.Src) {
 		d.layout = op.To
 	}
-	return nil
-}
-
-// layOut rewrites a state in a layout and keeps every literal. The layout lines sorts the tasks by
-// number.
-func layOut(src []byte, to Layout) ([]byte, error) {
-	tree, err := jsonx.Parse(src, jsonx.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	if to == LayoutPretty {
-		out, err := jsonx.Marshal(tree, "  ")
-		return append(out, '\n'), err
-	}
-	var b bytes.Buffer
-	for i, m := range tree.Members {
-		fmt.Fprintf(&b, "%s\n  %s: ", []string{"{", ","}[min(i, 1)], jsonx.AppendString(nil, m.Key))
-		if m.Key == "tasks" && m.Value.Is(jsonx.Array) && len(m.Value.Elems) > 0 {
-			err = layLines(&b, m.Value.Elems)
-		} else {
-			var line []byte
-			line, err = jsonx.MarshalLine(m.Value)
-			b.Write(line)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	b.WriteString("\n}\n")
-	return b.Bytes(), nil
-}
-
-func layLines(b *bytes.Buffer, tasks []*jsonx.Value) error {
-	sorted := slices.Clone(tasks)
-	slices.SortStableFunc(sorted, func(a, c *jsonx.Value) int {
-		x, _ := a.Get("number").Int() // a state that was read has numbers
-		y, _ := c.Get("number").Int() // the same
-		return cmp.Compare(x, y)
-	})
-	for i, v := range sorted {
-		line, err := jsonx.MarshalLine(v)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(b, "%s\n    %s", []string{"[", ","}[min(i, 1)], line)
-	}
-	b.WriteString("\n  ]")
 	return nil
 }

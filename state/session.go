@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/state/exchange"
+	"tercet/state/files"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // session is one critical section under the lock: the state as it was read, repaired after a killed
@@ -20,15 +24,15 @@ type session struct {
 	m        *Manager
 	cfg      Config
 	now      time.Time
-	audit    *auditLog
+	audit    *history.Log
 	adopt    bool // accept an external change even if it loses tasks
 	resolved string
 	info     fs.FileInfo
-	doc      *document
+	doc      *statefile.Document
 	serial   uint64 // of the state; higher than the file's after an external change
 	warnings []string
 
-	archive         *document // nil if there is none, or before archived was called
+	archive         *statefile.Document // nil if there is none, or before archived was called
 	archiveInfo     fs.FileInfo
 	archiveResolved string
 	archiveRead     bool
@@ -36,7 +40,7 @@ type session struct {
 
 // session reads the audit log. The caller holds the lock.
 func (m *Manager) session() (*session, error) {
-	audit, err := readAudit(m.cfg.Root)
+	audit, err := history.ReadLog(m.cfg.Root)
 	return &session{
 		m:     m,
 		cfg:   m.cfg,
@@ -67,7 +71,7 @@ func (s *session) open() error {
 
 func (s *session) read() error {
 	root := s.cfg.Root
-	resolved, err := resolveLinks(root, stateFile)
+	resolved, err := files.ResolveLinks(root, statefile.Path)
 	if err != nil {
 		return err
 	}
@@ -84,13 +88,13 @@ func (s *session) read() error {
 	s.info = info
 	if linkCount(info) > 1 {
 		// A write that was killed before its rename leaves .bak as a second name of the same file.
-		if bak, err := root.Stat(stateFile + ".bak"); err != nil || !sameFile(bak, info) {
+		if bak, err := root.Stat(statefile.Path + ".bak"); err != nil || !files.Same(bak, info) {
 			s.warn("state.json has another name by a hard link; that name keeps the old content")
 		}
 	}
-	doc, err := parseDocument(stateFile, src)
+	doc, err := statefile.Parse(statefile.Path, src)
 	if err != nil {
-		if e, ok := errors.AsType[*SyntaxError](err); ok {
+		if e, ok := errors.AsType[*statefile.SyntaxError](err); ok {
 			var copying error
 			e.Copy, copying = s.copyCorrupt(src)
 			err = errors.Join(err, copying)
@@ -100,7 +104,7 @@ func (s *session) read() error {
 
 	s.doc = doc
 	s.serial = doc.Serial
-	s.audit.seal = s.cfg.seal(doc.Lineage)
+	s.audit.Seal = s.cfg.seal(doc.Lineage)
 	return nil
 }
 
@@ -108,12 +112,12 @@ func (s *session) read() error {
 // held now.
 func (s *session) sweep() error {
 	err := s.cfg.sweep(
-		stateFile,
-		path.Base(stateFile)+".bak",
+		statefile.Path,
+		path.Base(statefile.Path)+".bak",
 		path.Base(infoFile),
-		path.Base(auditFile),
+		path.Base(history.AuditFile),
 	)
-	if s.resolved != stateFile {
+	if s.resolved != statefile.Path {
 		err = errors.Join(err, s.cfg.sweep(s.resolved))
 	}
 	return err
@@ -122,19 +126,19 @@ func (s *session) sweep() error {
 // noState is the error for a missing state.json. It is damage if the log, a backup or the archive
 // shows that there were tasks. An interrupted init leaves a log and a backup of serial 0.
 func (c Config) noState() error {
-	list, err := backups(c.Root)
+	list, err := history.Backups(c.Root)
 	if err != nil {
-		return ioFailure("reading the folder", backupDir, err)
+		return files.Failure("reading the folder", history.BackupDir, err)
 	}
 
-	_, archive := c.Root.Lstat(archiveFile)
+	_, archive := c.Root.Lstat(statefile.ArchivePath)
 	hadTasks := archive == nil || len(list) > 0 && list[len(list)-1] > 0
-	audit, err := viewAudit(c.Root)
+	audit, err := history.ViewLog(c.Root)
 	if err != nil {
 		return err
 	}
 
-	for l := range audit.lines() {
+	for l := range audit.Lines() {
 		hadTasks = hadTasks || l.Serial > 0
 	}
 	if hadTasks {
@@ -143,12 +147,12 @@ func (c Config) noState() error {
 			"put the newest backup back with: tercet state restore; or begin anew "+
 				"after the highest number that was given, with: tercet init --new-state",
 			"%s is missing, though tasks were kept here",
-			stateFile,
+			statefile.Path,
 		)
 	}
 	return &formats.Failure{
 		Code:    formats.CodeNoWorkspace,
-		Message: stateFile,
+		Message: statefile.Path,
 		Err:     fs.ErrNotExist,
 		Help:    "run tercet init",
 	}
@@ -157,39 +161,39 @@ func (c Config) noState() error {
 // recover reconciles audit log and files after a kill, and accepts or refuses an external change.
 func (s *session) recover() error {
 	log := s.audit
-	if !log.exists {
-		if err := s.doc.tooHigh(); err != nil {
+	if !log.Exists {
+		if err := s.doc.TooHigh(); err != nil {
 			return err
 		}
-		return s.finishMove(moveOut, auditLine{})
+		return s.finishMove(history.MoveOut, history.Line{})
 	}
 
-	last := log.last
-	if last.isIntent() && last.File != stateFile {
+	last := log.Last
+	if last.IsIntent() && last.File != statefile.Path {
 		if err := s.recoverOther(last); err != nil {
 			return err
 		}
 	}
-	state := log.stateLine
+	state := log.StateLine
 	switch {
-	case state.Kind == lineDenied && !s.adopt:
+	case state.Kind == history.KindDenied && !s.adopt:
 		return deniedState()
-	case state.Post == s.doc.sha && state.Kind != lineDenied:
+	case state.Post == s.doc.SHA && state.Kind != history.KindDenied:
 		s.serial = max(s.serial, state.Serial)
-	case state.isIntent() && state.Pre == s.doc.sha && log.last.File == stateFile:
-		if err := s.abort(state, s.doc.sha); err != nil {
+	case state.IsIntent() && state.Pre == s.doc.SHA && log.Last.File == statefile.Path:
+		if err := s.abort(state, s.doc.SHA); err != nil {
 			return err
 		}
 	default:
 		if err := s.acceptExternal(state); err != nil {
 			return err
 		}
-		return s.finishMove(moveOut, auditLine{})
+		return s.finishMove(history.MoveOut, history.Line{})
 	}
 	// A move is complete when both of its files are written. The last line of a complete move is
 	// about its second file.
-	second := map[string]string{moveOut: stateFile, moveBack: archiveFile}[last.Move]
-	if now := log.last; last.Move != "" && (last.File != second || now.Kind == lineAborted) {
+	second := map[string]string{history.MoveOut: statefile.Path, history.MoveBack: statefile.ArchivePath}[last.Move]
+	if now := log.Last; last.Move != "" && (last.File != second || now.Kind == history.KindAborted) {
 		return s.finishMove(last.Move, last)
 	}
 	return nil
@@ -197,8 +201,8 @@ func (s *session) recover() error {
 
 // recoverOther checks whether the last write-ahead of a plan or of the archive was carried out, and
 // removes its temporary files.
-func (s *session) recoverOther(last auditLine) error {
-	resolved, err := resolveLinks(s.cfg.Root, last.File)
+func (s *session) recoverOther(last history.Line) error {
+	resolved, err := files.ResolveLinks(s.cfg.Root, last.File)
 	if err != nil {
 		return err
 	}
@@ -206,7 +210,7 @@ func (s *session) recoverOther(last auditLine) error {
 		return err
 	}
 	sha := ""
-	src, err := readIfExists(s.cfg.Root, last.File, maxState)
+	src, err := files.ReadIfExists(s.cfg.Root, last.File, files.MaxState)
 	if err != nil {
 		return err
 	}
@@ -224,13 +228,13 @@ const helpExternal = "take the file as it is with: tercet state adopt; or go bac
 
 func deniedState() error {
 	return formats.Fail(formats.CodeInvalidState, helpExternal,
-		"%s or its log was changed while a worker ran, and not by tercet", stateFile)
+		"%s or its log was changed while a worker ran, and not by tercet", statefile.Path)
 }
 
 // checkExternal refuses a state that another program wrote and that lost tasks. It returns the task
 // numbers of the last known state.
-func (s *session) checkExternal(state auditLine) ([]int, error) {
-	if err := s.doc.tooHigh(); err != nil {
+func (s *session) checkExternal(state history.Line) ([]int, error) {
+	if err := s.doc.TooHigh(); err != nil {
 		return nil, withBackup(s.cfg, err)
 	}
 	known, numbers := s.lastKnown(state)
@@ -240,7 +244,7 @@ func (s *session) checkExternal(state auditLine) ([]int, error) {
 	if known.Lineage != s.doc.Lineage {
 		return nil, formats.Fail(formats.CodeInvalidState, helpExternal,
 			"%s was replaced from outside: expected lineage %s, got %s",
-			stateFile, known.Lineage, s.doc.Lineage)
+			statefile.Path, known.Lineage, s.doc.Lineage)
 	}
 
 	archive, err := s.archived()
@@ -249,48 +253,48 @@ func (s *session) checkExternal(state auditLine) ([]int, error) {
 	}
 	var missing []string
 	for _, n := range numbers {
-		if s.doc.find(n) == nil && archive.find(n) == nil {
+		if s.doc.Find(n) == nil && archive.Find(n) == nil {
 			missing = append(missing, strconv.Itoa(n))
 		}
 	}
 
 	if len(missing) > 0 {
 		return nil, formats.Fail(formats.CodeInvalidState, helpExternal,
-			"%s was changed from outside and lost tasks %s", stateFile, strings.Join(missing, ", "))
+			"%s was changed from outside and lost tasks %s", statefile.Path, strings.Join(missing, ", "))
 	}
 	return numbers, nil
 }
 
 // acceptExternal accepts a state that another program wrote, unless tasks are lost.
-func (s *session) acceptExternal(state auditLine) error {
+func (s *session) acceptExternal(state history.Line) error {
 	numbers, err := s.checkExternal(state)
 	if err != nil {
 		return err
 	}
 
-	kind := lineExternal
+	kind := history.KindExternal
 	if s.adopt {
-		kind = lineAdopted
+		kind = history.KindAdopted
 	}
-	s.serial = max(s.doc.Serial, s.audit.maxSerial) + 1
-	line := auditLine{
+	s.serial = max(s.doc.Serial, s.audit.MaxSerial) + 1
+	line := history.Line{
 		Serial: s.serial,
 		Kind:   kind,
-		File:   stateFile,
+		File:   statefile.Path,
 		Time:   timestamp(s.now),
 		Pre:    state.Post,
-		Post:   s.doc.sha,
+		Post:   s.doc.SHA,
 	}
 	for _, n := range numbers {
-		if s.doc.find(n) == nil {
+		if s.doc.Find(n) == nil {
 			line.Removed = append(line.Removed, n)
 		}
 	}
 
-	if err := s.writeBackup(s.serial, s.doc.src); err != nil {
-		return ioFailure("keeping a backup of", stateFile, err)
+	if err := s.writeBackup(s.serial, s.doc.Src); err != nil {
+		return files.Failure("keeping a backup of", statefile.Path, err)
 	}
-	if err := s.audit.append(line); err != nil {
+	if err := s.audit.Append(line); err != nil {
 		return err
 	}
 
@@ -301,13 +305,13 @@ func (s *session) acceptExternal(state auditLine) error {
 // lastKnown returns the last state that tercet wrote and the numbers of its tasks. They come from a
 // backup of that state, or from the backup before it and the tasks that the line adds and removes.
 // Without either it returns nil.
-func (s *session) lastKnown(state auditLine) (*document, []int) {
-	for serial, src := range eachBackup(s.cfg.Root) {
+func (s *session) lastKnown(state history.Line) (*statefile.Document, []int) {
+	for serial, src := range history.EachBackup(s.cfg.Root) {
 		sha := formats.Sum(src)
 		if sha != state.Post && sha != state.Pre {
 			continue
 		}
-		doc, err := parseDocument(backupName(serial), src)
+		doc, err := statefile.Parse(history.BackupName(serial), src)
 		if err != nil {
 			continue
 		}
@@ -322,7 +326,7 @@ func (s *session) lastKnown(state auditLine) (*document, []int) {
 		}
 		return doc, numbers
 	}
-	if doc := newestBackup(s.cfg.Root); doc != nil {
+	if doc := history.NewestBackup(s.cfg.Root); doc != nil {
 		return doc, nil
 	}
 	return nil, nil
@@ -330,9 +334,9 @@ func (s *session) lastKnown(state auditLine) (*document, []int) {
 
 // noBackup is the error for a serial without a backup; it lists the existing ones.
 func noBackup(cfg Config, serial uint64) error {
-	list, err := backups(cfg.Root)
+	list, err := history.Backups(cfg.Root)
 	if err != nil {
-		return ioFailure("reading the folder", backupDir, err)
+		return files.Failure("reading the folder", history.BackupDir, err)
 	}
 	words := make([]string, len(list))
 	for i, n := range list {
@@ -347,27 +351,27 @@ func noBackup(cfg Config, serial uint64) error {
 
 // restore replaces the state by a backup.
 func (s *session) restore(serial uint64) (Result, error) {
-	name := backupName(serial)
-	src, err := readFile(s.cfg.Root, name, maxState)
+	name := history.BackupName(serial)
+	src, err := files.Read(s.cfg.Root, name, files.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The log may reach further back than the backups.
-		c, failed := readHistory(s.cfg.Root)
+		c, failed := history.Read(s.cfg.Root)
 		if failed != nil {
 			return Result{}, failed
 		}
-		if src, err = c.at(serial); err != nil {
+		if src, err = c.At(serial); err != nil {
 			return Result{}, noBackup(s.cfg, serial)
 		}
 	}
 	if err != nil {
-		return Result{}, ioFailure("reading", name, err)
+		return Result{}, files.Failure("reading", name, err)
 	}
-	backup, err := parseDocument(name, src)
+	backup, err := statefile.Parse(name, src)
 	if err != nil {
 		return Result{}, err
 	}
 	dropped := s.writesAfter(backup.Serial)
-	res, err := s.replaceState(backup, lineRestored)
+	res, err := s.replaceState(backup, history.KindRestored)
 	res.Warnings = append(res.Warnings, dropped...)
 	return res, err
 }
@@ -379,15 +383,15 @@ const maxLeftOut = 20
 // that serial loses.
 func (s *session) writesAfter(serial uint64) []string {
 	var out []string
-	for l := range s.audit.lines() {
+	for l := range s.audit.Lines() {
 		switch {
-		case l.File != stateFile:
-		case l.Kind == lineAborted && len(out) > 0:
+		case l.File != statefile.Path:
+		case l.Kind == history.KindAborted && len(out) > 0:
 			out = out[:len(out)-1]
 		case l.Serial > serial &&
-			(l.Kind == lineWrite || l.Kind == lineUndo || l.Kind == lineGroup):
+			(l.Kind == history.KindWrite || l.Kind == history.KindUndo || l.Kind == history.KindGroup):
 			var what []string
-			for _, one := range l.transactions() {
+			for _, one := range l.Transactions() {
 				for _, v := range one.Verdicts {
 					if v.Changed {
 						what = append(what, fmt.Sprintf("%s of task %d", v.Op, v.Task))
@@ -409,22 +413,22 @@ func (s *session) writesAfter(serial uint64) []string {
 }
 
 // resolve replaces a state with conflict markers by one side, or by the merge of both.
-func (s *session) resolve(how Resolution) (Result, error) {
-	src, err := readFile(s.cfg.Root, stateFile, maxState)
+func (s *session) resolve(how exchange.Resolution) (Result, error) {
+	src, err := files.Read(s.cfg.Root, statefile.Path, files.MaxState)
 	if err != nil {
-		return Result{}, ioFailure("reading", stateFile, err)
+		return Result{}, files.Failure("reading", statefile.Path, err)
 	}
 
-	m, err := Unmark(stateFile, src, how)
+	m, err := exchange.Unmark(statefile.Path, src, how)
 	if err != nil {
 		return Result{}, err
 	}
-	doc, err := parseDocument(stateFile, m.Data)
+	doc, err := statefile.Parse(statefile.Path, m.Data)
 	if err != nil {
 		return Result{}, err
 	}
 
-	res, err := s.replaceState(doc, lineMerged)
+	res, err := s.replaceState(doc, history.KindMerged)
 	for _, n := range slices.Sorted(maps.Keys(m.Renumbered)) {
 		res.Warnings = append(
 			res.Warnings,
@@ -435,9 +439,9 @@ func (s *session) resolve(how Resolution) (Result, error) {
 	for _, c := range m.Conflicts {
 		res.Warnings = append(res.Warnings, c.String())
 	}
-	if known, numbers := s.lastKnown(s.audit.stateLine); known != nil {
+	if known, numbers := s.lastKnown(s.audit.StateLine); known != nil {
 		for _, n := range numbers {
-			if doc.find(n) == nil {
+			if doc.Find(n) == nil {
 				res.Warnings = append(
 					res.Warnings,
 					fmt.Sprintf("task %d of the last known state is not in it", n),
@@ -449,33 +453,33 @@ func (s *session) resolve(how Resolution) (Result, error) {
 }
 
 // replaceState makes a document the state, with a serial above every known one.
-func (s *session) replaceState(backup *document, kind string) (_ Result, err error) {
+func (s *session) replaceState(backup *statefile.Document, kind string) (_ Result, err error) {
 	root := s.cfg.Root
-	if s.resolved, err = resolveLinks(root, stateFile); err != nil {
+	if s.resolved, err = files.ResolveLinks(root, statefile.Path); err != nil {
 		return Result{}, err
 	}
 
-	old, info, err := readFileInfo(root, s.resolved, maxState)
+	old, info, err := files.ReadInfo(root, s.resolved, files.MaxState)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Result{}, ioFailure("reading", stateFile, err)
+		return Result{}, files.Failure("reading", statefile.Path, err)
 	}
 	c := change{
-		name:     stateFile,
+		name:     statefile.Path,
 		resolved: s.resolved,
 		readInfo: info,
 	}
-	high := max(backup.Serial, s.audit.maxSerial)
-	s.audit.seal = s.cfg.seal(backup.Lineage)
+	high := max(backup.Serial, s.audit.MaxSerial)
+	s.audit.Seal = s.cfg.seal(backup.Lineage)
 	res := Result{Changed: true}
 	if info != nil {
-		c.old, err = parseDocument(stateFile, old)
-		if _, broken := errors.AsType[*SyntaxError](err); err != nil && !broken {
+		c.old, err = statefile.Parse(statefile.Path, old)
+		if _, broken := errors.AsType[*statefile.SyntaxError](err); err != nil && !broken {
 			return Result{}, err // written by a newer version of tercet
 		}
 		if err != nil {
 			copyName, err := s.copyCorrupt(old)
 			if err != nil {
-				return Result{}, ioFailure("keeping a copy of", stateFile, err)
+				return Result{}, files.Failure("keeping a copy of", statefile.Path, err)
 			}
 			c.old = nil
 			res.Warnings = append(res.Warnings, "the broken state is kept as "+copyName)
@@ -485,7 +489,7 @@ func (s *session) replaceState(backup *document, kind string) (_ Result, err err
 	}
 	d := newDraft(s.cfg, backup, Tx{}, s.archived)
 	// this also covers an unreadable state
-	d.nextNumber = max(d.nextNumber, s.audit.highestNumber()+1)
+	d.nextNumber = max(d.nextNumber, s.audit.HighestNumber()+1)
 	if c.old != nil {
 		d.nextNumber = max(d.nextNumber, c.old.NextNumber)
 	}
@@ -497,16 +501,16 @@ func (s *session) replaceState(backup *document, kind string) (_ Result, err err
 	res.Serial = high + 1
 	s.serial = high
 	c.data = data
-	c.line = auditLine{
+	c.line = history.Line{
 		Serial: res.Serial,
 		Kind:   kind,
-		File:   stateFile,
+		File:   statefile.Path,
 		Time:   timestamp(s.now),
 		Pre:    formats.Sum(old),
 		Post:   formats.Sum(data),
 	}
 	if c.old != nil {
-		c.line.Undo = reverseWhole(old, data)
+		c.line.Undo = history.ReverseWhole(old, data)
 	}
 	if err := s.commit(c); err != nil {
 		return res, err

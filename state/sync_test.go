@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/todo"
 )
 
 // edit replaces text in TODO.md.
@@ -286,7 +287,7 @@ func TestSyncRoundTrip(t *testing.T) {
 		}
 
 		head, _, _ := strings.Cut(w.read("TODO.md"), "\n")
-		_, body, _ := strings.Cut(string(state.RenderTodo(&doc, nil)), "\n")
+		_, body, _ := strings.Cut(string(todo.Render(&doc, nil)), "\n")
 		w.write("TODO.md", head+"\n"+body)
 		w.do(state.SyncTasks{})
 		after, err := w.r.Doc(rt.Context())

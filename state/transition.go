@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"tercet/formats"
+	"tercet/state/files"
 )
 
 func (op UpdateStatus) apply(d *draft) error {
@@ -190,7 +191,7 @@ func (c Config) documentProblem(path string) (string, error) {
 		return "does not exist", nil
 	case err != nil:
 		if _, disk := errors.AsType[syscall.Errno](err); disk {
-			return "", ioFailure("looking at", path, err)
+			return "", files.Failure("looking at", path, err)
 		}
 		return "cannot be read: " + err.Error(), nil
 	case !info.Mode().IsRegular():
@@ -208,7 +209,7 @@ func (d *draft) checkPhases(t *formats.Task) error {
 		return nil
 	}
 
-	src, err := readFile(d.cfg.Root, a.Path, maxPlan)
+	src, err := files.Read(d.cfg.Root, a.Path, files.MaxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
 		d.warn("task " + strconv.Itoa(t.Number) + ": its plan " + a.Path +
 			" does not exist, so its phases were not looked at")

@@ -8,6 +8,7 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/statefile"
 )
 
 // TestAt goes back to every serial of a history with everything in it, also where no backup is
@@ -43,7 +44,7 @@ func TestAt(t *testing.T) {
 	})
 	step(state.ArchiveTasks{Tasks: []int{1, 3}})
 	step(state.UnarchiveTasks{Tasks: []int{3}})
-	step(state.SetLayout{To: state.LayoutLines})
+	step(state.SetLayout{To: statefile.LayoutLines})
 	step(state.Renumber{Task: 4})
 	step(state.UpdateMetadata{
 		Task:   5,

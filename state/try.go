@@ -1,6 +1,11 @@
 package state
 
-import "context"
+import (
+	"context"
+
+	"tercet/state/history"
+	"tercet/state/statefile"
+)
 
 // Try returns the result that Apply would have, with the same code, without taking the lock and
 // without writing. It does not support SyncTasks.
@@ -21,7 +26,7 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 		return Result{}, err
 	}
 
-	line, err := s.audit.transaction(tx.ID)
+	line, err := s.audit.Transaction(tx.ID)
 	if line != nil || err != nil {
 		return recordedResult(line), err
 	}
@@ -50,28 +55,28 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 
 // openReadOnly is open without the lock. It refuses what open refuses and repairs nothing.
 func (s *session) openReadOnly() error {
-	src, _, err := s.cfg.readState(stateFile)
+	src, _, err := s.cfg.readState(statefile.Path)
 	if err != nil {
 		return err
 	}
 
-	if s.doc, err = parseDocument(stateFile, src); err != nil {
+	if s.doc, err = statefile.Parse(statefile.Path, src); err != nil {
 		return withBackup(s.cfg, err)
 	}
-	if s.audit, err = viewAudit(s.cfg.Root); err != nil {
+	if s.audit, err = history.ViewLog(s.cfg.Root); err != nil {
 		return err
 	}
 
-	state := s.audit.stateLine
+	state := s.audit.StateLine
 	s.serial = max(s.doc.Serial, state.Serial)
-	if !s.audit.exists {
-		return s.doc.tooHigh()
+	if !s.audit.Exists {
+		return s.doc.TooHigh()
 	}
 
 	switch {
-	case state.Kind == lineDenied:
+	case state.Kind == history.KindDenied:
 		return deniedState()
-	case state.Post == s.doc.sha, state.isIntent() && state.Pre == s.doc.sha:
+	case state.Post == s.doc.SHA, state.IsIntent() && state.Pre == s.doc.SHA:
 		return nil
 	}
 

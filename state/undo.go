@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/state/files"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 // Undo reverts what a run did to its tasks and to the phases of plans: one transaction for all
@@ -25,9 +27,9 @@ func (m *Manager) Undo(
 	if dry {
 		do = m.Try
 	}
-	marks, err := planLines(m.cfg.Root)
+	marks, err := history.PlanLines(m.cfg.Root)
 	for _, name := range slices.Sorted(maps.Keys(marks)) {
-		if !slices.ContainsFunc(marks[name], func(l *auditLine) bool { return l.Run == run }) {
+		if !slices.ContainsFunc(marks[name], func(l *history.Line) bool { return l.Run == run }) {
 			continue
 		}
 		res, failed := do(ctx, Tx{
@@ -60,7 +62,7 @@ func (m *Manager) Undo(
 }
 
 // restored describes what was restored.
-func restored(v Verdict) string {
+func restored(v history.Verdict) string {
 	if v.To == "" {
 		return fmt.Sprintf("task %d: removed", v.Task)
 	}
@@ -88,7 +90,7 @@ func (op RestoreTasks) apply(d *draft) error {
 	if op.Run == "" {
 		return d.refused(0, "", "expected the id of a run, got none")
 	}
-	c, err := readHistory(d.cfg.Root)
+	c, err := history.Read(d.cfg.Root)
 	if err != nil {
 		return err
 	}
@@ -99,9 +101,9 @@ func (op RestoreTasks) apply(d *draft) error {
 	}
 
 	var all error
-	run := c.changesOf(op.Run)
-	for _, n := range run.tasks() {
-		change, err := run.task(n)
+	run := c.ChangesOf(op.Run)
+	for _, n := range run.Tasks() {
+		change, err := run.Task(n)
 		if err == nil {
 			err = d.restore(change, archive)
 		}
@@ -112,8 +114,8 @@ func (op RestoreTasks) apply(d *draft) error {
 		return all
 	}
 	for task := range d.tasks {
-		for _, n := range append(slices.Clone(task.Dependencies), parentOf(task)...) {
-			if i, ok := d.base.index[n]; ok && d.removed[i] {
+		for _, n := range append(slices.Clone(task.Dependencies), statefile.ParentOf(task)...) {
+			if i, ok := d.base.Index[n]; ok && d.removed[i] {
 				all = errors.Join(
 					all,
 					formats.Fail(formats.CodePrecondition, "take the reference out first",
@@ -129,205 +131,52 @@ func (op RestoreTasks) apply(d *draft) error {
 }
 
 // restore restores one task as it was before a run changed it.
-func (d *draft) restore(c *taskChange, archive *document) error {
-	n := c.number
+func (d *draft) restore(c *history.TaskChange, archive *statefile.Document) error {
+	n := c.Number
 	now := d.peek(n)
-	if c.archived {
-		now = archive.find(n)
+	if c.Archived {
+		now = archive.Find(n)
 	}
-	if now == nil || !sameTask(now, c.after) || c.archived && d.peek(n) != nil {
-		return c.changedSince()
+	if now == nil || !statefile.SameTask(now, c.After) || c.Archived && d.peek(n) != nil {
+		return c.ChangedSince()
 	}
-	if c.disturbed != nil {
-		return c.disturbed
+	if c.Disturbed != nil {
+		return c.Disturbed
 	}
 
-	i, active := d.base.index[n]
+	i, active := d.base.Index[n]
 	switch {
-	case c.unarchived != nil:
+	case c.Unarchived != nil:
 		// Its state in the archive is how it came out of it.
-		d.changed[i] = c.unarchived
+		d.changed[i] = c.Unarchived
 		d.warn(fmt.Sprintf(
 			"task %d came out of the archive with the run: tercet task archive %d puts it "+
 				"away again",
 			n, n,
 		))
-		d.verdict(c.unarchived, now.Status, true)
-	case c.before == nil:
+		d.verdict(c.Unarchived, now.Status, true)
+	case c.Before == nil:
 		d.removed[i] = true
-		d.verdicts = append(d.verdicts, Verdict{
+		d.verdicts = append(d.verdicts, history.Verdict{
 			Op:      d.op,
 			Task:    n,
 			From:    now.Status,
 			Changed: true,
 		})
 	case active:
-		d.changed[i] = &c.before.task
-		d.verdict(&c.before.task, now.Status, true)
+		d.changed[i] = &c.Before.Task
+		d.verdict(&c.Before.Task, now.Status, true)
 	default:
-		back := *c.before
-		d.verdict(&back.task, now.Status, true)
+		back := *c.Before
+		d.verdict(&back.Task, now.Status, true)
 		// Until it has left the archive it is in both files; an equal updated shows that they are
 		// one task.
-		back.task.Updated = now.Updated
+		back.Task.Updated = now.Updated
 		d.restored = append(d.restored, back)
-		return d.restored[len(d.restored)-1].setMember("updated", now.Updated)
+		return d.restored[len(d.restored)-1].SetMember("updated", now.Updated)
 	}
 
 	return nil
-}
-
-// runChanges are the changes of one run in the log.
-type runChanges struct {
-	*history
-	run  string
-	docs map[int]*document // parsed states, by line
-}
-
-// changesOf returns the changes of a run.
-func (c *history) changesOf(run string) *runChanges {
-	return &runChanges{history: c, run: run, docs: map[int]*document{}}
-}
-
-// taskChange is what a run did to a task.
-type taskChange struct {
-	number int
-	before *rawTask // nil if the task was not active before the run
-	// after is the task as the run left it, or as it was when the run archived it.
-	after      *formats.Task
-	archived   bool          // the run archived the task
-	unarchived *formats.Task // as it came out of the archive, if the run began with that
-	disturbed  error         // another transaction changed the task between those of the run
-
-	run  *runChanges
-	last int // the last line of the run about the task
-}
-
-// touches reports whether a line has a write, of the run or of others, that changed a task.
-func (t *runChanges) touches(l *auditLine, task int, own bool) bool {
-	for _, one := range l.transactions() {
-		if (one.Run == t.run) != own {
-			continue
-		}
-		for _, v := range one.Verdicts {
-			if v.Task == task && v.Changed {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// tasks lists the tasks that the run changed, ascending.
-func (t *runChanges) tasks() []int {
-	set := map[int]bool{}
-	for i := range t.lines {
-		for _, one := range t.lines[i].transactions() {
-			for _, v := range one.Verdicts {
-				if one.Run == t.run && v.Changed {
-					set[v.Task] = true
-				}
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
-}
-
-// taskAt returns a task as of a line, with its bytes; nil if it was not active then.
-func (t *runChanges) taskAt(line, n int) (*rawTask, error) {
-	if line < 0 {
-		return nil, formats.Fail(formats.CodeNotFound, "",
-			"the log does not hold the earlier state of task %d", n)
-	}
-	doc := t.docs[line]
-	if doc == nil {
-		src, err := t.at(t.lines[line].Serial)
-		if err != nil {
-			return nil, err
-		}
-		if doc, err = parseDocument(stateFile, src); err != nil {
-			return nil, err
-		}
-		t.docs[line] = doc
-	}
-	if i, ok := doc.index[n]; ok {
-		return &rawTask{task: doc.Tasks[i], raw: doc.values[i].Raw(doc.src)}, nil
-	}
-	return nil, nil
-}
-
-// task returns what the run did to a task that it changed.
-func (t *runChanges) task(n int) (*taskChange, error) {
-	first := -1
-	c := &taskChange{number: n, run: t}
-	for i := range t.lines {
-		if t.touches(&t.lines[i], n, true) {
-			c.last = i
-			if first < 0 {
-				first = i
-			}
-		}
-	}
-
-	var err error
-	if c.before, err = t.taskAt(first-1, n); err != nil {
-		return nil, err
-	}
-	after, err := t.taskAt(c.last, n)
-	if err != nil {
-		return nil, err
-	}
-	c.archived = after == nil
-	for i := c.last; after == nil && i >= first; i-- {
-		if after, err = t.taskAt(i-1, n); err != nil {
-			return nil, err
-		}
-	}
-	if after == nil {
-		return nil, c.changedSince()
-	}
-	c.after = &after.task
-
-	for i := first; i < c.last; i++ {
-		if t.touches(&t.lines[i], n, false) {
-			c.disturbed = t.changedAfter(n, i-1)
-			break
-		}
-	}
-	if c.before == nil && t.lines[first].Move == moveBack {
-		out, err := t.taskAt(first, n)
-		if err != nil {
-			return nil, err
-		}
-		if out != nil {
-			c.unarchived = &out.task
-		}
-	}
-	return c, nil
-}
-
-// changedSince is the error for a task that was changed since the run.
-func (c *taskChange) changedSince() error {
-	return c.run.changedAfter(c.number, c.last)
-}
-
-// changedAfter is the error for a task that was changed after a line.
-func (t *runChanges) changedAfter(n, line int) error {
-	by := "by hand"
-	for i := line + 1; i < len(t.lines); i++ {
-		l := &t.lines[i]
-		if t.touches(l, n, false) {
-			by = fmt.Sprintf("by the write of serial %d", l.Serial)
-			if l.Run != "" {
-				by += ", of run " + l.Run
-			}
-			break
-		}
-	}
-	return formats.Fail(formats.CodePrecondition,
-		fmt.Sprintf("'tercet state history %d' shows what was written since", n),
-		"task %d was changed since the run, %s",
-		n, by)
 }
 
 // RestorePhases reverts the status marks that a run made in a plan. It fails if the plan changed
@@ -346,34 +195,14 @@ func (RestorePhases) apply(*draft) error {
 	return nil
 }
 
-// planLines returns the log lines about files other than the state and its archive, by path.
-func planLines(root *os.Root) (map[string][]*auditLine, error) {
-	parts, err := readSegments(root)
-	files := map[string][]*auditLine{}
-	for _, p := range parts {
-		for l := range auditLines(p.data) {
-			switch {
-			case l.File == stateFile || l.File == archiveFile || l.Kind == lineRotated:
-			case l.Kind == lineAborted:
-				if list := files[l.File]; len(list) > 0 && list[len(list)-1].Post == l.Pre {
-					files[l.File] = list[:len(list)-1]
-				}
-			default:
-				files[l.File] = append(files[l.File], l)
-			}
-		}
-	}
-	return files, err
-}
-
 func (op RestorePhases) rewrite(s *session, _ Tx) (*planRewrite, Result, error) {
 	var res Result
-	marks, err := planLines(s.cfg.Root)
+	marks, err := history.PlanLines(s.cfg.Root)
 	if err != nil {
 		return nil, res, err
 	}
 
-	own := func(l *auditLine) bool { return l.Run == op.Run }
+	own := func(l *history.Line) bool { return l.Run == op.Run }
 	lines := marks[op.Plan]
 	first := slices.IndexFunc(lines, own)
 	if first < 0 {
@@ -428,16 +257,16 @@ type planRewrite struct {
 
 // planFile reads a plan for rewriting.
 func (s *session) planFile(task int, name string) (*planRewrite, error) {
-	resolved, err := resolveLinks(s.cfg.Root, name)
+	resolved, err := files.ResolveLinks(s.cfg.Root, name)
 	if err != nil {
 		return nil, err
 	}
-	src, info, err := readFileInfo(s.cfg.Root, resolved, maxPlan)
+	src, info, err := files.ReadInfo(s.cfg.Root, resolved, files.MaxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noArtifact(task, "", "", name, "does not exist")
 	}
 	if err != nil {
-		return nil, ioFailure("reading", name, err)
+		return nil, files.Failure("reading", name, err)
 	}
 	return &planRewrite{
 		name:     name,
@@ -474,7 +303,7 @@ func (s *session) rewritePlan(tx Tx, op planOp) (Result, error) {
 	line.Verdicts = res.Verdicts
 	line.Pre = f.pre
 	line.Post = formats.Sum(f.data)
-	line.Undo = reverseLines(f.src, f.data)
+	line.Undo = history.ReverseLines(f.src, f.data)
 	return res, s.commit(change{
 		name:     f.name,
 		resolved: f.resolved,

@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/exchange"
 )
 
 // run applies transactions of a run, each of its own, whatever the table says.
@@ -54,7 +55,7 @@ func (w *workspace) tasks() (active, archived []formats.Task) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m := state.ReadImport("archive", []byte(w.archive()), state.ImportOptions{})
+	m := exchange.Read("archive", []byte(w.archive()), exchange.Options{})
 	return doc.Tasks, m.Tasks()
 }
 

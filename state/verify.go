@@ -8,6 +8,10 @@ import (
 	"slices"
 
 	"tercet/formats"
+	"tercet/state/files"
+	"tercet/state/history"
+	"tercet/state/statefile"
+	"tercet/state/todo"
 )
 
 // Verify checks everything that a write relies on. Both files must be valid and keep the rules
@@ -17,9 +21,9 @@ import (
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	d, err := r.load(ctx)
 	if err == nil {
-		err = d.tooHigh()
+		err = d.TooHigh()
 	}
-	if e, ok := errors.AsType[*SyntaxError](err); ok {
+	if e, ok := errors.AsType[*statefile.SyntaxError](err); ok {
 		found := slices.Clone(e.List.List)
 		if found[0].Help == "" {
 			found[0].Help = formats.HelpOf(withBackup(r.cfg, e)) // how to recover
@@ -33,10 +37,10 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	v := verifier{
 		r:       r,
 		doc:     d,
-		depends: cycleFinder{next: dependenciesOf, task: d.find},
+		depends: statefile.Cycles{Next: statefile.DependenciesOf, Task: d.Find},
 	}
-	if v.archive, _, err = readArchive(r.cfg, archiveFile); err != nil {
-		if e, ok := errors.AsType[*SyntaxError](err); ok {
+	if v.archive, _, err = readArchive(r.cfg, statefile.ArchivePath); err != nil {
+		if e, ok := errors.AsType[*statefile.SyntaxError](err); ok {
 			v.found = append(v.found, e.List.List...)
 		} else {
 			return nil, err
@@ -46,8 +50,8 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 		v.task(i)
 	}
 
-	if top := d.highest(); d.NextNumber <= top {
-		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "",
+	if top := d.Highest(); d.NextNumber <= top {
+		v.add(formats.SeverityWarning, d.Tree.Get("next_number").Start, "",
 			"next_number is %d, expected more than %d", d.NextNumber, top)
 	}
 	v.todo()
@@ -57,19 +61,19 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 // verifier collects findings about one state.
 type verifier struct {
 	r       *Reader
-	doc     *document
-	archive *document
-	depends cycleFinder
+	doc     *statefile.Document
+	archive *statefile.Document
+	depends statefile.Cycles
 	found   []formats.Diagnostic
 }
 
 func (v *verifier) add(severity formats.Severity, offset int, help, format string, args ...any) {
 	v.found = append(
 		v.found,
-		finding(
+		statefile.Finding(
 			severity,
-			v.doc.file,
-			position(v.doc.src, offset),
+			v.doc.File,
+			statefile.Position(v.doc.Src, offset),
 			help,
 			fmt.Sprintf(format, args...),
 		),
@@ -77,12 +81,12 @@ func (v *verifier) add(severity formats.Severity, offset int, help, format strin
 }
 
 func (v *verifier) exists(n int) bool {
-	return v.doc.find(n) != nil || v.archive.find(n) != nil
+	return v.doc.Find(n) != nil || v.archive.Find(n) != nil
 }
 
 func (v *verifier) task(i int) {
 	t := &v.doc.Tasks[i]
-	at := v.doc.values[i].Start
+	at := v.doc.Values[i].Start
 	for _, n := range t.Dependencies {
 		if !v.exists(n) {
 			v.add(formats.SeverityError, at, "",
@@ -94,11 +98,11 @@ func (v *verifier) task(i int) {
 		v.add(formats.SeverityError, at, "",
 			"task %d is part of task %d, which does not exist", t.Number, *t.Parent)
 	}
-	if loop := v.depends.cycleFrom(t.Number); loop != "" {
+	if loop := v.depends.From(t.Number); loop != "" {
 		v.add(formats.SeverityError, at, "leave one of them out",
 			"the dependencies of task %d form a circle: %s", t.Number, loop)
 	}
-	if v.archive.find(t.Number) != nil {
+	if v.archive.Find(t.Number) != nil {
 		v.add(formats.SeverityError, at,
 			"the next write finishes an interrupted move; if it does not, remove one of the two",
 			"task %d is both active and archived", t.Number)
@@ -119,7 +123,7 @@ func (v *verifier) task(i int) {
 }
 
 func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
-	if why := pathFault(a.Path); why != "" {
+	if why := files.PathFault(a.Path); why != "" {
 		v.add(formats.SeverityError, at, "", "task %d: artifact path %q: %s", t.Number, a.Path, why)
 		return
 	}
@@ -140,7 +144,7 @@ func (v *verifier) todo() {
 	warn := func(help, format string, args ...any) {
 		v.found = append(
 			v.found,
-			finding(
+			statefile.Finding(
 				formats.SeverityWarning,
 				todoFile,
 				formats.Pos{Line: 1, Col: 1},
@@ -149,7 +153,7 @@ func (v *verifier) todo() {
 			),
 		)
 	}
-	src, err := readFile(v.r.cfg.Root, todoFile, maxState)
+	src, err := files.Read(v.r.cfg.Root, todoFile, files.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // the next write renders it
 	}
@@ -158,7 +162,7 @@ func (v *verifier) todo() {
 		return
 	}
 
-	serial, intact := TodoVersion(src)
+	serial, intact := todo.Version(src)
 	switch {
 	case !intact:
 		warn(
@@ -173,16 +177,16 @@ func (v *verifier) todo() {
 
 // log checks the audit log and compares it with the file.
 func (v *verifier) log() error {
-	faults, state, err := checkChain(v.r.cfg.Root)
+	faults, state, err := history.CheckChain(v.r.cfg.Root)
 	if err != nil {
 		return err
 	}
 	for _, f := range faults {
-		at := formats.Pos{Line: f.line, Col: 1}
-		v.found = append(v.found, finding(formats.SeverityWarning, f.file, at, "", f.what))
+		at := formats.Pos{Line: f.Line, Col: 1}
+		v.found = append(v.found, statefile.Finding(formats.SeverityWarning, f.File, at, "", f.What))
 	}
 
-	if state.Kind == lineDenied {
+	if state.Kind == history.KindDenied {
 		v.add(
 			formats.SeverityError,
 			0,
@@ -191,8 +195,8 @@ func (v *verifier) log() error {
 		)
 		return nil
 	}
-	if state.Post != "" && state.Post != v.doc.sha &&
-		(!state.isIntent() || state.Pre != v.doc.sha) {
+	if state.Post != "" && state.Post != v.doc.SHA &&
+		(!state.IsIntent() || state.Pre != v.doc.SHA) {
 		v.add(formats.SeverityWarning, 0, "the next write takes it over",
 			"the file was changed from outside since serial %d", state.Serial)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
-	"tercet/state"
+	"tercet/state/statefile"
 	"tercet/templates"
 )
 
@@ -361,7 +361,7 @@ func TestHostileNames(t *testing.T) {
 			templates.ValidName("../"+n) {
 			t.Errorf("%q passes for the name of a command", n)
 		}
-		if s := state.Slug(n); !slug.MatchString(s) {
+		if s := statefile.Slug(n); !slug.MatchString(s) {
 			t.Errorf("Slug(%q) = %q", n, s)
 		}
 	}

@@ -27,7 +27,9 @@ import (
 	"tercet/internal/packs"
 	"tercet/internal/scenario"
 	"tercet/internal/shell"
-	"tercet/state"
+	"tercet/state/exchange"
+	"tercet/state/history"
+	"tercet/state/todo"
 	"tercet/subagents/past"
 	"tercet/subagents/sandbox"
 	"tercet/templates/shims"
@@ -226,7 +228,7 @@ var documents = map[string][]any{
 		Txn          string
 		Replayed     bool
 	}{}},
-	"tercet.sync/1":         {struct{ Edits state.Edits }{}},
+	"tercet.sync/1":         {struct{ Edits todo.Edits }{}},
 	"tercet.state-verify/1": {struct{ Diagnostics []diagnostic }{}},
 	"tercet.transitions/1": {struct {
 		Transitions map[string][]struct {
@@ -234,13 +236,13 @@ var documents = map[string][]any{
 			Reason, ChildrenTerminal, Recover bool
 		}
 	}{}},
-	"tercet.state-history/1": {struct{ Entries []state.Entry }{}},
-	"tercet.state-diff/1":    {struct{ Differences []state.Difference }{}},
+	"tercet.state-history/1": {struct{ Entries []history.Entry }{}},
+	"tercet.state-diff/1":    {struct{ Differences []history.Difference }{}},
 	"tercet.state-graph/1":   {struct{ Format, Text string }{}},
 	"tercet.state-import/1": {struct {
 		File, Shape string
 		Tasks       int
-		Findings    []state.Finding
+		Findings    []exchange.Finding
 		OK, DryRun  bool
 		Serial      uint64
 		Numbers     []int

@@ -16,21 +16,22 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/project"
-	"tercet/state"
+	"tercet/state/exchange"
+	"tercet/state/todo"
 )
 
 // stateMerge takes one side, or both, of a file with conflict markers: of state.json itself, or of
 // another file, whose merge is printed.
 func stateMerge(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
-	sides := map[state.Resolution]*bool{
-		state.ResolveOurs:   f.Bool("ours", false, "take our side"),
-		state.ResolveTheirs: f.Bool("theirs", false, "take their side"),
-		state.ResolveUnion: f.Bool("union", false,
+	sides := map[exchange.Resolution]*bool{
+		exchange.ResolveOurs:   f.Bool("ours", false, "take our side"),
+		exchange.ResolveTheirs: f.Bool("theirs", false, "take their side"),
+		exchange.ResolveUnion: f.Bool("union", false,
 			"merge both by task and field; where both changed one field, the later update counts"),
 	}
 	return func(c call) error {
-		maps.DeleteFunc(sides, func(_ state.Resolution, on *bool) bool {
+		maps.DeleteFunc(sides, func(_ exchange.Resolution, on *bool) bool {
 			return !*on
 		})
 		if len(sides) != 1 {
@@ -44,7 +45,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			if err != nil {
 				return err
 			}
-			m, err := state.Unmark(c.args[0], src, how)
+			m, err := exchange.Unmark(c.args[0], src, how)
 			if err == nil {
 				c.app.term.raw(m.Data)
 			}
@@ -87,7 +88,7 @@ number if its own is taken. Install it with:
 			name = filepath.ToSlash(c.args[3])
 		}
 		if filepath.Base(name) == "TODO.md" {
-			out, ok := state.MergeTodo(text[0], text[1], text[2])
+			out, ok := todo.Merge(text[0], text[1], text[2])
 			if !ok {
 				c.app.term.say(name +
 					": both sides were edited by hand; ours is kept, look at theirs with git")
@@ -96,13 +97,13 @@ number if its own is taken. Install it with:
 			return lint.Rewrite(ours, text[1], out)
 		}
 
-		m, err := state.Merge(state.Sources{
+		m, err := exchange.Merge(exchange.Sources{
 			Name:        name,
 			Base:        text[0],
 			Ours:        text[1],
 			Theirs:      text[2],
 			KeepNumbers: strings.Contains(name, "archive/"),
-		}, state.ResolveNone)
+		}, exchange.ResolveNone)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,9 @@ import (
 	"tercet/internal/plain"
 	"tercet/internal/query"
 	"tercet/state"
+	"tercet/state/exchange"
+	"tercet/state/history"
+	"tercet/state/statefile"
 )
 
 var stateVerbs = []verb{
@@ -208,7 +211,7 @@ func stateRestore(c call) (err error) {
 
 // stateExport prints the state in a shape.
 func stateExport(cmd *cobra.Command, _ *app) run {
-	shape := cmd.Flags().String("shape", state.ShapeTercet, "tercet or active_projects")
+	shape := cmd.Flags().String("shape", exchange.ShapeTercet, "tercet or active_projects")
 	theirs := cmd.Flags().Bool(
 		"archive",
 		false,
@@ -225,7 +228,7 @@ func stateExport(cmd *cobra.Command, _ *app) run {
 
 // stateGraph draws the tasks.
 func stateGraph(cmd *cobra.Command, _ *app) run {
-	format := cmd.Flags().String("format", state.GraphMermaid, "dot or mermaid")
+	format := cmd.Flags().String("format", exchange.GraphMermaid, "dot or mermaid")
 	cmd.Long = `Draws an arrow from each task to those that depend on it, and a broken one to the task that it is
 part of. Mermaid is drawn by GitHub, GitLab and editors where it stands in a fence. tercet lays out
 no picture itself; for one, graphviz takes dot: tercet state graph --format dot | dot -Tsvg >tasks.svg`
@@ -234,7 +237,7 @@ no picture itself; for one, graphviz takes dot: tercet state graph --format dot 
 		if err != nil {
 			return err
 		}
-		text, err := state.Graph(tasks, *format)
+		text, err := exchange.Graph(tasks, *format)
 		if err == nil &&
 			!c.app.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
 			c.app.term.raw([]byte(plain.Passage(text)))
@@ -245,13 +248,13 @@ no picture itself; for one, graphviz takes dot: tercet state graph --format dot 
 
 // stateLayout lays the file out anew.
 func stateLayout(cmd *cobra.Command, _ *app) run {
-	cmd.ValidArgs = []string{string(state.LayoutLines), string(state.LayoutPretty)}
+	cmd.ValidArgs = []string{string(statefile.LayoutLines), string(statefile.LayoutPretty)}
 	tx := txFlags(cmd)
 	return func(c call) error {
 		if !slices.Contains(cmd.ValidArgs, c.args[0]) {
 			return usage("expected layout lines or pretty, got %q", c.args[0])
 		}
-		return c.write(tx, state.SetLayout{To: state.Layout(c.args[0])})
+		return c.write(tx, state.SetLayout{To: statefile.Layout(c.args[0])})
 	}
 }
 
@@ -268,7 +271,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(e state.Entry) bool {
+			list = slices.DeleteFunc(list, func(e history.Entry) bool {
 				return !e.About(n)
 			})
 		}
@@ -307,7 +310,7 @@ func stateDiff(c call) (err error) {
 		}
 	}
 	names[1] = cmp.Or(names[1], formats.Workspace+"/state.json")
-	list, err := state.Diff(names[0], text[0], names[1], text[1])
+	list, err := history.Diff(names[0], text[0], names[1], text[1])
 	if err != nil || c.app.document("tercet.state-diff/1", fields{"differences": list}) {
 		return err
 	}
@@ -390,7 +393,7 @@ config.yaml names that folder. It links each report, plan, summary and review to
 	repair := f.Bool("repair", false, "fix what tercet can fix without a guess")
 	fresh := f.Bool("fresh-numbers", false, "give tasks whose number is taken a new one")
 	return func(c call) error {
-		opt := state.ImportOptions{
+		opt := exchange.Options{
 			Repair: *repair,
 			Fresh:  *fresh,
 			Strict: c.app.flags.strict,
@@ -416,7 +419,7 @@ config.yaml names that folder. It links each report, plan, summary and review to
 			return c.importReport(opt.Archive, state.Result{}, *dry)
 		}
 
-		m := state.ReadImport(c.args[0], src, opt)
+		m := exchange.Read(c.args[0], src, opt)
 		if m.Err() != nil {
 			return c.importReport(m, state.Result{}, *dry)
 		}
@@ -447,8 +450,8 @@ config.yaml names that folder. It links each report, plan, summary and review to
 
 // archiveBeside reads the archive that lies beside the file of an import as its system keeps it;
 // nil if there is none.
-func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
-	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(state.ArchiveName))
+func archiveBeside(c call, opt exchange.Options) (*exchange.Import, error) {
+	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(exchange.ArchiveName))
 	if c.args[0] == "-" || !exists(name) {
 		return nil, nil
 	}
@@ -457,8 +460,8 @@ func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 		return nil, err
 	}
 	opt.Todo = nil
-	opt.Folders = state.Folders{}
-	m := state.ReadImport(name, src, opt)
+	opt.Folders = exchange.Folders{}
+	m := exchange.Read(name, src, opt)
 	if m.Err() == nil {
 		c.app.term.note("%s lies beside it and comes along: %s for the archive",
 			name, formats.Count(len(m.Tasks()), "task"))
@@ -471,7 +474,7 @@ func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 
 // importFolders finds the folders of tasks that come along where a folder is named instead of a
 // file, whose state.json is the file then.
-func importFolders(c *call, opt *state.ImportOptions) (bool, error) {
+func importFolders(c *call, opt *exchange.Options) (bool, error) {
 	name := c.args[0]
 	if info, err := os.Stat(name); err != nil || !info.IsDir() {
 		return false, nil //nolint:nilerr // a file is read later, and what is wrong with it said there
@@ -491,7 +494,7 @@ func importFolders(c *call, opt *state.ImportOptions) (bool, error) {
 		return true, usage("expected a folder inside the project %s, got %q", w.Dir, name)
 	}
 	c.args = []string{filepath.Join(name, "state.json")}
-	opt.Folders, err = state.FindFolders(
+	opt.Folders, err = exchange.FindFolders(
 		w.Root,
 		filepath.ToSlash(full),
 		cmp.Or(w.Config.Specs, formats.Specs),
@@ -521,7 +524,7 @@ func (c call) putAway(tx *state.Tx, res *state.Result) error {
 }
 
 // importReport says what was found and what came of it.
-func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
+func (c call) importReport(m *exchange.Import, res state.Result, dry bool) error {
 	failed := m.Err()
 	left := m.LeftOut()
 	if !c.app.document("tercet.state-import/1", fields{
@@ -569,8 +572,8 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 
 // importFindings prints what is wrong with a file, and how often each class occurs. One note of
 // many tasks is a line.
-func (c call) importFindings(m *state.Import) {
-	counts := map[state.Damage]int{}
+func (c call) importFindings(m *exchange.Import) {
+	counts := map[exchange.Damage]int{}
 	same := map[string][]string{}
 	for _, f := range m.Findings {
 		task, text, _ := strings.Cut(f.Message, ": ")
@@ -580,7 +583,7 @@ func (c call) importFindings(m *state.Import) {
 	for _, f := range m.Findings {
 		word := string(f.Class)
 		task, text, of := strings.Cut(f.Message, ": ")
-		if f.Class != state.DamageNote {
+		if f.Class != exchange.DamageNote {
 			counts[f.Class]++
 			switch {
 			case f.Mended:

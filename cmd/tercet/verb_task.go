@@ -14,6 +14,7 @@ import (
 	"tercet/internal/plain"
 	"tercet/project"
 	"tercet/state"
+	"tercet/state/todo"
 )
 
 // taskVerbs are the scripts' way to the status-sync manager; each call is one transaction.
@@ -446,7 +447,7 @@ func (c call) syncCheck() error {
 	if !c.app.document("tercet.sync/1", fields{"edits": edits}) {
 		c.syncText(edits)
 	}
-	if slices.ContainsFunc(edits.Proposals, func(p state.Proposal) bool {
+	if slices.ContainsFunc(edits.Proposals, func(p todo.Proposal) bool {
 		return p.Problem != ""
 	}) {
 		return shownAs(formats.CodeValidationFailed)
@@ -454,7 +455,7 @@ func (c call) syncCheck() error {
 	return nil
 }
 
-func (c call) syncText(edits state.Edits) {
+func (c call) syncText(edits todo.Edits) {
 	for _, p := range edits.Proposals {
 		if p.Problem == "" {
 			c.app.term.answer("%s", p.String())

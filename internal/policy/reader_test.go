@@ -49,7 +49,8 @@ var looksItself = map[string][]string{
 		"subagents/offline.firstCommand",
 	},
 	"TODO.md and numbers like #12, which are lines of state's own": {
-		"state.heading", "state.parseLine", "state.integer", "state.closing",
+		"state/todo.heading", "state/todo.parseLine", "state/exchange.integer",
+		"state/exchange.closing",
 	},
 	"what an id or a path may hold": {
 		"state.checkTx", "subagents.pathProblem",

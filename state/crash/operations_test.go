@@ -12,6 +12,8 @@ import (
 
 	"tercet/formats"
 	"tercet/state"
+	"tercet/state/exchange"
+	"tercet/state/statefile"
 )
 
 // operation is something that is done to a workspace, and how the workspace was before.
@@ -210,12 +212,12 @@ func operations() []operation {
 			tx:    true,
 			setup: five,
 			do: tx(state.ImportTasks{
-				From: state.ReadImport(
+				From: exchange.Read(
 					"old.json",
 					[]byte(
 						`{"active_projects": [{"project_number": 41, "project_name": "brought", "status": "researched"}]}`,
 					),
-					state.ImportOptions{},
+					exchange.Options{},
 				),
 			}),
 		},
@@ -224,7 +226,7 @@ func operations() []operation {
 			tx:    true,
 			still: true,
 			setup: five,
-			do:    tx(state.SetLayout{To: state.LayoutLines}),
+			do:    tx(state.SetLayout{To: statefile.LayoutLines}),
 		},
 		{
 			name: "sync",

@@ -15,7 +15,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
-	"tercet/state"
+	"tercet/state/todo"
 	"tercet/subagents/worktree"
 )
 
@@ -272,7 +272,7 @@ func (w GitWorkflow) commitHere(
 			return false
 		}
 		text, err := atomicfile.ReadPath(filepath.Join(w.Trees.Root, filepath.FromSlash(name)))
-		_, intact := state.TodoVersion(text)
+		_, intact := todo.Version(text)
 		return err == nil && !intact
 	})
 	done, err := w.Trees.CommitHere(ctx, r.Run, msg)

@@ -8,6 +8,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/nearest"
 	"tercet/state"
+	"tercet/state/history"
 	"tercet/subagents"
 )
 
@@ -260,7 +261,7 @@ func summary(op state.Op, res state.Result) string {
 	return clip(text)
 }
 
-func verdict(v state.Verdict) string {
+func verdict(v history.Verdict) string {
 	switch {
 	case v.Op == "archive_tasks":
 		return fmt.Sprintf("task %d archived", v.Task)

@@ -1,4 +1,4 @@
-package state
+package todo
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/huge"
 )
 
 // todoText is TODO.md as parsed. It is lossless: the concatenated pieces are the file.
@@ -71,7 +72,7 @@ func parseTodo(src []byte) *todoText {
 		})
 		body = string(rest)
 	}
-	t.pieces = append(newList[todoPiece](len(t.pieces)+strings.Count(body, "\n")+1), t.pieces...)
+	t.pieces = append(huge.List[todoPiece](len(t.pieces)+strings.Count(body, "\n")+1), t.pieces...)
 	for line := range strings.Lines(body) {
 		p.line++
 		p.parseLine(line)
@@ -308,26 +309,26 @@ func todoLineOf(text string) *todoItem {
 	return item
 }
 
-// todoFields is the parsed text of a task's line.
-type todoFields struct {
-	title, language, priority, effort string
-	parent                            int
-	dependencies                      []int
+// Fields is the parsed text of a task's line.
+type Fields struct {
+	Title, Language, Priority, Effort string
+	Parent                            int
+	Dependencies                      []int
 }
 
 // parseFields parses the text of a task's line. It tells the words in brackets apart by the task's
 // previous values, by the words for priorities, and by a leading digit of an effort.
-func parseFields(text string, before *formats.Task) (todoFields, error) {
-	f := todoFields{}
+func parseFields(text string, before *formats.Task) (Fields, error) {
+	f := Fields{}
 	if at := strings.LastIndex(text, ", after "); at >= 0 {
 		if list, ok := numberList(text[at+len(", after "):]); ok {
-			f.dependencies = list
+			f.Dependencies = list
 			text = text[:at]
 		}
 	}
 	if at := strings.LastIndex(text, ", part of "); at >= 0 {
 		if n, err := strconv.Atoi(text[at+len(", part of "):]); err == nil && n > 0 {
-			f.parent = n
+			f.Parent = n
 			text = text[:at]
 		}
 	}
@@ -342,7 +343,7 @@ func parseFields(text string, before *formats.Task) (todoFields, error) {
 			text = text[:open]
 		}
 	}
-	f.title = unescapeLine(strings.TrimSpace(text))
+	f.Title = unescapeLine(strings.TrimSpace(text))
 	return f, nil
 }
 
@@ -351,7 +352,7 @@ func priorities() []string {
 }
 
 // notes reads language, priority and effort; false if the brackets belong to the title.
-func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
+func (f *Fields) notes(words []string, before *formats.Task) (bool, error) {
 	if before == nil {
 		before = &formats.Task{}
 	} else if before.Language == "" && before.Priority == "" && before.Effort == "" &&
@@ -368,18 +369,18 @@ func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
 	}
 
 	for i, w := range words {
-		into := &f.language
+		into := &f.Language
 		plain := unescapeLine(w)
 		switch {
 		case w == "":
 			return false, nil
-		case plain == before.Language && f.language == "":
-		case plain == before.Priority && f.priority == "", slices.Contains(priorities(), w):
-			into = &f.priority
-		case plain == before.Effort && f.effort == "", w[0] >= '0' && w[0] <= '9', i == 2:
-			into = &f.effort
-		case i == 1 && f.language != "":
-			into = &f.priority
+		case plain == before.Language && f.Language == "":
+		case plain == before.Priority && f.Priority == "", slices.Contains(priorities(), w):
+			into = &f.Priority
+		case plain == before.Effort && f.Effort == "", w[0] >= '0' && w[0] <= '9', i == 2:
+			into = &f.Effort
+		case i == 1 && f.Language != "":
+			into = &f.Priority
 		}
 		if *into != "" {
 			return false, fmt.Errorf("expected (language, priority, effort), got (%s)",
@@ -406,31 +407,4 @@ func numberList(text string) ([]int, bool) {
 // unescapeLine reverses escapeLine for a text of one line.
 func unescapeLine(s string) string {
 	return strings.ReplaceAll(s, "\\<", "<")
-}
-
-// todoTitles returns the titles that any system's TODO.md has for its tasks, by number: those of
-// headings and items such as "### 196. Fix the parser" and "- [ ] **Task 196**: Fix the parser".
-func todoTitles(src []byte) map[int][]string {
-	out := map[int][]string{}
-	for line := range strings.Lines(string(src)) {
-		text := strings.TrimLeft(strings.TrimSpace(line), "#*-+ ")
-		if len(text) == len(strings.TrimSpace(line)) {
-			continue // neither a heading nor an item
-		}
-		for _, mark := range []string{"[ ]", "[x]", "[X]"} {
-			text = strings.TrimLeft(strings.TrimPrefix(text, mark), "* ")
-		}
-		if len(text) > 4 && strings.EqualFold(text[:4], "task") {
-			text = strings.TrimLeft(text[4:], " ")
-		}
-		text = strings.TrimLeft(text, "#* ")
-		rest := strings.TrimLeft(text, "0123456789")
-		n, err := strconv.Atoi(text[:len(text)-len(rest)])
-		title := strings.TrimLeft(rest, ".:)*]–— \t")
-		if err != nil || n < 1 || title == rest {
-			continue
-		}
-		out[n] = append(out[n], oneLine(strings.Trim(title, "* \t\r\n")))
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package state
+package exchange
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/state/files"
 )
 
 // Folders are another system's document folders, one for each task. From is where they are and To
@@ -84,7 +85,7 @@ func FindFolders(root *os.Root, from, to string) (Folders, error) {
 			},
 		)
 		if err != nil {
-			return f, ioFailure("reading", path.Join(from, e.Name()), err)
+			return f, files.Failure("reading", path.Join(from, e.Name()), err)
 		}
 	}
 
@@ -93,18 +94,18 @@ func FindFolders(root *os.Root, from, to string) (Folders, error) {
 
 // fault says why a file cannot be copied, or is empty.
 func (f Folders) fault(below string, d fs.DirEntry) string {
-	if why := pathFault(below); why != "" {
+	if why := files.PathFault(below); why != "" {
 		return why
 	}
 	if !d.Type().IsRegular() {
-		return "expected a regular file, got " + kindOf(d.Type())
+		return "expected a regular file, got " + files.KindOf(d.Type())
 	}
 	info, err := d.Info()
 	switch {
 	case err != nil:
 		return err.Error()
-	case info.Size() > maxState && f.From != f.To:
-		return fmt.Sprintf("expected a file of at most %d bytes, got %d", maxState, info.Size())
+	case info.Size() > files.MaxState && f.From != f.To:
+		return fmt.Sprintf("expected a file of at most %d bytes, got %d", files.MaxState, info.Size())
 	}
 	return ""
 }
@@ -125,16 +126,16 @@ func (f Folders) Copy(root *os.Root, dry bool) error {
 	}
 	data := map[string][]byte{}
 	for _, below := range f.Files {
-		text, err := readFile(root, path.Join(f.From, below), maxState)
+		text, err := files.Read(root, path.Join(f.From, below), files.MaxState)
 		if err != nil {
-			return ioFailure("reading", path.Join(f.From, below), err)
+			return files.Failure("reading", path.Join(f.From, below), err)
 		}
-		old, err := readFile(root, path.Join(f.To, below), maxState)
+		old, err := files.Read(root, path.Join(f.To, below), files.MaxState)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			data[below] = text
 		case err != nil:
-			return ioFailure("reading", path.Join(f.To, below), err)
+			return files.Failure("reading", path.Join(f.To, below), err)
 		case !bytes.Equal(old, text):
 			return formats.Fail(
 				formats.CodePrecondition,
@@ -153,10 +154,10 @@ func (f Folders) Copy(root *os.Root, dry bool) error {
 		}
 		name := path.Join(f.To, below)
 		if err := atomicfile.MkdirAll(root, path.Dir(name), 0o755); err != nil {
-			return ioFailure("making", path.Dir(name), err)
+			return files.Failure("making", path.Dir(name), err)
 		}
 		if err := atomicfile.Create(root, name, text, 0o644); err != nil {
-			return ioFailure("writing", name, err)
+			return files.Failure("writing", name, err)
 		}
 	}
 

@@ -1,4 +1,4 @@
-package state
+package exchange
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 	"tercet/formats"
 	"tercet/internal/jsonx"
 	"tercet/internal/nearest"
+	"tercet/state/files"
+	"tercet/state/statefile"
 )
 
 // addRecords converts the records of a list and remembers which task each became.
@@ -22,7 +24,7 @@ func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.
 	for _, v := range records {
 		p := sourceRecord{value: v}
 		if t, ok := m.readRecord(v, status); ok {
-			p.n = t.task.Number
+			p.n = t.Task.Number
 			m.tasks = append(m.tasks, t)
 		}
 		list.records = append(list.records, p)
@@ -48,17 +50,17 @@ func (m *Import) readRecord(v *jsonx.Value, status formats.TaskStatus) (record, 
 		v:    v,
 		used: map[string]bool{},
 	}
-	if n, at := f.number(); n > maxForeign {
+	if n, at := f.number(); n > statefile.MaxForeign {
 		f.fail(at, "give it a lower one by hand",
-			"expected a task number up to %d, got %d", maxForeign, n)
+			"expected a task number up to %d, got %d", statefile.MaxForeign, n)
 		return t, false
 	}
 
-	if task, ok := decodeTask(m.src, v); ok {
-		t.task = task
-		t.raw = v.Raw(m.src)
-		if _, err := jsonx.Parse(t.raw, jsonx.Limits{}); err != nil {
-			t.raw = jsonx.AppendValue(nil, v) // the text was repaired, so its bytes are not JSON
+	if task, ok := statefile.DecodeTask(m.src, v); ok {
+		t.Task = task
+		t.Raw = v.Raw(m.src)
+		if _, err := jsonx.Parse(t.Raw, jsonx.Limits{}); err != nil {
+			t.Raw = jsonx.AppendValue(nil, v) // the text was repaired, so its bytes are not JSON
 		}
 		return t, true
 	}
@@ -68,12 +70,12 @@ func (m *Import) readRecord(v *jsonx.Value, status formats.TaskStatus) (record, 
 		v:    v,
 		used: map[string]bool{},
 	}
-	if !f.task(&t.task, status) {
+	if !f.task(&t.Task, status) {
 		return t, false
 	}
 
-	t.raw = f.encode(&t.task)
-	return t, t.raw != nil
+	t.Raw = f.encode(&t.Task)
+	return t, t.Raw != nil
 }
 
 // foreignTask reads one task of another system.
@@ -151,7 +153,7 @@ func (f *foreignTask) text(keys ...string) string {
 
 // integer reads a number that may be in quotes.
 func (f *foreignTask) integer(v *jsonx.Value) (int, bool) {
-	if n, ok := v.Int(); ok && n >= 0 && n < maxNumber {
+	if n, ok := v.Int(); ok && n >= 0 && n < statefile.MaxNumber {
 		return int(n), true
 	}
 	if s, ok := v.Str(); ok {
@@ -213,7 +215,7 @@ func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
 	}
 	t.Priority = strings.ToLower(f.text("priority"))
 	t.Effort = f.text("effort", "estimated_effort")
-	t.Issue, _ = f.v.Get(issueKey).Str()
+	t.Issue, _ = f.v.Get(statefile.IssueKey).Str()
 	t.Dependencies = f.numbers("dependencies", "depends_on")
 	if list := f.numbers("parent", "parent_task", "parent_number"); len(list) > 0 {
 		t.Parent = &list[0]
@@ -224,7 +226,7 @@ func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
 	t.Session = f.text("session_id")
 	t.Artifacts = f.artifacts(t.Slug)
 	if v := f.get("lease"); v != nil {
-		lease, ok := decodeLease(v)
+		lease, ok := statefile.DecodeLease(v)
 		if !ok {
 			f.note(v, "its lease cannot be read and is left out")
 		}
@@ -262,9 +264,9 @@ func (f *foreignTask) names(t *formats.Task) {
 		t.Title = "Task " + strconv.Itoa(t.Number)
 		f.note(f.v, "it has neither title nor description")
 	}
-	t.Slug = Slug(t.Title)
+	t.Slug = statefile.Slug(t.Title)
 	for _, key := range []string{"project_name", "slug"} {
-		if s := textOf(f.v, key); s != "" && slugFault(s) == "" {
+		if s := statefile.TextOf(f.v, key); s != "" && statefile.SlugFault(s) == "" {
 			t.Slug = s
 		}
 	}
@@ -272,8 +274,8 @@ func (f *foreignTask) names(t *formats.Task) {
 
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxTitle {
-		s = strings.ToValidUTF8(s[:maxTitle], "")
+	if len(s) > statefile.MaxTitle {
+		s = strings.ToValidUTF8(s[:statefile.MaxTitle], "")
 	}
 	return s
 }
@@ -354,11 +356,11 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 		if s, ok := e.Str(); ok {
 			a.Path = s
 		} else if e.Is(jsonx.Dict) {
-			a.Path = textOf(e, "path")
-			a.Summary = textOf(e, "summary")
-			a.Created = textOf(e, "created")
+			a.Path = statefile.TextOf(e, "path")
+			a.Summary = statefile.TextOf(e, "summary")
+			a.Created = statefile.TextOf(e, "created")
 			a.Deleted, _ = e.Get("deleted").Bool() // absent is false
-			if t := textOf(e, "type"); t != "" {
+			if t := statefile.TextOf(e, "type"); t != "" {
 				a.Type = formats.ArtifactType(strings.ToLower(t))
 			}
 		}
@@ -369,7 +371,7 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
 		a.Path = f.m.opt.Folders.newPath(a.Path)
-		if why := pathFault(a.Path); why != "" {
+		if why := files.PathFault(a.Path); why != "" {
 			f.note(e, "artifact %s is left out: %s", jsonx.AppendValue(nil, e), why)
 			f.unlinkable = append(f.unlinkable, e)
 			return
@@ -409,12 +411,12 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 
 // encode writes the task in this format, with the other members of the source at the end.
 func (f *foreignTask) encode(t *formats.Task) []byte {
-	o := taskObject(t)
-	list := artifactObjects(t.Artifacts)
+	o := statefile.TaskObject(t)
+	list := statefile.ArtifactObjects(t.Artifacts)
 	linked := list[len(list)-len(f.linked):]
 	for i, v := range f.linked {
 		for _, m := range v.Members {
-			if v.Is(jsonx.Dict) && !containsFold(artifactKeys, m.Key) {
+			if v.Is(jsonx.Dict) && !containsFold(statefile.ArtifactKeys(), m.Key) {
 				linked[i].(*jsonx.Object).Set(m.Key, m.Value) //nolint:errcheck,forcetypeassert // artifactObjects made it
 			}
 		}
@@ -423,8 +425,8 @@ func (f *foreignTask) encode(t *formats.Task) []byte {
 	o.Set("artifacts", list)
 	for i := range f.v.Members {
 		m := &f.v.Members[i]
-		if m.Key == issueKey ||
-			!containsFold(taskKeys, m.Key) &&
+		if m.Key == statefile.IssueKey ||
+			!containsFold(statefile.TaskKeys(), m.Key) &&
 				!containsFold(slices.Collect(maps.Values(projectKeys)), m.Key) {
 			o.Set(m.Key, m.Value)
 		}
@@ -448,24 +450,21 @@ func containsFold(keys []string, key string) bool {
 
 // where is the position of a record in its source, as the prefix of a message.
 func (t *record) where() string {
-	at := position(t.source.src, t.offset)
+	at := statefile.Position(t.source.src, t.offset)
 	return fmt.Sprintf("%s:%d:%d: ", t.source.File, at.Line, at.Col)
 }
-
-// notesKey is the member of a task for text that fits no other member.
-const notesKey = "notes"
 
 // addNotes appends to the notes of a task, as text or as list elements, whichever the source has.
 func (t *record) addNotes(notes []string) error {
 	if len(notes) == 0 {
 		return nil
 	}
-	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
+	v, err := jsonx.Parse(t.Raw, jsonx.Limits{})
 	if err != nil {
 		return err
 	}
 
-	old := v.Get(notesKey)
+	old := v.Get(statefile.NotesKey)
 	var now any
 	text, isText := old.Str()
 	switch {
@@ -492,15 +491,6 @@ func (t *record) addNotes(notes []string) error {
 		was = old
 	}
 	//nolint:errcheck // a list stays in the raw bytes only
-	t.task.Notes, _ = now.(string)
-	return t.override(notesKey, notesKey, was, now)
-}
-
-// joinNumbers joins numbers with commas.
-func joinNumbers(list []int) string {
-	words := make([]string, len(list))
-	for i, n := range list {
-		words[i] = strconv.Itoa(n)
-	}
-	return strings.Join(words, ", ")
+	t.Task.Notes, _ = now.(string)
+	return t.override(statefile.NotesKey, statefile.NotesKey, was, now)
 }

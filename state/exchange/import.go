@@ -1,4 +1,4 @@
-package state
+package exchange
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/state/statefile"
 )
 
 // Damage is a class of defects in an imported file.
@@ -53,7 +54,7 @@ type Import struct {
 	NextNumber int       `json:"next_number"`
 
 	src        []byte
-	opt        ImportOptions
+	opt        Options
 	titles     map[int][]string // of TODO.md, by number
 	duplicates map[int]bool     // the numbers that the file has more than once
 	tasks      []record
@@ -63,19 +64,19 @@ type Import struct {
 
 // record is one record of a file that became a task.
 type record struct {
-	rawTask
+	statefile.RawTask
 	source   *Import
 	offset   int  // of the record in the source
 	archived bool // archived in the source
 }
 
-// count returns the number of tasks.
-func (m *Import) count() int {
+// Count returns the number of tasks.
+func (m *Import) Count() int {
 	return len(m.tasks)
 }
 
-// ImportOptions say how to read a file.
-type ImportOptions struct {
+// Options say how to read a file.
+type Options struct {
 	Repair bool // repair what can be repaired without guessing
 	Fresh  bool // of two tasks with one number, the second gets a new one
 	// Strict refuses the whole file if something would be left out or refers to a task that does
@@ -104,7 +105,7 @@ const (
 func (m *Import) Tasks() []formats.Task {
 	out := make([]formats.Task, len(m.tasks))
 	for i := range m.tasks {
-		out[i] = m.tasks[i].task
+		out[i] = m.tasks[i].Task
 	}
 	return out
 }
@@ -118,7 +119,7 @@ func (m *Import) Err() error {
 	}
 	for _, f := range m.Findings {
 		if m.prevents(f) {
-			d.List = append(d.List, finding(formats.SeverityError, m.File, f.Pos, f.Help,
+			d.List = append(d.List, statefile.Finding(formats.SeverityError, m.File, f.Pos, f.Help,
 				strings.ReplaceAll(string(f.Class), "_", " ")+": "+f.Message))
 		}
 	}
@@ -155,10 +156,10 @@ func (m *Import) LeftOut() int {
 	return n
 }
 
-// ReadImport reads a file of tasks in any shape and reports its defects by class. Repair fixes
+// Read reads a file of tasks in any shape and reports its defects by class. Repair fixes
 // streams, trailing commas, duplicate keys and duplicate numbers in the result, never in the file.
 // A record that is not a task, or has an unreadable value, is left out and kept as it is.
-func ReadImport(file string, src []byte, opt ImportOptions) *Import {
+func Read(file string, src []byte, opt Options) *Import {
 	m := &Import{
 		File:     file,
 		Digest:   formats.Sum(src),
@@ -175,7 +176,7 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 	}
 
 	m.titles = todoTitles(opt.Todo)
-	if at := conflictMarker(src); at >= 0 {
+	if at := statefile.ConflictMarker(src); at >= 0 {
 		m.report(DamageConflict, at, "the file holds both sides of an unfinished merge",
 			"take one side or both: tercet state merge --ours, --theirs or --union FILE")
 		return m
@@ -200,25 +201,25 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 func (m *Import) addArchive(archive *Import) {
 	active := map[int]*record{}
 	for i := range m.tasks {
-		active[m.tasks[i].task.Number] = &m.tasks[i]
+		active[m.tasks[i].Task.Number] = &m.tasks[i]
 	}
 
 	for _, t := range archive.tasks {
-		n := t.task.Number
+		n := t.Task.Number
 		t.archived = true
 		if there := active[n]; there != nil {
-			if sameTask(&there.task, &t.task) {
+			if statefile.SameTask(&there.Task, &t.Task) {
 				archive.keepRecord(t.offset)
 				continue
 			}
 			text := fmt.Sprintf("task %d stands in %s too, and the two differ", n, archive.File)
 			if m.opt.Fresh {
 				fresh := max(m.freeNumber(), archive.freeNumber())
-				if err := t.renumber(map[int]int{n: fresh}); err != nil {
+				if err := t.Renumber(map[int]int{n: fresh}); err != nil {
 					m.report(DamageValue, there.offset, err.Error(), "")
 				}
 				m.NextNumber = fresh + 1
-				text += fmt.Sprintf("; %q of the archive is task %d here", t.task.Title, fresh)
+				text += fmt.Sprintf("; %q of the archive is task %d here", t.Task.Title, fresh)
 			}
 			if !m.opt.Fresh {
 				text += "; the active one is kept"
@@ -248,7 +249,7 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 	}
 	m.Findings = append(m.Findings, Finding{
 		Class:   class,
-		Pos:     position(m.src, offset),
+		Pos:     statefile.Position(m.src, offset),
 		Message: message,
 		Help:    help,
 		Mended:  mended,
@@ -260,7 +261,7 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 func (m *Import) reportSkipped(offset int, message, help string) {
 	m.Findings = append(m.Findings, Finding{
 		Class:   DamageValue,
-		Pos:     position(m.src, offset),
+		Pos:     statefile.Position(m.src, offset),
 		Message: message,
 		Help:    help,
 		LeftOut: true,
@@ -335,7 +336,7 @@ func (m *Import) truncated(s *repairer) bool {
 	)
 	f := Finding{
 		Class:   DamageTruncated,
-		Pos:     position(m.src, end),
+		Pos:     statefile.Position(m.src, end),
 		Message: message,
 		Help:    "take a whole copy of the file: a backup, or what git has",
 	}
@@ -345,7 +346,7 @@ func (m *Import) truncated(s *repairer) bool {
 	if s.cut > 0 && m.opt.Repair {
 		f.Mended = true
 		f.Help = ""
-		at := position(m.src, s.cut)
+		at := statefile.Position(m.src, s.cut)
 		f.Message = fmt.Sprintf(
 			"the file ends in the middle; everything after %d:%d, %d bytes%s, is left out",
 			at.Line, at.Col, end-s.cut, lostTask(m.src[s.cut:end]),
@@ -432,11 +433,11 @@ func (m *Import) readDocument(tree *jsonx.Value) {
 		m.readProjects(listArchived, formats.Completed)
 	case tree.Is(jsonx.Dict) && tree.Get("tasks").Is(jsonx.Array):
 		m.Shape = ShapeTercet
-		if err := newer(m.File, m.src, tree, Version); err != nil {
+		if err := statefile.Newer(m.File, m.src, tree, statefile.Version); err != nil {
 			m.report(DamageWrong, tree.Get("version").Start, err.Message, err.Help)
 			return
 		}
-		m.collectUnknown(tree, topKeys...)
+		m.collectUnknown(tree, statefile.TopKeys()...)
 		m.setNextNumber(tree.Get("next_number"))
 		m.addRecords("tasks", tree.Get("tasks").Elems, "")
 	case tree.Is(jsonx.Array) && slices.ContainsFunc(tree.Elems, looksLikeTask):
@@ -471,7 +472,7 @@ func described(v *jsonx.Value) string {
 }
 
 func (m *Import) setNextNumber(v *jsonx.Value) {
-	if n, ok := v.Int(); ok && n > 0 && n < maxForeign {
+	if n, ok := v.Int(); ok && n > 0 && n < statefile.MaxForeign {
 		m.NextNumber = int(n)
 	}
 }
@@ -508,7 +509,7 @@ func (m *Import) dedupe() {
 	seen := map[int]int{}
 	unique := m.tasks[:0]
 	for _, t := range m.tasks {
-		n := t.task.Number
+		n := t.Task.Number
 		first, twice := seen[n]
 		if !twice {
 			seen[n] = len(unique)
@@ -516,18 +517,18 @@ func (m *Import) dedupe() {
 			continue
 		}
 		old := unique[first]
-		if sameTask(&old.task, &t.task) {
+		if statefile.SameTask(&old.Task, &t.Task) {
 			m.keepRecord(t.offset)
 			continue
 		}
 		rank := func(r *record) (int, string) {
 			switch {
 			case r.archived:
-				return 0, r.task.Updated
-			case r.task.Status.Terminal():
-				return 1, r.task.Updated
+				return 0, r.Task.Updated
+			case r.Task.Status.Terminal():
+				return 1, r.Task.Updated
 			}
-			return 2, r.task.Updated
+			return 2, r.Task.Updated
 		}
 		a, before := rank(&old)
 		b, after := rank(&t)
@@ -546,22 +547,22 @@ func (m *Import) dedupe() {
 		}
 		unique[first] = winner
 		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ",
-			n, position(m.src, old.offset).Line)
+			n, statefile.Position(m.src, old.offset).Line)
 		fresh := m.freeNumber()
 		switch {
 		case m.opt.Fresh:
-			if err := loser.renumber(map[int]int{n: fresh}); err != nil {
+			if err := loser.Renumber(map[int]int{n: fresh}); err != nil {
 				m.report(DamageValue, loser.offset, err.Error(), "")
 			}
 			unique = append(unique, loser)
 			m.renumber(loser.offset, fresh)
 			m.NextNumber = fresh + 1
 			text += fmt.Sprintf("; %q in line %d is task %d here",
-				loser.task.Title, position(m.src, loser.offset).Line, fresh)
+				loser.Task.Title, statefile.Position(m.src, loser.offset).Line, fresh)
 		default:
 			m.keepRecord(loser.offset)
 			text += fmt.Sprintf("; %s is kept: %q in line %d",
-				why, winner.task.Title, position(m.src, winner.offset).Line)
+				why, winner.Task.Title, statefile.Position(m.src, winner.offset).Line)
 		}
 		m.report(DamageDuplicateTask, t.offset, text, "")
 	}
@@ -575,9 +576,9 @@ func (m *Import) dedupe() {
 // todoTitle is the title in TODO.md. If several tasks share the number, the first word of the name
 // must match.
 func (m *Import) todoTitle(n int, name string) string {
-	word, _, _ := strings.Cut(Slug(name), "_")
+	word, _, _ := strings.Cut(statefile.Slug(name), "_")
 	for _, one := range m.titles[n] {
-		if !m.duplicates[n] || strings.Contains("_"+Slug(one)+"_", "_"+word+"_") {
+		if !m.duplicates[n] || strings.Contains("_"+statefile.Slug(one)+"_", "_"+word+"_") {
 			return one
 		}
 	}
@@ -588,7 +589,7 @@ func (m *Import) todoTitle(n int, name string) string {
 func (m *Import) freeNumber() int {
 	n := max(m.NextNumber, 1)
 	for i := range m.tasks {
-		n = max(n, m.tasks[i].task.Number+1)
+		n = max(n, m.tasks[i].Task.Number+1)
 	}
 	return n
 }

@@ -1,38 +1,39 @@
-package state
+package history
 
 import (
 	"encoding/json"
 	"errors"
 
+	"tercet/formats"
 	"tercet/internal/jsonx"
 )
 
 // The kinds of lines of the audit log.
 const (
-	lineInit  = "init"  // the state was created
-	lineWrite = "write" // a transaction, written before its file is renamed into place
+	KindInit  = "init"  // the state was created
+	KindWrite = "write" // a transaction, written before its file is renamed into place
 	// several transactions in one write, in logs of earlier versions
-	lineGroup = "group"
-	lineUndo  = "undo" // the same, of a transaction that undoes a run
+	KindGroup = "group"
+	KindUndo  = "undo" // the same, of a transaction that undoes a run
 	// the write-ahead line with the same txn and file was not carried out
-	lineAborted  = "aborted"
-	lineExternal = "external" // an external change was accepted
-	lineAdopted  = "adopted"  // the same, accepted by the user
-	lineRestored = "restored" // a backup was put back
-	lineMerged   = "merged"   // conflict markers were resolved
+	KindAborted  = "aborted"
+	KindExternal = "external" // an external change was accepted
+	KindAdopted  = "adopted"  // the same, accepted by the user
+	KindRestored = "restored" // a backup was put back
+	KindMerged   = "merged"   // conflict markers were resolved
 	// a change while a worker ran; nothing is written until it is adopted or a backup restored
-	lineDenied  = "denied"
-	lineRotated = "rotated" // the log before it was moved into a segment
+	KindDenied  = "denied"
+	KindRotated = "rotated" // the log before it was moved into a segment
 )
 
 // The directions of a move between state.json and the archive.
 const (
-	moveOut  = "archive"
-	moveBack = "unarchive"
+	MoveOut  = "archive"
+	MoveBack = "unarchive"
 )
 
-// auditLine is one line of audit.jsonl.
-type auditLine struct {
+// Line is one line of audit.jsonl.
+type Line struct {
 	Serial uint64 `json:"serial"`
 	Txn    string `json:"txn"`
 	Kind   string `json:"kind"`
@@ -40,22 +41,22 @@ type auditLine struct {
 	// direction of a move of two files, empty for other writes
 	Move string `json:"move,omitempty"`
 	Time string `json:"time"`
-	txnInfo
+	TxnInfo
 	Added   []int         `json:"added,omitempty"`   // numbers that came into the file
 	Removed []int         `json:"removed,omitempty"` // numbers that left the file
 	Group   []groupMember `json:"group,omitempty"`   // the transactions of a group
 	// number of segments before this file, on a rotated line
 	Segment int `json:"segment,omitempty"`
 	// edits that turn the file back into the previous one; nil: unknown
-	Undo undoEdits `json:"undo,omitzero"`
-	Pre  string    `json:"pre"`           // SHA-256 of the file before the write
-	Post string    `json:"post"`          // SHA-256 of the file after the write
-	Prev string    `json:"prev"`          // SHA-256 of the previous line
-	Key  string    `json:"key,omitempty"` // the id of the key that sealed the line
+	Undo Edits  `json:"undo,omitzero"`
+	Pre  string `json:"pre"`           // SHA-256 of the file before the write
+	Post string `json:"post"`          // SHA-256 of the file after the write
+	Prev string `json:"prev"`          // SHA-256 of the previous line
+	Key  string `json:"key,omitempty"` // the id of the key that sealed the line
 }
 
-// txnInfo is the part of a line that describes its transaction.
-type txnInfo struct {
+// TxnInfo is the part of a line that describes its transaction.
+type TxnInfo struct {
 	Session  string    `json:"session_id"`
 	Run      string    `json:"run"`
 	Force    bool      `json:"force,omitempty"`
@@ -67,14 +68,14 @@ type txnInfo struct {
 // groupMember is one of several transactions that shared a line, in logs of earlier versions.
 type groupMember struct {
 	Txn string `json:"txn"`
-	txnInfo
+	TxnInfo
 }
 
-// undoEdits are edits, each written as start, end and text.
-type undoEdits []jsonx.Edit
+// Edits are edits, each written as start, end and text.
+type Edits []jsonx.Edit
 
 // MarshalJSON writes the edits.
-func (u undoEdits) MarshalJSON() ([]byte, error) {
+func (u Edits) MarshalJSON() ([]byte, error) {
 	list := make([]any, len(u))
 	for i, e := range u {
 		list[i] = []any{e.Start, e.End, string(e.Text)}
@@ -83,10 +84,10 @@ func (u undoEdits) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the edits. Splice checks them.
-func (u *undoEdits) UnmarshalJSON(src []byte) error {
+func (u *Edits) UnmarshalJSON(src []byte) error {
 	var list [][3]json.RawMessage
 	err := json.Unmarshal(src, &list)
-	*u = make(undoEdits, len(list))
+	*u = make(Edits, len(list))
 	for i, e := range list {
 		var text string
 		err = errors.Join(
@@ -100,34 +101,34 @@ func (u *undoEdits) UnmarshalJSON(src []byte) error {
 	return err
 }
 
-// isIntent reports whether the line is a write-ahead: the write may not have happened.
-func (l *auditLine) isIntent() bool {
+// IsIntent reports whether the line is a write-ahead: the write may not have happened.
+func (l *Line) IsIntent() bool {
 	switch l.Kind {
-	case lineWrite, lineUndo, lineGroup, lineRestored, lineMerged:
+	case KindWrite, KindUndo, KindGroup, KindRestored, KindMerged:
 		return true
 	}
 	return false
 }
 
-// transactions splits a line into one for each of its transactions.
-func (l *auditLine) transactions() []auditLine {
+// Transactions splits a line into one for each of its transactions.
+func (l *Line) Transactions() []Line {
 	if len(l.Group) == 0 {
-		return []auditLine{*l}
+		return []Line{*l}
 	}
-	out := make([]auditLine, len(l.Group))
+	out := make([]Line, len(l.Group))
 	for i, one := range l.Group {
 		out[i] = *l
 		out[i].Txn = one.Txn
-		out[i].txnInfo = one.txnInfo
+		out[i].TxnInfo = one.TxnInfo
 		out[i].Group = nil
-		if l.Kind == lineGroup {
-			out[i].Kind = lineWrite
+		if l.Kind == KindGroup {
+			out[i].Kind = KindWrite
 		}
 	}
 	return out
 }
 
-func decodeLine(src []byte) (l auditLine, err error) {
+func decodeLine(src []byte) (l Line, err error) {
 	if err := json.Unmarshal(src, &l); err != nil {
 		if _, wrong := jsonx.Parse(src, jsonx.Limits{}); wrong != nil {
 			return l, wrong
@@ -140,7 +141,11 @@ func decodeLine(src []byte) (l auditLine, err error) {
 	return l, nil
 }
 
-func textOf(v *jsonx.Value, key string) string {
-	s, _ := v.Get(key).Str() // absent is empty
-	return s
+// Verdict is what happened to one task.
+type Verdict struct {
+	Op      string             `json:"op"`
+	Task    int                `json:"task"`
+	From    formats.TaskStatus `json:"from"` // empty for a created task
+	To      formats.TaskStatus `json:"to"`   // equals From if the status stayed
+	Changed bool               `json:"changed"`
 }

@@ -1,4 +1,4 @@
-package state
+package statefile
 
 import (
 	"bytes"
@@ -10,38 +10,39 @@ import (
 	"strconv"
 
 	"tercet/formats"
+	"tercet/internal/huge"
 	"tercet/internal/jsonx"
 )
 
-// changes are what a write changes in a document. An index is a position in the document's tasks.
-type changes struct {
-	serial     uint64
-	nextNumber int
-	changed    map[int]*formats.Task // the new content of tasks, by index
-	created    []*formats.Task
-	removed    map[int]bool // by index
-	restored   []rawTask
-	renamed    map[int]int    // new number to index
-	members    []jsonx.Change // members of the file itself
-	layout     Layout         // the new layout of the file; empty: unchanged
+// Changes are what a write changes in a document. An index is a position in the document's tasks.
+type Changes struct {
+	Serial     uint64
+	NextNumber int
+	Changed    map[int]*formats.Task // the new content of tasks, by index
+	Created    []*formats.Task
+	Removed    map[int]bool // by index
+	Restored   []RawTask
+	Renamed    map[int]int    // new number to index
+	Members    []jsonx.Change // members of the file itself
+	Layout     Layout         // the new layout of the file; empty: unchanged
 }
 
-// encode returns the text of a document with changes, and the edits that lead to it before a new
+// Encode returns the text of a document with changes, and the edits that lead to it before a new
 // layout. What does not change stays byte for byte.
-func (d *document) encode(c *changes) (data []byte, edits []jsonx.Edit, err error) {
-	e := encoder{doc: d, src: d.src}
-	if d.bom {
+func (d *Document) Encode(c *Changes) (data []byte, edits []jsonx.Edit, err error) {
+	e := encoder{doc: d, src: d.Src}
+	if d.BOM {
 		e.edits = append(e.edits, jsonx.Edit{Start: 0, End: 3})
 	}
-	e.scalar(d.tree.Get("serial"), strconv.FormatUint(c.serial, 10))
-	if c.nextNumber != d.NextNumber {
-		e.scalar(d.tree.Get("next_number"), strconv.Itoa(c.nextNumber))
+	e.scalar(d.Tree.Get("serial"), strconv.FormatUint(c.Serial, 10))
+	if c.NextNumber != d.NextNumber {
+		e.scalar(d.Tree.Get("next_number"), strconv.Itoa(c.NextNumber))
 	}
-	e.edits = append(e.edits, jsonx.EditMembers(d.src, d.tree, c.members)...)
+	e.edits = append(e.edits, jsonx.EditMembers(d.Src, d.Tree, c.Members)...)
 	moving := e.tasksToMove(c)
-	for _, i := range slices.Sorted(maps.Keys(c.changed)) {
-		if !c.removed[i] && !slices.Contains(moving, i) {
-			if err := e.change(d.full(i), &d.Tasks[i], c.changed[i]); err != nil {
+	for _, i := range slices.Sorted(maps.Keys(c.Changed)) {
+		if !c.Removed[i] && !slices.Contains(moving, i) {
+			if err := e.change(d.Full(i), &d.Tasks[i], c.Changed[i]); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -53,39 +54,39 @@ func (d *document) encode(c *changes) (data []byte, edits []jsonx.Edit, err erro
 	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
-	data, err = jsonx.AppendSplice(newList[byte](len(d.src)+1024), d.src, e.edits)
-	if err == nil && c.layout != "" {
-		data, err = layOut(data, c.layout)
+	data, err = jsonx.AppendSplice(huge.List[byte](len(d.Src)+1024), d.Src, e.edits)
+	if err == nil && c.Layout != "" {
+		data, err = LayOut(data, c.Layout)
 	}
 	return data, e.edits, err
 }
 
-// mismatch reads what encode returned and says what differs from the changes, or is empty. tasks are
+// Mismatch reads what encode returned and says what differs from the changes, or is empty. tasks are
 // the tasks that the file should have.
-func (d *document) mismatch(
+func (d *Document) Mismatch(
 	data []byte,
 	edits []jsonx.Edit,
-	c *changes,
+	c *Changes,
 	tasks iter.Seq[*formats.Task],
 ) string {
-	if len(c.created)+len(c.removed)+len(c.restored)+len(c.renamed)+len(c.members) == 0 &&
-		c.layout == "" && !d.bom {
+	if len(c.Created)+len(c.Removed)+len(c.Restored)+len(c.Renamed)+len(c.Members) == 0 &&
+		c.Layout == "" && !d.BOM {
 		return d.editedMismatch(data, edits, c)
 	}
-	doc, err := parseDocument(d.file, data)
+	doc, err := Parse(d.File, data)
 	if err != nil {
 		return err.Error()
 	}
-	if doc.Serial != c.serial || doc.Lineage != d.Lineage || doc.NextNumber != c.nextNumber {
+	if doc.Serial != c.Serial || doc.Lineage != d.Lineage || doc.NextNumber != c.NextNumber {
 		return "serial, lineage or next number"
 	}
-	if doc.NextNumber <= doc.highest() {
+	if doc.NextNumber <= doc.Highest() {
 		return "the next number is not above every task"
 	}
 	count := 0
 	for t := range tasks {
 		count++
-		if got := doc.find(t.Number); got == nil || !sameTask(got, t) {
+		if got := doc.Find(t.Number); got == nil || !SameTask(got, t) {
 			return "task " + strconv.Itoa(t.Number)
 		}
 	}
@@ -98,7 +99,7 @@ func (d *document) mismatch(
 // editedMismatch is mismatch for a text in which only members of tasks changed. It reads these
 // tasks and the numbers at the top. The rest is copied from the document, and replacing a valid
 // value by a valid value leaves the text around it valid.
-func (d *document) editedMismatch(data []byte, edits []jsonx.Edit, c *changes) string {
+func (d *Document) editedMismatch(data []byte, edits []jsonx.Edit, c *Changes) string {
 	by := make([]int, len(edits)+1) // by[i]: how far text after i edits has moved
 	for i, e := range edits {
 		by[i+1] = by[i] + len(e.Text) - (e.End - e.Start)
@@ -113,22 +114,22 @@ func (d *document) editedMismatch(data []byte, edits []jsonx.Edit, c *changes) s
 	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) {
 		src := data[shift(v.Start):shift(v.End)]
 		now, err := jsonx.Parse(src, jsonx.Limits{})
-		return now, &decoder{file: d.file, src: src}, err
+		return now, &decoder{file: d.File, src: src}, err
 	}
-	for i, t := range c.changed {
+	for i, t := range c.Changed {
 		var got formats.Task
-		v, dec, err := read(d.values[i])
+		v, dec, err := read(d.Values[i])
 		if err == nil {
 			dec.task(&got, v, i)
 		}
-		if err != nil || len(dec.found) > 0 || !sameTask(&got, t) {
+		if err != nil || len(dec.found) > 0 || !SameTask(&got, t) {
 			return "task " + strconv.Itoa(t.Number)
 		}
 	}
 
-	numbers := map[string]int64{"serial": int64(c.serial), "next_number": int64(c.nextNumber)}
+	numbers := map[string]int64{"serial": int64(c.Serial), "next_number": int64(c.NextNumber)}
 	for key, want := range numbers {
-		v, dec, err := read(d.tree.Get(key))
+		v, dec, err := read(d.Tree.Get(key))
 		if err != nil || dec.natural(v, key) != want {
 			return key
 		}
@@ -138,7 +139,7 @@ func (d *document) editedMismatch(data []byte, edits []jsonx.Edit, c *changes) s
 
 // encoder collects the edits of one write.
 type encoder struct {
-	doc   *document
+	doc   *Document
 	src   []byte
 	edits []jsonx.Edit
 }
@@ -153,8 +154,8 @@ func (e *encoder) scalar(v *jsonx.Value, raw string) {
 
 // change makes the edits of one task.
 func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
-	was := taskValues(old)
-	is := taskValues(now)
+	was := TaskValues(old)
+	is := TaskValues(now)
 	// absent is empty
 	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title {
 		was[2] = "" // the slug was derived from the old title, and the folder keeps its name
@@ -167,7 +168,7 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 			return err
 		}
 	}
-	return e.members(v, taskKeys, was, is)
+	return e.members(v, TaskKeys(), was, is)
 }
 
 // members makes the edits of the members of an object that changed.
@@ -195,7 +196,7 @@ func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 // artifacts edits the array element by element, so that unknown members in it survive.
 func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 	for i, was := range old {
-		err := e.members(v.Elems[i], artifactKeys, artifactValues(was), artifactValues(now[i]))
+		err := e.members(v.Elems[i], ArtifactKeys(), artifactValues(was), artifactValues(now[i]))
 		if err != nil {
 			return err
 		}
@@ -215,16 +216,16 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 }
 
 // taskList removes, restores and adds whole tasks.
-func (e *encoder) taskList(c *changes, moving []int) error {
+func (e *encoder) taskList(c *Changes, moving []int) error {
 	var list jsonx.ElemChanges
-	list.Remove = append(slices.Sorted(maps.Keys(c.removed)), moving...)
-	style := e.doc.style()
-	for i := range c.restored {
-		raw, err := style.reformat(c.restored[i].raw)
+	list.Remove = append(slices.Sorted(maps.Keys(c.Removed)), moving...)
+	style := e.doc.Style()
+	for i := range c.Restored {
+		raw, err := style.Reformat(c.Restored[i].Raw)
 		if err != nil {
 			return err
 		}
-		if !style.oneLine || !e.insert(c, c.restored[i].task.Number, raw) {
+		if !style.OneLine || !e.insert(c, c.Restored[i].Task.Number, raw) {
 			list.Append = append(list.Append, raw)
 		}
 	}
@@ -235,15 +236,15 @@ func (e *encoder) taskList(c *changes, moving []int) error {
 	}
 	var added []line
 	for _, i := range moving {
-		raw, err := e.editedTask(i, c.changed[i])
+		raw, err := e.editedTask(i, c.Changed[i])
 		if err != nil {
 			return err
 		}
-		added = append(added, line{c.changed[i].Number, raw})
+		added = append(added, line{c.Changed[i].Number, raw})
 	}
 
-	for _, t := range c.created {
-		raw, err := style.write(taskObject(t))
+	for _, t := range c.Created {
+		raw, err := style.write(TaskObject(t))
 		if err != nil {
 			return err
 		}
@@ -255,33 +256,33 @@ func (e *encoder) taskList(c *changes, moving []int) error {
 		list.Append = append(list.Append, l.raw)
 	}
 	if len(list.Remove)+len(list.Append) > 0 {
-		e.edits = append(e.edits, jsonx.EditElems(e.src, e.doc.tasks, list)...)
+		e.edits = append(e.edits, jsonx.EditElems(e.src, e.doc.List, list)...)
 	}
 	return nil
 }
 
-// style is the layout of tasks in their file: whether each is on one line, and whether a space
+// Style is the layout of tasks in their file: whether each is on one line, and whether a space
 // follows a colon.
-type style struct{ oneLine, spaced bool }
+type Style struct{ OneLine, spaced bool }
 
-// style derives the layout from the first task that shows it.
-func (d *document) style() style {
-	for _, v := range d.tasks.Elems {
-		raw := v.Raw(d.src)
+// Style derives the layout from the first task that shows it.
+func (d *Document) Style() Style {
+	for _, v := range d.List.Elems {
+		raw := v.Raw(d.Src)
 		if len(v.Members) < 2 {
 			continue
 		}
-		return style{
-			oneLine: bytes.IndexByte(raw, '\n') < 0,
+		return Style{
+			OneLine: bytes.IndexByte(raw, '\n') < 0,
 			spaced:  bytes.HasPrefix(raw[v.Members[0].Value.Start-v.Start-1:], []byte(" ")),
 		}
 	}
-	return style{spaced: true}
+	return Style{spaced: true}
 }
 
-func (s style) write(v any) ([]byte, error) {
+func (s Style) write(v any) ([]byte, error) {
 	switch {
-	case !s.oneLine:
+	case !s.OneLine:
 		return jsonx.Marshal(v, "  ")
 	case s.spaced:
 		return jsonx.MarshalLine(v)
@@ -289,8 +290,8 @@ func (s style) write(v any) ([]byte, error) {
 	return jsonx.Marshal(v, "")
 }
 
-// reformat applies the layout to the bytes of a task and keeps its literals.
-func (s style) reformat(raw []byte) ([]byte, error) {
+// Reformat applies the layout to the bytes of a task and keeps its literals.
+func (s Style) Reformat(raw []byte) ([]byte, error) {
 	v, err := jsonx.Parse(raw, jsonx.Limits{})
 	if err != nil {
 		return nil, err
@@ -300,8 +301,8 @@ func (s style) reformat(raw []byte) ([]byte, error) {
 
 // insert puts a task before the first one with a higher number, if the tasks are sorted, one on
 // each line. It returns false if they are not.
-func (e *encoder) insert(c *changes, n int, raw []byte) bool {
-	if len(c.removed) > 0 || !e.doc.sorted() {
+func (e *encoder) insert(c *Changes, n int, raw []byte) bool {
+	if len(c.Removed) > 0 || !e.doc.Sorted() {
 		return false
 	}
 	at := slices.IndexFunc(e.doc.Tasks, func(t formats.Task) bool {
@@ -311,7 +312,7 @@ func (e *encoder) insert(c *changes, n int, raw []byte) bool {
 		return false
 	}
 
-	v := e.doc.tasks.Elems[at]
+	v := e.doc.List.Elems[at]
 	start := bytes.LastIndexByte(e.src[:v.Start], '\n') + 1
 	indent := e.src[start:v.Start]
 	if start == 0 || len(bytes.TrimSpace(indent)) > 0 {
@@ -331,8 +332,8 @@ func (e *encoder) insert(c *changes, n int, raw []byte) bool {
 	return true
 }
 
-// sorted reports whether the tasks are sorted by number.
-func (d *document) sorted() bool {
+// Sorted reports whether the tasks are sorted by number.
+func (d *Document) Sorted() bool {
 	return slices.IsSortedFunc(d.Tasks, func(a, b formats.Task) int {
 		return cmp.Compare(a.Number, b.Number)
 	})
@@ -340,37 +341,39 @@ func (d *document) sorted() bool {
 
 // tasksToMove returns the renumbered tasks that must move to the end, if tasks are sorted and one
 // on each line.
-func (e *encoder) tasksToMove(c *changes) []int {
-	if len(c.renamed) == 0 || !e.doc.style().oneLine || !e.doc.sorted() {
+func (e *encoder) tasksToMove(c *Changes) []int {
+	if len(c.Renamed) == 0 || !e.doc.Style().OneLine || !e.doc.Sorted() {
 		return nil
 	}
-	return slices.SortedFunc(maps.Values(c.renamed), func(a, b int) int {
-		return cmp.Compare(c.changed[a].Number, c.changed[b].Number)
+	return slices.SortedFunc(maps.Values(c.Renamed), func(a, b int) int {
+		return cmp.Compare(c.Changed[a].Number, c.Changed[b].Number)
 	})
 }
 
 // editedTask returns the bytes of a task with its changes.
 func (e *encoder) editedTask(i int, now *formats.Task) ([]byte, error) {
-	v := e.doc.full(i)
+	v := e.doc.Full(i)
 	one := encoder{doc: e.doc, src: e.src}
 	if err := one.change(v, &e.doc.Tasks[i], now); err != nil {
 		return nil, err
 	}
-	return edited(e.src, v, one.edits)
+	return Edited(e.src, v, one.edits)
 }
 
-// taskKeys are the members of a task, in the order in which they are written.
-var taskKeys = []string{
-	"number", "title", "slug", "status", "language", "priority", "effort", "description",
-	"dependencies", "parent", "created", "updated", "artifacts", "prior", "blocked_reason", "lease",
-	"session_id", issueKey,
+// TaskKeys lists the members of a task, in the order in which they are written.
+func TaskKeys() []string {
+	return []string{
+		"number", "title", "slug", "status", "language", "priority", "effort", "description",
+		"dependencies", "parent", "created", "updated", "artifacts", "prior", "blocked_reason", "lease",
+		"session_id", IssueKey,
+	}
 }
 
-// issueKey is absent from most tasks. A value that is not a string is treated as an unknown member.
-const issueKey = "issue_url"
+// IssueKey is absent from most tasks. A value that is not a string is treated as an unknown member.
+const IssueKey = "issue_url"
 
-// taskValues returns the values of a task in the order of taskKeys.
-func taskValues(t *formats.Task) []any {
+// TaskValues returns the values of a task in the order of taskKeys.
+func TaskValues(t *formats.Task) []any {
 	return []any{
 		t.Number,
 		t.Title,
@@ -384,7 +387,7 @@ func taskValues(t *formats.Task) []any {
 		orNull(t.Parent),
 		t.Created,
 		t.Updated,
-		artifactObjects(t.Artifacts),
+		ArtifactObjects(t.Artifacts),
 		textOrNull(t.Prior.String()),
 		textOrNull(t.BlockedReason),
 		orNull(t.Lease),
@@ -393,23 +396,29 @@ func taskValues(t *formats.Task) []any {
 	}
 }
 
-func taskObject(t *formats.Task) *jsonx.Object {
+// TaskObject returns a task as it is written.
+func TaskObject(t *formats.Task) *jsonx.Object {
 	o := new(jsonx.Object)
-	for i, v := range taskValues(t) {
-		if v != nil || taskKeys[i] != issueKey {
-			o.Set(taskKeys[i], v)
+	keys := TaskKeys()
+	for i, v := range TaskValues(t) {
+		if v != nil || keys[i] != IssueKey {
+			o.Set(keys[i], v)
 		}
 	}
 	return o
 }
 
-var artifactKeys = []string{"type", "path", "summary", "deleted", "created"}
+// ArtifactKeys lists the members of an artifact, in the order in which they are written.
+func ArtifactKeys() []string {
+	return []string{"type", "path", "summary", "deleted", "created"}
+}
 
 func artifactValues(a formats.Artifact) []any {
 	return []any{string(a.Type), a.Path, a.Summary, a.Deleted, a.Created}
 }
 
-func artifactObjects(list []formats.Artifact) []any {
+// ArtifactObjects returns artifacts as they are written.
+func ArtifactObjects(list []formats.Artifact) []any {
 	out := make([]any, len(list))
 	for i := range list {
 		out[i] = artifactObject(list[i])
@@ -420,9 +429,10 @@ func artifactObjects(list []formats.Artifact) []any {
 // artifactObject encodes an artifact; deleted is left out if it is false.
 func artifactObject(a formats.Artifact) *jsonx.Object {
 	o := new(jsonx.Object)
+	keys := ArtifactKeys()
 	for i, v := range artifactValues(a) {
 		if v != false {
-			o.Set(artifactKeys[i], v)
+			o.Set(keys[i], v)
 		}
 	}
 	return o

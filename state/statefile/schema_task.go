@@ -1,4 +1,4 @@
-package state
+package statefile
 
 import (
 	"cmp"
@@ -11,15 +11,15 @@ import (
 	"tercet/internal/nearest"
 )
 
-// decodeTask reads the task that v is in src; false if it is not valid.
-func decodeTask(src []byte, v *jsonx.Value) (t formats.Task, ok bool) {
+// DecodeTask reads the task that v is in src; false if it is not valid.
+func DecodeTask(src []byte, v *jsonx.Value) (t formats.Task, ok bool) {
 	d := &decoder{src: src}
 	d.task(&t, v, 0)
 	return t, len(d.found) == 0
 }
 
-// decodeLease reads a lease; false if it is not valid.
-func decodeLease(v *jsonx.Value) (*formats.Lease, bool) {
+// DecodeLease reads a lease; false if it is not valid.
+func DecodeLease(v *jsonx.Value) (*formats.Lease, bool) {
 	d := &decoder{}
 	l := d.lease(v, "lease")
 	if len(d.found) > 0 {
@@ -28,8 +28,8 @@ func decodeLease(v *jsonx.Value) (*formats.Lease, bool) {
 	return l, true
 }
 
-// decodeNumbers reads a list of numbers; false if it is not valid.
-func decodeNumbers(v *jsonx.Value) ([]int, bool) {
+// DecodeNumbers reads a list of numbers; false if it is not valid.
+func DecodeNumbers(v *jsonx.Value) ([]int, bool) {
 	d := &decoder{}
 	list := d.numbers(v, "")
 	return list, len(d.found) == 0
@@ -93,11 +93,11 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) {
 		t.BlockedReason = d.maybe(v, m.Key)
 	case "session_id":
 		t.Session = d.maybe(v, m.Key)
-	case issueKey:
+	case IssueKey:
 		if v.Is(jsonx.String) {
 			t.Issue = d.text(v, m.Key)
 		}
-	case notesKey:
+	case NotesKey:
 		if v.Is(jsonx.String) { // anything else is a member like any unknown one
 			t.Notes = d.text(v, m.Key)
 		}
@@ -113,7 +113,7 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) {
 	case "lease":
 		t.Lease = d.lease(v, m.Key)
 	default:
-		d.unknown(m, taskKeys)
+		d.unknown(m, TaskKeys())
 	}
 }
 
@@ -137,15 +137,15 @@ func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {
 // slug checks the alphabet of a slug, because it becomes part of paths.
 func (d *decoder) slug(v *jsonx.Value, key string) string {
 	s := d.maybe(v, key)
-	if why := slugFault(s); why != "" {
+	if why := SlugFault(s); why != "" {
 		d.fail(v, "%s: %s", key, why)
 		return ""
 	}
 	return s
 }
 
-// slugFault says why a text is no slug, or is empty.
-func slugFault(s string) string {
+// SlugFault says why a text is no slug, or is empty.
+func SlugFault(s string) string {
 	for i := range len(s) {
 		c := s[i]
 		if c != '_' && c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
@@ -244,3 +244,6 @@ func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
 
 	return l
 }
+
+// NotesKey is the member of a task for text that fits no other member.
+const NotesKey = "notes"

@@ -1,4 +1,4 @@
-package state
+package exchange
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/state/statefile"
 )
 
 // Resolution says what to do with a field that both sides changed.
@@ -80,14 +81,14 @@ func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 		conflicted:  map[int][]byte{},
 	}
 	if len(bytes.TrimSpace(s.Base)) > 0 {
-		if m.base, err = parseDocument(s.Name, s.Base); err != nil {
+		if m.base, err = statefile.Parse(s.Name, s.Base); err != nil {
 			return nil, err
 		}
 	}
-	if m.ours, err = parseDocument(s.Name, s.Ours); err != nil {
+	if m.ours, err = statefile.Parse(s.Name, s.Ours); err != nil {
 		return nil, err
 	}
-	if m.theirs, err = parseDocument(s.Name, s.Theirs); err != nil {
+	if m.theirs, err = statefile.Parse(s.Name, s.Theirs); err != nil {
 		return nil, err
 	}
 	if err := m.renumber(); err != nil {
@@ -101,7 +102,7 @@ func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 
 // merger is one merge; base is nil if there is none.
 type merger struct {
-	base, ours, theirs *document
+	base, ours, theirs *statefile.Document
 	how                Resolution
 	keepNumbers        bool
 	out                *Merged
@@ -113,12 +114,12 @@ type merger struct {
 
 // renumber returns new tasks of their side another number if ours has used it.
 func (m *merger) renumber() error {
-	m.next = max(m.ours.NextNumber, m.theirs.NextNumber, m.ours.highest()+1, m.theirs.highest()+1)
+	m.next = max(m.ours.NextNumber, m.theirs.NextNumber, m.ours.Highest()+1, m.theirs.Highest()+1)
 	for i := range m.theirs.Tasks {
 		theirs := &m.theirs.Tasks[i]
-		ours := m.ours.find(theirs.Number)
+		ours := m.ours.Find(theirs.Number)
 		// the same task may have reached both sides
-		if ours == nil || m.base.value(theirs.Number) != nil || sameTask(ours, theirs) ||
+		if ours == nil || m.base.Value(theirs.Number) != nil || statefile.SameTask(ours, theirs) ||
 			ours.Created != "" && ours.Created == theirs.Created &&
 				(ours.Title == theirs.Title || ours.Slug == theirs.Slug) {
 			continue
@@ -135,22 +136,22 @@ func (m *merger) renumber() error {
 	}
 	var edits []jsonx.Edit
 	for i := range m.theirs.Tasks {
-		t := rawTask{task: m.theirs.Tasks[i], raw: m.theirs.values[i].Raw(m.theirs.src)}
-		if err := t.renumber(m.out.Renumbered); err != nil {
+		t := statefile.RawTask{Task: m.theirs.Tasks[i], Raw: m.theirs.Values[i].Raw(m.theirs.Src)}
+		if err := t.Renumber(m.out.Renumbered); err != nil {
 			return err
 		}
 		edits = append(edits, jsonx.Edit{
-			Start: m.theirs.values[i].Start,
-			End:   m.theirs.values[i].End,
-			Text:  t.raw,
+			Start: m.theirs.Values[i].Start,
+			End:   m.theirs.Values[i].End,
+			Text:  t.Raw,
 		})
 	}
 
-	src, err := jsonx.Splice(m.theirs.src, edits)
+	src, err := jsonx.Splice(m.theirs.Src, edits)
 	if err != nil {
 		return err
 	}
-	m.theirs, err = parseDocument(m.theirs.file, src)
+	m.theirs, err = statefile.Parse(m.theirs.File, src)
 	return err
 }
 
@@ -162,40 +163,40 @@ func (m *merger) run() error {
 		}
 	}
 
-	style := m.ours.style()
+	style := m.ours.Style()
 	for i := range m.theirs.Tasks {
 		n := m.theirs.Tasks[i].Number
-		if m.ours.find(n) != nil {
+		if m.ours.Find(n) != nil {
 			continue
 		}
-		if was := m.base.value(n); was != nil {
-			if compact(was) == compact(m.theirs.full(i)) || m.how == ResolveOurs {
+		if was := m.base.Value(n); was != nil {
+			if statefile.Compact(was) == statefile.Compact(m.theirs.Full(i)) || m.how == ResolveOurs {
 				continue // our side removed it
 			}
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{Task: n})
 		}
-		raw, err := style.reformat(m.theirs.values[i].Raw(m.theirs.src))
+		raw, err := style.Reformat(m.theirs.Values[i].Raw(m.theirs.Src))
 		if err != nil {
 			return err
 		}
 		m.elems.Append = append(m.elems.Append, raw)
 	}
 
-	m.edits = append(m.edits, jsonx.EditElems(m.ours.src, m.ours.tasks, m.elems)...)
+	m.edits = append(m.edits, jsonx.EditElems(m.ours.Src, m.ours.List, m.elems)...)
 	slices.SortStableFunc(m.edits, func(x, y jsonx.Edit) int {
 		return cmp.Compare(x.Start, y.Start)
 	})
-	data, err := jsonx.Splice(m.ours.src, m.edits)
+	data, err := jsonx.Splice(m.ours.Src, m.edits)
 	if err != nil {
 		return err
 	}
 
-	doc, err := parseDocument(m.ours.file, data)
+	doc, err := statefile.Parse(m.ours.File, data)
 	if err != nil {
 		return err
 	}
-	if style.oneLine && !doc.sorted() {
-		if data, err = layOut(data, LayoutLines); err != nil {
+	if style.OneLine && !doc.Sorted() {
+		if data, err = statefile.LayOut(data, statefile.LayoutLines); err != nil {
 			return err
 		}
 	}
@@ -205,10 +206,10 @@ func (m *merger) run() error {
 }
 
 // dependencyCycles reports dependencies that are fine on each side but form a cycle together.
-func (m *merger) dependencyCycles(doc *document) {
-	l := cycleFinder{next: dependenciesOf, task: doc.find}
+func (m *merger) dependencyCycles(doc *statefile.Document) {
+	l := statefile.Cycles{Next: statefile.DependenciesOf, Task: doc.Find}
 	for i := range doc.Tasks {
-		if loop := l.cycleFrom(doc.Tasks[i].Number); loop != "" {
+		if loop := l.From(doc.Tasks[i].Number); loop != "" {
 			m.out.Conflicts = append(m.out.Conflicts,
 				Conflict{
 					Task:   doc.Tasks[i].Number,
@@ -231,19 +232,19 @@ func (m *merger) mergeMembers() {
 	}
 	var base *jsonx.Value
 	if m.base != nil {
-		base = m.base.tree
+		base = m.base.Tree
 	}
-	for _, key := range unionKeys(m.ours.tree, m.theirs.tree) {
+	for _, key := range statefile.UnionKeys(m.ours.Tree, m.theirs.Tree) {
 		if slices.Contains([]string{"serial", "next_number", "tasks"}, key) {
 			continue
 		}
-		was := compact(base.Get(key))
-		ours := compact(m.ours.tree.Get(key))
-		theirs := compact(m.theirs.tree.Get(key))
+		was := statefile.Compact(base.Get(key))
+		ours := statefile.Compact(m.ours.Tree.Get(key))
+		theirs := statefile.Compact(m.theirs.Tree.Get(key))
 		switch {
 		case ours == theirs || theirs == was:
 		case ours == was || m.how == ResolveTheirs && key != "lineage":
-			set = append(set, m.raw(key, m.theirs.tree.Get(key)))
+			set = append(set, m.raw(key, m.theirs.Tree.Get(key)))
 		case m.how == ResolveNone:
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{
 				Field:  key,
@@ -253,7 +254,7 @@ func (m *merger) mergeMembers() {
 		}
 	}
 
-	m.edits = append(m.edits, jsonx.EditMembers(m.ours.src, m.ours.tree, set)...)
+	m.edits = append(m.edits, jsonx.EditMembers(m.ours.Src, m.ours.Tree, set)...)
 }
 
 // raw returns the change that sets a key to their value; nil removes the key.
@@ -261,19 +262,19 @@ func (m *merger) raw(key string, v *jsonx.Value) jsonx.Change {
 	if v == nil {
 		return jsonx.Change{Key: key}
 	}
-	return jsonx.Change{Key: key, Raw: v.Raw(m.theirs.src)}
+	return jsonx.Change{Key: key, Raw: v.Raw(m.theirs.Src)}
 }
 
 // mergeTask merges one task of our side.
 func (m *merger) mergeTask(i int) error {
 	n := m.ours.Tasks[i].Number
-	mine := m.ours.full(i)
-	theirs := m.theirs.value(n)
-	was := m.base.value(n)
+	mine := m.ours.Full(i)
+	theirs := m.theirs.Value(n)
+	was := m.base.Value(n)
 	switch {
 	case theirs == nil && was == nil:
 		return nil
-	case theirs == nil && (compact(mine) == compact(was) || m.how == ResolveTheirs):
+	case theirs == nil && (statefile.Compact(mine) == statefile.Compact(was) || m.how == ResolveTheirs):
 		m.elems.Remove = append(m.elems.Remove, i)
 		return nil
 	case theirs == nil:
@@ -288,7 +289,7 @@ func (m *merger) mergeTask(i int) error {
 		theirs: theirs,
 		task:   n,
 	}
-	f.theirsNewer = textOf(theirs, "updated") > textOf(mine, "updated")
+	f.theirsNewer = statefile.TextOf(theirs, "updated") > statefile.TextOf(mine, "updated")
 	for _, group := range f.groups() {
 		f.merge(group)
 	}
@@ -305,13 +306,13 @@ func (m *merger) mergeTask(i int) error {
 			m.raw("session_id", theirs.Get("session_id")),
 		)
 	}
-	m.edits = append(m.edits, jsonx.EditMembers(m.ours.src, mine, f.set)...)
+	m.edits = append(m.edits, jsonx.EditMembers(m.ours.Src, mine, f.set)...)
 	if len(f.conflicting) == 0 {
 		return nil
 	}
 	// Our side with the conflicting fields of theirs.
-	edits := jsonx.EditMembers(m.ours.src, mine, append(slices.Clone(f.set), f.conflicting...))
-	raw, err := edited(m.ours.src, mine, edits)
+	edits := jsonx.EditMembers(m.ours.Src, mine, append(slices.Clone(f.set), f.conflicting...))
+	raw, err := statefile.Edited(m.ours.Src, mine, edits)
 	m.conflicted[n] = raw
 	return err
 }
@@ -330,7 +331,7 @@ type fieldMerge struct {
 func (f *fieldMerge) groups() [][]string {
 	together := []string{"status", "prior", "blocked_reason", "lease"}
 	out := [][]string{together}
-	for _, key := range unionKeys(f.ours, f.theirs) {
+	for _, key := range statefile.UnionKeys(f.ours, f.theirs) {
 		if !slices.Contains(together, key) {
 			out = append(out, []string{key})
 		}
@@ -341,7 +342,7 @@ func (f *fieldMerge) groups() [][]string {
 func join(v *jsonx.Value, keys []string) string {
 	parts := make([]string, len(keys))
 	for i, k := range keys {
-		parts[i] = compact(v.Get(k))
+		parts[i] = statefile.Compact(v.Get(k))
 		if parts[i] == "null" {
 			parts[i] = "" // an absent member and null are equivalent in a task
 		}
@@ -355,7 +356,7 @@ func (f *fieldMerge) merge(keys []string) {
 	theirs := join(f.theirs, keys)
 	take := func() {
 		for _, k := range keys {
-			if compact(f.ours.Get(k)) != compact(f.theirs.Get(k)) {
+			if statefile.Compact(f.ours.Get(k)) != statefile.Compact(f.theirs.Get(k)) {
 				f.set = append(f.set, f.m.raw(k, f.theirs.Get(k)))
 			}
 		}
@@ -378,8 +379,8 @@ func (f *fieldMerge) merge(keys []string) {
 		take()
 	case f.m.how == ResolveNone:
 		for _, k := range keys {
-			x := compact(f.ours.Get(k))
-			y := compact(f.theirs.Get(k))
+			x := statefile.Compact(f.ours.Get(k))
+			y := statefile.Compact(f.theirs.Get(k))
 			if x != y {
 				f.m.out.Conflicts = append(f.m.out.Conflicts, Conflict{
 					Task:   f.task,
@@ -396,14 +397,14 @@ func (f *fieldMerge) merge(keys []string) {
 // dependencies merges lists of numbers as sets: what either side added is in, what either side
 // removed is out.
 func (f *fieldMerge) dependencies() bool {
-	ours, ok := decodeNumbers(f.ours.Get("dependencies"))
-	theirs, theirsOK := decodeNumbers(f.theirs.Get("dependencies"))
+	ours, ok := statefile.DecodeNumbers(f.ours.Get("dependencies"))
+	theirs, theirsOK := statefile.DecodeNumbers(f.theirs.Get("dependencies"))
 	if !ok || !theirsOK {
 		return false
 	}
 	was := []int{}
 	if v := f.base.Get("dependencies"); v != nil {
-		was, ok = decodeNumbers(v)
+		was, ok = statefile.DecodeNumbers(v)
 	}
 	out := slices.DeleteFunc(append([]int{}, ours...),
 		func(n int) bool {
@@ -428,7 +429,7 @@ func (f *fieldMerge) artifacts() bool {
 		out := map[string]*jsonx.Value{}
 		if v = v.Get("artifacts"); v.Is(jsonx.Array) {
 			for _, e := range v.Elems {
-				out[textOf(e, "path")] = e
+				out[statefile.TextOf(e, "path")] = e
 			}
 		}
 		return out
@@ -443,10 +444,10 @@ func (f *fieldMerge) artifacts() bool {
 			continue
 		}
 		for _, e := range v.Elems {
-			p := textOf(e, "path")
-			x := compact(ours[p])
-			y := compact(theirs[p])
-			o := compact(was[p])
+			p := statefile.TextOf(e, "path")
+			x := statefile.Compact(ours[p])
+			y := statefile.Compact(theirs[p])
+			o := statefile.Compact(was[p])
 			switch {
 			case side == f.theirs && x != "": // merged with ours
 			case x == y, y == o && f.base != nil && x != "", o == "" && y == "", o == "" && x == "":
@@ -475,32 +476,32 @@ func (m *merger) writeMarkers(name string) error {
 		return nil
 	}
 	m.out.Marked = true
-	doc, err := parseDocument(name, m.out.Data)
+	doc, err := statefile.Parse(name, m.out.Data)
 	if err != nil {
 		return err
 	}
 	if !ownLines(doc) {
-		data, err := layOut(m.out.Data, LayoutLines)
+		data, err := statefile.LayOut(m.out.Data, statefile.LayoutLines)
 		if err != nil {
 			return err
 		}
-		if doc, err = parseDocument(name, data); err != nil {
+		if doc, err = statefile.Parse(name, data); err != nil {
 			return err
 		}
 	}
-	style := doc.style()
+	style := doc.Style()
 	var edits []jsonx.Edit
 	for i := range doc.Tasks {
 		raw := m.conflicted[doc.Tasks[i].Number]
 		if raw == nil {
 			continue
 		}
-		v := doc.values[i]
-		start := bytes.LastIndexByte(doc.src[:v.Start], '\n') + 1
-		end := v.End + bytes.IndexByte(doc.src[v.End:], '\n') + 1
-		indent := doc.src[start:v.Start]
-		tail := doc.src[v.End:end]
-		laid, err := style.reformat(raw)
+		v := doc.Values[i]
+		start := bytes.LastIndexByte(doc.Src[:v.Start], '\n') + 1
+		end := v.End + bytes.IndexByte(doc.Src[v.End:], '\n') + 1
+		indent := doc.Src[start:v.Start]
+		tail := doc.Src[v.End:end]
+		laid, err := style.Reformat(raw)
 		if err != nil {
 			return err
 		}
@@ -518,17 +519,17 @@ func (m *merger) writeMarkers(name string) error {
 			})
 	}
 
-	m.out.Data, err = jsonx.Splice(doc.src, edits)
+	m.out.Data, err = jsonx.Splice(doc.Src, edits)
 	return err
 }
 
 // ownLines reports whether every task begins and ends on lines of its own.
-func ownLines(d *document) bool {
-	for _, v := range d.values {
-		start := bytes.LastIndexByte(d.src[:v.Start], '\n') + 1
-		end := bytes.IndexByte(d.src[v.End:], '\n')
-		if end < 0 || len(bytes.TrimSpace(d.src[start:v.Start])) > 0 ||
-			len(bytes.Trim(d.src[v.End:v.End+end], ", \t\r")) > 0 {
+func ownLines(d *statefile.Document) bool {
+	for _, v := range d.Values {
+		start := bytes.LastIndexByte(d.Src[:v.Start], '\n') + 1
+		end := bytes.IndexByte(d.Src[v.End:], '\n')
+		if end < 0 || len(bytes.TrimSpace(d.Src[start:v.Start])) > 0 ||
+			len(bytes.Trim(d.Src[v.End:v.End+end], ", \t\r")) > 0 {
 			return false
 		}
 	}
@@ -547,7 +548,7 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 
 	pick := map[Resolution][]byte{ResolveOurs: ours, ResolveTheirs: theirs}[how]
 	if pick != nil {
-		if _, err := parseDocument(name, pick); err != nil {
+		if _, err := statefile.Parse(name, pick); err != nil {
 			return nil, err
 		}
 		return &Merged{Data: pick, Renumbered: map[int]int{}}, nil
@@ -557,7 +558,7 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 			"expected ours, theirs or union, got %q", how)
 	}
 	if base != nil {
-		if _, err := parseDocument(name, base); err != nil {
+		if _, err := statefile.Parse(name, base); err != nil {
 			base = nil // the base is optional
 		}
 	}
@@ -567,4 +568,51 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 		Ours:   ours,
 		Theirs: theirs,
 	}, ResolveUnion)
+}
+
+// splitConflict splits a text with conflict markers into its two sides, and the common base if the
+// markers include it.
+func splitConflict(src []byte) (ours, theirs, base []byte, ok bool) {
+	const (
+		both = iota
+		inOurs
+		inBase
+		inTheirs
+	)
+	at := both
+	based := false
+	found := false
+	for line := range bytes.Lines(src) {
+		switch {
+		case at == both && bytes.HasPrefix(line, []byte("<<<<<<< ")):
+			at = inOurs
+			found = true
+			continue
+		case at == inOurs && bytes.HasPrefix(line, []byte("||||||| ")):
+			at = inBase
+			based = true
+			continue
+		case (at == inOurs || at == inBase) &&
+			bytes.Equal(bytes.TrimRight(line, "\r\n"), []byte("=======")):
+			at = inTheirs
+			continue
+		case at == inTheirs && bytes.HasPrefix(line, []byte(">>>>>>> ")):
+			at = both
+			continue
+		}
+		if at == both || at == inOurs {
+			ours = append(ours, line...)
+		}
+		if at == both || at == inTheirs {
+			theirs = append(theirs, line...)
+		}
+		if at == both || at == inBase {
+			base = append(base, line...)
+		}
+	}
+
+	if !based {
+		base = nil
+	}
+	return ours, theirs, base, found && at == both
 }

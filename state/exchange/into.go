@@ -1,4 +1,4 @@
-package state
+package exchange
 
 import (
 	"bytes"
@@ -10,44 +10,45 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/state/statefile"
 )
 
-// target is the state that an import goes into.
-type target struct {
-	base    *document
-	archive *document // nil if there is none
-	// fresh gives tasks whose number is taken a new one, instead of failing.
-	fresh bool
+// Target is the state that an import goes into.
+type Target struct {
+	Base    *statefile.Document
+	Archive *statefile.Document // nil if there is none
+	// Fresh gives tasks whose number is taken a new one, instead of failing.
+	Fresh bool
 }
 
-// addition is what an import adds to a state.
-type addition struct {
-	tasks      []importedTask
-	unchanged  []*formats.Task // tasks of the file that the state already has
-	members    []jsonx.Change  // members of the state itself
-	nextNumber int
-	warnings   []string
+// Addition is what an import adds to a state.
+type Addition struct {
+	Tasks      []Added
+	Unchanged  []*formats.Task // tasks of the file that the state already has
+	Members    []jsonx.Change  // members of the state itself
+	NextNumber int
+	Warnings   []string
 }
 
-// importedTask is a task that an import adds.
-type importedTask struct {
-	rawTask
-	archived bool // it belongs in the archive
+// Added is a task that an import adds.
+type Added struct {
+	statefile.RawTask
+	Archived bool // it belongs in the archive
 }
 
-// into returns what the import adds to a state. It refuses numbers that other tasks have.
-func (m *Import) into(t target) (*addition, error) {
+// Into returns what the import adds to a state. It refuses numbers that other tasks have.
+func (m *Import) Into(t Target) (*Addition, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	a := adder{
 		m:        m,
-		target:   t,
-		out:      &addition{nextNumber: max(t.base.NextNumber, t.base.highest()+1)},
+		Target:   t,
+		out:      &Addition{NextNumber: max(t.Base.NextNumber, t.Base.Highest()+1)},
 		existing: map[int]bool{},
 	}
-	for i := range t.base.Tasks {
-		a.existing[t.base.Tasks[i].Number] = true
+	for i := range t.Base.Tasks {
+		a.existing[t.Base.Tasks[i].Number] = true
 	}
 	if err := a.chooseTasks(); err != nil {
 		return nil, err
@@ -62,9 +63,9 @@ func (m *Import) into(t target) (*addition, error) {
 		return nil, err
 	}
 	for _, r := range a.tasks {
-		a.out.tasks = append(a.out.tasks, importedTask{
-			rawTask:  r.rawTask,
-			archived: r.archived && r.task.Status.Terminal(),
+		a.out.Tasks = append(a.out.Tasks, Added{
+			RawTask:  r.RawTask,
+			Archived: r.archived && r.Task.Status.Terminal(),
 		})
 	}
 	return a.out, nil
@@ -72,16 +73,16 @@ func (m *Import) into(t target) (*addition, error) {
 
 // adder works out what one import adds to a state.
 type adder struct {
-	target
+	Target
 	m        *Import
 	tasks    []record
 	existing map[int]bool // the numbers that are active with the import
 	taken    map[int]bool // the numbers that other tasks of the state have
-	out      *addition
+	out      *Addition
 }
 
 func (a *adder) warn(format string, args ...any) {
-	a.out.warnings = append(a.out.warnings, fmt.Sprintf(format, args...))
+	a.out.Warnings = append(a.out.Warnings, fmt.Sprintf(format, args...))
 }
 
 // refused is the error for an import that this state cannot take.
@@ -91,10 +92,10 @@ func (a *adder) refused(help, format string, args ...any) error {
 
 // find returns a task of the state or of its archive, or nil.
 func (a *adder) find(n int) *formats.Task {
-	if t := a.base.find(n); t != nil {
+	if t := a.Base.Find(n); t != nil {
 		return t
 	}
-	return a.archive.find(n)
+	return a.Archive.Find(n)
 }
 
 // chooseTasks leaves out the tasks that an earlier import added, and finds the numbers that are
@@ -103,25 +104,25 @@ func (a *adder) chooseTasks() error {
 	a.taken = map[int]bool{}
 	inFile := map[int]bool{}
 	for i := range a.m.tasks {
-		inFile[a.m.tasks[i].task.Number] = true
+		inFile[a.m.tasks[i].Task.Number] = true
 	}
 
 	gone := func(n int) bool {
 		return !inFile[n] && a.find(n) == nil
 	}
-	depends := cycleEdges(a.m.tasks, dependenciesOf)
-	within := cycleEdges(a.m.tasks, parentOf)
+	depends := cycleEdges(a.m.tasks, statefile.DependenciesOf)
+	within := cycleEdges(a.m.tasks, statefile.ParentOf)
 	for _, t := range a.m.tasks {
-		n := t.task.Number
-		now := t.task // as an earlier import left it
+		n := t.Task.Number
+		now := t.Task // as an earlier import left it
 		now.Dependencies = slices.DeleteFunc(slices.Clone(now.Dependencies),
 			func(to int) bool { return gone(to) || depends[edge{n, to}] })
 		if now.Parent != nil && (gone(*now.Parent) || within[edge{n, *now.Parent}]) {
 			now.Parent = nil
 		}
 		old := a.find(n)
-		if old != nil && sameTask(old, &now) {
-			a.out.unchanged = append(a.out.unchanged, old)
+		if old != nil && statefile.SameTask(old, &now) {
+			a.out.Unchanged = append(a.out.Unchanged, old)
 			continue
 		}
 		if old != nil {
@@ -130,19 +131,19 @@ func (a *adder) chooseTasks() error {
 		a.tasks = append(a.tasks, t)
 	}
 
-	if len(a.taken) > 0 && !a.fresh {
+	if len(a.taken) > 0 && !a.Fresh {
 		return a.refused("give the imported ones new numbers with --fresh-numbers, or import "+
 			"into a workspace without tasks",
-			"the state has other tasks with the numbers %s", joinNumbers(slices.Sorted(maps.Keys(a.taken))))
+			"the state has other tasks with the numbers %s", statefile.JoinNumbers(slices.Sorted(maps.Keys(a.taken))))
 	}
 	return nil
 }
 
 // addTasks gives tasks whose number is taken a new one, and rewrites the references to them.
 func (a *adder) addTasks() error {
-	next := max(a.out.nextNumber, a.m.NextNumber)
+	next := max(a.out.NextNumber, a.m.NextNumber)
 	for _, t := range a.tasks {
-		next = max(next, t.task.Number+1)
+		next = max(next, t.Task.Number+1)
 	}
 
 	renamed := map[int]int{}
@@ -153,12 +154,12 @@ func (a *adder) addTasks() error {
 	}
 
 	for i := range a.tasks {
-		if err := a.tasks[i].renumber(renamed); err != nil {
+		if err := a.tasks[i].Renumber(renamed); err != nil {
 			return err
 		}
-		a.existing[a.tasks[i].task.Number] = true
+		a.existing[a.tasks[i].Task.Number] = true
 	}
-	a.out.nextNumber = next
+	a.out.NextNumber = next
 	if fileNext := a.m.NextNumber; fileNext > 0 && fileNext != next && len(a.tasks) > 0 {
 		a.warn("the next number is %d; in the file it is %d", next, fileNext)
 	}
@@ -166,14 +167,14 @@ func (a *adder) addTasks() error {
 }
 
 func (a *adder) setMember(key string, raw []byte) {
-	a.out.members = append(a.out.members, jsonx.Change{Key: key, Raw: raw})
+	a.out.Members = append(a.out.Members, jsonx.Change{Key: key, Raw: raw})
 }
 
 // storeMembers keeps the unknown members of the file; if the file has another shape, in a member of
 // their own. Members that the state already has stay.
 func (a *adder) storeMembers() error {
 	m := a.m
-	members := a.base.tree
+	members := a.Base.Tree
 	if m.Shape == ShapeProjects {
 		members = members.Get(importedKey)
 	}
@@ -192,7 +193,7 @@ func (a *adder) storeMembers() error {
 		return err
 	}
 	if m.Shape != ShapeProjects {
-		a.out.members = append(a.out.members, added...)
+		a.out.Members = append(a.out.Members, added...)
 		return nil
 	}
 
@@ -229,18 +230,18 @@ func (a *adder) formOf(m *Import) *jsonx.Object {
 		}
 		return form.Set("members", beside)
 	}
-	if len(a.base.Tasks) > 0 || m.opt.Fresh {
+	if len(a.Base.Tasks) > 0 || m.opt.Fresh {
 		return form // numbers are assigned here
 	}
 	if was := m.tree.Get("next_project_number"); was != nil {
 		form.Set("was", was)
 	}
-	return form.Set("as", a.out.nextNumber)
+	return form.Set("as", a.out.NextNumber)
 }
 
 // hasForm reports whether the state already has the form of a file of this kind.
 func (a *adder) hasForm() bool {
-	existing := a.base.tree.Get(formKey)
+	existing := a.Base.Tree.Get(formKey)
 	if a.m.archive {
 		return existing.Get(ofArchive) != nil
 	}
@@ -258,7 +259,7 @@ func (a *adder) storeForm() error {
 	} else if archive := a.m.opt.Archive; archive != nil && archive.archive {
 		form.Set(ofArchive, a.formOf(archive))
 	}
-	existing := a.base.tree.Get(formKey)
+	existing := a.Base.Tree.Get(formKey)
 	out := new(jsonx.Object)
 	for _, v := range []*jsonx.Value{existing, parsed(form)} {
 		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
@@ -281,7 +282,7 @@ func (a *adder) storeLeftOut() error {
 	if a.m.opt.Archive != nil {
 		files = append(files, a.m.opt.Archive)
 	}
-	existing := a.base.tree.Get(leftOutKey)
+	existing := a.Base.Tree.Get(leftOutKey)
 	var list []any
 	known := map[string]bool{}
 	if existing.Is(jsonx.Array) {
@@ -290,7 +291,7 @@ func (a *adder) storeLeftOut() error {
 			known[string(jsonx.AppendValue(nil, v))] = true
 		}
 	}
-	form := a.base.tree.Get(formKey)
+	form := a.Base.Tree.Get(formKey)
 	for _, order := range []*jsonx.Value{form.Get("order"), form.Get(ofArchive).Get("order")} {
 		for i := 0; order.Is(jsonx.Dict) && i < len(order.Members); i++ {
 			for _, record := range recordsOf(order.Members[i].Value) {
@@ -332,18 +333,18 @@ func recordsOf(order *jsonx.Value) []*jsonx.Value {
 // dropDangling removes references of the imported tasks that lead nowhere or that close a cycle.
 // The notes of the task keep them.
 func (a *adder) dropDangling() error {
-	gone := func(n int) bool { return !a.existing[n] && a.archive.find(n) == nil }
-	depends := cycleEdges(a.tasks, dependenciesOf)
-	within := cycleEdges(a.tasks, parentOf)
+	gone := func(n int) bool { return !a.existing[n] && a.Archive.Find(n) == nil }
+	depends := cycleEdges(a.tasks, statefile.DependenciesOf)
+	within := cycleEdges(a.tasks, statefile.ParentOf)
 	var all []string
 	for _, t := range a.byNumber() {
 		var notes []string
 		var remaining, missing, closing []int
-		for _, n := range t.task.Dependencies {
+		for _, n := range t.Task.Dependencies {
 			switch {
 			case gone(n):
 				missing = append(missing, n)
-			case depends[edge{t.task.Number, n}]:
+			case depends[edge{t.Task.Number, n}]:
 				closing = append(closing, n)
 			default:
 				remaining = append(remaining, n)
@@ -360,26 +361,26 @@ func (a *adder) dropDangling() error {
 			notes = append(notes, "depends on "+taskNames(closing)+", which would close a circle")
 		}
 		if len(notes) > 0 {
-			was := t.task.Dependencies
-			t.task.Dependencies = append([]int{}, remaining...)
-			err := t.override("dependencies", "dependencies", was, t.task.Dependencies)
+			was := t.Task.Dependencies
+			t.Task.Dependencies = append([]int{}, remaining...)
+			err := t.override("dependencies", "dependencies", was, t.Task.Dependencies)
 			if err != nil {
 				return err
 			}
 		}
-		if p := t.task.Parent; p != nil && (gone(*p) || within[edge{t.task.Number, *p}]) {
+		if p := t.Task.Parent; p != nil && (gone(*p) || within[edge{t.Task.Number, *p}]) {
 			why := "which does not exist"
 			if !gone(*p) {
 				why = "which would close a circle"
 			}
 			notes = append(notes, fmt.Sprintf("is part of task %d, %s", *p, why))
-			t.task.Parent = nil
+			t.Task.Parent = nil
 			if err := t.override("parent", "parent_task", *p, nil); err != nil {
 				return err
 			}
 		}
 		for _, text := range notes {
-			all = append(all, fmt.Sprintf("%stask %d %s", t.where(), t.task.Number, text))
+			all = append(all, fmt.Sprintf("%stask %d %s", t.where(), t.Task.Number, text))
 		}
 		if err := t.addNotes(notes); err != nil {
 			return err
@@ -403,13 +404,13 @@ func (a *adder) byNumber() []*record {
 	for i := range a.tasks {
 		out[i] = &a.tasks[i]
 	}
-	slices.SortFunc(out, func(x, y *record) int { return x.task.Number - y.task.Number })
+	slices.SortFunc(out, func(x, y *record) int { return x.Task.Number - y.Task.Number })
 	return out
 }
 
 // taskNames lists tasks in a sentence.
 func taskNames(list []int) string {
-	return "task " + strings.ReplaceAll(joinNumbers(list), ", ", " and task ")
+	return "task " + strings.ReplaceAll(statefile.JoinNumbers(list), ", ", " and task ")
 }
 
 // edge is a reference from one task to another.
@@ -419,7 +420,7 @@ type edge struct{ from, to int }
 func cycleEdges(list []record, next func(*formats.Task) []int) map[edge]bool {
 	tasks := make(map[int]*formats.Task, len(list))
 	for i := range list {
-		tasks[list[i].task.Number] = &list[i].task
+		tasks[list[i].Task.Number] = &list[i].Task
 	}
 
 	const (

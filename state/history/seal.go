@@ -1,4 +1,4 @@
-package state
+package history
 
 import (
 	"bytes"
@@ -10,25 +10,25 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// seal signs the lines of the audit log. The key is outside the project, so a worker that can write
+// Seal signs the lines of the audit log. The key is outside the project, so a worker that can write
 // to the workspace cannot forge a line. A nil seal signs nothing. Lines that were written before
 // there was a key, or by another user, are accepted as they are; only lines that appear while a
 // worker runs must be sealed.
-type seal struct {
+type Seal struct {
 	id  string // of the key
 	key []byte
 }
 
-// newSeal returns the seal of a key, or nil if there is none.
-func newSeal(key []byte) *seal {
+// NewSeal returns the seal of a key, or nil if there is none.
+func NewSeal(key []byte) *Seal {
 	if key == nil {
 		return nil
 	}
-	return &seal{id: formats.Sum(key)[:8], key: key}
+	return &Seal{id: formats.Sum(key)[:8], key: key}
 }
 
 // sign encodes a line. Its last member is the HMAC-SHA256 (RFC 2104) of the bytes before it.
-func (s *seal) sign(l auditLine) ([]byte, error) {
+func (s *Seal) sign(l Line) ([]byte, error) {
 	if s == nil {
 		return jsonx.Marshal(l, "")
 	}
@@ -43,14 +43,14 @@ func (s *seal) sign(l auditLine) ([]byte, error) {
 
 const macMember = `,"mac":"`
 
-func (s *seal) macSuffix(body []byte) []byte {
+func (s *Seal) macSuffix(body []byte) []byte {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write(body) // never fails
 	return append(hex.AppendEncode([]byte(macMember), mac.Sum(nil)), `"}`...)
 }
 
 // anyUnsealed reports whether a line is not sealed by this key.
-func (s *seal) anyUnsealed(lines []byte) bool {
+func (s *Seal) anyUnsealed(lines []byte) bool {
 	for line := range bytes.Lines(lines) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		at := max(bytes.LastIndex(line, []byte(macMember)), 0)

@@ -1,4 +1,4 @@
-package state
+package exchange
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/state/statefile"
 )
 
 // formKey is the member of a task, and of the state, that records the form of an imported file.
@@ -27,14 +28,14 @@ const (
 // order, and for each value that the export would change, what it was (was) and what it would be
 // (as). It also records the list, which applies as long as the task has that status.
 func (m *Import) recordForm(t *record, source *jsonx.Value, list string) {
-	v, err := jsonx.Parse(t.raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2})
+	v, err := jsonx.Parse(t.Raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2})
 	if err != nil || source.Get(formKey) != nil {
 		return // nested too deeply, or the source uses the key itself
 	}
 	if m.archive {
 		list = ofArchive
 	}
-	e := parsed(project(&t.task, v, t.raw))
+	e := parsed(project(&t.Task, v, t.Raw))
 	keys := []any{}
 	as := new(jsonx.Object)
 	was := new(jsonx.Object)
@@ -54,14 +55,14 @@ func (m *Import) recordForm(t *record, source *jsonx.Value, list string) {
 		}
 	}
 
-	form := new(jsonx.Object).Set("list", list).Set("status", t.task.Status.String()).Set(
+	form := new(jsonx.Object).Set("list", list).Set("status", t.Task.Status.String()).Set(
 		"keys", keys,
 	).Set("as", as).
 		Set("was", was)
 	if raw, err := jsonx.Marshal(form, ""); err == nil {
 		change := []jsonx.Change{{Key: formKey, Raw: raw}}
-		if all, err := jsonx.Splice(t.raw, jsonx.EditMembers(t.raw, v, change)); err == nil {
-			t.raw = all
+		if all, err := jsonx.Splice(t.Raw, jsonx.EditMembers(t.Raw, v, change)); err == nil {
+			t.Raw = all
 		}
 	}
 }
@@ -69,10 +70,10 @@ func (m *Import) recordForm(t *record, source *jsonx.Value, list string) {
 // override replaces a member of a task. The export restores what the source had, under the key that
 // it has there; if was is nil, nothing.
 func (t *record) override(key, theirs string, was, now any) error {
-	if err := t.setMember(key, now); err != nil {
+	if err := t.SetMember(key, now); err != nil {
 		return err
 	}
-	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
+	v, err := jsonx.Parse(t.Raw, jsonx.Limits{})
 	if err != nil || !v.Get(formKey).Is(jsonx.Dict) {
 		return err
 	}
@@ -92,7 +93,7 @@ func (t *record) override(key, theirs string, was, now any) error {
 			form.Set(one.Key, o.Set(theirs, add))
 		}
 	}
-	return t.setMember(formKey, form)
+	return t.SetMember(formKey, form)
 }
 
 // parsed encodes an object and parses it.
@@ -312,33 +313,33 @@ func (m *Import) readProjects(list string, status formats.TaskStatus) {
 	}
 }
 
-// exportProjects returns the state in the other shape, laid out like the file that it came from;
+// Export returns the state in the other shape, laid out like the file that it came from;
 // with foreignArchive, the archive of the other system. Tasks archived here are among the completed
 // projects.
-func exportProjects(d, archive *document, foreignArchive bool) ([]byte, error) {
-	form := d.tree.Get(formKey)
-	members := d.tree.Get(importedKey)
+func Export(d, archive *statefile.Document, foreignArchive bool) ([]byte, error) {
+	form := d.Tree.Get(formKey)
+	members := d.Tree.Get(importedKey)
 	lists := map[string]map[int]any{
 		listActive:    {},
 		listCompleted: {},
 		listArchived:  {},
 		ofArchive:     {},
 	}
-	for _, doc := range []*document{d, archive} {
+	for _, doc := range []*statefile.Document{d, archive} {
 		for i := 0; doc != nil && i < len(doc.Tasks); i++ {
 			t := &doc.Tasks[i]
-			value := doc.full(i)
+			value := doc.Full(i)
 			theirs := value.Get(formKey)
 			list := listActive
 			if doc == archive || t.Status == formats.Completed {
 				list = listCompleted
 			}
-			was := textOf(theirs, "list")
-			if lists[was] != nil && textOf(theirs, "status") == t.Status.String() &&
+			was := statefile.TextOf(theirs, "list")
+			if lists[was] != nil && statefile.TextOf(theirs, "status") == t.Status.String() &&
 				(doc == d || was != listActive) {
 				list = was
 			}
-			lists[list][t.Number] = restoreForm(project(t, value, doc.src), theirs)
+			lists[list][t.Number] = restoreForm(project(t, value, doc.Src), theirs)
 		}
 	}
 

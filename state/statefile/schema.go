@@ -1,4 +1,4 @@
-package state
+package statefile
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/huge"
 	"tercet/internal/jsonx"
 	"tercet/internal/nearest"
 )
@@ -17,12 +18,12 @@ const Version = "1"
 
 // The two files of the format, relative to the project root.
 const (
-	stateFile   = formats.Workspace + "/state.json"
-	archiveFile = formats.Workspace + "/archive/state.json"
+	Path        = formats.Workspace + "/state.json"
+	ArchivePath = formats.Workspace + "/archive/state.json"
 )
 
-// maxTitle bounds a title, in bytes: it is one line of TODO.md and of every list.
-const maxTitle = 500
+// MaxTitle bounds a title, in bytes: it is one line of TODO.md and of every list.
+const MaxTitle = 500
 
 // Doc is the typed state, without unknown members.
 type Doc struct {
@@ -33,41 +34,42 @@ type Doc struct {
 	Tasks      []formats.Task // with stored statuses, in file order
 }
 
-// document is one state file: bytes, tree and typed content. It is immutable.
-type document struct {
+// Document is one state file: bytes, tree and typed content. It is immutable.
+type Document struct {
 	Doc
-	file   string
-	src    []byte
-	sha    string
-	tree   *jsonx.Value
-	tasks  *jsonx.Value   // the array; only its first and last element have members
-	values []*jsonx.Value // the extent of each task; full parses it
-	index  map[int]int    // number to index
-	bom    bool
-	info   fs.FileInfo // of the file that this manager wrote, else nil
+	File   string
+	Src    []byte
+	SHA    string
+	Tree   *jsonx.Value
+	List   *jsonx.Value   // the array; only its first and last element have members
+	Values []*jsonx.Value // the extent of each task; full parses it
+	Index  map[int]int    // number to index
+	BOM    bool
+	Info   fs.FileInfo // of the file that this manager wrote, else nil
 }
 
-// full parses the JSON of a task. The whole tree of a large state would take too much memory.
-func (d *document) full(i int) *jsonx.Value {
-	v, err := jsonx.ParseAt(d.src, d.values[i], jsonx.Limits{})
+// Full parses the JSON of a task. The whole tree of a large state would take too much memory.
+func (d *Document) Full(i int) *jsonx.Value {
+	v, err := jsonx.ParseAt(d.Src, d.Values[i], jsonx.Limits{})
 	if err != nil {
-		return d.values[i] // unreachable: it was parsed before, and src does not change
+		return d.Values[i] // unreachable: it was parsed before, and src does not change
 	}
 	return v
 }
 
-// find returns the task with a number, or nil; d may be nil.
-func (d *document) find(number int) *formats.Task {
+// Find returns the task with a number, or nil; d may be nil.
+func (d *Document) Find(number int) *formats.Task {
 	if d == nil {
 		return nil
 	}
-	if i, ok := d.index[number]; ok {
+	if i, ok := d.Index[number]; ok {
 		return &d.Tasks[i]
 	}
 	return nil
 }
 
-func (d *document) highest() int {
+// Highest returns the highest number of a task, or 0.
+func (d *Document) Highest() int {
 	top := 0
 	for i := range d.Tasks {
 		top = max(top, d.Tasks[i].Number)
@@ -75,43 +77,43 @@ func (d *document) highest() int {
 	return top
 }
 
-// parseDocument reads a state file strictly; the error is a *SyntaxError with every finding.
-func parseDocument(file string, src []byte) (*document, error) {
+// Parse reads a state file strictly; the error is a *SyntaxError with every finding.
+func Parse(file string, src []byte) (*Document, error) {
 	d := &decoder{file: file, src: src}
 	sum := make(chan string, 1)
 	go func() { sum <- formats.Sum(src) }()
 	expected := min(bytes.Count(src, []byte(`"number"`)), len(src)/bytesPerTask)
 	// growing the list would take longer than reading
-	tasks := newList[formats.Task](expected)
+	tasks := huge.List[formats.Task](expected)
 	tree, err := jsonx.ParseEach(src, jsonx.Limits{}, "tasks", func(i int, v *jsonx.Value) {
 		tasks = append(tasks, formats.Task{})
 		d.task(&tasks[i], v, i)
 	})
 	if err != nil {
-		return nil, syntaxError(file, src, err)
+		return nil, ParseFailure(file, src, err)
 	}
-	if err := newer(file, src, tree, Version); err != nil {
+	if err := Newer(file, src, tree, Version); err != nil {
 		return nil, err
 	}
 	doc := d.document(tree, tasks)
 	if err := d.error(); err != nil {
 		return nil, err
 	}
-	doc.sha = <-sum
+	doc.SHA = <-sum
 	return doc, nil
 }
 
 // bytesPerTask is a lower bound for a task that tercet has written.
 const bytesPerTask = 200
 
-// newer returns the error for a file that a newer version of tercet wrote, else nil.
-func newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Failure {
+// Newer returns the error for a file that a newer version of tercet wrote, else nil.
+func Newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Failure {
 	v := tree.Get("version")
 	word, _ := v.Str() // absent is empty
 	f := formats.Newer(formats.CodeInvalidState, file, word, known)
 	if f != nil {
 		f.File = file
-		f.Pos = position(src, v.Start)
+		f.Pos = Position(src, v.Start)
 	}
 	return f
 }
@@ -121,11 +123,11 @@ func (d *decoder) error() error {
 	if len(d.found) == 0 {
 		return nil
 	}
-	return invalid(d.file, d.src, d.found...)
+	return Invalid(d.file, d.src, d.found...)
 }
 
-// invalid reports what is wrong with a file.
-func invalid(file string, src []byte, found ...formats.Diagnostic) *SyntaxError {
+// Invalid reports what is wrong with a file.
+func Invalid(file string, src []byte, found ...formats.Diagnostic) *SyntaxError {
 	list := &formats.Diagnostics{
 		List:    found,
 		Sources: map[string][]byte{file: src},
@@ -135,26 +137,27 @@ func invalid(file string, src []byte, found ...formats.Diagnostic) *SyntaxError 
 	return &SyntaxError{List: list}
 }
 
-func syntaxError(file string, src []byte, err error) error {
-	diag := finding(formats.SeverityError, file, formats.Pos{}, "", err.Error())
+// ParseFailure is the error for a text that is not JSON.
+func ParseFailure(file string, src []byte, err error) error {
+	diag := Finding(formats.SeverityError, file, formats.Pos{}, "", err.Error())
 	conflict := false
 	if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-		diag.Pos = position(src, e.Offset)
+		diag.Pos = Position(src, e.Offset)
 		diag.Message = e.Msg
 		conflict = e.Conflict
 	}
-	if at := conflictMarker(src); at >= 0 {
-		diag.Pos = position(src, at)
+	if at := ConflictMarker(src); at >= 0 {
+		diag.Pos = Position(src, at)
 		diag.Message = "merge conflict marker"
 		conflict = true
 	}
-	out := invalid(file, src, diag)
+	out := Invalid(file, src, diag)
 	out.Conflict = conflict
 	return out
 }
 
-// conflictMarker returns the offset of the first conflict marker, or -1.
-func conflictMarker(src []byte) int {
+// ConflictMarker returns the offset of the first conflict marker, or -1.
+func ConflictMarker(src []byte) int {
 	if bytes.HasPrefix(src, []byte("<<<<<<< ")) {
 		return 0
 	}
@@ -164,8 +167,8 @@ func conflictMarker(src []byte) int {
 	return -1
 }
 
-// position converts an offset to line and column, in bytes.
-func position(src []byte, offset int) formats.Pos {
+// Position converts an offset to line and column, in bytes.
+func Position(src []byte, offset int) formats.Pos {
 	offset = min(max(offset, 0), len(src))
 	start := bytes.LastIndexByte(src[:offset], '\n') + 1
 	return formats.Pos{Line: 1 + bytes.Count(src[:start], []byte{'\n'}), Col: offset - start + 1}
@@ -186,12 +189,12 @@ func (d *decoder) fail(v *jsonx.Value, format string, args ...any) {
 func (d *decoder) failAt(offset int, help, message string) {
 	d.found = append(
 		d.found,
-		finding(formats.SeverityError, d.file, position(d.src, offset), help, message),
+		Finding(formats.SeverityError, d.file, Position(d.src, offset), help, message),
 	)
 }
 
-// finding makes a diagnostic about a file of the state.
-func finding(
+// Finding makes a diagnostic about a file of the state.
+func Finding(
 	s formats.Severity,
 	file string,
 	at formats.Pos,
@@ -221,14 +224,17 @@ func (d *decoder) unknown(m *jsonx.Member, known []string) {
 	}
 }
 
-var topKeys = []string{"version", "lineage", "serial", "next_number", "tasks"}
+// TopKeys lists the members of the file itself.
+func TopKeys() []string {
+	return []string{"version", "lineage", "serial", "next_number", "tasks"}
+}
 
-func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
-	doc := &document{
-		file: d.file,
-		src:  d.src,
-		tree: tree,
-		bom:  bytes.HasPrefix(d.src, []byte("\xef\xbb\xbf")),
+func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *Document {
+	doc := &Document{
+		File: d.file,
+		Src:  d.src,
+		Tree: tree,
+		BOM:  bytes.HasPrefix(d.src, []byte("\xef\xbb\xbf")),
 	}
 	if !tree.Is(jsonx.Dict) {
 		d.fail(tree, "expected an object, got %s", tree.Kind)
@@ -259,15 +265,15 @@ func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
 		case "next_number":
 			doc.NextNumber = int(d.natural(v, m.Key))
 		case "tasks":
-			doc.tasks = v
+			doc.List = v
 			doc.Tasks = tasks
 			d.tasks(doc, v)
 		default:
-			d.unknown(m, topKeys)
+			d.unknown(m, TopKeys())
 		}
 	}
 
-	d.needs(tree, topKeys...)
+	d.needs(tree, TopKeys()...)
 	return doc
 }
 
@@ -280,29 +286,29 @@ func (d *decoder) needs(v *jsonx.Value, keys ...string) {
 	}
 }
 
-func (d *decoder) tasks(doc *document, v *jsonx.Value) {
+func (d *decoder) tasks(doc *Document, v *jsonx.Value) {
 	if !v.Is(jsonx.Array) {
 		d.fail(v, "tasks: expected array, got %s", v.Kind)
 		return
 	}
-	doc.values = v.Elems
-	doc.index = make(map[int]int, len(v.Elems))
+	doc.Values = v.Elems
+	doc.Index = make(map[int]int, len(v.Elems))
 	for i, e := range v.Elems {
 		n := doc.Tasks[i].Number
 		if n == 0 {
 			continue
 		}
-		if first, twice := doc.index[n]; twice {
-			at := position(d.src, v.Elems[first].Start)
+		if first, twice := doc.Index[n]; twice {
+			at := Position(d.src, v.Elems[first].Start)
 			d.failAt(e.Start, "give one of the two a number that no task has",
 				fmt.Sprintf("task %d stands twice, first at %d:%d", n, at.Line, at.Col))
 			continue
 		}
-		doc.index[n] = i
+		doc.Index[n] = i
 	}
 	if last := len(v.Elems) - 1; last >= 0 { // edits derive the layout of the list from these
-		v.Elems[0] = doc.full(0)
-		v.Elems[last] = doc.full(last)
+		v.Elems[0] = doc.Full(0)
+		v.Elems[last] = doc.Full(last)
 	}
 }
 
@@ -334,23 +340,23 @@ func (d *decoder) maybe(v *jsonx.Value, key string) string {
 	return s
 }
 
-// maxNumber bounds task numbers and serials to what every JSON reader represents exactly.
-const maxNumber = 1 << 53
+// MaxNumber bounds task numbers and serials to what every JSON reader represents exactly.
+const MaxNumber = 1 << 53
 
-// maxForeign bounds them in a file from outside, so that the writes that count up from there stay
+// MaxForeign bounds them in a file from outside, so that the writes that count up from there stay
 // below maxNumber.
-const maxForeign = 1 << 52
+const MaxForeign = 1 << 52
 
-// tooHigh refuses a file from outside whose numbers leave no room for writes.
-func (d *document) tooHigh() error {
+// TooHigh refuses a file from outside whose numbers leave no room for writes.
+func (d *Document) TooHigh() error {
 	for _, one := range []struct {
 		key string
 		n   uint64
-	}{{"serial", d.Serial}, {"next_number", uint64(d.NextNumber)}, {"tasks", uint64(d.highest())}} {
-		if one.n > maxForeign {
-			dec := decoder{file: d.file, src: d.src}
-			dec.fail(d.tree.Get(one.key), "%s: expected a number up to %d, got %d",
-				one.key, maxForeign, one.n)
+	}{{"serial", d.Serial}, {"next_number", uint64(d.NextNumber)}, {"tasks", uint64(d.Highest())}} {
+		if one.n > MaxForeign {
+			dec := decoder{file: d.File, src: d.Src}
+			dec.fail(d.Tree.Get(one.key), "%s: expected a number up to %d, got %d",
+				one.key, MaxForeign, one.n)
 			return dec.error()
 		}
 	}
@@ -362,7 +368,7 @@ func (d *decoder) natural(v *jsonx.Value, key string) int64 {
 		return 0
 	}
 	n, ok := v.Int()
-	if !ok || n < 0 || n > maxNumber {
+	if !ok || n < 0 || n > MaxNumber {
 		d.fail(v, "%s: expected integer from 0, got %s", key, v.Raw(d.src))
 		return 0
 	}
