@@ -126,8 +126,7 @@ func (s step) executeOnce() (res result, ran bool, err error) {
 	if err != nil || res.end != nil {
 		return res, false, err
 	}
-	path, err := s.enter()
-	if err != nil {
+	if err := s.enter(); err != nil {
 		return res, false, err
 	}
 	if res, err = s.runAction(); err != nil {
@@ -136,7 +135,7 @@ func (s step) executeOnce() (res result, ran bool, err error) {
 	if err := s.expect(&res); err != nil {
 		return res, false, err
 	}
-	if err := s.leave(path, res); err != nil {
+	if err := s.leave(res); err != nil {
 		return res, false, err
 	}
 	return res, true, nil
@@ -150,42 +149,36 @@ func (s step) skip() error {
 	return err
 }
 
-// enter counts a visit of the step and records that it starts. It gives the path of the visit in
-// the journal.
-func (s step) enter() (path string, err error) {
+// enter counts a visit of the step and records that it starts.
+func (s step) enter() error {
 	r := s.run
 	if err := restoreCounters(s); err != nil {
-		return "", err
+		return err
 	}
 	if !r.finishing {
 		if err := r.counts.step(r.limits.Steps); err != nil {
-			return "", err
+			return err
 		}
 	}
 	r.counts.visits[s.path]++
-	path = s.journalPath()
 	if r.cfg.Verify != nil && s.frame.concurrent {
-		r.concurrentSteps[path] = true
+		r.concurrentSteps[s.journalPath()] = true
 	}
-	entry := formats.Entry{Type: formats.EntryStepScheduled, Step: path}
-	if err := s.frame.journal.append(entry); err != nil {
-		return "", err
+	if err := s.record(formats.EntryStepScheduled, nil); err != nil {
+		return err
 	}
 	r.stepStarted = r.stepStarted || !r.finishing
 	s.emitStep("", formats.Return{Summary: "started"})
-	return path, nil
+	return nil
 }
 
-// leave stores the result of the step and records that the visit is over. A group may be visited
-// again before an earlier visit of it is over.
-func (s step) leave(path string, res result) error {
+// leave stores the result of the step and records that the visit is over.
+func (s step) leave(res result) error {
 	s.scope.setResult(s.info.ID, res.value)
-	err := s.frame.journal.append(formats.Entry{
-		Type: formats.EntryStepFinished,
-		Step: path,
-		Data: map[string]any{
-			"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
-		},
+	err := s.record(formats.EntryStepFinished, map[string]any{
+		"status":  res.outcome,
+		"summary": res.ret.Summary,
+		"issues":  res.ret.Issues,
 	})
 	if err != nil {
 		return err
@@ -212,13 +205,13 @@ func (s step) runAction() (result, error) {
 	return s.act()
 }
 
-// record journals what the step does.
+// record journals what the step does, with data unless it is nil.
 func (s step) record(what formats.EntryType, data map[string]any) error {
-	return s.frame.journal.append(formats.Entry{
-		Type: what,
-		Step: s.journalPath(),
-		Data: data,
-	})
+	e := formats.Entry{Type: what, Step: s.journalPath()}
+	if data != nil {
+		e.Data = data
+	}
+	return s.frame.journal.append(e)
 }
 
 // applies evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.

@@ -594,3 +594,39 @@ func TestRedoOutOfALoop(t *testing.T) {
 		t.Errorf("Run = %s after %q", got, w.calls())
 	}
 }
+
+// TestGroupVisitedAgain: each visit of a group and of the steps in it has a path of its own, and
+// ends under the path under which it began.
+func TestGroupVisitedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	src := flow(
+		"", "",
+		"- id: pair\n  do:\n    - {id: a, delegate: worker}\n    - {id: b, delegate: second}\n"+
+			"- {id: c, delegate: judge, on: {rejected: {redo: [pair]}}}",
+	)
+	w.play(returns{"c": {no("bad"), yes()}})
+	if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
+		t.Fatal(told(ret))
+	}
+	var got []string
+	for _, e := range w.entries {
+		switch e.Type { //nolint:exhaustive // the others are not about the whole step
+		case formats.EntryStepScheduled:
+			got = append(got, "begin "+e.Step)
+		case formats.EntryStepFinished:
+			got = append(got, "end "+e.Step)
+		}
+	}
+	want := []string{
+		"begin do#1",
+		"begin pair#1", "begin a#1", "end a#1", "begin b#1", "end b#1", "end pair#1",
+		"begin c#1", "end c#1",
+		"begin pair#2", "begin a#2", "end a#2", "begin b#2", "end b#2", "end pair#2",
+		"begin c#2", "end c#2",
+		"end do#1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("steps in the journal (-want +got):\n%s", diff)
+	}
+}
