@@ -115,7 +115,7 @@ func copied(list []*syntax.Step) []*syntax.Step {
 
 type compiler struct {
 	findings
-	index
+	index index
 	place
 	file     *syntax.File // the tree of the program
 	env      Env
@@ -284,7 +284,7 @@ func checkWorkflow(c *compiler) {
 
 func checkReachable(c *compiler) {
 	for _, s := range c.ended {
-		if !c.gotos[s.ID.Text] {
+		if !c.index.gotos[s.ID.Text] {
 			c.report(
 				s.Pos,
 				CodeUnreachable,
@@ -294,7 +294,7 @@ func checkReachable(c *compiler) {
 		}
 	}
 	for _, one := range c.spent {
-		if !c.gotos[one.next.ID.Text] {
+		if !c.index.gotos[one.next.ID.Text] {
 			c.usedUp(one)
 		}
 	}

@@ -76,7 +76,7 @@ func checkMade(c *compiler) {
 			slices.ContainsFunc(info.Call.With, func(f syntax.Field) bool {
 				return f.Key.Text == "artifacts"
 			})
-		a, ok := info.Action.(*syntax.Status)
+		a, ok := info.Step.Action.(*syntax.Status)
 		if !ok || a.Phase != nil || a.To == nil || a.To.Kind != syntax.Literal {
 			continue
 		}

@@ -66,10 +66,10 @@ func (d dumper) steps(indent string, list []*syntax.Step) {
 	for _, s := range list {
 		info := d.prog.Info(s)
 		fmt.Fprintf(d, "%s%s:", indent, info.ID)
-		if info.When != nil {
-			fmt.Fprintf(d, " when (%s)", info.When.Src)
+		if info.Step.When != nil {
+			fmt.Fprintf(d, " when (%s)", info.Step.When.Src)
 		}
-		if t := info.Table; t != nil {
+		if t := info.Step.Table; t != nil {
 			var columns []string
 			for _, w := range t.Columns {
 				columns = append(columns, w.Text)
@@ -96,12 +96,12 @@ func (d dumper) steps(indent string, list []*syntax.Step) {
 				d.target(info, t)
 			}
 		}
-		if info.Return != nil {
-			d.WriteString(" return " + text(info.Return.Message))
+		if info.Step.Return != nil {
+			d.WriteString(" return " + text(info.Step.Return.Message))
 		}
 		d.WriteString("\n")
-		if _, ok := info.Action.(*syntax.Foreach); ok {
-			d.steps(indent+"  ", info.Body)
+		if _, ok := info.Step.Action.(*syntax.Foreach); ok {
+			d.steps(indent+"  ", info.Step.Body)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (d dumper) action(info *compile.Info) {
 		return
 	}
 
-	switch a := info.Action.(type) {
+	switch a := info.Step.Action.(type) {
 	case *syntax.Foreach:
 		fmt.Fprintf(d, " foreach %s in %s", a.As.Text, a.In.Src)
 	case *syntax.Gate:

@@ -129,7 +129,7 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	case "$steps":
 		c.stepReference(e, ref)
 	case "$board":
-		c.known(member, CodeMember, c.boards, "", "no step posts to a board '%s'")
+		c.known(member, CodeMember, c.index.boards, "", "no step posts to a board '%s'")
 	case "$input":
 		if c.workflow != nil && c.workflow.Inputs != nil {
 			c.known(member, CodeArgument, sorted(c.workflow.Inputs), "", "no input is named '%s'")
@@ -294,16 +294,16 @@ func (c *compiler) noStep(w syntax.Word) {
 
 // exists reports an id that no step has.
 func (c *compiler) exists(w syntax.Word) bool {
-	return c.known(w, CodeStep, sorted(c.byID), "", "no step has id '%s'")
+	return c.known(w, CodeStep, sorted(c.index.byID), "", "no step has id '%s'")
 }
 
 // mayComeBack tells whether a later step sends back to the present one or to a loop around it.
 func (c *compiler) mayComeBack() bool {
-	if len(c.gotos) > 0 {
+	if len(c.index.gotos) > 0 {
 		return true
 	}
 	for s := c.scope; s != nil; s = s.outer {
-		if c.comesBack[s.self] {
+		if c.index.comesBack[s.self] {
 			return true
 		}
 	}

@@ -39,7 +39,7 @@ func (c *compiler) ids() {
 	c.gather(c.file.Between, nil, true)
 	c.gather(c.file.Errors, nil, false)
 	first := map[string]*syntax.Step{}
-	for _, k := range c.all {
+	for _, k := range c.index.all {
 		id := &k.step.ID
 		before := first[id.Text]
 		switch {
@@ -58,7 +58,7 @@ func (c *compiler) ids() {
 	}
 
 	tries := map[string]int{}
-	for _, k := range c.all {
+	for _, k := range c.index.all {
 		if k.step.ID.Text != "" {
 			continue
 		}
@@ -72,9 +72,9 @@ func (c *compiler) ids() {
 		first[id] = k.step
 	}
 
-	for _, k := range c.all {
-		if id := k.step.ID.Text; !k.apart && (!k.beside || first[id] == nil && c.byID[id] == nil) {
-			c.byID[id] = k
+	for _, k := range c.index.all {
+		if id := k.step.ID.Text; !k.apart && (!k.beside || first[id] == nil && c.index.byID[id] == nil) {
+			c.index.byID[id] = k
 		}
 	}
 
@@ -84,27 +84,27 @@ func (c *compiler) ids() {
 			for _, id := range n.Steps {
 				switch {
 				case n.Kind == syntax.ToGoto:
-					c.gotos[id.Text] = true
+					c.index.gotos[id.Text] = true
 				case id.Text != itself:
-					c.comesBack[id.Text] = true
+					c.index.comesBack[id.Text] = true
 				}
 			}
 		case *syntax.Step:
 			for _, name := range n.Binds() {
-				c.sets = append(c.sets, "$"+name)
+				c.index.sets = append(c.index.sets, "$"+name)
 			}
 			if n.Board != nil {
-				c.boards = append(c.boards, n.Board.Text)
+				c.index.boards = append(c.index.boards, n.Board.Text)
 			}
 		}
 		return true
 	})
-	slices.Sort(c.boards)
-	c.boards = slices.Compact(c.boards)
-	for _, k := range c.all {
-		if k.step.Kind().Body == syntax.Inline && c.comesBack[k.step.ID.Text] {
+	slices.Sort(c.index.boards)
+	c.index.boards = slices.Compact(c.index.boards)
+	for _, k := range c.index.all {
+		if k.step.Kind().Body == syntax.Inline && c.index.comesBack[k.step.ID.Text] {
 			for _, inner := range k.step.Body {
-				c.comesBack[inner.ID.Text] = true
+				c.index.comesBack[inner.ID.Text] = true
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (c *compiler) ids() {
 // delegate as its body.
 func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 	for _, s := range list {
-		c.all = append(c.all, &known{
+		c.index.all = append(c.index.all, &known{
 			step:   s,
 			around: around,
 			apart:  apart,
@@ -128,7 +128,7 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 		c.gather(s.Body, inner, apart)
 		if besideLoop {
 			s.Body = []*syntax.Step{beside(s, s.Delegation())}
-			c.all = append(c.all, &known{s.Body[0], inner, apart, true})
+			c.index.all = append(c.index.all, &known{s.Body[0], inner, apart, true})
 		}
 	}
 }
@@ -164,7 +164,7 @@ func beside(s *syntax.Step, delegate *syntax.Delegate) *syntax.Step {
 // first.
 func (c *compiler) outsideLoop(id string) []string {
 	var out []string
-	if k := c.byID[id]; k != nil {
+	if k := c.index.byID[id]; k != nil {
 		for _, loop := range k.around {
 			if out != nil || !c.scope.inside(loop.ID.Text) {
 				out = append(out, loop.ID.Text)

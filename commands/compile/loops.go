@@ -31,12 +31,12 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 		in.add("$" + as)
 	}
 	c.scope = in
-	moves := movesInside(info.Body)
+	moves := movesInside(info.Step.Body)
 	if moves {
 		c.status = statuses{}
 	}
-	if info.Delegation() == nil {
-		c.under = append(slices.Clone(c.under), inherited{info.With, c.termsOf(info.Step)})
+	if info.Step.Delegation() == nil {
+		c.under = append(slices.Clone(c.under), inherited{info.Step.With, c.termsOf(info.Step)})
 	}
 	check()
 	c.place = outer
@@ -51,7 +51,7 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
 	// those were reported
 	children := slices.DeleteFunc(slices.Clone(
-		info.Body,
+		info.Step.Body,
 	), func(s *syntax.Step) bool { return s.Number != "" })
 	ids := make([]string, len(children))
 	for i, child := range children {
@@ -85,7 +85,7 @@ func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
 // pass.
 func (c *compiler) until(a *syntax.Until, info *Info) {
 	in := c.inside(info, "", func() {
-		c.steps(info.Body)
+		c.steps(info.Step.Body)
 		c.expr(a.Cond)
 	})
 	c.scope.steps = append(c.scope.steps, in.steps...)
@@ -114,12 +114,12 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 	}
 	in := c.inside(info, a.As.Text, func() {
 		if a.Delegate == nil {
-			c.steps(info.Body)
+			c.steps(info.Step.Body)
 			return
 		}
-		c.scope.self = info.Body[0].ID.Text
+		c.scope.self = info.Step.Body[0].ID.Text
 		// of the defaults, what the loop itself has no rule for
-		if one := c.step(info.Body[0], c.scope.self); one != nil {
+		if one := c.step(info.Step.Body[0], c.scope.self); one != nil {
 			one.On = slices.DeleteFunc(one.On, func(r syntax.Rule) bool {
 				return ruled(info.Step.On, r.Status.Text)
 			})
@@ -138,7 +138,7 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 // group checks steps under one condition; they belong to the sequence around it.
 func (c *compiler) group(a *syntax.Group, info *Info) {
 	c.stray(
-		info.With,
+		info.Step.With,
 		"write it beside each delegate, or in 'yaml defaults'",
 		"'with' belongs to 'delegate'",
 	)
@@ -150,8 +150,8 @@ func (c *compiler) group(a *syntax.Group, info *Info) {
 	self := c.scope.self
 	unsure := c.unsure
 	before := len(c.scope.steps)
-	c.unsure = unsure || info.When != nil || info.Tier != nil
-	c.steps(info.Body)
+	c.unsure = unsure || info.Step.When != nil || info.Step.Tier != nil
+	c.steps(info.Step.Body)
 	c.scope.self = self
 	c.unsure = unsure
 	if len(c.scope.steps) == before {

@@ -65,7 +65,7 @@ type facts struct {
 // Info is what compile knows about one step beyond the tree. Where a name also exists in Step, Info
 // has the value that counts at run time, after loops and `yaml defaults`.
 type Info struct {
-	*syntax.Step
+	Step     *syntax.Step
 	ID       string   // in Between Steps: appended to the host's
 	Host     string   // in Between Steps: id of the step around which it runs
 	Tiers    []string // tiers in which it runs; nil: all

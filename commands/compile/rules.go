@@ -18,7 +18,7 @@ func IsClass(word string) bool {
 
 // rules checks where the outcomes of a step lead: its own rules, then those of the defaults.
 func (c *compiler) rules(info *Info) {
-	if kind := info.Kind(); kind.Fails || kind.Body == syntax.Inline {
+	if kind := info.Step.Kind(); kind.Fails || kind.Body == syntax.Inline {
 		return
 	}
 
@@ -191,7 +191,7 @@ func (c *compiler) reaches(w syntax.Word) bool {
 	case loops != nil:
 		help := "name the loop '" + loops[0] + "'"
 		what := "step '%s' lies in a loop that this step is not in"
-		if k := c.byID[loops[0]]; k != nil {
+		if k := c.index.byID[loops[0]]; k != nil {
 			if k.step.Kind().Body == syntax.Concurrent {
 				help = "name the parallel step '" + loops[0] + "'"
 				what = "step '%s' is a child of parallel"

@@ -98,7 +98,7 @@ func (c *compiler) loosely(more []string, compile func()) {
 	lenient := c.lenient
 	loose := *outer
 	loose.vars = slices.Clone(outer.vars)
-	for _, name := range slices.Concat(more, c.sets) {
+	for _, name := range slices.Concat(more, c.index.sets) {
 		loose.add(name)
 	}
 	c.scope = &loose
@@ -111,7 +111,7 @@ func (c *compiler) loosely(more []string, compile func()) {
 // contract is that of the subagent that a step calls; nil for a step that calls none, or one of
 // several.
 func (i *Info) contract() *formats.AgentInfo {
-	if i.Kind().Delegates && i.Call.Agent != "" {
+	if i.Step.Kind().Delegates && i.Call.Agent != "" {
 		return i.Call.Info
 	}
 	return nil
@@ -135,19 +135,19 @@ func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
 		return nil, nil
 	}
 
-	switch i.Kind().Body {
+	switch i.Step.Kind().Body {
 	case syntax.NoBody, syntax.Inline:
 	case syntax.Concurrent:
 		names = []string{"id", "status"}
-		for _, child := range i.Body {
+		for _, child := range i.Step.Body {
 			if info := c.prog.Info(child); info != nil {
 				names = append(names, info.members()...)
 			}
 		}
 	case syntax.Repeated:
 		names = []string{"index", "item", "status", "summary", "artifacts", "issues", "steps"}
-		if i.Delegation() != nil {
-			if one = c.prog.Info(i.Body[0]); one != nil {
+		if i.Step.Delegation() != nil {
+			if one = c.prog.Info(i.Step.Body[0]); one != nil {
 				names = append(names, one.members()...)
 			}
 		}

@@ -22,7 +22,7 @@ func (c *compiler) preflight() *syntax.During {
 	if d != nil || !c.scope.task {
 		return d
 	}
-	for _, k := range c.all {
+	for _, k := range c.index.all {
 		say := k.step.Sentence
 		if say == nil || say.Kind != syntax.SayDelegate {
 			continue

@@ -40,7 +40,7 @@ func (c *compiler) moved(to formats.TaskStatus, sure bool) {
 	switch {
 	case to == "":
 		c.status = statuses{}
-	case sure && !c.comesBack[c.scope.self]:
+	case sure && !c.index.comesBack[c.scope.self]:
 		c.status = statuses{true, []formats.TaskStatus{to}}
 	case !slices.Contains(c.status.list, to):
 		c.status.list = append(slices.Clone(c.status.list), to)

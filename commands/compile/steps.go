@@ -76,10 +76,10 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 
 // endsAlways tells whether nothing behind the step can be reached from it.
 func endsAlways(info *Info) bool {
-	if info.When != nil || info.Tiers != nil {
+	if info.Step.When != nil || info.Tiers != nil {
 		return false
 	}
-	if info.Kind().Fails || info.Return != nil && len(info.On) == 0 {
+	if info.Step.Kind().Fails || info.Step.Return != nil && len(info.On) == 0 {
 		return true
 	}
 	choices := kindOf(info.Step).choices
@@ -96,7 +96,7 @@ func mayGoOn(choice syntax.GateChoice) bool {
 // leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others
 // goes on.
 func leadsAway(info *Info) bool {
-	if len(info.On) == 0 || info.Action == nil ||
+	if len(info.On) == 0 || info.Step.Action == nil ||
 		slices.ContainsFunc(info.On, func(r syntax.Rule) bool {
 			return IsClass(r.Status.Text)
 		}) {
@@ -212,7 +212,7 @@ func (c *compiler) terms(info *Info) {
 
 // works tells whether a step calls a worker, or one of several.
 func (i *Info) works() bool {
-	return i.Kind().Delegates && !i.Call.Info.Builtin
+	return i.Step.Kind().Delegates && !i.Call.Info.Builtin
 }
 
 // Works reports whether the steps, nested ones included, call a worker, so that running them again
@@ -266,7 +266,7 @@ func (c *compiler) treed(in *syntax.Word) {
 	if in.String() != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
 		return
 	}
-	for _, k := range c.all {
+	for _, k := range c.index.all {
 		d := k.step.Delegation()
 		if d != nil && (d.Agent.Text == GitWorkflow || d.Pick != nil) {
 			return
@@ -279,7 +279,7 @@ func (c *compiler) treed(in *syntax.Word) {
 // treeless reports `in` at a step that works in no tree, and `in: none` at a delegate to no worker.
 // Those act for the run, wherever it works.
 func (c *compiler) treeless(info *Info) {
-	in := info.In
+	in := info.Step.In
 	c.treed(in)
 	if in == nil {
 		return
@@ -287,7 +287,7 @@ func (c *compiler) treeless(info *Info) {
 	switch {
 	case kindOf(info.Step).treeless:
 		c.stray(in, "remove it", "'in' belongs to a step that works in a tree")
-	case !info.Kind().Judges && info.Call == nil: // what stands inside has it
+	case !info.Step.Kind().Judges && info.Call == nil: // what stands inside has it
 	case in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow):
 		c.stray(in, "remove it", "'in: none' belongs to a delegate to a worker")
 	}
@@ -295,11 +295,11 @@ func (c *compiler) treeless(info *Info) {
 
 // delegate takes the contract of the subagent that a step names, or of those of which it picks one.
 func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
-	c.exprs(info.Prompt)
+	c.exprs(info.Step.Prompt)
 	if a.Pick == nil {
 		// an unknown subagent was reported there
 		info.Call, _ = c.call(a.Agent, info, a.Pos)
-		if a.Agent.Text == StatusSync && changesStatus(info.With) {
+		if a.Agent.Text == StatusSync && changesStatus(info.Step.With) {
 			c.moved("", false)
 		}
 		return
@@ -311,7 +311,7 @@ func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 		info.Call.Among = append(info.Call.Among, one)
 	}
 	if a.Among == nil { // the line names it, and then the program is compiled with it
-		info.Call.With = c.input(info.With, info.Call.Info)
+		info.Call.With = c.input(info.Step.With, info.Call.Info)
 	}
 }
 
@@ -320,7 +320,7 @@ func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, 
 	call = &Call{
 		Agent: w.Text,
 		Info:  agent,
-		With:  c.input(info.With, agent),
+		With:  c.input(info.Step.With, agent),
 	}
 	if ok {
 		checkInputs(c, call, pos)

@@ -19,7 +19,7 @@ type spent struct {
 // countedLast gives the last target of a step whose passing outcomes all lead to counted targets,
 // and nowhere else once these are used up. It is nil if a path leads from the step to the next one.
 func countedLast(info *Info) *syntax.Target {
-	if info.When != nil || info.Tiers != nil || info.Action == nil || len(info.On) == 0 {
+	if info.Step.When != nil || info.Tiers != nil || info.Step.Action == nil || len(info.On) == 0 {
 		return nil
 	}
 	if slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {

@@ -32,7 +32,7 @@ func (tr transition) post() error {
 	r := s.run
 	res := tr.result
 	topic := s.info.Terms.Board
-	if s.info.Call == nil && !s.info.Kind().Judges { // the steps in it post
+	if s.info.Call == nil && !s.info.Step.Kind().Judges { // the steps in it post
 		return nil
 	}
 	if topic == "" || res.outcome == formats.OutcomeSkipped {

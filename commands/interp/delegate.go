@@ -101,7 +101,7 @@ func (c *call) tryAll() (formats.Return, error) {
 			ret.Class == formats.ClassCancelled {
 			return ret, err
 		}
-		failure := r.problem(ret, stepError{Step: c.step.path, Pos: c.step.info.Pos})
+		failure := r.problem(ret, stepError{Step: c.step.path, Pos: c.step.info.Step.Pos})
 		failure.Path = append(failure.Path, c.to.Agent)
 		failure.Depth++
 		r.report.failures = append(r.report.failures, failure)
@@ -121,7 +121,7 @@ func (c *call) tryAll() (formats.Return, error) {
 		}
 		fallback := c.step.info.Fallback
 		r.report.warn("%s: %s failed (%s); tried %s",
-			c.step.info.Title, c.to.Agent, ret.Summary, fallback.Agent)
+			c.step.info.Step.Title, c.to.Agent, ret.Summary, fallback.Agent)
 		c.to = fallback
 		c.step = c.step.withFeedback(before)
 		c.attempt++
@@ -186,7 +186,7 @@ func (c call) try() (formats.Return, error) {
 	}
 	if missing != "" {
 		return formats.Failed(formats.Fail(formats.CodeValidationFailed,
-			fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.step.info.Pos.Line),
+			fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.step.info.Step.Pos.Line),
 			"expected a value for input '%s' of subagent '%s', got null", missing, c.to.Agent)), nil
 	}
 	if err := c.begin(req); err != nil {
@@ -353,7 +353,7 @@ func (c call) request() (formats.Request, string, error) {
 	if c.question != "" {
 		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
 	}
-	extra, err := s.env().dryText(s.info.Prompt, nil)
+	extra, err := s.env().dryText(s.info.Step.Prompt, nil)
 	if extra != "" && req.Facets.Instruction != "" {
 		extra += "\n\n"
 	}

@@ -46,7 +46,7 @@ func (s step) dropUncertain(end *ending) *ending {
 	if !s.run.dry.on || end == nil || !end.final {
 		return end
 	}
-	if s.run.dry.unknown(s.info.When) || s.tierUnknown() {
+	if s.run.dry.unknown(s.info.Step.When) || s.tierUnknown() {
 		return nil
 	}
 	if s.run.dry.unknown(elementsOf(s.info.Step)) {
@@ -65,7 +65,7 @@ func (s step) plan(format string, args ...any) {
 	if !s.run.dry.on {
 		return
 	}
-	name := cmp.Or(s.info.Title, s.info.ID)
+	name := cmp.Or(s.info.Step.Title, s.info.ID)
 	// not one that was made of the title
 	if own := s.info.Step.ID; s.info.ID != name && (s.info.ID != own.Text || !own.Pos.IsZero()) {
 		name += " (" + s.info.ID + ")"
@@ -101,7 +101,7 @@ func (c call) stub(req formats.Request) formats.Return {
 			Summary: "(known at run time)",
 			Fields:  map[string]any{},
 		}
-		if s.info.Kind().Judges || c.to.Info.Role == formats.RoleReviewer {
+		if s.info.Step.Kind().Judges || c.to.Info.Role == formats.RoleReviewer {
 			ret.Verdict = formats.VerdictApproved
 		}
 		for name, f := range c.to.Info.Fields {

@@ -39,7 +39,7 @@ func (s step) withPlace(err error) error {
 	if _, ok := err.(*stepError); ok { //nolint:errorlint // only the outermost wrapping counts: the place is already named
 		return err
 	}
-	return &stepError{s.run.prog.File.Name, s.info.Pos, s.path, err}
+	return &stepError{s.run.prog.File.Name, s.info.Step.Pos, s.path, err}
 }
 
 // asLater finds the error of a run that waits for a time; nil if it is another error.

@@ -87,7 +87,7 @@ const maxIssues = 20
 func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 	e := trace.Event{
 		Kind:    trace.Step,
-		Name:    s.info.Title,
+		Name:    s.info.Step.Title,
 		Step:    s.path,
 		Outcome: outcome.String(),
 		Message: ret.Summary,
@@ -127,7 +127,7 @@ func (s step) queuePass(e trace.Event, i, of int) {
 	e.Attrs = map[string]any{
 		"number":  i + 1,
 		"of":      of,
-		"steps":   len(s.info.Body),
+		"steps":   len(s.info.Step.Body),
 		"abreast": s.frame.concurrent,
 	}
 	s.run.events.pendingPasses = append(s.run.events.pendingPasses, e)

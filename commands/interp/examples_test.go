@@ -518,10 +518,10 @@ func asExplained(t *testing.T, prog *compile.Program, tier string, called []stri
 			if !n.InTier(tier) {
 				continue
 			}
-			sure := sure && n.When == nil && n.Many == ""
+			sure := sure && n.Info.Step.When == nil && n.Many == ""
 			if len(n.Agents) > 0 {
-				listed = append(listed, n.ID)
-				must[n.ID] = sure && n.Role == "" && n.Timeout > 0 && !over
+				listed = append(listed, n.Info.ID)
+				must[n.Info.ID] = sure && n.Role == "" && n.Timeout > 0 && !over
 			}
 			// what stands behind a return under a condition may not be reached
 			over = over || n.Kind == "return" ||

@@ -201,9 +201,9 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 		case err != nil && (fr.ctx.Err() != nil || repeatsOnResume(err)):
 			return err
 		case err != nil:
-			r.report.warn("%s was not taken back: %s", u.info.Title, err)
+			r.report.warn("%s was not taken back: %s", u.info.Step.Title, err)
 		case end != nil && !end.ret.Outcome().Passes():
-			r.report.warn("%s was not taken back: %s", u.info.Title, end.ret.Summary)
+			r.report.warn("%s was not taken back: %s", u.info.Step.Title, end.ret.Summary)
 		}
 	}
 	r.undoable = slices.DeleteFunc(list, wanted)

@@ -51,7 +51,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	}
 	var out loop
 	if f.Delegate != nil {
-		out.shows = s.info.Body[0].ID.Text
+		out.shows = s.info.Step.Body[0].ID.Text
 	}
 	for i, p := range passes {
 		if p.in == nil {
@@ -82,7 +82,7 @@ type pass struct {
 func (s step) pass(i int, values map[string]any) (pass, error) {
 	r := s.run
 	r.counts.passes++
-	in := bodyScope(s, s.info.Body, fmt.Sprintf("[%d]/", i))
+	in := bodyScope(s, s.info.Step.Body, fmt.Sprintf("[%d]/", i))
 	in.setVar("index", i)
 	for name, v := range values {
 		in.setVar(name, v)

@@ -290,7 +290,7 @@ func (tr transition) engineQuestion() formats.Gate {
 		words = []string{choiceRetry, choiceRetryWithNote, choiceAccept, choiceAbort}
 	}
 	why := cmp.Or(res.ret.BlockedReason, res.ret.Summary)
-	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Title, res.outcome, why)
+	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Step.Title, res.outcome, why)
 	g := r.question(s.journalPath(), question, words...)
 	g.Choices[0].Approves = !tr.needsUser() && r.counts.autoAnswers[s.path] < r.limits.Retries
 	return g

@@ -9,7 +9,7 @@ import (
 
 // group runs the body in the scope of the step.
 func (s step) group() (result, error) {
-	end, err := s.scope.walk(s.frame, s.info.Body, "")
+	end, err := s.scope.walk(s.frame, s.info.Step.Body, "")
 	if err != nil {
 		return result{}, err
 	}

@@ -22,7 +22,7 @@ func (tr transition) interview(list []formats.Question, waits bool) (*ending, er
 	if r.counts.targets[key] > mostInterviews {
 		tr.result.outcome = formats.OutcomeFailed
 		return final(tr.limitReturn(fmt.Sprintf("step '%s' asked the user more often than %d times",
-			s.info.Title, mostInterviews))), nil
+			s.info.Step.Title, mostInterviews))), nil
 	}
 
 	answers := make([]string, len(list))

@@ -8,7 +8,7 @@ import (
 
 // act does what the kind of the step says. A step that calls a subagent does not get here.
 func (s step) act() (result, error) {
-	switch a := s.info.Action.(type) {
+	switch a := s.info.Step.Action.(type) {
 	case *syntax.Parallel:
 		return s.parallel(a)
 	case *syntax.Foreach:

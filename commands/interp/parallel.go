@@ -23,18 +23,18 @@ type child struct {
 // in which they came.
 func (s step) parallel(p *syntax.Parallel) (result, error) {
 	r := s.run
-	in := bodyScope(s, s.info.Body, "/")
-	children := make([]child, len(s.info.Body))
+	in := bodyScope(s, s.info.Step.Body, "/")
+	children := make([]child, len(s.info.Step.Body))
 	among := &childGroup{}
 	err := s.frame.runBranches(branches{
 		n:    len(children),
 		most: r.limits.Parallel,
 		more: func() bool { return true },
 		body: func(fr frame, i int) error {
-			info := r.prog.Info(s.info.Body[i])
+			info := r.prog.Info(s.info.Step.Body[i])
 			one := in.step(s.frame, info)
 			var tree *subtree
-			if !info.Kind().Judges { // a check is made in the tree of the run
+			if !info.Step.Kind().Judges { // a check is made in the tree of the run
 				fr, tree = among.allot(fr, info.ID)
 			}
 			res, ran, err := one.withFrame(fr).executeOnce()
@@ -73,7 +73,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			vote.Verdict = ""
 			vote.Said = outcome
 		}
-		votes = append(votes, Vote{Return: vote, Check: c.step.info.Kind().Judges})
+		votes = append(votes, Vote{Return: vote, Check: c.step.info.Step.Kind().Judges})
 		value := map[string]any{"id": id, "status": outcome.String()}
 		maps.Copy(value, c.result.value)
 		children[i].shown = query.Prepare(value)

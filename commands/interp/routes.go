@@ -38,7 +38,7 @@ func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
 
 	g := r.question(
 		s.journalPath(),
-		fmt.Sprintf("step '%s' is %s, and %s", s.info.Title, tr.result.outcome, why),
+		fmt.Sprintf("step '%s' is %s, and %s", s.info.Step.Title, tr.result.outcome, why),
 		choiceRollback,
 		choiceAccept,
 		choiceAbort,
@@ -104,7 +104,7 @@ func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 	}
 	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
-		r.report.warn("%s: %s did not answer: %s", tr.step.info.Title, to, got.Summary)
+		r.report.warn("%s: %s did not answer: %s", tr.step.info.Step.Title, to, got.Summary)
 		return tr.unanswered(t)
 	}
 
@@ -143,9 +143,9 @@ func (tr transition) delegateQuestion(to, question string) (formats.Return, erro
 	c := call{
 		step: s.scope.syntheticStep(
 			s.frame.withFeedback(nil),
-			s.info.Pos,
+			s.info.Step.Pos,
 			s.info.ID+".ask",
-			s.info.Title,
+			s.info.Step.Title,
 			s.info.Terms.In,
 		),
 		attempt:  1,

@@ -60,7 +60,7 @@ func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision,
 	if s.run.cfg.AutoApprove {
 		return formats.Decision{Answer: choiceStop, By: "consent"}, nil
 	}
-	words := fmt.Sprintf("step '%s' makes no progress: %s", s.info.Title, why)
+	words := fmt.Sprintf("step '%s' makes no progress: %s", s.info.Step.Title, why)
 	q := fixedGate{
 		gate:     s.run.question(s.journalPath(), words, choiceGoOn, choiceAsk, choiceStop),
 		fallback: choiceStop,
@@ -129,7 +129,7 @@ func (tr *transition) settleStall(
 			return false, nil, err
 		}
 		if next != nil {
-			s.run.report.warn("%s: %s", s.info.Title, why)
+			s.run.report.warn("%s: %s", s.info.Step.Title, why)
 			end, err = tr.follow(next)
 			return true, end, err
 		}

@@ -186,14 +186,14 @@ func (s step) leave(res result) error {
 
 	s.emitStep(res.outcome, res.ret)
 	if !res.outcome.Passes() {
-		s.run.report.failed(stepError{Step: s.path, Pos: s.info.Pos}, res.ret.Issues)
+		s.run.report.failed(stepError{Step: s.path, Pos: s.info.Step.Pos}, res.ret.Issues)
 	}
 	return nil
 }
 
 // runAction shows the table and does the action.
 func (s step) runAction() (result, error) {
-	if s.info.Table != nil {
+	if s.info.Step.Table != nil {
 		if err := s.showTable(); err != nil {
 			return result{}, err
 		}
@@ -219,12 +219,12 @@ func (s step) applies() (bool, error) {
 	if in, err := s.inTier(); err != nil || !in {
 		return false, err
 	}
-	if s.run.dry.unknown(s.info.When) {
-		s.plan("run only when %s, which only a run knows", sourceOf(s.info.When))
+	if s.run.dry.unknown(s.info.Step.When) {
+		s.plan("run only when %s, which only a run knows", sourceOf(s.info.Step.When))
 		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
-	return s.env().holds(s.info.When, nil)
+	return s.env().holds(s.info.Step.When, nil)
 }
 
 // expect turns a breach of the step's own conditions into a rejection whose issues are the

@@ -12,7 +12,7 @@ import (
 // showTable evaluates a table and shows it at once. The return has the rows too.
 func (s step) showTable() error {
 	r := s.run
-	t := s.info.Table
+	t := s.info.Step.Table
 	if r.dry.unknown(t.Rows) {
 		s.plan("show a table")
 		return nil

@@ -108,7 +108,7 @@ func (tr transition) exhausts(t *syntax.Target, rule string) bool {
 // warnConditions warns of an approval that has conditions.
 func (tr transition) warnConditions() {
 	if tr.result.outcome == formats.OutcomeConditional {
-		tr.step.run.report.warn("%s: approved with conditions: %s", tr.step.info.Title, tr.result.ret.Summary)
+		tr.step.run.report.warn("%s: approved with conditions: %s", tr.step.info.Step.Title, tr.result.ret.Summary)
 	}
 }
 
@@ -181,14 +181,14 @@ func (tr transition) runAfterHooks() (again bool, end *ending, err error) {
 // ownReturn ends the command with the return of a step that passed, if it has one.
 func (tr transition) ownReturn() (*ending, error) {
 	s := tr.step
-	if s.info.Return == nil {
+	if s.info.Step.Return == nil {
 		return nil, nil
 	}
 	s.plan("return")
-	if s.run.dry.unknown(s.info.When) {
+	if s.run.dry.unknown(s.info.Step.When) {
 		return nil, nil
 	}
-	return tr.returnAsked(s.info.Return)
+	return tr.returnAsked(s.info.Step.Return)
 }
 
 // redo runs the named steps again with feedback, then this step.
@@ -282,7 +282,7 @@ func (tr transition) failedReturn() formats.Return {
 // baseReturn is what all returns have with which the outcome of a step ends the command.
 func (tr transition) baseReturn() formats.Return {
 	res := tr.result
-	ended := fmt.Sprintf("step '%s' ended %s", tr.step.info.Title, res.outcome)
+	ended := fmt.Sprintf("step '%s' ended %s", tr.step.info.Step.Title, res.outcome)
 	return formats.Return{
 		Summary:   cmp.Or(res.ret.Summary, ended),
 		Issues:    res.ret.Issues,
@@ -307,10 +307,10 @@ func (tr transition) exhaustedReturn(t *syntax.Target) formats.Return {
 		)
 		return tr.limitReturn(fmt.Sprintf(
 			"step '%s' is %s, and its '%s' was taken %s, which is its max: %s",
-			s.info.Title, tr.result.outcome, t.Kind, times, tr.baseReturn().Summary,
+			s.info.Step.Title, tr.result.outcome, t.Kind, times, tr.baseReturn().Summary,
 		))
 	case tr.result.outcome == formats.OutcomePartial:
-		s.run.report.warn("%s: its '%s' was taken %s, which is its max", s.info.Title, t.Kind, times)
+		s.run.report.warn("%s: its '%s' was taken %s, which is its max", s.info.Step.Title, t.Kind, times)
 	}
 	return tr.limitReturn("")
 }

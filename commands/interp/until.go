@@ -43,7 +43,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 				return result{}, err
 			}
 			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || r.finishing ||
-				!r.prog.Works(s.info.Body...) {
+				!r.prog.Works(s.info.Step.Body...) {
 				break
 			}
 			next, err := checkPass(s, i, p)

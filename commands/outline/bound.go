@@ -165,7 +165,7 @@ func (c *counter) sequence(list []*Node) Cost {
 	at := map[string]int{}
 	var sum Cost
 	for i, n := range list {
-		at[n.ID] = i
+		at[n.Info.ID] = i
 		costs[i] = c.node(n)
 		sum = sum.plus(costs[i])
 	}
@@ -236,7 +236,7 @@ func (c *counter) node(n *Node) Cost {
 		body = body.times(c.elements)
 	case n.Many != "":
 		c.each = append(c.each, EachBound{
-			Loop: n.ID,
+			Loop: n.Info.ID,
 			Item: n.Many,
 			Cost: body,
 		})

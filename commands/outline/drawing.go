@@ -38,7 +38,7 @@ func (w Way) String() string {
 
 // heading is the title of a node in a drawing, and its role where it is not simply the next step.
 func (n *Node) heading() string {
-	title := cmp.Or(n.Title, n.ID)
+	title := cmp.Or(n.Info.Step.Title, n.Info.ID)
 	if n.Role != "" {
 		title = n.Role + ": " + title
 	}
@@ -51,7 +51,7 @@ func (n *Node) conditions() []string {
 	if len(n.Tiers) > 0 {
 		out = append(out, "tier "+strings.Join(n.Tiers, ", "))
 	}
-	if n.When != nil {
+	if n.Info.Step.When != nil {
 		out = append(out, "when "+n.Condition())
 	}
 	return out
@@ -101,11 +101,11 @@ func (o *Outline) write(l language) string {
 			}
 			nodes.WriteString(indent + l.node(n, lines) + "\n")
 			if !side && i > 0 {
-				edge(list[i-1].ID, n.ID, "")
+				edge(list[i-1].Info.ID, n.Info.ID, "")
 			}
 			for _, w := range n.Ways {
 				for _, id := range w.Back {
-					edge(n.ID, id, w.On+" → "+w.To)
+					edge(n.Info.ID, id, w.On+" → "+w.To)
 				}
 			}
 			if len(n.Children) == 0 {
@@ -113,10 +113,10 @@ func (o *Outline) write(l language) string {
 			}
 			if n.Side() {
 				for _, c := range n.Children {
-					edge(n.ID, c.ID, "")
+					edge(n.Info.ID, c.Info.ID, "")
 				}
 			} else {
-				edge(n.ID, n.Children[0].ID, n.Does)
+				edge(n.Info.ID, n.Children[0].Info.ID, n.Does)
 			}
 			nodes.WriteString(indent + strings.ReplaceAll(l.open(n), "\n", "\n"+indent) + "\n")
 			draw(n.Children, n.Side(), indent+"  ")
@@ -147,7 +147,7 @@ func (o *Outline) dot() string {
 		o.write(language{
 			node: func(n *Node, lines []string) string {
 				return fmt.Sprintf("%s [label=%s, color=%s];",
-					text(n.ID), text(strings.Join(lines, "\n")), text(ink(n.Kind)))
+					text(n.Info.ID), text(strings.Join(lines, "\n")), text(ink(n.Kind)))
 			},
 			open: func(n *Node) string {
 				clusters++
@@ -173,8 +173,8 @@ func (o *Outline) mermaid() string {
 	).Replace
 	names := map[string]string{}
 	o.Walk(func(n *Node) {
-		if names[n.ID] == "" {
-			names[n.ID] = fmt.Sprintf("s%d", len(names)+1)
+		if names[n.Info.ID] == "" {
+			names[n.Info.ID] = fmt.Sprintf("s%d", len(names)+1)
 		}
 	})
 	return fmt.Sprintf("---\ntitle: %q\n---\nflowchart TD\n", o.title()) + o.write(language{
@@ -194,10 +194,10 @@ func (o *Outline) mermaid() string {
 				closing = "])"
 			}
 			return fmt.Sprintf("%s%s\"%s\"%s",
-				names[n.ID], open, strings.Join(lines, "<br/>"), closing)
+				names[n.Info.ID], open, strings.Join(lines, "<br/>"), closing)
 		},
 		open: func(n *Node) string {
-			return fmt.Sprintf("subgraph %s_body [\"%s\"]", names[n.ID], text(label(n.heading())))
+			return fmt.Sprintf("subgraph %s_body [\"%s\"]", names[n.Info.ID], text(label(n.heading())))
 		},
 		end: "end",
 		edge: func(from, to, label string) string {

@@ -42,7 +42,7 @@ func EffectsOf(p *compile.Program) Effects {
 	}
 
 	for info := range p.Infos() {
-		if a, ok := info.Action.(*syntax.Check); ok && a.Document != nil {
+		if a, ok := info.Step.Action.(*syntax.Check); ok && a.Document != nil {
 			reads["document "+a.Document.Text] = true
 		}
 		written(info.Call, writes)

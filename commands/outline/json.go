@@ -235,7 +235,7 @@ func (e encoder) step(i *compile.Info) object {
 // action writes what a step does: the members of the node, and what is said otherwise of some
 // kinds.
 func (e encoder) action(i *compile.Info) object {
-	if i.Action == nil {
+	if i.Step.Action == nil {
 		return nil
 	}
 	var out object
@@ -243,13 +243,13 @@ func (e encoder) action(i *compile.Info) object {
 		out = e.call(i.Call)
 		out["kind"] = "delegate"
 	} else {
-		out = e.members(i.Action)
-		out["kind"] = i.Kind().Word
+		out = e.members(i.Step.Action)
+		out["kind"] = i.Step.Kind().Word
 		body := "body"
-		if i.Kind().Body == syntax.Concurrent {
+		if i.Step.Kind().Body == syntax.Concurrent {
 			body = "children"
 		}
-		out[body] = e.data(i.Body)
+		out[body] = e.data(i.Step.Body)
 	}
 	e.ofKind(i, out)
 	return small(out)
@@ -257,7 +257,7 @@ func (e encoder) action(i *compile.Info) object {
 
 // ofKind changes what the JSON says of some kinds of steps.
 func (e encoder) ofKind(i *compile.Info, out object) {
-	switch a := i.Action.(type) {
+	switch a := i.Step.Action.(type) {
 	case *syntax.Foreach:
 		delete(out, "parallel")
 		delete(out, "delegate")
@@ -280,7 +280,7 @@ func (e encoder) ofKind(i *compile.Info, out object) {
 		if i.Call.Agent == "" {
 			delete(out, "with")
 		}
-		out["prompt"] = i.Prompt.String()
+		out["prompt"] = i.Step.Prompt.String()
 		out["pick"] = a.Pick.String()
 		var among []any
 		for _, c := range i.Call.Among {

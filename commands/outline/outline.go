@@ -22,7 +22,7 @@ type Outline struct {
 
 // Node is one step.
 type Node struct {
-	*compile.Info
+	Info     *compile.Info
 	Kind     string // delegate, status, gate, check, set, foreach, parallel, ..., return, table
 	Does     string // its object: the subagent, the status, the question
 	Role     string // before, after, compensate; empty for any other step
@@ -60,8 +60,8 @@ func (o *Outline) under(line argspec.Values) *Outline {
 	var some func([]*Node) []*Node
 	some = func(list []*Node) (out []*Node) {
 		for _, n := range list {
-			if n.When != nil {
-				name, ok := strings.CutPrefix(n.When.Src, "$args.")
+			if n.Info.Step.When != nil {
+				name, ok := strings.CutPrefix(n.Info.Step.When.Src, "$args.")
 				if v, _ := line.Get(name); ok && v == false {
 					continue
 				}
@@ -130,7 +130,7 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 		n.Agents = append(n.Agents, i.Fallback.Agent)
 		n.Attempts++
 	}
-	if always := i.Always.String(); always == "any" {
+	if always := i.Step.Always.String(); always == "any" {
 		n.way("runs when", "the command ends")
 	} else if always != "" {
 		n.way("runs when", "the command "+always)
@@ -142,7 +142,7 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 	if i.Undo != nil {
 		n.Children = append(n.Children, node(p, i.Undo, "compensate"))
 	}
-	n.Children = append(n.Children, nodes(p, i.Body)...)
+	n.Children = append(n.Children, nodes(p, i.Step.Body)...)
 	return n
 }
 
@@ -150,15 +150,15 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 func (n *Node) act() {
 	i := n.Info
 	n.Kind = "table"
-	if i.Action != nil {
-		n.Kind = i.Kind().Word
-		n.Does = plainOf(i.Action)
-	} else if i.Return != nil {
+	if i.Step.Action != nil {
+		n.Kind = i.Step.Kind().Word
+		n.Does = plainOf(i.Step.Action)
+	} else if i.Step.Return != nil {
 		n.Kind = "return"
-		n.Does = brief(i.Return.Message)
+		n.Does = brief(i.Step.Return.Message)
 	}
 
-	switch a := i.Action.(type) {
+	switch a := i.Step.Action.(type) {
 	case *syntax.Delegate, *syntax.Publish:
 		n.Kind = "delegate"
 		n.Does = i.Call.Agent
@@ -219,7 +219,7 @@ func (n *Node) act() {
 	if i.Call != nil {
 		n.calls(i.Call)
 	}
-	if i.Action != nil && i.Return != nil {
+	if i.Step.Action != nil && i.Step.Return != nil {
 		n.way("then", "return")
 	}
 }
@@ -297,10 +297,10 @@ func (n *Node) ways(on string, targets ...*syntax.Target) {
 			To:   string(t.Kind),
 			If:   source(t.If),
 			Max:  t.Max,
-			Back: n.Again(t),
+			Back: n.Info.Again(t),
 		}
 		switch {
-		case t.Kind == syntax.ToGoto && n.GoesBack(t):
+		case t.Kind == syntax.ToGoto && n.Info.GoesBack(t):
 			w.Back = []string{t.Steps[0].Text}
 		case t.Kind == syntax.ToGoto:
 			w.To += " " + t.Steps[0].Text
@@ -360,12 +360,12 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 	}
 	stall := fmt.Sprintf("%d rounds come to the same", formats.StallRounds)
 	steps := map[string]*syntax.Step{}
-	o.Walk(func(n *Node) { steps[n.ID] = n.Step })
+	o.Walk(func(n *Node) { steps[n.Info.ID] = n.Info.Step })
 	o.Walk(func(n *Node) {
 		add := func(words ...string) {
-			out = append(out, n.ID+": "+strings.Join(words, " "))
+			out = append(out, n.Info.ID+": "+strings.Join(words, " "))
 		}
-		if n.Info.Kind().Asks {
+		if n.Info.Step.Kind().Asks {
 			add(n.Does)
 		}
 		if argv := program(n); argv != "" {
@@ -397,12 +397,12 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 			case w.To == string(syntax.ToRollback):
 				add("when", w.On, "and the rollbacks are used up")
 			}
-			if !n.Info.Kind().Asks && o.mayStall(w, steps) {
+			if !n.Info.Step.Kind().Asks && o.mayStall(w, steps) {
 				add("when", w.On, "and", stall)
 			}
 		}
 
-		if n.Most > formats.StallRounds && o.Works(n.Body...) {
+		if n.Most > formats.StallRounds && o.Works(n.Info.Step.Body...) {
 			add("when", stall)
 		}
 		for _, child := range n.Children {
@@ -433,7 +433,7 @@ func (o *Outline) mayStall(w Way, steps map[string]*syntax.Step) bool {
 // open are the outcomes that nothing but the user can settle, and of which the file says nothing.
 func (n *Node) open() []formats.Outcome {
 	return slices.DeleteFunc(n.settled(), func(o formats.Outcome) bool {
-		return slices.ContainsFunc(n.On, func(r syntax.Rule) bool {
+		return slices.ContainsFunc(n.Info.On, func(r syntax.Rule) bool {
 			always := slices.ContainsFunc(r.Targets, func(t *syntax.Target) bool {
 				return t.If == nil
 			})
@@ -446,7 +446,7 @@ func (n *Node) open() []formats.Outcome {
 func (n *Node) settled() []formats.Outcome {
 	var out []formats.Outcome
 	for _, o := range []formats.Outcome{formats.OutcomeBlocked, formats.OutcomeSuspended} {
-		ends := len(n.Agents) > 0 && slices.Contains(n.Outcomes(), o)
+		ends := len(n.Agents) > 0 && slices.Contains(n.Info.Outcomes(), o)
 		has := func(child *Node) bool {
 			return slices.Contains(child.settled(), o)
 		}
@@ -460,8 +460,8 @@ func (n *Node) settled() []formats.Outcome {
 // program is what a check itself names, which needs approval before it runs.
 func program(n *Node) string {
 	var argv []string
-	if n.Call != nil && n.Call.Agent == compile.Gatekeeper {
-		for _, f := range n.Call.With {
+	if n.Info.Call != nil && n.Info.Call.Agent == compile.Gatekeeper {
+		for _, f := range n.Info.Call.With {
 			for _, word := range f.Value.Items {
 				if f.Key.Text == "command" {
 					argv = append(
@@ -477,12 +477,12 @@ func program(n *Node) string {
 
 // Condition is the jq condition of the step on one line; empty if it always runs.
 func (n *Node) Condition() string {
-	return source(n.When)
+	return source(n.Info.Step.When)
 }
 
 // Side reports whether the children run side by side.
 func (n *Node) Side() bool {
-	return n.Info.Kind().Body == syntax.Concurrent
+	return n.Info.Step.Kind().Body == syntax.Concurrent
 }
 
 // InTier reports whether a step runs in a tier; a step that names no tier runs in all.

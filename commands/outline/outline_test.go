@@ -78,7 +78,7 @@ func TestOf(t *testing.T) {
 	o := outline.Of(program(t))
 	var got []string
 	o.Walk(func(n *outline.Node) {
-		line := n.ID + ": " + n.Kind + " " + n.Does
+		line := n.Info.ID + ": " + n.Kind + " " + n.Does
 		for _, w := range n.Ways {
 			line += " | " + w.String()
 		}

@@ -179,10 +179,10 @@ func (p *Page) nodes(list []*Node, depth int) {
 	indent := strings.Repeat("  ", depth)
 	width := 24 - len(indent)
 	for _, n := range list {
-		width = max(width, len(strings.TrimSpace(n.Role+" "+n.ID)))
+		width = max(width, len(strings.TrimSpace(n.Role+" "+n.Info.ID)))
 	}
 	for _, n := range list {
-		p.say("%s%-*s %s %s", indent, width+1, strings.TrimSpace(n.Role+" "+n.ID), n.Kind, n.Does)
+		p.say("%s%-*s %s %s", indent, width+1, strings.TrimSpace(n.Role+" "+n.Info.ID), n.Kind, n.Does)
 		if len(n.Agents) > 1 && n.Kind == "delegate" {
 			p.say(", else %s", strings.Join(n.Agents[1:], ", "))
 		}
@@ -190,7 +190,7 @@ func (p *Page) nodes(list []*Node, depth int) {
 			p.say(" [%s]", strings.Join(n.Tiers, ", "))
 		}
 		p.say("\n")
-		if n.When != nil {
+		if n.Info.Step.When != nil {
 			p.say("%s    when %s\n", indent, n.Condition())
 		}
 		for _, w := range n.Ways {

@@ -32,9 +32,9 @@ func (p *parser) stepMap(s *Step, n *md.Node, form Form) {
 	}
 	defer func() { p.depth-- }()
 	b := block{
-		parser: p,
-		step:   s,
-		node:   n,
+		p:    p,
+		step: s,
+		node: n,
 	}
 	p.fill(s, form, n, b.key)
 	b.assemble()
@@ -45,7 +45,7 @@ const maxNested = 16
 
 // block is one step block on the way to a step.
 type block struct {
-	*parser
+	p    *parser
 	step *Step
 	node *md.Node
 	acts int // how many actions stand in the block
@@ -56,18 +56,18 @@ func (b *block) key(key string, v *md.Node) bool {
 	s := b.step
 	switch key {
 	case "id":
-		s.ID = b.id(v)
+		s.ID = b.p.id(v)
 	case "do":
-		s.Body = b.items(v)
+		s.Body = b.p.items(v)
 	case "table":
-		s.Table = &Table{Pos: v.Pos, Rows: b.jq(v)}
+		s.Table = &Table{Pos: v.Pos, Rows: b.p.jq(v)}
 		b.parts(key, s.Table)
 		b.notEmpty(s.Table.Columns, "columns", "the name of a column")
 	case "timeout":
 		return b.node.Get("gate") != nil
 	case "always":
-		if !b.always {
-			b.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'",
+		if !b.p.always {
+			b.p.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'",
 				"'always' belongs to the section '%s'", sectionErrors)
 		}
 		return false
@@ -117,7 +117,7 @@ func (p *parser) isName(w Word, what string) {
 // notEmpty reports a list below a key of the block that names nothing.
 func (b *block) notEmpty(list []Word, key, want string) {
 	if v := b.node.Get(key); list != nil && v.Kind == md.List && len(v.Items) == 0 {
-		b.Wrong(v, want, "")
+		b.p.Wrong(v, want, "")
 	}
 }
 
@@ -140,9 +140,9 @@ func (b *block) delegate(v *md.Node) *Delegate {
 	d := &Delegate{Pos: v.Pos}
 	b.parts("delegate", d)
 	if isScalar(v) && strings.Contains(v.Value, "$") {
-		d.Pick = b.text(v)
-		if len(d.Among) == 0 && b.file.Front.Chosen(d.Pick) == "" {
-			b.report(
+		d.Pick = b.p.text(v)
+		if len(d.Among) == 0 && b.p.file.Front.Chosen(d.Pick) == "" {
+			b.p.report(
 				CodeValue,
 				d.Pos,
 				"add among: [subagent, subagent]",
@@ -151,9 +151,9 @@ func (b *block) delegate(v *md.Node) *Delegate {
 		}
 		return d
 	}
-	d.Agent = b.word(v, "a subagent")
+	d.Agent = b.p.word(v, "a subagent")
 	if d.Among != nil {
-		b.report(
+		b.p.report(
 			CodeCompanion,
 			b.node.Get("among").Pos,
 			"remove it",
@@ -165,15 +165,15 @@ func (b *block) delegate(v *md.Node) *Delegate {
 
 // loop reads what a loop goes over, and the delegate that it does for each element.
 func (b *block) loop(v *md.Node) *Foreach {
-	out := withParts(b, "foreach", &Foreach{Pos: v.Pos, In: b.jq(v)})
+	out := withParts(b, "foreach", &Foreach{Pos: v.Pos, In: b.p.jq(v)})
 	out.As.Text = cmp.Or(out.As.Text, "item")
 	if v := b.node.Get("max_parallel"); v != nil && !v.Absent() {
-		out.Parallel = b.integer(v, 1)
+		out.Parallel = b.p.integer(v, 1)
 	}
 	if v := b.node.Get("delegate"); v != nil && !v.Absent() {
 		out.Delegate = b.delegate(v)
 		if b.node.Get("do") != nil {
-			b.report(
+			b.p.report(
 				CodeBody,
 				b.node.Get("do").Pos,
 				"remove 'delegate' or 'do'",
@@ -192,11 +192,11 @@ func (b *block) assemble() {
 			!slices.ContainsFunc(need, func(key string) bool {
 				return b.node.Get(key) != nil
 			}) {
-			b.report(CodeCompanion, e.Key.Pos, "", "'%s' belongs to '%s'", e.Key.Value, need[0])
+			b.p.report(CodeCompanion, e.Key.Pos, "", "'%s' belongs to '%s'", e.Key.Value, need[0])
 		}
 	}
 	if b.acts > 1 {
-		b.report(CodeAction, b.step.Block, "give each its own step",
+		b.p.report(CodeAction, b.step.Block, "give each its own step",
 			"a step has one action, got '%s'", strings.Join(b.actionKeys(), "' and '"))
 	}
 	do := b.node.Get("do")
@@ -207,7 +207,7 @@ func (b *block) assemble() {
 	case b.step.Action == nil:
 		b.step.Action = &Group{Pos: do.Pos}
 	case b.step.Kind().Body != Repeated:
-		b.report(CodeBody, do.Pos, "give the inner steps a step of their own",
+		b.p.report(CodeBody, do.Pos, "give the inner steps a step of their own",
 			"'do' belongs to 'foreach', to 'until', or stands without an action")
 	}
 }
@@ -225,10 +225,10 @@ func (b *block) actionKeys() []string {
 
 // gate reads a question with its choices.
 func (b *block) gate(v *md.Node) *Gate {
-	out := withParts(b, "gate", &Gate{Pos: v.Pos, Question: b.question(v)})
+	out := withParts(b, "gate", &Gate{Pos: v.Pos, Question: b.p.question(v)})
 	out.offer()
 	if wait := b.node.Get("timeout"); wait != nil && !wait.Absent() {
-		out.Timeout = b.gateTimeout(wait)
+		out.Timeout = b.p.gateTimeout(wait)
 	}
 	return out
 }

@@ -155,7 +155,7 @@ func (b *block) parts(key string, to any) {
 	for _, e := range b.node.Entries {
 		first := b.node.Get(e.Key.Value) == e.Value
 		if first && slices.Contains(partOf[e.Key.Value], key) && !e.Value.Absent() {
-			b.field(to, stepForm, e.Key.Value, e.Value)
+			b.p.field(to, stepForm, e.Key.Value, e.Value)
 		}
 	}
 }

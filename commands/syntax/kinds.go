@@ -321,29 +321,29 @@ func (b *block) does(key string, v *md.Node) Action {
 	case "delegate":
 		return b.delegate(v)
 	case "parallel":
-		b.step.Body = b.children(v)
+		b.step.Body = b.p.children(v)
 		return withParts(b, key, &Parallel{Pos: pos})
 	case "foreach":
 		return b.loop(v)
 	case "until":
 		if b.node.Get("max") == nil {
-			b.report(CodeValue, pos, "add max: 3", "expected 'max' beside 'until'")
+			b.p.report(CodeValue, pos, "add max: 3", "expected 'max' beside 'until'")
 		}
-		return withParts(b, key, &Until{Pos: pos, Cond: b.jq(v)})
+		return withParts(b, key, &Until{Pos: pos, Cond: b.p.jq(v)})
 	case "status":
-		return record[Status](b.parser, statusForm, v)
+		return record[Status](b.p, statusForm, v)
 	case "wait":
-		return &Wait{Pos: pos, For: b.duration(v)}
+		return &Wait{Pos: pos, For: b.p.duration(v)}
 	case "gate":
 		return b.gate(v)
 	case "check":
-		return withParts(b, key, b.checkOf(v))
+		return withParts(b, key, b.p.checkOf(v))
 	case "set":
-		return b.set(v)
+		return b.p.set(v)
 	case "publish":
-		return record[Publish](b.parser, publishForm, v)
+		return record[Publish](b.p, publishForm, v)
 	default:
-		return withParts(b, key, &Fail{Pos: pos, Message: b.text(v)})
+		return withParts(b, key, &Fail{Pos: pos, Message: b.p.text(v)})
 	}
 }
 
