@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"tercet/internal/atomicfile"
+	"tercet/internal/keys"
 	"tercet/internal/packs"
-	"tercet/state"
 )
 
 // ChangePacks locks the packs, brings a change to its end that was killed, and gives the record.
@@ -30,7 +30,7 @@ func (p *Project) ChangePacks(do func(record packs.Record) error) error {
 
 // PackKey is the key that seals a change of the packs.
 func (p *Project) PackKey() []byte {
-	return state.SealKey(p.Host.StateHome(), rand.Text)("packs")
+	return keys.Of(p.Host.StateHome(), rand.Text)("packs")
 }
 
 // finishPack brings a change of the packs to its end that was killed, unless another process is at

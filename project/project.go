@@ -22,6 +22,7 @@ import (
 	"tercet/internal/trust"
 	"tercet/router"
 	"tercet/state"
+	"tercet/state/files"
 	"tercet/subagents/sandbox"
 	"tercet/subagents/worktree"
 )
@@ -45,7 +46,7 @@ type Project struct {
 	// The state of a workspace; nil without one.
 	Reader   *state.Reader
 	Manager  *state.Manager
-	Docs     *state.Docs
+	Docs     *files.Docs
 	Problems *state.Errors
 
 	// The command files.

@@ -21,10 +21,12 @@ import (
 	"tercet/formats"
 	"tercet/internal/git"
 	"tercet/internal/journal"
+	"tercet/internal/keys"
 	"tercet/internal/proc"
 	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/state"
+	"tercet/state/files"
 	"tercet/subagents"
 	"tercet/subagents/worktree"
 )
@@ -476,7 +478,7 @@ func (p *Project) openState() error {
 	cfg := p.StateConfig(timeout, func(line string) {
 		p.note("%s", line)
 	})
-	cfg.Key = state.SealKey(p.Host.StateHome(), rand.Text)
+	cfg.Key = keys.Of(p.Host.StateHome(), rand.Text)
 	var errs [3]error
 	info, err := p.Root.Stat(formats.Workspace + "/state.json")
 	if err == nil && info.Size() > largeState {
@@ -485,7 +487,7 @@ func (p *Project) openState() error {
 	p.Reader, errs[0] = state.NewReader(cfg)
 	p.Manager, errs[1] = state.NewManager(cfg)
 	p.Problems, errs[2] = state.NewErrors(cfg)
-	p.Docs = state.NewDocs(p.Root)
+	p.Docs = files.NewDocs(p.Root)
 	p.Control.Claim = func(file string) (io.Closer, error) {
 		return cfg.Claim(file, p.Host.Session)
 	}

@@ -17,10 +17,10 @@ import (
 	"tercet/internal/control"
 	"tercet/internal/git"
 	"tercet/internal/journal"
+	"tercet/internal/keys"
 	"tercet/internal/packs"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
-	"tercet/state"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
@@ -48,7 +48,7 @@ func (p *Project) build(ctx context.Context) error {
 		Mask:  p.Mask,
 		Note:  p.note,
 		Secret: func() []byte {
-			return state.SealKey(p.Host.StateHome(), rand.Text)("runs")
+			return keys.Of(p.Host.StateHome(), rand.Text)("runs")
 		},
 	}
 	if err := p.startProcesses(); err != nil {

@@ -12,9 +12,9 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/keys"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
-	"tercet/state"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 )
@@ -30,7 +30,7 @@ func (h *Host) MayCommand() error {
 		)
 	}
 	if home := h.StateHome(); home != "" {
-		return state.CheckKeys(home)
+		return keys.Check(home)
 	}
 	return nil
 }

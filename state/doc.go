@@ -10,7 +10,7 @@
 // It will not wait for an agent under the lock, start processes, merge files, or repair what it
 // does not understand.
 //
-// Concurrency: Manager, Reader, Docs and Errors are safe for concurrent use by any number of
+// Concurrency: Manager, Reader and Errors are safe for concurrent use by any number of
 // goroutines and processes. Documents that Reader.Snapshot returns are shared and must not be
 // changed.
 package state

@@ -9,6 +9,7 @@ import (
 	"tercet/project"
 	"tercet/router"
 	"tercet/state"
+	"tercet/state/files"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
@@ -23,8 +24,8 @@ var (
 	_ interp.Delegator = (*subagents.Dispatcher)(nil)
 	_ interp.Reader    = (*state.Reader)(nil)
 	_ commands.Tasks   = (*state.Reader)(nil)
-	_ interp.Docs      = (*state.Docs)(nil)
-	_ commands.Docs    = (*state.Docs)(nil)
+	_ interp.Docs      = (*files.Docs)(nil)
+	_ commands.Docs    = (*files.Docs)(nil)
 	_ interp.Problems  = (*state.Errors)(nil)
 	_ interp.Journal   = (*journal.Ledger)(nil)
 	_ interp.Clock     = clock{}

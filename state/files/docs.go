@@ -1,4 +1,4 @@
-package state
+package files
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"tercet/formats"
-	"tercet/state/files"
 )
 
 // Docs opens documents inside the project root only. It never writes.
@@ -31,7 +30,7 @@ func (d *Docs) check(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if why := files.PathFault(name); why != "" {
+	if why := PathFault(name); why != "" {
 		return formats.Fail(formats.CodeDenied,
 			"write the path relative to the project root, with slashes",
 			"expected path inside the project root, got %q: %s", name, why)
@@ -43,7 +42,7 @@ func (d *Docs) check(ctx context.Context, name string) error {
 // FILE_NOT_FOUND that wraps fs.ErrNotExist.
 func (d *Docs) Open(ctx context.Context, name string) (data []byte, err error) {
 	err = d.reading(ctx, name, func() (err error) {
-		data, err = files.Read(d.root, name, files.MaxDoc)
+		data, err = Read(d.root, name, MaxDoc)
 		return err
 	})
 	return data, err
@@ -53,7 +52,7 @@ func (d *Docs) Open(ctx context.Context, name string) (data []byte, err error) {
 func (d *Docs) Sum(ctx context.Context, name string) (string, error) {
 	h := sha256.New()
 	err := d.reading(ctx, name, func() error {
-		f, _, err := files.Open(d.root, name, math.MaxInt64)
+		f, _, err := Open(d.root, name, math.MaxInt64)
 		if err == nil {
 			_, err = io.Copy(h, f)
 			err = errors.Join(err, f.Close())
@@ -76,7 +75,7 @@ func (d *Docs) reading(ctx context.Context, name string, read func() error) erro
 			Err:     fs.ErrNotExist,
 		}
 	case err != nil:
-		return files.Failure("reading", name, err)
+		return Failure("reading", name, err)
 	}
 	return nil
 }
@@ -91,7 +90,7 @@ func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, files.Failure("looking at", name, err)
+		return false, Failure("looking at", name, err)
 	}
 	return info.Mode().IsRegular(), nil
 }
@@ -120,7 +119,7 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 				return nil
 			case err != nil:
-				return files.Failure("reading the folder", name, err)
+				return Failure("reading the folder", name, err)
 			case name == ".":
 			case e.IsDir() && (e.Name() == ".git" || !fits(parts, names, true)):
 				return fs.SkipDir

@@ -1,4 +1,10 @@
-package state
+// Package keys has the user's keys, which seal what a worker must not forge: the audit log of a
+// workspace, the journals of runs, the record of packs. They are in the user's own folder, outside
+// every project, which sandboxed workers cannot read.
+//
+// A missing key is made at its first use. All functions are safe for concurrent use, also between
+// processes.
+package keys
 
 import (
 	"errors"
@@ -11,36 +17,35 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// keysFolder is the name of the folder of keys in the user's own folder.
-const keysFolder = "keys"
+// folder is the name of the folder of keys in the user's own folder.
+const folder = "keys"
 
-// SealKey returns a function that looks up the key of a lineage and creates it on first use. The
-// keys are in the user's own folder, which sandboxed workers cannot read. It returns nil where
-// CheckKeys refuses the folder.
-func SealKey(home string, fresh func() string) func(lineage string) []byte {
-	return func(lineage string) []byte {
-		if home == "" || !fs.ValidPath(lineage) || strings.Contains(lineage, "/") ||
-			len(lineage) > 100 {
+// Of returns a function that looks up a key by its name, such as the lineage of a state, and creates
+// it on first use from what fresh returns. It returns nil where Check refuses the folder.
+func Of(home string, fresh func() string) func(name string) []byte {
+	return func(name string) []byte {
+		if home == "" || !fs.ValidPath(name) || strings.Contains(name, "/") ||
+			len(name) > 100 {
 			return nil
 		}
 
-		dir := filepath.Join(home, keysFolder)
+		dir := filepath.Join(home, folder)
 		making := os.MkdirAll(dir, 0o700)
 		root, err := os.OpenRoot(dir)
 		if err != nil || making != nil {
 			return nil // the log says less then
 		}
 		defer root.Close() //nolint:errcheck // what was written is closed
-		if CheckKeys(home) != nil {
+		if Check(home) != nil {
 			return nil
 		}
 
-		key, err := atomicfile.ReadFile(root, lineage)
+		key, err := atomicfile.ReadFile(root, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			// If two processes race to create the key, both read the one that won.
-			err = atomicfile.Create(root, lineage, []byte(fresh()), 0o600)
+			err = atomicfile.Create(root, name, []byte(fresh()), 0o600)
 			if err == nil || errors.Is(err, fs.ErrExist) {
-				key, err = atomicfile.ReadFile(root, lineage)
+				key, err = atomicfile.ReadFile(root, name)
 			}
 		}
 		if err != nil {
@@ -50,10 +55,10 @@ func SealKey(home string, fresh func() string) func(lineage string) []byte {
 	}
 }
 
-// CheckKeys refuses a key folder that others can write to or that is a symbolic link, and keys that
+// Check refuses a key folder that others can write to or that is a symbolic link, and keys that
 // are not regular files private to the user: whoever knows a key can forge the user's answers.
-func CheckKeys(home string) error {
-	dir := filepath.Join(home, keysFolder)
+func Check(home string) error {
+	dir := filepath.Join(home, folder)
 	if info, err := os.Stat(home); err == nil && info.Mode().Perm()&0o022 != 0 {
 		return badKeys(home, "others may write there", "run chmod 700 "+home)
 	}
