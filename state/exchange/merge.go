@@ -399,12 +399,9 @@ func (f *fieldMerge) merge(keys []string) {
 func (f *fieldMerge) dependencies() bool {
 	ours, ok := statefile.DecodeNumbers(f.ours.Get("dependencies"))
 	theirs, theirsOK := statefile.DecodeNumbers(f.theirs.Get("dependencies"))
-	if !ok || !theirsOK {
+	was, wasOK := statefile.DecodeNumbers(f.base.Get("dependencies"))
+	if !ok || !theirsOK || !wasOK {
 		return false
-	}
-	was := []int{}
-	if v := f.base.Get("dependencies"); v != nil {
-		was, ok = statefile.DecodeNumbers(v)
 	}
 	out := slices.DeleteFunc(append([]int{}, ours...),
 		func(n int) bool {
@@ -416,7 +413,7 @@ func (f *fieldMerge) dependencies() bool {
 		}
 	}
 	raw, err := jsonx.MarshalLine(out)
-	if err != nil || !ok {
+	if err != nil {
 		return false
 	}
 	f.set = append(f.set, jsonx.Change{Key: "dependencies", Raw: raw})

@@ -28,8 +28,11 @@ func DecodeLease(v *jsonx.Value) (*formats.Lease, bool) {
 	return l, true
 }
 
-// DecodeNumbers reads a list of numbers; false if it is not valid.
+// DecodeNumbers reads a list of numbers, none if it is absent; false if it is not valid.
 func DecodeNumbers(v *jsonx.Value) ([]int, bool) {
+	if v == nil {
+		return nil, true
+	}
 	d := &decoder{}
 	list := d.numbers(v, "")
 	return list, len(d.found) == 0
