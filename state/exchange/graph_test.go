@@ -1,4 +1,4 @@
-package state_test
+package exchange_test
 
 import (
 	"testing"
