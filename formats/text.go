@@ -52,3 +52,9 @@ func OneLine(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 	return strings.Join(strings.Fields(s), " ")
 }
+
+// As returns a decoded value if it is of type T, else the zero value.
+func As[T any](v any) T {
+	out, _ := v.(T) //nolint:errcheck // the zero value for another type
+	return out
+}

@@ -376,11 +376,5 @@ func sorted[T any](m map[string]T) []string {
 
 // literal is a word that is written, empty for anything else.
 func literal(v *syntax.Value) string {
-	return as[string](v.Lit)
-}
-
-// as is a value of a type, zero for anything else.
-func as[T any](v any) T {
-	out, _ := v.(T) //nolint:errcheck // the zero value for another type
-	return out
+	return formats.As[string](v.Lit)
 }

@@ -73,7 +73,7 @@ func checkLimits(c *compiler) {
 }
 
 func (c *compiler) cost(v *syntax.Value) {
-	usd := as[float64](v.Lit)
+	usd := formats.As[float64](v.Lit)
 	if n, whole := v.Lit.(int); whole {
 		usd = float64(n)
 	}

@@ -160,7 +160,7 @@ func (c *compiler) stray(key any, help, what string) {
 	var at syntax.Pos
 	syntax.Walk(key, func(n any) bool {
 		if v := reflect.ValueOf(n).Elem().FieldByName("Pos"); v.IsValid() && at.IsZero() {
-			at = as[syntax.Pos](v.Interface())
+			at = formats.As[syntax.Pos](v.Interface())
 		}
 		return at.IsZero()
 	})

@@ -137,7 +137,7 @@ func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 				issues = append(issues, one)
 			}
 			if single && doc != nil && formats.IsHandoff(profile) {
-				out.Fields = as[map[string]any](doc.Any()["fields"])
+				out.Fields = formats.As[map[string]any](doc.Any()["fields"])
 			}
 			return issues
 		},

@@ -433,8 +433,8 @@ func (c call) apply(req formats.Request, ret formats.Return) {
 		return
 	}
 
-	for _, one := range as[[]any](req.Input["artifacts"]) {
-		r.artifacts.link(as[string](as[map[string]any](one)["path"]))
+	for _, one := range formats.As[[]any](req.Input["artifacts"]) {
+		r.artifacts.link(formats.As[string](formats.As[map[string]any](one)["path"]))
 	}
 
 	r.tasks.changed(req.Input)

@@ -32,7 +32,7 @@ func Derive(
 			ret.Status = formats.StatusBlocked
 			ret.BlockedReason = cmp.Or(
 				ret.BlockedReason,
-				as[string](ret.Fields["BLOCKED_REASON"]),
+				formats.As[string](ret.Fields["BLOCKED_REASON"]),
 				ret.Summary,
 			)
 		} else if ret.Verdict == formats.Verdict(formats.OutcomeCompleted) &&

@@ -271,12 +271,6 @@ func (in env) fields(list []syntax.Field, input any) (map[string]any, error) {
 	return out, nil
 }
 
-// as is a value of a type, zero for anything else.
-func as[T any](v any) T {
-	out, _ := v.(T) //nolint:errcheck // the zero value for another type
-	return out
-}
-
 // holds tells whether an expression is true; a nil one is.
 func (in env) holds(e *syntax.Expr, input any) (bool, error) {
 	v, err := in.eval(e, input)

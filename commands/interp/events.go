@@ -136,7 +136,7 @@ func (s step) queuePass(e trace.Event, i, of int) {
 // labelOf is a short name for an element of a loop, empty if it has none.
 func labelOf(item any) string {
 	for _, key := range []string{"name", "title", "path", "id", "number"} {
-		if v := as[map[string]any](item)[key]; v != nil {
+		if v := formats.As[map[string]any](item)[key]; v != nil {
 			item = v
 		}
 	}

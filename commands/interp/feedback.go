@@ -64,8 +64,8 @@ func (tr transition) redoFeedback() *formats.Feedback {
 	fb := &formats.Feedback{
 		From:    s.info.ID,
 		Issues:  nonNil(res.ret.Issues),
-		Choice:  as[string](res.value["choice"]),
-		Note:    as[string](res.value["note"]),
+		Choice:  formats.As[string](res.value["choice"]),
+		Note:    formats.As[string](res.value["note"]),
 		Attempt: 1,
 	}
 	if why := res.ret.BlockedReason; res.outcome == formats.OutcomeBlocked && why != "" {

@@ -136,7 +136,7 @@ func (r *run) settleUnknownSync() {
 	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.main.ctx))
 	var tasks []formats.Task
 	if err == nil {
-		err = decode(as[map[string]any](doc)["tasks"], &tasks)
+		err = decode(formats.As[map[string]any](doc)["tasks"], &tasks)
 	}
 	if err != nil {
 		r.artifacts.unlinked = nil // a document that may be linked is not removed

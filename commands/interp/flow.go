@@ -79,7 +79,7 @@ func (s step) inTier() (bool, error) {
 
 // tier is the present tier of the run, empty before something sets it.
 func (s step) tier() string {
-	return as[string](query.Normalize(s.scope.variable("$tier")))
+	return formats.As[string](query.Normalize(s.scope.variable("$tier")))
 }
 
 // tierUnknown tells whether the step has tiers and $tier has no value yet.
@@ -103,7 +103,7 @@ func (r *run) checkTier(name string, v any) error {
 		}
 	}
 	if name != "tier" || r.prog.Tiers == nil || v == nil ||
-		slices.Contains(r.prog.Tiers, as[string](v)) {
+		slices.Contains(r.prog.Tiers, formats.As[string](v)) {
 		return nil
 	}
 	return formats.Fail(formats.CodeValidationFailed,
@@ -144,11 +144,11 @@ func (s step) hostValue() any {
 		agent = s.info.Call.Agent // empty: not chosen yet
 	}
 	if v, ok := s.scope.result(s.info.ID); ok {
-		m := as[map[string]any](query.Normalize(v))
+		m := formats.As[map[string]any](query.Normalize(v))
 		for _, key := range []string{"status", "summary", "artifacts", "fields", "issues"} {
 			out[key] = m[key]
 		}
-		if name := as[string](m["agent"]); name != "" {
+		if name := formats.As[string](m["agent"]); name != "" {
 			agent = name
 		}
 	}

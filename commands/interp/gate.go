@@ -141,8 +141,8 @@ func (q fileGate) evidenceFiles() (files []string, err error) {
 		made, ok := s.scope.result(name)
 		switch {
 		case ok:
-			for _, a := range as[[]any](as[map[string]any](query.Normalize(made))["artifacts"]) {
-				files = append(files, as[string](as[map[string]any](a)["path"]))
+			for _, a := range formats.As[[]any](formats.As[map[string]any](query.Normalize(made))["artifacts"]) {
+				files = append(files, formats.As[string](formats.As[map[string]any](a)["path"]))
 			}
 		case strings.ContainsAny(name, "*?["):
 			var found []string

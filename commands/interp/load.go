@@ -25,10 +25,10 @@ func (l *loads) add(v any) {
 		list = []any{v}
 	}
 	for _, one := range list {
-		doc := as[map[string]any](one)
+		doc := formats.As[map[string]any](one)
 		l.paths = append(l.paths, paths(doc["path"])...)
-		if sum := as[string](doc["sha256"]); sum != "" {
-			l.sums[as[string](doc["path"])] = sum
+		if sum := formats.As[string](doc["sha256"]); sum != "" {
+			l.sums[formats.As[string](doc["path"])] = sum
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (c call) noteNextAgent(ret formats.Return) {
 	if c.inSequence() {
 		c.step.run.nextAgent = nextAgent{
 			by:   c.to.Agent,
-			next: strings.TrimSpace(as[string](ret.Fields["NEXT"])),
+			next: strings.TrimSpace(formats.As[string](ret.Fields["NEXT"])),
 		}
 	}
 }

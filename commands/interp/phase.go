@@ -56,7 +56,7 @@ func addPhase(s step, e *trace.Event) {
 		return // it is part of a phase
 	}
 	unsure = top.uncertainVars(top.scope.list, unsure)
-	tiers := []string{as[string](query.Normalize(s.scope.variable("$tier")))}
+	tiers := []string{formats.As[string](query.Normalize(s.scope.variable("$tier")))}
 	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
 		tiers = s.run.prog.Tiers
 	}
@@ -103,7 +103,7 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 		elements := elementsOf(one)
 		if elements != nil && picks && in.scope.isKnown(elements, unsure) {
 			if v, err := in.compute(elements, nil); err == nil {
-				of += max(1, len(as[[]any](query.Normalize(v)))) - 1
+				of += max(1, len(formats.As[[]any](query.Normalize(v)))) - 1
 			}
 		}
 	}

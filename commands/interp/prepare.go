@@ -106,8 +106,8 @@ func (r *run) taskByNumber(wanted int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range as[[]any](as[map[string]any](query.Normalize(doc))["tasks"]) {
-		if n, ok := number(as[map[string]any](one)["number"]); ok && n == wanted {
+	for _, one := range formats.As[[]any](formats.As[map[string]any](query.Normalize(doc))["tasks"]) {
+		if n, ok := number(formats.As[map[string]any](one)["number"]); ok && n == wanted {
 			return one, nil
 		}
 	}

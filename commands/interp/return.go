@@ -74,7 +74,7 @@ func (in env) dryText(t *syntax.Text, input any) (string, error) {
 
 // outcome sets the status that the file names for the return.
 func outcome(ret *formats.Return, v any) error {
-	outcome := formats.Outcome(as[string](v))
+	outcome := formats.Outcome(formats.As[string](v))
 	if v == nil {
 		return nil
 	}
@@ -119,11 +119,11 @@ func (in env) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, error
 	}
 	var out []formats.Artifact
 	for _, one := range all {
-		m := as[map[string]any](one)
+		m := formats.As[map[string]any](one)
 		a := formats.Artifact{
-			Type:    formats.ArtifactType(as[string](m["type"])),
-			Path:    as[string](m["path"]),
-			Summary: as[string](m["summary"]),
+			Type:    formats.ArtifactType(formats.As[string](m["type"])),
+			Path:    formats.As[string](m["path"]),
+			Summary: formats.As[string](m["summary"]),
 		}
 		const code = formats.CodeValidationFailed
 		switch {

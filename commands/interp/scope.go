@@ -143,13 +143,13 @@ func (sc *scope) skip(id string, s *syntax.Step) {
 
 // shownResult is the result of a step as expressions see it, nil without one.
 func (sc *scope) shownResult(id string) map[string]any {
-	return as[map[string]any](query.Normalize(sc.results[id]))
+	return formats.As[map[string]any](query.Normalize(sc.results[id]))
 }
 
 // lastWords is the summary of the last step that has one.
 func (sc *scope) lastWords() string {
 	for _, s := range slices.Backward(sc.list) {
-		if words := as[string](sc.shownResult(s.ID.Text)["summary"]); words != "" {
+		if words := formats.As[string](sc.shownResult(s.ID.Text)["summary"]); words != "" {
 			return words
 		}
 	}

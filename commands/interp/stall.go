@@ -158,7 +158,7 @@ func (tr transition) stallReason(t *syntax.Target) (string, error) {
 		}
 		v, _ := tr.step.scope.result(id)
 		var some []formats.Artifact
-		if err := decode(as[map[string]any](query.Normalize(v))["artifacts"], &some); err != nil {
+		if err := decode(formats.As[map[string]any](query.Normalize(v))["artifacts"], &some); err != nil {
 			return "", err
 		}
 		files = append(files, some...)
@@ -182,7 +182,7 @@ func (sc *scope) workOutput(steps []*syntax.Step) (out []any) {
 		info := sc.run.prog.Info(s)
 		v, ok := sc.result(info.ID)
 		if ok && info.Call != nil && info.Call.Info.Role != formats.RoleReviewer {
-			shown := as[map[string]any](query.Normalize(v))
+			shown := formats.As[map[string]any](query.Normalize(v))
 			out = append(out, shown["text"], shown["fields"])
 		}
 		out = append(out, sc.workOutput(s.Body)...)

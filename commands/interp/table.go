@@ -59,7 +59,7 @@ func (s step) showTable() error {
 func columnsOf(rows []any) []string {
 	seen := map[string]any{}
 	for _, row := range rows {
-		maps.Copy(seen, as[map[string]any](row))
+		maps.Copy(seen, formats.As[map[string]any](row))
 	}
 	if len(seen) == 0 {
 		return []string{"value"}

@@ -77,7 +77,7 @@ func (r *run) reenterTasks() error {
 	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.main.ctx))
 	var tasks []formats.Task
 	if err == nil {
-		err = decode(as[map[string]any](query.Normalize(doc))["tasks"], &tasks)
+		err = decode(formats.As[map[string]any](query.Normalize(doc))["tasks"], &tasks)
 	}
 	if err != nil {
 		return err

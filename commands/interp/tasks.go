@@ -86,8 +86,8 @@ func (t *tasks) settle(state []formats.Task, run string) {
 // statusChange reads from the input of the status-sync manager which status it gives to tasks, and
 // whether that is one in progress. ok is false if it gives none.
 func statusChange(input map[string]any) (status string, enters, ok bool) {
-	status = as[string](input["status"])
-	switch as[string](input["operation"]) {
+	status = formats.As[string](input["status"])
+	switch formats.As[string](input["operation"]) {
 	case compile.OpUpdateStatus:
 		return status, formats.TaskStatus(status).InProgress(), true
 	case compile.OpArchiveTasks:
@@ -101,7 +101,7 @@ func taskNumbers(input map[string]any) []int {
 	var out []int
 	for _, one := range append(
 		[]any{input["task_number"]},
-		as[[]any](input["task_numbers"])...,
+		formats.As[[]any](input["task_numbers"])...,
 	) {
 		if n, ok := number(one); ok {
 			out = append(out, n)

@@ -20,7 +20,7 @@ type transition struct {
 // matches, else the default for the outcome.
 func (tr transition) route() (*ending, error) {
 	if t := tr.result.target; t != nil {
-		choice := as[string](tr.result.value["choice"])
+		choice := formats.As[string](tr.result.value["choice"])
 		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !tr.result.answer.Person
 		if counted && tr.exhausts(t, "choice "+choice) {
 			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, tr.maxTaken(t))

@@ -92,8 +92,8 @@ func (b *Builder) Adopt(
 ) (written string, notes []string, err error) {
 	ret, err := b.Run(ctx, formats.Request{Input: map[string]any{"action": "draft", "from": file}})
 	notes = ret.Warnings
-	if files := as[[]any](ret.Fields["files"]); err == nil && len(files) > 0 {
-		written = as[string](as[map[string]any](files[0])["name"])
+	if files := formats.As[[]any](ret.Fields["files"]); err == nil && len(files) > 0 {
+		written = formats.As[string](formats.As[map[string]any](files[0])["name"])
 		ret, err = b.Run(ctx, formats.Request{Input: map[string]any{
 			"action": "write",
 			"files":  files,
@@ -127,20 +127,14 @@ func (b *Builder) begin(in map[string]any) (*draft, error) {
 	return d, err
 }
 
-// as returns a value of a type, or the zero value.
-func as[T any](value any) T {
-	held, _ := value.(T) //nolint:errcheck // the zero value is meant
-	return held
-}
-
 // draftFrom restores a draft from the files of an earlier action: one command, and subagents.
 func draftFrom(files any) (*draft, error) {
 	d := &draft{}
-	list := as[[]any](files)
+	list := formats.As[[]any](files)
 	for _, one := range list {
-		m := as[map[string]any](one)
-		name := as[string](m["name"])
-		text := as[string](m["text"])
+		m := formats.As[map[string]any](one)
+		name := formats.As[string](m["name"])
+		text := formats.As[string](m["text"])
 		stem := strings.TrimSuffix(path.Base(name), ".md")
 		if dir := path.Dir(name); dir == commandFolder && d.Name == "" {
 			d.Name = stem

@@ -16,8 +16,8 @@ import (
 // fill inserts the texts of a model into the files of a draft. On any error, all errors are
 // reported and the files stay unchanged.
 func (b *Builder) fill(d *draft, texts any) formats.Return {
-	t := as[map[string]any](texts)
-	instructions := as[map[string]any](t["instructions"])
+	t := formats.As[map[string]any](texts)
+	instructions := formats.As[map[string]any](t["instructions"])
 	filled := &draft{}
 	bad := []any{}
 	used := 0
@@ -73,7 +73,7 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 	if len(bad) > 0 {
 		filled = d
 	}
-	tasks := as[[]any](t["tasks"])
+	tasks := formats.As[[]any](t["tasks"])
 	for _, title := range tasks {
 		filled.addFollowUp(fmt.Sprint(title), "Left by /meta when it made /"+d.Name+".")
 	}

@@ -25,7 +25,7 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	}
 
 	d := &draft{source: file}
-	d.Name = as[string](name)
+	d.Name = formats.As[string](name)
 	if d.Name == "" {
 		d.Name = dialect.AgentName(c.Name[strings.LastIndexByte(c.Name, ':')+1:])
 	}
