@@ -24,7 +24,7 @@ type Builder struct {
 	Lint func(files []File) []formats.Diagnostic
 	// DryRun runs the named command of the files without effects.
 	DryRun func(ctx context.Context, files []File, name string) (formats.Return, error)
-	// Catalog lists the existing commands, to analyze or to hide.
+	// Catalog lists the existing commands, which a new one may hide.
 	Catalog *commands.Catalog
 	// Fills reports whether a model can write texts of the files; nil: no model.
 	Fills func() bool
@@ -47,9 +47,6 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 		return formats.Return{}, formats.Unset("a dry run")
 	}
 
-	if r.Input["action"] == "analyze" {
-		return b.analyze()
-	}
 	d, err := b.begin(r.Input)
 	if err != nil {
 		return failed(err), nil
@@ -61,7 +58,7 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 		return b.fill(d, r.Input["texts"]), nil
 	default:
 		return failed(formats.Fail(formats.CodeValidationFailed, "name one of them",
-			"expected action draft, fill, write or analyze, got %v", action)), nil
+			"expected action draft, fill or write, got %v", action)), nil
 	}
 
 	if ret, ok := b.check(d); !ok {

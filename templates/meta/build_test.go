@@ -257,7 +257,7 @@ func TestRefuses(t *testing.T) {
 			"action",
 			map[string]any{"action": "erase", "files": drafted(".tercet/commands/x.md")},
 			formats.CodeValidationFailed,
-			[]string{"expected action draft, fill, write or analyze, got erase"},
+			[]string{"expected action draft, fill or write, got erase"},
 		},
 		{
 			"write outside",
