@@ -1,12 +1,15 @@
 package git
 
 import (
+	"bytes"
 	"compress/zlib"
+	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tercet/internal/atomicfile"
@@ -161,6 +164,68 @@ func (r *Repo) treeInFiles(rev string) string {
 		return ""
 	}
 	return tree
+}
+
+// The index: a header, the entries, and extensions. See gitformat-index(5).
+const (
+	indexHeader  = 12
+	indexMode    = 24 // where an entry has its mode
+	indexFlags   = 60 // where it has its flags, behind a hash of SHA-1
+	indexName    = 62 // where its name begins, without further flags
+	indexFurther = 0x4000
+	indexLink    = 0o160000 // the mode of a submodule
+	indexFolder  = 0o040000 // the mode of a folder, in a sparse index
+	indexSum     = 20
+)
+
+// submodulesInIndex returns the folders of submodules. ok is false if git has to be asked: the index
+// has another version, other hashes, or entries elsewhere.
+func (r *Repo) submodulesInIndex() (folders []string, ok bool) {
+	own, common := r.certainDirs()
+	if own == "" || r.Index != "" {
+		return nil, false
+	}
+	config := strings.ToLower(readSmall(filepath.Join(common, "config")))
+	if strings.Contains(config, "objectformat") || strings.Contains(config, "include") {
+		return nil, false
+	}
+	data, err := atomicfile.ReadPath(filepath.Join(own, "index"))
+	if err != nil || len(data) < indexHeader+indexSum || string(data[:4]) != "DIRC" {
+		return nil, false
+	}
+	if version := binary.BigEndian.Uint32(data[4:]); version != 2 && version != 3 {
+		return nil, false
+	}
+
+	rest := data[indexHeader : len(data)-indexSum]
+	for range binary.BigEndian.Uint32(data[8:]) {
+		if len(rest) <= indexName {
+			return nil, false
+		}
+		mode := binary.BigEndian.Uint32(rest[indexMode:])
+		begin := indexName
+		if binary.BigEndian.Uint16(rest[indexFlags:])&indexFurther != 0 {
+			begin += 2
+		}
+		length := bytes.IndexByte(rest[begin:], 0)
+		size := (begin+length)/8*8 + 8 // one to eight NUL follow a name
+		if length < 0 || size > len(rest) || mode == indexFolder {
+			return nil, false
+		}
+		if mode == indexLink {
+			folders = append(folders, string(rest[begin:begin+length]))
+		}
+		rest = rest[size:]
+	}
+	// An extension in lower case says that the entries are not all there is.
+	for len(rest) >= 8 {
+		size := int(binary.BigEndian.Uint32(rest[4:]))
+		if rest[0] >= 'a' || size > len(rest)-8 {
+			return nil, false
+		}
+		rest = rest[8+size:]
+	}
+	return slices.Compact(folders), len(rest) == 0
 }
 
 // objectStart is how many bytes of an object are read: its kind, its size, and a commit's tree.

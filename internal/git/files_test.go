@@ -53,6 +53,26 @@ func TestFilesSayWhatGitSays(t *testing.T) {
 			t.Helper()
 			overwrite("refs/heads/main", raw(t, dir, "rev-parse", "HEAD^{tree}")+"\n")(t, dir)
 		},
+		"a submodule": run(
+			"update-index --add --cacheinfo 160000,"+strings.Repeat("1", 40)+",mods/one",
+			"update-index --add --cacheinfo 160000,"+strings.Repeat("2", 40)+",z",
+		),
+		"an index of version 4": run("update-index --index-version 4"),
+		"an index with more flags": run(
+			"update-index --skip-worktree a.txt",
+			"update-index --add --cacheinfo 160000,"+strings.Repeat("1", 40)+",mods/one",
+		),
+		"a split index": run(
+			"update-index --add --cacheinfo 160000,"+strings.Repeat("1", 40)+",mods/one",
+			"update-index --split-index",
+		),
+		"an index that is no index": overwrite("index", "DIRC\x00\x00\x00\x02\xff\xff\xff\xff"),
+		"no index": func(t *testing.T, dir string) {
+			t.Helper()
+			if err := os.Remove(filepath.Join(dir, ".git/index")); err != nil {
+				t.Fatal(err)
+			}
+		},
 		"HEAD is a link": func(t *testing.T, dir string) {
 			t.Helper()
 			head := filepath.Join(dir, ".git/HEAD")
@@ -93,6 +113,10 @@ func TestFilesSayWhatGitSays(t *testing.T) {
 					return r.Tree(t.Context(), rev)
 				})
 			}
+			same("Submodules", func(r *git.Repo) (string, error) {
+				list, err := r.Submodules(t.Context())
+				return strings.Join(list, ","), err
+			})
 			for _, branch := range branches {
 				same("BranchExists "+branch, func(r *git.Repo) (string, error) {
 					there, err := r.BranchExists(t.Context(), branch)

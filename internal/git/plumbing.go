@@ -125,6 +125,9 @@ const Submodule = "160000"
 
 // Submodules lists the folders of submodules, by the index.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
+	if list, ok := r.submodulesInIndex(); ok {
+		return list, nil
+	}
 	files, err := r.Files(ctx, "")
 	if err != nil {
 		return nil, err

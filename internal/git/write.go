@@ -80,8 +80,11 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 	if err != nil {
 		return "", err
 	}
-	if some, err := r.Staged(ctx); err != nil || !some {
-		return "", cmp.Or(err, ErrNothing)
+	// git would end an unfinished merge with a commit, changes or not.
+	if r.OperationInProgress() != "" {
+		if some, err := r.Staged(ctx); err != nil || !some {
+			return "", cmp.Or(err, ErrNothing)
+		}
 	}
 	config, err := r.configuration(ctx)
 	if err != nil {
@@ -97,7 +100,6 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 		config: config.identity,
 	})
 	if err != nil {
-		// The git of a killed process may have committed meanwhile.
 		if some, serr := r.Staged(ctx); serr == nil && !some {
 			return "", ErrNothing
 		}
