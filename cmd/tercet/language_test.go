@@ -161,6 +161,11 @@ func TestLanguageChangesNoJournal(t *testing.T) {
 				formats.Workspace,
 			), onlyFolders{os.DirFS(flows)})
 		}
+		t.Cleanup(func() {
+			if err := s.close(); err != nil {
+				t.Error(err)
+			}
+		})
 		cast := scenario.NewCast(&test, false)
 		r := tested{}
 		o, err := s.play(t.Context(), &test, cast, t.TempDir(), &r)

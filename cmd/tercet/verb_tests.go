@@ -86,6 +86,9 @@ type stagehand struct {
 	record  bool
 	install func(to *os.Root, file string) error // puts what a test file tests into a workspace
 	covered map[string]*scenario.Coverage
+
+	starter  *proc.Starter // makes the repositories of the tests; nil before the first one
+	settings git.Settings  // of these repositories
 }
 
 // tested is how one test ended.
@@ -103,7 +106,8 @@ func (s *stagehand) run(
 	ctx context.Context,
 	files []string,
 	read func(string) ([]byte, error),
-) error {
+) (err error) {
+	defer func() { err = errors.Join(err, s.close()) }()
 	bad := &formats.Diagnostics{Sources: map[string][]byte{}}
 	var tests []scenario.Test
 	for _, file := range files {
@@ -162,6 +166,14 @@ func (s *stagehand) run(
 		return shownAs(formats.CodeValidationFailed)
 	}
 	return nil
+}
+
+// close ends what makes the repositories.
+func (s *stagehand) close() error {
+	if s.starter == nil {
+		return nil
+	}
+	return s.starter.Close()
 }
 
 func (s *stagehand) tell(r tested) {
@@ -316,11 +328,12 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, folder string) (e
 		}
 	}
 
-	starter, err := free()
-	if err != nil {
-		return err
+	if s.starter == nil {
+		if s.starter, err = free(); err != nil {
+			return err
+		}
 	}
-	repo := &git.Repo{Starter: starter, Dir: folder}
+	repo := &git.Repo{Starter: s.starter, Dir: folder, Settings: &s.settings}
 	if err = repo.Init(ctx, "main"); errors.Is(err, git.ErrMissing) {
 		return nil // commands that need no repository can be tested without one
 	}
@@ -330,7 +343,7 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, folder string) (e
 	if err == nil {
 		_, err = repo.Commit(ctx, "test: "+t.Line)
 	}
-	return errors.Join(err, starter.Close())
+	return err
 }
 
 // free starts processes that no project asks for.
