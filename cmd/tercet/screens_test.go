@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"tercet/internal/testkit"
 )
 
 // act is one moment of the tour: what is done, and what the terminal shows when it is looked at.
@@ -86,6 +88,9 @@ func TestScreens(t *testing.T) {
 	} {
 		t.Run(strconv.Itoa(int(size.Cols)), func(t *testing.T) {
 			t.Parallel()
+			if size.Cols != 80 {
+				testkit.OnlyDeep(t, "the whole tour at another size")
+			}
 			s := tourist(t, &size)
 			for _, a := range tour {
 				s.act(a)

@@ -61,20 +61,19 @@ func heedSignals() {
 	}
 }
 
-// scripts gives the scripts to run: all of them, or every sixth. Where -run names one, it runs.
-func scripts(t *testing.T) []string {
+// scripts gives the scripts to run: all of them, or every twelfth. Where -run names one, it runs.
+func scripts(t *testing.T, all bool) []string {
 	t.Helper()
-	all, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil || len(all) == 0 {
-		t.Fatalf("scripts %q, %v", all, err)
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts %q, %v", files, err)
 	}
-	named := strings.Contains(flag.Lookup("test.run").Value.String(), "TestScripts/")
-	if testkit.Deep() || named {
-		return all
+	if all || strings.Contains(flag.Lookup("test.run").Value.String(), "TestScripts/") {
+		return files
 	}
 	var some []string
-	for i, file := range all {
-		if i%6 == 0 {
+	for i, file := range files {
+		if i%12 == 0 {
 			some = append(some, file)
 		}
 	}
@@ -85,7 +84,7 @@ func scripts(t *testing.T) []string {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Files:               scripts(t),
+		Files:               scripts(t, testkit.Deep()),
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -102,7 +101,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GIT_AUTHOR_EMAIL", "tester@localhost")
 			e.Setenv("GIT_COMMITTER_NAME", "tester")
 			e.Setenv("GIT_COMMITTER_EMAIL", "tester@localhost")
-			e.Setenv("GOCACHE", goEnv("GOCACHE"))
+			e.Setenv("GOCACHE", goCache())
 			e.Setenv("GOPROXY", "off")
 			e.Setenv("GOTOOLCHAIN", "local")
 			e.Setenv("GOFLAGS", "-mod=mod")
@@ -149,6 +148,9 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// goCache is the build cache, for scripts that build.
+var goCache = sync.OnceValue(func() string { return goEnv("GOCACHE") })
 
 func goEnv(name string) string {
 	out, err := exec.Command("go", "env", name).Output()

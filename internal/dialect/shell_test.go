@@ -182,9 +182,16 @@ func TestArgumentsNeverRun(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				c := parse(t, dialect.Claude, tt.src)
+				every := 1
+				if i > 0 || shell == "bash" {
+					every = 9 // the other places share the texts among them
+				}
+				if !testkit.Deep() {
+					every *= 5
+				}
 				for n, text := range naughty() {
-					if (i > 0 || shell == "bash") && (n+i)%9 != 0 {
-						continue // the other places share the texts among them
+					if (n+i)%every != 0 {
+						continue
 					}
 					text = strings.ReplaceAll(text, "CANARY", filepath.Join(dir, "CANARY"))
 					out, err := c.Expand(dialect.Args{Raw: text, Words: []string{text}})
@@ -477,8 +484,9 @@ func TestAttacksAreRefused(t *testing.T) {
 	dir := hostileFolder(t)
 	canary := filepath.Join(dir, "CANARY")
 	shown := 0
+	ran := 0
 	var harmless []string
-	for _, a := range attacks() {
+	for i, a := range attacks() {
 		if err := os.RemoveAll(canary); err != nil {
 			t.Fatal(err)
 		}
@@ -501,8 +509,10 @@ func TestAttacksAreRefused(t *testing.T) {
 			script.Env...,
 		)
 		cmd.WaitDelay = time.Second
-		if a.sure {
+		run := a.sure && (testkit.Deep() || i%5 == 0)
+		if run {
 			cmd.Run()
+			ran++
 		}
 		cancel()
 		_, err = os.Lstat(canary)
@@ -512,16 +522,16 @@ func TestAttacksAreRefused(t *testing.T) {
 			if script.Refused == "" {
 				t.Errorf("%s with %s made the canary", a.mark, a.raw)
 			}
-		case a.sure:
+		case run:
 			harmless = append(harmless, a.mark)
 		}
 	}
 
-	t.Logf("%d of %d attacks make the canary here; these do not: %q",
-		shown, len(attacks()), harmless)
-	if len(attacks()) < 160 || shown < 30 {
-		t.Errorf("%d attacks, of which %d make the canary; want at least 160 and 30",
-			len(attacks()), shown)
+	t.Logf("%d of %d attacks that were run make the canary here; these do not: %q",
+		shown, ran, harmless)
+	if len(attacks()) < 160 || shown < ran/5 {
+		t.Errorf("%d attacks; of %d that were run %d make the canary; want at least 160, and a fifth",
+			len(attacks()), ran, shown)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/internal/testkit/faults"
 	"tercet/state"
 )
@@ -215,7 +216,7 @@ func TestCrashStates(t *testing.T) {
 	}
 	e := &explorer{effort: effort{limit: 2, stride: 8}}
 	sequences := 4
-	if raceEnabled {
+	if raceEnabled || !testkit.Deep() {
 		e.stride = 24
 		sequences = 1
 	}

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/internal/testkit/faults"
 	"tercet/state"
 )
@@ -349,8 +350,11 @@ func TestEveryPoint(t *testing.T) {
 		t.Skip(err)
 	}
 	sample := sampled
-	if raceEnabled {
+	switch {
+	case raceEnabled:
 		sample *= 10
+	case !testkit.Deep():
+		sample *= 4
 	}
 	var points atomic.Int64
 	t.Run("of", func(t *testing.T) {

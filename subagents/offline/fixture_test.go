@@ -7,6 +7,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 	"tercet/subagents"
 	"tercet/subagents/offline"
 )
@@ -21,6 +22,9 @@ func TestFixturesGoFromRedToGreen(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			if tc.path != clampFixture {
+				testkit.OnlyDeep(t, "builds another program")
+			}
 			f := open(t, tc.path)
 			s := starter(t)
 			if len(f.commits) != 2 || len(f.messages) != 2 {
@@ -151,6 +155,9 @@ func TestFixturesEndToEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "clamp" && name != "no command" {
+				testkit.OnlyDeep(t, "tests another program several times")
+			}
 			p := newSite(t, tc.path, tc.change)
 			if ret := p.do(t, formats.RoleReviewer); ret.Outcome() != formats.OutcomeRejected ||
 				len(ret.Issues) == 0 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/git"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 	"tercet/subagents/offline"
 )
 
@@ -183,6 +185,16 @@ func open(t *testing.T, path string) fixture {
 func repository(t *testing.T, s *proc.Starter, f fixture) string {
 	t.Helper()
 	dir := t.TempDir()
+	template, _ := repositories.LoadOrStore(fmt.Sprint(f), &testkit.Template{})
+	template.(*testkit.Template).Copy(t, dir, func() { commitAll(t, s, dir, f) })
+	return dir
+}
+
+// repositories are the templates that repository copies, by their fixture.
+var repositories sync.Map
+
+func commitAll(t *testing.T, s *proc.Starter, dir string, f fixture) {
+	t.Helper()
 	must(t, s, dir, "git", "init", "-q", "-b", "main")
 	for i, files := range f.commits {
 		write(t, dir, files)
@@ -199,7 +211,6 @@ func repository(t *testing.T, s *proc.Starter, f fixture) string {
 			f.messages[i],
 		)
 	}
-	return dir
 }
 
 const (
