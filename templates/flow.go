@@ -12,25 +12,10 @@ import (
 
 // The names in the expressions of a generated file.
 const (
-	jqHasPlan    = `'$task.artifacts | map(select(.type == "plan")) | length > 0'`
-	jqOpenPhases = `'[$plan.phases[]? | select(.status != "completed")]'`
-	jqOpenItems  = `'[($task.description // "") | split("\n")[] | select(test("^\\s*[-*+] \\[ \\] ")) ` +
-		`| sub("^\\s*[-*+] \\[ \\]\\s+"; "")]'`
-	jqParts = `'(if ($phases | length) > 0 then [$phases[].name] elif ($items | length) > 0 then $items ` +
-		`else [$task.title] end) | to_entries | map({number: (.key + 1), name: .value})'`
 	jqPlanned      = "$has_plan"
 	jqPlanPath     = "$plan.path"
 	jqRunArtifacts = "$run.artifacts"
 )
-
-// What a generated file loads.
-var (
-	loadPlan      = pair{"plan", newestPlan}
-	loadPlanIfAny = pair{"plan?", newestPlan}
-	loadPhases    = pair{"phases", jqOpenPhases}
-)
-
-const newestPlan = `{document: plan, path: '$task.artifacts | map(select(.type == "plan")) | last | .path'}`
 
 // worker is a subagent at its place in the command.
 type worker struct {

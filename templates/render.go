@@ -47,7 +47,7 @@ type view struct {
 	Agents      []string
 	During      string // YAML, empty without one
 	Allow       []string
-	Loads       []pair
+	Loads       []string // what the file loads, by the names in parts.tmpl
 	Steps       []step
 	Worktree    bool
 	Items       string // elements of a loop, in words
@@ -269,10 +269,10 @@ func refuseBuiltin(list []worker) error {
 func (v *view) sequential(f *flow, list []worker) error {
 	if f.task && requires(list, "plan") || has(list, formats.RoleImplementer) {
 		f.plan = true
-		v.Loads = append(v.Loads, loadPlan)
+		v.Loads = append(v.Loads, "plan")
 	}
 	if has(list, formats.RoleImplementer) {
-		v.Loads = append(v.Loads, loadPhases)
+		v.Loads = append(v.Loads, "phases")
 	}
 	v.start(f, firstWithStatus(list))
 	f.sequence(list)
@@ -301,11 +301,9 @@ func (v *view) iterative(f *flow, list []worker) error {
 	if has(list, formats.RoleImplementer) || requires(list, "plan") || requires(list, "phase") {
 		as = "phase"
 		f.plan = true
-		v.Loads = []pair{loadPlan, loadPhases}
+		v.Loads = []string{"plan", "phases"}
 	} else {
-		v.Loads = []pair{
-			loadPlanIfAny, loadPhases, {"items", jqOpenItems}, {"parts", jqParts},
-		}
+		v.Loads = []string{"plan?", "phases", "items", "parts"}
 	}
 	v.Items = as
 	lead := furthestWorker(list)
@@ -327,12 +325,12 @@ func (v *view) iterative(f *flow, list []worker) error {
 func (v *view) conditional(f *flow, list []worker) error {
 	with := list[0]
 	without := list[1]
-	v.Loads = []pair{{"has_plan", jqHasPlan}}
+	v.Loads = []string{"has_plan"}
 	if with.is(formats.RoleImplementer) || accepts(with, "plan") {
-		v.Loads = append(v.Loads, loadPlanIfAny)
+		v.Loads = append(v.Loads, "plan?")
 	}
 	if with.is(formats.RoleImplementer) {
-		v.Loads = append(v.Loads, loadPhases)
+		v.Loads = append(v.Loads, "phases")
 	}
 	if without.is(formats.RoleImplementer) {
 		return noInput(without.info, "plan", formats.TypeString, []string{
