@@ -2,11 +2,17 @@ package meta
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"io/fs"
 
 	"tercet/formats"
 )
+
+// sampleFiles are the documents of the sample's task.
+//
+//go:embed sample
+var sampleFiles embed.FS
 
 // Sample is a state with documents for dry runs: a generated command needs a task, and must not see
 // the user's. It implements the readers of state and documents.
@@ -61,9 +67,9 @@ func (Sample) HasTask(_ context.Context, number int) (bool, error) {
 func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
 	case s.Planned && path == samplePlan:
-		return []byte(planText), nil
+		return sampleFiles.ReadFile("sample/plan.md")
 	case s.Planned && path == sampleReport:
-		return []byte(reportText), nil
+		return sampleFiles.ReadFile("sample/report.md")
 	}
 
 	return nil, &formats.Failure{
@@ -89,88 +95,3 @@ func (s Sample) Sum(ctx context.Context, path string) (string, error) {
 func (Sample) Glob(context.Context, []string) ([]string, error) {
 	return nil, nil
 }
-
-const planText = `# Implementation Plan: Sample
-
-- **Task**: 1 (Sample)
-- **Status**: [NOT STARTED]
-- **Effort**: None
-- **Priority**: None
-- **Dependencies**: None
-- **Research Inputs**: None
-- **Artifacts**: None
-- **Standards**: None
-- **Type**: None
-
-## Overview
-
-A plan to try a command on.
-
-## Goals & Non-Goals
-
-- It is done.
-
-## Risks & Mitigations
-
-- None.
-
-## Implementation Phases
-
-### Phase 1: Do it [NOT STARTED]
-
-- **Goal**: It is done.
-- **Timing**: none
-
-**Tasks**:
-
-- [ ] Do it.
-
-## Testing & Validation
-
-- None.
-
-## Artifacts & Outputs
-
-- None.
-
-## Rollback/Contingency
-
-- None.
-`
-
-const reportText = `# Research Report: Sample
-
-- **Task**: 1 (Sample)
-- **Started**: None
-- **Completed**: None
-- **Effort**: None
-- **Priority**: None
-- **Dependencies**: None
-- **Sources/Inputs**: None
-- **Artifacts**: None
-- **Standards**: None
-
-## Executive Summary
-
-Nothing.
-
-## Context & Scope
-
-None.
-
-## Findings
-
-None.
-
-## Decisions
-
-None.
-
-## Recommendations
-
-None.
-
-## Appendix
-
-None.
-`
