@@ -85,6 +85,11 @@ func (s *eventSink) end() error {
 	return errors.Join(errs...)
 }
 
+// DecodeEvent parses a line of JSON that Observer.Event got.
+func DecodeEvent(line []byte) (Event, error) {
+	return trace.Decode(line)
+}
+
 // TraceEvents are the events of a run that were written since, as they are read; an error is the
 // last.
 func TraceEvents(log *journal.Log) iter.Seq2[trace.Event, error] {

@@ -12,6 +12,7 @@ import (
 	"tercet/internal/control"
 	"tercet/internal/journal"
 	"tercet/internal/trace"
+	"tercet/subagents/worktree"
 )
 
 // Filter selects runs.
@@ -27,6 +28,33 @@ func (p *Project) Runs(f Filter) ([]RunInfo, error) {
 		list = list[:min(len(list), f.Most)]
 	}
 	return list, err
+}
+
+// RunWithSteps is a run with the summaries of its steps.
+type RunWithSteps struct {
+	RunInfo
+
+	Steps []StepInfo `json:"steps"`
+}
+
+// RunsWithSteps lists all runs with their steps, newest first. One that cannot be read is noted and
+// left out.
+func (p *Project) RunsWithSteps() ([]RunWithSteps, error) {
+	list, err := p.Runs(Filter{})
+	if err != nil {
+		return nil, err
+	}
+	out := []RunWithSteps{}
+	for _, r := range list {
+		records, err := journal.Load(p.Root, r.ID)
+		if err != nil {
+			p.note("warning: run %s is left out: %s", r.ID, err)
+			continue
+		}
+		steps := append([]StepInfo{}, journal.Steps(records)...)
+		out = append(out, RunWithSteps{r, steps})
+	}
+	return out, nil
 }
 
 // Find finds a run by a beginning of its id.
@@ -49,7 +77,8 @@ type RunDetail struct {
 	Resume string        `json:"resume"`
 	Next   string        `json:"next_steps"`
 	Gate   *formats.Gate `json:"-"` // the open question
-	// Reopen is the step from which a failed run can go on without repeating what was paid for.
+	// Reopen is the line that goes on with a failed run without repeating what was paid for; empty
+	// if it cannot.
 	Reopen string `json:"-"`
 }
 
@@ -68,7 +97,9 @@ func (p *Project) Detail(run string) (RunDetail, error) {
 		Steps:  append([]StepInfo{}, journal.Steps(records)...),
 		Boards: append([]Topic{}, journal.Topics(records)...),
 		Next:   journal.Next(records),
-		Reopen: journal.ReopenStep(records),
+	}
+	if step := journal.ReopenStep(records); step != "" {
+		d.Reopen = "tercet resume " + r.ID + " --from " + worktree.Quoted(step)
 	}
 	if !journal.Finished(records) {
 		d.Resume = "tercet resume " + r.ID

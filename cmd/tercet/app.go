@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,39 +14,29 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"tercet/commands/argspec"
-	"tercet/commands/outline"
 	"tercet/formats"
-	"tercet/internal/journal"
-	"tercet/internal/keyboard"
 	"tercet/internal/proc"
 	"tercet/internal/query"
-	"tercet/internal/question"
 	"tercet/project"
-	"tercet/router"
 )
 
 // app is the process: its streams, flags and what it found out about itself.
 type app struct {
-	io       stdio
-	env      func(string) string
-	lines    *question.Lines    // the one reader of standard input
-	keyboard *keyboard.Keyboard // standard input if it is a terminal, else nil
-	term     *terminal
-	flags    engineFlags
-	signals  *signals
-	id       string           // of the session
-	project  *project.Project // of this process, nil until it is needed
-	session  *project.Session // in that project, nil until it is needed
-	mask     *journal.Masker  // of that project
-	logger   *zerolog.Logger  // of events, nil until it is needed
+	in      io.Reader
+	env     func(string) string
+	term    *Terminal
+	flags   engineFlags
+	signals *signals
+	id      string           // of the session
+	project *project.Project // of this process, nil until it is needed
+	session *project.Session // in that project, nil until it is needed
 
 	accepted map[string]bool // manifests that the user agreed to, by hash
 	play     *play           // what this process made for itself; nil: it is a user's project
-	told     map[string]bool // notes that are told once
+	// tellsBroken: a verb tells of broken subagent files itself.
+	tellsBroken bool
 	// onReturn takes the returns of lines that this process runs for itself; nil: they are printed
 	onReturn func(formats.Return)
 }
@@ -78,7 +69,7 @@ type engineFlags struct {
 	prompting   bool // lines are typed at the prompt
 
 	acceptChanges bool
-	max           outline.Ceiling
+	max           project.Ceiling
 
 	read func(flags []string) error // sets further flags
 	// what they were before those of one line; nil: no line had any
@@ -87,27 +78,35 @@ type engineFlags struct {
 
 func newApp(s stdio, env func(string) string) *app {
 	a := &app{
+		in:       s.in,
 		env:      env,
 		signals:  &signals{},
 		accepted: map[string]bool{},
-		told:     map[string]bool{},
 	}
-	a.term = newTerminal(s, env)
-	g := newStage(a, s)
+	a.useTerminal(s)
+	return a
+}
+
+// useTerminal makes the terminal of the process.
+func (a *app) useTerminal(s stdio) {
+	a.term = New(Config{
+		In:      s.in,
+		Out:     s.out,
+		Err:     s.err,
+		Env:     a.env,
+		Environ: os.Environ,
+		Clock:   clock{},
+		Signals: a.signals,
+	})
 	a.signals.end = func(code int) {
-		g.restore()
+		a.term.Restore()
 		os.Exit(code)
 	}
-	if tty, ok := s.in.(*os.File); ok && a.term.inTTY {
-		a.keyboard, _ = keyboard.New(tty) //nolint:errcheck // nil: it is read as a pipe is
-	}
-	a.lines = question.NewLines(s.in, a.keyboard)
-	return a
 }
 
 // run executes one command line and gives the exit code.
 func (a *app) run(args []string) int {
-	err := a.commandLine(args).ExecuteContext(a.signals.context(context.Background()))
+	err := a.commandLine(args).ExecuteContext(a.signals.Context(context.Background()))
 	return a.exit(cmp.Or(err, a.forget()))
 }
 
@@ -118,7 +117,7 @@ func (a *app) runLine(ctx context.Context, line string, set func(f *engineFlags)
 	a.flags.read = root.ParseFlags
 	err := a.configure()
 	if err == nil {
-		err = a.slash(ctx, router.Line{Raw: line})
+		err = a.slash(ctx, project.Line{Raw: line})
 	}
 	return a.exit(cmp.Or(err, a.forget()))
 }
@@ -127,8 +126,8 @@ func (a *app) runLine(ctx context.Context, line string, set func(f *engineFlags)
 func (a *app) commandLine(args []string) *cobra.Command {
 	root := a.root(args...)
 	root.SetArgs(query.Words(args))
-	root.SetOut(a.io.out)
-	root.SetErr(a.io.err)
+	root.SetOut(a.term.Out)
+	root.SetErr(a.term.Err)
 	return root
 }
 
@@ -140,15 +139,27 @@ func (a *app) configure() (err error) {
 	if m := a.flags.model; m != "" && !formats.IsModel(m) {
 		return usage("expected the name of a model for --model, got %q", m)
 	}
-	if _, err := argspec.Parallel(a.flags.parallel); err != nil {
+	if err := project.CheckParallel(a.flags.parallel); err != nil {
 		return err
 	}
-	if a.term.filter, err = filterOf(a.flags); err != nil {
+	filter, err := filterOf(a.flags)
+	if err != nil {
 		return err
 	}
-	a.term.unfit = 0
-	a.flags.json = a.flags.json || a.term.filter != nil
-	return a.term.configure(a.flags)
+	set := Settings{
+		Quiet:   a.flags.quiet,
+		Held:    a.term.Set.Held,
+		Events:  a.flags.events,
+		Verbose: a.flags.verbose,
+		Colour:  a.flags.color,
+		NoInput: a.flags.noInput,
+	}
+	if filter != nil { // a nil *Code in the interface would be a filter
+		set.Filter = filter
+		a.flags.json = true
+	}
+	set.Silent = a.flags.json || a.flags.events
+	return a.term.Configure(set)
 }
 
 // filterOf is what --jq makes of the document that --json prints, nil without it.
@@ -180,12 +191,6 @@ func filterOf(f engineFlags) (*query.Code, error) {
 		Sources: map[string][]byte{d.File: []byte(f.jq)},
 		Of:      formats.CodeUsage,
 	}
-}
-
-// interactive tells whether tercet can ask the user.
-func (a *app) interactive() bool {
-	return a.term.inTTY && a.term.errTTY && !a.flags.noInput && a.env("CI") != "true" &&
-		a.env("TERCET_NO_INPUT") == ""
 }
 
 // sessionID is made once a process.
@@ -265,25 +270,9 @@ func (a *app) stateHome() string {
 	return h.StateHome()
 }
 
-// log is what -vv writes to.
-func (a *app) log() *zerolog.Logger {
-	if a.logger == nil {
-		a.logger = newLog(a.io.err)
-	}
-	return a.logger
-}
-
-// noteOnce tells what would be told each time that files are listed, or a line is run.
-func (a *app) noteOnce(key, text string) {
-	if !a.told[key] {
-		a.told[key] = true
-		a.term.note("%s", text)
-	}
-}
-
 // input reads a file, or standard input for a hyphen.
 func (a *app) input(name string) ([]byte, error) {
-	data, err := readInput(a.io.in, name)
+	data, err := readInput(a.in, name)
 	if err != nil {
 		return nil, broken(formats.CodeUsage, name, err)
 	}
@@ -322,7 +311,7 @@ type fields = map[string]any
 func (a *app) document(schema string, doc fields) bool {
 	if a.flags.json {
 		doc["schema"] = schema
-		a.term.json(doc)
+		a.term.JSON(doc)
 	}
 	return a.flags.json
 }
@@ -330,7 +319,7 @@ func (a *app) document(schema string, doc fields) bool {
 // exit prints what an error has to say and gives the number of the one table.
 func (a *app) exit(err error) int {
 	if err == nil {
-		return a.term.unfit
+		return a.term.Unfit
 	}
 	if s, ok := errors.AsType[shown](err); ok {
 		return s.code
@@ -345,7 +334,7 @@ func (a *app) exit(err error) int {
 	}
 	ret := formats.Failed(err)
 	a.give(ret)
-	a.term.failure(err)
+	a.term.Failure(err)
 	return a.code(ret)
 }
 
@@ -354,24 +343,24 @@ func (a *app) give(ret formats.Return) {
 	ret.Schema = "tercet.return/1"
 	ret.Artifacts = nonNil(ret.Artifacts)
 	ret.Errors = slices.Clone(nonNil(ret.Errors))
-	ret.Summary = a.term.masked(ret.Summary)
+	ret.Summary = a.term.Masked(ret.Summary)
 	for i := range ret.Errors {
-		ret.Errors[i].Message = a.term.masked(ret.Errors[i].Message)
+		ret.Errors[i].Message = a.term.Masked(ret.Errors[i].Message)
 	}
 	switch {
 	case a.onReturn != nil:
 		a.onReturn(ret)
 	case a.flags.events:
-		a.term.encode(ret, "")
+		a.term.Encode(ret, "")
 	case a.flags.json:
-		a.term.json(ret)
+		a.term.JSON(ret)
 	}
 }
 
 // code is the number for a return; a cancelled run tells SIGTERM from SIGINT.
 func (a *app) code(ret formats.Return) int {
 	n := formats.ExitCode(ret)
-	if n == formats.ExitFor(formats.CodeCancelled) && a.signals.terminated() {
+	if n == formats.ExitFor(formats.CodeCancelled) && a.signals.Terminated() {
 		n = 143
 	}
 	return n

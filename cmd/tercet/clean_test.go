@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/journal"
 	"tercet/internal/live"
 	"tercet/internal/trace"
 	"tercet/project"
@@ -74,66 +75,68 @@ func TestEveryMouth(t *testing.T) {
 		},
 		Sources: map[string][]byte{nasty: []byte(nasty)},
 	}
-	for name, speak := range map[string]func(*terminal){
-		"answer": func(t *terminal) {
-			t.answer("one %s, %v and %q", nasty, errors.New(nasty), nasty)
+	for name, speak := range map[string]func(*Terminal){
+		"answer": func(t *Terminal) {
+			t.Answer("one %s, %v and %q", nasty, errors.New(nasty), nasty)
 		},
-		"note":   func(t *terminal) { t.note("one %s", nasty) },
-		"say":    func(t *terminal) { t.say(nasty) },
-		"prompt": func(t *terminal) { t.prompt("Trust %s? ", nasty) },
-		"help":   func(t *terminal) { t.help(nasty) },
-		"failure": func(t *terminal) {
-			t.failure(&formats.Failure{
+		"note":   func(t *Terminal) { t.Note("one %s", nasty) },
+		"say":    func(t *Terminal) { t.Say(nasty) },
+		"prompt": func(t *Terminal) { t.Prompt("Trust %s? ", nasty) },
+		"help":   func(t *Terminal) { t.Help(nasty) },
+		"failure": func(t *Terminal) {
+			t.Failure(&formats.Failure{
 				Code:    formats.CodeIO,
 				Message: nasty,
 				Err:     errors.New(nasty),
 				Help:    nasty,
 			})
 		},
-		"failures": func(t *terminal) {
-			t.failure(errors.Join(errors.New(nasty), errors.New(nasty)))
+		"failures": func(t *Terminal) {
+			t.Failure(errors.Join(errors.New(nasty), errors.New(nasty)))
 		},
-		"placed failure": func(t *terminal) {
-			t.failure(errors.New("a:1:2: " + nasty))
+		"placed failure": func(t *Terminal) {
+			t.Failure(errors.New("a:1:2: " + nasty))
 		},
-		"diagnostics": func(t *terminal) { t.failure(found) },
-		"failed":      func(t *terminal) { t.returned(failed) },
-		"blocked":     func(t *terminal) { t.returned(blocked) },
-		"table": func(t *terminal) {
-			t.table(formats.Table{
+		"diagnostics": func(t *Terminal) { t.Failure(found) },
+		"failed":      func(t *Terminal) { t.Returned(failed) },
+		"blocked":     func(t *Terminal) { t.Returned(blocked) },
+		"table": func(t *Terminal) {
+			t.Table(formats.Table{
 				Title:   nasty,
 				Columns: []string{"a", "b"},
 				Rows:    [][]string{{nasty, nasty}},
 			})
 		},
-		"step": func(t *terminal) {
-			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{
+		"step": func(t *Terminal) {
+			live.NewScreen(live.Config{Out: t.Err}).Emit(trace.Event{
 				Kind:    trace.Step,
 				Name:    nasty,
 				Outcome: nasty,
 			})
 		},
-		"gate in time": func(t *terminal) {
-			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{
+		"gate in time": func(t *Terminal) {
+			live.NewScreen(live.Config{Out: t.Err}).Emit(trace.Event{
 				Kind:    trace.Gate,
 				Message: trace.InTime,
 				Name:    nasty,
 				Outcome: nasty,
 			})
 		},
-		"json": func(t *terminal) {
-			t.json(map[string]string{nasty: nasty})
+		"json": func(t *Terminal) {
+			t.JSON(map[string]string{nasty: nasty})
 		},
-		"json line": func(t *terminal) {
-			t.encode(map[string]string{nasty: nasty}, "")
+		"json line": func(t *Terminal) {
+			t.Encode(map[string]string{nasty: nasty}, "")
 		},
-		"raw": func(t *terminal) { t.raw([]byte(nasty)) },
-		"raw errors": func(t *terminal) {
-			_, errs := t.screens()
+		"raw": func(t *Terminal) { t.Raw([]byte(nasty)) },
+		"raw errors": func(t *Terminal) {
+			_, errs := t.Screens()
 			_, _ = errs.Write([]byte(nasty))
 		},
-		"log": func(t *terminal) {
-			_, _ = cleaned{t.io.err}.Write([]byte(nasty + "\n"))
+		"log": func(t *Terminal) {
+			t.Set.Verbose = 2
+			t.Mask(journal.NewMasker())
+			t.Event(trace.Event{Kind: trace.Step, Message: nasty}, nil, true)
 		},
 	} {
 		for _, tty := range []bool{true, false} {
@@ -141,14 +144,17 @@ func TestEveryMouth(t *testing.T) {
 				continue // bytes for a file or a program stay what they are
 			}
 			var out bytes.Buffer
-			term := &terminal{
-				io:     stdio{out: &out, err: &out},
-				colour: "never",
-				env:    func(string) string { return "" },
-				outTTY: tty,
-				errTTY: tty,
-			}
-			speak(term)
+			to := New(Config{
+				Out:     &out,
+				Err:     &out,
+				Env:     func(string) string { return "" },
+				Clock:   clock{},
+				Signals: &signals{},
+			})
+			to.OutTTY = tty
+			to.ErrTTY = tty
+			to.Set.Colour = "never"
+			speak(to)
 			got := out.String()
 			if bad := badIn(got); bad != "" || got == "" {
 				t.Errorf("%s: %q: %s", name, got, bad)
@@ -174,7 +180,7 @@ func TestGateShowsNastyText(t *testing.T) {
 		Show:     []string{nasty},
 		Choices:  []formats.Choice{{Label: "é" + nasty, Approves: true}, {Label: "no"}},
 	}
-	d, err := frontend{a}.Ask(t.Context(), project.Question{Gate: g})
+	d, err := a.term.Ask(t.Context(), project.Question{Gate: g})
 	if err != nil || d.Label != "no" {
 		t.Errorf("Ask = %+v, %v, want no", d, err)
 	}

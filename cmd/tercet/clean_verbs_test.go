@@ -82,8 +82,8 @@ func TestVerbsShowNastyNames(t *testing.T) {
 				out: &out,
 				err: &out,
 			}, func(key string) string { return env[key] })
-			a.term.outTTY = mode == "tty"
-			a.term.errTTY = mode == "tty"
+			a.term.OutTTY = mode == "tty"
+			a.term.ErrTTY = mode == "tty"
 			line := append([]string{"-C", dir, "--color", "never"}, words...)
 			if mode == "json" {
 				line = append([]string{"-C", dir, "--json"}, words...)

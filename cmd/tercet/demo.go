@@ -39,7 +39,7 @@ func demoVerb(cmd *cobra.Command, a *app) run {
 func (c call) cleanDemo() error {
 	dir, err := demo.Clean(rest(c.args))
 	if err == nil && !c.app.document("tercet.demo/1", fields{"removed": []string{dir}}) {
-		c.app.term.answer("removed %s", dir)
+		c.app.term.Answer("removed %s", dir)
 	}
 	return err
 }
@@ -71,12 +71,12 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 	d.scene = demo.Scene{
-		Sheet:   d.app.term.sheet(d.app.term.outTTY),
-		Columns: columns(d.app.io.out),
+		Sheet:   d.app.term.Sheet(d.app.term.OutTTY),
+		Columns: Columns(d.app.term.Out),
 		Dir:     d.Dir,
 	}
 	if !d.app.flags.json {
-		d.scene.Out = d.app.io.out
+		d.scene.Out = d.app.term.Out
 	}
 	d.scene.Title("A fresh repository in %s", d.Dir)
 	d.scene.Lines("a small Go module, of which the last commit brought a defect")

@@ -34,7 +34,7 @@ func (a *app) earlierVerb(v verb) *cobra.Command {
 		return cmd
 	}
 	cmd.DisableFlagParsing = true
-	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
+	cmd.ValidArgsFunction = newOffers(a).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.instead(cmd.Context(), cmd.CommandPath(), v.now, args)
 	}
@@ -49,7 +49,7 @@ func (a *app) instead(ctx context.Context, was, now string, args []string) error
 		if err := configure(cmd, args); err != nil {
 			return err
 		}
-		a.term.note("'%s' is now 'tercet %s'", was, now)
+		a.term.Note("'%s' is now 'tercet %s'", was, now)
 		return nil
 	}
 	return root.ExecuteContext(ctx)

@@ -5,109 +5,110 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
+	"maps"
 
-	"tercet/commands"
 	"tercet/formats"
-	"tercet/internal/journal"
+	"tercet/internal/plain"
 	"tercet/internal/question"
-	"tercet/internal/trace"
-	"tercet/internal/trust"
 	"tercet/project"
 )
 
-// frontend is the terminal of this process as projects use it.
-type frontend struct{ app *app }
-
-// Note implements Frontend.
-func (f frontend) Note(format string, args ...any) {
-	f.app.term.note(format, args...)
-}
+// Terminal is the frontend of a person.
+var _ project.Frontend = (*Terminal)(nil)
 
 // NoteOnce implements Frontend.
-func (f frontend) NoteOnce(key, text string) {
-	f.app.noteOnce(key, text)
+func (t *Terminal) NoteOnce(key, text string) {
+	if !t.told[key] {
+		t.told[key] = true
+		t.Note("%s", text)
+	}
+}
+
+// HoldNotes forgets which notes were told meanwhile, so that they are told again.
+func (t *Terminal) HoldNotes(do func()) {
+	before := maps.Clone(t.told)
+	do()
+	t.told = before
 }
 
 // Diagnostics implements Frontend.
-func (f frontend) Diagnostics(d *formats.Diagnostics) {
-	if !f.app.flags.quiet || d.HasErrors() {
-		f.app.term.diagnostics(d)
+func (t *Terminal) Diagnostics(d *formats.Diagnostics) {
+	if !t.Set.Quiet || d.HasErrors() {
+		t.Findings(d)
 	}
-}
-
-// Table implements Frontend.
-func (f frontend) Table(t formats.Table) {
-	f.app.term.table(t)
 }
 
 // Mask implements Frontend.
-func (f frontend) Mask(m *journal.Masker) {
-	f.app.mask = m
-	f.app.term.mask = m.Values
+func (t *Terminal) Mask(m *project.Masker) {
+	t.masker = m
 }
 
 // Begin implements Frontend.
-func (f frontend) Begin(p *project.Project, past iter.Seq2[trace.Event, error]) (end func()) {
-	return f.app.term.stage.show(p.Dir, past)
+func (t *Terminal) Begin(p *project.Project, past iter.Seq2[project.Event, error]) (end func()) {
+	return t.stage.show(p.Dir, past)
 }
 
 // Event implements Frontend.
-func (f frontend) Event(e trace.Event, line []byte, silent bool) {
-	t := f.app.term
+func (t *Terminal) Event(e project.Event, line []byte, silent bool) {
 	if t.tells() && !silent {
-		if shown, err := trace.Decode(line); err == nil { // as the file has it
+		if shown, err := project.DecodeEvent(line); err == nil { // as the file has it
 			t.stage.Emit(shown)
 		}
 	}
-	if f.app.flags.events {
-		t.rawJSON(line)
+	if t.Set.Events {
+		t.RawJSON(line)
 	}
-	if f.app.flags.verbose > 1 {
-		logEvent(f.app.log(), e, f.app.mask.Text)
+	if t.Set.Verbose > 1 {
+		if t.logger == nil {
+			t.logger = newLog(t.Err, t.config.Clock)
+		}
+		logEvent(t.logger, e, t.masker.Text)
 	}
 }
 
 // Label implements Frontend.
-func (f frontend) Label(run, text string) {
-	f.app.term.parts[run] = text
+func (t *Terminal) Label(run, text string) {
+	t.labels[run] = text
 }
 
 // Answered implements Frontend.
-func (f frontend) Answered(g formats.Gate, answer, by string) {
-	t := f.app.term
-	t.note("%sgate: %s %s (%s)", t.parts[g.Run], g.Question, answer, by)
+func (t *Terminal) Answered(g formats.Gate, answer, by string) {
+	t.Note("%sgate: %s %s (%s)", t.labels[g.Run], g.Question, answer, by)
 }
 
 // ShowRun implements Frontend.
-func (f frontend) ShowRun(p *project.Project, r journal.Run) error {
-	return call{app: f.app, p: p}.show(r)
+func (t *Terminal) ShowRun(p *project.Project, r project.RunInfo) error {
+	d, err := p.Detail(r.ID)
+	if err == nil {
+		t.ShowDetail(p, d)
+	}
+	return err
 }
 
 // Interactive implements Frontend.
-func (f frontend) Interactive() bool {
-	return f.app.interactive()
+func (t *Terminal) Interactive() bool {
+	return t.InTTY && t.ErrTTY && !t.Set.NoInput && t.config.Env("CI") != "true" &&
+		t.config.Env("TERCET_NO_INPUT") == ""
 }
 
 // Ask implements Frontend.
-func (f frontend) Ask(ctx context.Context, q project.Question) (project.Reply, error) {
-	a := f.app
+func (t *Terminal) Ask(ctx context.Context, q project.Question) (project.Reply, error) {
 	who := question.Person{
-		Lines:    a.lines,
-		Out:      a.io.err,
-		Screen:   func() (int, int) { return size(a.io.err) },
-		Sheet:    a.term.sheet(a.term.errTTY),
-		Line:     a.question,
-		Untaken:  a.untaken,
-		Env:      os.Environ(),
+		Lines:    t.lines,
+		Out:      t.Err,
+		Screen:   func() (int, int) { return size(t.Err) },
+		Sheet:    t.Sheet(t.ErrTTY),
+		Line:     t.question,
+		Untaken:  t.untaken,
+		Env:      t.config.Environ(),
 		Suspend:  suspended,
-		Lend:     a.term.stage.lend,
-		Language: a.language(),
+		Lend:     t.stage.lend,
+		Language: t.language(),
 	}
-	resume := a.term.stage.Pause()
+	resume := t.stage.Pause()
 	defer resume(true)
 	m := question.Matter{
-		Begins: a.term.parts[q.Gate.Run],
+		Begins: t.labels[q.Gate.Run],
 		Note:   q.Note,
 		Diff:   q.Diff,
 	}
@@ -125,9 +126,9 @@ func (f frontend) Ask(ctx context.Context, q project.Question) (project.Reply, e
 }
 
 // Leaving implements Frontend: the next Ctrl-C ends the context.
-func (f frontend) Leaving(ctx context.Context) (context.Context, func()) {
+func (t *Terminal) Leaving(ctx context.Context) (context.Context, func()) {
 	ctx, leave := context.WithCancel(ctx)
-	done := f.app.signals.instead(leave)
+	done := t.config.Signals.Instead(leave)
 	return ctx, func() {
 		done()
 		leave()
@@ -135,82 +136,9 @@ func (f frontend) Leaving(ctx context.Context) (context.Context, func()) {
 }
 
 // AskMissing implements Frontend. A user who leaves by Ctrl-D or Ctrl-C begins nothing.
-func (f frontend) AskMissing(
+func (t *Terminal) AskMissing(
 	ctx context.Context,
-	missing commands.MissingArguments,
-) ([]string, error) {
-	return f.app.askMissing(ctx, missing)
-}
-
-// AskTrust implements Frontend: it shows what is new and what changed, a line each, and asks once
-// for all of it.
-func (f frontend) AskTrust(
-	ctx context.Context,
-	s *project.Session,
-	v *trust.Verdict,
-) (bool, error) {
-	const most = 20
-	t := f.app.term
-	dir := s.Project.Dir
-	them := "them"
-	if len(v.Changes) <= 1 {
-		them = "it"
-	}
-	if len(v.Changes) == 0 {
-		t.say(
-			"git and this project's own checks would run here, and you have not agreed to " +
-				"that yet: " + dir,
-		)
-	} else {
-		t.say(sprintf("%s of %s can start programs, and you have not agreed to %s:",
-			formats.Count(len(v.Changes), "file"), dir,
-			them))
-	}
-	for i, c := range v.Changes {
-		if i == most {
-			t.prompt("  %s and %d more\n", t.sheet(t.errTTY).Mark("…"), len(v.Changes)-most)
-			break
-		}
-		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, formats.Prefixed("  ", s.LeadsTo(v, c)))
-	}
-	return f.app.yes(ctx, "Trust "+them+"? ('tercet trust --show' shows more)")
-}
-
-// language is that in which the fixed texts of flows are shown.
-func (a *app) language() string {
-	if a.project == nil {
-		return ""
-	}
-	return a.project.Config.Language
-}
-
-// question asks one thing on the terminal and gives the line that is typed then. What was pasted is
-// told and not taken. Ctrl-C leaves the question alone, and not what asks it.
-func (a *app) question(ctx context.Context, text string) (line string, err error) {
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
-	defer a.signals.instead(leave)()
-	resume := a.term.stage.Pause()
-	defer func() { resume(err == nil) }()
-	defer aborts(a.term.stage.restore, func() { fmt.Fprint(a.io.err, text) })()
-	for {
-		fmt.Fprint(a.io.err, text)
-		line, err = a.lines.Next(ctx)
-		rest := a.lines.Rest(ctx)
-		if err != nil { // the rest of a paste is no line of the prompt
-			a.lines.Drop(ctx)
-		}
-		if len(rest) == 0 || err != nil {
-			return line, err
-		}
-		a.untaken(append([]string{line}, rest...))
-	}
-}
-
-// askMissing asks for what a line lacks. A user who leaves by Ctrl-D or Ctrl-C begins nothing.
-func (a *app) askMissing(
-	ctx context.Context,
-	missing commands.MissingArguments,
+	missing project.MissingArguments,
 ) ([]string, error) {
 	var items []question.Item
 	for _, q := range missing.Questions {
@@ -218,21 +146,101 @@ func (a *app) askMissing(
 	}
 	ask := func(lines []string, prompt string) (string, error) {
 		for _, line := range lines {
-			a.term.tell(line)
+			t.Tell(line)
 		}
-		line, err := a.question(ctx, prompt)
+		line, err := t.question(ctx, prompt)
 		if err == nil || line != "" {
 			return line, nil
 		}
-		fmt.Fprintln(a.io.err)
+		fmt.Fprintln(t.Err)
 		return "", formats.Fail(formats.CodeCancelled, "", "left: nothing was begun")
 	}
 	return question.NewInterview(items).Run(missing.Problem, missing.Line, ask)
 }
 
+// AskTrust implements Frontend: it shows what is new and what changed, a line each, and asks once
+// for all of it.
+func (t *Terminal) AskTrust(
+	ctx context.Context,
+	s *project.Session,
+	v *project.TrustVerdict,
+) (bool, error) {
+	const most = 20
+	dir := s.Project.Dir
+	them := "them"
+	if len(v.Changes) <= 1 {
+		them = "it"
+	}
+	if len(v.Changes) == 0 {
+		t.Say(
+			"git and this project's own checks would run here, and you have not agreed to " +
+				"that yet: " + dir,
+		)
+	} else {
+		t.Say(fmt.Sprintf("%s of %s can start programs, and you have not agreed to %s:",
+			formats.Count(len(v.Changes), "file"), dir,
+			them))
+	}
+	for i, c := range v.Changes {
+		if i == most {
+			t.Prompt("  %s and %d more\n", t.Sheet(t.ErrTTY).Mark("…"), len(v.Changes)-most)
+			break
+		}
+		t.Prompt("  %-8s %s%s\n", c.Kind, c.Path, formats.Prefixed("  ", s.LeadsTo(v, c)))
+	}
+	return t.Yes(ctx, "Trust "+them+"? ('tercet trust --show' shows more)")
+}
+
+// language is that in which the fixed texts of flows are shown.
+func (t *Terminal) language() string {
+	if t.project == nil {
+		return ""
+	}
+	return t.project.Config.Language
+}
+
+// question asks one thing on the terminal and gives the line that is typed then. What was pasted is
+// told and not taken. Ctrl-C leaves the question alone, and not what asks it.
+func (t *Terminal) question(ctx context.Context, text string) (line string, err error) {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	defer t.config.Signals.Instead(leave)()
+	resume := t.stage.Pause()
+	defer func() { resume(err == nil) }()
+	defer aborts(t.stage.restore, func() { fmt.Fprint(t.Err, text) })()
+	for {
+		fmt.Fprint(t.Err, text)
+		line, err = t.lines.Next(ctx)
+		rest := t.lines.Rest(ctx)
+		if err != nil { // the rest of a paste is no line of the prompt
+			t.lines.Drop(ctx)
+		}
+		if len(rest) == 0 || err != nil {
+			return line, err
+		}
+		t.untaken(append([]string{line}, rest...))
+	}
+}
+
 // untaken tells lines that came before a question or by a paste.
-func (a *app) untaken(lines []string) {
+func (t *Terminal) untaken(lines []string) {
 	for _, one := range lines {
-		a.term.say("not taken as an answer, type it again: " + formats.Clip(one, 60))
+		t.Say("not taken as an answer, type it again: " + formats.Clip(one, 60))
+	}
+}
+
+// Yes asks a question whose default is no.
+func (t *Terminal) Yes(ctx context.Context, text string) (bool, error) {
+	t.untaken(t.lines.Drop(ctx))
+	for {
+		line, err := t.question(ctx, plain.Sprintf("%s [y/N] ", text))
+		if err != nil && line == "" {
+			t.Prompt("\n")
+			return false, context.Cause(ctx)
+		}
+		if yes, ok := question.ParseYes(line); ok {
+			return yes, nil
+		}
+		t.Prompt("expected y or n, got %q\n", line)
 	}
 }

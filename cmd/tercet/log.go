@@ -9,13 +9,13 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/plain"
-	"tercet/internal/trace"
+	"tercet/project"
 )
 
 // newLog logs events on standard error.
-func newLog(err io.Writer) *zerolog.Logger {
+func newLog(err io.Writer, clock project.Clock) *zerolog.Logger {
 	// an event's own time is cut to seconds
-	now := func(any) string { return clock{}.Now().Format("15:04:05.000") }
+	now := func(any) string { return clock.Now().Format("15:04:05.000") }
 	to := zerolog.ConsoleWriter{
 		Out:             cleaned{err},
 		NoColor:         true,
@@ -36,7 +36,7 @@ func (c cleaned) Write(p []byte) (int, error) {
 }
 
 // logEvent writes what there is of an event.
-func logEvent(log *zerolog.Logger, e trace.Event, mask func(string) string) {
+func logEvent(log *zerolog.Logger, e project.Event, mask func(string) string) {
 	entry := log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
 	if e.Duration > 0 {
 		// not 0s

@@ -45,7 +45,7 @@ func start() int {
 	}
 	go func() {
 		for s := range ch {
-			a.signals.arrive(s)
+			a.signals.Arrive(s)
 		}
 	}()
 	code := a.run(os.Args[1:]) // signals are taken until the process ends
@@ -114,10 +114,10 @@ type signals struct {
 // lastWait is how long a program that was told twice to end may take for it.
 const lastWait = 5 * time.Second
 
-// context gives the context of what runs next. A signal cancels it, and a second one cuts its end
+// Context gives the context of what runs next. A signal cancels it, and a second one cuts its end
 // short. What still does not end waits for something that no context reaches: it ends with the
 // process.
-func (s *signals) context(parent context.Context) context.Context {
+func (s *signals) Context(parent context.Context) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
@@ -129,8 +129,8 @@ func (s *signals) context(parent context.Context) context.Context {
 	return ctx
 }
 
-// hardContext is that of what must not be cut short by the first signal.
-func (s *signals) hardContext() context.Context {
+// Hard gives the context of what must not be cut short by the first signal.
+func (s *signals) Hard() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hard == nil {
@@ -139,7 +139,8 @@ func (s *signals) hardContext() context.Context {
 	return s.hard
 }
 
-func (s *signals) arrive(sig os.Signal) {
+// Arrive does what a signal does.
+func (s *signals) Arrive(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancel == nil {
@@ -166,15 +167,15 @@ func (s *signals) arrive(sig os.Signal) {
 		s.abort()
 		hard := s.hard
 		time.AfterFunc(lastWait, func() {
-			if s.hardContext() == hard { // still the same line of the prompt
+			if s.Hard() == hard { // still the same line of the prompt
 				s.end(code)
 			}
 		})
 	}
 }
 
-// instead lets the next Ctrl-C do something else, until done is called.
-func (s *signals) instead(leave func()) (done func()) {
+// Instead lets the next Ctrl-C do something else, until done is called.
+func (s *signals) Instead(leave func()) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leave = leave
@@ -185,14 +186,14 @@ func (s *signals) instead(leave func()) (done func()) {
 	}
 }
 
-func (s *signals) terminated() bool {
+func (s *signals) Terminated() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.term
 }
 
-// calm forgets a signal that has been answered, so that the next line starts afresh.
-func (s *signals) calm() {
+// Calm forgets a signal that has been answered, so that the next line starts afresh.
+func (s *signals) Calm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.term = false

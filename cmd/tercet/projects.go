@@ -12,7 +12,7 @@ import (
 // host is what this process gives to the projects that it opens.
 func (a *app) host() project.Host {
 	h := project.Host{
-		Frontend:    frontend{a},
+		Frontend:    a.term,
 		Clock:       clock{},
 		Version:     version,
 		User:        userName(),
@@ -24,7 +24,7 @@ func (a *app) host() project.Host {
 		Env:         a.env,
 		LookupEnv:   os.LookupEnv,
 		Environ:     os.Environ,
-		Hard:        a.signals.hardContext,
+		Hard:        a.signals.Hard,
 		Strict:      a.flags.strict,
 		LockTimeout: a.flags.lockTimeout,
 		Trust:       a.flags.trust,
@@ -54,16 +54,13 @@ func (a *app) options() project.Options {
 		Parallel:      f.parallel,
 		Most:          f.max,
 		Typed:         f.prompting,
-		TellsBroken:   a.told[toldBroken],
+		TellsBroken:   a.tellsBroken,
 	}
 	if a.play != nil {
 		o.Cast = a.play.cast
 	}
 	return o
 }
-
-// toldBroken marks that a verb tells of broken subagent files itself.
-const toldBroken = "broken subagents"
 
 // open opens the project once a process, with or without a workspace.
 func (a *app) open(ctx context.Context) (*project.Project, error) {
@@ -79,6 +76,7 @@ func (a *app) open(ctx context.Context) (*project.Project, error) {
 		return nil, err
 	}
 	a.project = p
+	a.term.Use(p)
 	return p, nil
 }
 
@@ -136,6 +134,7 @@ func (a *app) forget() error {
 	p := a.project
 	a.project = nil
 	a.session = nil
+	a.term.Use(nil)
 	if p == nil {
 		return nil
 	}

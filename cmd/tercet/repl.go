@@ -6,145 +6,59 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands/argspec"
 	"tercet/formats"
-	"tercet/internal/editor"
-	"tercet/internal/history"
-	"tercet/internal/journal"
 	"tercet/internal/query"
-	"tercet/router"
-	"tercet/subagents/builtin"
+	"tercet/project"
 )
 
 // repl reads commands line by line.
 type repl struct{ app *app }
 
-// lineReader reads a line that begins with a text.
-type lineReader interface {
-	Read(ctx context.Context, begun string) (string, error)
-}
-
-// plainLines reads lines where a terminal cannot be edited on.
-type plainLines struct{ app *app }
-
-// Read implements lineReader.
-func (p plainLines) Read(ctx context.Context, _ string) (string, error) {
-	fmt.Fprint(p.app.io.err, "tercet> ")
-	line, err := p.app.lines.Next(ctx)
-	if err != nil {
-		fmt.Fprintln(p.app.io.err)
-	}
-	if line != "" && errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return line, err
-}
-
 // prompt reads and runs lines of a terminal until the user leaves.
 func (a repl) prompt() error {
 	a.app.flags.prompting = true
-	kept := history.Open(a.app.stateHome())
-	all := &offers{app: a.app, kept: kept}
-	in := a.reader(all)
+	all := newOffers(a.app)
+	p := &Prompt{
+		Terminal: a.app.term,
+		Folder:   a.app.stateHome(),
+		Ready:    all.quietly,
+		Run:      a.typed,
+		Offer: func(line string, at int) project.Offers {
+			return all.at(context.Background(), line, at)
+		},
+	}
+	all.completer.Recent = p.Recent
 	a.greet()
-	a.app.term.stage.keys = true
-	begun := ""
-	for {
-		ctx := a.app.signals.context(context.Background())
-		if a.app.signals.terminated() { // before there was a context to end
-			return formats.Fail(formats.CodeCancelled, "", "terminated")
-		}
-		all.quietly(ctx)
-		line, err := in.Read(ctx, begun)
-		begun = ""
-		if err = errors.Join(err, a.app.forget()); err != nil {
-			if errors.Is(err, editor.ErrQuit) {
-				a.app.signals.arrive(syscall.SIGTERM)
-			}
-			switch {
-			case errors.Is(err, io.EOF):
-				return nil
-			case a.app.signals.terminated():
-				return context.Cause(ctx)
-			case ctx.Err() == nil:
-				return broken(formats.CodeIO, "standard input", err)
-			}
-			fmt.Fprintln(a.app.io.err, "press Ctrl-D to quit")
-			continue
-		}
-		if err := kept.Add(line, clock{}.Now()); err != nil {
-			a.app.noteOnce("history", "warning: the history is not kept: "+err.Error())
-		}
-		line = strings.TrimSpace(line)
-		if slices.Contains(strings.Fields("exit quit /exit /quit"), line) {
-			return nil
-		}
+	return errors.Join(p.Loop(context.Background()), a.app.forget())
+}
+
+// typed runs a line that was typed. One that lacks an argument is typed on.
+func (a repl) typed(ctx context.Context, line string) (begun string, err error) {
+	if err = a.app.forget(); err == nil { // what was opened for completions
 		err = a.entry(ctx, line)
-		use, ok := errors.AsType[*argspec.UsageError](err)
-		if ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
-			a.app.term.say(use.Error())
-			begun = line + " "
-		} else {
-			a.app.exit(err)
-		}
-		a.app.signals.calm()
 	}
-}
-
-// reader gives what reads the lines. A terminal that knows no movements is read plainly.
-func (a repl) reader(all *offers) lineReader {
-	terminal := a.app.env("TERM")
-	if a.app.keyboard == nil || !a.app.term.errTTY || terminal == "" || terminal == "dumb" {
-		return plainLines(a)
+	use, ok := errors.AsType[*project.UsageError](err)
+	if ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
+		a.app.term.Say(use.Error())
+		begun = line + " "
+	} else {
+		a.app.exit(err)
 	}
-	woken := make(chan os.Signal, 1)
-	signal.Notify(woken, resized()...)
-	go func() {
-		for s := range woken {
-			if !crashed(s, func() { a.app.keyboard.Restore(a.app.io.err) }) {
-				a.app.keyboard.Wake()
-			}
-		}
-	}()
-	return editor.New(editor.Config{
-		Keyboard: a.app.keyboard,
-		Out:      a.app.io.err,
-		Size:     func() (int, int) { return size(a.app.io.err) },
-		Prompt:   "tercet> ",
-		Colour:   a.app.term.sheet(a.app.term.errTTY).Colour,
-		UTF8:     a.app.term.utf8,
-		Keys:     strings.Split(keys, "\n"),
-		Lines:    all.kept.Lines,
-		Offer:    all.at,
-		Now:      time.Now,
-		Suspend:  suspended,
-	})
+	return begun, nil
 }
-
-// keys explains the keys of the prompt.
-const keys = `/       commands; Tab takes the first, Up and Down choose
-@       files           !  a command of the shell
-Ctrl-R  search in what was entered; Up and Down walk through it
-Ctrl-J or Enter runs the line; Alt-Enter, or \ at its end, begins another row
-Ctrl-A Ctrl-E begin and end; Alt-B Alt-F words; Ctrl-W Ctrl-U Ctrl-K cut
-Ctrl-C  empties the line, ends what runs; Ctrl-D quits; Ctrl-Z stops; Ctrl-L clears`
 
 // greet says in one line where the user is and what waits.
 func (a repl) greet() {
 	ctx := context.Background()
 	w, err := a.app.openSession(ctx)
 	if err != nil {
-		a.app.term.note("%s", err)
+		a.app.term.Note("%s", err)
 		return
 	}
 
@@ -154,13 +68,13 @@ func (a repl) greet() {
 		"runner " + cmp.Or(a.app.flags.runner, w.Project.Config.Runner),
 	}
 	if !w.Project.HasWorkspace {
-		a.app.term.tell(strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "))
+		a.app.term.Tell(strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "))
 		return
 	}
 
-	tasks, err := w.Project.Reader.Tasks(ctx)
+	tasks, err := w.Project.Tasks(ctx)
 	if err != nil {
-		a.app.term.tell(strings.Join(words, ", ") + ": " + err.Error())
+		a.app.term.Tell(strings.Join(words, ", ") + ": " + err.Error())
 		return
 	}
 
@@ -168,7 +82,7 @@ func (a repl) greet() {
 		return t.Status.Terminal()
 	})
 	words = append(words, formats.Count(len(open), "open task"))
-	list, err := journal.Runs(w.Project.Root, true)
+	list, err := w.Project.Runs(project.Filter{Unfinished: true})
 	waits := 0
 	gates := 0
 	for _, r := range list {
@@ -187,9 +101,9 @@ func (a repl) greet() {
 	if gates > 0 {
 		words = append(words, formats.Count(gates, "open gate")+" ('gates')")
 	}
-	a.app.term.tell(strings.Join(words, ", "))
+	a.app.term.Tell(strings.Join(words, ", "))
 	if err != nil {
-		a.app.term.note("warning: %s", err)
+		a.app.term.Note("warning: %s", err)
 	}
 }
 
@@ -206,14 +120,14 @@ func (a repl) entry(ctx context.Context, line string) error {
 		return nil
 	case line == "?", line == "help":
 		return errors.Join(a.menu(ctx), a.app.forget())
-	case line == "clear" && a.app.term.outTTY:
-		fmt.Fprint(a.app.io.err, "\x1b[H\x1b[2J")
+	case line == "clear" && a.app.term.OutTTY:
+		fmt.Fprint(a.app.term.Err, "\x1b[H\x1b[2J")
 		return nil
 	case line[0] == '!':
 		return errors.Join(a.shell(ctx, strings.TrimSpace(line[1:])), a.app.forget())
 	}
 
-	if words, err := argspec.Split(line); err == nil && isVerb(words[0].Text) {
+	if words, err := project.Words(line); err == nil && isVerb(words[0]) {
 		return a.verb(ctx, words)
 	}
 	w, err := a.app.openSession(ctx)
@@ -222,7 +136,7 @@ func (a repl) entry(ctx context.Context, line string) error {
 	}
 	if line[0] != '/' {
 		help := sprintf("did you mean /task %q?", line)
-		if _, err := w.Project.Table.Route(router.Line{Raw: "/" + line}); err == nil {
+		if w.Project.HasCommand("/" + line) {
 			help = "did you mean /" + line + "?"
 		}
 		return errors.Join(
@@ -231,16 +145,16 @@ func (a repl) entry(ctx context.Context, line string) error {
 		)
 	}
 
-	parts, err := w.Project.Table.Chain(line)
+	parts, err := w.Project.Chain(line)
 	for i, part := range parts {
 		if i > 0 && err != nil {
 			err = shown{a.app.exit(err)}
 			// a pipe stops, as with lines of their own
-			if part.Sign == "&&" || !a.app.term.inTTY && !a.app.flags.keepGoing {
+			if part.Sign == "&&" || !a.app.term.InTTY && !a.app.flags.keepGoing {
 				continue
 			}
 		}
-		err = errors.Join(a.app.slash(ctx, router.Line{Raw: part.Line}), a.app.forget())
+		err = errors.Join(a.app.slash(ctx, project.Line{Raw: part.Line}), a.app.forget())
 	}
 
 	return err
@@ -256,18 +170,14 @@ func isVerb(word string) bool {
 
 // verb runs a line that begins with a verb of the program, with the flags that the program was
 // called with.
-func (a repl) verb(ctx context.Context, line []argspec.Word) error {
-	words := make([]string, len(line))
-	for i, w := range line {
-		words[i] = w.Text
-	}
+func (a repl) verb(ctx context.Context, words []string) error {
 	before := a.app.flags
 	root := a.app.root(words...) // which sets all flags to what they are without any
 	a.app.flags = before
 	defer func() { a.app.flags = before }()
 	root.SetArgs(query.Words(words))
-	root.SetOut(a.app.io.out)
-	root.SetErr(a.app.io.err)
+	root.SetOut(a.app.term.Out)
+	root.SetErr(a.app.term.Err)
 	return errors.Join(root.ExecuteContext(ctx), a.app.forget())
 }
 
@@ -298,7 +208,7 @@ func (a repl) shell(ctx context.Context, command string) error {
 	} else if err != nil {
 		return err
 	}
-	a.app.term.note("exit code %d", code)
+	a.app.term.Note("exit code %d", code)
 	return err
 }
 
@@ -308,12 +218,11 @@ func (a repl) menu(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ret, err := builtin.Reference{Catalog: w.Catalog}.Run(ctx, formats.Request{})
-	if err != nil {
-		return err
+	title, text, err := w.Menu(ctx)
+	if err == nil {
+		a.app.answerText(title, text)
 	}
-	a.app.answerText(ret.Summary, ret.Text)
-	return nil
+	return err
 }
 
 // piped runs a line each; without any it prints the short help.
@@ -322,7 +231,7 @@ func (a repl) piped(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	var first error
 	for {
-		line, err := a.app.lines.Next(ctx)
+		line, err := a.app.term.NextLine(ctx)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
@@ -342,7 +251,7 @@ func (a repl) piped(cmd *cobra.Command) error {
 		case ran:
 			return first
 		default:
-			fmt.Fprintf(a.app.io.err, "Usage: %s\n\n%s\n\n", cmd.UseLine(), cmd.Long)
+			fmt.Fprintf(a.app.term.Err, "Usage: %s\n\n%s\n\n", cmd.UseLine(), cmd.Long)
 			return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example",
 				"expected a slash command or a verb")
 		}

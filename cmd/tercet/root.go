@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"tercet/commands"
-	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
@@ -43,7 +42,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: (&offers{app: a}).completeLine,
+		ValidArgsFunction: newOffers(a).completeLine,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.flags.read = cmd.Flags().Parse
 			return errors.Join(trust.CheckDigests(a.flags.trust), a.configure())
@@ -52,7 +51,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 			switch {
 			case about:
 				return showVersion(call{app: a})
-			case len(args) == 0 && a.term.inTTY:
+			case len(args) == 0 && a.term.InTTY:
 				return repl{a}.prompt()
 			case len(args) == 0:
 				return repl{a}.piped(cmd)
@@ -225,7 +224,7 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 		}
 	}
 	if w, err := a.openSession(cmd.Context()); err == nil {
-		_, err := w.Project.Table.Route(router.Line{Words: []string{"/" + word}})
+		_, err := w.Project.Table.Route(project.Line{Words: []string{"/" + word}})
 		unknown, ok := errors.AsType[*router.UnknownCommandError](err)
 		switch {
 		case err == nil:
@@ -246,11 +245,11 @@ func runVerb(cmd *cobra.Command, a *app) run {
 input, where a shell looks at no part of it.`
 	return func(c call) error {
 		if len(c.args) == 1 && c.args[0] == "-" {
-			line, err := readInput(io.LimitReader(c.app.io.in, 2*argspec.MaxRaw), "-")
+			line, err := readInput(io.LimitReader(c.app.in, 2*project.MaxLine), "-")
 			if err != nil {
 				return err
 			}
-			return c.app.slash(c.ctx, router.Line{Raw: strings.TrimSpace(
+			return c.app.slash(c.ctx, project.Line{Raw: strings.TrimSpace(
 				string(formats.WithoutBOM(line)),
 			)})
 		}
@@ -260,11 +259,11 @@ input, where a shell looks at no part of it.`
 
 // shellLine makes a line of the arguments of a shell. No command has a blank in its name, so a
 // single argument is the line as one text.
-func shellLine(args []string) router.Line {
+func shellLine(args []string) project.Line {
 	if len(args) == 1 {
-		return router.Line{Raw: args[0]}
+		return project.Line{Raw: args[0]}
 	}
-	return router.Line{Words: args}
+	return project.Line{Words: args}
 }
 
 // agentVerb is /agent by another name.
@@ -272,12 +271,12 @@ func agentVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().SetInterspersed(false)
 	a.flags.line(cmd)
 	return func(c call) error {
-		return c.app.slash(c.ctx, router.Line{Words: append([]string{"/agent"}, c.args...)})
+		return c.app.slash(c.ctx, project.Line{Words: append([]string{"/agent"}, c.args...)})
 	}
 }
 
 // slash runs one slash command and prints its return.
-func (a *app) slash(ctx context.Context, line router.Line) error {
+func (a *app) slash(ctx context.Context, line project.Line) error {
 	s, err := a.openSession(ctx)
 	if err != nil {
 		return err
@@ -314,11 +313,11 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		for i, name := range callsOf(s.Project.Table, shadows) {
 			shadows[i] += formats.Prefixed(", which is ", name)
 		}
-		a.term.note("/%s is %s/%s (%s); it shadows %s",
+		a.term.Note("/%s is %s/%s (%s); it shadows %s",
 			route.Name, route.Source, route.File, route.Dialect, strings.Join(shadows, "; "))
 	}
 	ret, err := s.StartRouted(ctx, line, route)
-	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
+	if use, ok := errors.AsType[*project.UsageError](err); ok && use.Flag == "--help" {
 		return a.explainCommand(s, route) // behind other words, where it is no part of a text
 	}
 	if waits, ok := errors.AsType[*project.ResumableError](err); ok {
@@ -333,10 +332,10 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 // ended prints what a command came to.
 func (a *app) ended(ret formats.Return) error {
 	a.give(ret)
-	a.term.returned(ret)
+	a.term.Returned(ret)
 	for _, one := range append(ret.Tasks, formats.TaskReturn{Return: ret}) {
 		if r := one.Return.Resume; r != nil {
-			fmt.Fprintln(a.io.err, "Resume: "+r.Line)
+			fmt.Fprintln(a.term.Err, "Resume: "+r.Line)
 		}
 		if a.project != nil {
 			a.offerBack(one.Return)
@@ -349,7 +348,7 @@ func (a *app) ended(ret formats.Return) error {
 }
 
 // anew runs a line with flags of the engine that stood behind its command; they hold for this line.
-func (a *app) anew(ctx context.Context, line router.Line, behind []string, err error) error {
+func (a *app) anew(ctx context.Context, line project.Line, behind []string, err error) error {
 	before := a.flags
 	err = errors.Join(a.flags.read(behind), a.configure(), err, a.forget())
 	a.flags.before = &before
@@ -434,5 +433,5 @@ func (a *app) answerText(title, text string) {
 		})
 		return
 	}
-	a.term.answer("%s", plain.Passage(a.term.wrapped(text)))
+	a.term.Answer("%s", plain.Passage(a.term.Wrapped(text)))
 }

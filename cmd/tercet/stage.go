@@ -10,18 +10,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tercet/frontends/watch"
 	"tercet/internal/keyboard"
 	"tercet/internal/live"
 	"tercet/internal/style"
-	"tercet/internal/trace"
+	"tercet/project"
 )
 
 // stage is where runs are shown while they go on.
 type stage struct {
 	*live.Screen
 
-	app  *app
+	t    *Terminal
 	bare io.Writer   // standard error itself
 	full io.Writer   // standard output itself
 	root string      // the project root, for links
@@ -30,43 +29,39 @@ type stage struct {
 	keys bool        // all keys are guarded: at the prompt, where no shell waits for a line
 }
 
-// newStage takes over standard error, and standard output where both are the terminal: what is
-// printed comes above what is drawn.
-func newStage(a *app, s stdio) *stage {
+// newStage takes over the streams of a terminal.
+func newStage(t *Terminal) *stage {
 	g := &stage{
-		app:  a,
-		bare: s.err,
-		full: s.out,
+		t:    t,
+		bare: t.Err,
+		full: t.Out,
 	}
 	g.Screen = live.NewScreen(live.Config{
-		Out:         s.err,
+		Out:         t.Err,
 		Size:        g.room,
-		Now:         time.Now,
+		Now:         t.config.Clock.Now,
 		Style:       g.look,
 		CaptureKeys: g.guard(),
 	})
-	if a.term.errTTY {
-		s.err = g.Above(s.err)
+	if t.ErrTTY {
+		t.Err = g.Above(t.Err)
 	}
-	s.err = veil{s.err, a.term}
-	if a.term.outTTY {
-		s.out = veil{g.Above(s.out), a.term}
+	t.Err = veil{t.Err, t}
+	if t.OutTTY {
+		t.Out = veil{g.Above(t.Out), t}
 	}
-	a.io = s
-	a.term.io = s
-	a.term.stage = g
 	return g
 }
 
 // show shows what runs in a project until done is called. Past is what another process did of it.
-func (g *stage) show(root string, past iter.Seq2[trace.Event, error]) (done func()) {
-	t := g.app.term
+func (g *stage) show(root string, past iter.Seq2[project.Event, error]) (done func()) {
+	t := g.t
 	g.root = root
-	g.lang = g.app.language()
+	g.lang = t.language()
 	if !t.tells() {
 		return func() {}
 	}
-	g.Begin(t.parts, g.app.flags.verbose == 1, past)
+	g.Begin(t.labels, t.Set.Verbose == 1, past)
 	over := aborts(g.restore, g.CursorMoved)
 	return func() {
 		over()
@@ -74,20 +69,24 @@ func (g *stage) show(root string, past iter.Seq2[trace.Event, error]) (done func
 	}
 }
 
+// leaveFullScreen restores the terminal where a full screen cannot: keyboard settings and the
+// alternate screen.
+const leaveFullScreen = "\x1b[>4m\x1b[<u\x1b[?1049l"
+
 // restore leaves the terminal as it was.
 func (g *stage) restore() {
 	if g.over.Load() {
-		io.WriteString(g.full, watch.Leave) //nolint:errcheck // a terminal that is gone needs no more
+		io.WriteString(g.full, leaveFullScreen) //nolint:errcheck // a terminal that is gone needs no more
 	}
-	if g.app.keyboard != nil {
-		g.app.keyboard.Restore(g.bare)
+	if g.t.keyboard != nil {
+		g.t.keyboard.Restore(g.bare)
 	}
 }
 
 // screen gives the terminal to a full screen until done is called; rest stops the process
 // meanwhile.
 func (g *stage) screen() (rest, done func(), err error) {
-	k := g.app.keyboard
+	k := g.t.keyboard
 	if k == nil {
 		return suspended, func() {}, nil
 	}
@@ -119,31 +118,31 @@ func (g *stage) guard() func(ours bool) {
 	return func(ours bool) {
 		stop()
 		stop = func() {}
-		if !ours || g.app.keyboard == nil || !g.keys && !g.app.term.outTTY {
+		if !ours || g.t.keyboard == nil || !g.keys && !g.t.OutTTY {
 			return
 		}
 
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(g.t.config.Signals.Hard())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			if !g.keys {
-				if typed, err := g.app.keyboard.Typed(ctx, settled); typed || err != nil {
+				if typed, err := g.t.keyboard.Typed(ctx, settled); typed || err != nil {
 					return
 				}
 			}
-			g.app.keyboard.Guard(ctx, func(key byte) {
+			g.t.keyboard.Guard(ctx, func(key byte) {
 				if key == keyboard.Stop {
 					go g.rest()
 				} else {
-					g.app.signals.arrive(os.Interrupt)
+					g.t.config.Signals.Arrive(os.Interrupt)
 				}
 			})
 		}()
 		stop = func() {
 			cancel()
 			<-done
-			g.app.keyboard.Restore(io.Discard)
+			g.t.keyboard.Restore(io.Discard)
 		}
 	}
 }
@@ -164,7 +163,7 @@ func (g *stage) rest() {
 // room is the size of the terminal that runs are drawn on, 0 columns where they are not drawn.
 func (g *stage) room() (wide, rows int) {
 	f, ok := g.bare.(*os.File)
-	if !g.app.term.errTTY || !ok || !style.Capable(g.app.env("TERM")) || !keyboard.Foreground(f) {
+	if !g.t.ErrTTY || !ok || !style.Capable(g.t.config.Env("TERM")) || !keyboard.Foreground(f) {
 		return 0, 0
 	}
 	return size(f)
@@ -172,9 +171,9 @@ func (g *stage) room() (wide, rows int) {
 
 // look is what runs are drawn with.
 func (g *stage) look() live.Style {
-	t := g.app.term
-	s := live.Style{Sheet: t.sheet(t.errTTY), Language: g.lang}
-	if t.errTTY && t.env("TERCET_HYPERLINKS") != "0" && g.root != "" {
+	t := g.t
+	s := live.Style{Sheet: t.Sheet(t.ErrTTY), Language: g.lang}
+	if t.ErrTTY && t.config.Env("TERCET_HYPERLINKS") != "0" && g.root != "" {
 		s.Link = func(name string) string {
 			return address(filepath.Join(g.root, name))
 		}
@@ -191,11 +190,11 @@ func address(path string) string {
 // links in the terminal, or without the file, it is the text alone.
 func (g *stage) linked(file, text string) string {
 	path, err := filepath.Abs(file)
-	if g != nil && g.app.project != nil && !exists(path) {
-		path = filepath.Join(g.app.project.Dir, file)
+	if g.t.project != nil && !exists(path) {
+		path = filepath.Join(g.t.project.Dir, file)
 	}
-	if g == nil || err != nil || !exists(path) || !style.Capable(g.app.env("TERM")) ||
-		g.app.env("TERCET_HYPERLINKS") == "0" {
+	if err != nil || !exists(path) || !style.Capable(g.t.config.Env("TERM")) ||
+		g.t.config.Env("TERCET_HYPERLINKS") == "0" {
 		return text
 	}
 	return style.Link(address(path), text)

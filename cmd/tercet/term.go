@@ -20,83 +20,160 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/term"
 
-	"tercet/commands/argspec"
 	"tercet/formats"
+	"tercet/internal/keyboard"
 	"tercet/internal/lazy"
 	"tercet/internal/plain"
-	"tercet/internal/query"
+	"tercet/internal/question"
 	"tercet/internal/style"
+	"tercet/project"
 )
 
-type terminal struct {
-	io     stdio
-	stage  *stage // where runs are shown
-	env    func(string) string
-	inTTY  bool
-	outTTY bool
-	errTTY bool
-	colour string // the flag
-	utf8   bool
-	volume
+// Config is what a terminal is made of.
+type Config struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
 
-	mask func(string) string // masks known secrets; nil before the configuration is read
-
-	filter *query.Code // of --jq, for what is printed as JSON; nil: it is printed as it is
-	unfit  int         // the exit code where the filter failed on it
-
-	// what begins the lines of a run, by its id, where several tasks are done at once
-	parts map[string]string
+	Env     func(name string) string // looks up a variable of the user
+	Environ func() []string          // the variables of the process, for programs of the user's choice
+	Clock   project.Clock
+	Signals Signals
 }
 
-// volume is how much is told.
-type volume struct {
-	quiet  bool
-	silent bool // --json, --events: no answer in plain words
-	still  bool // no lines of steps
-	held   bool // a test holds what is told of steps against what it expects
+// Signals are the signals of the process.
+type Signals interface {
+	LineSignals
+	// Hard gives the context of what the first signal must not cut short.
+	Hard() context.Context
+	// Arrive does what a signal does that comes from outside.
+	Arrive(s os.Signal)
+	// Instead lets the next Ctrl-C do something else, until done is called.
+	Instead(leave func()) (done func())
 }
 
-// tells tells whether a run is shown while it goes on.
-func (v volume) tells() bool {
-	return !v.quiet && (!v.silent || v.held)
+// LineSignals end a line of the prompt.
+type LineSignals interface {
+	// Context gives the context of what runs next, which a signal ends.
+	Context(parent context.Context) context.Context
+	// Terminated reports whether SIGTERM or SIGHUP ended what runs, and Calm forgets a signal that
+	// has been answered.
+	Terminated() bool
+	Calm()
 }
 
-func newTerminal(s stdio, env func(string) string) *terminal {
-	t := &terminal{
-		io:     s,
-		env:    env,
-		inTTY:  isTTY(s.in),
-		outTTY: isTTY(s.out),
-		errTTY: isTTY(s.err),
+// Settings are what flags say about a terminal.
+type Settings struct {
+	Quiet   bool   // nothing but results and errors
+	Silent  bool   // standard output holds JSON: no answer in plain words
+	Held    bool   // a test compares what is told of steps with what it expects
+	Events  bool   // each event is a line of JSON
+	Verbose int    // 1: what agents do, too; 2: every event as a log line
+	Colour  string // auto, always or never; empty: auto
+	NoInput bool   // nothing is asked
+	Filter  Filter // of what is printed as JSON; nil: it is printed as it is
+}
+
+// Filter makes something else of a JSON document: its lines.
+type Filter interface {
+	Lines(ctx context.Context, doc []byte) ([]byte, error)
+}
+
+// Terminal is the terminal of a process, or what stands in for one: it prints, asks and shows runs.
+// It is the Frontend of the projects of the process. Its settings change between two lines only;
+// its other methods may be called by several goroutines.
+type Terminal struct {
+	Out   io.Writer // standard output
+	Err   io.Writer // standard error
+	InTTY bool      // standard input is a terminal
+	// OutTTY and ErrTTY tell whether standard output and standard error are one.
+	OutTTY bool
+	ErrTTY bool
+	Set    Settings
+	Unfit  int // the exit code if the filter failed on what was printed; 0: it did not
+
+	config   Config
+	lines    *question.Lines    // the one reader of standard input
+	keyboard *keyboard.Keyboard // standard input if it is a terminal, else nil
+	stage    *stage             // where runs are shown
+	utf8     bool
+	project  *project.Project // for names of files, and the language; nil: none is open
+	masker   *project.Masker  // of that project; nil before its configuration is read
+	logger   *zerolog.Logger  // of events; nil until it is needed
+	told     map[string]bool  // notes that are told once
+	// labels begin the lines of a run, by its id, where several tasks are done at once.
+	labels map[string]string
+}
+
+// New makes a terminal. It takes over standard error, and standard output where both are the
+// terminal: what is printed comes above what is drawn.
+func New(c Config) *Terminal {
+	t := &Terminal{
+		Out:    c.Out,
+		Err:    c.Err,
+		InTTY:  isTTY(c.In),
+		OutTTY: isTTY(c.Out),
+		ErrTTY: isTTY(c.Err),
+		config: c,
+		told:   map[string]bool{},
+		labels: map[string]string{},
 	}
-	t.parts = map[string]string{}
-	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
+	locale := strings.ToUpper(cmp.Or(c.Env("LC_ALL"), c.Env("LC_CTYPE"), c.Env("LANG")))
 	t.utf8 = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
+	t.stage = newStage(t)
+	if tty, ok := c.In.(*os.File); ok && t.InTTY {
+		t.keyboard, _ = keyboard.New(tty) //nolint:errcheck // nil: it is read as a pipe is
+	}
+	t.lines = question.NewLines(c.In, t.keyboard)
 	return t
 }
 
-// masked masks known secrets.
-func (t *terminal) masked(text string) string {
-	if t.mask == nil {
+// tells tells whether a run is shown while it goes on.
+func (t *Terminal) tells() bool {
+	return !t.Set.Quiet && (!t.Set.Silent || t.Set.Held)
+}
+
+// Configure settles what flags say.
+func (t *Terminal) Configure(s Settings) error {
+	t.Set = s
+	t.Unfit = 0
+	_, err := formats.OneOf(
+		"--color auto, always or never",
+		cmp.Or(s.Colour, "auto"),
+		[]string{"auto", "always", "never"},
+	)
+	return err
+}
+
+// Use makes a project that of the terminal; nil: none is open.
+func (t *Terminal) Use(p *project.Project) {
+	t.project = p
+}
+
+// Masked masks known secrets.
+func (t *Terminal) Masked(text string) string {
+	if t.masker == nil {
 		return text
 	}
-	return t.mask(text)
+	return t.masker.Values(text)
 }
 
 // veil masks known secrets in what is written to a stream. A secret that is split over two writes
 // is not found.
 type veil struct {
 	io.Writer
-	t *terminal
+	t *Terminal
 }
 
 // Write implements io.Writer.
 func (v veil) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(v.Writer, v.t.masked(string(p))); err != nil {
+	if _, err := io.WriteString(v.Writer, v.t.Masked(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -115,34 +192,22 @@ func isTTY(v any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// configure settles colour: the flag beats the environment.
-func (t *terminal) configure(f engineFlags) error {
-	t.quiet = f.quiet
-	t.silent = f.json || f.events
-	t.colour = f.color
-	_, err := formats.OneOf("--color auto, always or never", cmp.Or(
-		f.color,
-		"auto",
-	), []string{"auto", "always", "never"})
-	return err
-}
-
-// answer prints a result: strings stand inside its lines, a passage on lines of its own.
-func (t *terminal) answer(format string, args ...any) {
+// Answer prints a result: strings stand inside its lines, a passage on lines of its own.
+func (t *Terminal) Answer(format string, args ...any) {
 	text := plain.Sprintf(format, args...)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	fmt.Fprint(t.io.out, text)
+	fmt.Fprint(t.Out, text)
 }
 
-// sentence prints one as an answer, broken between words on a terminal.
-func (t *terminal) sentence(format string, args ...any) {
-	t.answer("%s", plain.Passage(t.wrapped(plain.Sprintf(format, args...))))
+// Sentence prints one as an answer, broken between words on a terminal.
+func (t *Terminal) Sentence(format string, args ...any) {
+	t.Answer("%s", plain.Passage(t.Wrapped(plain.Sprintf(format, args...))))
 }
 
-// columns is the width of a terminal, 0 for everything else.
-func columns(w any) int {
+// Columns is the width of a terminal, 0 for everything else.
+func Columns(w any) int {
 	if !isTTY(w) {
 		return 0
 	}
@@ -160,138 +225,138 @@ func size(w any) (columns, rows int) {
 	return 80, 24
 }
 
-// wrapped breaks the lines of a text between words, on a terminal.
-func (t *terminal) wrapped(text string) string {
-	return style.Wrap(text, columns(t.io.out))
+// Wrapped breaks the lines of a text between words, on a terminal.
+func (t *Terminal) Wrapped(text string) string {
+	return style.Wrap(text, Columns(t.Out))
 }
 
-// tell prints lines to standard error, broken between words on a terminal.
-func (t *terminal) tell(text string) {
+// Tell prints lines to standard error, broken between words on a terminal.
+func (t *Terminal) Tell(text string) {
 	// masked before a break splits a secret
-	fmt.Fprintln(t.io.err, style.Wrap(t.masked(text), columns(t.io.err)))
+	fmt.Fprintln(t.Err, style.Wrap(t.Masked(text), Columns(t.Err)))
 }
 
-// raw prints bytes as they are, and on a terminal through clean.
-func (t *terminal) raw(data []byte) {
-	out, _ := t.screens()
+// Raw prints bytes as they are, and on a terminal through clean.
+func (t *Terminal) Raw(data []byte) {
+	out, _ := t.Screens()
 	out.Write(data) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
 }
 
-// rawJSON prints JSON that was encoded before.
-func (t *terminal) rawJSON(doc []byte) {
-	if t.filter != nil {
+// RawJSON prints JSON that was encoded before.
+func (t *Terminal) RawJSON(doc []byte) {
+	if t.Set.Filter != nil {
 		var err error
-		if doc, err = t.filter.Lines(context.Background(), doc); err != nil {
-			t.unfit = formats.ExitFor(formats.CodeUsage)
-			t.say("--jq: " + err.Error())
+		if doc, err = t.Set.Filter.Lines(t.config.Signals.Hard(), doc); err != nil {
+			t.Unfit = formats.ExitFor(formats.CodeUsage)
+			t.Say("--jq: " + err.Error())
 		}
 	}
-	t.io.out.Write(plain.JSON(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+	t.Out.Write(plain.JSON(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
 }
 
-// screens gives the streams to a part of the program that writes bytes of strangers itself: a
+// Screens gives the streams to a part of the program that writes bytes of strangers itself: a
 // terminal gets them plain.
-func (t *terminal) screens() (out, err io.Writer) {
-	out = t.io.out
-	err = t.io.err
-	if t.outTTY {
+func (t *Terminal) Screens() (out, err io.Writer) {
+	out = t.Out
+	err = t.Err
+	if t.OutTTY {
 		out = &plain.Writer{To: out}
 	}
-	if t.errTTY {
+	if t.ErrTTY {
 		err = &plain.Writer{To: err}
 	}
 	return out, err
 }
 
-// note prints one line to standard error unless --quiet.
-func (t *terminal) note(format string, args ...any) {
-	if !t.quiet {
-		t.say(plain.Sprintf(format, args...))
+// Note prints one line to standard error unless --quiet.
+func (t *Terminal) Note(format string, args ...any) {
+	if !t.Set.Quiet {
+		t.Say(plain.Sprintf(format, args...))
 	}
 }
 
-// warnings prints what did not keep the work from being done.
-func (t *terminal) warnings(list []string) {
+// Warnings prints what did not keep the work from being done.
+func (t *Terminal) Warnings(list []string) {
 	for _, one := range list {
-		t.note("warning: %s", one)
+		t.Note("warning: %s", one)
 	}
 }
 
-// say prints a message to standard error; its further lines are marked.
-func (t *terminal) say(line string) {
-	t.tell("tercet: " + plain.Message(line))
+// Say prints a message to standard error; its further lines are marked.
+func (t *Terminal) Say(line string) {
+	t.Tell("tercet: " + plain.Message(line))
 }
 
-// prompt prints to standard error as it stands, without a line of its own: questions and what they
+// Prompt prints to standard error as it stands, without a line of its own: questions and what they
 // are about.
-func (t *terminal) prompt(format string, args ...any) {
-	fmt.Fprint(t.io.err, plain.Sprintf(format, args...))
+func (t *Terminal) Prompt(format string, args ...any) {
+	fmt.Fprint(t.Err, plain.Sprintf(format, args...))
 }
 
-func (t *terminal) help(text string) {
+func (t *Terminal) Help(text string) {
 	if text != "" {
-		t.tell("help: " + plain.Message(text))
+		t.Tell("help: " + plain.Message(text))
 	}
 }
 
-// sheet is what a stream can show that is a terminal, or is none.
-func (t *terminal) sheet(tty bool) style.Sheet {
-	colour := tty && t.env("NO_COLOR") == "" && t.env("TERM") != "dumb"
+// Sheet is what a stream can show that is a terminal, or is none.
+func (t *Terminal) Sheet(tty bool) style.Sheet {
+	colour := tty && t.config.Env("NO_COLOR") == "" && t.config.Env("TERM") != "dumb"
 	switch {
-	case t.colour == "always":
+	case t.Set.Colour == "always":
 		colour = true
-	case t.colour == "never":
+	case t.Set.Colour == "never":
 		colour = false
-	case t.env("CLICOLOR_FORCE") != "", t.env("FORCE_COLOR") != "":
+	case t.config.Env("CLICOLOR_FORCE") != "", t.config.Env("FORCE_COLOR") != "":
 		colour = true
 	}
 	return style.Sheet{Colour: colour, UTF8: t.utf8 && tty}
 }
 
-// json prints one document.
-func (t *terminal) json(v any) {
-	t.encode(v, "  ")
+// JSON prints one document.
+func (t *Terminal) JSON(v any) {
+	t.Encode(v, "  ")
 }
 
-func (t *terminal) encode(v any, indent string) {
+func (t *Terminal) Encode(v any, indent string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
-		t.say("json: " + err.Error())
+		t.Say("json: " + err.Error())
 		return
 	}
-	t.rawJSON(b.Bytes())
+	t.RawJSON(b.Bytes())
 }
 
-// failure prints an error with what to do next.
-func (t *terminal) failure(err error) {
+// Failure prints an error with what to do next.
+func (t *Terminal) Failure(err error) {
 	var diags *formats.Diagnostics
-	var use *argspec.UsageError
+	var use *project.UsageError
 	switch {
 	case errors.As(err, &diags):
-		t.diagnostics(diags)
+		t.Findings(diags)
 		if help := formats.HelpOf(err); help != diags.Help() {
-			t.help(help)
+			t.Help(help)
 		}
 	case errors.As(err, &use):
-		t.say(use.Error())
+		t.Say(use.Error())
 		if shown := use.Shown(); shown != "" {
-			fmt.Fprintln(t.io.err, "  "+plain.Line(shown))
-			fmt.Fprintln(t.io.err, "  "+use.Caret())
+			fmt.Fprintln(t.Err, "  "+plain.Line(shown))
+			fmt.Fprintln(t.Err, "  "+use.Caret())
 		}
-		t.tell(plain.Message(use.Usage()))
-		t.help(formats.HelpOf(err))
+		t.Tell(plain.Message(use.Usage()))
+		t.Help(formats.HelpOf(err))
 	default:
 		for i, one := range joined(err) {
 			if text := one.Error(); i == 0 && positioned().MatchString(text) {
-				t.tell(plain.Message(text))
+				t.Tell(plain.Message(text))
 			} else {
-				t.say(text)
+				t.Say(text)
 			}
 		}
-		t.help(formats.HelpOf(err))
+		t.Help(formats.HelpOf(err))
 	}
 }
 
@@ -316,36 +381,32 @@ func joined(err error) []error {
 // positioned is how a line begins that has file:line:col before its message already.
 var positioned = lazy.Regexp(`^[^ :]*:[0-9]+:[0-9]+:`)
 
-// returned prints a command's return: its answer to standard output, the rest to standard error.
-func (t *terminal) returned(ret formats.Return) {
+// Returned prints a command's return: its answer to standard output, the rest to standard error.
+func (t *Terminal) Returned(ret formats.Return) {
 	outcome := ret.Outcome()
 	judged := ret.Status == formats.StatusCompleted || outcome == formats.OutcomePartial
-	t.warnings(ret.Warnings)
+	t.Warnings(ret.Warnings)
 	text := ret.Text
 	if judged {
 		text = cmp.Or(text, ret.Summary)
 	}
-	wrap := style.Prose
-	if t.still {
-		wrap = style.Wrap
-	}
-	if !t.silent {
-		t.answer("%s", plain.Passage(wrap(plain.Text(text), columns(t.io.out))))
+	if !t.Set.Silent {
+		t.Answer("%s", plain.Passage(style.Prose(plain.Text(text), Columns(t.Out))))
 	}
 	if !judged {
 		t.stopped(ret)
 	}
 	issues := ret.Issues
-	if t.errTTY && t.stage != nil {
+	if t.ErrTTY {
 		issues = t.stage.UnshownIssues(issues)
 	}
 	for _, issue := range issues[:min(len(issues), mostShown)] {
-		t.say(string(issue.Level) + ": " + place(issue) + issue.Description)
+		t.Say(string(issue.Level) + ": " + place(issue) + issue.Description)
 	}
 
 	t.more(len(issues))
 	if ret.NextSteps != "" {
-		t.note("next: %s", ret.NextSteps)
+		t.Note("next: %s", ret.NextSteps)
 	}
 }
 
@@ -353,9 +414,9 @@ func (t *terminal) returned(ret formats.Return) {
 const mostShown = 10
 
 // more says how many of a number of findings were not printed.
-func (t *terminal) more(n int) {
+func (t *Terminal) more(n int) {
 	if n > mostShown {
-		t.say(sprintf("%s and %d more", t.sheet(t.errTTY).Mark("…"), n-mostShown))
+		t.Say(fmt.Sprintf("%s and %d more", t.Sheet(t.ErrTTY).Mark("…"), n-mostShown))
 	}
 }
 
@@ -364,17 +425,17 @@ func place(i formats.Issue) string {
 		return ""
 	}
 	if i.Line > 0 {
-		return sprintf("%s:%d: ", i.Files[0], i.Line)
+		return fmt.Sprintf("%s:%d: ", i.Files[0], i.Line)
 	}
 	return strings.Join(i.Files, ", ") + ": "
 }
 
 // stopped says why a command did not do its work.
-func (t *terminal) stopped(ret formats.Return) {
+func (t *Terminal) stopped(ret formats.Return) {
 	if ret.Status == formats.StatusBlocked || ret.Status == formats.StatusSuspended {
-		t.say(ret.BlockedReason)
+		t.Say(ret.BlockedReason)
 		for _, e := range ret.Errors {
-			t.help(e.Recommendation)
+			t.Help(e.Recommendation)
 		}
 		return
 	}
@@ -384,23 +445,23 @@ func (t *terminal) stopped(ret formats.Return) {
 			continue // the same failure under a wider code
 		case positioned().MatchString(e.Message) &&
 			formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
-			t.tell(plain.Message(e.Message))
+			t.Tell(plain.Message(e.Message))
 		case e.Code == formats.CodeUsage:
-			t.say(e.Message)
+			t.Say(e.Message)
 		default:
-			t.say(string(e.Code) + ": " + e.Message)
+			t.Say(string(e.Code) + ": " + e.Message)
 		}
 		if e.Recommendation != ret.NextSteps {
-			t.help(e.Recommendation)
+			t.Help(e.Recommendation)
 		}
 	}
 }
 
-// diagnostics prints findings, with an excerpt on a terminal and a line each elsewhere.
-func (t *terminal) diagnostics(d *formats.Diagnostics) {
+// Findings prints findings, with an excerpt on a terminal and a line each elsewhere.
+func (t *Terminal) Findings(d *formats.Diagnostics) {
 	defer t.more(len(d.List))
 	for _, one := range d.List[:min(len(d.List), mostShown)] {
-		if t.errTTY {
+		if t.ErrTTY {
 			t.excerpt(one, d.Sources[one.File])
 			continue
 		}
@@ -408,30 +469,30 @@ func (t *terminal) diagnostics(d *formats.Diagnostics) {
 		if one.Severity == formats.SeverityWarning {
 			line = strings.Replace(line, one.Code+": ", one.Code+": warning: ", 1)
 		}
-		fmt.Fprintln(t.io.err, plain.Message(line))
+		fmt.Fprintln(t.Err, plain.Message(line))
 		if one.Help != "" {
-			fmt.Fprintln(t.io.err, "  help: "+plain.Message(one.Help))
+			fmt.Fprintln(t.Err, "  help: "+plain.Message(one.Help))
 		}
 	}
 }
 
 // excerpt prints one finding with the line it is about and a caret.
-func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
-	sheet := t.sheet(t.errTTY)
+func (t *Terminal) excerpt(d formats.Diagnostic, src []byte) {
+	sheet := t.Sheet(t.ErrTTY)
 	word := "error"
 	look := style.Error
 	if d.Severity == formats.SeverityWarning {
 		word = "warning"
 		look = style.Warning
 	}
-	word = sprintf("%s[%s]", word, d.Code)
-	head := style.Wrap(word+": "+plain.Message(d.Message), columns(t.io.err))
-	fmt.Fprintln(t.io.err, sheet.Paint(look, word)+strings.TrimPrefix(head, word))
+	word = fmt.Sprintf("%s[%s]", word, d.Code)
+	head := style.Wrap(word+": "+plain.Message(d.Message), Columns(t.Err))
+	fmt.Fprintln(t.Err, sheet.Paint(look, word)+strings.TrimPrefix(head, word))
 	at := plain.Line(d.File)
 	if !d.Pos.IsZero() {
-		at = sprintf("%s:%d:%d", at, d.Pos.Line, d.Pos.Col)
+		at = fmt.Sprintf("%s:%d:%d", at, d.Pos.Line, d.Pos.Col)
 	}
-	fmt.Fprintf(t.io.err, "  --> %s\n", t.stage.linked(d.File, at))
+	fmt.Fprintf(t.Err, "  --> %s\n", t.stage.linked(d.File, at))
 	if line, ok := lineOf(src, d.Pos.Line); ok {
 		number := fmt.Sprint(d.Pos.Line)
 		gap := strings.Repeat(" ", len(number))
@@ -443,20 +504,20 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 		tabs := func(s string) string {
 			return strings.ReplaceAll(s, "\t", "    ")
 		}
-		wide := columns(t.io.err) - len(number) - len(" | ")
+		wide := Columns(t.Err) - len(number) - len(" | ")
 		shown, at := style.Around(tabs(line), len(tabs(before)), wide)
 		if wide > at {
 			marks = min(marks, wide-at)
 		}
-		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, plain.Text(shown))
-		fmt.Fprintf(t.io.err, "%s | %s%s\n",
+		fmt.Fprintf(t.Err, "%s |\n%s | %s\n", gap, number, plain.Text(shown))
+		fmt.Fprintf(t.Err, "%s | %s%s\n",
 			gap, strings.Repeat(" ", at), sheet.Paint(look, strings.Repeat("^", marks)))
 	}
 	if d.Help != "" {
-		t.tell("  = help: " + plain.Message(d.Help))
+		t.Tell("  = help: " + plain.Message(d.Help))
 	}
 	if diagnosticCode().MatchString(d.Code) {
-		t.tell("  = note: run 'tercet explain " + d.Code + "'")
+		t.Tell("  = note: run 'tercet explain " + d.Code + "'")
 	}
 }
 
@@ -468,17 +529,17 @@ func lineOf(src []byte, n int) (string, bool) {
 	return strings.TrimSuffix(lines[n-1], "\r"), true
 }
 
-// table prints rows: aligned on a terminal, tab-separated without borders elsewhere.
-func (t *terminal) table(tab formats.Table) {
-	if t.silent {
+// Table prints rows: aligned on a terminal, tab-separated without borders elsewhere.
+func (t *Terminal) Table(tab formats.Table) {
+	if t.Set.Silent {
 		return
 	}
 	if tab.Title != "" {
-		t.answer("%s", tab.Title)
+		t.Answer("%s", tab.Title)
 	}
-	if !t.outTTY {
-		fmt.Fprint(t.io.out, t.sheet(t.outTTY).Tabbed(tab))
+	if !t.OutTTY {
+		fmt.Fprint(t.Out, t.Sheet(t.OutTTY).Tabbed(tab))
 		return
 	}
-	fmt.Fprint(t.io.out, t.sheet(t.outTTY).Table(tab, columns(t.io.out)))
+	fmt.Fprint(t.Out, t.Sheet(t.OutTTY).Table(tab, Columns(t.Out)))
 }

@@ -35,13 +35,16 @@ func TestColour(t *testing.T) {
 		{"never", true, "", false},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
-		term := newTerminal(stdio{}, func(asked string) string {
-			return map[string]string{name: value}[asked]
+		to := New(Config{
+			Clock: clock{},
+			Env: func(asked string) string {
+				return map[string]string{name: value}[asked]
+			},
 		})
-		if err := term.configure(engineFlags{color: c.flag}); err != nil {
+		if err := to.Configure(Settings{Colour: c.flag}); err != nil {
 			t.Fatal(err)
 		}
-		if got := term.sheet(c.tty).Colour; got != c.want {
+		if got := to.Sheet(c.tty).Colour; got != c.want {
 			t.Errorf("--color %s, terminal %t, %s: colour %t, want %t",
 				c.flag, c.tty, c.env, got, c.want)
 		}
@@ -57,7 +60,7 @@ func seated(t *testing.T, env map[string]string) (*app, *bytes.Buffer) {
 		out: &bytes.Buffer{},
 		err: &errs,
 	}, func(name string) string { return env[name] })
-	a.term.errTTY = true
+	a.term.ErrTTY = true
 	return a, &errs
 }
 
@@ -99,7 +102,7 @@ func TestErrorLayout(t *testing.T) {
 			env[name] = value
 		}
 		a, errs := seated(t, env)
-		a.term.failure(found)
+		a.term.Failure(found)
 		for _, want := range c.want {
 			if !strings.Contains(errs.String(), want) {
 				t.Errorf("%s: %q does not hold %q", c.env, errs, want)
@@ -125,15 +128,15 @@ func TestSecondSignal(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ends := make(chan int, 2)
 			s := &signals{end: func(code int) { ends <- code }}
-			ctx := s.context(t.Context())
-			s.arrive(os.Interrupt)
+			ctx := s.Context(t.Context())
+			s.Arrive(os.Interrupt)
 			time.Sleep(later)
-			if ctx.Err() == nil || s.hardContext().Err() != nil {
+			if ctx.Err() == nil || s.Hard().Err() != nil {
 				t.Errorf("after one signal: context %v, hard one %v, want the first one ended",
-					ctx.Err(), s.hardContext().Err())
+					ctx.Err(), s.Hard().Err())
 			}
-			s.arrive(os.Interrupt)
-			if s.hardContext().Err() == nil {
+			s.Arrive(os.Interrupt)
+			if s.Hard().Err() == nil {
 				t.Error("the second signal does not cut the end short")
 			}
 			time.Sleep(lastWait - time.Millisecond)

@@ -36,8 +36,8 @@ func (a *app) showExits() {
 		tab.Rows = append(tab.Rows, []string{strconv.Itoa(e.Number), e.Name, when})
 	}
 	if !a.document("tercet.exit-codes/1", fields{"exits": exits}) {
-		a.term.table(tab)
-		a.term.note("tercet query keeps jq's own codes")
+		a.term.Table(tab)
+		a.term.Note("tercet query keeps jq's own codes")
 	}
 }
 
@@ -81,7 +81,7 @@ func showVersion(c call) error {
 		"os":      runtime.GOOS,
 		"arch":    runtime.GOARCH,
 	}) {
-		c.app.term.answer("%s", aboutBinary())
+		c.app.term.Answer("%s", aboutBinary())
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func showSchema(c call) error {
 	for _, s := range schemas {
 		if s.name == c.args[0] {
 			schema, err := s.make()
-			c.app.term.json(schema)
+			c.app.term.JSON(schema)
 			return err
 		}
 		names = append(names, s.name)
@@ -161,7 +161,7 @@ func configList(cmd *cobra.Command, _ *app) run {
 			tab.Rows = append(tab.Rows, []string{s.Key, s.Value, s.Origin}[:columns])
 		}
 
-		c.app.term.table(tab)
+		c.app.term.Table(tab)
 		return nil
 	}
 }

@@ -72,7 +72,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 			if near := nearest.Help(foreign, c.s.Set.Names()); near != "" {
 				why += "; " + near
 			}
-			c.app.term.note("warning: %s", why)
+			c.app.term.Note("warning: %s", why)
 		}
 		bad, refused := asDiagnostics(err)
 		if !refused {
@@ -80,13 +80,13 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 		}
 		switch {
 		case !refused || c.app.flags.json:
-			c.app.term.json(struct {
+			c.app.term.JSON(struct {
 				Schema string `json:"schema"`
 				formats.Result
 				Errors []fields `json:"errors"`
 			}{"tercet.result/1", out, bad.Records()})
 		default:
-			c.app.term.diagnostics(bad)
+			c.app.term.Findings(bad)
 		}
 
 		if refused {
@@ -165,12 +165,12 @@ func fileIn(dir string) func(name string) bool {
 func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well string) error {
 	doc["diagnostics"] = d.Records()
 	if !c.app.document(schema, doc) {
-		c.app.term.diagnostics(d)
+		c.app.term.Findings(d)
 	}
 	if d.HasErrors() {
 		return shownAs(d.ErrorCode())
 	}
-	c.app.term.note("%s", well)
+	c.app.term.Note("%s", well)
 	return nil
 }
 

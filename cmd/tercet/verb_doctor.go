@@ -76,9 +76,9 @@ func doctor(c call) error {
 	})
 	if !c.app.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
 		for _, f := range list {
-			c.app.term.sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
+			c.app.term.Sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
 			for line := range strings.Lines(f.Fix) {
-				c.app.term.answer("                  %s", strings.TrimSuffix(line, "\n"))
+				c.app.term.Answer("                  %s", strings.TrimSuffix(line, "\n"))
 			}
 		}
 	}

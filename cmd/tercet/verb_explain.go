@@ -69,9 +69,9 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		switch {
 		case c.app.document("tercet.explain/1", doc):
 		case *tiers:
-			c.app.term.answer("%s", plain.Passage(c.app.term.wrapped(e.Tiered())))
+			c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(e.Tiered())))
 		default:
-			c.app.term.answer("%s", plain.Passage(c.app.term.wrapped(e.Text())))
+			c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(e.Text())))
 		}
 
 		return nil
@@ -194,7 +194,7 @@ func (c call) drawn(format string) (err error) {
 	if !c.app.document("tercet.graph/1", fields{
 		"command": e.Name, "file": e.File.Name, "format": format, "text": text,
 	}) {
-		c.app.term.raw([]byte(text))
+		c.app.term.Raw([]byte(text))
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (c call) explainFailure(p pages.Code) {
 		"do":      p.Do,
 	}) {
 		text := sprintf("%s: exit status %d\n\n%s\n\n%s", p.Code, exit, p.Means, p.Do)
-		c.app.term.answer("%s", plain.Passage(c.app.term.wrapped(text)))
+		c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(text)))
 	}
 }
 
@@ -242,8 +242,8 @@ func (c call) explainCode(code string) error {
 		"line":    p.Wrong.Line,
 		"right":   p.Right.String(),
 	}) {
-		text := c.app.term.wrapped(sprintf("%s: %s\n\n%s", code, p.Means, p.Text))
-		c.app.term.answer("%s\n\nwrong:\n\n%s\nright:\n\n%s", plain.Passage(text),
+		text := c.app.term.Wrapped(sprintf("%s: %s\n\n%s", code, p.Means, p.Text))
+		c.app.term.Answer("%s\n\nwrong:\n\n%s\nright:\n\n%s", plain.Passage(text),
 			plain.Passage(p.Wrong.Shown()), plain.Passage(p.Right.Shown()))
 	}
 	return nil

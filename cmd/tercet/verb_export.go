@@ -65,10 +65,10 @@ names it and ends with 3. tercet does not read these files as commands.`
 				if *dry && (did == shims.Written || did == shims.Removed) {
 					did = "would be " + did
 				}
-				c.app.term.answer("%-9s %s%s", did, one.File, formats.Prefixed(": ", one.Why))
+				c.app.term.Answer("%-9s %s%s", did, one.File, formats.Prefixed(": ", one.Why))
 			}
 			if *dry {
-				c.app.term.note("nothing was written: --dry-run")
+				c.app.term.Note("nothing was written: --dry-run")
 			}
 		}
 		if slices.ContainsFunc(changes, func(one shims.Change) bool {
@@ -87,7 +87,7 @@ func exportable(c call) []formats.CommandInfo {
 		_, foreign := c.s.Library.Foreign[one.Source]
 		_, _, err := c.s.Library.Load(one.Source, one.File)
 		if err != nil {
-			c.app.term.note("warning: /%s is left out: run 'tercet lint %s/%s'",
+			c.app.term.Note("warning: /%s is left out: run 'tercet lint %s/%s'",
 				one.Name, one.Source, one.File)
 		}
 		return foreign || err != nil || one.Source == project.LibrarySource && one.Name == "help"

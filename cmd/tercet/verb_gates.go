@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/journal"
-	"tercet/internal/letters"
 	"tercet/internal/phrase"
 	"tercet/internal/question"
 	"tercet/internal/style"
@@ -17,7 +15,7 @@ import (
 )
 
 func listGates(c call) error {
-	open, err := c.p.Control.Gates()
+	open, err := c.p.Gates()
 	if err != nil || c.app.document("tercet.gates/1", fields{"gates": open}) {
 		return err
 	}
@@ -37,7 +35,7 @@ func listGates(c call) error {
 			one.Command,
 		})
 	}
-	c.app.term.table(tab)
+	c.app.term.Table(tab)
 	return nil
 }
 
@@ -48,7 +46,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			"the `label` to choose, its number, or its beginning if only one begins so")
 		note := cmd.Flags().String("note", "", "a `text` kept with the answer")
 		return func(c call) error {
-			r, g, err := c.p.Control.Gate(c.args[0])
+			r, g, err := c.p.OpenGate(c.args[0])
 			if err != nil {
 				return err
 			}
@@ -56,9 +54,9 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			a := project.Reply{Note: *note}
 			_, before := g.Voted(userName())
 			if approve && *choice == "" && !c.app.flags.yes && !c.app.flags.json &&
-				!before && c.app.interactive() {
-				if err = c.p.Control.CheckUnanswered(r, g, userName()); err == nil {
-					a, err = frontend{c.app}.Ask(c.ctx, c.p.AboutGate(g, *note))
+				!before && c.app.term.Interactive() {
+				if err = c.p.CheckUnanswered(r, g); err == nil {
+					a, err = c.app.term.Ask(c.ctx, c.p.AboutGate(g, *note))
 				}
 			} else {
 				a.Label, err = question.Chosen(g, *choice, *note, approve)
@@ -70,44 +68,42 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 				return err
 			}
 
-			a.Note = c.p.Mask.Text(a.Note)
-			d := c.p.Decision(a)
-			told, err := c.p.Control.Answer(c.ctx, r, g, d)
+			told, err := c.p.Answer(c.ctx, r.ID, g.ID, a)
 			if err != nil || c.app.document("tercet.answer/1", fields{
 				"run":      r.ID,
 				"gate":     g.ID,
 				"question": g.Question,
-				"choice":   d.Answer,
-				"by":       d.By,
+				"choice":   a.Label,
+				"by":       userName(),
 				"status":   told.Status,
 			}) {
 				return err
 			}
 
-			shown := cmp.Or(phrase.In(c.p.Config.Language, d.Answer), "changed "+d.Edited)
-			c.app.term.sentence("%s %s: %s", g.Question, shown, told.Text)
+			shown := cmp.Or(phrase.In(c.p.Config.Language, a.Label), "changed "+a.Edited)
+			c.app.term.Sentence("%s %s: %s", g.Question, shown, told.Text)
 			return nil
 		}
 	}
 }
 
 func pauseRun(c call) error {
-	r, err := c.p.Control.Pause(c.ctx, c.args[0])
+	r, err := c.p.Pause(c.ctx, c.args[0])
 	if err != nil {
 		return err
 	}
-	return c.obeyed(r, letters.Pause)
+	return c.obeyed(r, "pause")
 }
 
 // obeyed says what an order came to.
-func (c call) obeyed(r journal.Run, do string) error {
+func (c call) obeyed(r project.RunInfo, do string) error {
 	switch {
 	case c.app.document("tercet.control/1", fields{"run": r.ID, "do": do, "status": r.Status}):
 	case r.Status == formats.OutcomeSuspended.String():
-		c.app.term.sentence("run %s is suspended: %s", r.ID, r.Why)
-		c.app.term.answer("%s", "Resume: tercet resume "+r.ID)
+		c.app.term.Sentence("run %s is suspended: %s", r.ID, r.Why)
+		c.app.term.Answer("%s", "Resume: tercet resume "+r.ID)
 	default:
-		c.app.term.answer("%s", "run "+r.ID+" is cancelled")
+		c.app.term.Answer("%s", "run "+r.ID+" is cancelled")
 	}
 	return nil
 }

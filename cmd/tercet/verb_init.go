@@ -53,7 +53,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		}
 
 		runner := agentcli.RunnerOffline
-		if !*dry && c.app.interactive() && !exists(filepath.Join(dir, project.ConfigFile)) {
+		if !*dry && c.app.term.Interactive() && !exists(filepath.Join(dir, project.ConfigFile)) {
 			if runner, err = c.offerRunner(); err != nil {
 				return err
 			}
@@ -105,11 +105,11 @@ func (c call) offerRunner() (string, error) {
 	if len(found) == 0 {
 		return agentcli.RunnerOffline, nil
 	}
-	c.app.term.prompt(
+	c.app.term.Prompt(
 		"  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
 		strings.Join(found, ", "), project.ConfigFile,
 	)
-	yes, err := c.app.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
+	yes, err := c.app.term.Yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
 		"That may cost money. Without it, the offline runner does mechanical work only.")
 	if yes {
 		return agentcli.RunnerAuto, err
@@ -132,7 +132,7 @@ func (a *app) trustInit(dir string, written []string) {
 		err = trust.Remember(a.stateHome(), dir, files, clock{}.Now())
 	}
 	if err != nil {
-		a.term.note("warning: this folder is not recorded as trusted: %v", err)
+		a.term.Note("warning: this folder is not recorded as trusted: %v", err)
 	}
 }
 
@@ -141,7 +141,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	agents := c.installed()
 	next, err := firstLines(c.ctx, c.app.host(), dir)
 	if err != nil && !dry {
-		c.app.term.note("warning: %v", err)
+		c.app.term.Note("warning: %v", err)
 	}
 	p, err := c.app.find()
 	if err == nil {
@@ -150,7 +150,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}
 	agentLines := p.ForeignAgents()
 	if err = errors.Join(err, p.Close()); err != nil {
-		c.app.term.note("warning: %v", err)
+		c.app.term.Note("warning: %v", err)
 	}
 	if c.app.document("tercet.init/1", fields{
 		"dir":     dir,
@@ -163,33 +163,33 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}
 
 	for _, f := range files {
-		c.app.term.answer("%s", f)
+		c.app.term.Answer("%s", f)
 	}
 	for _, t := range tools {
-		c.app.term.note("found %s", t)
+		c.app.term.Note("found %s", t)
 		for _, line := range t.Advice {
-			c.app.term.note("%s", line)
+			c.app.term.Note("%s", line)
 		}
 	}
 
 	for _, line := range agentLines {
-		c.app.term.note("%s", line)
+		c.app.term.Note("%s", line)
 	}
 	if len(agents) > 0 {
-		c.app.term.note("installed: %s; 'tercet doctor' shows their versions",
+		c.app.term.Note("installed: %s; 'tercet doctor' shows their versions",
 			strings.Join(agents, ", "))
 	}
 	switch {
 	case dry:
-		c.app.term.note("%s would be written in %s", formats.Count(len(files), "file"), dir)
+		c.app.term.Note("%s would be written in %s", formats.Count(len(files), "file"), dir)
 	case len(files) == 0:
-		c.app.term.note("%s has a workspace already; nothing was changed", dir)
+		c.app.term.Note("%s has a workspace already; nothing was changed", dir)
 	case !slices.ContainsFunc(files, func(f string) bool {
 		return strings.HasPrefix(f, formats.Workspace)
 	}):
-		c.app.term.note("%s has a workspace already; nothing else was changed", dir)
+		c.app.term.Note("%s has a workspace already; nothing else was changed", dir)
 	default:
-		c.app.term.note("workspace made%s", formats.Prefixed("; next: ", next))
+		c.app.term.Note("workspace made%s", formats.Prefixed("; next: ", next))
 	}
 }
 

@@ -30,7 +30,7 @@ type fixing struct {
 
 // lintVerb checks command and subagent files, all errors of all files in one pass.
 func lintVerb(cmd *cobra.Command, a *app) run {
-	a.told[toldBroken] = true
+	a.tellsBroken = true
 	var fix fixing
 	f := cmd.Flags()
 	strict := f.Bool("strict", false, "refuse warnings and plain sentences too")
@@ -56,7 +56,7 @@ and prints the text.`
 		}
 		if *format == "json" {
 			c.app.flags.json = true
-			c.app.term.silent = true
+			c.app.term.Set.Silent = true
 		}
 		if fix.what == "" && (fix.check || fix.expand) {
 			return usage("expected --fix with --check and --expand")
@@ -113,9 +113,9 @@ func adoptFiles(c call) error {
 		if c.app.flags.json {
 			continue
 		}
-		c.app.term.answer("%s", written)
+		c.app.term.Answer("%s", written)
 		for _, note := range notes {
-			c.app.term.note("warning: %s", note)
+			c.app.term.Note("warning: %s", note)
 		}
 	}
 	if errs == nil {
@@ -166,7 +166,7 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 	all.List = append(append(all.List, unread...), taken(c.s, files)...)
 	all.Sort()
 	if c.s.Broken != nil { // why a command does not find a subagent whose file is not checked
-		c.app.term.diagnostics(&formats.Diagnostics{
+		c.app.term.Findings(&formats.Diagnostics{
 			List: slices.DeleteFunc(c.s.Broken.List, func(d formats.Diagnostic) bool {
 				return slices.ContainsFunc(files, func(name string) bool {
 					return filepath.Base(name) == filepath.Base(d.File)
@@ -181,11 +181,11 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 		doc["written"] = !fix.check
 	}
 	if !c.app.document("tercet.lint/1", doc) {
-		c.app.term.diagnostics(all)
+		c.app.term.Findings(all)
 		for _, name := range changed {
-			c.app.term.answer("%s", name)
+			c.app.term.Answer("%s", name)
 		}
-		c.app.term.note("%s, %s",
+		c.app.term.Note("%s, %s",
 			formats.Count(len(files), "file"), formats.Count(len(all.List), "finding"))
 	}
 	return fix.ended(all, changed)
@@ -194,7 +194,7 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 // noteFixes says which corrections were made in a file.
 func (c call) noteFixes(name string, made []formats.Diagnostic) {
 	for _, d := range made {
-		c.app.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
+		c.app.term.Note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
 	}
 }
 
@@ -230,14 +230,14 @@ func (c call) fixInput(strict bool, fix fixing) error {
 	if len(c.args) > 1 || fix.check {
 		return usage("expected no other path and no --check with -")
 	}
-	src, err := readInput(c.app.io.in, "-")
+	src, err := readInput(c.app.in, "-")
 	if err != nil {
 		return broken(formats.CodeIO, "standard input", err)
 	}
 	if fix.what == fixForm {
 		out, err := lint.Format(c.s.Library, "-", src, fix.expand)
 		if err == nil {
-			c.app.term.raw(out)
+			c.app.term.Raw(out)
 		}
 		return err
 	}
@@ -246,11 +246,11 @@ func (c call) fixInput(strict bool, fix fixing) error {
 	if err != nil {
 		return err
 	}
-	c.app.term.raw(m.Text)
+	c.app.term.Raw(m.Text)
 	c.noteFixes(name, m.Made)
 	left := &formats.Diagnostics{List: m.Left, Sources: map[string][]byte{name: m.Text}}
 	left.Sort()
-	c.app.term.diagnostics(left)
+	c.app.term.Findings(left)
 	return fix.ended(left, nil)
 }
 
@@ -261,12 +261,12 @@ func (c call) formatFiles(fix fixing) error {
 		return err
 	}
 
-	c.app.term.diagnostics(&formats.Diagnostics{List: unread})
+	c.app.term.Findings(&formats.Diagnostics{List: unread})
 	changed := []string{}
 	own := slices.DeleteFunc(slices.Clone(files), lint.Foreign)
 	for _, name := range files {
 		if !slices.Contains(own, name) {
-			c.app.term.note("%s is a file of another tool and stays as it is", name)
+			c.app.term.Note("%s is a file of another tool and stays as it is", name)
 		}
 	}
 
@@ -291,9 +291,9 @@ func (c call) formatFiles(fix fixing) error {
 		"files":       len(files),
 		"diagnostics": bad.Records(),
 	}) {
-		c.app.term.diagnostics(bad)
+		c.app.term.Findings(bad)
 		for _, name := range changed {
-			c.app.term.answer("%s", name)
+			c.app.term.Answer("%s", name)
 		}
 	}
 	return fix.ended(bad, changed)

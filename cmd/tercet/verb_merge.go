@@ -47,7 +47,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			}
 			m, err := exchange.Unmark(c.args[0], src, how)
 			if err == nil {
-				c.app.term.raw(m.Data)
+				c.app.term.Raw(m.Data)
 			}
 			return err
 		}
@@ -57,7 +57,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 		res, err := w.Manager.ResolveMerge(c.ctx, how)
-		c.app.term.warnings(res.Warnings)
+		c.app.term.Warnings(res.Warnings)
 		if err == nil {
 			c.app.done("merged, serial %d", res.Serial)
 		}
@@ -90,7 +90,7 @@ number if its own is taken. Install it with:
 		if filepath.Base(name) == "TODO.md" {
 			out, ok := todo.Merge(text[0], text[1], text[2])
 			if !ok {
-				c.app.term.say(name +
+				c.app.term.Say(name +
 					": both sides were edited by hand; ours is kept, look at theirs with git")
 				return shown{1}
 			}
@@ -109,17 +109,17 @@ number if its own is taken. Install it with:
 		}
 
 		for old, now := range m.Renumbered {
-			c.app.term.note("%s: task %d of their side is task %d now", name, old, now)
+			c.app.term.Note("%s: task %d of their side is task %d now", name, old, now)
 		}
 		if err := lint.Rewrite(ours, text[1], m.Data); err != nil {
 			return err
 		}
 
 		for _, one := range m.Conflicts {
-			c.app.term.say(name + ": " + one.String())
+			c.app.term.Say(name + ": " + one.String())
 		}
 		if len(m.Conflicts) > 0 {
-			c.app.term.help("take one side, or both: tercet state merge --ours, --theirs or --union")
+			c.app.term.Help("take one side, or both: tercet state merge --ours, --theirs or --union")
 			return shown{1}
 		}
 		return nil
@@ -179,14 +179,14 @@ func installDriver(dir string, dry bool) ([]string, error) {
 // repository, that there is one.
 func (c call) offerDriver(dir string, asked bool) {
 	if asked {
-		c.app.term.note("run once in each clone: %s", driverConfig)
+		c.app.term.Note("run once in each clone: %s", driverConfig)
 		return
 	}
-	if !c.app.interactive() || !exists(filepath.Join(dir, ".git")) {
+	if !c.app.term.Interactive() || !exists(filepath.Join(dir, ".git")) {
 		return
 	}
 	if _, missing, err := missingAttributes(dir); err == nil && len(missing) > 0 {
-		c.app.term.note(
+		c.app.term.Note(
 			"git can merge state.json by task; install that with: tercet init --merge-driver",
 		)
 	}

@@ -250,9 +250,9 @@ func listPacks(c packCall) error {
 		} else if r.Update != "" {
 			text = "; " + r.Update + " is available: tercet pack update " + r.Name
 		}
-		c.app.term.answer("%s %s  %s%s", r.Name, r.Version, r.Source, text)
+		c.app.term.Answer("%s %s  %s%s", r.Name, r.Version, r.Source, text)
 		for _, name := range slices.Sorted(maps.Keys(r.Changed)) {
-			c.app.term.answer("  %s %s", r.Changed[name], name)
+			c.app.term.Answer("  %s %s", r.Changed[name], name)
 		}
 	}
 	return nil
@@ -291,14 +291,14 @@ func showPack(c packCall) error {
 		return nil
 	}
 
-	c.app.term.answer("%s %s: %s (%s%s)",
+	c.app.term.Answer("%s %s: %s (%s%s)",
 		p.Name, p.Version, p.Description, p.Source, formats.Prefixed("@", p.Commit))
 	for _, name := range files {
-		c.app.term.answer("  %s", name)
+		c.app.term.Answer("  %s", name)
 	}
 
 	for _, a := range agents {
-		c.app.term.answer("%s: tools %s, runner %s%s", a.Name, strings.Join(a.Tools, ", "),
+		c.app.term.Answer("%s: tools %s, runner %s%s", a.Name, strings.Join(a.Tools, ", "),
 			cmp.Or(strings.Join(a.Runner, ", "), "that of the configuration"),
 			formats.Prefixed(", starts ", strings.Join(a.Argv, " ")))
 	}
@@ -347,7 +347,7 @@ func (w packCall) makeChanges(
 			changes = append(changes, packChange{p.Pack, nonNil(p.Steps)})
 			for _, s := range p.Steps {
 				if !w.app.flags.json && (s.Action != packs.Kept || gone) {
-					w.app.term.answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
+					w.app.term.Answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
 				}
 			}
 		}
@@ -359,7 +359,7 @@ func (w packCall) makeChanges(
 
 	w.app.document("tercet.pack/1", fields{"changes": changes, "dry_run": dry})
 	if dry {
-		w.app.term.note("nothing was written")
+		w.app.term.Note("nothing was written")
 		return nil
 	}
 
@@ -375,8 +375,8 @@ func (w packCall) agreeToPack() error {
 	if err != nil || v.By != "" || w.app.flags.json {
 		return err
 	}
-	if !w.app.interactive() {
-		w.app.term.note("%s can start programs; agree to them with: tercet trust",
+	if !w.app.term.Interactive() {
+		w.app.term.Note("%s can start programs; agree to them with: tercet trust",
 			formats.Count(len(v.Changes), "file"))
 		return nil
 	}
@@ -425,9 +425,9 @@ func (w packCall) settle(p *packs.Plan) error {
 		if one.Action != packs.Taken {
 			continue
 		}
-		w.app.term.note("%s is there and differs:", one.Path)
+		w.app.term.Note("%s is there and differs:", one.Path)
 		for _, line := range one.Diff(shownDiff) {
-			w.app.term.say(line)
+			w.app.term.Say(line)
 		}
 		g := formats.Gate{
 			Question:    "Which one shall stand?",
@@ -438,12 +438,12 @@ func (w packCall) settle(p *packs.Plan) error {
 				{Label: "stop", Leaves: true, Ends: true},
 			},
 		}
-		if !w.app.interactive() {
+		if !w.app.term.Interactive() {
 			return formats.Fail(formats.CodeSuspended,
 				"run it on a terminal, or move the file away",
 				"%s is there and differs; nothing was written", one.Path)
 		}
-		a, err := frontend{w.app}.Ask(w.ctx, project.Question{Gate: g, Project: w.p})
+		a, err := w.app.term.Ask(w.ctx, project.Question{Gate: g, Project: w.p})
 		if err != nil || a.Label == "stop" {
 			return formats.Fail(formats.CodeRejected, "", "nothing was written")
 		}

@@ -79,15 +79,15 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 		}
 
 		for _, line := range u.Lines() {
-			c.app.term.answer("%s", plain.Line(line))
+			c.app.term.Answer("%s", plain.Line(line))
 		}
 		switch {
 		case u.Empty():
-			c.app.term.note("run %s changed nothing that could be taken back", r.ID)
+			c.app.term.Note("run %s changed nothing that could be taken back", r.ID)
 		case *dry:
-			c.app.term.note("nothing was written")
+			c.app.term.Note("nothing was written")
 		default:
-			c.app.term.note("run %s is taken back", r.ID)
+			c.app.term.Note("run %s is taken back", r.ID)
 		}
 
 		return nil
@@ -109,13 +109,13 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 		for _, line := range found.Lines() {
-			c.app.term.answer("%s", plain.Line(line))
+			c.app.term.Answer("%s", plain.Line(line))
 		}
 		switch {
 		case found.Empty():
-			c.app.term.note("nothing to remove")
+			c.app.term.Note("nothing to remove")
 		case *dry:
-			c.app.term.note("nothing was removed")
+			c.app.term.Note("nothing was removed")
 		}
 		return nil
 	}
@@ -157,7 +157,7 @@ func (c call) bundleRun() error {
 		return err
 	}
 
-	c.app.term.answer("%s", to)
-	c.app.term.note("read it before you send it: it holds the texts of the run's tasks and answers")
+	c.app.term.Answer("%s", to)
+	c.app.term.Note("read it before you send it: it holds the texts of the run's tasks and answers")
 	return nil
 }

@@ -172,15 +172,15 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 func (c call) runQuery(r query.CLIRequest) error {
 	r.Statuses = state.ReadyStatuses()
 	r.Strict = len(r.Inputs) == 1 && r.Inputs[0].State
-	r.Out, r.Err = c.app.term.screens()
-	if c.app.term.sheet(c.app.term.outTTY).Colour {
+	r.Out, r.Err = c.app.term.Screens()
+	if c.app.term.Sheet(c.app.term.OutTTY).Colour {
 		p, ok := jsonx.PaletteOf(c.app.env("JQ_COLORS"))
 		if !ok {
-			c.app.term.note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
+			c.app.term.Note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
 		}
-		r.Out = c.app.io.out
+		r.Out = c.app.term.Out
 		r.Palette = &p
-		r.Plain = c.app.term.outTTY
+		r.Plain = c.app.term.OutTTY
 	}
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
@@ -228,10 +228,10 @@ func (c call) queried(exit int, err error) error {
 		return fail
 	}
 	if err != nil {
-		c.app.term.failure(err)
+		c.app.term.Failure(err)
 	}
 	if limit, ok := errors.AsType[*query.LimitError](err); ok && limit.What == query.BoundTime {
-		c.app.term.help("--timeout allows more")
+		c.app.term.Help("--timeout allows more")
 	}
 	if exit != 0 {
 		return shown{exit}
@@ -243,11 +243,11 @@ func (c call) queried(exit int, err error) error {
 func boundedQueryVerb(cmd *cobra.Command, _ *app) run {
 	cmd.Hidden = true
 	return func(c call) error {
-		text, err := io.ReadAll(c.app.io.in)
+		text, err := io.ReadAll(c.app.in)
 		if err != nil {
 			return broken(formats.CodeIO, "query of a parent", err)
 		}
-		return c.queried(query.RunBounded(c.ctx, text, openSource, c.app.io.out, c.app.io.err))
+		return c.queried(query.RunBounded(c.ctx, text, openSource, c.app.term.Out, c.app.term.Err))
 	}
 }
 
@@ -293,7 +293,7 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 			out = append(out, query.Input{Name: name, Open: true})
 			continue
 		}
-		data, err := readInput(c.app.io.in, name)
+		data, err := readInput(c.app.in, name)
 		if err != nil {
 			return nil, broken(formats.CodeUsage, "input "+name, err)
 		}

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/journal"
-	"tercet/internal/letters"
-	"tercet/internal/live"
-	"tercet/internal/plain"
 	"tercet/internal/style"
-	"tercet/subagents/worktree"
+	"tercet/project"
 )
 
 func resumeVerb(cmd *cobra.Command, a *app) run {
@@ -76,35 +71,24 @@ func cancelVerb(cmd *cobra.Command, a *app) run {
 		if err != nil {
 			return err
 		}
-		r, taken, err := s.Project.Control.End(c.ctx, c.args[0])
-		switch {
-		case err != nil:
+		r, err := s.Cancel(c.ctx, c.args[0])
+		if err != nil {
 			return err
-		case taken:
-			if err = s.GiveUp(c.ctx, r); err == nil {
-				r, err = s.Project.Control.Named(r.ID)
-				c.app.document("tercet.control/1", fields{
-					"run":    r.ID,
-					"do":     letters.Cancel,
-					"status": r.Status,
-				})
-			}
-			return err
-		default:
-			return c.obeyed(r, letters.Cancel)
 		}
+		return c.obeyed(r, "cancel")
 	}
 }
 
 func runsVerb(cmd *cobra.Command, _ *app) run {
 	all := cmd.Flags().Bool("all", false, "list all runs, not only the newest 20")
 	return func(c call) error {
-		list, err := journal.Runs(c.p.Root, false)
+		f := project.Filter{Most: 20}
+		if *all {
+			f.Most = 0
+		}
+		list, err := c.p.Runs(f)
 		if err != nil {
 			return err
-		}
-		if !*all {
-			list = list[:min(len(list), 20)]
 		}
 		if c.app.document("tercet.runs/1", fields{"runs": nonNil(list)}) {
 			return nil
@@ -130,9 +114,9 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 			})
 		}
 
-		c.app.term.table(tab)
+		c.app.term.Table(tab)
 		if len(list) == 0 {
-			c.app.term.note("no run; a slash command begins one")
+			c.app.term.Note("no run; a slash command begins one")
 		}
 		return nil
 	}
@@ -168,63 +152,18 @@ func showVerb(cmd *cobra.Command, _ *app) run {
 }
 
 func (c call) showRun() error {
-	r, err := c.p.Control.Named(c.args[0])
+	d, err := c.p.Detail(c.args[0])
 	if err != nil {
 		return err
 	}
-	return c.show(r)
-}
-
-// show prints the steps of a run, and how it goes on.
-func (c call) show(r journal.Run) error {
-	records, err := journal.Load(c.p.Root, r.ID)
-	if err != nil {
-		return err
-	}
-
-	steps := journal.Steps(records)
-	next := ""
-	if !journal.Finished(records) {
-		next = "tercet resume " + r.ID
-	}
-	boards := journal.Topics(records)
-	then := journal.Next(records)
-	all := fields{
-		"run":        r,
-		"steps":      nonNil(steps),
-		"boards":     nonNil(boards),
-		"resume":     next,
-		"next_steps": then,
-	}
-	if c.app.document("tercet.run/1", all) {
-		return nil
-	}
-
-	head := sprintf("%s  %s  %s", r.ID, r.Line, r.Status)
-	if r.Number > 0 {
-		head += "  step " + r.String()
-	}
-	c.app.term.answer("%s", plain.Line(head))
-	look := live.Style{Sheet: c.app.term.sheet(c.app.term.outTTY)}
-	c.app.term.stage.root = c.p.Dir
-	if c.app.term.outTTY {
-		look.Link = c.app.term.stage.look().Link
-	}
-	for _, line := range live.Steps(steps, columns(c.app.term.io.out), look) {
-		fmt.Fprintln(c.app.term.io.out, line)
-	}
-
-	for _, topic := range boards {
-		c.app.term.sentence("%s", topic)
-	}
-	c.app.term.sentence("%s", r.WaitReason()) // nothing of what does not wait
-	if g, _ := journal.Gates(records); g != nil {
-		c.app.term.answer("%s", sprintf("Answer: tercet approve %s, or tercet reject %[1]s", r.ID))
-	}
-	if next != "" {
-		c.app.term.answer("%s", "Resume: "+next)
-	} else if then != "" {
-		c.app.term.answer("%s", plain.Line("Next: "+then))
+	if !c.app.document("tercet.run/1", fields{
+		"run":        d.Run,
+		"steps":      d.Steps,
+		"boards":     d.Boards,
+		"resume":     d.Resume,
+		"next_steps": d.Next,
+	}) {
+		c.app.term.ShowDetail(c.p, d)
 	}
 	return nil
 }
@@ -235,12 +174,8 @@ func (a *app) offerBack(ret formats.Return) {
 		a.flags.dryRun {
 		return
 	}
-	records, err := journal.Load(a.project.Root, ret.Metadata.Run)
-	if err != nil {
-		return
-	}
-	if step := journal.ReopenStep(records); step != "" {
-		a.term.note("to go on from the step that failed: tercet resume %s --from %s",
-			ret.Metadata.Run, worktree.Quoted(step))
+	d, err := a.project.Detail(ret.Metadata.Run)
+	if err == nil && d.Reopen != "" {
+		a.term.Note("to go on from the step that failed: %s", d.Reopen)
 	}
 }

@@ -58,7 +58,7 @@ command needs a sandbox: required, recommended or optional.`
 			return err
 		}
 		if c.app.flags.json {
-			c.app.term.json(struct {
+			c.app.term.JSON(struct {
 				Schema  string `json:"schema"`
 				Command string `json:"command"`
 				shell.Report
@@ -86,9 +86,9 @@ command needs a sandbox: required, recommended or optional.`
 		for _, u := range report.Unknown {
 			row(shell.Recommended, "unknown", u.Pos, u.Reason)
 		}
-		c.app.term.answer("sandbox %s", report.Level)
+		c.app.term.Answer("sandbox %s", report.Level)
 		if len(tab.Rows) > 0 {
-			c.app.term.table(tab)
+			c.app.term.Table(tab)
 		}
 		return nil
 	}
@@ -138,8 +138,8 @@ func sandboxProbe(c call) error {
 		tab.Rows = append(tab.Rows, []string{p.Tier.String(), p.Means.String(), works, p.Why})
 	}
 
-	c.app.term.table(tab)
-	c.app.term.note("programs are started in %s", best)
+	c.app.term.Table(tab)
+	c.app.term.Note("programs are started in %s", best)
 	return nil
 }
 
@@ -179,9 +179,9 @@ func (c call) boxed(net bool) error {
 		return err
 	}
 
-	c.app.term.note("sandbox: %s", tier)
+	c.app.term.Note("sandbox: %s", tier)
 	res, err := c.p.Starter.Run(c.ctx, boxed)
-	out, errs := c.app.term.screens()
+	out, errs := c.app.term.Screens()
 	out.Write(res.Stdout)  //nolint:errcheck // as in raw
 	errs.Write(res.Stderr) //nolint:errcheck // as in raw
 	program := c.args[0]

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/journal"
 	"tercet/internal/plain"
 	"tercet/internal/query"
 	"tercet/project"
@@ -55,7 +54,7 @@ With two, it shows the first decision, prompt or return in which they differ, an
 			"identical": true,
 			"lines":     lines,
 		}) {
-			c.app.term.answer("%s: identical, %s", r.ID, formats.Count(lines, "line"))
+			c.app.term.Answer("%s: identical, %s", r.ID, formats.Count(lines, "line"))
 		}
 		return nil
 	}
@@ -67,24 +66,15 @@ func (c call) compareRuns() error {
 	if err != nil {
 		return err
 	}
-
-	var ids [2]string
-	var both [2][]journal.Record
-	for i, word := range c.args {
-		r, records, err := w.Control.FindVerified(word)
-		if err != nil {
-			return err
-		}
-		ids[i] = r.ID
-		both[i] = records
+	ids, d, err := w.Compare(c.args[0], c.args[1])
+	if err != nil {
+		return err
 	}
-
-	d := journal.Differ(both[0], both[1])
 	if !c.app.document("tercet.diff/1", fields{"runs": ids, "identical": d == nil, "difference": d}) {
 		if d == nil {
-			c.app.term.answer("%s and %s: no decision, prompt or return differs", ids[0], ids[1])
+			c.app.term.Answer("%s and %s: no decision, prompt or return differs", ids[0], ids[1])
 		} else {
-			c.app.term.answer("%s", plain.Line(d.String()))
+			c.app.term.Answer("%s", plain.Line(d.String()))
 		}
 	}
 	if d != nil {
@@ -95,25 +85,25 @@ func (c call) compareRuns() error {
 
 // logs prints the log of a run, or of a step of it, and follows it until the run has ended.
 func (c call) logs(step string, follow bool) error {
-	r, err := c.p.Control.Named(c.args[0])
+	r, err := c.p.Find(c.args[0])
 	if err != nil {
 		return err
 	}
 
-	log := journal.NewLog(c.p.Root, r.ID, step)
-	all := []journal.Event{}
-	if wide, _ := c.app.term.stage.room(); wide > 0 && follow && step == "" && !c.app.flags.json {
-		return c.follow(log)
+	log := c.p.Log(r.ID, step)
+	all := []project.LogLine{}
+	if c.app.term.Draws() && follow && step == "" && !c.app.flags.json {
+		return c.app.term.Follow(c.ctx, c.p, r.ID)
 	}
 
 	for {
-		events, over, err := log.Poll()
+		events, over, err := log.Lines()
 		if err != nil {
 			return err
 		}
 		for _, e := range events {
 			if !c.app.flags.json {
-				c.app.term.answer("%s", plain.Line(e.String()))
+				c.app.term.Answer("%s", plain.Line(e.String()))
 			}
 		}
 		all = append(all, events...)
@@ -126,42 +116,11 @@ func (c call) logs(step string, follow bool) error {
 	}
 
 	if len(all) == 0 && step != "" {
-		records, err := journal.Load(c.p.Root, r.ID)
-		if err == nil {
-			_, _, err = journal.StateAt(records, step) // which says what there is
-		}
-		return err
+		return log.CheckStep()
 	}
 
 	c.app.document("tercet.logs/1", fields{"run": r.ID, "events": all})
 	return nil
-}
-
-// follow draws a run of another process until it has ended.
-func (c call) follow(log *journal.Log) (err error) {
-	defer c.app.term.stage.show(c.p.Dir, nil)()
-	over := false
-	for {
-		was := over
-		if _, over, err = log.Poll(); err != nil {
-			return err
-		}
-		news := false
-		for e, err := range project.TraceEvents(log) {
-			if err != nil {
-				return err
-			}
-			c.app.term.stage.Emit(e)
-			news = true
-		}
-		over = over || was
-		if was && !news { // the last event comes behind the end of the journal
-			return nil
-		}
-		if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
-			return context.Cause(c.ctx)
-		}
-	}
 }
 
 // pollEvery is how often a run of another process is looked at.
@@ -173,23 +132,9 @@ func (c call) allRuns() ([]query.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := journal.Runs(w.Root, false)
+	out, err := w.RunsWithSteps()
 	if err != nil {
 		return nil, err
-	}
-	type one struct {
-		journal.Run
-
-		Steps []journal.Step `json:"steps"`
-	}
-	out := []one{}
-	for _, r := range list {
-		records, err := journal.Load(w.Root, r.ID)
-		if err != nil {
-			c.app.term.note("warning: run %s is left out: %s", r.ID, err)
-			continue
-		}
-		out = append(out, one{r, nonNil(journal.Steps(records))})
 	}
 	data, err := json.Marshal(fields{"schema": "tercet.runs/1", "runs": out})
 	return []query.Input{{Name: "runs", Data: data}}, err

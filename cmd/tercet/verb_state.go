@@ -119,9 +119,9 @@ func stateShow(c call) error {
 			return err
 		}
 		if c.app.flags.json {
-			c.app.term.rawJSON(src)
+			c.app.term.RawJSON(src)
 		} else {
-			c.app.term.raw(src)
+			c.app.term.Raw(src)
 		}
 		c.changedOutside()
 		return nil
@@ -134,14 +134,14 @@ func stateShow(c call) error {
 	if err != nil || c.app.document("tercet.task-show/1", fields{"task": task}) {
 		return err
 	}
-	c.app.term.json(task)
+	c.app.term.JSON(task)
 	return nil
 }
 
 // changedOutside warns if state.json is not as it was written.
 func (c call) changedOutside() {
 	if notice := c.p.Reader.Notice(c.ctx); notice != "" {
-		c.app.term.note("warning: %s", notice)
+		c.app.term.Note("warning: %s", notice)
 	}
 }
 
@@ -177,7 +177,7 @@ func stateTransitions(c call) error {
 		}
 	}
 	if !c.app.document("tercet.transitions/1", fields{"transitions": table}) {
-		c.app.term.answer("%s", plain.Passage(state.TransitionsText()))
+		c.app.term.Answer("%s", plain.Passage(state.TransitionsText()))
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func stateRestore(c call) (err error) {
 	if err != nil {
 		return err
 	}
-	c.app.term.warnings(res.Warnings)
+	c.app.term.Warnings(res.Warnings)
 	c.app.done("restored the backup of serial %d, now serial %d", serial, res.Serial)
 	return nil
 }
@@ -220,7 +220,7 @@ func stateExport(cmd *cobra.Command, _ *app) run {
 	return func(c call) error {
 		out, err := c.p.Reader.Export(c.ctx, *shape, *theirs)
 		if err == nil {
-			c.app.term.raw(out)
+			c.app.term.Raw(out)
 		}
 		return err
 	}
@@ -240,7 +240,7 @@ no picture itself; for one, graphviz takes dot: tercet state graph --format dot 
 		text, err := exchange.Graph(tasks, *format)
 		if err == nil &&
 			!c.app.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
-			c.app.term.raw([]byte(plain.Passage(text)))
+			c.app.term.Raw([]byte(plain.Passage(text)))
 		}
 		return err
 	}
@@ -294,7 +294,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 			})
 		}
 
-		c.app.term.table(tab)
+		c.app.term.Table(tab)
 		c.changedOutside()
 		return nil
 	}
@@ -315,10 +315,10 @@ func stateDiff(c call) (err error) {
 		return err
 	}
 	for _, d := range list {
-		c.app.term.answer("%s", d.String())
+		c.app.term.Answer("%s", d.String())
 	}
 	if len(list) == 0 {
-		c.app.term.note("no difference")
+		c.app.term.Note("no difference")
 	}
 	return nil
 }
@@ -409,7 +409,7 @@ config.yaml names that folder. It links each report, plan, summary and review to
 		}
 		todo, err := os.ReadFile(filepath.Join(filepath.Dir(c.args[0]), "TODO.md"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.app.term.note("warning: titles: %s", err)
+			c.app.term.Note("warning: titles: %s", err)
 		}
 		opt.Todo = todo // which need not be there
 		if opt.Archive, err = archiveBeside(c, opt); err != nil {
@@ -432,7 +432,7 @@ config.yaml names that folder. It links each report, plan, summary and review to
 		}
 		switch {
 		case err == nil && *dry:
-			c.app.term.warnings(res.Warnings)
+			c.app.term.Warnings(res.Warnings)
 		case err == nil:
 			if res, err = c.apply(tx, op); err == nil {
 				err = c.putAway(tx, &res)
@@ -463,7 +463,7 @@ func archiveBeside(c call, opt exchange.Options) (*exchange.Import, error) {
 	opt.Folders = exchange.Folders{}
 	m := exchange.Read(name, src, opt)
 	if m.Err() == nil {
-		c.app.term.note("%s lies beside it and comes along: %s for the archive",
+		c.app.term.Note("%s lies beside it and comes along: %s for the archive",
 			name, formats.Count(len(m.Tasks()), "task"))
 		if !c.app.flags.json {
 			c.importFindings(m)
@@ -515,7 +515,7 @@ func (c call) putAway(tx *state.Tx, res *state.Result) error {
 	}
 	moved, err := c.apply(tx, state.ArchiveTasks{Tasks: list})
 	if err != nil {
-		c.app.term.help("the import is done; archive its tasks with: tercet task archive " +
+		c.app.term.Help("the import is done; archive its tasks with: tercet task archive " +
 			numerals(list))
 		return err
 	}
@@ -543,18 +543,18 @@ func (c call) importReport(m *exchange.Import, res state.Result, dry bool) error
 		c.importFindings(m)
 		switch {
 		case failed != nil:
-			c.app.term.say(m.File + " was not imported")
+			c.app.term.Say(m.File + " was not imported")
 		case dry:
-			c.app.term.note("%s would be imported from the shape %s",
+			c.app.term.Note("%s would be imported from the shape %s",
 				formats.Count(len(res.Numbers), "task"), m.Shape)
 		default:
-			c.app.term.answer("%s", numerals(res.Numbers))
-			c.app.term.note("%s imported, serial %d",
+			c.app.term.Answer("%s", numerals(res.Numbers))
+			c.app.term.Note("%s imported, serial %d",
 				formats.Count(len(res.Numbers), "task"), res.Serial)
 		}
 		if failed == nil && left > 0 {
-			c.app.term.note("%s left out", formats.Count(left, "record"))
-			c.app.term.help(
+			c.app.term.Note("%s left out", formats.Count(left, "record"))
+			c.app.term.Help(
 				"mend what is named above and import again; --strict refuses such a file as " +
 					"a whole",
 			)
@@ -598,17 +598,17 @@ func (c call) importFindings(m *exchange.Import) {
 			f.Message += "; the same for " + checkup.FirstFew(same[text][1:], ", ")
 		}
 		if f.Pos.Line == 0 {
-			c.app.term.note("%s: %s", word, f.Message)
+			c.app.term.Note("%s: %s", word, f.Message)
 			continue
 		}
-		c.app.term.note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
+		c.app.term.Note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
 		if !f.Mended {
-			c.app.term.help(f.Help)
+			c.app.term.Help(f.Help)
 		}
 	}
 
 	for _, class := range slices.Sorted(maps.Keys(counts)) {
-		c.app.term.note("%s: %d", class, counts[class])
+		c.app.term.Note("%s: %d", class, counts[class])
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/control"
-	"tercet/internal/journal"
+	"tercet/project"
 )
 
 // statusVerb prints where the project stands, or what its runs took.
@@ -29,16 +28,16 @@ in total. Runs that gc has removed do not count.`
 		if *cost {
 			return c.costs()
 		}
-		tasks, err := c.p.Reader.Tasks(c.ctx)
+		tasks, err := c.p.Tasks(c.ctx)
 		if err != nil {
 			return err
 		}
 
 		c.changedOutside()
-		gates, err := c.p.Control.Gates()
-		unfinished, rerr := journal.Runs(c.p.Root, true)
+		gates, err := c.p.Gates()
+		unfinished, rerr := c.p.Runs(project.Filter{Unfinished: true})
 		if err = cmp.Or(err, rerr); err != nil { // the tasks are shown all the same
-			c.app.term.note("warning: %s", err)
+			c.app.term.Note("warning: %s", err)
 		}
 		open := slices.DeleteFunc(tasks, func(t formats.Task) bool {
 			return t.Status.Terminal()
@@ -61,7 +60,7 @@ in total. Runs that gc has removed do not count.`
 				"waits for an answer",
 				"tercet approve " + g.Run,
 			})
-			unfinished = slices.DeleteFunc(unfinished, func(r journal.Run) bool {
+			unfinished = slices.DeleteFunc(unfinished, func(r project.RunInfo) bool {
 				return r.ID == g.Run
 			})
 		}
@@ -70,10 +69,10 @@ in total. Runs that gc has removed do not count.`
 			status := r.Status
 			next := "tercet resume " + r.ID
 			switch {
-			case c.p.Control.Running(r.ID):
+			case c.p.AtWork(r.ID):
 				status = "at work"
 				next = "tercet show --log -f " + r.ID
-			case status == journal.Open:
+			case status == project.RunOpen:
 				status = "its process is gone"
 			case r.Gate == "" && r.Why != "":
 				status = r.WaitReason()
@@ -91,15 +90,15 @@ in total. Runs that gc has removed do not count.`
 			})
 		}
 
-		c.app.term.note("runner %s, open tasks: %d", c.p.Config.Runner, len(open))
-		c.app.term.table(tab)
+		c.app.term.Note("runner %s, open tasks: %d", c.p.Config.Runner, len(open))
+		c.app.term.Table(tab)
 		return nil
 	}
 }
 
 // costs prints what the calls of workers took.
 func (c call) costs() error {
-	spent, err := control.Sums(c.p.Control, time.Time{})
+	spent, err := c.p.Spent(time.Time{})
 	if err != nil || c.app.document("tercet.cost/1", fields{"spent": nonNil(spent)}) {
 		return err
 	}
@@ -113,9 +112,9 @@ func (c call) costs() error {
 			fmt.Sprintf("%.2f", s.Cost),
 		})
 	}
-	c.app.term.table(tab)
+	c.app.term.Table(tab)
 	if len(spent) == 0 {
-		c.app.term.note("no agent has reported tokens or cost")
+		c.app.term.Note("no agent has reported tokens or cost")
 	}
 	return nil
 }

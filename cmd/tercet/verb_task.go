@@ -108,7 +108,7 @@ func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 	debug.SetMemoryLimit(writeMemory)
 	res, err := w.Manager.Apply(c.ctx, *tx)
 	if err == nil {
-		c.app.term.warnings(res.Warnings)
+		c.app.term.Warnings(res.Warnings)
 	}
 	return res, err
 }
@@ -140,16 +140,16 @@ func (c call) write(tx *state.Tx, ops ...state.Op) error {
 		return err
 	}
 	for _, n := range res.Numbers {
-		c.app.term.answer("%d", n)
+		c.app.term.Answer("%d", n)
 	}
 	switch {
 	case res.Replayed:
-		c.app.term.note("transaction %s was applied before; nothing was written (serial %d)",
+		c.app.term.Note("transaction %s was applied before; nothing was written (serial %d)",
 			res.Txn, res.Serial)
 	case !res.Changed:
-		c.app.term.note("nothing to change (serial %d)", res.Serial)
+		c.app.term.Note("nothing to change (serial %d)", res.Serial)
 	default:
-		c.app.term.note("written, serial %d", res.Serial)
+		c.app.term.Note("written, serial %d", res.Serial)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 			}
 			op.Back = false
 			if op.To.InProgress() {
-				c.app.term.note(
+				c.app.term.Note(
 					"warning: no session holds the task, so the next command sets it back; "+
 						"to keep it: tercet task claim %s",
 					c.args[0],
@@ -316,14 +316,14 @@ func taskShow(c call) error {
 		return err
 	}
 	about, documents := t.Rows()
-	if c.app.term.outTTY { // a pipe gets every column, a terminal those with content
+	if c.app.term.OutTTY { // a pipe gets every column, a terminal those with content
 		about = about.Filled()
 		documents = documents.Filled()
 	}
-	c.app.term.table(about)
-	c.app.term.table(documents)
-	if t.Description != "" && c.app.term.outTTY {
-		c.app.term.answer("\n%s", plain.Passage(c.app.term.wrapped(t.Description)))
+	c.app.term.Table(about)
+	c.app.term.Table(documents)
+	if t.Description != "" && c.app.term.OutTTY {
+		c.app.term.Answer("\n%s", plain.Passage(c.app.term.Wrapped(t.Description)))
 	}
 	return nil
 }
@@ -337,9 +337,9 @@ func listTasks(c call, schema string, list []formats.Task, none string) error {
 	for _, t := range list {
 		tab.Rows = append(tab.Rows, []string{strconv.Itoa(t.Number), t.Title, t.Status.String()})
 	}
-	c.app.term.table(tab)
+	c.app.term.Table(tab)
 	if len(list) == 0 {
-		c.app.term.note("%s", none)
+		c.app.term.Note("%s", none)
 	}
 	return nil
 }
@@ -401,8 +401,8 @@ func (c call) claim(tx *state.Tx, op state.ClaimTask) error {
 		"txn":        res.Txn,
 		"replayed":   res.Replayed,
 	}) {
-		c.app.term.answer("%d", v.Task)
-		c.app.term.note("task %d is %s for session %s", v.Task, v.To, session)
+		c.app.term.Answer("%d", v.Task)
+		c.app.term.Note("task %d is %s for session %s", v.Task, v.To, session)
 	}
 	return nil
 }
@@ -458,24 +458,24 @@ func (c call) syncCheck() error {
 func (c call) syncText(edits todo.Edits) {
 	for _, p := range edits.Proposals {
 		if p.Problem == "" {
-			c.app.term.answer("%s", p.String())
+			c.app.term.Answer("%s", p.String())
 		} else {
-			c.app.term.say(sprintf(".tercet/TODO.md:%d: %s", p.Line, p.Problem))
-			c.app.term.help(p.Help)
+			c.app.term.Say(sprintf(".tercet/TODO.md:%d: %s", p.Line, p.Problem))
+			c.app.term.Help(p.Help)
 		}
 	}
 	if !edits.Edited {
-		c.app.term.note("TODO.md is as it was written")
+		c.app.term.Note("TODO.md is as it was written")
 		return
 	}
-	c.app.term.warnings(edits.Warnings)
+	c.app.term.Warnings(edits.Warnings)
 	for _, n := range edits.Missing {
-		c.app.term.note("the line of task %d is gone; it comes back", n)
+		c.app.term.Note("the line of task %d is gone; it comes back", n)
 	}
 	if edits.Notes > 0 {
-		c.app.term.note("%s of other text stay as they are", formats.Count(edits.Notes, "piece"))
+		c.app.term.Note("%s of other text stay as they are", formats.Count(edits.Notes, "piece"))
 	}
 	if len(edits.Proposals) > 0 {
-		c.app.term.note("apply with: tercet task sync")
+		c.app.term.Note("apply with: tercet task sync")
 	}
 }

@@ -67,7 +67,7 @@ subagents and configuration of this one. The engine is the real one; no agent is
 			}
 		}
 		if len(files) == 0 {
-			c.app.term.note("%s holds no tests: 'tercet test --help' says what one is", testsFolder)
+			c.app.term.Note("%s holds no tests: 'tercet test --help' says what one is", testsFolder)
 		}
 		if *record && len(c.args) != 1 {
 			return usage("expected one test file for --record, got %d", len(c.args))
@@ -158,9 +158,9 @@ func (s *stagehand) run(
 		"failed":   failed,
 	}) {
 		for _, c := range coverage {
-			s.app.term.answer("%s", c)
+			s.app.term.Answer("%s", c)
 		}
-		s.app.term.note("%s, %d failed", formats.Count(len(results), "test"), failed)
+		s.app.term.Note("%s, %d failed", formats.Count(len(results), "test"), failed)
 	}
 	if failed > 0 {
 		return shownAs(formats.CodeValidationFailed)
@@ -184,9 +184,9 @@ func (s *stagehand) tell(r tested) {
 	if !r.OK {
 		word = "FAIL"
 	}
-	s.app.term.answer("%s  %s  %.2fs", word, r.File, r.Seconds)
+	s.app.term.Answer("%s  %s  %.2fs", word, r.File, r.Seconds)
 	for _, one := range r.Failures {
-		s.app.term.answer("    %s", one)
+		s.app.term.Answer("    %s", one)
 	}
 }
 
@@ -382,7 +382,7 @@ func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *byte
 	})
 	inner.signals = s.app.signals
 	inner.play = p
-	inner.term.held = true
+	inner.term.Set.Held = true
 	return inner
 }
 

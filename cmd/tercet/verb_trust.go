@@ -2,13 +2,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/plain"
-	"tercet/internal/question"
 	"tercet/internal/trust"
 )
 
@@ -77,7 +74,7 @@ Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files wit
 // agreeToTrust asks for what is new and what changed, and keeps the answer.
 func (c call) agreeToTrust(v *trust.Verdict) error {
 	if v.Note != nil {
-		c.app.term.note("warning: %v", v.Note)
+		c.app.term.Note("warning: %v", v.Note)
 	}
 	switch {
 	case v.By == trust.ByRecord:
@@ -87,11 +84,11 @@ func (c call) agreeToTrust(v *trust.Verdict) error {
 		return broken(formats.CodeUntrusted, "there is no place to keep the answer", v.Note,
 			"set XDG_STATE_HOME to a folder of your own outside of the project")
 	case !c.p.Trust.NamesDigest(v.Manifest.Hash()):
-		if !c.app.interactive() {
+		if !c.app.term.Interactive() {
 			return v.Refused()
 		}
 		c.showTrust(v, v.Changes)
-		ok, err := c.app.yes(c.ctx, "Trust this project as it is now?")
+		ok, err := c.app.term.Yes(c.ctx, "Trust this project as it is now?")
 		switch {
 		case err != nil:
 			return err
@@ -140,13 +137,13 @@ func (c call) revokeTrust(v *trust.Verdict) error {
 func (c call) showTrust(v *trust.Verdict, list []trust.Change) {
 	t := c.app.term
 	for _, one := range list {
-		t.answer("%-8s %s%s", one.Kind, one.Path, formats.Prefixed("  ", c.s.LeadsTo(v, one)))
+		t.Answer("%-8s %s%s", one.Kind, one.Path, formats.Prefixed("  ", c.s.LeadsTo(v, one)))
 		for _, line := range v.Difference(one, shownDiff) {
-			t.answer("    %s", line)
+			t.Answer("    %s", line)
 		}
 	}
-	t.answer("%s", trustSum(v))
-	t.answer("trusted by %s", cmp.Or(v.By, "nobody"))
+	t.Answer("%s", trustSum(v))
+	t.Answer("trusted by %s", cmp.Or(v.By, "nobody"))
 }
 
 // trustRecord is the answer for programs.
@@ -175,20 +172,4 @@ func (c call) trustRecord(v *trust.Verdict) fields {
 		out["note"] = v.Note.Error()
 	}
 	return out
-}
-
-// yes asks a question whose default is no.
-func (a *app) yes(ctx context.Context, text string) (bool, error) {
-	a.untaken(a.lines.Drop(ctx))
-	for {
-		line, err := a.question(ctx, plain.Sprintf("%s [y/N] ", text))
-		if err != nil && line == "" {
-			a.term.prompt("\n")
-			return false, context.Cause(ctx)
-		}
-		if yes, ok := question.ParseYes(line); ok {
-			return yes, nil
-		}
-		a.term.prompt("expected y or n, got %q\n", line)
-	}
 }

@@ -23,33 +23,33 @@ that you resume is suspended when you leave, as soon as what it began is done.
 
 Without a full terminal it follows the log of the one run at work, as 'tercet show --log -f' does.`
 	return func(c call) error {
-		if !c.app.term.inTTY || !c.app.term.outTTY || !style.Capable(c.app.env("TERM")) ||
-			c.app.term.silent {
+		if !c.app.term.InTTY || !c.app.term.OutTTY || !style.Capable(c.app.env("TERM")) ||
+			c.app.term.Set.Silent {
 			return followOnly(c)
 		}
-		notes := &watch.Notes{Past: func(line string) { c.app.term.note("%s", line) }}
+		notes := &watch.Notes{Past: func(line string) { c.app.term.Note("%s", line) }}
 		host := c.app.host()
 		host.Frontend = project.Unattended{Tell: notes.Tell}
 		p, err := project.Open(c.ctx, c.p.Dir, true, host)
 		if err != nil {
 			return err
 		}
-		rest, done, err := c.app.term.stage.screen()
+		screen, err := c.app.term.FullScreen()
 		if err != nil {
 			return errors.Join(broken(formats.CodeIO, "the terminal", err), p.Close())
 		}
 		err = watch.Run(c.ctx, watch.Config{
-			In:       c.app.io.in,
-			Out:      c.app.term.stage.full,
+			In:       screen.In,
+			Out:      screen.Out,
 			Env:      os.Environ(),
 			Name:     filepath.Base(p.Dir),
 			Project:  p,
 			Notes:    notes,
 			Now:      clock{}.Now,
-			Sheet:    c.app.term.sheet(true),
+			Sheet:    c.app.term.Sheet(true),
 			Language: p.Config.Language,
-			Suspend:  rest,
-			Left:     done,
+			Suspend:  screen.Suspend,
+			Left:     screen.Done,
 		})
 		return errors.Join(err, p.Close())
 	}

@@ -106,36 +106,36 @@ func (c call) which(show bool) error {
 		return nil
 	}
 
-	c.app.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
+	c.app.term.Answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
 	for i, call := range callsOf(c.p.Table, r.Shadows) {
-		c.app.term.answer("shadows %s%s", r.Shadows[i], formats.Prefixed(": call it as ", call))
+		c.app.term.Answer("shadows %s%s", r.Shadows[i], formats.Prefixed(": call it as ", call))
 	}
 	for _, file := range c.p.Exported[r.Name] {
-		c.app.term.answer("exported as %s, which is no command here", file)
+		c.app.term.Answer("exported as %s, which is no command here", file)
 	}
 
 	if by != "" {
-		c.app.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
+		c.app.term.Answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
 	}
 	if flow {
-		c.app.term.answer("a workflow: tercet runs its steps%s",
+		c.app.term.Answer("a workflow: tercet runs its steps%s",
 			map[bool]string{true: "; its hooks are never run"}[hooks])
 	}
 	if p == nil {
 		return nil
 	}
 
-	c.app.term.answer("arguments: %s", p.Rules())
+	c.app.term.Answer("arguments: %s", p.Rules())
 	for _, line := range p.Unused() {
-		c.app.term.answer("%s", line)
+		c.app.term.Answer("%s", line)
 	}
 	if show {
 		for _, m := range p.Marks() {
-			c.app.term.answer("%s", m)
+			c.app.term.Answer("%s", m)
 		}
-		c.app.term.answer("\n%s", plain.Passage(p.Text()))
+		c.app.term.Answer("\n%s", plain.Passage(p.Text()))
 	}
-	c.app.term.diagnostics(&formats.Diagnostics{List: p.Warnings})
+	c.app.term.Findings(&formats.Diagnostics{List: p.Warnings})
 	return nil
 }
 
@@ -203,23 +203,23 @@ func (c call) whichAgent(name string) error {
 		"commands":    nonNil(def.Info.Commands),
 		"unfollowed":  nonNil(def.Unfollowed),
 	}) {
-		c.app.term.answer("%s -> %s (%s), tools %s",
+		c.app.term.Answer("%s -> %s (%s), tools %s",
 			name, def.File, of, strings.Join(def.Info.Tools, ", "))
 		if hides != "" {
-			c.app.term.answer("in the place of the shipped one, which is %s", hides)
+			c.app.term.Answer("in the place of the shipped one, which is %s", hides)
 		}
 		if def.Info.Commands != nil {
-			c.app.term.answer("commands: %s", strings.Join(def.Info.Commands, ", "))
+			c.app.term.Answer("commands: %s", strings.Join(def.Info.Commands, ", "))
 		}
-		c.app.term.answer("looked up in this order:")
+		c.app.term.Answer("looked up in this order:")
 		for n, one := range order {
-			c.app.term.answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
+			c.app.term.Answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
 				map[bool]string{true: ", this one is called"}[one.Called])
 		}
 		for _, line := range def.Unfollowed {
-			c.app.term.answer("%s", line)
+			c.app.term.Answer("%s", line)
 		}
-		c.app.term.diagnostics(notes)
+		c.app.term.Findings(notes)
 	}
 	return nil
 }
@@ -285,9 +285,9 @@ func (c call) routeLine() error {
 	}) {
 		return nil
 	}
-	c.app.term.answer("/%s -> %s/%s", r.Name, r.Source, r.File)
+	c.app.term.Answer("/%s -> %s/%s", r.Name, r.Source, r.File)
 	for _, s := range r.Shadows {
-		c.app.term.note("shadows %s", s)
+		c.app.term.Note("shadows %s", s)
 	}
 	return nil
 }
@@ -364,13 +364,13 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 		}) {
 			return nil
 		}
-		if c.app.term.outTTY {
-			c.app.term.answer("%s", plain.Passage(p.Text))
+		if c.app.term.OutTTY {
+			c.app.term.Answer("%s", plain.Passage(p.Text))
 		} else {
-			c.app.term.raw([]byte(p.Text))
+			c.app.term.Raw([]byte(p.Text))
 		}
 
-		c.app.term.note("sha256 %s, %d bytes", p.SHA256, len(p.Text))
+		c.app.term.Note("sha256 %s, %d bytes", p.SHA256, len(p.Text))
 		return nil
 	}
 }

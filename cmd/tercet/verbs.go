@@ -50,7 +50,7 @@ func (a *app) done(format string, args ...any) {
 		a.give(formats.Return{Status: formats.StatusCompleted, Summary: sprintf(format, args...)})
 		return
 	}
-	a.term.note(format, args...)
+	a.term.Note(format, args...)
 }
 
 // need is what must be there before a verb runs.
@@ -265,7 +265,7 @@ func (a *app) command(v verb) *cobra.Command {
 		return cmd
 	}
 
-	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
+	cmd.ValidArgsFunction = newOffers(a).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c := call{
 			app:  a,

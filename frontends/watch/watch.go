@@ -42,11 +42,20 @@ type Config struct {
 // Project is what the screen needs of a project. *project.Project is one, and says what the
 // methods do.
 type Project interface {
+	Runs
+	Orders
+}
+
+// Runs is what can be read of runs.
+type Runs interface {
 	Monitor() *project.Monitor
 	Log(run, step string) *project.RunLog
 	WorkOf(ctx context.Context, run string) (string, error)
 	AtWork(run string) bool
+}
 
+// Orders is what can be done with a run.
+type Orders interface {
 	Answer(
 		ctx context.Context, run, gate string, reply project.Reply,
 	) (project.AnswerEffect, error)
@@ -298,7 +307,7 @@ func (d *effects) resume(run string) tea.Cmd {
 		d.mu.Unlock()
 		ret, err := r.Wait(d.ctx)
 		if d.ctx.Err() != nil {
-			return "", nil // the screen is gone
+			return "", nil //nolint:nilerr // the screen is gone, and nobody reads it
 		}
 		return outcome(run, ret), err
 	})
