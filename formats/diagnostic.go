@@ -194,3 +194,17 @@ func (d *Diagnostics) complete() {
 		one.complete(lines[one.File])
 	}
 }
+
+// IsDiagnosticCode reports whether a text has the form of a code such as E001 or W012, which
+// 'tercet explain' has a page about.
+func IsDiagnosticCode(text string) bool {
+	if len(text) != len("E001") || text[0] != 'E' && text[0] != 'W' {
+		return false
+	}
+	for _, digit := range []byte(text[1:]) {
+		if digit < '0' || digit > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/frontends/term"
 	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/project"
@@ -26,7 +27,7 @@ import (
 type app struct {
 	in      io.Reader
 	env     func(string) string
-	term    *Terminal
+	term    *term.Terminal
 	flags   engineFlags
 	signals *signals
 	id      string           // of the session
@@ -89,7 +90,7 @@ func newApp(s stdio, env func(string) string) *app {
 
 // useTerminal makes the terminal of the process.
 func (a *app) useTerminal(s stdio) {
-	a.term = New(Config{
+	a.term = term.New(term.Config{
 		In:      s.in,
 		Out:     s.out,
 		Err:     s.err,
@@ -146,7 +147,7 @@ func (a *app) configure() (err error) {
 	if err != nil {
 		return err
 	}
-	set := Settings{
+	set := term.Settings{
 		Quiet:   a.flags.quiet,
 		Held:    a.term.Set.Held,
 		Events:  a.flags.events,

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/frontends/term"
 	"tercet/internal/journal"
 	"tercet/internal/live"
 	"tercet/internal/trace"
@@ -75,15 +76,15 @@ func TestEveryMouth(t *testing.T) {
 		},
 		Sources: map[string][]byte{nasty: []byte(nasty)},
 	}
-	for name, speak := range map[string]func(*Terminal){
-		"answer": func(t *Terminal) {
+	for name, speak := range map[string]func(*term.Terminal){
+		"answer": func(t *term.Terminal) {
 			t.Answer("one %s, %v and %q", nasty, errors.New(nasty), nasty)
 		},
-		"note":   func(t *Terminal) { t.Note("one %s", nasty) },
-		"say":    func(t *Terminal) { t.Say(nasty) },
-		"prompt": func(t *Terminal) { t.Prompt("Trust %s? ", nasty) },
-		"help":   func(t *Terminal) { t.Help(nasty) },
-		"failure": func(t *Terminal) {
+		"note":   func(t *term.Terminal) { t.Note("one %s", nasty) },
+		"say":    func(t *term.Terminal) { t.Say(nasty) },
+		"prompt": func(t *term.Terminal) { t.Prompt("Trust %s? ", nasty) },
+		"help":   func(t *term.Terminal) { t.Help(nasty) },
+		"failure": func(t *term.Terminal) {
 			t.Failure(&formats.Failure{
 				Code:    formats.CodeIO,
 				Message: nasty,
@@ -91,30 +92,30 @@ func TestEveryMouth(t *testing.T) {
 				Help:    nasty,
 			})
 		},
-		"failures": func(t *Terminal) {
+		"failures": func(t *term.Terminal) {
 			t.Failure(errors.Join(errors.New(nasty), errors.New(nasty)))
 		},
-		"placed failure": func(t *Terminal) {
+		"placed failure": func(t *term.Terminal) {
 			t.Failure(errors.New("a:1:2: " + nasty))
 		},
-		"diagnostics": func(t *Terminal) { t.Failure(found) },
-		"failed":      func(t *Terminal) { t.Returned(failed) },
-		"blocked":     func(t *Terminal) { t.Returned(blocked) },
-		"table": func(t *Terminal) {
+		"diagnostics": func(t *term.Terminal) { t.Failure(found) },
+		"failed":      func(t *term.Terminal) { t.Returned(failed) },
+		"blocked":     func(t *term.Terminal) { t.Returned(blocked) },
+		"table": func(t *term.Terminal) {
 			t.Table(formats.Table{
 				Title:   nasty,
 				Columns: []string{"a", "b"},
 				Rows:    [][]string{{nasty, nasty}},
 			})
 		},
-		"step": func(t *Terminal) {
+		"step": func(t *term.Terminal) {
 			live.NewScreen(live.Config{Out: t.Err}).Emit(trace.Event{
 				Kind:    trace.Step,
 				Name:    nasty,
 				Outcome: nasty,
 			})
 		},
-		"gate in time": func(t *Terminal) {
+		"gate in time": func(t *term.Terminal) {
 			live.NewScreen(live.Config{Out: t.Err}).Emit(trace.Event{
 				Kind:    trace.Gate,
 				Message: trace.InTime,
@@ -122,18 +123,18 @@ func TestEveryMouth(t *testing.T) {
 				Outcome: nasty,
 			})
 		},
-		"json": func(t *Terminal) {
+		"json": func(t *term.Terminal) {
 			t.JSON(map[string]string{nasty: nasty})
 		},
-		"json line": func(t *Terminal) {
+		"json line": func(t *term.Terminal) {
 			t.Encode(map[string]string{nasty: nasty}, "")
 		},
-		"raw": func(t *Terminal) { t.Raw([]byte(nasty)) },
-		"raw errors": func(t *Terminal) {
+		"raw": func(t *term.Terminal) { t.Raw([]byte(nasty)) },
+		"raw errors": func(t *term.Terminal) {
 			_, errs := t.Screens()
 			_, _ = errs.Write([]byte(nasty))
 		},
-		"log": func(t *Terminal) {
+		"log": func(t *term.Terminal) {
 			t.Set.Verbose = 2
 			t.Mask(journal.NewMasker())
 			t.Event(trace.Event{Kind: trace.Step, Message: nasty}, nil, true)
@@ -144,7 +145,7 @@ func TestEveryMouth(t *testing.T) {
 				continue // bytes for a file or a program stay what they are
 			}
 			var out bytes.Buffer
-			to := New(Config{
+			to := term.New(term.Config{
 				Out:     &out,
 				Err:     &out,
 				Env:     func(string) string { return "" },

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/frontends/term"
 	"tercet/internal/demo"
 	"tercet/state"
 	"tercet/subagents/agentcli"
@@ -72,7 +73,7 @@ func (d *demonstration) run(c call, name string) error {
 	}
 	d.scene = demo.Scene{
 		Sheet:   d.app.term.Sheet(d.app.term.OutTTY),
-		Columns: Columns(d.app.term.Out),
+		Columns: term.Columns(d.app.term.Out),
 		Dir:     d.Dir,
 	}
 	if !d.app.flags.json {
@@ -209,10 +210,11 @@ func (d *demonstration) commands(ctx context.Context) int {
 
 // entry runs one line as a process of its own would. Its run is drawn where those of the user are.
 func (d *demonstration) entry(ctx context.Context, line string) int {
+	out, bad := d.app.term.Plain()
 	inner := newApp(stdio{
 		in:  strings.NewReader(""),
-		out: d.app.term.stage.full,
-		err: d.app.term.stage.bare,
+		out: out,
+		err: bad,
 	}, func(name string) string {
 		if name == "TERCET_ROOT" {
 			return ""

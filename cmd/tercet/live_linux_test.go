@@ -184,7 +184,7 @@ func TestRunsOfAShell(t *testing.T) {
 	s = onTerminal(t, dir, "/slow")
 	s.keys("echo next\n")
 	s.wait(" · waiter")
-	<-time.After(settled * 3 / 2)
+	<-time.After(1500 * time.Millisecond) // longer than the prompt waits before it guards keys
 	if now := s.state(); !reflect.DeepEqual(before, now) {
 		t.Errorf("terminal with a line for the shell: %+v, want %+v", now, before)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/frontends/term"
 	"tercet/internal/query"
 	"tercet/project"
 )
@@ -24,7 +25,7 @@ type repl struct{ app *app }
 func (a repl) prompt() error {
 	a.app.flags.prompting = true
 	all := newOffers(a.app)
-	p := &Prompt{
+	p := &term.Prompt{
 		Terminal: a.app.term,
 		Folder:   a.app.stateHome(),
 		Ready:    all.quietly,

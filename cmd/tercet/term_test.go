@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/frontends/term"
 )
 
 // TestColour: colour is for terminals; a flag beats the variables, and one that asks for colour
@@ -35,13 +36,13 @@ func TestColour(t *testing.T) {
 		{"never", true, "", false},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
-		to := New(Config{
+		to := term.New(term.Config{
 			Clock: clock{},
 			Env: func(asked string) string {
 				return map[string]string{name: value}[asked]
 			},
 		})
-		if err := to.Configure(Settings{Colour: c.flag}); err != nil {
+		if err := to.Configure(term.Settings{Colour: c.flag}); err != nil {
 			t.Fatal(err)
 		}
 		if got := to.Sheet(c.tty).Colour; got != c.want {
@@ -74,7 +75,7 @@ func TestErrorLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := &formats.Diagnostics{Sources: map[string][]byte{file: []byte("a:\n\tkey:\tvalue\n")}}
-	for range mostShown + 2 {
+	for range 12 {
 		found.List = append(found.List, formats.Diagnostic{
 			Code:     "E001",
 			Severity: formats.SeverityError,

@@ -43,7 +43,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		}
 
 		code := strings.ToUpper(c.args[0])
-		if len(c.args) == 1 && diagnosticCode().MatchString(code) {
+		if len(c.args) == 1 && formats.IsDiagnosticCode(code) {
 			return c.explainCode(code)
 		} else if p, ok := pages.Explain(code); ok {
 			c.explainFailure(p)
@@ -80,8 +80,6 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 
 // likeCode is the form of a code, which no other word has.
 var likeCode = lazy.Regexp(`^[EWew][0-9]+$|^[A-Z_]{4,}$`)
-
-var diagnosticCode = lazy.Regexp(`^[EW][0-9]{3}$`)
 
 // explanation is the page of a command.
 type explanation struct {

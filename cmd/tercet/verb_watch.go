@@ -34,7 +34,7 @@ Without a full terminal it follows the log of the one run at work, as 'tercet sh
 		if err != nil {
 			return err
 		}
-		screen, err := c.app.term.FullScreen()
+		screen, err := c.app.term.FullScreen(watch.Leave)
 		if err != nil {
 			return errors.Join(broken(formats.CodeIO, "the terminal", err), p.Close())
 		}

@@ -226,6 +226,37 @@ func TestOnlyTheManagerWrites(t *testing.T) {
 	}
 }
 
+// textHelpers make and read text for people; they decide nothing, so every frontend may use them.
+var textHelpers = []string{
+	"editor", "history", "keyboard", "lazy", "live", "nearest", "pages", "phrase", "plain",
+	"question", "style",
+}
+
+// TestFrontendsUseTheService: a frontend imports project and formats, and of the rest only what
+// makes text.
+func TestFrontendsUseTheService(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for pkg, list := range imports(t) {
+		if !strings.HasPrefix(pkg, "frontends/") {
+			continue
+		}
+		seen++
+		for name := range list {
+			own, ok := strings.CutPrefix(name, "tercet/")
+			helper, internal := strings.CutPrefix(own, "internal/")
+			switch {
+			case !ok, own == "project", own == "formats", strings.HasPrefix(own, "frontends/"):
+			case !internal || !slices.Contains(textHelpers, helper):
+				t.Errorf("%s imports %s, want project, formats and helpers for text", pkg, name)
+			}
+		}
+	}
+	if seen < 2 {
+		t.Errorf("saw %d frontends, want the terminal and watch", seen)
+	}
+}
+
 // TestProcessesHaveOneOwner: os/exec stands in internal/proc and nowhere else.
 func TestProcessesHaveOneOwner(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package main
+package term
 
 // What tercet prints goes through this file. Its rules:
 //
@@ -293,6 +293,7 @@ func (t *Terminal) Prompt(format string, args ...any) {
 	fmt.Fprint(t.Err, plain.Sprintf(format, args...))
 }
 
+// Help prints an advice below what it is about; nothing for none.
 func (t *Terminal) Help(text string) {
 	if text != "" {
 		t.Tell("help: " + plain.Message(text))
@@ -318,6 +319,7 @@ func (t *Terminal) JSON(v any) {
 	t.Encode(v, "  ")
 }
 
+// Encode prints one document; an empty indent puts it on one line.
 func (t *Terminal) Encode(v any, indent string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -516,7 +518,7 @@ func (t *Terminal) excerpt(d formats.Diagnostic, src []byte) {
 	if d.Help != "" {
 		t.Tell("  = help: " + plain.Message(d.Help))
 	}
-	if diagnosticCode().MatchString(d.Code) {
+	if formats.IsDiagnosticCode(d.Code) {
 		t.Tell("  = note: run 'tercet explain " + d.Code + "'")
 	}
 }

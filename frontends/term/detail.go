@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"context"
@@ -60,11 +60,12 @@ func (t *Terminal) Follow(ctx context.Context, p *project.Project, run string) e
 	return context.Cause(ctx)
 }
 
-// FullScreen gives the terminal to a full screen until done is called. Its output goes to out.
-func (t *Terminal) FullScreen() (s Screen, err error) {
+// FullScreen gives the terminal to a full screen until its Done is called. If the process ends
+// before that, leave is written to the terminal: it restores what the screen has set.
+func (t *Terminal) FullScreen(leave string) (s Screen, err error) {
 	s.In = t.config.In
 	s.Out = t.stage.full
-	s.Suspend, s.Done, err = t.stage.screen()
+	s.Suspend, s.Done, err = t.stage.screen(leave)
 	return s, err
 }
 

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"context"
@@ -21,12 +21,13 @@ type stage struct {
 	*live.Screen
 
 	t    *Terminal
-	bare io.Writer   // standard error itself
-	full io.Writer   // standard output itself
-	root string      // the project root, for links
-	lang string      // of the fixed texts of flows
-	over atomic.Bool // another screen is shown, which a hard end has to leave
-	keys bool        // all keys are guarded: at the prompt, where no shell waits for a line
+	bare io.Writer // standard error itself
+	full io.Writer // standard output itself
+	root string    // the project root, for links
+	lang string    // of the fixed texts of flows
+	// over is what leaves a full screen that is shown; nil: there is none.
+	over atomic.Pointer[string]
+	keys bool // all keys are guarded: at the prompt, where no shell waits for a line
 }
 
 // newStage takes over the streams of a terminal.
@@ -69,14 +70,10 @@ func (g *stage) show(root string, past iter.Seq2[project.Event, error]) (done fu
 	}
 }
 
-// leaveFullScreen restores the terminal where a full screen cannot: keyboard settings and the
-// alternate screen.
-const leaveFullScreen = "\x1b[>4m\x1b[<u\x1b[?1049l"
-
 // restore leaves the terminal as it was.
 func (g *stage) restore() {
-	if g.over.Load() {
-		io.WriteString(g.full, leaveFullScreen) //nolint:errcheck // a terminal that is gone needs no more
+	if leave := g.over.Load(); leave != nil {
+		io.WriteString(g.full, *leave) //nolint:errcheck // a terminal that is gone needs no more
 	}
 	if g.t.keyboard != nil {
 		g.t.keyboard.Restore(g.bare)
@@ -84,8 +81,8 @@ func (g *stage) restore() {
 }
 
 // screen gives the terminal to a full screen until done is called; rest stops the process
-// meanwhile.
-func (g *stage) screen() (rest, done func(), err error) {
+// meanwhile. A hard end writes leave.
+func (g *stage) screen(leave string) (rest, done func(), err error) {
 	k := g.t.keyboard
 	if k == nil {
 		return suspended, func() {}, nil
@@ -93,7 +90,7 @@ func (g *stage) screen() (rest, done func(), err error) {
 	if err := k.Raw(g.full); err != nil {
 		return nil, nil, err
 	}
-	g.over.Store(true)
+	g.over.Store(&leave)
 	end := aborts(g.restore, func() {})
 	rest = func() {
 		k.Settle(g.full)
@@ -101,7 +98,7 @@ func (g *stage) screen() (rest, done func(), err error) {
 		k.Raw(g.full) //nolint:errcheck // a terminal that is gone is told by the screen
 	}
 	return rest, func() {
-		g.over.Store(false)
+		g.over.Store(nil)
 		k.Settle(g.full)
 		end()
 	}, nil
@@ -198,4 +195,9 @@ func (g *stage) linked(file, text string) string {
 		return text
 	}
 	return style.Link(address(path), text)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
