@@ -119,7 +119,7 @@ func (a *gateSession) round(first bool) (d formats.Decision, settled bool, err e
 		return d, true, err
 	}
 
-	data := map[string]any{"changed": changed, "choice": d.Answer, "by": d.By}
+	data := object{"changed": changed, "choice": d.Answer, "by": d.By}
 	if d.Edited != "" {
 		data["edited"] = d.Edited
 	}
@@ -314,7 +314,7 @@ func (a *gateSession) recordDecision(d formats.Decision) error {
 		Type: formats.EntryGateDecided,
 		Step: a.gate.Step,
 		Key:  a.gate.ID,
-		Data: map[string]any{
+		Data: object{
 			"question": a.gate.Question,
 			"digest":   a.gate.Digest,
 			"choice":   d.Answer,

@@ -65,7 +65,7 @@ func (s step) useElse(a *syntax.Check, ret *formats.Return, attempts int) (err e
 // checkResult is what a check found; the journal keeps it.
 type checkResult struct {
 	Issues []formats.Issue `json:"issues,omitempty"`
-	Fields map[string]any  `json:"fields,omitempty"` // of the one handoff document that was checked
+	Fields object          `json:"fields,omitempty"` // of the one handoff document that was checked
 	Error  *recordedError  `json:"error,omitempty"`
 }
 
@@ -137,7 +137,7 @@ func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 				issues = append(issues, one)
 			}
 			if single && doc != nil && formats.IsHandoff(profile) {
-				out.Fields = formats.As[map[string]any](doc.Any()["fields"])
+				out.Fields = formats.As[object](doc.Any()["fields"])
 			}
 			return issues
 		},

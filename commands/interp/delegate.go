@@ -24,8 +24,8 @@ type call struct {
 	question string // all that is asked; empty for work
 
 	// Of the engine's own calls.
-	task       int            // the number of the task to act on
-	extraInput map[string]any // to be added to what the file gives
+	task       int    // the number of the task to act on
+	extraInput object // to be added to what the file gives
 	// evenUnrecorded makes the call even if the journal cannot be written.
 	evenUnrecorded bool
 }
@@ -248,7 +248,7 @@ func (c call) begin(req formats.Request) error {
 		Step:    req.At,
 		Attempt: c.attempt,
 		Key:     req.Txn,
-		Data: map[string]any{
+		Data: object{
 			"agent":           c.to.Agent,
 			"input":           req.Input,
 			"timeout_seconds": req.Timeout.Total.Seconds(),
@@ -361,14 +361,14 @@ func (c call) request() (formats.Request, string, error) {
 	return req, missing, err
 }
 
-func (c call) input() (map[string]any, string, error) {
+func (c call) input() (object, string, error) {
 	r := c.step.run
 	input, err := c.step.env().fields(c.to.With, nil)
 	if err != nil && !r.dry.on {
 		return nil, "", err
 	}
 	if input == nil {
-		input = map[string]any{}
+		input = object{}
 	}
 	if c.task != 0 {
 		input["task_number"] = c.task
@@ -434,7 +434,7 @@ func (c call) apply(req formats.Request, ret formats.Return) {
 	}
 
 	for _, one := range formats.As[[]any](req.Input["artifacts"]) {
-		r.artifacts.link(formats.As[string](formats.As[map[string]any](one)["path"]))
+		r.artifacts.link(formats.As[string](formats.As[object](one)["path"]))
 	}
 
 	r.tasks.changed(req.Input)

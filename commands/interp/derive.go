@@ -18,7 +18,7 @@ func Derive(
 	info formats.AgentInfo,
 	ret formats.Return,
 ) (formats.Return, error) {
-	in := query.Normalize(map[string]any{"status": ret.Outcome(), "fields": fieldsOf(ret)})
+	in := normalize(object{"status": ret.Outcome(), "fields": fieldsOf(ret)})
 	// else the answer is no already
 	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted {
 		v, err := derived(ctx, "status", info.StatusQuery, in)

@@ -55,6 +55,12 @@ func (s step) dropUncertain(end *ending) *ending {
 	return end
 }
 
+// stub notes that the result of a step is a stub, or that it is unknown whether there is one.
+func (d *dryRun) stub(id string) {
+	d.stubbed = append(d.stubbed, id)
+}
+
+// taint notes that a variable was made of such a result.
 func (d *dryRun) taint(name string) {
 	d.tainted = append(d.tainted, name)
 }
@@ -67,11 +73,14 @@ func (s step) plan(format string, args ...any) {
 	}
 	name := cmp.Or(s.info.Step.Title, s.info.ID)
 	// not one that was made of the title
-	if own := s.info.Step.ID; s.info.ID != name && (s.info.ID != own.Text || !own.Pos.IsZero()) {
+	own := s.info.Step.ID
+	written := s.info.ID != own.Text || !own.Pos.IsZero()
+	if written && s.info.ID != name {
 		name += " (" + s.info.ID + ")"
 	}
 	indent := strings.Repeat("  ", strings.Count(s.scope.prefix, "/"))
-	s.run.dry.lines = append(s.run.dry.lines, indent+name+": would "+fmt.Sprintf(format, args...))
+	line := indent + name + ": would " + fmt.Sprintf(format, args...)
+	s.run.dry.lines = append(s.run.dry.lines, line)
 }
 
 // sourceOf is the source of an expression in one line.
@@ -95,11 +104,11 @@ func (c call) stub(req formats.Request) formats.Return {
 	s.plan("%s", strings.Join(what, ", "))
 	ret, ok := c.nextStub()
 	if !ok {
-		r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
+		r.dry.stub(s.info.ID)
 		ret = formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: "(known at run time)",
-			Fields:  map[string]any{},
+			Fields:  object{},
 		}
 		if s.info.Step.Kind().Judges || c.to.Info.Role == formats.RoleReviewer {
 			ret.Verdict = formats.VerdictApproved
@@ -156,7 +165,7 @@ func zero(t formats.InputType) any {
 	case formats.TypeArray, formats.TypeList:
 		return []any{}
 	case formats.TypeObject:
-		return map[string]any{}
+		return object{}
 	case formats.TypeAny:
 	}
 	return nil
@@ -168,7 +177,7 @@ func (s step) assumed(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:
 		s.plan("check the document %s", a.Document.Text)
-		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // its fields are not read
+		s.run.dry.stub(s.info.ID) // its fields are not read
 	case a.File != nil:
 		s.plan("check a file")
 	case s.run.dry.unknown(a.Expr):

@@ -23,7 +23,7 @@ func (fr frame) ownCall(id string, to *compile.Call) call {
 
 // engineCall is a call of the engine with further input. It does not yield to other branches, and
 // each one is a visit of its own.
-func (fr frame) engineCall(id string, to *compile.Call, more map[string]any) call {
+func (fr frame) engineCall(id string, to *compile.Call, more object) call {
 	fr.branch = nil
 	c := fr.ownCall(id, to)
 	fr.run.counts.visits[c.step.path]++

@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,9 +36,9 @@ func (r *run) env() env {
 }
 
 // variables gives the variables that an expression reads. The others are neither loaded nor built.
-func (in env) variables(e *syntax.Expr) (_ map[string]any, err error) {
+func (in env) variables(e *syntax.Expr) (_ object, err error) {
 	reads := in.frame.run.prog.Reads(e)
-	out := make(map[string]any, len(reads.Vars))
+	out := make(object, len(reads.Vars))
 	for _, name := range reads.Vars {
 		switch name {
 		case "$steps":
@@ -63,8 +62,8 @@ func (in env) variables(e *syntax.Expr) (_ map[string]any, err error) {
 }
 
 // stepResults is what $steps shows to an expression.
-func (sc *scope) stepResults(reads compile.Reads) map[string]any {
-	out := map[string]any{}
+func (sc *scope) stepResults(reads compile.Reads) object {
+	out := object{}
 	for _, id := range reads.Steps {
 		if v, ok := sc.result(id); ok {
 			out[id] = v
@@ -88,7 +87,8 @@ type stateMemo struct{ doc, prepared any }
 func (m *stateMemo) prepare(doc any) any {
 	last := reflect.ValueOf(m.doc)
 	now := reflect.ValueOf(doc)
-	if now.Kind() != reflect.Map || last.Kind() != reflect.Map || now.Pointer() != last.Pointer() {
+	both := now.Kind() == reflect.Map && last.Kind() == reflect.Map
+	if !both || now.Pointer() != last.Pointer() {
 		m.doc = doc
 		m.prepared = query.Prepare(doc)
 	}
@@ -119,7 +119,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 		approval = formats.Interactive
 	}
 
-	out := map[string]any{
+	out := object{
 		"id":           r.cfg.IDs.Run,
 		"session_id":   r.cfg.IDs.Session,
 		"command":      r.cfg.IDs.Command,
@@ -158,8 +158,9 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 		return out, nil
 	}
 
-	var err error
-	out["diff"], out["diffstat"], err = r.cfg.Diff(in.frame.ctx, cmp.Or(in.frame.dir(), r.cfg.Dir))
+	patch, stat, err := in.frame.diff()
+	out["diff"] = patch
+	out["diffstat"] = stat
 	return out, err
 }
 
@@ -259,8 +260,8 @@ func (in env) value(v *syntax.Value, input any) (any, error) {
 }
 
 // fields evaluates the members of a map.
-func (in env) fields(list []syntax.Field, input any) (map[string]any, error) {
-	out := make(map[string]any, len(list))
+func (in env) fields(list []syntax.Field, input any) (object, error) {
+	out := make(object, len(list))
 	for _, f := range list {
 		one, err := in.value(f.Value, input)
 		if err != nil {
@@ -269,6 +270,19 @@ func (in env) fields(list []syntax.Field, input any) (map[string]any, error) {
 		out[f.Key.Text] = one
 	}
 	return out, nil
+}
+
+// object is a map as expressions see it.
+type object = map[string]any
+
+// objectOf is a value that is an object, nil for anything else.
+func objectOf(v any) object {
+	return formats.As[object](normalize(v))
+}
+
+// listIn is the list in a member of an object, nil without one.
+func listIn(v any, member string) []any {
+	return formats.As[[]any](objectOf(v)[member])
 }
 
 // holds tells whether an expression is true; a nil one is.

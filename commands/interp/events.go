@@ -70,7 +70,7 @@ func (r *run) emitRunStart() {
 		Kind:    trace.Run,
 		Name:    "/" + r.prog.Name,
 		Message: r.cfg.IDs.Command,
-		Attrs: map[string]any{
+		Attrs: object{
 			"limits": formats.Budget{
 				Tokens:  r.limits.Tokens,
 				Cost:    r.limits.Cost,
@@ -97,9 +97,9 @@ func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 	case outcome == "":
 		addPhase(s, &e)
 	case outcome.Passes() && s.run.prog.Tiers != nil && len(ret.Artifacts) > 0:
-		e.Attrs = map[string]any{"artifacts": ret.Artifacts}
+		e.Attrs = object{"artifacts": ret.Artifacts}
 	case n > 0 && !outcome.Passes():
-		e.Attrs = map[string]any{"issues": ret.Issues[:n]}
+		e.Attrs = object{"issues": ret.Issues[:n]}
 	}
 	s.frame.emit(e)
 }
@@ -124,7 +124,7 @@ func (c call) emitWarnings(ret formats.Return) {
 func (s step) queuePass(e trace.Event, i, of int) {
 	e.Kind = trace.Pass
 	e.Step = fmt.Sprintf("%s[%d]", s.path, i)
-	e.Attrs = map[string]any{
+	e.Attrs = object{
 		"number":  i + 1,
 		"of":      of,
 		"steps":   len(s.info.Step.Body),
@@ -136,12 +136,12 @@ func (s step) queuePass(e trace.Event, i, of int) {
 // labelOf is a short name for an element of a loop, empty if it has none.
 func labelOf(item any) string {
 	for _, key := range []string{"name", "title", "path", "id", "number"} {
-		if v := formats.As[map[string]any](item)[key]; v != nil {
+		if v := formats.As[object](item)[key]; v != nil {
 			item = v
 		}
 	}
 	switch item.(type) {
-	case nil, bool, []any, map[string]any:
+	case nil, bool, []any, object:
 		return ""
 	}
 	text, _, _ := strings.Cut(query.Text(item), "\n")
@@ -160,7 +160,7 @@ func (tr transition) emitRound(t *syntax.Target, attempt int, ids []string) {
 		Step:    tr.step.path,
 		Message: strings.Join(ids, ", "),
 	}
-	e.Attrs = map[string]any{"number": attempt + 1}
+	e.Attrs = object{"number": attempt + 1}
 	if tr.maxTaken(t) > 0 || t.Kind == syntax.ToRollback {
 		e.Attrs["of"] = attempt + 1 + max(0, more)
 	}

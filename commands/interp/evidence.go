@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -83,7 +82,7 @@ func (a *gateSession) workDir() string {
 	if r.cfg.Diff == nil || r.cfg.Dir == "" {
 		return ""
 	}
-	dir, err := filepath.Rel(r.cfg.Dir, cmp.Or(a.step.frame.dir(), r.cfg.Dir))
+	dir, err := filepath.Rel(r.cfg.Dir, a.step.frame.workDir())
 	if err != nil || !filepath.IsLocal(dir) {
 		return ""
 	}

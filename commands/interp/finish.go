@@ -76,7 +76,7 @@ func (r *run) writeEnd(ret *formats.Return) {
 	}
 	err := r.main.journal.append(formats.Entry{
 		Type: formats.EntryRunFinished,
-		Data: map[string]any{
+		Data: object{
 			"status":     ret.RunState(),
 			"summary":    ret.Summary,
 			"cost_usd":   r.budget.spent.Cost,
@@ -136,7 +136,7 @@ func (r *run) settleUnknownSync() {
 	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.main.ctx))
 	var tasks []formats.Task
 	if err == nil {
-		err = decode(formats.As[map[string]any](doc)["tasks"], &tasks)
+		err = decode(formats.As[object](doc)["tasks"], &tasks)
 	}
 	if err != nil {
 		r.artifacts.unlinked = nil // a document that may be linked is not removed
@@ -238,6 +238,6 @@ func (r *run) stamp(ret *formats.Return) {
 		Name:     "/" + r.prog.Name,
 		Duration: took,
 		Outcome:  ret.RunState(),
-		Attrs:    map[string]any{"artifacts": newest(ret.Artifacts)},
+		Attrs:    object{"artifacts": newest(ret.Artifacts)},
 	})
 }

@@ -67,7 +67,7 @@ func (s step) inTier() (bool, error) {
 		return slices.Contains(s.info.Tiers, tier), nil
 	case s.run.dry.on:
 		s.plan("run only in tier %s, which only a run knows", strings.Join(s.info.Tiers, ", "))
-		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
+		s.run.dry.stub(s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
 	return false, formats.Fail(
@@ -79,7 +79,7 @@ func (s step) inTier() (bool, error) {
 
 // tier is the present tier of the run, empty before something sets it.
 func (s step) tier() string {
-	return formats.As[string](query.Normalize(s.scope.variable("$tier")))
+	return formats.As[string](normalize(s.scope.variable("$tier")))
 }
 
 // tierUnknown tells whether the step has tiers and $tier has no value yet.
@@ -134,7 +134,7 @@ func (s step) runHooks(list []*compile.Info) (*ending, error) {
 
 // hostValue is $it: what a hook sees of its host.
 func (s step) hostValue() any {
-	out := map[string]any{
+	out := object{
 		"id":    s.info.ID,
 		"agent": nil,
 		"tools": []any{},
@@ -144,7 +144,7 @@ func (s step) hostValue() any {
 		agent = s.info.Call.Agent // empty: not chosen yet
 	}
 	if v, ok := s.scope.result(s.info.ID); ok {
-		m := formats.As[map[string]any](query.Normalize(v))
+		m := objectOf(v)
 		for _, key := range []string{"status", "summary", "artifacts", "fields", "issues"} {
 			out[key] = m[key]
 		}
@@ -162,7 +162,8 @@ func (s step) hostValue() any {
 // toolsOf lists the tools of the subagent that did the step: the named one, one of several, or the
 // fallback.
 func (s step) toolsOf(agent string) []string {
-	for _, one := range append([]*compile.Call{s.info.Call, s.info.Fallback}, s.info.Call.Among...) {
+	calls := []*compile.Call{s.info.Call, s.info.Fallback}
+	for _, one := range append(calls, s.info.Call.Among...) {
 		if one != nil && one.Agent == agent {
 			return one.Info.Tools
 		}

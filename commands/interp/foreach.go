@@ -33,7 +33,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 			fr, tree := among.allot(fr, fmt.Sprintf("%s-%d", s.info.ID, i))
 			s := s.withFrame(fr)
 			s.queuePass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
-			passes[i], err = s.pass(i, map[string]any{f.As.Text: items[i]})
+			passes[i], err = s.pass(i, object{f.As.Text: items[i]})
 			passes[i].tree = tree
 			end := passes[i].end
 			stopped = stopped || err != nil || end.leaves() || end != nil && f.Merge == nil
@@ -65,7 +65,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	}
 
 	if r.dry.on && len(r.dry.stubbed) > stubs {
-		r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
+		r.dry.stub(s.info.ID)
 	}
 	return s.loopResult(f, out, len(items))
 }
@@ -79,7 +79,7 @@ type pass struct {
 }
 
 // pass runs the body in a scope of its own, which has the index and some values.
-func (s step) pass(i int, values map[string]any) (pass, error) {
+func (s step) pass(i int, values object) (pass, error) {
 	r := s.run
 	r.counts.passes++
 	in := bodyScope(s, s.info.Step.Body, fmt.Sprintf("[%d]/", i))
@@ -155,7 +155,7 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 		return nil, errLimit("elements of one loop", r.limits.Elements)
 	}
 	s.plan("run for each $%s of %d", f.As.Text, len(items))
-	return items, s.record(formats.EntryLoopEntered, map[string]any{"items": items})
+	return items, s.record(formats.EntryLoopEntered, object{"items": items})
 }
 
 // array evaluates an expression that must give an array, or null.
@@ -184,7 +184,7 @@ func kindOf(v any) string {
 		return "a string"
 	case []any:
 		return "an array"
-	case map[string]any:
+	case object:
 		return "an object"
 	}
 	return "the number " + query.Text(v)
@@ -224,9 +224,9 @@ func (l *loop) add(index int, item any, p pass) {
 	}
 	l.votes = append(l.votes, Vote{Return: formats.Return{Said: outcome}})
 	made := newest(p.files)
-	all := map[string]any{"artifacts": listOf(made), "issues": listOf(issues)}
+	all := object{"artifacts": listOf(made), "issues": listOf(issues)}
 	maps.Copy(all, p.in.shownResult(l.shows))
-	maps.Copy(all, map[string]any{
+	maps.Copy(all, object{
 		"index":   index,
 		"item":    item,
 		"status":  outcome.String(),
@@ -252,8 +252,8 @@ func (l *loop) add(index int, item any, p pass) {
 }
 
 // value is what the loop shows. A child is in several lists; it is prepared once for all of them.
-func (l *loop) value() map[string]any {
-	out := map[string]any{
+func (l *loop) value() object {
+	out := object{
 		"children":  query.Prepare(nonNil(l.children)),
 		"artifacts": listOf(l.files),
 		"issues":    listOf(l.issues),

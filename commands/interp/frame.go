@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 
 	"tercet/formats"
@@ -83,4 +84,14 @@ func (fr frame) dir() string {
 		return fr.subtree.dir
 	}
 	return fr.run.tree.dir
+}
+
+// workDir is the folder in which the work of this frame is done.
+func (fr frame) workDir() string {
+	return cmp.Or(fr.dir(), fr.run.cfg.Dir)
+}
+
+// diff is what changed in that folder since the run began.
+func (fr frame) diff() (patch, stat string, err error) {
+	return fr.run.cfg.Diff(fr.ctx, fr.workDir())
 }

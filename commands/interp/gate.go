@@ -141,16 +141,18 @@ func (q fileGate) evidenceFiles() (files []string, err error) {
 		made, ok := s.scope.result(name)
 		switch {
 		case ok:
-			for _, a := range formats.As[[]any](formats.As[map[string]any](query.Normalize(made))["artifacts"]) {
-				files = append(files, formats.As[string](formats.As[map[string]any](a)["path"]))
+			for _, a := range listIn(made, "artifacts") {
+				files = append(files, formats.As[string](objectOf(a)["path"]))
 			}
 		case strings.ContainsAny(name, "*?["):
+			patterns := slices.Compact([]string{name, s.pathInTree(name)})
 			var found []string
-			found, err = r.cfg.Docs.Glob(s.frame.ctx, slices.Compact([]string{name, s.pathInTree(name)}))
+			found, err = r.cfg.Docs.Glob(s.frame.ctx, patterns)
 			files = append(files, found...)
 		default:
 			files = append(files, name)
-			if _, err = r.cfg.Docs.Sum(s.frame.ctx, s.pathInTree(name)); errors.Is(err, fs.ErrNotExist) {
+			_, err = r.cfg.Docs.Sum(s.frame.ctx, s.pathInTree(name))
+			if errors.Is(err, fs.ErrNotExist) {
 				err = nil // it may come
 			}
 		}
@@ -210,7 +212,7 @@ func gateResult(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result
 			Source:      "user",
 		}}
 	}
-	out := newResult(outcome, map[string]any{"choice": d.Answer, "note": d.Note, "by": d.By})
+	out := newResult(outcome, object{"choice": d.Answer, "note": d.Note, "by": d.By})
 	out.answer = d
 	out.ret = ret
 	out.target = ch.Target

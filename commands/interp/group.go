@@ -20,7 +20,7 @@ func (s step) group() (result, error) {
 		ret = end.ret
 	}
 	s.plan("run these steps")
-	out := newResult(outcome, map[string]any{})
+	out := newResult(outcome, object{})
 	out.ret = ret
 	out.end = end
 	return out, nil

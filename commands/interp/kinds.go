@@ -29,12 +29,12 @@ func (s step) act() (result, error) {
 		return s.fail(a)
 	}
 
-	return newResult(formats.OutcomeCompleted, map[string]any{}), nil
+	return newResult(formats.OutcomeCompleted, object{}), nil
 }
 
 // set evaluates the expressions in their order; a later one may read an earlier name.
 func (s step) set(a *syntax.Set) (result, error) {
-	out := map[string]any{}
+	out := object{}
 	for _, v := range a.Values {
 		name := v.Name.Text
 		if s.run.dry.unknown(v.Expr) {

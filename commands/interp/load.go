@@ -25,7 +25,7 @@ func (l *loads) add(v any) {
 		list = []any{v}
 	}
 	for _, one := range list {
-		doc := formats.As[map[string]any](one)
+		doc := formats.As[object](one)
 		l.paths = append(l.paths, paths(doc["path"])...)
 		if sum := formats.As[string](doc["sha256"]); sum != "" {
 			l.sums[formats.As[string](doc["path"])] = sum

@@ -42,7 +42,7 @@ func (c call) checkNextAgent() error {
 		Step:    c.step.path,
 		Message: fmt.Sprintf("named %s as next, and %s is", named.next, c.to.Agent),
 	})
-	return c.step.record(formats.EntryNextMismatch, map[string]any{
+	return c.step.record(formats.EntryNextMismatch, object{
 		"agent": named.by,
 		"said":  named.next,
 		"did":   c.to.Agent,

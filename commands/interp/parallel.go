@@ -74,7 +74,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			vote.Said = outcome
 		}
 		votes = append(votes, Vote{Return: vote, Check: c.step.info.Step.Kind().Judges})
-		value := map[string]any{"id": id, "status": outcome.String()}
+		value := object{"id": id, "status": outcome.String()}
 		maps.Copy(value, c.result.value)
 		children[i].shown = query.Prepare(value)
 		if outcome != formats.OutcomeSkipped {
@@ -88,7 +88,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 		}
 		*s.frame.made = append(*s.frame.made, c.files...)
 		if slices.Contains(r.dry.stubbed, id) {
-			r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
+			r.dry.stub(s.info.ID)
 		}
 	}
 

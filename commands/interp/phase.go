@@ -56,7 +56,7 @@ func addPhase(s step, e *trace.Event) {
 		return // it is part of a phase
 	}
 	unsure = top.uncertainVars(top.scope.list, unsure)
-	tiers := []string{formats.As[string](query.Normalize(s.scope.variable("$tier")))}
+	tiers := []string{formats.As[string](normalize(s.scope.variable("$tier")))}
 	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
 		tiers = s.run.prog.Tiers
 	}
@@ -69,10 +69,10 @@ func addPhase(s step, e *trace.Event) {
 		}
 	}
 
-	if i, ok := number(query.Normalize(s.scope.variable("$index"))); ok && inside {
+	if i, ok := number(normalize(s.scope.variable("$index"))); ok && inside {
 		nth += i
 	}
-	e.Attrs = map[string]any{
+	e.Attrs = object{
 		"phase":  nth,
 		"phases": of,
 		"agent":  strings.Join(names, ", "),
@@ -103,7 +103,7 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 		elements := elementsOf(one)
 		if elements != nil && picks && in.scope.isKnown(elements, unsure) {
 			if v, err := in.compute(elements, nil); err == nil {
-				of += max(1, len(formats.As[[]any](query.Normalize(v)))) - 1
+				of += max(1, len(formats.As[[]any](normalize(v)))) - 1
 			}
 		}
 	}

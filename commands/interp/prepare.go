@@ -24,7 +24,7 @@ func (r *run) prepare() error {
 
 	r.root.setVar("env", r.environ(front.Env))
 	if r.prog.Workflow { // the steps of a subagent read its input, and the task of the command
-		input := map[string]any{}
+		input := object{}
 		maps.Copy(input, r.cfg.Input)
 		r.root.setVar("input", input)
 		r.tasks.own = r.cfg.Task
@@ -66,8 +66,8 @@ func (r *run) noSuchTier(plan string) error {
 
 // environ gives the variables that the file names. They may be secrets, so they are not journaled:
 // a run that is resumed sees those of its present process.
-func (r *run) environ(names []syntax.Word) map[string]any {
-	env := map[string]any{}
+func (r *run) environ(names []syntax.Word) object {
+	env := object{}
 	for _, name := range names {
 		if r.cfg.Env == nil {
 			break
@@ -106,8 +106,8 @@ func (r *run) taskByNumber(wanted int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range formats.As[[]any](formats.As[map[string]any](query.Normalize(doc))["tasks"]) {
-		if n, ok := number(formats.As[map[string]any](one)["number"]); ok && n == wanted {
+	for _, one := range listIn(doc, "tasks") {
+		if n, ok := number(objectOf(one)["number"]); ok && n == wanted {
 			return one, nil
 		}
 	}
@@ -159,7 +159,7 @@ func (r *run) load(l *syntax.Load) error {
 	if v == nil {
 		return nil
 	}
-	if m, ok := v.(map[string]any); ok {
+	if m, ok := v.(object); ok {
 		v = m["number"]
 	}
 	n, ok := number(v)

@@ -119,7 +119,7 @@ func (in env) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, error
 	}
 	var out []formats.Artifact
 	for _, one := range all {
-		m := formats.As[map[string]any](one)
+		m := formats.As[object](one)
 		a := formats.Artifact{
 			Type:    formats.ArtifactType(formats.As[string](m["type"])),
 			Path:    formats.As[string](m["path"]),
@@ -144,9 +144,9 @@ func (in env) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, error
 }
 
 // fieldsOf are the fields of a return as a schema sees them: an empty object if there are none.
-func fieldsOf(ret formats.Return) map[string]any {
+func fieldsOf(ret formats.Return) object {
 	if ret.Fields == nil {
-		return map[string]any{}
+		return object{}
 	}
 	return ret.Fields
 }

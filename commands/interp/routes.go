@@ -90,7 +90,7 @@ func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 
 	r.counts.asked[tr.step.path]++
 	r.counts.questions[key] = true
-	if err := tr.step.record(formats.EntryAsked, map[string]any{
+	if err := tr.step.record(formats.EntryAsked, object{
 		"target":   to,
 		"question": question,
 		"asked":    r.counts.asked[tr.step.path],
@@ -184,7 +184,7 @@ func (tr transition) jump(t *syntax.Target) (*ending, error) {
 	r.counts.jumps[at]++
 	return &ending{
 		jump: id,
-	}, tr.step.record(formats.EntryGoto, map[string]any{"to": at, "visits": r.counts.jumps[at]})
+	}, tr.step.record(formats.EntryGoto, object{"to": at, "visits": r.counts.jumps[at]})
 }
 
 // consentRepeats tells whether a consent in advance would only repeat what failed because a tool is

@@ -19,8 +19,8 @@ type scope struct {
 	list    []*syntax.Step
 	prefix  string // of the places of steps, "phases[2]/"
 	trail   string // the same with visits, as the journal has it, "phases#1[2]/"
-	vars    map[string]any
-	results map[string]any // by id
+	vars    object
+	results object // by id
 	// through marks the scope of a hook, whose variables and results belong to the outer scope.
 	through bool
 }
@@ -33,8 +33,8 @@ func (sc *scope) child(list []*syntax.Step, below string) *scope {
 		list:    list,
 		prefix:  sc.prefix + below,
 		trail:   sc.trail + below,
-		vars:    map[string]any{},
-		results: map[string]any{},
+		vars:    object{},
+		results: object{},
 	}
 }
 
@@ -132,7 +132,7 @@ func (sc *scope) variable(name string) any {
 
 // skip stores the result of a skipped step, and of the steps in it.
 func (sc *scope) skip(id string, s *syntax.Step) {
-	sc.setResult(id, map[string]any{"status": formats.OutcomeSkipped.String()})
+	sc.setResult(id, object{"status": formats.OutcomeSkipped.String()})
 	if body := s.Kind().Body; body != syntax.Inline && body != syntax.Concurrent {
 		return // its steps have one result for each pass
 	}
@@ -142,8 +142,8 @@ func (sc *scope) skip(id string, s *syntax.Step) {
 }
 
 // shownResult is the result of a step as expressions see it, nil without one.
-func (sc *scope) shownResult(id string) map[string]any {
-	return formats.As[map[string]any](query.Normalize(sc.results[id]))
+func (sc *scope) shownResult(id string) object {
+	return objectOf(sc.results[id])
 }
 
 // lastWords is the summary of the last step that has one.

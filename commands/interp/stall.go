@@ -10,7 +10,6 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/query"
 )
 
 // rounds is what the last round of a loop produced, and how many rounds in a row produced the same.
@@ -158,7 +157,8 @@ func (tr transition) stallReason(t *syntax.Target) (string, error) {
 		}
 		v, _ := tr.step.scope.result(id)
 		var some []formats.Artifact
-		if err := decode(formats.As[map[string]any](query.Normalize(v))["artifacts"], &some); err != nil {
+		err := decode(objectOf(v)["artifacts"], &some)
+		if err != nil {
 			return "", err
 		}
 		files = append(files, some...)
@@ -182,7 +182,7 @@ func (sc *scope) workOutput(steps []*syntax.Step) (out []any) {
 		info := sc.run.prog.Info(s)
 		v, ok := sc.result(info.ID)
 		if ok && info.Call != nil && info.Call.Info.Role != formats.RoleReviewer {
-			shown := formats.As[map[string]any](query.Normalize(v))
+			shown := objectOf(v)
 			out = append(out, shown["text"], shown["fields"])
 		}
 		out = append(out, sc.workOutput(s.Body)...)
@@ -245,7 +245,7 @@ func workHash(s step, files []formats.Artifact) string {
 
 	known := s.frame.dir() != "" || parts != nil
 	if s.run.cfg.Diff != nil {
-		patch, stat, err := s.run.cfg.Diff(s.frame.ctx, cmp.Or(s.frame.dir(), s.run.cfg.Dir))
+		patch, stat, err := s.frame.diff()
 		if err != nil {
 			return ""
 		}

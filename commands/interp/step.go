@@ -45,20 +45,20 @@ func (e *ending) leaves() bool {
 type result struct {
 	outcome formats.Outcome
 	ret     formats.Return // of a delegation or check; other kinds fill in what they have
-	value   map[string]any // what $steps.ID shows
+	value   object         // what $steps.ID shows
 	target  *syntax.Target // where the answer of a gate leads
 	answer  formats.Decision
 	end     *ending // of an action that ends its sequence, such as fail
 }
 
 // newResult is a result that shows its outcome among some members.
-func newResult(outcome formats.Outcome, value map[string]any) result {
+func newResult(outcome formats.Outcome, value object) result {
 	value["status"] = outcome.String()
 	return result{outcome: outcome, value: value}
 }
 
 // summedResult is the result of a step that ran others: it shows a summary of them.
-func summedResult(outcome formats.Outcome, ret formats.Return, value map[string]any) result {
+func summedResult(outcome formats.Outcome, ret formats.Return, value object) result {
 	out := newResult(outcome, value)
 	out.ret = ret
 	out.value["summary"] = ret.Summary
@@ -67,7 +67,7 @@ func summedResult(outcome formats.Outcome, ret formats.Return, value map[string]
 
 // resultOf is the result of a step whose outcome is that of a return.
 func resultOf(ret formats.Return, attempts int) result {
-	return summedResult(ret.Outcome(), ret, map[string]any{
+	return summedResult(ret.Outcome(), ret, object{
 		"text":           ret.Text,
 		"artifacts":      listOf(ret.Artifacts),
 		"issues":         listOf(ret.Issues),
@@ -144,7 +144,7 @@ func (s step) executeOnce() (res result, ran bool, err error) {
 // skip leaves the step out.
 func (s step) skip() error {
 	s.scope.skip(s.info.ID, s.info.Step)
-	err := s.record(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
+	err := s.record(formats.EntryStepFinished, object{"status": formats.OutcomeSkipped})
 	s.emitStep(formats.OutcomeSkipped, formats.Return{})
 	return err
 }
@@ -175,7 +175,7 @@ func (s step) enter() error {
 // leave stores the result of the step and records that the visit is over.
 func (s step) leave(res result) error {
 	s.scope.setResult(s.info.ID, res.value)
-	err := s.record(formats.EntryStepFinished, map[string]any{
+	err := s.record(formats.EntryStepFinished, object{
 		"status":  res.outcome,
 		"summary": res.ret.Summary,
 		"issues":  res.ret.Issues,
@@ -206,7 +206,7 @@ func (s step) runAction() (result, error) {
 }
 
 // record journals what the step does, with data unless it is nil.
-func (s step) record(what formats.EntryType, data map[string]any) error {
+func (s step) record(what formats.EntryType, data object) error {
 	e := formats.Entry{Type: what, Step: s.journalPath()}
 	if data != nil {
 		e.Data = data
@@ -221,7 +221,7 @@ func (s step) applies() (bool, error) {
 	}
 	if s.run.dry.unknown(s.info.Step.When) {
 		s.plan("run only when %s, which only a run knows", sourceOf(s.info.Step.When))
-		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
+		s.run.dry.stub(s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
 	return s.env().holds(s.info.Step.When, nil)

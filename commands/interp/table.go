@@ -35,7 +35,7 @@ func (s step) showTable() error {
 	}
 	for _, row := range rows {
 		cells := make([]string, len(out.Columns))
-		m, isMap := row.(map[string]any)
+		m, isMap := row.(object)
 		for i, col := range out.Columns {
 			switch {
 			case isMap && m[col] != nil:
@@ -57,9 +57,9 @@ func (s step) showTable() error {
 
 // columnsOf is the sorted union of the rows' members, or one column for plain values.
 func columnsOf(rows []any) []string {
-	seen := map[string]any{}
+	seen := object{}
 	for _, row := range rows {
-		maps.Copy(seen, formats.As[map[string]any](row))
+		maps.Copy(seen, formats.As[object](row))
 	}
 	if len(seen) == 0 {
 		return []string{"value"}

@@ -9,7 +9,6 @@ import (
 
 	"tercet/commands/compile"
 	"tercet/formats"
-	"tercet/internal/query"
 )
 
 // takeOver gives the tasks of the run to this process.
@@ -77,7 +76,7 @@ func (r *run) reenterTasks() error {
 	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.main.ctx))
 	var tasks []formats.Task
 	if err == nil {
-		err = decode(formats.As[map[string]any](query.Normalize(doc))["tasks"], &tasks)
+		err = decode(objectOf(doc)["tasks"], &tasks)
 	}
 	if err != nil {
 		return err
@@ -88,7 +87,7 @@ func (r *run) reenterTasks() error {
 		if ours || !slices.Contains(r.tasks.inProgress, task.Number) {
 			continue
 		}
-		err := r.syncDirectly("reenter", map[string]any{
+		err := r.syncDirectly("reenter", object{
 			"operation":   compile.OpUpdateStatus,
 			"task_number": task.Number,
 			"status":      r.tasks.entered[task.Number],
@@ -106,7 +105,7 @@ func (r *run) reenterTasks() error {
 // Each process does that for itself, because one that was killed may not have journaled it.
 func (r *run) lease(suspended bool) error {
 	for _, n := range r.tasks.inProgress {
-		err := r.syncDirectly("lease", map[string]any{
+		err := r.syncDirectly("lease", object{
 			"operation": "set_lease", "task_number": n, "suspended": suspended,
 		})
 		if err != nil {
@@ -118,7 +117,7 @@ func (r *run) lease(suspended bool) error {
 
 // syncDirectly has the status-sync manager do something without the journal, because each process
 // does it for itself.
-func (r *run) syncDirectly(step string, input map[string]any) error {
+func (r *run) syncDirectly(step string, input object) error {
 	ids := r.cfg.IDs
 	key := fmt.Sprintf("%s %v %v %d",
 		step, input["task_number"], input["suspended"], r.processStarted.UnixNano())

@@ -36,7 +36,7 @@ func (t *tasks) isOwn(n int) bool {
 }
 
 // changed notes which tasks a change of the state put in progress, and which it took out of it.
-func (t *tasks) changed(input map[string]any) {
+func (t *tasks) changed(input object) {
 	status, enters, ok := statusChange(input)
 	if !ok {
 		return
@@ -55,7 +55,7 @@ func (t *tasks) changed(input map[string]any) {
 
 // mayHaveChanged notes a change that ended without an answer. If it put tasks in progress, it
 // counts as done; the state is asked before a task is put back.
-func (t *tasks) mayHaveChanged(input map[string]any) {
+func (t *tasks) mayHaveChanged(input object) {
 	t.syncUnknown = true
 	if status, enters, _ := statusChange(input); enters {
 		for _, n := range taskNumbers(input) {
@@ -85,7 +85,7 @@ func (t *tasks) settle(state []formats.Task, run string) {
 
 // statusChange reads from the input of the status-sync manager which status it gives to tasks, and
 // whether that is one in progress. ok is false if it gives none.
-func statusChange(input map[string]any) (status string, enters, ok bool) {
+func statusChange(input object) (status string, enters, ok bool) {
 	status = formats.As[string](input["status"])
 	switch formats.As[string](input["operation"]) {
 	case compile.OpUpdateStatus:
@@ -97,7 +97,7 @@ func statusChange(input map[string]any) (status string, enters, ok bool) {
 }
 
 // taskNumbers are the tasks that a call of the status-sync manager is for.
-func taskNumbers(input map[string]any) []int {
+func taskNumbers(input object) []int {
 	var out []int
 	for _, one := range append(
 		[]any{input["task_number"]},

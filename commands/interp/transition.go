@@ -197,7 +197,7 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	fb := tr.redoFeedback()
 	ids := s.info.Again(t)
 	what := formats.EntryRedo
-	data := map[string]any{"steps": ids, "feedback": fb}
+	data := object{"steps": ids, "feedback": fb}
 	if t.Kind == syntax.ToRollback {
 		what = formats.EntryRollback
 		data["rollbacks"] = s.run.counts.rollbacks
@@ -344,7 +344,7 @@ func (tr transition) limitReturn(why string) formats.Return {
 // recordOverride keeps for $run.overrides what was accepted against a rule.
 func (tr transition) recordOverride(d formats.Decision) {
 	r := tr.step.run
-	r.report.overrides = append(r.report.overrides, map[string]any{
+	r.report.overrides = append(r.report.overrides, object{
 		"step":    tr.step.info.ID,
 		"status":  tr.result.outcome.String(),
 		"summary": tr.result.ret.Summary,

@@ -20,7 +20,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 	done := false
 	why := ""
 	for i := 0; i < u.Max && !done && out.last == nil && why == ""; i++ {
-		if err := s.record(formats.EntryLoopEntered, map[string]any{"pass": i}); err != nil {
+		if err := s.record(formats.EntryLoopEntered, object{"pass": i}); err != nil {
 			return result{}, err
 		}
 		s.queuePass(trace.Event{Name: "round"}, i, u.Max)

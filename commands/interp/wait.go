@@ -14,7 +14,7 @@ const longWait = time.Minute
 // rest.
 func waitFor(s step, d time.Duration) (result, error) {
 	s.plan("wait for %s", d)
-	out := newResult(formats.OutcomeCompleted, map[string]any{})
+	out := newResult(formats.OutcomeCompleted, object{})
 	if s.run.dry.on {
 		return out, nil
 	}

@@ -78,7 +78,7 @@ func (c call) ensureWorktree() error {
 	if !r.tree.opened && r.tree.dir == "" {
 		r.tree.opened = true
 		inRunTree := c.step.frame.withSubtree(nil)
-		err := inRunTree.engineCall(worktreeID, open, map[string]any{}).mustPass()
+		err := inRunTree.engineCall(worktreeID, open, object{}).mustPass()
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (t *subtree) open(fr frame) error {
 	if !slices.Contains(r.tree.children, t) {
 		r.tree.children = append(r.tree.children, t)
 	}
-	more := map[string]any{"child": t.child}
+	more := object{"child": t.child}
 	if t.group.base != nil && !t.dropped {
 		more["base"] = t.group.base
 	}
@@ -134,7 +134,7 @@ func (t *subtree) join(
 		if !passed {
 			return nil, t.close(s.frame)
 		}
-		more := map[string]any{"child": t.child}
+		more := object{"child": t.child}
 		got, err := s.frame.withSubtree(t).engineCall(id+"/join", r.prog.Own.Join, more).once()
 		if err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func (t *subtree) close(fr frame) error {
 	if t.dir == "" {
 		return nil
 	}
-	more := map[string]any{"child": t.child}
+	more := object{"child": t.child}
 	id := worktreeID + "/" + t.child + "/close"
 	return fr.withSubtree(t).engineCall(id, fr.run.prog.Own.Close, more).mustPass()
 }
@@ -200,7 +200,7 @@ func (t *subtree) close(fr frame) error {
 // discard removes the worktree of a child and its branch. The work is in a bundle.
 func (t *subtree) discard(fr frame) error {
 	r := fr.run
-	more := map[string]any{"child": t.child, "discard": true}
+	more := object{"child": t.child, "discard": true}
 	id := worktreeID + "/" + t.child + "/discard"
 	ret, err := fr.withSubtree(t).engineCall(id, r.prog.Own.Close, more).once()
 	if ret.Fields["bundle"] != nil {
@@ -266,7 +266,7 @@ func (c call) checkMovedRefs(ret formats.Return) error {
 			Agent: compile.GitWorkflow,
 			Info:  &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true},
 		}
-		more := map[string]any{"action": "put_back", "refs": normalize(list)}
+		more := object{"action": "put_back", "refs": normalize(list)}
 		inRunTree := c.step.frame.withSubtree(nil)
 		return inRunTree.engineCall("refs/"+c.step.path, to, more).mustPass()
 	}
@@ -303,7 +303,7 @@ func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 			continue
 		}
 		again := func(fr frame) (*formats.Return, error) {
-			one, err := s.withFrame(fr).pass(i, map[string]any{f.As.Text: items[i]})
+			one, err := s.withFrame(fr).pass(i, object{f.As.Text: items[i]})
 			one.tree = p.tree
 			if err != nil {
 				return nil, err
