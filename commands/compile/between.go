@@ -101,7 +101,10 @@ func (c *compiler) hostFields(b *syntax.Step) {
 			return true
 		}
 		for _, ref := range c.prog.Code(e).Refs() {
-			if ref.Var == "$it" && !ref.Bound && len(ref.Path) > 1 && ref.Path[0] == "fields" {
+			if ref.Var != "$it" || ref.Bound || len(ref.Path) < 2 {
+				continue
+			}
+			if ref.Path[0] == "fields" {
 				c.emitted(memberAt(e, ref, 1), agents, "their fields are %s",
 					"no step that this one runs around returns a field '%s'")
 			}

@@ -42,7 +42,8 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 		c.prog.Output = c.schema(f.Front.OutputSchema)
 		c.begin()
 		c.sequences()
-		if c.file.Front.During != nil || movesInside(slices.Concat(f.Steps, f.Errors, f.Between)) {
+		all := slices.Concat(f.Steps, f.Errors, f.Between)
+		if c.file.Front.During != nil || movesInside(all) {
 			c.prog.Own.Back = c.own(
 				f.Front.Pos,
 				StatusSync,
@@ -272,13 +273,9 @@ func checkWorkflow(c *compiler) {
 	if c.workflow == nil {
 		return
 	}
-	for _, w := range c.file.Args.Allow[:min(1, len(c.file.Args.Allow))] {
-		c.report(
-			w.Pos,
-			CodeTalks,
-			"check the status in the command",
-			"'allow' belongs to a command",
-		)
+	if allow := c.file.Args.Allow; len(allow) > 0 {
+		c.report(allow[0].Pos, CodeTalks, "check the status in the command",
+			"'allow' belongs to a command")
 	}
 }
 

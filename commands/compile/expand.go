@@ -217,11 +217,12 @@ func (e *expansion) lowest(a syntax.Argument, low float64) {
 	n := a.Name.Pos.Line
 	key := "min: " + strconv.FormatFloat(low, 'f', -1, 64)
 	line := e.lines[n-1]
-	if a.Pos.Line == n && a.Pos.Col <= len(line) && line[a.Pos.Col-1] == '{' {
-		e.replace[n] = []string{line[:a.Pos.Col] + key + ", " + line[a.Pos.Col:]}
+	col := a.Pos.Col
+	if a.Pos.Line == n && col <= len(line) && line[col-1] == '{' {
+		e.replace[n] = []string{line[:col] + key + ", " + line[col:]}
 		return
 	}
-	e.behind(n, strings.Repeat(" ", max(a.Pos.Col-1, 0))+key)
+	e.behind(n, strings.Repeat(" ", max(col-1, 0))+key)
 }
 
 // text puts the changes together. Blank lines that come to stand beside each other become one.

@@ -73,7 +73,9 @@ func (c *compiler) ids() {
 	}
 
 	for _, k := range c.index.all {
-		if id := k.step.ID.Text; !k.apart && (!k.beside || first[id] == nil && c.index.byID[id] == nil) {
+		id := k.step.ID.Text
+		taken := first[id] != nil || c.index.byID[id] != nil
+		if !k.apart && (!k.beside || !taken) {
 			c.index.byID[id] = k
 		}
 	}
@@ -128,7 +130,12 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 		c.gather(s.Body, inner, apart)
 		if besideLoop {
 			s.Body = []*syntax.Step{beside(s, s.Delegation())}
-			c.index.all = append(c.index.all, &known{s.Body[0], inner, apart, true})
+			c.index.all = append(c.index.all, &known{
+				step:   s.Body[0],
+				around: inner,
+				apart:  apart,
+				beside: true,
+			})
 		}
 	}
 }

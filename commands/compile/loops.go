@@ -121,7 +121,7 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 		// of the defaults, what the loop itself has no rule for
 		if one := c.step(info.Step.Body[0], c.scope.self); one != nil {
 			one.On = slices.DeleteFunc(one.On, func(r syntax.Rule) bool {
-				return ruled(info.Step.On, r.Status.Text)
+				return ruleFor(info.Step.On, r.Status.Text) != nil
 			})
 		}
 	})

@@ -148,7 +148,8 @@ func (p *Program) Pack() string {
 
 // Called is the full name of a subagent of the file; one of a pack has the pack's name in front.
 func (p *Program) Called(name string) string {
-	if info := p.facts.agents[name]; info != nil && info.Pack != "" && info.Pack == p.Pack() {
+	info := p.facts.agents[name]
+	if info != nil && info.Pack != "" && info.Pack == p.Pack() {
 		return p.Pack() + ":" + info.Name
 	}
 	return name

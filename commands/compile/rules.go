@@ -44,8 +44,14 @@ func (c *compiler) rules(info *Info) {
 			outcome = formats.OutcomeFailed
 		}
 		can := slices.Contains(possible, outcome)
-		if !ruled(info.Step.On, word) && (can || !slices.Contains(formats.Outcomes(), outcome)) &&
-			c.rule(r, info, possible) {
+		if ruleFor(info.Step.On, word) != nil {
+			continue
+		}
+		// a word that is no outcome at all is reported
+		if !can && slices.Contains(formats.Outcomes(), outcome) {
+			continue
+		}
+		if c.rule(r, info, possible) {
 			info.On = append(info.On, r)
 		}
 	}
@@ -54,9 +60,24 @@ func (c *compiler) rules(info *Info) {
 	c.judged = info
 }
 
-// ruled tells whether rules have one for a word.
-func ruled(list []syntax.Rule, word string) bool {
-	return slices.ContainsFunc(list, func(r syntax.Rule) bool { return r.Status.Text == word })
+// ruleFor is the rule for a word, nil without one.
+func ruleFor(list []syntax.Rule, word string) *syntax.Rule {
+	for i := range list {
+		if list[i].Status.Text == word {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// rulesOutcomes tells whether a step has rules for its outcomes, and none for a class of failures.
+func rulesOutcomes(info *Info) bool {
+	for _, r := range info.On {
+		if IsClass(r.Status.Text) {
+			return false
+		}
+	}
+	return len(info.On) > 0 && info.Step.Action != nil
 }
 
 // rule checks `on: {status: targets}` of a step that can have certain outcomes; false for one that

@@ -96,27 +96,21 @@ func mayGoOn(choice syntax.GateChoice) bool {
 // leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others
 // goes on.
 func leadsAway(info *Info) bool {
-	if len(info.On) == 0 || info.Step.Action == nil ||
-		slices.ContainsFunc(info.On, func(r syntax.Rule) bool {
-			return IsClass(r.Status.Text)
-		}) {
+	if !rulesOutcomes(info) {
 		return false
 	}
-
 	for _, o := range info.Outcomes() {
-		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool {
-			return r.Status.Text == o.String()
-		})
-		if at < 0 {
+		rule := ruleFor(info.On, o.String())
+		if rule == nil {
 			if o.Passes() {
 				return false
 			}
 			continue
 		}
-		if len(info.On[at].Targets) == 0 {
-			return false // of a rule that could not be read
+		if len(rule.Targets) == 0 {
+			return false // it could not be read
 		}
-		first := info.On[at].Targets[0]
+		first := rule.Targets[0]
 		away := first.Kind == syntax.ToFail || first.Kind == syntax.ToReturn ||
 			first.Kind == syntax.ToGoto
 		if first.If != nil || first.Max > 0 || !away || info.GoesBack(first) {
@@ -357,8 +351,11 @@ func (c *compiler) check(a *syntax.Check, s *syntax.Step) *Call {
 		return c.own(a.Pos, Gatekeeper, field("project", kinds))
 	}
 
-	if d := a.Document; d != nil && c.profile(*d, formats.FileProfiles()...) && a.Path == nil &&
-		documentType(d.Text) == "" && formats.HandoffFiles(d.Text) == nil {
+	d := a.Document
+	if d == nil || !c.profile(*d, formats.FileProfiles()...) || a.Path != nil {
+		return nil
+	}
+	if documentType(d.Text) == "" && formats.HandoffFiles(d.Text) == nil {
 		c.report(d.Pos, CodeProfile, "add path: ...",
 			"'%s' is no type of artifact, so its file must be named", d.Text)
 	}
@@ -388,8 +385,15 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 		}
 	}
 	c.values(a)
-	return c.own(a.Pos, GitWorkflow, lit("action", "publish"), field("to", a.To), field("as", a.As),
-		field("push", a.Push), field("closes", a.Closes))
+	return c.own(
+		a.Pos,
+		GitWorkflow,
+		lit("action", "publish"),
+		field("to", a.To),
+		field("as", a.As),
+		field("push", a.Push),
+		field("closes", a.Closes),
+	)
 }
 
 func checkExpect(c *compiler, e *syntax.Expect) {

@@ -42,7 +42,8 @@ func unreadOf(f *syntax.File) *unread {
 			continue
 		}
 		u.errors = append(u.errors, d.Pos)
-		if key, _, ok := strings.Cut(lines[min(d.Pos.Line, len(lines))-1], ":"); ok {
+		at := min(d.Pos.Line, len(lines)) - 1
+		if key, _, ok := strings.Cut(lines[at], ":"); ok {
 			u.lost[strings.Trim(key, " \t-{")] = true
 		}
 	}
@@ -53,7 +54,9 @@ func unreadOf(f *syntax.File) *unread {
 		} else {
 			u.steps = true
 		}
-		u.text += strings.Join(lines[min(l.From-1, len(lines)):min(l.To, len(lines))], "\n") + "\n"
+		from := min(l.From-1, len(lines))
+		to := min(l.To, len(lines))
+		u.text += strings.Join(lines[from:to], "\n") + "\n"
 	}
 
 	u.names = regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(u.text), "_")

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"tercet/commands/syntax"
@@ -19,25 +18,20 @@ type spent struct {
 // countedLast gives the last target of a step whose passing outcomes all lead to counted targets,
 // and nowhere else once these are used up. It is nil if a path leads from the step to the next one.
 func countedLast(info *Info) *syntax.Target {
-	if info.Step.When != nil || info.Tiers != nil || info.Step.Action == nil || len(info.On) == 0 {
-		return nil
-	}
-	if slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {
+	if info.Step.When != nil || info.Tiers != nil || !rulesOutcomes(info) {
 		return nil
 	}
 
 	var last *syntax.Target
 	for _, o := range info.Outcomes() {
-		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool {
-			return r.Status.Text == o.String()
-		})
-		if at < 0 {
+		rule := ruleFor(info.On, o.String())
+		if rule == nil {
 			if o.Passes() {
 				return nil
 			}
 			continue
 		}
-		counted, goesOn := info.counted(info.On[at].Targets, o.Passes())
+		counted, goesOn := info.counted(rule.Targets, o.Passes())
 		if goesOn {
 			return nil
 		}
@@ -85,12 +79,14 @@ func (c *compiler) usedUp(one spent) {
 // form.
 func nextBehind(src []byte, t *syntax.Target) *formats.Fix {
 	lines := bytes.Split(src, []byte{'\n'})
-	if t.Pos.IsZero() || t.End.Line != t.Pos.Line || t.Pos.Line > len(lines) ||
-		t.End.Col-1 > len(lines[t.Pos.Line-1]) {
+	if t.Pos.IsZero() || t.End.Line != t.Pos.Line || t.Pos.Line > len(lines) {
+		return nil
+	}
+	line := string(lines[t.Pos.Line-1])
+	if t.End.Col-1 > len(line) {
 		return nil
 	}
 
-	line := string(lines[t.Pos.Line-1])
 	before := line[:t.Pos.Col-1]
 	newline := "\n"
 	if strings.HasSuffix(line, "\r") {

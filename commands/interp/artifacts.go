@@ -20,6 +20,11 @@ func (a *artifacts) add(one formats.Artifact) {
 	a.shown = nil
 }
 
+// made tells whether the run made a file.
+func (a *artifacts) made(path string) bool {
+	return slices.ContainsFunc(a.all, func(one formats.Artifact) bool { return one.Path == path })
+}
+
 // newest are the last of each type and path.
 func (a *artifacts) newest() []formats.Artifact {
 	return newest(a.all)

@@ -357,7 +357,8 @@ func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error
 	within, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	d, err := r.cfg.Approve.Approve(within, a.gate)
-	if open := asGateOpen(err); open != nil && !open.Left && left < r.limits.Duration-r.elapsed() {
+	open := asGateOpen(err)
+	if open != nil && !open.Left && left < r.limits.Duration-r.elapsed() {
 		shown := left.Round(time.Second)
 		if after := seconds(a.gate.Timeout.After); after-left < time.Second {
 			shown = after // it was opened just now

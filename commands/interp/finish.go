@@ -55,7 +55,8 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	}
 
 	r.main = r.main.withContext(keep)
-	if r.cfg.Abort != nil && r.cfg.Abort.Err() != nil && r.journal.begun && r.cfg.Prefix == "" {
+	aborted := r.cfg.Abort != nil && r.cfg.Abort.Err() != nil
+	if aborted && r.journal.begun && r.cfg.Prefix == "" {
 		ret.Resume = r.suspension.resume() // not everything was done that follows a stop
 		r.stamp(&ret)
 		return ret
@@ -201,12 +202,21 @@ func (r *run) discardDocuments(ret *formats.Return) {
 	if len(list) == 0 {
 		return
 	}
-	if err := r.cfg.Discard(r.main.ctx, r.cfg.IDs.Run, list); err != nil {
+	err := r.cfg.Discard(r.main.ctx, r.cfg.IDs.Run, list)
+	if err != nil {
 		r.report.warn("%s", err)
 	}
-	ret.Artifacts = slices.DeleteFunc(slices.Clone(ret.Artifacts), func(a formats.Artifact) bool {
-		return slices.ContainsFunc(list, func(g formats.Artifact) bool { return g.Path == a.Path })
-	})
+	gone := map[string]bool{}
+	for _, a := range list {
+		gone[a.Path] = true
+	}
+	var left []formats.Artifact
+	for _, a := range ret.Artifacts {
+		if !gone[a.Path] {
+			left = append(left, a)
+		}
+	}
+	ret.Artifacts = left
 }
 
 // stamp adds to the return what the engine measured, and emits the end of the run.

@@ -17,10 +17,12 @@ import (
 func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, err error) {
 	for i := max(0, indexOf(list, from)); i < len(list); i++ {
 		var end *ending
-		if list[i].Kind().Body == syntax.Inline && from != "" && list[i].ID.Text != from {
-			end, err = sc.walk(fr, list[i].Body, from)
+		s := list[i]
+		within := from != "" && s.ID.Text != from
+		if within && s.Kind().Body == syntax.Inline {
+			end, err = sc.walk(fr, s.Body, from)
 		} else {
-			end, err = sc.step(fr, sc.run.prog.Info(list[i])).execute()
+			end, err = sc.step(fr, sc.run.prog.Info(s)).execute()
 		}
 		from = ""
 		if err != nil {

@@ -32,7 +32,8 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 		body: func(fr frame, i int) (err error) {
 			fr, tree := among.allot(fr, fmt.Sprintf("%s-%d", s.info.ID, i))
 			s := s.withFrame(fr)
-			s.queuePass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
+			event := trace.Event{Name: f.As.Text, Message: labelOf(items[i])}
+			s.queuePass(event, i, len(items))
 			passes[i], err = s.pass(i, object{f.As.Text: items[i]})
 			passes[i].tree = tree
 			end := passes[i].end

@@ -93,9 +93,11 @@ func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 func (q fileGate) offer(g *formats.Gate) error {
 	var open []syntax.GateChoice
 	for _, ch := range q.gate.Choices {
-		if ok, err := q.step.env().holds(ch.Target.If, q.input); err != nil {
+		ok, err := q.step.env().holds(ch.Target.If, q.input)
+		if err != nil {
 			return err
-		} else if !ok {
+		}
+		if !ok {
 			continue
 		}
 		open = append(open, ch)
@@ -294,7 +296,8 @@ func (tr transition) engineQuestion() formats.Gate {
 	why := cmp.Or(res.ret.BlockedReason, res.ret.Summary)
 	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Step.Title, res.outcome, why)
 	g := r.question(s.journalPath(), question, words...)
-	g.Choices[0].Approves = !tr.needsUser() && r.counts.autoAnswers[s.path] < r.limits.Retries
+	mayRetry := r.counts.autoAnswers[s.path] < r.limits.Retries
+	g.Choices[0].Approves = mayRetry && !tr.needsUser()
 	return g
 }
 

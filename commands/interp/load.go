@@ -211,18 +211,20 @@ func (ld loader) parse(profile, found string, src []byte) (any, error) {
 			return err == nil
 		},
 	}.Parse(profile, found, src)
-	if bad.HasErrors() && !formats.IsHandoff(profile) {
+	handoff := formats.IsHandoff(profile)
+	if bad.HasErrors() && !handoff {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
 	}
 	// A check would find these; for rules nothing else reports them.
-	if bad != nil && (ld.frame.run.dry.on || profile == formats.ProfileRules) && formats.IsHandoff(profile) {
+	unchecked := ld.frame.run.dry.on || profile == formats.ProfileRules
+	if bad != nil && unchecked && handoff {
 		for _, d := range bad.List {
 			ld.frame.run.report.warn("%s", d.Error())
 		}
 	}
 	out := doc.Any()
-	if formats.IsHandoff(profile) {
+	if handoff {
 		out["sha256"] = formats.Sum(src)
 	} else {
 		ld.warnFormat(profile, found, bad)
@@ -239,11 +241,12 @@ func (ld loader) warnFormat(profile, name string, d *formats.Diagnostics) {
 		return strings.HasPrefix(one.Code, "W") // of every document
 	})
 	if len(list) > 0 {
+		first := list[0]
 		ld.frame.run.report.warn(
 			"%s breaks its format in %s, which does not matter here; the first is %d:%d: %s; to "+
 				"see all: %s",
-			name, formats.Count(len(list), "place"), list[0].Pos.Line, list[0].Pos.Col,
-			list[0].Message, "tercet check --profile "+profile+" "+name,
+			name, formats.Count(len(list), "place"), first.Pos.Line, first.Pos.Col,
+			first.Message, "tercet check --profile "+profile+" "+name,
 		)
 	}
 }

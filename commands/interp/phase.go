@@ -117,7 +117,8 @@ func (in env) mayRun(s *syntax.Step, tier string, unsure []string) bool {
 	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
 		return true
 	}
-	if info := in.frame.run.prog.Info(s); info.Tiers != nil && !slices.Contains(info.Tiers, tier) {
+	tiers := in.frame.run.prog.Info(s).Tiers
+	if tiers != nil && !slices.Contains(tiers, tier) {
 		return false
 	}
 	if s.When == nil || !in.scope.isKnown(s.When, unsure) {

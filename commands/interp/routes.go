@@ -182,9 +182,8 @@ func (tr transition) jump(t *syntax.Target) (*ending, error) {
 		return final(tr.limitReturn(why)), nil
 	}
 	r.counts.jumps[at]++
-	return &ending{
-		jump: id,
-	}, tr.step.record(formats.EntryGoto, object{"to": at, "visits": r.counts.jumps[at]})
+	data := object{"to": at, "visits": r.counts.jumps[at]}
+	return &ending{jump: id}, tr.step.record(formats.EntryGoto, data)
 }
 
 // consentRepeats tells whether a consent in advance would only repeat what failed because a tool is

@@ -24,10 +24,11 @@ func endedBy(ctx, other context.Context) (_ context.Context, stop func()) {
 // paused gives the reason for which nothing new may begin. The steps of a workflow subagent are a
 // part of the step that calls it, so they go on.
 func (r *run) paused() error {
-	if r.cfg.Pause == nil || r.cfg.Prefix != "" || r.finishing || r.cfg.Pause.Err() == nil {
+	pause := r.cfg.Pause
+	if pause == nil || r.cfg.Prefix != "" || r.finishing {
 		return nil
 	}
-	return context.Cause(r.cfg.Pause)
+	return context.Cause(pause)
 }
 
 // stopped is the reason for which a context is over, with a code.

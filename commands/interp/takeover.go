@@ -27,11 +27,10 @@ func (r *run) takeOver() error {
 func (r *run) sameDocuments() error {
 	changed := map[string]string{}
 	for name, sum := range r.loads.sums {
-		own := slices.ContainsFunc(r.artifacts.all, func(a formats.Artifact) bool {
-			return a.Path == name
-		})
 		now := r.hashOf(r.main.ctx, name)
-		if agreed, ok := r.cfg.Accepted[name]; !own && now != sum && (!ok || now != agreed) {
+		agreed, ok := r.cfg.Accepted[name]
+		accepted := ok && now == agreed
+		if now != sum && !accepted && !r.artifacts.made(name) {
 			changed[name] = now
 		}
 	}

@@ -107,7 +107,8 @@ func checkPass(s step, i int, p pass) (nextPass, error) {
 	var issues []formats.Issue
 	for _, id := range slices.Sorted(maps.Keys(p.in.results)) {
 		shown := p.in.shownResult(id)
-		if o := formats.Outcome(formats.As[string](shown["status"])); o != "" && !o.Passes() {
+		o := formats.Outcome(formats.As[string](shown["status"]))
+		if o != "" && !o.Passes() {
 			var some []formats.Issue
 			if err := decode(shown["issues"], &some); err != nil {
 				return nextPass{}, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
@@ -18,17 +17,19 @@ type Effects struct {
 
 // EffectsOf collects what every expression and every call of a program reads and writes.
 func EffectsOf(p *compile.Program) Effects {
+	shared := []string{"$state", "$task", "$env", "$board"}
 	reads := map[string]bool{}
 	writes := map[string]bool{}
 	for code := range p.Codes() {
 		for _, ref := range code.Refs() {
-			if !ref.Bound &&
-				slices.Contains([]string{"$state", "$task", "$env", "$board"}, ref.Var) {
-				reads[strings.Join(
-					append([]string{ref.Var}, ref.Path[:min(1, len(ref.Path))]...),
-					".",
-				)] = true
+			if ref.Bound || !slices.Contains(shared, ref.Var) {
+				continue
 			}
+			name := ref.Var
+			if len(ref.Path) > 0 {
+				name += "." + ref.Path[0]
+			}
+			reads[name] = true
 		}
 	}
 
@@ -50,7 +51,10 @@ func EffectsOf(p *compile.Program) Effects {
 
 	written(p.Own.Begin, writes)
 	written(p.Own.Failed, writes)
-	return Effects{Reads: slices.Sorted(maps.Keys(reads)), Writes: slices.Sorted(maps.Keys(writes))}
+	return Effects{
+		Reads:  slices.Sorted(maps.Keys(reads)),
+		Writes: slices.Sorted(maps.Keys(writes)),
+	}
 }
 
 // written adds the changes of state that a call asks for.

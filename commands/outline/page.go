@@ -46,7 +46,8 @@ func PageOf(prog *compile.Program, known func(agent string) Facts) *Page {
 func (p *Page) For(line string, v argspec.Values, known func(agent string) Facts) (err error) {
 	p.Line = line
 	p.Values = v
-	p.Bound, p.Asks = BoundOf(p.Program, known, v), p.under(v).Gates(known)
+	p.Bound = BoundOf(p.Program, known, v)
+	p.Asks = p.under(v).Gates(known)
 	p.Parallel, err = v.Parallel()
 	return err
 }
@@ -179,10 +180,10 @@ func (p *Page) nodes(list []*Node, depth int) {
 	indent := strings.Repeat("  ", depth)
 	width := 24 - len(indent)
 	for _, n := range list {
-		width = max(width, len(strings.TrimSpace(n.Role+" "+n.Info.ID)))
+		width = max(width, len(n.label()))
 	}
 	for _, n := range list {
-		p.say("%s%-*s %s %s", indent, width+1, strings.TrimSpace(n.Role+" "+n.Info.ID), n.Kind, n.Does)
+		p.say("%s%-*s %s %s", indent, width+1, n.label(), n.Kind, n.Does)
 		if len(n.Agents) > 1 && n.Kind == "delegate" {
 			p.say(", else %s", strings.Join(n.Agents[1:], ", "))
 		}
@@ -264,4 +265,9 @@ func (p *Page) Record() map[string]any {
 // list is a list that JSON shows as one, also without elements.
 func list(of []string) []string {
 	return append([]string{}, of...)
+}
+
+// label is the id of the step, behind its role if it has one.
+func (n *Node) label() string {
+	return strings.TrimSpace(n.Role + " " + n.Info.ID)
 }

@@ -78,16 +78,15 @@ func (p *parser) requires(n *md.Node) (out []Require) {
 		if item.Kind == md.Map && item.Get("when") == nil {
 			continue
 		}
-		n := len(out)
-		if n > 0 && r.When != nil && out[n-1].When != nil && r.When.Src == out[n-1].When.Src {
-			p.report(
-				CodeRepeated,
-				r.Pos,
-				"keep one of the two",
-				"the same requirement stands twice",
-			)
+		if len(out) > 0 && sameExpr(r.When, out[len(out)-1].When) {
+			p.report(CodeRepeated, r.Pos, "keep one of the two",
+				"the same requirement stands twice")
 		}
 		out = append(out, *r)
 	}
 	return out
+}
+
+func sameExpr(a, b *Expr) bool {
+	return a != nil && b != nil && a.Src == b.Src
 }

@@ -66,12 +66,11 @@ func FormatText(src []byte) []byte {
 
 // ours tells whether a fence is a block of the format in the left margin.
 func ours(b *md.Block) bool {
-	fields := strings.Fields(b.Info)
-	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 || len(fields) != 2 ||
-		fields[0] != "yaml" {
+	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 {
 		return false
 	}
-	return slices.Contains(blockWords, fields[1])
+	fields := strings.Fields(b.Info)
+	return len(fields) == 2 && fields[0] == "yaml" && slices.Contains(blockWords, fields[1])
 }
 
 // formatYAML formats the lines of one block. What would be read otherwise afterwards is left as it
@@ -109,7 +108,8 @@ func (w *writer) block(n *md.Node) {
 		}
 		w.between(at, first, i == 0)
 		end := min(max(e.Value.End.Line, e.Key.End.Line), last)
-		if e.Value.Kind != md.Scalar || e.Value.Style == md.Literal || e.Value.Style == md.Folded {
+		style := e.Value.Style
+		if e.Value.Kind != md.Scalar || style == md.Literal || style == md.Folded {
 			for end > first+1 && strings.TrimSpace(w.lines[end-1]) == "" {
 				end--
 			}

@@ -69,6 +69,11 @@ func (p *parser) front() {
 	}
 }
 
+// namesOnly tells whether a value lists names, as other tools declare arguments.
+func namesOnly(v *md.Node) bool {
+	return v.Kind == md.Scalar || len(v.Items) > 0 && v.Items[0].Kind == md.Scalar
+}
+
 // foreignFront reads the frontmatter of a file of another tool. A list of names is what that
 // declares as arguments.
 func (p *parser) foreignFront(n *md.Node) {
@@ -76,7 +81,7 @@ func (p *parser) foreignFront(n *md.Node) {
 	form := frontForm
 	form.Foreign = slices.Concat([]string{"description"}, inertKeys, p.foreign.Keys)
 	v := n.Get("arguments")
-	if v != nil && (v.Kind == md.Scalar || len(v.Items) > 0 && v.Items[0].Kind == md.Scalar) {
+	if v != nil && namesOnly(v) {
 		form.Foreign = append(form.Foreign, "arguments")
 		names := strings.Fields(v.Value)
 		for _, item := range v.Items {
@@ -96,11 +101,14 @@ func (p *parser) foreignFront(n *md.Node) {
 	}
 
 	for _, e := range n.Entries {
-		if form.key(e.Key.Value).Name == "" && !slices.Contains(form.Foreign, e.Key.Value) {
-			form.Foreign = append(form.Foreign, e.Key.Value)
-			p.report(p.foreign.Unknown, e.Key.Pos, nearest.Help(e.Key.Value, form.keys().Keys),
-				"key %q means nothing here; it is kept", e.Key.Value)
+		key := e.Key.Value
+		if form.key(key).Name != "" || slices.Contains(form.Foreign, key) {
+			continue
 		}
+		form.Foreign = append(form.Foreign, key)
+		help := nearest.Help(key, form.keys().Keys)
+		p.report(p.foreign.Unknown, e.Key.Pos, help,
+			"key %q means nothing here; it is kept", key)
 	}
 
 	p.fill(f, form, n, nil)

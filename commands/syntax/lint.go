@@ -12,10 +12,12 @@ import (
 // the slash.
 func tagLine(line string) (name string, ok bool) {
 	line = strings.TrimSpace(line)
-	if len(line) < 3 || line[0] != '<' || line[len(line)-1] != '>' || line[len(line)-2] == '/' {
+	inside, opens := strings.CutPrefix(line, "<")
+	inside, closes := strings.CutSuffix(inside, ">")
+	if !opens || !closes || inside == "" || strings.HasSuffix(inside, "/") {
 		return "", false
 	}
-	name, _, _ = strings.Cut(line[1:len(line)-1], " ")
+	name, _, _ = strings.Cut(inside, " ")
 	bare := strings.TrimPrefix(name, "/")
 	if bare == "" ||
 		strings.Trim(strings.ToLower(bare), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" ||

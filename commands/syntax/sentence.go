@@ -43,7 +43,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 			Number: number,
 			Title:  rest,
 		}
-		step.Sentence = p.sentence(rest, Pos{Line: n, Col: strings.Index(line, rest) + 1})
+		step.Sentence = p.sentence(rest, posIn(line, n, rest))
 		if step.Sentence == nil {
 			p.refused[step] = true
 		}
@@ -77,7 +77,7 @@ func (p *parser) argSentences(s md.Section) {
 		if text == "" || isTag || p.doc.InCode(n) || strings.HasPrefix(text, "#") {
 			continue
 		}
-		if say := p.sentence(text, Pos{Line: n, Col: strings.Index(line, text) + 1}); say != nil {
+		if say := p.sentence(text, posIn(line, n, text)); say != nil {
 			p.file.Sentences = append(p.file.Sentences, say)
 		}
 	}
@@ -136,9 +136,12 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 			break
 		}
 		word := func(name string) (w Word) {
-			if i := 2 * form.SubexpIndex(name); i >= 0 && found[i] >= 0 {
-				w = Word{Pos{Line: pos.Line, Col: pos.Col + found[i]}, line[found[i]:found[i+1]]}
+			i := 2 * form.SubexpIndex(name)
+			if i < 0 || found[i] < 0 {
+				return w
 			}
+			w.Pos = Pos{Line: pos.Line, Col: pos.Col + found[i]}
+			w.Text = line[found[i]:found[i+1]]
 			return w
 		}
 		say := &Sentence{
@@ -178,4 +181,9 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 	p.report(CodeSentence, pos, "write a block 'yaml step' below a heading '### Step <n>: ...'",
 		"sentence is not in the list of plain steps: %q", text)
 	return nil
+}
+
+// posIn is the place of a part of a line.
+func posIn(line string, n int, part string) Pos {
+	return Pos{Line: n, Col: strings.Index(line, part) + 1}
 }

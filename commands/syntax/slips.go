@@ -53,11 +53,11 @@ func (p *parser) nearFences() {
 		if len(fields) == 1 && slices.Contains(blockWords, fields[0]) {
 			report(b.Pos, fields[0], "```"+b.Info)
 		}
-		if len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" &&
-			isNear(fields[0], "yaml") {
-			if kind := nearest.Names(fields[1], blockWords); len(kind) > 0 && kind[0] == fields[1] {
-				report(b.Pos, kind[0], "```"+b.Info)
-			}
+		if len(fields) != 2 || fields[0] == "yaml" || fields[0] == "yml" {
+			continue
+		}
+		if isNear(fields[0], "yaml") && slices.Contains(blockWords, fields[1]) {
+			report(b.Pos, fields[1], "```"+b.Info)
 		}
 	}
 }
