@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/dialect"
 	"tercet/internal/keys"
 	"tercet/internal/proc"
@@ -256,4 +258,26 @@ func (p *Project) Guard(
 		moved, err := git()
 		return moved, errors.Join(err, own())
 	}, err
+}
+
+// CheckDigests is an error if a text is no list of digests that a user can agree to.
+func CheckDigests(text string) error {
+	return trust.CheckDigests(text)
+}
+
+// TrustWritten agrees, in the name of the user, to what init has just written to a folder, and to no
+// other file: earlier ones are asked about when they are used.
+func (h *Host) TrustWritten(dir string, written []string) error {
+	if len(written) == 0 {
+		return nil
+	}
+	files := map[string][]byte{}
+	if slices.Contains(written, ConfigFile) {
+		data, err := atomicfile.ReadPath(filepath.Join(dir, ConfigFile))
+		if err != nil {
+			return err
+		}
+		files[ConfigFile] = data
+	}
+	return trust.Remember(h.StateHome(), dir, files, h.Clock.Now())
 }

@@ -41,6 +41,14 @@ type (
 	Line = router.Line
 	// Route is where a line leads.
 	Route = router.Route
+	// Table is the commands of a project by name.
+	Table = router.Table
+	// UnknownCommandError says that a line names no command.
+	UnknownCommandError = router.UnknownCommandError
+	// AmbiguousCommandError says that a line names several commands.
+	AmbiguousCommandError = router.AmbiguousCommandError
+	// TrustChange is a file that can start programs, and how it differs from what was agreed to.
+	TrustChange = trust.Change
 	// TrustVerdict tells which files of a project need the user's agreement.
 	TrustVerdict = trust.Verdict
 )
@@ -50,3 +58,6 @@ const LogOutput = journal.Output
 
 // RunOpen is the status of a run that has neither ended nor is suspended.
 const RunOpen = journal.Open
+
+// TrustedByRecord is TrustVerdict.By of a project whose files the user agreed to before.
+const TrustedByRecord = trust.ByRecord

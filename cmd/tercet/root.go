@@ -12,14 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
-	"tercet/internal/trust"
 	"tercet/project"
-	"tercet/router"
 )
 
 // root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word
@@ -45,7 +42,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 		ValidArgsFunction: newOffers(a).completeLine,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.flags.read = cmd.Flags().Parse
-			return errors.Join(trust.CheckDigests(a.flags.trust), a.configure())
+			return errors.Join(project.CheckDigests(a.flags.trust), a.configure())
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -225,7 +222,7 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 	}
 	if w, err := a.openSession(cmd.Context()); err == nil {
 		_, err := w.Project.Table.Route(project.Line{Words: []string{"/" + word}})
-		unknown, ok := errors.AsType[*router.UnknownCommandError](err)
+		unknown, ok := errors.AsType[*project.UnknownCommandError](err)
 		switch {
 		case err == nil:
 			help = "did you mean '/" + word + "'?"
@@ -299,12 +296,7 @@ func (a *app) slash(ctx context.Context, line project.Line) error {
 		return err
 	}
 	if a.flags.before == nil {
-		e := commands.Entry{
-			Name:   route.Name,
-			File:   route.File,
-			Source: route.Source,
-		}
-		if behind, err := s.Library.EngineFlags(e, route.Raw, route.Words); len(behind) > 0 {
+		if behind, err := s.EngineFlags(route); len(behind) > 0 {
 			return a.anew(ctx, line, behind, err)
 		}
 	}
@@ -359,12 +351,8 @@ func (a *app) anew(ctx context.Context, line project.Line, behind []string, err 
 }
 
 // explainCommand prints the help of a slash command.
-func (a *app) explainCommand(s *project.Session, r router.Route) error {
-	text, err := s.Catalog.TextOf(commands.Entry{
-		Name:   r.Name,
-		File:   r.File,
-		Source: r.Source,
-	})
+func (a *app) explainCommand(s *project.Session, r project.Route) error {
+	text, err := s.HelpText(r)
 	if err == nil {
 		a.answerText("/"+r.Name, text)
 	}

@@ -1,22 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands/argspec"
-	"tercet/commands/lint"
-	"tercet/commands/outline"
 	"tercet/formats"
-	"tercet/internal/dialect"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/pages"
 	"tercet/internal/plain"
+	"tercet/project"
 )
 
 // explainVerb says what a command would do, or what a diagnostic means.
@@ -60,18 +56,12 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 
-		doc := e.Record()
-		if e.prompt != nil {
-			doc["dialect"] = e.prompt.Dialect
-			doc["rules"] = e.prompt.Rules()
-			doc["marks"] = e.prompt.Marks()
-		}
 		switch {
-		case c.app.document("tercet.explain/1", doc):
+		case c.app.document("tercet.explain/1", e.Record()):
 		case *tiers:
-			c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(e.Tiered())))
+			c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(e.Page.Tiered())))
 		default:
-			c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(e.Text())))
+			c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(e.Page.Text())))
 		}
 
 		return nil
@@ -81,98 +71,23 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 // likeCode is the form of a code, which no other word has.
 var likeCode = lazy.Regexp(`^[EWew][0-9]+$|^[A-Z_]{4,}$`)
 
-// explanation is the page of a command.
-type explanation struct {
-	*outline.Page
-	prompt *dialect.Command // of another tool, nil for tercet's own
-}
-
-// explained compiles the file that is named, or the one that the line is routed to, and binds the
-// line's arguments.
-func (c call) explained() (*explanation, error) {
+// explained explains the file that is named, or the line. The slash of a line's command may be
+// missing: nothing else can be meant by a bare name.
+func (c call) explained() (*project.Outline, error) {
 	args := c.args
 	info, err := os.Stat(args[0])
-	var e *explanation
 	switch {
 	case err == nil && len(args) == 1 && !info.IsDir():
-		e, err = c.ofFile(args[0])
-	case strings.ContainsAny(args[0], "./\\") && !strings.HasPrefix(args[0], "/"):
-		err = formats.Fail(formats.CodeUsage,
+		return c.s.ExplainFile(args[0])
+	case strings.HasPrefix(args[0], "/"):
+	case strings.ContainsAny(args[0], "./\\"):
+		return nil, formats.Fail(formats.CodeUsage,
 			"write the path of a file that exists, or a line such as \"/plan 196\"",
 			"expected a slash command or a file, got %q, which is neither", args[0])
 	default:
-		e, err = c.ofLine(args)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if ask := c.s.AsksBefore(e.File.Name); ask != "" {
-		e.Asks = slices.Insert(e.Asks, 0, "trust: "+ask)
-	}
-	return e, nil
-}
-
-// ofFile compiles the command in a file.
-func (c call) ofFile(name string) (*explanation, error) {
-	src, err := lint.Read(name)
-	if err != nil {
-		return nil, err
-	}
-	if lint.Subagent(src) && !lint.Foreign(name) {
-		return nil, formats.Fail(formats.CodeUsage,
-			"'tercet lint' checks it, and 'tercet prompt' shows its prompt",
-			"expected a command file, got %q, which is a subagent", name)
-	}
-	prog, err := c.s.Library.Compile(name, src)
-	if err != nil {
-		return nil, err
-	}
-	return &explanation{Page: outline.PageOf(c.s.Lowered(prog), c.s.Facts)}, nil
-}
-
-// ofLine compiles the command that a line is routed to. The slash of its name may be missing:
-// nothing else can be meant by a bare name.
-func (c call) ofLine(args []string) (*explanation, error) {
-	if !strings.HasPrefix(args[0], "/") {
 		args = append([]string{"/" + args[0]}, args[1:]...)
 	}
-	line := shellLine(args)
-	r, err := c.p.Table.Route(line)
-	if err != nil {
-		return nil, err
-	}
-
-	prog, prompt, err := c.s.Library.Load(r.Source, r.File)
-	if err != nil {
-		return nil, err
-	}
-	e := &explanation{Page: outline.PageOf(c.s.Lowered(prog), c.s.Facts), prompt: prompt}
-	bare := r.Raw == "" && len(r.Words) == 0
-	switch { // without arguments it is the command itself that is explained
-	case prompt != nil:
-		inv := formats.Invocation{
-			Source:  r.Source,
-			File:    r.File,
-			Session: "SESSION",
-		}
-		e.Prompt, err = prompt.Explain(dialect.Args{
-			Raw:   cmp.Or(r.Raw, rest(r.Words)),
-			Words: r.Words,
-			Vars:  c.s.Library.Variables(inv),
-		}, bare)
-	case !bare:
-		var v argspec.Values
-		if v, err = argspec.Bind(r.Name, prog.Args, r.Raw, r.Words); err == nil {
-			prog, err = c.s.Library.Settled(c.ctx, r.Name, prog, v)
-		}
-		if err == nil {
-			e.Page = outline.PageOf(c.s.Lowered(prog), c.s.Facts)
-			err = e.For(rest(args), v, c.s.Facts)
-			e.Missing = c.s.Library.Missing(c.ctx, prog, v)
-		}
-	}
-
-	return e, err
+	return c.s.Explain(c.ctx, shellLine(args))
 }
 
 // drawn draws what a command file was compiled to.
@@ -184,13 +99,13 @@ func (c call) drawn(format string) (err error) {
 	if err != nil {
 		return err
 	}
-	text, ok := e.Draw(format)
+	text, ok := e.Page.Draw(format)
 	if !ok {
 		_, err := formats.OneOf("--format dot, mermaid", format, []string{"dot", "mermaid"})
 		return err
 	}
 	if !c.app.document("tercet.graph/1", fields{
-		"command": e.Name, "file": e.File.Name, "format": format, "text": text,
+		"command": e.Page.Name, "file": e.Page.File.Name, "format": format, "text": text,
 	}) {
 		c.app.term.Raw([]byte(text))
 	}

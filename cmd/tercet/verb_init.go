@@ -20,7 +20,6 @@ import (
 	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/proc"
-	"tercet/internal/trust"
 	"tercet/project"
 	"tercet/state"
 	"tercet/subagents/agentcli"
@@ -117,21 +116,10 @@ func (c call) offerRunner() (string, error) {
 	return agentcli.RunnerOffline, err
 }
 
-// trustInit records trust in the files that init has written, and in no other: tercet asks about
-// earlier files when they are used.
+// trustInit records trust in the files that init has written.
 func (a *app) trustInit(dir string, written []string) {
-	if len(written) == 0 {
-		return
-	}
-	var err error
-	files := map[string][]byte{}
-	if slices.Contains(written, project.ConfigFile) {
-		files[project.ConfigFile], err = atomicfile.ReadPath(filepath.Join(dir, project.ConfigFile))
-	}
-	if err == nil {
-		err = trust.Remember(a.stateHome(), dir, files, clock{}.Now())
-	}
-	if err != nil {
+	h := a.host()
+	if err := h.TrustWritten(dir, written); err != nil {
 		a.term.Note("warning: this folder is not recorded as trusted: %v", err)
 	}
 }

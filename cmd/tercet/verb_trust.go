@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/trust"
+	"tercet/project"
 )
 
 // shownDiff bounds the lines of a change that are shown.
@@ -72,12 +72,12 @@ Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files wit
 }
 
 // agreeToTrust asks for what is new and what changed, and keeps the answer.
-func (c call) agreeToTrust(v *trust.Verdict) error {
+func (c call) agreeToTrust(v *project.TrustVerdict) error {
 	if v.Note != nil {
 		c.app.term.Note("warning: %v", v.Note)
 	}
 	switch {
-	case v.By == trust.ByRecord:
+	case v.By == project.TrustedByRecord:
 		c.app.done("trusted already: %s", trustSum(v))
 		return nil
 	case v.Store == nil:
@@ -112,11 +112,11 @@ func (c call) agreeToTrust(v *trust.Verdict) error {
 }
 
 // trustSum says how many files are listed, and which hash stands for all of them.
-func trustSum(v *trust.Verdict) string {
+func trustSum(v *project.TrustVerdict) string {
 	return formats.Count(len(v.Manifest.Files), "file") + ", sha256:" + v.Manifest.Hash()
 }
 
-func (c call) revokeTrust(v *trust.Verdict) error {
+func (c call) revokeTrust(v *project.TrustVerdict) error {
 	had := false
 	err := v.Note
 	if v.Store != nil {
@@ -134,7 +134,7 @@ func (c call) revokeTrust(v *trust.Verdict) error {
 }
 
 // showTrust prints files with what they lead to, and how they differ from what was agreed to.
-func (c call) showTrust(v *trust.Verdict, list []trust.Change) {
+func (c call) showTrust(v *project.TrustVerdict, list []project.TrustChange) {
 	t := c.app.term
 	for _, one := range list {
 		t.Answer("%-8s %s%s", one.Kind, one.Path, formats.Prefixed("  ", c.s.LeadsTo(v, one)))
@@ -147,7 +147,7 @@ func (c call) showTrust(v *trust.Verdict, list []trust.Change) {
 }
 
 // trustRecord is the answer for programs.
-func (c call) trustRecord(v *trust.Verdict) fields {
+func (c call) trustRecord(v *project.TrustVerdict) fields {
 	files := []fields{}
 	for _, change := range v.All() {
 		one := fields{

@@ -13,7 +13,7 @@ import (
 	"tercet/internal/dialect"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
-	"tercet/router"
+	"tercet/project"
 	"tercet/subagents"
 	"tercet/subagents/prompt"
 )
@@ -55,7 +55,7 @@ func whichVerb(cmd *cobra.Command, _ *app) run {
 }
 
 func (c call) which(show bool) error {
-	r, err := c.p.Table.Route(router.Line{Raw: "/" + strings.TrimPrefix(c.args[0], "/")})
+	r, err := c.p.Table.Route(project.Line{Raw: "/" + strings.TrimPrefix(c.args[0], "/")})
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
@@ -140,7 +140,7 @@ func (c call) which(show bool) error {
 }
 
 // callsOf gives the names, with their slash, that lead to files; empty where none does.
-func callsOf(t *router.Table, files []string) []string {
+func callsOf(t *project.Table, files []string) []string {
 	out := make([]string, len(files))
 	for i, file := range files {
 		out[i] = formats.Prefixed("/", t.Call(file))
@@ -271,7 +271,7 @@ func (c call) routeLine() error {
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
-	r, err := w.Table.Route(router.Line{Raw: rest(c.args)})
+	r, err := w.Table.Route(project.Line{Raw: rest(c.args)})
 	if err != nil {
 		return c.notRouted("tercet.route/1", err)
 	}
@@ -296,9 +296,9 @@ func (c call) routeLine() error {
 // that were probably meant, or those that a last part stands for.
 func (c call) notRouted(schema string, err error) error {
 	out := fields{"error": err.Error()}
-	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
+	if unknown, ok := errors.AsType[*project.UnknownCommandError](err); ok {
 		out["did_you_mean"] = nonNil(unknown.DidYouMean)
-	} else if several, ok := errors.AsType[*router.AmbiguousCommandError](err); ok {
+	} else if several, ok := errors.AsType[*project.AmbiguousCommandError](err); ok {
 		out["candidates"] = several.Candidates
 	} else {
 		return err

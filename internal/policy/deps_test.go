@@ -271,7 +271,7 @@ func TestProcessesHaveOneOwner(t *testing.T) {
 // methods, plain data. A longer list means that policy went to the edge.
 var edgeKnows = map[string][]string{
 	"internal/control": {},
-	"internal/trust":   {"Verdict", "Change", "ByRecord", "CheckDigests", "Remember"},
+	"internal/trust":   {},
 }
 
 // usedNames gives the names of a package that a file uses, each with its place.

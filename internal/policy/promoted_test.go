@@ -22,7 +22,6 @@ type promotes struct{ methods, fields int }
 // may only fall.
 var promotesMore = map[string]promotes{
 	"internal/shell.judgement":       {59, 15},
-	"cmd/tercet.explanation":         {22, 23},
 	"commands.choice":                {24, 16},
 	"commands/interp.recordedAnswer": {4, 18},
 	"internal/live.node":             {1, 16},
