@@ -313,49 +313,6 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-func TestBridge(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		word    string
-		status  formats.ReturnStatus
-		outcome formats.Outcome
-		code    formats.Code
-		class   formats.Class
-	}{
-		{"success", "completed", "completed", "", ""},
-		{"skipped", "completed", "skipped", "", ""},
-		{"approved", "completed", "approved", "", ""},
-		{"conditional", "completed", "conditional", "", ""},
-		{"rejected", "completed", "rejected", "", ""},
-		{"partial", "partial", "partial", "", ""},
-		{"suspended", "partial", "suspended", "", ""},
-		{"failure", "failed", "rejected", "VALIDATION_FAILED", "quality"},
-		{"error", "failed", "failed", "TRANSIENT", "transient"},
-		{"Blocked", "blocked", "blocked", "", ""},
-	}
-	for _, tt := range tests {
-		r, err := formats.AgentResult{
-			Agent:  "a",
-			Status: tt.word,
-			Next:   "b",
-		}.Return()
-		if err != nil || r.Status != tt.status || r.Outcome() != tt.outcome || r.Class != tt.class {
-			t.Errorf("Return(%s) = %s, %s, %s, %v, want %s, %s, %s",
-				tt.word, r.Status, r.Outcome(), r.Class, err, tt.status, tt.outcome, tt.class)
-		}
-		if tt.code != "" && (len(r.Errors) != 1 || r.Errors[0].Code != tt.code) {
-			t.Errorf("Return(%s).Errors = %v, want %s", tt.word, r.Errors, tt.code)
-		}
-		if r.Fields["NEXT"] != "b" {
-			t.Errorf("Return(%s).Fields = %v, want NEXT", tt.word, r.Fields)
-		}
-	}
-
-	if _, err := (formats.AgentResult{Status: "completed"}).Return(); err == nil {
-		t.Error("Return(completed) = nil, want an error: the word is not in the table")
-	}
-}
-
 func TestSessionID(t *testing.T) {
 	t.Parallel()
 	made := formats.NewSessionID(time.Unix(1767610000, 0), [6]byte{0, 1, 2, 25, 26, 255})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -33,41 +34,9 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// kit runs a test for every file of a pattern below testdata.
-func kit(t *testing.T, pattern string, test func(t *testing.T, file string, src []byte)) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", pattern))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("Glob(%q) = %v, %v, want files", pattern, files, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			test(t, file, src)
-		})
-	}
-}
-
-func beside(file, ext string) string {
-	return strings.TrimSuffix(file, filepath.Ext(file)) + ext
-}
-
-func pretty(t *testing.T, v any) string {
-	t.Helper()
-	out, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out) + "\n"
-}
-
 func TestValidReturns(t *testing.T) {
 	t.Parallel()
-	kit(t, "returns/valid/*.json", func(t *testing.T, file string, src []byte) {
+	testkit.Files(t, "returns/valid/*.json", func(t *testing.T, file string, src []byte) {
 		t.Helper()
 		r, err := formats.ParseReturn(src, formats.ParseOptions{})
 		if err != nil {
@@ -76,7 +45,7 @@ func TestValidReturns(t *testing.T) {
 		if bad := formats.Validate(r, formats.AgentInfo{}); bad != nil {
 			t.Errorf("Validate(%s) = %q, want nil", file, bad)
 		}
-		golden(t, beside(file, ".golden"), pretty(t, r))
+		golden(t, testkit.Beside(file, ".golden"), testkit.Pretty(t, r))
 		_, strict := formats.ParseReturn(src, formats.ParseOptions{Strict: true})
 		repaired := 0
 		for _, w := range r.Warnings {
@@ -97,7 +66,7 @@ func TestValidReturns(t *testing.T) {
 
 func TestInvalidReturns(t *testing.T) {
 	t.Parallel()
-	kit(t, "returns/invalid/*.json", func(t *testing.T, file string, src []byte) {
+	testkit.Files(t, "returns/invalid/*.json", func(t *testing.T, file string, src []byte) {
 		t.Helper()
 		r, err := formats.ParseReturn(src, formats.ParseOptions{File: filepath.Base(file)})
 		var got string
@@ -113,13 +82,13 @@ func TestInvalidReturns(t *testing.T) {
 			}
 			got = strings.Join(bad, "\n") + "\n"
 		}
-		golden(t, beside(file, ".golden"), got)
+		golden(t, testkit.Beside(file, ".golden"), got)
 	})
 }
 
 func TestAgentResults(t *testing.T) {
 	t.Parallel()
-	kit(t, "agent_results/*.txt", func(t *testing.T, file string, src []byte) {
+	testkit.Files(t, "agent_results/*.txt", func(t *testing.T, file string, src []byte) {
 		t.Helper()
 		results, found := formats.ParseAgentResult(src)
 		var b strings.Builder
@@ -127,44 +96,18 @@ func TestAgentResults(t *testing.T) {
 			fmt.Fprintf(&b, "%d:%d: %v\n", d.Pos.Line, d.Pos.Col, d)
 		}
 		for _, a := range results {
-			b.WriteString(pretty(t, a))
+			b.WriteString(testkit.Pretty(t, a))
 			r, err := a.Return()
 			if err != nil {
 				fmt.Fprintf(&b, "return: %v\n", err)
 				continue
 			}
-			fmt.Fprintf(&b, "outcome %s, return %s", r.Outcome(), pretty(t, r))
+			fmt.Fprintf(&b, "outcome %s, return %s", r.Outcome(), testkit.Pretty(t, r))
 			if bad := formats.Validate(r, formats.AgentInfo{NoArtifacts: true}); bad != nil {
 				t.Errorf("Validate(Return of %s) = %q, want nil", a.Agent, bad)
 			}
 		}
-		golden(t, beside(file, ".golden"), b.String())
-	})
-}
-
-func TestDocuments(t *testing.T) {
-	t.Parallel()
-	kit(t, "documents/*/*", func(t *testing.T, file string, src []byte) {
-		t.Helper()
-		if filepath.Ext(file) == ".golden" {
-			t.Skip("what is expected of a document")
-		}
-		profile, _, _ := strings.Cut(filepath.Base(file), ".")
-		d, found := formats.ParseDocument(profile, filepath.Base(file), src)
-		good := filepath.Base(filepath.Dir(file)) == "good"
-		if good == found.HasErrors() {
-			t.Errorf("ParseDocument(%s).HasErrors = %v, want %v", file, found.HasErrors(), !good)
-		}
-		var b strings.Builder
-		if found != nil {
-			for _, one := range found.List {
-				fmt.Fprintf(&b, "%v\n  help: %s\n", one, one.Help)
-			}
-		}
-		if good {
-			b.WriteString(pretty(t, d.Any()))
-		}
-		golden(t, file+".golden", b.String())
+		golden(t, testkit.Beside(file, ".golden"), b.String())
 	})
 }
 

@@ -1,7 +1,6 @@
 package formats_test
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"math/big"
@@ -145,41 +144,6 @@ func TestValidateContract(t *testing.T) {
 	}
 }
 
-func TestTypeHolds(t *testing.T) {
-	t.Parallel()
-	big1 := new(big.Int).Lsh(big.NewInt(1), 80)
-	tests := []struct {
-		kind    formats.InputType
-		yes, no []any
-	}{
-		{formats.TypeString, []any{"", "a"}, []any{1, nil}},
-		{
-			formats.TypeInteger,
-			[]any{1, int64(2), 3.0, big1, json.Number("4")},
-			[]any{1.5, "1", math.NaN(), json.Number("1.0")},
-		},
-		{formats.TypeNumber, []any{1, 1.5, json.Number("1e3")}, []any{"1", true}},
-		{formats.TypeBoolean, []any{true}, []any{"true"}},
-		{formats.TypeArray, []any{[]any{1, "a"}, []string{}}, []any{"a", nil}},
-		{formats.TypeList, []any{[]any{"a"}, []any{}, []string{"b"}}, []any{[]any{"a", 1}}},
-		{formats.TypeObject, []any{map[string]any{}}, []any{[]any{}}},
-		{formats.TypeAny, []any{nil, 1, "a"}, nil},
-		{"odd", nil, []any{1}},
-	}
-	for _, tt := range tests {
-		for _, v := range tt.yes {
-			if !tt.kind.Holds(v) {
-				t.Errorf("%s.Holds(%#v) = false, want true", tt.kind, v)
-			}
-		}
-		for _, v := range tt.no {
-			if tt.kind.Holds(v) {
-				t.Errorf("%s.Holds(%#v) = true, want false", tt.kind, v)
-			}
-		}
-	}
-}
-
 func TestTyped(t *testing.T) {
 	t.Parallel()
 	in := formats.Return{Fields: map[string]any{
@@ -292,47 +256,6 @@ func TestParseReturnBounds(t *testing.T) {
 	}
 }
 
-func TestGuessArtifactType(t *testing.T) {
-	t.Parallel()
-	for path, want := range map[string]formats.ArtifactType{
-		".tercet/specs/196_x/reports/research-001.md":     formats.ArtifactReport,
-		".tercet/specs/196_x/plans/implementation-001.md": formats.ArtifactPlan,
-		"summaries/implementation-summary-20260105.md":    formats.ArtifactSummary,
-		"implementation-summary-20260105-2.md":            formats.ArtifactSummary,
-		"implementation-002.md":                           formats.ArtifactPlan,
-		"implementation-notes.md":                         formats.ArtifactDocumentation,
-		"SECURITY_AUDIT.md":                               formats.ArtifactReview,
-		"review.go":                                       formats.ArtifactImplementation,
-		"plans/x.go":                                      formats.ArtifactImplementation,
-		"docs/SPEC.md":                                    formats.ArtifactDocumentation,
-		`reports\a.md`:                                    formats.ArtifactReport,
-		"":                                                formats.ArtifactImplementation,
-	} {
-		if got := formats.GuessArtifactType(path); got != want {
-			t.Errorf("GuessArtifactType(%q) = %s, want %s", path, got, want)
-		}
-	}
-}
-
-func TestSplitPair(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string][2]string{
-		"SPEC: docs/SPEC.md":        {"SPEC", "docs/SPEC.md"},
-		"SPEC.md (last_updated: d)": {},
-		"a (b: c): d: e":            {"a (b: c)", "d: e"},
-		"a:b":                       {},
-		"a:":                        {"a", ""},
-		": b":                       {},
-		"":                          {},
-		"x) y: z":                   {},
-	} {
-		key, value, ok := formats.SplitPair(in)
-		if key != want[0] || value != want[1] || ok != (want[0] != "") {
-			t.Errorf("SplitPair(%q) = %q, %q, %v, want %q", in, key, value, ok, want)
-		}
-	}
-}
-
 func TestPickResult(t *testing.T) {
 	t.Parallel()
 	all, _ := formats.ParseAgentResult(
@@ -351,69 +274,6 @@ func TestPickResult(t *testing.T) {
 	}
 }
 
-func TestRenderedDocumentsPass(t *testing.T) {
-	t.Parallel()
-	const body = "# Top\n\nSetext\n===\n\n~~~\nopen\n<!--"
-	rendered := map[string][]byte{
-		formats.ProfileReport: formats.Draft{
-			Profile: formats.ProfileReport,
-			Title:   "x\ny",
-			Texts: map[string]string{
-				"Findings": body, "Executive Summary": "## Findings\n\ntext", "Effort": "<effort>",
-				"Task": "1", "Started": "today", "Completed": "today", "Priority": "low",
-				"Dependencies": "3", "Sources/Inputs": "a.go", "Artifacts": "b.md",
-				"Standards": "c", "Context & Scope": "d", "Decisions": "e",
-				"Recommendations": "f", "Appendix": "g",
-			},
-		}.Render(),
-		formats.ProfileSummary: formats.Draft{
-			Profile: formats.ProfileSummary,
-			Texts: map[string]string{
-				"What Changed": body, "Impacts": "TODO", "Overview": "a", "Decisions": "b",
-				"Follow-ups": "c", "References": "d",
-			},
-		}.Render(),
-		formats.ProfileReview: formats.Draft{
-			Profile: formats.ProfileReview,
-			Texts: map[string]string{
-				"Findings": "- a.go:1: x\n", "Verdict": "<!-- nothing -->", "Scope": "a",
-				"Checks": "b",
-			},
-		}.Render(),
-	}
-	for profile, src := range rendered {
-		d, found := formats.ParseDocument(profile, profile+".md", src)
-		if found != nil {
-			t.Errorf("%s found %v in\n%s", profile, found, src)
-		}
-		if d.Title == "" {
-			t.Errorf("%s has no title:\n%s", profile, src)
-		}
-	}
-
-	report, _ := formats.ParseDocument(formats.ProfileReport, "", rendered[formats.ProfileReport])
-	got := report.Sections["Executive Summary"]
-	want := "#### Findings\n\ntext"
-	if got != want {
-		t.Errorf("Executive Summary = %q, want %q", got, want)
-	}
-	if got := report.Sections["Findings"]; !strings.Contains(got, body) {
-		t.Errorf("Findings = %q, want the text in a fence", got)
-	}
-	_, found := formats.ParseDocument("plam", "x.md", nil)
-	if !found.HasErrors() || !strings.Contains(found.List[0].Help, "plan") {
-		t.Errorf("ParseDocument(plam) = %v, want an error that names plan", found)
-	}
-	for _, name := range formats.Profiles() {
-		if name == formats.ProfileAutoApprove {
-			continue // that it is there is all that it has to say
-		}
-		if _, found := formats.ParseDocument(name, "empty", nil); !found.HasErrors() {
-			t.Errorf("ParseDocument(%s, empty) = nil, want an error", name)
-		}
-	}
-}
-
 func BenchmarkParseReturn(b *testing.B) {
 	src, err := os.ReadFile(filepath.Join("testdata", "returns", "valid", "review.json"))
 	if err != nil {
@@ -427,12 +287,45 @@ func BenchmarkParseReturn(b *testing.B) {
 	}
 }
 
-func BenchmarkParsePlan(b *testing.B) {
-	src := draft().Render()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, found := formats.ParsePlan("plan.md", src); found != nil {
-			b.Fatal(found)
+func TestBridge(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		word    string
+		status  formats.ReturnStatus
+		outcome formats.Outcome
+		code    formats.Code
+		class   formats.Class
+	}{
+		{"success", "completed", "completed", "", ""},
+		{"skipped", "completed", "skipped", "", ""},
+		{"approved", "completed", "approved", "", ""},
+		{"conditional", "completed", "conditional", "", ""},
+		{"rejected", "completed", "rejected", "", ""},
+		{"partial", "partial", "partial", "", ""},
+		{"suspended", "partial", "suspended", "", ""},
+		{"failure", "failed", "rejected", "VALIDATION_FAILED", "quality"},
+		{"error", "failed", "failed", "TRANSIENT", "transient"},
+		{"Blocked", "blocked", "blocked", "", ""},
+	}
+	for _, tt := range tests {
+		r, err := formats.AgentResult{
+			Agent:  "a",
+			Status: tt.word,
+			Next:   "b",
+		}.Return()
+		if err != nil || r.Status != tt.status || r.Outcome() != tt.outcome || r.Class != tt.class {
+			t.Errorf("Return(%s) = %s, %s, %s, %v, want %s, %s, %s",
+				tt.word, r.Status, r.Outcome(), r.Class, err, tt.status, tt.outcome, tt.class)
 		}
+		if tt.code != "" && (len(r.Errors) != 1 || r.Errors[0].Code != tt.code) {
+			t.Errorf("Return(%s).Errors = %v, want %s", tt.word, r.Errors, tt.code)
+		}
+		if r.Fields["NEXT"] != "b" {
+			t.Errorf("Return(%s).Fields = %v, want NEXT", tt.word, r.Fields)
+		}
+	}
+
+	if _, err := (formats.AgentResult{Status: "completed"}).Return(); err == nil {
+		t.Error("Return(completed) = nil, want an error: the word is not in the table")
 	}
 }
