@@ -9,6 +9,7 @@ import (
 
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/formats/schema"
 )
 
 // Contracts is what compile checks command files against: the subagents, and the JSON Schemas of
@@ -36,10 +37,10 @@ func (c Contracts) Schema(name string) (data []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err = ReadAll(f, formats.MaxSchema)
-	if err == nil && len(data) > formats.MaxSchema {
+	data, err = ReadAll(f, schema.MaxSchema)
+	if err == nil && len(data) > schema.MaxSchema {
 		return nil, formats.Fail(formats.CodeInvalidCommand, "",
-			"it is larger than %d bytes", formats.MaxSchema)
+			"it is larger than %d bytes", schema.MaxSchema)
 	}
 	return data, err
 }

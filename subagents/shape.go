@@ -1,13 +1,16 @@
 package subagents
 
-import "tercet/formats"
+import (
+	"tercet/formats"
+	"tercet/formats/schema"
+)
 
 // breaches gives everything in which the fields of good work break the schema of the request.
 func breaches(r formats.Request, ret formats.Return) ([]string, error) {
 	if len(r.Schema) == 0 || !ret.Outcome().Passes() || ret.Outcome() == formats.OutcomeSkipped {
 		return nil, nil
 	}
-	root, err := formats.ReadSchema(r.Schema)
+	root, err := schema.ReadSchema(r.Schema)
 	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeBug,
@@ -15,7 +18,7 @@ func breaches(r formats.Request, ret formats.Return) ([]string, error) {
 			Err:     err,
 		}
 	}
-	s, faults := formats.CompileSchema(root)
+	s, faults := schema.CompileSchema(root)
 	if faults != nil {
 		return nil, formats.Fail(formats.CodeBug, "",
 			"the schema of %s is wrong: %s", r.Step, faults[0].Message)

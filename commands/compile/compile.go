@@ -9,6 +9,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/schema"
 	"tercet/internal/nearest"
 	"tercet/internal/query"
 )
@@ -95,7 +96,7 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 			facts: facts{
 				steps:   map[*syntax.Step]*Info{},
 				code:    map[*syntax.Expr]*query.Code{},
-				schemas: map[*syntax.Shape]*formats.Schema{},
+				schemas: map[*syntax.Shape]*schema.Schema{},
 				agents:  map[string]*formats.AgentInfo{},
 			},
 		},

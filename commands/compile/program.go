@@ -11,6 +11,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/schema"
 	"tercet/internal/query"
 )
 
@@ -33,7 +34,7 @@ type Program struct {
 	Tiers    []string             // in order; nil without
 	Allow    []formats.TaskStatus // nil: any status
 	Limits   formats.Limits
-	Output   *formats.Schema // schema of the fields of a passing return; nil: anything
+	Output   *schema.Schema // schema of the fields of a passing return; nil: anything
 	Own      Own
 	Warnings []formats.Diagnostic
 	// the files of the project that are a part of it, one after the other; nil without any
@@ -58,7 +59,7 @@ type Own struct {
 type facts struct {
 	steps   map[*syntax.Step]*Info // but for those of Between Steps, of which each host has its own
 	code    map[*syntax.Expr]*query.Code
-	schemas map[*syntax.Shape]*formats.Schema
+	schemas map[*syntax.Shape]*schema.Schema
 	agents  map[string]*formats.AgentInfo // those that the file names; not to be changed
 }
 
@@ -132,7 +133,7 @@ func (p *Program) Code(e *syntax.Expr) *query.Code {
 }
 
 // Schema gives the compiled form of a JSON Schema of the tree.
-func (p *Program) Schema(s *syntax.Shape) *formats.Schema {
+func (p *Program) Schema(s *syntax.Shape) *schema.Schema {
 	return p.facts.schemas[s]
 }
 

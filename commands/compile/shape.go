@@ -8,6 +8,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/schema"
 )
 
 // Schemas is optional for an Env: it reads a project file that holds a JSON Schema. The path is
@@ -17,7 +18,7 @@ type Schemas interface {
 }
 
 // schema compiles a JSON Schema of the file, nil without one or where it is wrong.
-func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
+func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
 	if s == nil {
 		return nil
 	}
@@ -29,7 +30,7 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 	root := s.Root
 	if src := c.schemaFile(s); src != nil {
 		var err error
-		root, err = formats.ReadSchema(src)
+		root, err = schema.ReadSchema(src)
 		if broken, ok := errors.AsType[*formats.Failure](err); ok {
 			d := formats.Found(CodeSchema, broken.Pos, "a schema is one JSON object",
 				"%s", broken.Message)
@@ -41,7 +42,7 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 		return nil
 	}
 
-	out, faults := formats.CompileSchema(root)
+	out, faults := schema.CompileSchema(root)
 	c.prog.facts.schemas[s] = out
 	for _, f := range faults {
 		f.Code = CodeSchema

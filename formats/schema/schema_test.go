@@ -1,4 +1,4 @@
-package formats_test
+package schema_test
 
 import (
 	"encoding/json"
@@ -8,17 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	library "github.com/google/jsonschema-go/jsonschema"
 
-	"tercet/formats"
+	"tercet/formats/schema"
 )
 
 // compiled reads a schema that has no fault.
-func compiled(t *testing.T, text string) *formats.Schema {
+func compiled(t *testing.T, text string) *schema.Schema {
 	t.Helper()
-	n, err := formats.ReadSchema([]byte(text))
+	n, err := schema.ReadSchema([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, faults := formats.CompileSchema(n)
+	s, faults := schema.CompileSchema(n)
 	if faults != nil {
 		t.Fatalf("Compile(%s) = %v, want no fault", text, faults)
 	}

@@ -1,4 +1,4 @@
-package formats_test
+package schema_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/schema"
 )
 
 func TestFaults(t *testing.T) {
@@ -148,11 +149,11 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			n, err := formats.ReadSchema([]byte(tc.schema))
+			n, err := schema.ReadSchema([]byte(tc.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, faults := formats.CompileSchema(n)
+			s, faults := schema.CompileSchema(n)
 			if s != nil {
 				t.Errorf("Compile(%s) gave a schema, want none", tc.schema)
 			}
@@ -178,7 +179,7 @@ func TestRead(t *testing.T) {
 		{strings.Repeat(`{"not":`, 100) + "1" + strings.Repeat("}", 100), "nesting is deeper"},
 		{"", "expected a value"},
 	} {
-		_, err := formats.ReadSchema([]byte(tc.text))
+		_, err := schema.ReadSchema([]byte(tc.text))
 		broken, ok := errors.AsType[*formats.Failure](err)
 		if !ok ||
 			!strings.Contains(
@@ -211,11 +212,11 @@ func TestDoubledReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := formats.ReadSchema(text)
+	n, err := schema.ReadSchema(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, faults := formats.CompileSchema(n)
+	_, faults := schema.CompileSchema(n)
 	if len(faults) != 1 ||
 		!strings.Contains(faults[0].Message, "expected at most 1000 schemas for one value") {
 		t.Errorf("CompileSchema = %v, want one finding about 1000 schemas", faults)
@@ -229,10 +230,10 @@ func TestDoubledReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err = formats.ReadSchema(text); err != nil {
+	if n, err = schema.ReadSchema(text); err != nil {
 		t.Fatal(err)
 	}
-	_, faults = formats.CompileSchema(n)
+	_, faults = schema.CompileSchema(n)
 	if len(faults) != 1 ||
 		!strings.Contains(faults[0].Message, "expected at most 1000 schemas in a schema") {
 		t.Errorf("CompileSchema = %v, want one finding about 1000 schemas", faults)
@@ -303,11 +304,11 @@ func FuzzSchema(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text, against []byte) {
-		n, err := formats.ReadSchema(text)
+		n, err := schema.ReadSchema(text)
 		if err != nil {
 			return
 		}
-		s, faults := formats.CompileSchema(n)
+		s, faults := schema.CompileSchema(n)
 		if (s == nil) != (len(faults) > 0) {
 			t.Fatalf("Compile(%s) = %v, %v", text, s, faults)
 		}

@@ -1,4 +1,4 @@
-package formats_test
+package schema_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tercet/formats"
+	"tercet/formats/schema"
 )
 
 // drawValue draws a small JSON value; names and numbers are few, so that values and schemas meet.
@@ -150,11 +150,11 @@ func TestSameAsTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := formats.ReadSchema(text)
+		n, err := schema.ReadSchema(text)
 		if err != nil {
 			t.Fatalf("Read(%s) = %v", text, err)
 		}
-		s, faults := formats.CompileSchema(n)
+		s, faults := schema.CompileSchema(n)
 		if faults != nil {
 			if faults[0].Message == "the schema refers to itself for the same value" {
 				t.Skip("the library would not end")

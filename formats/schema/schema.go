@@ -1,4 +1,4 @@
-package formats
+package schema
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"tercet/formats"
 	"tercet/internal/jsonx"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
@@ -126,9 +127,9 @@ func ReadSchema(src []byte) (*md.Node, error) {
 	if err == nil {
 		return nodeOf(src, v), nil
 	}
-	at, msg := SyntaxAt(src, err)
-	return nil, &Failure{
-		Code:    CodeInvalidCommand,
+	at, msg := formats.SyntaxAt(src, err)
+	return nil, &formats.Failure{
+		Code:    formats.CodeInvalidCommand,
 		Pos:     at,
 		Message: msg,
 	}
@@ -138,7 +139,7 @@ func ReadSchema(src []byte) (*md.Node, error) {
 func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 	n := &md.Node{
 		Kind:  md.Scalar,
-		Pos:   PosAt(src, v.Start),
+		Pos:   formats.PosAt(src, v.Start),
 		Value: string(v.Raw(src)),
 	}
 	switch v.Kind {
@@ -165,7 +166,7 @@ func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 			key := &md.Node{
 				Kind:  md.Scalar,
 				Type:  md.Str,
-				Pos:   PosAt(src, m.KeyStart),
+				Pos:   formats.PosAt(src, m.KeyStart),
 				Value: m.Key,
 			}
 			n.Entries = append(n.Entries, md.Entry{Key: key, Value: nodeOf(src, m.Value)})
@@ -178,14 +179,14 @@ func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 // schemaCheck checks a schema itself.
 type schemaCheck struct {
 	*Schema
-	Findings
+	formats.Findings
 	seen []*md.Node // subschemas in order of their discovery
 	refs []*md.Node // values of $ref
 }
 
 // CompileSchema checks a schema. The findings are in file order, without file name and code; if
 // there are any, the Schema is nil.
-func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
+func CompileSchema(root *md.Node) (*Schema, []formats.Diagnostic) {
 	s := &Schema{
 		root:     root,
 		draft:    draft2020,
@@ -233,7 +234,7 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 		// the library has no position
 		c.fault(root, "", "expected a schema that can be checked: %v", err)
 	}
-	slices.SortStableFunc(c.List, func(a, b Diagnostic) int {
+	slices.SortStableFunc(c.List, func(a, b formats.Diagnostic) int {
 		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
 	})
 	return nil, c.List[:min(len(c.List), maxFaults)]
