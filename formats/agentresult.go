@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 )
@@ -14,7 +15,7 @@ type AgentResult struct {
 	Agent    string
 	Pos      Pos
 	Status   string       // as written
-	Fields   []AgentField // all but STATUS and NEXT, in order
+	Fields   []record.AgentField // all but STATUS and NEXT, in order
 	Next     string
 	Elided   bool // the block has a line "..." for fields left out
 	Warnings []string
@@ -35,7 +36,7 @@ const marker = "AGENT_RESULT"
 const MaxAgentText = 4 << 20
 
 // Field returns a field by its key, or nil.
-func (a *AgentResult) Field(key string) *AgentField {
+func (a *AgentResult) Field(key string) *record.AgentField {
 	for i := range a.Fields {
 		if a.Fields[i].Key == key {
 			return &a.Fields[i]
@@ -62,7 +63,7 @@ func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
-	s.lines = recordLines(string(text))
+	s.lines = record.Lines(string(text))
 	var out []AgentResult
 	for s.at = 0; s.at < len(s.lines); {
 		indent, name, ok := blockHeader(s.lines[s.at])
@@ -109,7 +110,7 @@ func blockHeader(line string) (indent int, name string, ok bool) {
 	if form == nil {
 		return 0, "", false
 	}
-	return len(form[1]), stripComment(strings.TrimSpace(form[2])), true
+	return len(form[1]), record.StripComment(strings.TrimSpace(form[2])), true
 }
 
 func isBlockHeader(line string) bool {
@@ -129,7 +130,7 @@ func (s *scanner) nearMiss() {
 	word = strings.ToUpper(strings.Trim(word, " \t>*_#`-"))
 	if ok && len(word) <= len(marker)+2 && nearest.Distance(word, marker) <= 2 {
 		s.misses++
-		s.Add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)},
+		s.Add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + record.IndentWidth(line)},
 			"write '"+marker+": <agent>' at the start of a line",
 			"this line looks like the marker %s but is not it", marker)
 	}
@@ -140,7 +141,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	a := AgentResult{Agent: name, Pos: Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.enclosingFence()
 	s.at++
-	r := ReadRecord(s.lines, Bounds{
+	r := record.ReadRecord(s.lines, record.Bounds{
 		From:  s.at,
 		Base:  indent,
 		Fence: fence,
@@ -162,7 +163,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 		if seen[f.Key] {
 			a.Twice = append(a.Twice, f.Key)
 			a.warn(s, codeRepeatedKey, f.Pos, "key "+f.Key+" stands twice, the last one counts")
-			a.Fields = slices.DeleteFunc(a.Fields, func(old AgentField) bool {
+			a.Fields = slices.DeleteFunc(a.Fields, func(old record.AgentField) bool {
 				return old.Key == f.Key
 			})
 		}
@@ -233,7 +234,7 @@ func (s *scanner) enclosingFence() string {
 		if _, _, ok := blockHeader(s.lines[n]); ok {
 			break
 		}
-		r, info := fenceRun(s.lines[n])
+		r, info := record.FenceRun(s.lines[n])
 		if r == "" {
 			continue
 		}
@@ -250,7 +251,7 @@ func (s *scanner) enclosingFence() string {
 		if _, _, ok := blockHeader(s.lines[n]); ok {
 			return ""
 		}
-		if r, info := fenceRun(s.lines[n]); r != "" && info == "" && closesFence(r, run) {
+		if r, info := record.FenceRun(s.lines[n]); r != "" && info == "" && record.ClosesFence(r, run) {
 			return run
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"tercet/formats/record"
 )
 
 // statusRow maps a STATUS of a result block to a return.
@@ -130,20 +132,20 @@ func (a *AgentResult) firstText(keys ...string) string {
 
 // artifactsOf reads the paths in a field. An item is a path, or a pair with a path on the right; a
 // remark in brackets after the path becomes its summary. Anything else is dropped, with a message.
-func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
+func artifactsOf(f *record.AgentField) (out []Artifact, dropped []string) {
 	items := f.Items
 	out = []Artifact{}
-	if f.Kind == FieldText {
+	if f.Kind == record.FieldText {
 		items = strings.Split(strings.Trim(f.String(), "[]"), ", ")
 	}
 	for _, it := range items {
-		if _, value, ok := SplitPair(it); ok {
+		if _, value, ok := record.SplitPair(it); ok {
 			it = value
 		}
 		path, remark, _ := strings.Cut(strings.TrimSpace(it), " (")
 		path = strings.Trim(path, "`\"' ")
 		switch {
-		case slices.Contains(noneWords, strings.ToLower(path)):
+		case slices.Contains(record.NoneWords, strings.ToLower(path)):
 		case path == "." || !fs.ValidPath(path) || strings.Contains(path, "\\") ||
 			strings.ContainsFunc(path, unicode.IsControl) ||
 			strings.ContainsFunc(path, unicode.IsSpace):
@@ -204,10 +206,10 @@ func parseText(text string, t InputType) (any, bool) {
 
 // parseList parses a text as a list: none, "[a, b]", or a list of one.
 func parseList(text string) []any {
-	if slices.Contains(noneWords, strings.ToLower(text)) {
+	if slices.Contains(record.NoneWords, strings.ToLower(text)) {
 		return []any{}
 	}
-	if list, ok := parseBracketed(text); ok {
+	if list, ok := record.ParseBracketed(text); ok {
 		return list
 	}
 	return []any{text}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats/record"
 	"tercet/internal/jsonx"
 )
 
@@ -153,7 +154,7 @@ func fencedObjects(text []byte) []candidateText {
 	var out []candidateText
 	closers := map[byte][]closer{}
 	for i, line := range slices.Backward(lines) {
-		run, info := fenceRun(line)
+		run, info := record.FenceRun(line)
 		if run == "" {
 			continue
 		}
@@ -256,7 +257,7 @@ func (m *message) agentResults(text []byte) {
 		}
 		where := fmt.Sprintf("the block at line %d", b.Pos.Line)
 		nonce := ""
-		if f := b.Field("NONCE"); f != nil && f.Kind == FieldText {
+		if f := b.Field("NONCE"); f != nil && f.Kind == record.FieldText {
 			nonce = f.String()
 		}
 		switch {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
@@ -237,7 +238,7 @@ func entrySpans(text string, from int, quoted bool) (out [][2]int) {
 // itemsBelow are the items of the list below a key: deeper than it, or at its level if it is not an
 // item itself.
 func itemsBelow(lines []line, key line) (out []string) {
-	depth := indentWidth(key.text)
+	depth := record.IndentWidth(key.text)
 	if bullet().MatchString(key.text) {
 		depth++
 	}
@@ -510,7 +511,7 @@ func typed(text string) any {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
 		return n
 	}
-	if list, ok := parseBracketed(text); ok {
+	if list, ok := record.ParseBracketed(text); ok {
 		return list
 	}
 	return text

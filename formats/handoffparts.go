@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/query"
@@ -430,7 +431,7 @@ func taskOf(form []string, number int) map[string]any {
 	var words []string
 	for piece := range strings.SplitSeq(form[4], " | ") {
 		if named := fileForm().FindStringSubmatch(strings.TrimSpace(piece)); named != nil {
-			more, _ := parseBracketed(named[1])
+			more, _ := record.ParseBracketed(named[1])
 			files = append(files, more...)
 			continue
 		}

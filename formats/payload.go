@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats/record"
 	"tercet/internal/lazy"
 )
 
@@ -25,7 +26,7 @@ func payloadKeys() []keyRule {
 // The lines before it are added to its places. An invalid value is null.
 func payloadOf(f *Findings, text string, before int) (values map[string]any, read bool) {
 	keys := payloadKeys()
-	r := ReadRecord(recordLines(text), Bounds{
+	r := record.ReadRecord(record.Lines(text), record.Bounds{
 		Fence: "-->", // it ends with the text, not at a blank line
 		Ends:  func(string) bool { return false },
 	})
@@ -82,7 +83,7 @@ func names(keys []keyRule) []string {
 }
 
 // payload returns the value of a key of a payload.
-func (k keyRule) payload(f *Findings, e *AgentField, at Pos) any {
+func (k keyRule) payload(f *Findings, e *record.AgentField, at Pos) any {
 	text := unquote(e.String())
 	switch {
 	case k.Null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
@@ -90,11 +91,11 @@ func (k keyRule) payload(f *Findings, e *AgentField, at Pos) any {
 	case k.Type == typePaths:
 		paths := map[string]any{}
 		items := e.Items
-		if e.Kind == FieldText {
+		if e.Kind == record.FieldText {
 			items = strings.Split(strings.Trim(text, "[]{}"), ",")
 		}
 		for _, one := range items {
-			if name, file, ok := SplitPair(strings.TrimSpace(one)); ok {
+			if name, file, ok := record.SplitPair(strings.TrimSpace(one)); ok {
 				paths[name] = nil
 				if file != "missing" && file != "" {
 					paths[name] = file

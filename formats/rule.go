@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/query"
@@ -237,7 +238,7 @@ func (k *keyRule) parse(e entry) (v any, want, help string) {
 		if e.items != nil {
 			return Values(e.items), "", ""
 		}
-		if list, ok := parseBracketed(text); ok {
+		if list, ok := record.ParseBracketed(text); ok {
 			return list, "", ""
 		}
 	case typeLines, typeFile, typePaths:
@@ -249,8 +250,8 @@ func (k *keyRule) parse(e entry) (v any, want, help string) {
 // parseItems parses items below a key, or after it: in brackets, or with commas.
 func parseItems(e entry) (v any, want, help string) {
 	out := Values(e.items)
-	if e.items == nil && !slices.Contains(noneWords, strings.ToLower(e.value)) {
-		out, _ = parseBracketed(strings.TrimSuffix(strings.TrimPrefix(e.value, "["), "]"))
+	if e.items == nil && !slices.Contains(record.NoneWords, strings.ToLower(e.value)) {
+		out, _ = record.ParseBracketed(strings.TrimSuffix(strings.TrimPrefix(e.value, "["), "]"))
 	}
 	if len(out) == 0 {
 		return nil, "a list with at least one item", ""

@@ -1,4 +1,4 @@
-package formats
+package record
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tercet/internal/lazy"
+	"tercet/internal/md"
 )
 
 // AgentFieldKind is the form of a field's value.
@@ -21,7 +22,7 @@ const (
 // AgentField is one field of a record, in one of three forms.
 type AgentField struct {
 	Key   string
-	Pos   Pos
+	Pos   md.Pos
 	Kind  AgentFieldKind
 	Items []string // the text, the items of a list, or a map's lines "key: text"
 	plain bool     // not a literal: a placeholder in it was not intended
@@ -43,7 +44,11 @@ var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 func (f *AgentField) Value() any {
 	switch f.Kind {
 	case FieldList:
-		return Values(f.Items)
+		out := make([]any, len(f.Items))
+		for i, item := range f.Items {
+			out[i] = item
+		}
+		return out
 	case FieldMap:
 		out := make(map[string]any, len(f.Items))
 		for _, pair := range f.Items {
@@ -88,7 +93,7 @@ func SplitPair(text string) (key, value string, ok bool) {
 type Record struct {
 	Fields  []AgentField
 	Elided  bool  // a line "..." stands for fields left out
-	Skipped []Pos // lines inside the fence that are not fields
+	Skipped []md.Pos // lines inside the fence that are not fields
 	End     int   // index of the line behind the record
 }
 
@@ -122,7 +127,7 @@ type recordReader struct {
 	indent  int // of the fields, -1 before the first one
 	fields  []AgentField
 	elided  bool
-	skipped []Pos
+	skipped []md.Pos
 }
 
 // maxFields bounds the fields of one record.
@@ -158,7 +163,7 @@ func (r *recordReader) read() {
 
 // skip records that the previous line is not a field.
 func (r *recordReader) skip(indent int) {
-	r.skipped = append(r.skipped, Pos{Line: r.at, Col: indent + 1})
+	r.skipped = append(r.skipped, md.Pos{Line: r.at, Col: indent + 1})
 }
 
 // line returns a trimmed line of the record and its indentation. It is not ok at the end of the
@@ -171,14 +176,14 @@ func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	if r.Ends(line) {
 		return "", 0, false
 	}
-	run, info := fenceRun(line)
-	ends := run != "" && (r.Fence == "" || info == "" && closesFence(run, r.Fence))
-	return strings.TrimSpace(line), indentWidth(line), !ends
+	run, info := FenceRun(line)
+	ends := run != "" && (r.Fence == "" || info == "" && ClosesFence(run, r.Fence))
+	return strings.TrimSpace(line), IndentWidth(line), !ends
 }
 
 // field parses "KEY: rest" at the indentation of the record; the rest is the beginning of its text.
 func (r *recordReader) field(line string) (AgentField, bool) {
-	indent := indentWidth(line)
+	indent := IndentWidth(line)
 	if indent < r.Base || r.indent >= 0 && indent != r.indent {
 		return AgentField{}, false
 	}
@@ -187,12 +192,12 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 		return AgentField{}, false
 	}
 	r.indent = indent
-	at := Pos{Line: r.at + 1, Col: indent + 1}
+	at := md.Pos{Line: r.at + 1, Col: indent + 1}
 	return AgentField{
 		Key:   key,
 		Pos:   at,
 		Kind:  FieldText,
-		Items: []string{stripComment(rest)},
+		Items: []string{StripComment(rest)},
 		plain: true,
 	}, true
 }
@@ -209,7 +214,7 @@ func keyOf(s string) (key, rest string, ok bool) {
 	// Two spaces before "#" make a comment, so those after the colon are kept.
 	rest = strings.TrimSpace(form[2])
 	if strings.HasPrefix(rest, "#") && len(form[2])-len(rest) > 1 {
-		rest = stripComment(rest)
+		rest = StripComment(rest)
 	}
 	return form[1], rest, true
 }
@@ -272,7 +277,7 @@ func (r *recordReader) continued(first string, indent int) string {
 		if !ok || text == "" || deeper <= indent {
 			return strings.TrimSpace(strings.Join(parts, " "))
 		}
-		if text = stripComment(text); text != "" {
+		if text = StripComment(text); text != "" {
 			parts = append(parts, text)
 		}
 		r.at++
@@ -284,7 +289,7 @@ func (r *recordReader) literal() string {
 	var body []string
 	for r.at < len(r.lines) {
 		line := r.lines[r.at]
-		if strings.TrimSpace(line) != "" && indentWidth(line) <= r.indent {
+		if strings.TrimSpace(line) != "" && IndentWidth(line) <= r.indent {
 			break
 		}
 		body = append(body, line)
@@ -296,7 +301,7 @@ func (r *recordReader) literal() string {
 	}
 	common := -1
 	for _, line := range body {
-		if w := indentWidth(line); strings.TrimSpace(line) != "" && (common < 0 || w < common) {
+		if w := IndentWidth(line); strings.TrimSpace(line) != "" && (common < 0 || w < common) {
 			common = w
 		}
 	}
@@ -325,7 +330,7 @@ func (r *recordReader) items(kind AgentFieldKind) []string {
 		if kind == FieldList {
 			text = strings.TrimSpace(text[1:])
 		}
-		if text = r.continued(stripComment(text), indent); text != "" {
+		if text = r.continued(StripComment(text), indent); text != "" {
 			out = append(out, text)
 		}
 	}
@@ -359,18 +364,18 @@ func (r *recordReader) next(
 }
 
 // recordLines splits a text into lines.
-func recordLines(text string) []string {
+func Lines(text string) []string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 }
 
-func indentWidth(line string) int {
+func IndentWidth(line string) int {
 	return len(line) - len(strings.TrimLeft(line, " \t"))
 }
 
 // stripComment removes a comment: two or more spaces, "#", then a space or the end. After a single
 // space it is data.
-func stripComment(s string) string {
+func StripComment(s string) string {
 	if strings.HasPrefix(s, "# ") || s == "#" {
 		return ""
 	}
@@ -388,12 +393,12 @@ func stripComment(s string) string {
 	}
 }
 
-func closesFence(r, run string) bool {
+func ClosesFence(r, run string) bool {
 	return r[0] == run[0] && len(r) >= len(run)
 }
 
 // fenceRun parses a line that opens or closes a fence.
-func fenceRun(line string) (run, info string) {
+func FenceRun(line string) (run, info string) {
 	line = strings.TrimSpace(line)
 	for _, mark := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, mark)
@@ -405,10 +410,10 @@ func fenceRun(line string) (run, info string) {
 }
 
 // noneWords are spellings of an empty list, in lower case.
-var noneWords = []string{"", "none", "[]", "-", "n/a"}
+var NoneWords = []string{"", "none", "[]", "-", "n/a"}
 
 // parseBracketed parses "[a, 'b']".
-func parseBracketed(text string) ([]any, bool) {
+func ParseBracketed(text string) ([]any, bool) {
 	inner, open := strings.CutPrefix(text, "[")
 	inner, end := strings.CutSuffix(inner, "]")
 	out := []any{}

@@ -1,9 +1,9 @@
-package formats_test
+package record_test
 
 import (
 	"testing"
 
-	"tercet/formats"
+	"tercet/formats/record"
 )
 
 func TestSplitPair(t *testing.T) {
@@ -18,7 +18,7 @@ func TestSplitPair(t *testing.T) {
 		"":                          {},
 		"x) y: z":                   {},
 	} {
-		key, value, ok := formats.SplitPair(in)
+		key, value, ok := record.SplitPair(in)
 		if key != want[0] || value != want[1] || ok != (want[0] != "") {
 			t.Errorf("SplitPair(%q) = %q, %q, %v, want %q", in, key, value, ok, want)
 		}
