@@ -213,7 +213,7 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 		s.Add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'",
 			a.Status)
 	case words != nil:
-		s.Add(codeUnknownStatus, status, oneOf(strings.ToLower(a.Status), words),
+		s.Add(codeUnknownStatus, status, HelpOneOf(strings.ToLower(a.Status), words),
 			"expected a STATUS, got '%s'", a.Status)
 	}
 }

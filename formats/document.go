@@ -78,7 +78,7 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 	f := &Findings{File: file}
 	p, err := profileOf(profile)
 	if err != nil {
-		f.Add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'",
+		f.Add(codeUnknownFormat, Pos{}, HelpOneOf(profile, Profiles()), "expected a profile, got '%s'",
 			profile)
 		return d, f.Diagnostics(src)
 	}
@@ -361,7 +361,7 @@ func parseRecords(f *Findings, src []byte) []any {
 			}
 		}
 		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses, s) {
-			f.Add(codeRecord, at(e.Get("fix_status")), oneOf(s, fixStatuses),
+			f.Add(codeRecord, at(e.Get("fix_status")), HelpOneOf(s, fixStatuses),
 				"expected fix_status, got %q", s)
 		}
 		out = append(out, e.Plain(jsonx.Exact))

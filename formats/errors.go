@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,6 +53,11 @@ func OneOf[T ~string](what, word string, set []T) (T, error) {
 		Got:  word,
 		Want: Words(set),
 	}
+}
+
+// HelpOneOf is the advice for a word outside a set.
+func HelpOneOf(word string, set []string) string {
+	return cmp.Or(nearest.Help(word, set), "use one of "+strings.Join(set, ", "))
 }
 
 // Words returns the words of a set as strings.

@@ -1,50 +1,5 @@
 package formats
 
-// The codes of findings in returns, result blocks and documents: E4xx is an error, W4xx a warning.
-const (
-	codeReturnSyntax = "E401"
-	codeReturnMember = "E402"
-	codeReturnRepair = "E403"
-	codeReturnClaim  = "E404"
-	codeReturnRule   = "E405"
-
-	codeNoResult      = "E420"
-	codeNoStatus      = "E421"
-	codeUnknownStatus = "E422"
-	codeTemplateEcho  = "E423"
-	codeNoName        = "E424"
-	codeNearMiss      = "W425"
-	codeRepeatedKey   = "W426"
-	codeElided        = "W427"
-	codeSkipped       = "W428"
-
-	codeUnreadable    = "E440"
-	codeNoTitle       = "W441"
-	codeFrontMatter   = "W448"
-	codeNoHeading     = "E449"
-	codeNoField       = "E442"
-	codeEmptyField    = "E443"
-	codeNoSection     = "E444"
-	codeEmptySection  = "E445"
-	codeTwice         = "E446"
-	codeOpenFence     = "E447"
-	codeNoPhase       = "E450"
-	codePhaseHeading  = "E451"
-	codePhaseNumber   = "E452"
-	codePhaseStatus   = "E453"
-	codePhasePart     = "E454"
-	codeDependsOn     = "E455"
-	codeNotRun        = "W456"
-	codeUnknownFormat = "E460"
-	codeRecord        = "E461"
-	codeValue         = "E462"
-	codeSpelling      = "W462"
-	codeContradiction = "E463"
-	codeOtherKind     = "E464"
-	codeTwoNames      = "W465"
-	codeAsksAlways    = "W467"
-)
-
 // FindingSecret is the code of a line or a name that looks like a secret.
 const FindingSecret = "E466"
 

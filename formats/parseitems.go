@@ -161,7 +161,7 @@ func (p *returnParser) level(v *jsonx.Value) Level {
 	word := p.text(v, "level")
 	out, known := levels[canon(word)]
 	if !known {
-		p.add(codeReturnMember, v, oneOf(canon(word), []string{"error", "warning", "suggestion"}),
+		p.add(codeReturnMember, v, HelpOneOf(canon(word), []string{"error", "warning", "suggestion"}),
 			"expected level error, warning or suggestion, got %q", word)
 		return LevelWarning
 	}

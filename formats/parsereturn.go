@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"tercet/internal/jsonx"
-	"tercet/internal/nearest"
 )
 
 // ParseOptions says how to read a return. The zero value is the tolerant mode.
@@ -280,7 +279,7 @@ func (p *returnParser) word(
 	case !isText:
 		p.wrong(v, "expected %s as a string, got %s", what, v.Kind)
 	case says(got) == "":
-		p.add(codeReturnMember, v, oneOf(canon(word), set), "expected %s %s, got %q", what,
+		p.add(codeReturnMember, v, HelpOneOf(canon(word), set), "expected %s %s, got %q", what,
 			strings.Join(set, ", "), word)
 	default:
 		p.readAs(v, what, word, says(got))
@@ -302,11 +301,6 @@ var (
 		string(VerdictRejected),
 	}
 )
-
-// oneOf is the advice for a word outside a set.
-func oneOf(word string, set []string) string {
-	return cmp.Or(nearest.Help(word, set), "use one of "+strings.Join(set, ", "))
-}
 
 // text reads a string; a number or a boolean is read as its literal.
 func (p *returnParser) text(v *jsonx.Value, name string) string {

@@ -1,0 +1,30 @@
+package formats
+
+// The codes of findings in documents: E4xx is an error, W4xx a warning.
+const (
+	codeUnreadable    = "E440"
+	codeNoTitle       = "W441"
+	codeFrontMatter   = "W448"
+	codeNoHeading     = "E449"
+	codeNoField       = "E442"
+	codeEmptyField    = "E443"
+	codeNoSection     = "E444"
+	codeEmptySection  = "E445"
+	codeTwice         = "E446"
+	codeOpenFence     = "E447"
+	codeNoPhase       = "E450"
+	codePhaseHeading  = "E451"
+	codePhaseNumber   = "E452"
+	codePhaseStatus   = "E453"
+	codePhasePart     = "E454"
+	codeDependsOn     = "E455"
+	codeNotRun        = "W456"
+	codeUnknownFormat = "E460"
+	codeRecord        = "E461"
+	codeValue         = "E462"
+	codeSpelling      = "W462"
+	codeContradiction = "E463"
+	codeOtherKind     = "E464"
+	codeTwoNames      = "W465"
+	codeAsksAlways    = "W467"
+)
