@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 )
 
 func TestHandoff(t *testing.T) {
@@ -487,7 +488,7 @@ func TestPayload(t *testing.T) {
 			Summary: "x",
 			Fields:  map[string]any{formats.FieldPayload: one.text},
 		}
-		got := formats.Validate(ret, formats.AgentInfo{
+		got := returns.Validate(ret, formats.AgentInfo{
 			NoArtifacts: true,
 			Fields:      map[string]formats.Field{formats.FieldPayload: {Type: formats.TypeString}},
 		})

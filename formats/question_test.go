@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 )
 
 // TestQuestions: what a subagent may ask the user, and every fault of what it may not.
@@ -73,7 +74,7 @@ func TestQuestions(t *testing.T) {
 			Optional: true,
 		}},
 	}
-	found := formats.Validate(ret, info)
+	found := returns.Validate(ret, info)
 	if len(found) != 1 || !strings.Contains(found[0], "item 1 of QUESTIONS") {
 		t.Errorf("Validate = %q, want the fault of item 1", found)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/secrets"
 	"tercet/internal/trace"
 )
@@ -333,7 +334,7 @@ func (g *delegation) unread(a *answer, partial *formats.Return) error {
 	ret.Summary = cmp.Or(ret.Summary, "none")                // named already
 	ret.Artifacts = slices.Clone(ret.Artifacts)
 	g.settle(ret.Artifacts)
-	a.bad = append(a.bad, formats.Validate(ret, g.info)...)
+	a.bad = append(a.bad, returns.Validate(ret, g.info)...)
 	_, bad, err := g.artifacts(&ret)
 	a.bad = append(a.bad, bad...)
 	return err
@@ -389,7 +390,7 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 		}
 	}
 	g.settle(a.ret.Artifacts)
-	a.bad = append(a.bad, formats.Validate(a.ret, g.info)...)
+	a.bad = append(a.bad, returns.Validate(a.ret, g.info)...)
 	a.keys = g.withoutKeys(&a.ret)
 	docs, bad, err := g.artifacts(&a.ret)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/testkit"
 	"tercet/subagents"
 )
@@ -209,7 +210,7 @@ func promises(t *testing.T, def subagents.Definition, cells []string) {
 			def.Info.Role, def.Info.Tools, def.Info.Timeout.Total, want, tools)
 	}
 	for word := range strings.SplitSeq(cells[2]+", error", ", ") {
-		ret, err := formats.AgentResult{Agent: def.Info.Name, Status: word}.Return()
+		ret, err := returns.AgentResult{Agent: def.Info.Name, Status: word}.Return()
 		if outcome := ret.Outcome(); err != nil || !slices.Contains(def.Info.Statuses, outcome) {
 			t.Errorf("STATUS %s is %s (%v), and statuses are %s",
 				word, outcome, err, def.Info.Statuses)

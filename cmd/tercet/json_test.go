@@ -19,6 +19,7 @@ import (
 
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/checkup"
 	"tercet/internal/config"
 	"tercet/internal/control"
@@ -386,7 +387,7 @@ var documents = map[string][]any{
 		Diagnostics []diagnostic
 	}{}},
 	"tercet.result/1": {struct {
-		formats.Result
+		returns.Result
 		Errors []diagnostic
 	}{}},
 	"tercet.exit-codes/1": {struct {

@@ -16,6 +16,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/packs"
@@ -218,12 +219,12 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		}
 		return d.List
 	case "return", "strict":
-		opt := formats.ParseOptions{
+		opt := returns.ParseOptions{
 			Strict:   frame == "strict",
 			Agent:    "page",
 			Contract: &formats.AgentInfo{NoArtifacts: true},
 		}
-		_, err = formats.ParseReturn([]byte(text), opt)
+		_, err = returns.ParseReturn([]byte(text), opt)
 		if syntaxErr, ok := errors.AsType[*formats.Diagnostics](err); ok {
 			return syntaxErr.List
 		}
@@ -260,7 +261,7 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		})
 		return list
 	case "result":
-		_, list := formats.ParseAgentResult([]byte(text))
+		_, list := returns.ParseAgentResult([]byte(text))
 		return list
 	default:
 		t.Fatalf("unknown frame %q", frame)

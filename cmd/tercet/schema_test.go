@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/config"
 	"tercet/internal/md"
 	"tercet/internal/strict"
@@ -134,9 +135,9 @@ var referencePages = []page{
 			"as one.\n\n```text\ntercet result parse answer.json --agent auditor --strict\n```\n" +
 			"\nIt tells every member that is wrong, or that tercet would have to repair. Without " +
 			"`--strict` other words in use are read as these.",
-		formats.ReturnTables(),
+		returns.ReturnTables(),
 		func(text string) error {
-			r, err := formats.ParseReturn([]byte(text), formats.ParseOptions{
+			r, err := returns.ParseReturn([]byte(text), returns.ParseOptions{
 				Strict:   true,
 				Nonce:    "k3v9",
 				Agent:    "example",
@@ -267,7 +268,7 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	returns, err := filepath.Glob("../../formats/testdata/returns/valid/*.json")
+	returns, err := filepath.Glob("../../formats/returns/testdata/returns/valid/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +285,7 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 		case ".md":
 			subagent(file, data)
 		case ".json":
-			_, err := formats.ParseReturn(data, formats.ParseOptions{Strict: true})
+			_, err := returns.ParseReturn(data, returns.ParseOptions{Strict: true})
 			if !strings.Contains(string(data), `"metadata"`) &&
 				!strings.Contains(string(data), `"class"`) {
 				hold("return", file, string(data), err)

@@ -10,6 +10,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/config"
 	"tercet/subagents"
 )
@@ -96,7 +97,7 @@ var schemas = []struct {
 	{"defaults", blockSchema("defaults")},
 	{"step", blockSchema("step")},
 	{"subagent", subagents.Schema},
-	{"return", formats.SchemaOfReturn},
+	{"return", returns.SchemaOfReturn},
 	{"config", config.Schema},
 }
 

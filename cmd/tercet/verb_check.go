@@ -12,6 +12,7 @@ import (
 
 	"tercet/commands/lint"
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/internal/secrets"
@@ -32,7 +33,7 @@ var resultVerbs = []verb{
 // resultParse reads a return and prints what it means. With --json what is refused has the same
 // shape.
 func resultParse(cmd *cobra.Command, _ *app) run {
-	var opt formats.ParseOptions
+	var opt returns.ParseOptions
 	f := cmd.Flags()
 	f.StringVar(&opt.Agent, "agent", "", "the subagent whose return it is")
 	f.StringVar(&opt.Nonce, "nonce", "",
@@ -59,7 +60,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 			opt.Faulty = subagents.ArtifactCheck(root)
 		}
 		foreign := "" // a subagent of another project, whose contract is not known
-		out, err := formats.ReadResult(src, opt, func(agent string) formats.AgentInfo {
+		out, err := returns.ReadResult(src, opt, func(agent string) formats.AgentInfo {
 			info, known := c.s.Set.Agent(agent)
 			if agent != "" && !known {
 				foreign = agent
@@ -82,7 +83,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 		case !refused || c.app.flags.json:
 			c.app.term.JSON(struct {
 				Schema string `json:"schema"`
-				formats.Result
+				returns.Result
 				Errors []fields `json:"errors"`
 			}{"tercet.result/1", out, bad.Records()})
 		default:

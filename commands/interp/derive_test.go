@@ -5,6 +5,7 @@ import (
 
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/formats/returns"
 )
 
 // TestDerive: the jq of a contract sees the verdict that the subagent gave as its status.
@@ -12,7 +13,7 @@ func TestDerive(t *testing.T) {
 	t.Parallel()
 	const query = `if .fields.CRITICAL_COUNT > 0 then "rejected" else .status end`
 	block := func(status string, count int) formats.Return {
-		r, err := formats.AgentResult{Agent: "reviewer", Status: status}.Return()
+		r, err := returns.AgentResult{Agent: "reviewer", Status: status}.Return()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func TestDerive(t *testing.T) {
 		{block("failure", 2), formats.OutcomeRejected},
 	} {
 		got, err := interp.Derive(t.Context(), info, tt.ret)
-		if bad := formats.Validate(got, info); err != nil || got.Outcome() != tt.want || bad != nil {
+		if bad := returns.Validate(got, info); err != nil || got.Outcome() != tt.want || bad != nil {
 			t.Errorf("Derive(%s, %v) = %s, %v, %q, want %s",
 				tt.ret.Outcome(), tt.ret.Fields, got.Outcome(), err, bad, tt.want)
 		}
@@ -53,7 +54,7 @@ func TestDerive(t *testing.T) {
 		NoArtifacts: true,
 	}
 	stuck, err := interp.Derive(t.Context(), info, block("success", 1))
-	bad := formats.Validate(stuck, info)
+	bad := returns.Validate(stuck, info)
 	if err != nil || stuck.Outcome() != formats.OutcomeBlocked || stuck.BlockedReason == "" ||
 		bad != nil {
 		t.Errorf("Derive of work whose count blocks it = %+v, %v, %q, want blocked with a reason",

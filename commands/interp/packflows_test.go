@@ -21,6 +21,7 @@ import (
 	"tercet/commands/interp"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/journal"
 	"tercet/internal/scenario"
 	"tercet/internal/testkit"
@@ -175,7 +176,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 	said := list[min(w.calls[r.Agent], len(list)-1)]
 	w.calls[r.Agent]++
 	info := w.infos[r.Agent]
-	ret, err := formats.ParseForm([]byte(said.Text), true, formats.ParseOptions{Agent: r.Agent})
+	ret, err := returns.ParseForm([]byte(said.Text), true, returns.ParseOptions{Agent: r.Agent})
 	if err != nil || r.Question != "" {
 		return ret, err
 	}
@@ -190,7 +191,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 		w.read[host] = ret.Status != formats.StatusFailed // then Retry runs it alone
 	}
 
-	if ret, err = interp.Derive(ctx, info, formats.Typed(ret, info.Fields)); err != nil {
+	if ret, err = interp.Derive(ctx, info, returns.Typed(ret, info.Fields)); err != nil {
 		return ret, err
 	}
 	for i := range ret.Artifacts {
@@ -199,7 +200,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 		}
 	}
 
-	if bad := formats.Validate(ret, info); bad != nil {
+	if bad := returns.Validate(ret, info); bad != nil {
 		w.t.Errorf("the return of %s: %s", r.Agent, strings.Join(bad, "; "))
 	}
 	maps.Copy(w.docs, said.Writes)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 )
 
 // ParseStubs parses the returns for a dry run, a map. A key is a step id or a subagent's name, a
@@ -28,7 +29,7 @@ func ParseStubs(file string, data []byte) (map[string][]formats.Return, error) {
 			list = []json.RawMessage{one}
 		}
 		for _, item := range list {
-			ret, err := formats.ParseReturn(item, formats.ParseOptions{})
+			ret, err := returns.ParseReturn(item, returns.ParseOptions{})
 			if err != nil {
 				return nil, refused("the return for "+key, err)
 			}

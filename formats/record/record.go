@@ -92,9 +92,9 @@ func SplitPair(text string) (key, value string, ok bool) {
 // Record is the fields of one record.
 type Record struct {
 	Fields  []AgentField
-	Elided  bool  // a line "..." stands for fields left out
+	Elided  bool     // a line "..." stands for fields left out
 	Skipped []md.Pos // lines inside the fence that are not fields
-	End     int   // index of the line behind the record
+	End     int      // index of the line behind the record
 }
 
 // Bounds say where a record stands in a text.

@@ -10,6 +10,7 @@ import (
 
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/phrase"
 	"tercet/subagents"
 	"tercet/subagents/cassette"
@@ -21,10 +22,10 @@ const Runner = "stub"
 // read gives what the engine gets of a return.
 func (r Return) read(agent string) (formats.Return, error) {
 	if strings.HasPrefix(strings.TrimSpace(r.Text), "{") {
-		return formats.ParseReturn([]byte(r.Text), formats.ParseOptions{})
+		return returns.ParseReturn([]byte(r.Text), returns.ParseOptions{})
 	}
-	blocks, found := formats.ParseAgentResult([]byte(r.Text))
-	own, _, ok := formats.PickResult(blocks, agent)
+	blocks, found := returns.ParseAgentResult([]byte(r.Text))
+	own, _, ok := returns.PickResult(blocks, agent)
 	if !ok {
 		return formats.Return{}, formats.Fail(formats.CodeInvalidReturn,
 			"begin it with AGENT_RESULT: "+agent, "expected a block of %s, got none", agent)
@@ -167,7 +168,7 @@ func (p *player) RunMetered(
 		return ret, used, err
 	}
 
-	ret = formats.Typed(ret, p.info.Fields)
+	ret = returns.Typed(ret, p.info.Fields)
 	documents := map[string]string{}
 	tree := map[string]string{}
 	for file, text := range said.Writes {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"tercet/formats"
+	"tercet/formats/returns"
 )
 
 // box is the private folder into which one call of a program writes its return, beside the folder
@@ -112,7 +112,7 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 		violation := "expected a file that can be read as return_path, got " + unreadable.Error()
 		return nil, []string{violation}, nil //nolint:nilerr // what a program does wrong is a violation
 	}
-	raw, err = io.ReadAll(io.LimitReader(f, formats.MaxReturn+1))
+	raw, err = io.ReadAll(io.LimitReader(f, returns.MaxReturn+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, onFolder("read the return", err)
 	}

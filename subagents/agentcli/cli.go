@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/proc"
 	"tercet/internal/trace"
 	"tercet/subagents"
@@ -575,32 +576,32 @@ func (c *CLI) find(
 	r formats.Request,
 	e ending,
 ) (ret formats.Return, raw []byte, bad []string, err error) {
-	opt := formats.ParseOptions{Agent: r.Agent, Nonce: e.nonce}
+	opt := returns.ParseOptions{Agent: r.Agent, Nonce: e.nonce}
 	if raw, bad, err = e.box.read(); err != nil || len(bad) > 0 {
 		return ret, raw, bad, err
 	}
 	var broken error
 	if raw != nil {
-		ret, broken = formats.ParseForm(raw, c.Definition.Info.AgentResult, opt)
+		ret, broken = returns.ParseForm(raw, c.Definition.Info.AgentResult, opt)
 	} else {
 		ret, raw, broken = c.said(e.reading.answers(), opt)
 	}
 	if broken != nil {
 		return ret, raw, strings.Split(broken.Error(), "\n"), nil
 	}
-	return formats.Typed(ret, c.Definition.Info.Fields), raw, nil, nil
+	return returns.Typed(ret, c.Definition.Info.Fields), raw, nil, nil
 }
 
 // said reads the return out of the first message that holds one. If none does, the error is about
 // the first message.
-func (c *CLI) said(messages []answer, opt formats.ParseOptions) (formats.Return, []byte, error) {
+func (c *CLI) said(messages []answer, opt returns.ParseOptions) (formats.Return, []byte, error) {
 	var first error
 	for i, m := range messages {
 		if m.structured != nil {
-			ret, err := formats.ParseForm(m.structured, c.Definition.Info.AgentResult, opt)
+			ret, err := returns.ParseForm(m.structured, c.Definition.Info.AgentResult, opt)
 			return ret, m.structured, err
 		}
-		ret, raw, err := formats.FinalMessage([]byte(m.text), opt)
+		ret, raw, err := returns.FinalMessage([]byte(m.text), opt)
 		if raw != nil {
 			return ret, raw, err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/prompt"
@@ -189,13 +190,13 @@ func (x *Exec) call(
 	var partial *formats.Return
 	if len(bad) == 0 {
 		info := x.Definition.Info
-		ret, err := formats.ParseForm(raw, info.AgentResult, formats.ParseOptions{
+		ret, err := returns.ParseForm(raw, info.AgentResult, returns.ParseOptions{
 			Agent: r.Agent,
 			Nonce: nonce,
 		})
 		if err == nil {
 			if info.AgentResult {
-				ret = formats.Typed(ret, info.Fields)
+				ret = returns.Typed(ret, info.Fields)
 			}
 			if res.Exit != 0 {
 				ret.Warnings = append(

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/subagents/builtin"
@@ -236,7 +237,7 @@ func TestGitWorkflowDoesNotPublish(t *testing.T) {
 			got.Issues[0].Files[0] != "a.txt" || got.Errors[0].Code != formats.CodeRejected {
 			t.Errorf("publish = %+v, want rejected with a.txt", got)
 		}
-		if bad := formats.Validate(got, formats.AgentInfo{NoArtifacts: true}); bad != nil {
+		if bad := returns.Validate(got, formats.AgentInfo{NoArtifacts: true}); bad != nil {
 			t.Errorf("Validate = %v", bad)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/proc"
 	"tercet/internal/testkit"
 	"tercet/subagents"
@@ -109,7 +110,7 @@ func (p *site) do(t *testing.T, role formats.Role) formats.Return {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bad := formats.Validate(ret, def.Info); bad != nil {
+	if bad := returns.Validate(ret, def.Info); bad != nil {
 		t.Errorf("%+v breaks the shipped contract: %q", ret, bad)
 	}
 	for _, a := range ret.Artifacts {

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/internal/testkit"
@@ -261,7 +262,7 @@ func document(
 // valid checks a return against the rules of returns.
 func valid(t *testing.T, ret formats.Return, role formats.Role) {
 	t.Helper()
-	if bad := formats.Validate(ret, formats.AgentInfo{Name: "x", Role: role}); bad != nil {
+	if bad := returns.Validate(ret, formats.AgentInfo{Name: "x", Role: role}); bad != nil {
 		t.Errorf("%+v breaks the rules of returns: %q", ret, bad)
 	}
 }

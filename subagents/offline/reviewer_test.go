@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/subagents/offline"
 )
 
@@ -106,7 +107,7 @@ func TestReviewerKeepsTheContract(t *testing.T) {
 		ret.Verdict != formats.VerdictApproved {
 		t.Errorf("Run = %+v, %v, want approved with text and no document", ret, err)
 	}
-	if bad := formats.Validate(ret, contract); bad != nil {
+	if bad := returns.Validate(ret, contract); bad != nil {
 		t.Errorf("%+v breaks its contract: %q", ret, bad)
 	}
 	ret, err = agent.Run(t.Context(), request(t, t.TempDir(), nil, nil))

@@ -15,6 +15,7 @@ import (
 
 	"tercet/commands"
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/subagents"
 	"tercet/templates/meta"
 )
@@ -150,7 +151,7 @@ func TestWrites(t *testing.T) {
 		t.Errorf("fields = %v (-want +got):\n%s", ret.Fields, diff)
 	}
 	info, _ := set(t).Agent("meta-builder")
-	if bad := formats.Validate(ret, info); bad != nil {
+	if bad := returns.Validate(ret, info); bad != nil {
 		t.Errorf("Validate = %q, want no violation of the contract", bad)
 	}
 	for _, part := range []string{

@@ -1,4 +1,4 @@
-package formats
+package returns
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tercet/formats"
 	"tercet/internal/jsonx"
 )
 
@@ -19,9 +20,9 @@ type ParseOptions struct {
 	Nonce  string // required nonce, if the return has one; empty: any
 	// Contract, if not nil, adds the findings of Validate with their places: warnings, or in strict
 	// mode errors.
-	Contract *AgentInfo
+	Contract *formats.AgentInfo
 	// Faulty says what is wrong with an artifact's file; nil: no check.
-	Faulty func(Artifact) string
+	Faulty func(formats.Artifact) string
 }
 
 // MaxReturn bounds the JSON form of a return, in bytes.
@@ -38,17 +39,17 @@ const maxReturnDepth = 32
 // which the engine sets. Validate checks completeness. The error is a *Diagnostics with everything
 // that cannot be read, and in strict mode every repair. The return beside an error is only for
 // listing further findings.
-func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
+func ParseReturn(data []byte, opt ParseOptions) (formats.Return, error) {
 	opt.File = cmp.Or(opt.File, "return")
 	p := &returnParser{
-		Findings: Findings{File: opt.File},
+		Findings: formats.Findings{File: opt.File},
 		src:      data,
 		opt:      opt,
 	}
 	root, err := jsonx.Parse(data, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	switch {
 	case err != nil:
-		at, msg := SyntaxAt(data, err)
+		at, msg := formats.SyntaxAt(data, err)
 		p.Findings.Add(codeReturnSyntax, at, helpReturn, "%s", msg)
 	case !root.Is(jsonx.Dict):
 		p.wrong(root, "expected an object, got %s", root.Kind)
@@ -59,31 +60,31 @@ func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 }
 
 // refusal is the error for an unreadable return, with its text; nil without findings.
-func refusal(f *Findings, src []byte) error {
+func refusal(f *formats.Findings, src []byte) error {
 	d := f.Diagnostics(src)
 	if d == nil {
 		return nil
 	}
-	d.Of = CodeInvalidReturn
+	d.Of = formats.CodeInvalidReturn
 	return d
 }
 
 // returnParser reads one return. It goes on after a problem, so that all are found.
 type returnParser struct {
-	Findings
+	formats.Findings
 
 	src      []byte
 	opt      ParseOptions
-	ret      Return
+	ret      formats.Return
 	warnings []string
 }
 
 func (p *returnParser) add(code string, v *jsonx.Value, help, format string, args ...any) {
-	p.Findings.Add(code, Pos{}, help, format, args...)
+	p.Findings.Add(code, formats.Pos{}, help, format, args...)
 	d := &p.List[len(p.List)-1]
 	if v != nil {
-		d.Pos = PosAt(p.src, v.Start)
-		d.End = PosAt(p.src, v.End)
+		d.Pos = formats.PosAt(p.src, v.Start)
+		d.End = formats.PosAt(p.src, v.End)
 	}
 }
 
@@ -121,8 +122,8 @@ type reader = func(*jsonx.Value)
 
 func (p *returnParser) read(root *jsonx.Value) {
 	r := &p.ret
-	r.Artifacts = []Artifact{}
-	r.Errors = []ReturnError{}
+	r.Artifacts = []formats.Artifact{}
+	r.Errors = []formats.ReturnError{}
 	known := p.known()
 	var extra []jsonx.Member
 	for _, m := range root.Members {
@@ -162,7 +163,7 @@ func (p *returnParser) read(root *jsonx.Value) {
 	p.rules(root)
 	r.Warnings = append(r.Warnings, p.warnings...)
 	if len(r.Errors) > 0 {
-		r.Class = ClassOf(r.Errors[0])
+		r.Class = formats.ClassOf(r.Errors[0])
 	}
 }
 
@@ -226,21 +227,21 @@ func (p *returnParser) claim(m jsonx.Member) {
 }
 
 // statuses are the words for status and verdict of a return in both vocabularies.
-var statuses = map[string]Return{
-	"completed":   {Status: StatusCompleted},
-	"partial":     {Status: StatusPartial},
-	"failed":      {Status: StatusFailed},
-	"blocked":     {Status: StatusBlocked},
-	"in_progress": {Status: StatusPartial},
-	"researched":  {Status: StatusCompleted},
-	"planned":     {Status: StatusCompleted},
-	"implemented": {Status: StatusCompleted},
-	"done":        {Status: StatusCompleted},
-	"success":     {Status: StatusCompleted},
-	"approved":    {Status: StatusCompleted, Verdict: VerdictApproved},
-	"conditional": {Status: StatusCompleted, Verdict: VerdictConditional},
-	"rejected":    {Status: StatusCompleted, Verdict: VerdictRejected},
-	"needs_work":  {Status: StatusCompleted, Verdict: VerdictRejected},
+var statuses = map[string]formats.Return{
+	"completed":   {Status: formats.StatusCompleted},
+	"partial":     {Status: formats.StatusPartial},
+	"failed":      {Status: formats.StatusFailed},
+	"blocked":     {Status: formats.StatusBlocked},
+	"in_progress": {Status: formats.StatusPartial},
+	"researched":  {Status: formats.StatusCompleted},
+	"planned":     {Status: formats.StatusCompleted},
+	"implemented": {Status: formats.StatusCompleted},
+	"done":        {Status: formats.StatusCompleted},
+	"success":     {Status: formats.StatusCompleted},
+	"approved":    {Status: formats.StatusCompleted, Verdict: formats.VerdictApproved},
+	"conditional": {Status: formats.StatusCompleted, Verdict: formats.VerdictConditional},
+	"rejected":    {Status: formats.StatusCompleted, Verdict: formats.VerdictRejected},
+	"needs_work":  {Status: formats.StatusCompleted, Verdict: formats.VerdictRejected},
 }
 
 // canon is a word as tables have it.
@@ -249,7 +250,7 @@ func canon(word string) string {
 }
 
 func (p *returnParser) status(v *jsonx.Value) {
-	got := p.word(v, "status", statusWords, func(r Return) string {
+	got := p.word(v, "status", statusWords, func(r formats.Return) string {
 		return string(r.Status)
 	})
 	p.ret.Status = got.Status
@@ -258,7 +259,7 @@ func (p *returnParser) status(v *jsonx.Value) {
 
 func (p *returnParser) verdict(v *jsonx.Value) {
 	if s, isText := v.Str(); !isText || s != "" {
-		got := p.word(v, "verdict", verdictWords, func(r Return) string {
+		got := p.word(v, "verdict", verdictWords, func(r formats.Return) string {
 			return string(r.Verdict)
 		})
 		p.ret.Verdict = cmp.Or(got.Verdict, p.ret.Verdict)
@@ -271,34 +272,34 @@ func (p *returnParser) word(
 	v *jsonx.Value,
 	what string,
 	set []string,
-	says func(Return) string,
-) Return {
+	says func(formats.Return) string,
+) formats.Return {
 	word, isText := v.Str()
 	got := statuses[canon(word)]
 	switch {
 	case !isText:
 		p.wrong(v, "expected %s as a string, got %s", what, v.Kind)
 	case says(got) == "":
-		p.add(codeReturnMember, v, HelpOneOf(canon(word), set), "expected %s %s, got %q", what,
+		p.add(codeReturnMember, v, formats.HelpOneOf(canon(word), set), "expected %s %s, got %q", what,
 			strings.Join(set, ", "), word)
 	default:
 		p.readAs(v, what, word, says(got))
 		return got
 	}
-	return Return{}
+	return formats.Return{}
 }
 
 var (
 	statusWords = []string{
-		string(StatusCompleted),
-		string(StatusPartial),
-		string(StatusFailed),
-		string(StatusBlocked),
+		string(formats.StatusCompleted),
+		string(formats.StatusPartial),
+		string(formats.StatusFailed),
+		string(formats.StatusBlocked),
 	}
 	verdictWords = []string{
-		string(VerdictApproved),
-		string(VerdictConditional),
-		string(VerdictRejected),
+		string(formats.VerdictApproved),
+		string(formats.VerdictConditional),
+		string(formats.VerdictRejected),
 	}
 )
 
@@ -349,9 +350,9 @@ func (p *returnParser) short(to *string, name string) reader {
 				return r
 			}, *to)
 		}
-		if n := utf8.RuneCountInString(*to); n > MaxSummary {
-			p.repaired(v, "%s has %d characters and was cut to %d", name, n, MaxSummary)
-			*to = Clip(*to, MaxSummary)
+		if n := utf8.RuneCountInString(*to); n > formats.MaxSummary {
+			p.repaired(v, "%s has %d characters and was cut to %d", name, n, formats.MaxSummary)
+			*to = formats.Clip(*to, formats.MaxSummary)
 		}
 	}
 }
@@ -364,9 +365,9 @@ func obeyed(r rune) bool {
 // long reads the text to show.
 func (p *returnParser) long(v *jsonx.Value) {
 	s := p.text(v, "text")
-	if len(s) > MaxText {
-		p.repaired(v, "text has %d bytes and was cut to %d", len(s), MaxText)
-		s = strings.ToValidUTF8(s[:MaxText-len("…")], "") + "…"
+	if len(s) > formats.MaxText {
+		p.repaired(v, "text has %d bytes and was cut to %d", len(s), formats.MaxText)
+		s = strings.ToValidUTF8(s[:formats.MaxText-len("…")], "") + "…"
 	}
 	p.ret.Text = s
 }
@@ -395,13 +396,13 @@ func (p *returnParser) summarise(root *jsonx.Value) {
 		r.Summary = cmp.Or(p.opt.Agent, "the agent") + " reports " + r.Outcome().String()
 		from = "status"
 	}
-	r.Summary = FirstLine(r.Summary, MaxSummary)
+	r.Summary = formats.FirstLine(r.Summary, formats.MaxSummary)
 	p.repaired(root, "the summary is missing and was taken from the %s", from)
 }
 
 // rules asks what a complete return has to keep, of one that can be read.
 func (p *returnParser) rules(root *jsonx.Value) {
-	unread := func(d Diagnostic) bool { return d.Code != codeReturnRepair }
+	unread := func(d formats.Diagnostic) bool { return d.Code != codeReturnRepair }
 	if p.opt.Contract == nil || slices.ContainsFunc(p.List, unread) {
 		return
 	}

@@ -1,8 +1,9 @@
-package formats
+package returns
 
 import (
 	"sync"
 
+	"tercet/formats"
 	"tercet/internal/strict"
 )
 
@@ -49,7 +50,7 @@ var returnTables = sync.OnceValue(func() []strict.Table {
 			Name:  "artifact",
 			Needs: []string{"type", "path"},
 			Keys: []strict.Key{
-				{"type", strict.Texts(Words(ArtifactTypes())), "what it is"},
+				{"type", strict.Texts(formats.Words(formats.ArtifactTypes())), "what it is"},
 				{
 					"path",
 					"filled",
@@ -77,11 +78,11 @@ var returnTables = sync.OnceValue(func() []strict.Table {
 			Needs: []string{"message"},
 			Keys: []strict.Key{
 				{"message", "filled", "what happened"},
-				{"type", strict.Texts(Words(ErrorTypes())), "the kind of error (execution)"},
+				{"type", strict.Texts(formats.Words(formats.ErrorTypes())), "the kind of error (execution)"},
 				{
 					"code",
-					strict.Texts(Words(Codes())),
-					"as 'tercet help exit-codes' lists them (" + string(CodeUnknown) + ")",
+					strict.Texts(formats.Words(formats.Codes())),
+					"as 'tercet help exit-codes' lists them (" + string(formats.CodeUnknown) + ")",
 				},
 				{"recoverable", "boolean", "the same work may succeed later"},
 				{"recommendation", "text", "what to do about it"},

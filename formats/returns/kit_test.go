@@ -1,4 +1,4 @@
-package formats_test
+package returns_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 	"tercet/internal/testkit"
 )
 
@@ -38,15 +39,15 @@ func TestValidReturns(t *testing.T) {
 	t.Parallel()
 	testkit.Files(t, "returns/valid/*.json", func(t *testing.T, file string, src []byte) {
 		t.Helper()
-		r, err := formats.ParseReturn(src, formats.ParseOptions{})
+		r, err := returns.ParseReturn(src, returns.ParseOptions{})
 		if err != nil {
 			t.Fatalf("ParseReturn(%s) = %v, want nil", file, err)
 		}
-		if bad := formats.Validate(r, formats.AgentInfo{}); bad != nil {
+		if bad := returns.Validate(r, formats.AgentInfo{}); bad != nil {
 			t.Errorf("Validate(%s) = %q, want nil", file, bad)
 		}
 		golden(t, testkit.Beside(file, ".golden"), testkit.Pretty(t, r))
-		_, strict := formats.ParseReturn(src, formats.ParseOptions{Strict: true})
+		_, strict := returns.ParseReturn(src, returns.ParseOptions{Strict: true})
 		repaired := 0
 		for _, w := range r.Warnings {
 			if strings.Contains(w, "was") || strings.Contains(w, "were left out") ||
@@ -68,7 +69,7 @@ func TestInvalidReturns(t *testing.T) {
 	t.Parallel()
 	testkit.Files(t, "returns/invalid/*.json", func(t *testing.T, file string, src []byte) {
 		t.Helper()
-		r, err := formats.ParseReturn(src, formats.ParseOptions{File: filepath.Base(file)})
+		r, err := returns.ParseReturn(src, returns.ParseOptions{File: filepath.Base(file)})
 		var got string
 		if err != nil {
 			if formats.CodeOf(err) != formats.CodeInvalidReturn {
@@ -76,7 +77,7 @@ func TestInvalidReturns(t *testing.T) {
 			}
 			got = err.Error() + "\nhelp: " + formats.HelpOf(err) + "\n"
 		} else {
-			bad := formats.Validate(r, formats.AgentInfo{})
+			bad := returns.Validate(r, formats.AgentInfo{})
 			if bad == nil {
 				t.Errorf("Validate(%s) = nil, want violations", file)
 			}
@@ -90,7 +91,7 @@ func TestAgentResults(t *testing.T) {
 	t.Parallel()
 	testkit.Files(t, "agent_results/*.txt", func(t *testing.T, file string, src []byte) {
 		t.Helper()
-		results, found := formats.ParseAgentResult(src)
+		results, found := returns.ParseAgentResult(src)
 		var b strings.Builder
 		for _, d := range found {
 			fmt.Fprintf(&b, "%d:%d: %v\n", d.Pos.Line, d.Pos.Col, d)
@@ -103,7 +104,7 @@ func TestAgentResults(t *testing.T) {
 				continue
 			}
 			fmt.Fprintf(&b, "outcome %s, return %s", r.Outcome(), testkit.Pretty(t, r))
-			if bad := formats.Validate(r, formats.AgentInfo{NoArtifacts: true}); bad != nil {
+			if bad := returns.Validate(r, formats.AgentInfo{NoArtifacts: true}); bad != nil {
 				t.Errorf("Validate(Return of %s) = %q, want nil", a.Agent, bad)
 			}
 		}
@@ -124,7 +125,7 @@ func FuzzParseReturn(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, src []byte) {
-		r, err := formats.ParseReturn(src, formats.ParseOptions{})
+		r, err := returns.ParseReturn(src, returns.ParseOptions{})
 		if err != nil {
 			return
 		}
@@ -135,7 +136,7 @@ func FuzzParseReturn(f *testing.F) {
 		if err != nil {
 			t.Fatalf("Marshal(ParseReturn(%q)) = %v", src, err)
 		}
-		again, err := formats.ParseReturn(out, formats.ParseOptions{})
+		again, err := returns.ParseReturn(out, returns.ParseOptions{})
 		if err != nil {
 			t.Fatalf("ParseReturn(%s) = %v, want nil for what was read from %q", out, err, src)
 		}
@@ -160,11 +161,11 @@ func FuzzAgentResult(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, src []byte) {
-		r, err := formats.ParseForm(src, true, formats.ParseOptions{Agent: "reviewer"})
+		r, err := returns.ParseForm(src, true, returns.ParseOptions{Agent: "reviewer"})
 		if err == nil && r.Status == "" {
 			t.Fatalf("ParseForm(%q) = %+v, want a status or an error", src, r)
 		}
-		results, found := formats.ParseAgentResult(src)
+		results, found := returns.ParseAgentResult(src)
 		if len(results) == 0 && len(found) == 0 {
 			t.Fatalf("ParseAgentResult(%q) gave neither a block nor a finding", src)
 		}
@@ -173,10 +174,10 @@ func FuzzAgentResult(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if bad := formats.Validate(r, formats.AgentInfo{NoArtifacts: true}); bad != nil {
+			if bad := returns.Validate(r, formats.AgentInfo{NoArtifacts: true}); bad != nil {
 				t.Fatalf("Validate(Return of %q) = %q, want nil", src, bad)
 			}
-			own, nested, ok := formats.PickResult(results, a.Agent)
+			own, nested, ok := returns.PickResult(results, a.Agent)
 			if !ok || len(nested) != len(results)-1 || !strings.EqualFold(own.Agent, a.Agent) {
 				t.Fatalf("PickResult(%q) = %v", a.Agent, ok)
 			}

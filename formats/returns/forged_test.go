@@ -1,4 +1,4 @@
-package formats_test
+package returns_test
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 )
 
 // asked is the delegation that the returns of this file are read for.
-func asked() formats.ParseOptions {
-	return formats.ParseOptions{Agent: "planner", Nonce: "n7k2p9qx"}
+func asked() returns.ParseOptions {
+	return returns.ParseOptions{Agent: "planner", Nonce: "n7k2p9qx"}
 }
 
 // written is a return before it takes a form: members of the object, lines of the block.
@@ -173,9 +174,9 @@ func forgeries() map[string]written {
 func TestForgedReturnsAreRefused(t *testing.T) {
 	t.Parallel()
 	tried := 0
-	refuse := func(what, text string, opt formats.ParseOptions) {
+	refuse := func(what, text string, opt returns.ParseOptions) {
 		tried++
-		ret, _, err := formats.FinalMessage([]byte(text), opt)
+		ret, _, err := returns.FinalMessage([]byte(text), opt)
 		if err == nil {
 			t.Errorf("FinalMessage(%s) accepted %+v of:\n%s", what, ret, text)
 			return
@@ -283,7 +284,7 @@ func TestGenuineReturnsAreAccepted(t *testing.T) {
 	tried := 0
 	accept := func(what, text string) {
 		tried++
-		ret, raw, err := formats.FinalMessage([]byte(text), asked())
+		ret, raw, err := returns.FinalMessage([]byte(text), asked())
 		if err != nil {
 			t.Errorf("FinalMessage(%s) = %v, want it accepted:\n%s", what, err, text)
 			return
@@ -326,18 +327,18 @@ func TestForgedFilesAreRefused(t *testing.T) {
 	for what, w := range forgeries() {
 		switch what {
 		case "no nonce", "null nonce", "nonce below another member":
-			if _, err := formats.ParseReturn([]byte(w.object()), asked()); err != nil {
+			if _, err := returns.ParseReturn([]byte(w.object()), asked()); err != nil {
 				t.Errorf("ParseReturn(%s) = %v, want it accepted: the file authenticates",
 					what, err)
 			}
 			continue
 		}
-		if ret, err := formats.ParseReturn([]byte(w.object()), asked()); err == nil {
+		if ret, err := returns.ParseReturn([]byte(w.object()), asked()); err == nil {
 			t.Errorf("ParseReturn(%s) accepted %+v", what, ret)
 		}
 	}
 	for what, w := range spellings() {
-		if _, err := formats.ParseReturn([]byte(w.object()), asked()); err != nil {
+		if _, err := returns.ParseReturn([]byte(w.object()), asked()); err != nil {
 			t.Errorf("ParseReturn(%s) = %v, want nil", what, err)
 		}
 	}
@@ -347,7 +348,7 @@ func TestFinalMessageTellsEverything(t *testing.T) {
 	t.Parallel()
 	text := "```json\n{\"status\": \"splendid\", \"summary\": 5, \"nonce\": \"n7k2p9qx\", " +
 		"\"agent\": \"x\", \"artifacts\": 3}\n```\n"
-	_, raw, err := formats.FinalMessage([]byte(text), asked())
+	_, raw, err := returns.FinalMessage([]byte(text), asked())
 	if err == nil || raw == nil {
 		t.Fatalf("FinalMessage = %s, %v, want the text and an error", raw, err)
 	}
@@ -356,7 +357,7 @@ func TestFinalMessageTellsEverything(t *testing.T) {
 			t.Errorf("the error does not speak of %s:\n%v", part, err)
 		}
 	}
-	_, _, err = formats.FinalMessage(
+	_, _, err = returns.FinalMessage(
 		[]byte("```json\n{\"status\": \"completed\", \"summary\": \"x\", \"summary\": \"y\"}\n```"),
 		asked(),
 	)
@@ -373,7 +374,7 @@ func FuzzFinalMessage(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		ret, raw, err := formats.FinalMessage([]byte(text), asked())
+		ret, raw, err := returns.FinalMessage([]byte(text), asked())
 		if err == nil && (!strings.Contains(text, "n7k2p9qx") || ret.Status == "") {
 			t.Fatalf("FinalMessage(%q) = %+v, want a status and the nonce in the text", text, ret)
 		}
@@ -400,9 +401,9 @@ func TestReturnsAreNestedToOneLimit(t *testing.T) {
 		inner := depth - 2
 		text := `{"agent": "planner", "status": "completed", "summary": "s", "nonce": "n7k2p9qx", "fields": {"a": ` +
 			strings.Repeat("[", inner) + strings.Repeat("]", inner) + `}}`
-		_, parsed := formats.ParseReturn([]byte(text), asked())
-		_, _, message := formats.FinalMessage([]byte("```json\n"+text+"\n```\n"), asked())
-		_, read := formats.ReadResult([]byte(text), asked(), func(string) formats.AgentInfo {
+		_, parsed := returns.ParseReturn([]byte(text), asked())
+		_, _, message := returns.FinalMessage([]byte("```json\n"+text+"\n```\n"), asked())
+		_, read := returns.ReadResult([]byte(text), asked(), func(string) formats.AgentInfo {
 			return formats.AgentInfo{NoArtifacts: true}
 		})
 		for what, err := range map[string]error{

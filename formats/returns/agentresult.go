@@ -1,10 +1,11 @@
-package formats
+package returns
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
@@ -13,8 +14,8 @@ import (
 // AgentResult is one AGENT_RESULT block.
 type AgentResult struct {
 	Agent    string
-	Pos      Pos
-	Status   string       // as written
+	Pos      formats.Pos
+	Status   string              // as written
 	Fields   []record.AgentField // all but STATUS and NEXT, in order
 	Next     string
 	Elided   bool // the block has a line "..." for fields left out
@@ -24,7 +25,7 @@ type AgentResult struct {
 }
 
 // contains reports whether a position is in the block.
-func (a *AgentResult) contains(at Pos) bool {
+func (a *AgentResult) contains(at formats.Pos) bool {
 	return at.Line >= a.Pos.Line && at.Line <= a.last
 }
 
@@ -57,9 +58,9 @@ func (a *AgentResult) Text(key string) string {
 // ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, at any indentation. An
 // error concerns the block at its place, or the whole text if it has no block. The diagnostics are
 // nil if there is no problem. The caller decides which blocks count as a return.
-func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
-	s := &scanner{Findings: &Findings{}}
-	text = WithoutBOM(text)
+func ParseAgentResult(text []byte) ([]AgentResult, []formats.Diagnostic) {
+	s := &scanner{Findings: &formats.Findings{}}
+	text = formats.WithoutBOM(text)
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
@@ -75,7 +76,7 @@ func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 		out = append(out, s.block(indent, name))
 	}
 	if len(out) == 0 {
-		s.Add(codeNoResult, Pos{},
+		s.Add(codeNoResult, formats.Pos{},
 			"end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'",
 			"no_agent_result: expected a block %s, got none", marker)
 	}
@@ -94,7 +95,7 @@ func PickResult(all []AgentResult, agent string) (own AgentResult, nested []Agen
 
 // scanner iterates over the lines of a text.
 type scanner struct {
-	*Findings
+	*formats.Findings
 
 	lines  []string
 	at     int
@@ -130,7 +131,7 @@ func (s *scanner) nearMiss() {
 	word = strings.ToUpper(strings.Trim(word, " \t>*_#`-"))
 	if ok && len(word) <= len(marker)+2 && nearest.Distance(word, marker) <= 2 {
 		s.misses++
-		s.Add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + record.IndentWidth(line)},
+		s.Add(codeNearMiss, formats.Pos{Line: s.at + 1, Col: 1 + record.IndentWidth(line)},
 			"write '"+marker+": <agent>' at the start of a line",
 			"this line looks like the marker %s but is not it", marker)
 	}
@@ -138,7 +139,7 @@ func (s *scanner) nearMiss() {
 
 // block parses the block whose header is the current line.
 func (s *scanner) block(indent int, name string) AgentResult {
-	a := AgentResult{Agent: name, Pos: Pos{Line: s.at + 1, Col: indent + 1}}
+	a := AgentResult{Agent: name, Pos: formats.Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.enclosingFence()
 	s.at++
 	r := record.ReadRecord(s.lines, record.Bounds{
@@ -157,7 +158,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 		a.warn(s, codeSkipped, at, fmt.Sprintf("line %d is no field and was skipped", at.Line))
 	}
 
-	status := Pos{}
+	status := formats.Pos{}
 	seen := map[string]bool{}
 	for _, f := range r.Fields {
 		if seen[f.Key] {
@@ -187,7 +188,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	return a
 }
 
-func (a *AgentResult) warn(s *scanner, code string, at Pos, msg string) {
+func (a *AgentResult) warn(s *scanner, code string, at formats.Pos, msg string) {
 	a.Warnings = append(a.Warnings, msg)
 	s.Add(code, at, "", "%s", msg)
 }
@@ -195,7 +196,7 @@ func (a *AgentResult) warn(s *scanner, code string, at Pos, msg string) {
 const echoHelp = "fill the template in; put quotes around a value that looks like one"
 
 // check checks the required parts of a block.
-func (s *scanner) check(a *AgentResult, status Pos) {
+func (s *scanner) check(a *AgentResult, status formats.Pos) {
 	switch {
 	case a.Agent == "":
 		s.Add(codeNoName, a.Pos, "write '"+marker+": <agent>'",
@@ -213,7 +214,7 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 		s.Add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'",
 			a.Status)
 	case words != nil:
-		s.Add(codeUnknownStatus, status, HelpOneOf(strings.ToLower(a.Status), words),
+		s.Add(codeUnknownStatus, status, formats.HelpOneOf(strings.ToLower(a.Status), words),
 			"expected a STATUS, got '%s'", a.Status)
 	}
 }

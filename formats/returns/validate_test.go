@@ -1,4 +1,4 @@
-package formats_test
+package returns_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/returns"
 )
 
 func done() formats.Return {
@@ -137,7 +138,7 @@ func TestValidateContract(t *testing.T) {
 			r := done()
 			info := formats.AgentInfo{}
 			tt.change(&r, &info)
-			if diff := cmp.Diff(tt.want, formats.Validate(r, info)); diff != "" {
+			if diff := cmp.Diff(tt.want, returns.Validate(r, info)); diff != "" {
 				t.Errorf("Validate (-want +got):\n%s", diff)
 			}
 		})
@@ -175,7 +176,7 @@ func TestTyped(t *testing.T) {
 		"bad":  "x",
 		"free": "7",
 	}
-	if diff := cmp.Diff(want, formats.Typed(in, kinds).Fields); diff != "" {
+	if diff := cmp.Diff(want, returns.Typed(in, kinds).Fields); diff != "" {
 		t.Errorf("Typed (-want +got):\n%s", diff)
 	}
 	if in.Fields["n"] != "1,200" {
@@ -186,7 +187,7 @@ func TestTyped(t *testing.T) {
 func TestParseReturnNumbers(t *testing.T) {
 	t.Parallel()
 	const src = `{"status": "partial", "summary": "s", "fields": {"i": -7, "f": 1.5, "e": 1e3, "far": -1e999, "big": 99999999999999999999}}`
-	r, err := formats.ParseReturn([]byte(src), formats.ParseOptions{})
+	r, err := returns.ParseReturn([]byte(src), returns.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,16 +207,16 @@ func TestParseReturnClaims(t *testing.T) {
 	t.Parallel()
 	const src = `{"status": "partial", "summary": "s", "agent": "planner", "nonce": "n1"}`
 	tests := []struct {
-		opt  formats.ParseOptions
+		opt  returns.ParseOptions
 		want string
 	}{
-		{formats.ParseOptions{}, ""},
-		{formats.ParseOptions{Agent: "planner", Nonce: "n1"}, ""},
-		{formats.ParseOptions{Agent: "tester"}, `expected agent "tester", got "planner"`},
-		{formats.ParseOptions{Nonce: "n2"}, "the nonce is not the one of this delegation"},
+		{returns.ParseOptions{}, ""},
+		{returns.ParseOptions{Agent: "planner", Nonce: "n1"}, ""},
+		{returns.ParseOptions{Agent: "tester"}, `expected agent "tester", got "planner"`},
+		{returns.ParseOptions{Nonce: "n2"}, "the nonce is not the one of this delegation"},
 	}
 	for _, tt := range tests {
-		r, err := formats.ParseReturn([]byte(src), tt.opt)
+		r, err := returns.ParseReturn([]byte(src), tt.opt)
 		if tt.want == "" {
 			if err != nil || r.Fields["nonce"] != nil {
 				t.Errorf("ParseReturn(%+v) = %+v, %v, want no error and no nonce in the fields",
@@ -229,9 +230,9 @@ func TestParseReturnClaims(t *testing.T) {
 		}
 	}
 
-	_, err := formats.ParseReturn(
+	_, err := returns.ParseReturn(
 		[]byte(`{"summary": "s", "status": "failed", "metadata": {}, "class": "quality"}`),
-		formats.ParseOptions{Strict: true},
+		returns.ParseOptions{Strict: true},
 	)
 	if err != nil {
 		t.Errorf("ParseReturn(claims, strict) = %v, want nil: a claim is never a reason to refuse",
@@ -243,7 +244,7 @@ func TestParseReturnBounds(t *testing.T) {
 	t.Parallel()
 	long := `{"status": "partial", "summary": "s", "text": "` +
 		strings.Repeat("ä", formats.MaxText) + `"}`
-	r, err := formats.ParseReturn([]byte(long), formats.ParseOptions{})
+	r, err := returns.ParseReturn([]byte(long), returns.ParseOptions{})
 	if err != nil || len(r.Text) > formats.MaxText || !strings.HasSuffix(r.Text, "ä…") ||
 		len(r.Warnings) != 1 {
 		t.Errorf("ParseReturn(long text) = %d bytes, %q, %v, want a cut with a warning",
@@ -251,25 +252,25 @@ func TestParseReturnBounds(t *testing.T) {
 	}
 	deep := `{"status": "partial", "summary": "s", "x": ` + strings.Repeat("[", 100) +
 		strings.Repeat("]", 100) + `}`
-	if _, err := formats.ParseReturn([]byte(deep), formats.ParseOptions{}); err == nil {
+	if _, err := returns.ParseReturn([]byte(deep), returns.ParseOptions{}); err == nil {
 		t.Error("ParseReturn(deep) = nil, want an error")
 	}
 }
 
 func TestPickResult(t *testing.T) {
 	t.Parallel()
-	all, _ := formats.ParseAgentResult(
+	all, _ := returns.ParseAgentResult(
 		[]byte(
 			"AGENT_RESULT: a\nSTATUS: success\n\nAGENT_RESULT: A\nSTATUS: error\n" +
 				"AGENT_RESULT: b\nSTATUS: success\n",
 		),
 	)
-	own, nested, ok := formats.PickResult(all, "a")
+	own, nested, ok := returns.PickResult(all, "a")
 	if !ok || own.Status != "error" || len(nested) != 2 || nested[0].Status != "success" ||
 		nested[1].Agent != "b" {
 		t.Errorf("PickResult(a) = %+v, %+v, %v, want the last block of a", own, nested, ok)
 	}
-	if _, rest, ok := formats.PickResult(all, "c"); ok || len(rest) != 3 {
+	if _, rest, ok := returns.PickResult(all, "c"); ok || len(rest) != 3 {
 		t.Errorf("PickResult(c) = %v with %d others, want none and 3", ok, len(rest))
 	}
 }
@@ -281,7 +282,7 @@ func BenchmarkParseReturn(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := formats.ParseReturn(src, formats.ParseOptions{}); err != nil {
+		if _, err := returns.ParseReturn(src, returns.ParseOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -308,7 +309,7 @@ func TestBridge(t *testing.T) {
 		{"Blocked", "blocked", "blocked", "", ""},
 	}
 	for _, tt := range tests {
-		r, err := formats.AgentResult{
+		r, err := returns.AgentResult{
 			Agent:  "a",
 			Status: tt.word,
 			Next:   "b",
@@ -325,7 +326,7 @@ func TestBridge(t *testing.T) {
 		}
 	}
 
-	if _, err := (formats.AgentResult{Status: "completed"}).Return(); err == nil {
+	if _, err := (returns.AgentResult{Status: "completed"}).Return(); err == nil {
 		t.Error("Return(completed) = nil, want an error: the word is not in the table")
 	}
 }

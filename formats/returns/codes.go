@@ -1,4 +1,4 @@
-package formats
+package returns
 
 // The codes of findings in returns and result blocks: E4xx is an error, W4xx a warning.
 const (

@@ -1,4 +1,4 @@
-package formats
+package returns
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/formats/record"
 	"tercet/internal/jsonx"
 )
@@ -19,13 +20,13 @@ import (
 //
 // The fields of an AGENT_RESULT block are texts; Typed converts them to the contract's
 // types.
-func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
+func FinalMessage(text []byte, opt ParseOptions) (ret formats.Return, raw []byte, err error) {
 	opt.File = cmp.Or(opt.File, "final message")
-	text = WithoutBOM(text)
+	text = formats.WithoutBOM(text)
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
-	m := message{Findings: Findings{File: opt.File}, opt: opt}
+	m := message{Findings: formats.Findings{File: opt.File}, opt: opt}
 	m.jsonBlocks(text)
 	m.agentResults(text)
 	if b, ok := bareObject(text); ok && len(m.authenticated)+len(m.ignored) == 0 {
@@ -39,39 +40,39 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 		return own.ret, []byte(own.text), own.err
 	}
 
-	first := Findings{File: opt.File}
+	first := formats.Findings{File: opt.File}
 	if len(m.authenticated) > 1 {
-		first.Add(codeReturnClaim, Pos{},
+		first.Add(codeReturnClaim, formats.Pos{},
 			"end the message with one return and show it nowhere else",
 			"expected one return with the nonce of this delegation, got %d", len(m.authenticated))
 	} else {
 		none := "expected a return with the nonce of this delegation at the end of the message, " +
 			"got none"
-		first.Add(codeNoResult, Pos{},
+		first.Add(codeNoResult, formats.Pos{},
 			"write the return into the file that TERCET_RETURN names, or end the message with it "+
 				"and the nonce",
 			"%s", strings.Join(append([]string{none}, m.ignored...), "; "))
 	}
-	return Return{}, nil, &Diagnostics{List: append(first.List, m.List...), Of: CodeInvalidReturn}
+	return formats.Return{}, nil, &formats.Diagnostics{List: append(first.List, m.List...), Of: formats.CodeInvalidReturn}
 }
 
 // ParseForm parses a return from a dedicated channel, such as a file. It accepts the JSON form, and
 // if the contract's form is agent_result also the agent's AGENT_RESULT block. A nonce in it must be
 // opt.Nonce.
-func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
-	text = WithoutBOM(text)
+func ParseForm(text []byte, block bool, opt ParseOptions) (formats.Return, error) {
+	text = formats.WithoutBOM(text)
 	if !block || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return ParseReturn(text, opt)
 	}
 
-	f := Findings{File: cmp.Or(opt.File, "return")}
+	f := formats.Findings{File: cmp.Or(opt.File, "return")}
 	all, found := ParseAgentResult(text[:min(len(text), MaxAgentText)])
 	own, _, ok := PickResult(all, opt.Agent)
 	if !ok {
-		f.Add(codeNoResult, Pos{Line: 1, Col: 1},
+		f.Add(codeNoResult, formats.Pos{Line: 1, Col: 1},
 			"write one JSON object, or a block that begins with '"+marker+": "+opt.Agent+"'",
 			"expected a return of %s, got none", opt.Agent)
-		return Return{}, refusal(&f, nil)
+		return formats.Return{}, refusal(&f, nil)
 	}
 
 	for _, d := range found {
@@ -94,7 +95,7 @@ func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
 // message collects the possible returns in one final message. Its findings are those of unreadable
 // blocks, for the repair round.
 type message struct {
-	Findings
+	formats.Findings
 
 	opt           ParseOptions
 	authenticated []candidate // candidates with the nonce
@@ -104,7 +105,7 @@ type message struct {
 // candidate is one text with the nonce.
 type candidate struct {
 	text string
-	ret  Return
+	ret  formats.Return
 	err  error
 }
 
@@ -144,7 +145,7 @@ func fenceFault(info string) string {
 		return "its fence is not marked json"
 	}
 	const most = 20 // characters of the mark
-	return fmt.Sprintf("its fence is marked %s, not json", Clip(mark, most))
+	return fmt.Sprintf("its fence is marked %s, not json", formats.Clip(mark, most))
 }
 
 // fencedObjects returns texts that begin like an object between a line that opens a fence and the
@@ -217,7 +218,7 @@ func (m *message) tryObject(b candidateText) {
 	root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
 		if strings.Contains(b.text, `"status"`) { // probably meant as a return
-			at, msg := SyntaxAt([]byte(b.text), err)
+			at, msg := formats.SyntaxAt([]byte(b.text), err)
 			at.Line += b.line - 1
 			m.Add(codeReturnSyntax, at, helpReturn, "%s", msg)
 		}
@@ -249,7 +250,7 @@ func (m *message) agentResults(text []byte) {
 	blocks, found := ParseAgentResult(text)
 	blocks = blocks[max(0, len(blocks)-maxCandidates):]
 	for _, b := range blocks {
-		own := Findings{File: m.File}
+		own := formats.Findings{File: m.File}
 		for _, d := range found {
 			if b.contains(d.Pos) {
 				addDiagnostic(&own, d)
@@ -283,8 +284,8 @@ func (m *message) agentResults(text []byte) {
 }
 
 // addDiagnostic adds an error of the parser of blocks.
-func addDiagnostic(f *Findings, d Diagnostic) {
-	if d.Severity == SeverityError && d.Code != codeNoResult {
+func addDiagnostic(f *formats.Findings, d formats.Diagnostic) {
+	if d.Severity == formats.SeverityError && d.Code != codeNoResult {
 		d.File = f.File
 		f.List = append(f.List, d)
 	}
@@ -297,7 +298,7 @@ func section(text []byte, line int) string {
 }
 
 // blockReturn converts the AGENT_RESULT block that is the return.
-func blockReturn(f *Findings, b AgentResult) (Return, error) {
+func blockReturn(f *formats.Findings, b AgentResult) (formats.Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {
 			f.Add(codeReturnClaim, b.Pos, "", "expected one %s in the block, got two", key)
@@ -308,7 +309,7 @@ func blockReturn(f *Findings, b AgentResult) (Return, error) {
 		f.Add(codeReturnClaim, b.Pos, "", "%v", err)
 	}
 	if f.List != nil {
-		return Return{}, refusal(f, nil)
+		return formats.Return{}, refusal(f, nil)
 	}
 	return ret, nil
 }

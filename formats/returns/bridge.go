@@ -1,4 +1,4 @@
-package formats
+package returns
 
 import (
 	"cmp"
@@ -10,30 +10,31 @@ import (
 	"strings"
 	"unicode"
 
+	"tercet/formats"
 	"tercet/formats/record"
 )
 
 // statusRow maps a STATUS of a result block to a return.
 type statusRow struct {
 	word    string
-	status  ReturnStatus
-	verdict Verdict
-	outcome Outcome
-	code    Code // of the error of a failed return
+	status  formats.ReturnStatus
+	verdict formats.Verdict
+	outcome formats.Outcome
+	code    formats.Code // of the error of a failed return
 }
 
 var statusRows = []statusRow{
-	{word: "success", status: StatusCompleted},
-	{word: "skipped", status: StatusCompleted, outcome: OutcomeSkipped},
-	{word: "approved", status: StatusCompleted, verdict: VerdictApproved},
-	{word: "conditional", status: StatusCompleted, verdict: VerdictConditional},
-	{word: "rejected", status: StatusCompleted, verdict: VerdictRejected},
-	{word: "partial", status: StatusPartial},
-	{word: "suspended", status: StatusPartial, outcome: OutcomeSuspended},
+	{word: "success", status: formats.StatusCompleted},
+	{word: "skipped", status: formats.StatusCompleted, outcome: formats.OutcomeSkipped},
+	{word: "approved", status: formats.StatusCompleted, verdict: formats.VerdictApproved},
+	{word: "conditional", status: formats.StatusCompleted, verdict: formats.VerdictConditional},
+	{word: "rejected", status: formats.StatusCompleted, verdict: formats.VerdictRejected},
+	{word: "partial", status: formats.StatusPartial},
+	{word: "suspended", status: formats.StatusPartial, outcome: formats.OutcomeSuspended},
 	// The work was done, and the verdict is no.
-	{word: "failure", status: StatusFailed, outcome: OutcomeRejected, code: CodeValidationFailed},
-	{word: "error", status: StatusFailed, code: CodeTransient},
-	{word: "blocked", status: StatusBlocked},
+	{word: "failure", status: formats.StatusFailed, outcome: formats.OutcomeRejected, code: formats.CodeValidationFailed},
+	{word: "error", status: formats.StatusFailed, code: formats.CodeTransient},
+	{word: "blocked", status: formats.StatusBlocked},
 }
 
 // statusRowOf returns the row of a word, or all words of the table if it has none.
@@ -51,22 +52,22 @@ func statusRowOf(word string) (row statusRow, words []string) {
 // field except NONCE under its own name. SUMMARY, ARTIFACTS (or ARTIFACT_PATHS), BLOCKED_REASON (or
 // REASON), BLOCKED_TARGET and ERROR (or ERROR_REASON, MESSAGE) also set the members of the same
 // meaning. NEXT stays a field and has no effect.
-func (a AgentResult) Return() (Return, error) {
+func (a AgentResult) Return() (formats.Return, error) {
 	row, words := statusRowOf(a.Status)
 	if words != nil {
-		return Return{}, &ValueError{
+		return formats.Return{}, &formats.ValueError{
 			What: "STATUS of a result block",
 			Got:  a.Status,
 			Want: words,
 		}
 	}
 
-	r := Return{
+	r := formats.Return{
 		Status:    row.status,
 		Verdict:   row.verdict,
 		Said:      row.outcome,
-		Artifacts: []Artifact{},
-		Errors:    []ReturnError{},
+		Artifacts: []formats.Artifact{},
+		Errors:    []formats.ReturnError{},
 		Warnings:  slices.Clone(a.Warnings),
 		Fields:    map[string]any{},
 	}
@@ -83,35 +84,35 @@ func (a AgentResult) Return() (Return, error) {
 		a.firstText("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"),
 		a.Agent+" reports "+row.word,
 	)
-	r.Summary = FirstLine(summary, MaxSummary)
+	r.Summary = formats.FirstLine(summary, formats.MaxSummary)
 	if f := cmp.Or(a.Field("ARTIFACTS"), a.Field("ARTIFACT_PATHS")); f != nil {
 		var dropped []string
 		r.Artifacts, dropped = artifactsOf(f)
 		r.Warnings = append(r.Warnings, dropped...)
 	}
 	switch row.status {
-	case StatusFailed:
-		e := ReturnError{
+	case formats.StatusFailed:
+		e := formats.ReturnError{
 			Type: row.code.ErrorType(),
 			Message: cmp.Or(
 				a.firstText("ERROR", "ERROR_REASON", "MESSAGE", "REASON", "SUMMARY"),
 				summary,
 			),
 			Code:        row.code,
-			Recoverable: row.code == CodeTransient,
+			Recoverable: row.code == formats.CodeTransient,
 		}
 		r.Errors = append(r.Errors, e)
-		r.Class = ClassOf(e)
-	case StatusBlocked:
+		r.Class = formats.ClassOf(e)
+	case formats.StatusBlocked:
 		r.BlockedReason = cmp.Or(
 			a.firstText("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE"),
 			summary,
 		)
 		r.BlockedTarget = a.Text("BLOCKED_TARGET")
-	case StatusCompleted, StatusPartial, StatusSuspended:
+	case formats.StatusCompleted, formats.StatusPartial, formats.StatusSuspended:
 	}
 
-	if row.verdict == VerdictConditional {
+	if row.verdict == formats.VerdictConditional {
 		r.Warnings = append(r.Warnings, a.Agent+" approves on conditions")
 	}
 	if len(r.Fields) == 0 {
@@ -132,9 +133,9 @@ func (a *AgentResult) firstText(keys ...string) string {
 
 // artifactsOf reads the paths in a field. An item is a path, or a pair with a path on the right; a
 // remark in brackets after the path becomes its summary. Anything else is dropped, with a message.
-func artifactsOf(f *record.AgentField) (out []Artifact, dropped []string) {
+func artifactsOf(f *record.AgentField) (out []formats.Artifact, dropped []string) {
 	items := f.Items
-	out = []Artifact{}
+	out = []formats.Artifact{}
 	if f.Kind == record.FieldText {
 		items = strings.Split(strings.Trim(f.String(), "[]"), ", ")
 	}
@@ -155,8 +156,8 @@ func artifactsOf(f *record.AgentField) (out []Artifact, dropped []string) {
 					path),
 			)
 		default:
-			out = append(out, Artifact{
-				Type:    GuessArtifactType(path),
+			out = append(out, formats.Artifact{
+				Type:    formats.GuessArtifactType(path),
 				Guessed: true,
 				Path:    path,
 				Summary: strings.TrimSuffix(remark, ")"),
@@ -169,7 +170,7 @@ func artifactsOf(f *record.AgentField) (out []Artifact, dropped []string) {
 
 // Typed returns r with text fields converted to the types of the contract, if the text spells such
 // a value; Validate reports the others. The maps of r do not change.
-func Typed(r Return, fields map[string]Field) Return {
+func Typed(r formats.Return, fields map[string]formats.Field) formats.Return {
 	r.Fields = maps.Clone(r.Fields)
 	for key, value := range r.Fields {
 		if text, isText := value.(string); isText {
@@ -182,24 +183,24 @@ func Typed(r Return, fields map[string]Field) Return {
 }
 
 // parseText parses a text as a value of a type.
-func parseText(text string, t InputType) (any, bool) {
+func parseText(text string, t formats.InputType) (any, bool) {
 	switch t {
-	case TypeInteger:
+	case formats.TypeInteger:
 		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
 		return n, err == nil
-	case TypeNumber:
+	case formats.TypeNumber:
 		f, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 		return f, err == nil && f == f && f-f == 0
-	case TypeBoolean:
+	case formats.TypeBoolean:
 		switch strings.ToLower(text) {
 		case "true", "yes":
 			return true, true
 		case "false", "no":
 			return false, true
 		}
-	case TypeList, TypeArray:
+	case formats.TypeList, formats.TypeArray:
 		return parseList(text), true
-	case TypeString, TypeObject, TypeAny:
+	case formats.TypeString, formats.TypeObject, formats.TypeAny:
 	}
 	return nil, false
 }

@@ -1,4 +1,4 @@
-package formats
+package returns
 
 import (
 	"fmt"
@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tercet/formats"
 )
 
 // Validate returns every violation of the rules for returns and of the subagent's contract; nil:
 // none. Each is one sentence, and their order is fixed. It does not check that artifacts exist. It
 // never applies the contract's statuses, fields or artifacts to a failed return, so that an honest
 // failure stays one.
-func Validate(r Return, info AgentInfo) (found []string) {
+func Validate(r formats.Return, info formats.AgentInfo) (found []string) {
 	for _, b := range violations(r, info, nil) {
 		found = append(found, b.text)
 	}
@@ -30,7 +32,7 @@ type ruleViolation struct {
 
 // violations is Validate with the position of each violation. faulty, if not nil, is called for
 // each existing artifact.
-func violations(r Return, info AgentInfo, faulty func(Artifact) string) []ruleViolation {
+func violations(r formats.Return, info formats.AgentInfo, faulty func(formats.Artifact) string) []ruleViolation {
 	v := &validator{
 		ret:    r,
 		info:   info,
@@ -46,9 +48,9 @@ func violations(r Return, info AgentInfo, faulty func(Artifact) string) []ruleVi
 }
 
 type validator struct {
-	ret    Return
-	info   AgentInfo
-	faulty func(Artifact) string
+	ret    formats.Return
+	info   formats.AgentInfo
+	faulty func(formats.Artifact) string
 	found  []ruleViolation
 	member string // current member, as in ruleViolation
 	item   int
@@ -70,7 +72,7 @@ func (v *validator) require(kept bool, format string, args ...any) bool {
 
 // mustDeliver reports whether the contract's promises are due: the work was done and not skipped.
 func (v *validator) mustDeliver() bool {
-	return v.ret.Status == StatusCompleted && v.ret.Said != OutcomeSkipped
+	return v.ret.Status == formats.StatusCompleted && v.ret.Said != formats.OutcomeSkipped
 }
 
 func notBlank(s string) bool {
@@ -84,10 +86,10 @@ func (v *validator) status() {
 		strings.Join(statusWords, ", "), r.Status) {
 		return
 	}
-	over := r.Status == StatusFailed || r.Status == StatusBlocked
+	over := r.Status == formats.StatusFailed || r.Status == formats.StatusBlocked
 	if r.Verdict == "" {
 		v.require(
-			v.info.Role != RoleReviewer || !v.mustDeliver(),
+			v.info.Role != formats.RoleReviewer || !v.mustDeliver(),
 			"expected a verdict of a reviewer, got none",
 		)
 	} else if v.require(slices.Contains(verdictWords, string(r.Verdict)),
@@ -95,14 +97,14 @@ func (v *validator) status() {
 		v.require(!over, "expected no verdict with status %s, got %s", r.Status, r.Verdict)
 	}
 	v.require(
-		r.Status != StatusBlocked || notBlank(r.BlockedReason),
+		r.Status != formats.StatusBlocked || notBlank(r.BlockedReason),
 		"expected blocked_reason with status blocked, got none",
 	)
 	// A contract that derives the status by jq is checked against its statuses afterwards.
-	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed
+	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == formats.StatusFailed
 	v.require(free || slices.Contains(v.info.Statuses, r.Outcome()),
 		"expected outcome %s as the contract says, got %s",
-		strings.Join(Words(v.info.Statuses), ", "), r.Outcome())
+		strings.Join(formats.Words(v.info.Statuses), ", "), r.Outcome())
 }
 
 func (v *validator) texts() {
@@ -110,10 +112,10 @@ func (v *validator) texts() {
 	v.at("summary", 0)
 	n := utf8.RuneCountInString(r.Summary)
 	v.require(notBlank(r.Summary), "expected a summary, got none")
-	v.require(n <= MaxSummary || !notBlank(r.Summary),
-		"expected a summary of at most %d characters, got %d", MaxSummary, n)
-	v.require(len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d",
-		MaxText, len(r.Text))
+	v.require(n <= formats.MaxSummary || !notBlank(r.Summary),
+		"expected a summary of at most %d characters, got %d", formats.MaxSummary, n)
+	v.require(len(r.Text) <= formats.MaxText, "expected a text of at most %d bytes, got %d",
+		formats.MaxText, len(r.Text))
 	v.require(
 		utf8.ValidString(r.Summary) && utf8.ValidString(r.Text),
 		"expected summary and text in UTF-8, got other bytes",
@@ -121,12 +123,12 @@ func (v *validator) texts() {
 }
 
 func (v *validator) artifacts() {
-	types := ArtifactTypes()
+	types := formats.ArtifactTypes()
 	for i, a := range v.ret.Artifacts {
 		v.at("artifacts", i+1)
 		v.require(slices.Contains(types, a.Type),
 			"expected the type of artifact %d to be one of %s, got %q",
-			i+1, strings.Join(Words(types), ", "), a.Type)
+			i+1, strings.Join(formats.Words(types), ", "), a.Type)
 		ok := v.require(
 			fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
 			"expected a relative slash-separated path for artifact %d, got %q",
@@ -142,7 +144,7 @@ func (v *validator) artifacts() {
 	v.at("artifacts", 0)
 	required := slices.DeleteFunc(slices.Clone(
 		v.info.Artifacts,
-	), func(a ArtifactSpec) bool { return a.Optional })
+	), func(a formats.ArtifactSpec) bool { return a.Optional })
 	if !v.mustDeliver() || v.info.NoArtifacts || v.info.Artifacts != nil && len(required) == 0 ||
 		!v.require(
 			len(v.ret.Artifacts) > 0,
@@ -152,12 +154,12 @@ func (v *validator) artifacts() {
 	}
 
 	for _, kind := range types {
-		due := slices.ContainsFunc(required, func(a ArtifactSpec) bool {
+		due := slices.ContainsFunc(required, func(a formats.ArtifactSpec) bool {
 			return a.Type == kind
 		})
 		v.require(
 			!due ||
-				slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool {
+				slices.ContainsFunc(v.ret.Artifacts, func(a formats.Artifact) bool {
 					return a.Type == kind
 				}),
 			"expected an artifact of type %s as the contract says, got none",
@@ -169,20 +171,20 @@ func (v *validator) artifacts() {
 func (v *validator) errors() {
 	r := v.ret
 	v.at("errors", 0)
-	v.require(r.Status != StatusCompleted || len(r.Errors) == 0,
+	v.require(r.Status != formats.StatusCompleted || len(r.Errors) == 0,
 		"expected no errors with status completed, got %d", len(r.Errors))
 	v.require(
-		r.Status != StatusFailed || len(r.Errors) > 0,
+		r.Status != formats.StatusFailed || len(r.Errors) > 0,
 		"expected an error with status failed, got none",
 	)
 	for i, e := range r.Errors {
 		v.at("errors", i+1)
 		v.require(notBlank(e.Message), "expected a message in error %d, got none", i+1)
 		v.require(slices.Contains(
-			Codes(), e.Code,
+			formats.Codes(), e.Code,
 		), "expected a code of the table in error %d, got %q",
 			i+1, e.Code)
-		v.require(slices.Contains(ErrorTypes(), e.Type),
+		v.require(slices.Contains(formats.ErrorTypes(), e.Type),
 			"expected a type of the table in error %d, got %q", i+1, e.Type)
 	}
 }
@@ -190,14 +192,14 @@ func (v *validator) errors() {
 func (v *validator) issues() {
 	for i, issue := range v.ret.Issues {
 		v.at("issues", i+1)
-		v.require(slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level),
+		v.require(slices.Contains([]formats.Level{formats.LevelError, formats.LevelWarning, formats.LevelSuggestion}, issue.Level),
 			"expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
 		v.require(notBlank(issue.Description), "expected a description in issue %d, got none", i+1)
 	}
 }
 
 func (v *validator) fields() {
-	if v.ret.Status == StatusFailed {
+	if v.ret.Status == formats.StatusFailed {
 		return
 	}
 	v.at("fields", 0)
@@ -206,9 +208,9 @@ func (v *validator) fields() {
 		value := v.ret.Fields[name]
 		v.require(value != nil || spec.Optional || !v.mustDeliver(),
 			"expected field %s (%s) as the contract says, got none", name, spec.Type)
-		if name == FieldQuestions && value != nil {
-			if v.ret.Status == StatusBlocked && v.ret.BlockedTarget == TargetUser {
-				_, faults := Questions(value)
+		if name == formats.FieldQuestions && value != nil {
+			if v.ret.Status == formats.StatusBlocked && v.ret.BlockedTarget == formats.TargetUser {
+				_, faults := formats.Questions(value)
 				for _, fault := range faults {
 					v.require(false, "%s", fault)
 				}
@@ -217,9 +219,9 @@ func (v *validator) fields() {
 		}
 		v.require(value == nil ||
 			spec.Type.Holds(value), "expected field %s to be of type %s, got %s",
-			name, spec.Type, TypeName(value))
-		if name == FieldPayload && value != nil {
-			for _, fault := range PayloadFaults(value) {
+			name, spec.Type, formats.TypeName(value))
+		if name == formats.FieldPayload && value != nil {
+			for _, fault := range formats.PayloadFaults(value) {
 				v.require(false, "%s", fault)
 			}
 		}

@@ -1,4 +1,4 @@
-package formats
+package returns
 
 import (
 	"bytes"
@@ -7,18 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/jsonx"
 )
 
 // Result is the parsed output of an agent, whether accepted or refused.
 type Result struct {
-	Agent    string         `json:"agent"`
-	Status   string         `json:"status"` // the effective status; in a block as written
-	Fields   map[string]any `json:"fields"`
-	Next     string         `json:"next"`
-	Return   *Return        `json:"return"` // nil if the output is refused
-	Warnings []string       `json:"warnings"`
-	Nested   []string       `json:"nested"` // agents named in the other blocks
+	Agent    string          `json:"agent"`
+	Status   string          `json:"status"` // the effective status; in a block as written
+	Fields   map[string]any  `json:"fields"`
+	Next     string          `json:"next"`
+	Return   *formats.Return `json:"return"` // nil if the output is refused
+	Warnings []string        `json:"warnings"`
+	Nested   []string        `json:"nested"` // agents named in the other blocks
 	// Unauthenticated means that the output lacks its delegation's nonce; it may come from quoted
 	// text.
 	Unauthenticated bool `json:"unauthenticated"`
@@ -31,11 +32,11 @@ type Result struct {
 func ReadResult(
 	src []byte,
 	opt ParseOptions,
-	contract func(agent string) AgentInfo,
+	contract func(agent string) formats.AgentInfo,
 ) (Result, error) {
 	info := contract(opt.Agent)
 	opt.Contract = &info
-	src = WithoutBOM(src)
+	src = formats.WithoutBOM(src)
 	if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
 		return objectResult(src, src, 0, opt)
 	}
@@ -50,14 +51,14 @@ func ReadResult(
 		case ok && object.fault == "":
 			return objectResult(src, []byte(object.text), object.line-1, opt)
 		case ok:
-			found = slices.DeleteFunc(found, func(d Diagnostic) bool {
+			found = slices.DeleteFunc(found, func(d formats.Diagnostic) bool {
 				return d.Code == codeNoResult
 			})
-			found = append(found, Diagnostic{
+			found = append(found, formats.Diagnostic{
 				Code:     codeNoResult,
-				Severity: SeverityError,
+				Severity: formats.SeverityError,
 				File:     opt.File,
-				Pos:      Pos{Line: object.line, Col: 1},
+				Pos:      formats.Pos{Line: object.line, Col: 1},
 				Message:  object.place() + " is no return: " + object.fault,
 				Help:     "put it into a fence marked json, with nothing else in the fence",
 			})
@@ -82,17 +83,17 @@ func ReadResult(
 	}
 
 	if ok {
-		found = slices.DeleteFunc(found, func(d Diagnostic) bool {
+		found = slices.DeleteFunc(found, func(d formats.Diagnostic) bool {
 			return !own.contains(d.Pos)
 		})
 	} else if len(blocks) > 0 {
 		found = append(
 			found,
-			Found(codeNoResult, blocks[0].Pos, "name the agent whose return it is",
+			formats.Found(codeNoResult, blocks[0].Pos, "name the agent whose return it is",
 				"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")),
 		)
 	}
-	return out, out.block(own, Findings{opt.File, found}, opt, src)
+	return out, out.block(own, formats.Findings{opt.File, found}, opt, src)
 }
 
 // objectIn returns the last object with a status in an output. One in a fence marked json takes
@@ -143,8 +144,8 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 		return out, nil
 	}
 
-	f := Findings{opt.File, nil}
-	for _, d := range err.(*Diagnostics).List { //nolint:errcheck,errorlint // the one kind there is
+	f := formats.Findings{opt.File, nil}
+	for _, d := range err.(*formats.Diagnostics).List { //nolint:errcheck,errorlint // the one kind there is
 		d.File = opt.File
 		d.Pos.Line = d.Pos.Line + lines
 		d.End.Line = d.End.Line + lines
@@ -156,9 +157,9 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 
 // block checks a block completely, and takes its return if it is valid. In strict mode, repairs are
 // errors.
-func (out *Result) block(own AgentResult, f Findings, opt ParseOptions, src []byte) error {
+func (out *Result) block(own AgentResult, f formats.Findings, opt ParseOptions, src []byte) error {
 	for i := 0; opt.Strict && i < len(f.List); i++ {
-		f.List[i].Severity = SeverityError
+		f.List[i].Severity = formats.SeverityError
 	}
 	ret, err := own.Return()
 	if err == nil {
@@ -184,8 +185,8 @@ func (out *Result) block(own AgentResult, f Findings, opt ParseOptions, src []by
 		}
 	}
 	if err == nil &&
-		!slices.ContainsFunc(f.List, func(d Diagnostic) bool {
-			return d.Severity == SeverityError
+		!slices.ContainsFunc(f.List, func(d formats.Diagnostic) bool {
+			return d.Severity == formats.SeverityError
 		}) {
 		out.Return = &ret
 		out.Warnings = append([]string{}, ret.Warnings...)

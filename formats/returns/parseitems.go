@@ -1,4 +1,4 @@
-package formats
+package returns
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/jsonx"
 	"tercet/internal/nearest"
 )
@@ -59,7 +60,7 @@ func (p *returnParser) item(
 }
 
 func (p *returnParser) artifact(v *jsonx.Value) {
-	var a Artifact
+	var a formats.Artifact
 	var word string
 	at := v
 	bare, ok := p.item(v, "an artifact", "path", &a.Path, map[string]reader{
@@ -78,12 +79,12 @@ func (p *returnParser) artifact(v *jsonx.Value) {
 		return
 	}
 
-	a.Type = ArtifactType(canon(word))
+	a.Type = formats.ArtifactType(canon(word))
 	switch {
 	case a.Type == "research", a.Type == "research_report":
-		a.Type = ArtifactReport
-	case !slices.Contains(ArtifactTypes(), a.Type):
-		a.Type = GuessArtifactType(a.Path)
+		a.Type = formats.ArtifactReport
+	case !slices.Contains(formats.ArtifactTypes(), a.Type):
+		a.Type = formats.GuessArtifactType(a.Path)
 		a.Guessed = true
 	}
 
@@ -109,7 +110,7 @@ func (p *returnParser) boolean(to *bool, name string) reader {
 }
 
 func (p *returnParser) issue(v *jsonx.Value) {
-	i := Issue{Source: "agent"}
+	i := formats.Issue{Source: "agent"}
 	bare, ok := p.item(v, "an issue", "description", &i.Description, map[string]reader{
 		"level":       func(v *jsonx.Value) { i.Level = p.level(v) },
 		"description": p.into(&i.Description, "description"),
@@ -136,34 +137,34 @@ func (p *returnParser) issue(v *jsonx.Value) {
 		p.repaired(v, "an issue has no level and is read as a warning")
 	}
 
-	i.Level = cmp.Or(i.Level, LevelWarning)
+	i.Level = cmp.Or(i.Level, formats.LevelWarning)
 	p.ret.Issues = append(p.ret.Issues, i)
 }
 
 // levels are the words for the level of an issue.
-var levels = map[string]Level{
-	"error":      LevelError,
-	"critical":   LevelError,
-	"blocker":    LevelError,
-	"high":       LevelError,
-	"major":      LevelError,
-	"warning":    LevelWarning,
-	"medium":     LevelWarning,
-	"warn":       LevelWarning,
-	"suggestion": LevelSuggestion,
-	"low":        LevelSuggestion,
-	"minor":      LevelSuggestion,
-	"info":       LevelSuggestion,
-	"note":       LevelSuggestion,
+var levels = map[string]formats.Level{
+	"error":      formats.LevelError,
+	"critical":   formats.LevelError,
+	"blocker":    formats.LevelError,
+	"high":       formats.LevelError,
+	"major":      formats.LevelError,
+	"warning":    formats.LevelWarning,
+	"medium":     formats.LevelWarning,
+	"warn":       formats.LevelWarning,
+	"suggestion": formats.LevelSuggestion,
+	"low":        formats.LevelSuggestion,
+	"minor":      formats.LevelSuggestion,
+	"info":       formats.LevelSuggestion,
+	"note":       formats.LevelSuggestion,
 }
 
-func (p *returnParser) level(v *jsonx.Value) Level {
+func (p *returnParser) level(v *jsonx.Value) formats.Level {
 	word := p.text(v, "level")
 	out, known := levels[canon(word)]
 	if !known {
-		p.add(codeReturnMember, v, HelpOneOf(canon(word), []string{"error", "warning", "suggestion"}),
+		p.add(codeReturnMember, v, formats.HelpOneOf(canon(word), []string{"error", "warning", "suggestion"}),
 			"expected level error, warning or suggestion, got %q", word)
-		return LevelWarning
+		return formats.LevelWarning
 	}
 	p.readAs(v, "level", word, string(out))
 	return out
@@ -184,7 +185,7 @@ func (p *returnParser) line(v *jsonx.Value) int {
 }
 
 func (p *returnParser) failure(v *jsonx.Value) {
-	e := ReturnError{Type: ErrorExecution, Code: CodeUnknown}
+	e := formats.ReturnError{Type: formats.ErrorExecution, Code: formats.CodeUnknown}
 	var kind, code string
 	bare, ok := p.item(v, "an error", "message", &e.Message, map[string]reader{
 		"type":           p.into(&kind, "error type"),
@@ -197,12 +198,12 @@ func (p *returnParser) failure(v *jsonx.Value) {
 	case !ok:
 		return
 	case bare:
-		p.repaired(v, "an error is a bare text and is read as %s", CodeUnknown)
+		p.repaired(v, "an error is a bare text and is read as %s", formats.CodeUnknown)
 	default:
-		if t := ErrorType(strings.ToLower(kind)); slices.Contains(ErrorTypes(), t) {
+		if t := formats.ErrorType(strings.ToLower(kind)); slices.Contains(formats.ErrorTypes(), t) {
 			e.Type = t
 		}
-		if c, err := ParseCode(strings.ToUpper(code)); err == nil {
+		if c, err := formats.ParseCode(strings.ToUpper(code)); err == nil {
 			e.Code = c
 		}
 		p.readAs(v, "error type", kind, string(e.Type))
