@@ -13,6 +13,7 @@ import (
 	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/atomicfile"
 	"tercet/internal/control"
 	"tercet/internal/git"
@@ -247,7 +248,7 @@ func (s *Session) loadSubagents() error {
 
 // rules reads the rules of the project.
 func (p *Project) rules(ctx context.Context) (map[string]any, error) {
-	return formats.ReadRules(func(name string) ([]byte, error) { return p.Docs.Open(ctx, name) })
+	return documents.ReadRules(func(name string) ([]byte, error) { return p.Docs.Open(ctx, name) })
 }
 
 // remoteType is what the rules of the project say of its remote.

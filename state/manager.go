@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/atomicfile"
 	"tercet/internal/huge"
 	"tercet/internal/jsonx"
@@ -641,7 +642,7 @@ func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
 	if err != nil {
 		return nil, Result{}, err
 	}
-	f.data, err = formats.SetPhase(f.src, op.Phase, op.Status)
+	f.data, err = documents.SetPhase(f.src, op.Phase, op.Status)
 	return f, Result{Verdicts: []history.Verdict{{
 		Op:   d.op,
 		Task: op.Task,
@@ -650,9 +651,9 @@ func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
 	}}}, err
 }
 
-func phaseStatuses() []formats.PhaseStatus {
-	return []formats.PhaseStatus{
-		formats.PhaseNotStarted, formats.PhaseInProgress, formats.PhaseCompleted,
-		formats.PhasePartial, formats.PhaseBlocked,
+func phaseStatuses() []documents.PhaseStatus {
+	return []documents.PhaseStatus{
+		documents.PhaseNotStarted, documents.PhaseInProgress, documents.PhaseCompleted,
+		documents.PhasePartial, documents.PhaseBlocked,
 	}
 }

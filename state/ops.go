@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/state/exchange"
 	"tercet/state/history"
 	"tercet/state/statefile"
@@ -72,7 +73,7 @@ type SetPhase struct {
 	Task   int
 	Plan   string
 	Phase  int
-	Status formats.PhaseStatus
+	Status documents.PhaseStatus
 }
 
 // ArchiveTasks moves completed and abandoned tasks to the archive. It must be alone in its

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/state"
 	"tercet/state/statefile"
 )
@@ -463,7 +464,7 @@ func TestRefusals(t *testing.T) {
 			ops: []state.Op{state.SetPhase{
 				Task:   1,
 				Phase:  1,
-				Status: formats.PhaseCompleted,
+				Status: documents.PhaseCompleted,
 			}},
 			code: formats.CodePrecondition,
 			want: "plan",
@@ -745,7 +746,7 @@ func TestPhases(t *testing.T) {
 		Ops: []state.Op{state.SetPhase{
 			Task:   n,
 			Phase:  2,
-			Status: formats.PhaseCompleted,
+			Status: documents.PhaseCompleted,
 		}},
 	}
 	res, err := w.m.Apply(t.Context(), tx)
@@ -776,7 +777,7 @@ func TestPhases(t *testing.T) {
 	_, err = w.try(state.SetPhase{
 		Task:   other,
 		Phase:  1,
-		Status: formats.PhaseCompleted,
+		Status: documents.PhaseCompleted,
 	})
 	if err == nil || !strings.HasSuffix(err.Error(), "has no artifact of type plan") {
 		t.Errorf("set_phase without a plan = %v, want that there is no plan", err)
@@ -784,7 +785,7 @@ func TestPhases(t *testing.T) {
 	_, err = w.try(state.SetPhase{
 		Task:   n,
 		Phase:  7,
-		Status: formats.PhaseCompleted,
+		Status: documents.PhaseCompleted,
 	})
 	if err == nil {
 		t.Error("set_phase of phase 7 = nil, want an error")

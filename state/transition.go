@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/state/files"
 )
 
@@ -223,7 +224,7 @@ func (d *draft) checkPhases(t *formats.Task) error {
 		}
 	}
 
-	plan, found := formats.ReadDocument(formats.ProfilePlan, a.Path, src)
+	plan, found := documents.ReadDocument(documents.ProfilePlan, a.Path, src)
 	if found != nil && found.HasErrors() {
 		d.warn(fmt.Sprintf(
 			"task %d: its plan %s does not keep the format, so a phase may have been missed",
@@ -232,7 +233,7 @@ func (d *draft) checkPhases(t *formats.Task) error {
 	}
 	var open []string
 	for _, p := range plan.Phases {
-		if p.Status != formats.PhaseCompleted {
+		if p.Status != documents.PhaseCompleted {
 			open = append(open, fmt.Sprintf("phase %d (%s): %s", p.Number, p.Name, p.Status))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/state"
 	"tercet/state/exchange"
 )
@@ -91,12 +92,12 @@ func TestRestoreTasks(t *testing.T) {
 		"r5", state.UpdateStatus{Tasks: []int{1}, To: formats.Implementing}, state.SetPhase{
 			Task:   1,
 			Phase:  2,
-			Status: formats.PhaseInProgress,
+			Status: documents.PhaseInProgress,
 		},
 		state.SetPhase{
 			Task:   1,
 			Phase:  2,
-			Status: formats.PhaseCompleted,
+			Status: documents.PhaseCompleted,
 		}, state.ArchiveTasks{Tasks: []int{3}},
 		state.UpdateMetadata{
 			Task:   4,
@@ -208,7 +209,7 @@ func TestRestoreRefuses(t *testing.T) {
 			w.run("r9", state.SetPhase{
 				Task:   1,
 				Phase:  1,
-				Status: formats.PhaseBlocked,
+				Status: documents.PhaseBlocked,
 			})
 		}, file + " was changed since the run"},
 		"no run": {func(w *workspace) {}, ""},
@@ -221,7 +222,7 @@ func TestRestoreRefuses(t *testing.T) {
 			"r5", state.UpdateStatus{Tasks: []int{1}, To: formats.Implementing}, state.SetPhase{
 				Task:   1,
 				Phase:  2,
-				Status: formats.PhaseCompleted,
+				Status: documents.PhaseCompleted,
 			},
 			state.UpdateStatus{Tasks: []int{1}, To: formats.Completed},
 			state.CreateTasks{Tasks: []state.NewTask{{Title: "made"}}},

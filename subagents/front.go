@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 	"tercet/internal/strict"
@@ -248,7 +249,7 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 			"input",
 			to("type", &in.Type, oneOf(r, "type", inputTypes)),
 			to("required", &in.Required, r.boolean),
-			to("document", &in.Document, oneOf(r, "profile", formats.Profiles())),
+			to("document", &in.Document, oneOf(r, "profile", documents.Profiles())),
 		)
 		out[name.Value] = in
 	}

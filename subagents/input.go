@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/nearest"
 )
 
@@ -54,7 +55,7 @@ func hasType(v any, want formats.InputType) bool {
 	switch v.(type) {
 	case []formats.Artifact, []formats.Issue:
 		return want == formats.TypeArray
-	case *formats.Task, *formats.Phase:
+	case *formats.Task, *documents.Phase:
 		return want == formats.TypeObject
 	}
 	return false

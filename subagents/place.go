@@ -103,8 +103,8 @@ func (g *delegation) document(name string, data []byte) (to string, err error) {
 	return to, nil
 }
 
-// documents are the folders in a task's folder where documents belong, and how their names begin.
-var documents = map[formats.ArtifactType]struct{ folder, prefix string }{
+// documentPlaces are the folders in a task's folder where documents belong, and how their names begin.
+var documentPlaces = map[formats.ArtifactType]struct{ folder, prefix string }{
 	formats.ArtifactReport:  {"reports", "research-"},
 	formats.ArtifactPlan:    {"plans", "implementation-"},
 	formats.ArtifactSummary: {"summaries", "implementation-summary-"},
@@ -115,7 +115,7 @@ var documents = map[formats.ArtifactType]struct{ folder, prefix string }{
 // folder.
 func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 	task := g.req.Task
-	sub := documents[kind].folder
+	sub := documentPlaces[kind].folder
 	switch {
 	case task == nil && kind == formats.ArtifactReview:
 		return formats.Workspace + "/reviews", nil
@@ -206,7 +206,7 @@ func (d *Dispatcher) namer(
 	kind formats.ArtifactType,
 	folder, day string,
 ) (func(n int) string, error) {
-	prefix := documents[kind].prefix
+	prefix := documentPlaces[kind].prefix
 	summary := kind == formats.ArtifactSummary
 	if summary {
 		prefix += day

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/md"
 )
 
@@ -68,7 +69,7 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec) {
 			field{"name", func(n *md.Node) {
 				spec.Name = r.text(n, "a file name")
 			}},
-			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())),
+			to("document", &spec.Document, oneOf(r, "profile", documents.Profiles())),
 			to("optional", &spec.Optional, r.boolean),
 		)
 		if item.Kind == md.Map && item.Get("type") == nil {

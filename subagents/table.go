@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/strict"
 )
 
@@ -20,7 +21,7 @@ func Schema() (map[string]any, error) {
 // Each key is read by its name; what a value may be stands with its reader, and here for editors.
 var tables = sync.OnceValue(func() []strict.Table {
 	kinds := strict.Texts(formats.Words(inputTypes))
-	profiles := strict.Texts(formats.Profiles())
+	profiles := strict.Texts(documents.Profiles())
 	return []strict.Table{
 		{
 			Name:    "subagent",

@@ -17,6 +17,7 @@ import (
 	"tercet/commands/interp"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/trace"
 	"tercet/subagents"
 	"tercet/templates"
@@ -284,8 +285,8 @@ func (d docs) Open(ctx context.Context, name string) ([]byte, error) {
 			".tercet/specs/001_sample/plans/implementation-001.md",
 		)
 	case "review":
-		return formats.Draft{
-			Profile: formats.ProfileReview,
+		return documents.Draft{
+			Profile: documents.ProfileReview,
 			Title:   "T",
 			Texts: map[string]string{
 				"Scope": "s", "Checks": "c", "Findings": "f", "Verdict": "v",

@@ -178,9 +178,9 @@ type (
 	tasksDoc struct{ Tasks []formats.Task }
 )
 
-// documents say what stands in the document of each schema, besides the schema; of several forms
+// shapes say what stands in the document of each schema, besides the schema; of several forms
 // the one that fits. A member without a name in its tag has that of its field in small letters.
-var documents = map[string][]any{
+var shapes = map[string][]any{
 	returned: {formats.Return{}},
 	"tercet.pack/1": {
 		struct{ Packs []packRow }{},
@@ -492,7 +492,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 		}
 		delete(doc, "schema")
 		var misfits []string
-		for _, form := range documents[c.schema] {
+		for _, form := range shapes[c.schema] {
 			bad := fits(reflect.TypeOf(form), doc, "")
 			misfits = append(misfits, bad...)
 			if bad == nil {
@@ -515,7 +515,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 		}
 	}
 
-	for schema := range documents {
+	for schema := range shapes {
 		if !seen[schema] &&
 			!slices.ContainsFunc(elsewhere, func(c answered) bool {
 				return c.schema == schema
@@ -697,9 +697,9 @@ func jsonPage(t *testing.T) string {
 			}
 		}
 	}
-	schemas := slices.Sorted(maps.Keys(documents))
+	schemas := slices.Sorted(maps.Keys(shapes))
 	for _, name := range schemas {
-		for _, form := range documents[name] {
+		for _, form := range shapes[name] {
 			uses[reflect.TypeOf(form)]++
 			count(reflect.TypeOf(form))
 		}
@@ -770,7 +770,7 @@ func jsonPage(t *testing.T) string {
 			}
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", name, strings.Join(verbs, ", "))
-		for i, form := range documents[name] {
+		for i, form := range shapes[name] {
 			if i > 0 {
 				b.WriteString("\nor\n")
 			}

@@ -16,6 +16,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/formats/returns"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
@@ -108,7 +109,7 @@ func framed(t *testing.T, e, right pages.Example) (text string, line int) {
 		before = "---\nname: page\ndescription: An example\n"
 		after = "---\n\n## Instruction\n\nWork.\n"
 	case "plan":
-		base, err := os.ReadFile("../../formats/testdata/documents/good/plan.full.md")
+		base, err := os.ReadFile("../../formats/documents/testdata/documents/good/plan.full.md")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +210,7 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 			return secretsOf("page.md", text)
 		}
 		profile, file, _ := strings.Cut(profile, " ") // a name matters to few profiles
-		_, d := formats.ParseDocument(
+		_, d := documents.ParseDocument(
 			profile,
 			cmp.Or(strings.ReplaceAll(file, " ", "."), "page.md"),
 			[]byte(text),

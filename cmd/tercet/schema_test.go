@@ -15,6 +15,7 @@ import (
 
 	"tercet/formats"
 	"tercet/formats/returns"
+	"tercet/formats/schema"
 	"tercet/internal/config"
 	"tercet/internal/md"
 	"tercet/internal/strict"
@@ -268,7 +269,7 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	returns, err := filepath.Glob("../../formats/returns/testdata/returns/valid/*.json")
+	files, err := filepath.Glob("../../formats/returns/testdata/returns/valid/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}

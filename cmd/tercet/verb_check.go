@@ -12,6 +12,7 @@ import (
 
 	"tercet/commands/lint"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/formats/returns"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
@@ -120,23 +121,23 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 		case profile == profileTemplate:
 			bad.Of = formats.CodeInvalidReturn
 			bad.List = builtin.CheckTemplate(c.args[0], src)
-		case slices.Contains(formats.FileProfiles(), profile):
-			bad.List = lint.Check(c.s.Library, c.args[0], src, profile == formats.ProfileSubagent)
-		case !slices.Contains(formats.Profiles(), profile):
-			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{
+		case slices.Contains(documents.FileProfiles(), profile):
+			bad.List = lint.Check(c.s.Library, c.args[0], src, profile == documents.ProfileSubagent)
+		case !slices.Contains(documents.Profiles(), profile):
+			all := slices.Concat(documents.Profiles(), documents.FileProfiles(), []string{
 				profileSecrets,
 				profileTemplate,
 			})
 			_, err := formats.OneOf("--profile "+strings.Join(all, "|"), *named, all)
 			return err
 		default:
-			known := formats.Variants(profile)
+			known := documents.Variants(profile)
 			if *variant != "" && !slices.Contains(known, *variant) {
 				return formats.Fail(formats.CodeUsage,
 					"--variant seed reads older documents of discovery and maintenance",
 					"profile %s has no variant %q", profile, *variant)
 			}
-			opt := formats.DocumentOptions{Variant: *variant, Exists: fileIn(c.p.Dir)}
+			opt := documents.DocumentOptions{Variant: *variant, Exists: fileIn(c.p.Dir)}
 			if _, found := opt.Parse(profile, c.args[0], src); found != nil {
 				bad.List = found.List
 			}

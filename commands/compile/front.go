@@ -8,6 +8,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 func (c *compiler) arguments() {
@@ -265,7 +266,7 @@ func (c *compiler) name(w syntax.Word) {
 }
 
 func (c *compiler) profile(w syntax.Word, more ...string) bool {
-	all := append(formats.Profiles(), more...)
+	all := append(documents.Profiles(), more...)
 	return c.known(w, CodeProfile, all, "the profiles are %s", "unknown document profile '%s'")
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 // Operations of the status-sync manager that change the status of a task or of a phase.
@@ -113,8 +114,8 @@ func (c *compiler) phase(a *syntax.Status) {
 		return
 	}
 	word := literal(v)
-	if _, err := formats.ParsePhaseStatus(word); err != nil {
-		help := meant(word, formats.PhaseStatuses(), "the statuses of a phase are %s")
+	if _, err := documents.ParsePhaseStatus(word); err != nil {
+		help := meant(word, documents.PhaseStatuses(), "the statuses of a phase are %s")
 		c.report(v.Pos, CodeStatus, help, "expected a phase status, got %s", v)
 	}
 }

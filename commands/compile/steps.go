@@ -9,6 +9,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/nearest"
 )
 
@@ -352,10 +353,10 @@ func (c *compiler) check(a *syntax.Check, s *syntax.Step) *Call {
 	}
 
 	d := a.Document
-	if d == nil || !c.profile(*d, formats.FileProfiles()...) || a.Path != nil {
+	if d == nil || !c.profile(*d, documents.FileProfiles()...) || a.Path != nil {
 		return nil
 	}
-	if documentType(d.Text) == "" && formats.HandoffFiles(d.Text) == nil {
+	if documentType(d.Text) == "" && documents.HandoffFiles(d.Text) == nil {
 		c.report(d.Pos, CodeProfile, "add path: ...",
 			"'%s' is no type of artifact, so its file must be named", d.Text)
 	}

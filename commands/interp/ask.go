@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/trace"
 )
 
@@ -346,7 +347,7 @@ func (a *gateSession) awaitDecision() (formats.Decision, error) {
 func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error) {
 	r := a.step.run
 	// the line goes before the file
-	if asked, _ := r.args.Get("approval"); asked != formats.Interactive {
+	if asked, _ := r.args.Get("approval"); asked != documents.Interactive {
 		a.gate.Agreed = r.cfg.Consent.File
 	}
 	if a.gate.Timeout == nil {

@@ -13,6 +13,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 // check tells whether something holds, without running anything. If it does not hold, the step is
@@ -136,7 +137,7 @@ func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 				}
 				issues = append(issues, one)
 			}
-			if single && doc != nil && formats.IsHandoff(profile) {
+			if single && doc != nil && documents.IsHandoff(profile) {
 				out.Fields = formats.As[object](doc.Any()["fields"])
 			}
 			return issues
@@ -146,15 +147,15 @@ func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 }
 
 // parsed gives a document with the findings in it; a file of tercet itself is no document.
-func (s step) parsed(profile, path string, src []byte) (*formats.Document, []formats.Diagnostic) {
-	if slices.Contains(formats.FileProfiles(), profile) {
-		list := s.run.cfg.Lint(s.pathInTree(path), src, profile == formats.ProfileSubagent)
+func (s step) parsed(profile, path string, src []byte) (*documents.Document, []formats.Diagnostic) {
+	if slices.Contains(documents.FileProfiles(), profile) {
+		list := s.run.cfg.Lint(s.pathInTree(path), src, profile == documents.ProfileSubagent)
 		for i := range list {
 			list[i].File = path
 		}
 		return nil, list
 	}
-	doc, bad := formats.DocumentOptions{Exists: func(name string) bool {
+	doc, bad := documents.DocumentOptions{Exists: func(name string) bool {
 		_, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(name))
 		return err == nil
 	}}.Parse(profile, path, src)
@@ -207,7 +208,7 @@ func (s step) checkEach(
 // one. A handoff document that the run did not make is taken from where projects have it.
 func (s step) newestDocument(profile string) string {
 	kind := formats.ArtifactType(strings.TrimSuffix(profile, "-short"))
-	names := formats.HandoffFiles(profile)
+	names := documents.HandoffFiles(profile)
 	for _, is := range []func(formats.Artifact) bool{
 		func(a formats.Artifact) bool { return a.Type == kind },
 		func(a formats.Artifact) bool {

@@ -11,6 +11,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/query"
 )
 
@@ -114,9 +115,9 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 	switch {
 	case r.prog.Tiers != nil && approval != nil: // a flow settles it by its tier
 	case r.cfg.AutoApprove:
-		approval = formats.Autonomous
+		approval = documents.Autonomous
 	default:
-		approval = formats.Interactive
+		approval = documents.Interactive
 	}
 
 	out := object{

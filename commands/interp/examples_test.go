@@ -61,7 +61,7 @@ func (w *world) example(name string) *compile.Program {
 type exampleRun struct {
 	file, line string
 	docs       map[string]string
-	by         returns
+	by         replies
 	answers    string // labels of gates in order, separated by |
 	auto       bool
 	want       string
@@ -85,7 +85,7 @@ func wrote(path string) formats.Return {
 // handed is a valid handoff document of the conformance kit, without the paths that it names.
 func handed(t *testing.T, name string) string {
 	t.Helper()
-	src, err := os.ReadFile("../../formats/testdata/documents/good/" + name + ".md")
+	src, err := os.ReadFile("../../formats/documents/testdata/documents/good/" + name + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +96,9 @@ func handed(t *testing.T, name string) string {
 func exampleRuns(t *testing.T) map[string]exampleRun {
 	t.Helper()
 	handoff := map[string]string{"docs/DELIVERY_RESULT.md": handed(t, "delivery.en")}
-	delivery := returns{"handoff": {wrote("docs/DELIVERY_RESULT.md")}}
-	with := func(base returns, more returns) returns {
-		out := returns{}
+	delivery := replies{"handoff": {wrote("docs/DELIVERY_RESULT.md")}}
+	with := func(base, more replies) replies {
+		out := replies{}
 		maps.Copy(out, base)
 		maps.Copy(out, more)
 		return out
@@ -119,7 +119,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			line: "--scope personal a clock",
 			docs: handoff,
 			auto: true,
-			by:   with(delivery, returns{"spec": {fieldsOf("HAS_UI", true)}}),
+			by:   with(delivery, replies{"spec": {fieldsOf("HAS_UI", true)}}),
 			want: "spec spec.doc_review ux ux.doc_review architecture architecture.doc_review " +
 				"code cases e2e test review security handoff handoff.commit",
 			end: "completed 0: Delivered as Light.",
@@ -149,7 +149,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			line: "--scope personal --tier Light a clock",
 			docs: handoff,
 			auto: true,
-			by: with(delivery, returns{
+			by: with(delivery, replies{
 				"spec": {fieldsOf("HAS_UI", true)},
 				"test": {
 					func() formats.Return {
@@ -174,7 +174,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			line: "--scope single-function a clock",
 			docs: handoff,
 			auto: true,
-			by: with(delivery, returns{"security": {
+			by: with(delivery, replies{"security": {
 				no("hole"),
 				no("gap"),
 				no("leak"),
@@ -189,7 +189,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			line: "--scope single-function a clock",
 			docs: handoff,
 			auto: true,
-			by:   with(delivery, returns{"spec.doc_review": {no("gap"), yes()}}),
+			by:   with(delivery, replies{"spec.doc_review": {no("gap"), yes()}}),
 			want: "spec spec.doc_review spec spec.doc_review architecture " +
 				"architecture.doc_review code test security handoff handoff.commit",
 			end: "completed 0: ",
@@ -199,7 +199,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			line: "--scope single-function a clock",
 			docs: handoff,
 			auto: true,
-			by: with(delivery, returns{"code": {
+			by: with(delivery, replies{"code": {
 				{
 					Status:        formats.StatusBlocked,
 					Summary:       "q",
@@ -239,7 +239,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			line: "--scale personal --ui cli --no-dependencies --no-integration --complexity " +
 				"simple --product-type tool",
 			docs: map[string]string{"docs/DISCOVERY_RESULT.md": handed(t, "discovery.en")},
-			by:   returns{"scope": {blocked("who?"), ok("1")}},
+			by:   replies{"scope": {blocked("who?"), ok("1")}},
 			answers: "Approve and start|Escalate to Standard|Approve and continue|Approve and " +
 				"continue",
 			want: "interview rules scope research scope scope.doc_review",
@@ -250,7 +250,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			line: "--scale team --ui cli --dependencies --no-integration --complexity " +
 				"moderate --product-type service",
 			docs:    map[string]string{"docs/DISCOVERY_RESULT.md": handed(t, "discovery.en")},
-			by:      returns{"poc": {blocked("which port?"), ok("1")}},
+			by:      replies{"poc": {blocked("which port?"), ok("1")}},
 			answers: "Approve and start" + strings.Repeat("|Approve and continue", 8),
 			want:    "interview research poc interview research poc rules scope scope.doc_review",
 			end:     "completed 0: Discovered.",
@@ -277,7 +277,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			file: "maintenance-flow",
 			line: "fix it",
 			auto: true,
-			by:   returns{"classify": {fieldsOf("PLAN", "Patch", "TRIGGER_TYPE", "bug")}},
+			by:   replies{"classify": {fieldsOf("PLAN", "Patch", "TRIGGER_TYPE", "bug")}},
 			want: "classify intake analysis code test",
 			end:  "completed 0: Patch change done.",
 		},
@@ -285,7 +285,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			file: "maintenance-flow",
 			line: "fix it",
 			auto: true,
-			by: returns{
+			by: replies{
 				"classify": {fieldsOf("PLAN", "Patch", "TRIGGER_TYPE", "security")},
 				"security": {no("x"), yes()},
 			},
@@ -296,7 +296,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			file: "maintenance-flow",
 			line: "fix it",
 			auto: true,
-			by: returns{
+			by: replies{
 				"classify": {
 					fieldsOf("PLAN", "Minor", "REQUIRES_CODEBASE_ANALYZER", true),
 					fieldsOf("PLAN", "Minor"),
@@ -310,7 +310,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 		"maintenance, major by hand": {
 			file: "maintenance-flow",
 			line: "fix it",
-			by: returns{
+			by: replies{
 				"classify": {fieldsOf("PLAN", "Patch")},
 				"handoff":  {wrote("docs/MAINTENANCE_RESULT.md")},
 			},
@@ -328,7 +328,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 				"docs/DOC_FLOW_RESULT.md":           handed(t, "doc.en"),
 				"docs/deliverables/clock/hld.en.md": "x",
 			},
-			by:   returns{"author": {ok("1"), blocked("template_major_bump"), ok("2")}},
+			by:   replies{"author": {ok("1"), blocked("template_major_bump"), ok("2")}},
 			want: "author author author document_writer",
 			end:  "completed 0: 2 documents written.",
 		},
@@ -370,7 +370,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 		"consensus": {
 			file: "consensus",
 			line: "why?",
-			by: returns{"supervisor": {
+			by: replies{"supervisor": {
 				fieldsOf("decision", "deliberate"),
 				fieldsOf("decision", "yes"),
 			}},
@@ -380,14 +380,14 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 		"no consensus": {
 			file: "consensus",
 			line: "why?",
-			by:   returns{"supervisor": {fieldsOf("decision", "deliberate")}},
+			by:   replies{"supervisor": {fieldsOf("decision", "deliberate")}},
 			want: strings.TrimSpace(strings.Repeat("architect security user supervisor ", 3)),
 			end:  "partial 3: not reached in 3 passes: ",
 		},
 		"review loop": {
 			file: "review-loop",
 			line: "do it",
-			by: returns{
+			by: replies{
 				"security":             {no("x"), yes()},
 				"publish_the_worktree": {no("conflict"), ok("merged")},
 			},
@@ -400,7 +400,7 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 			file:    "implement",
 			line:    "7",
 			answers: "reject: not so|approve",
-			by: returns{
+			by: replies{
 				"code":     {blocked("which?"), ok("1"), ok("2")},
 				"security": {no("x"), yes()},
 			},
@@ -426,7 +426,7 @@ func TestExamples(t *testing.T) {
 			if c.auto {
 				w.answer = byItself
 			}
-			by := returns{}
+			by := replies{}
 			maps.Copy(by, c.by)
 			for _, id := range []string{
 				"tests", "correctness", "security", "review", "test", "project", "gatekeeper",

@@ -29,13 +29,13 @@ func TestExhausted(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		front, do string
-		by        returns
+		by        replies
 		yes       bool
 		want, end string
 	}{
 		"redo after completed": {
 			do:   back("worker", "completed: {redo: [a], max: 2}"),
-			by:   returns{"b": {said("not yet")}},
+			by:   replies{"b": {said("not yet")}},
 			want: "a b a b a b",
 			end: "failed 7 LIMIT: step 'b' is completed, and its 'redo' was taken 2 times, " +
 				"which is its max: not yet",
@@ -47,44 +47,44 @@ func TestExhausted(t *testing.T) {
 		},
 		"redo after approved": {
 			do:   back("judge", "approved: {redo: [a], max: 1}"),
-			by:   returns{"b": {yes()}},
+			by:   replies{"b": {yes()}},
 			want: "a b a b",
 			end:  "failed 7 LIMIT: step 'b' is approved",
 		},
 		"redo after conditional": {
 			do:   back("judge", "conditional: {redo: [a], max: 1}"),
-			by:   returns{"b": {conditional}},
+			by:   replies{"b": {conditional}},
 			want: "a b a b",
 			end:  "failed 7 LIMIT: step 'b' is conditional",
 		},
 		"redo after skipped": {
 			do:   back("worker", "skipped: {redo: [a], max: 1}"),
-			by:   returns{"b": {skipped}},
+			by:   replies{"b": {skipped}},
 			want: "a b a b",
 			end:  "failed 7 LIMIT: step 'b' is skipped",
 		},
 		"redo after partial": {
 			do:   back("worker", "partial: {redo: [a], max: 1}"),
-			by:   returns{"b": {partial}},
+			by:   replies{"b": {partial}},
 			want: "a b a b",
 			end:  "partial 3: half of it",
 		},
 		"redo after rejected": {
 			do:   back("judge", "rejected: {redo: [a], max: 1}"),
-			by:   returns{"b": {no("x")}},
+			by:   replies{"b": {no("x")}},
 			want: "a b a b",
 			end:  "failed 7 LIMIT: rejected",
 		},
 		"redo after failed": {
 			do:   back("worker", "failed: {redo: [a], max: 1}"),
-			by:   returns{"b": {failing(formats.CodeIO, "disk full")}},
+			by:   replies{"b": {failing(formats.CodeIO, "disk full")}},
 			want: "a b a b",
 			end:  "failed 7 LIMIT: disk full",
 		},
 		"redo of a class": {
 			do: "- {id: a, delegate: worker}\n" +
 				"- {id: b, delegate: worker, retry: 0, on: {transient: {redo: [a], max: 1}}}" + end,
-			by:   returns{"b": {failing(formats.CodeTransient, "busy")}},
+			by:   replies{"b": {failing(formats.CodeTransient, "busy")}},
 			want: "a b a b",
 			end:  "failed 7 LIMIT: busy",
 		},
@@ -93,7 +93,7 @@ func TestExhausted(t *testing.T) {
 				"worker",
 				"completed: [{redo: [a], max: 1}, {if: .summary == \"ready\", return: Done.}]",
 			),
-			by:   returns{"b": {said("not yet")}},
+			by:   replies{"b": {said("not yet")}},
 			want: "a b a b",
 			end:  "failed 7 LIMIT: step 'b' is completed",
 		},
@@ -102,7 +102,7 @@ func TestExhausted(t *testing.T) {
 				"- {id: b, delegate: worker, on: {completed: [{if: .summary == \"ready\", goto: " +
 				"ship}, {goto: fix}]}}\n" +
 				"- {id: ship, return: Shipped.}",
-			by:   returns{"b": {said("not yet")}},
+			by:   replies{"b": {said("not yet")}},
 			want: "fix b fix b fix b fix b",
 			end: "failed 7 LIMIT: step 'b' is completed, and its 'goto' was taken 3 times, " +
 				"which is its max: not yet",
@@ -156,13 +156,13 @@ func TestExhausted(t *testing.T) {
 		},
 		"questions": {
 			do:   "- {id: a, delegate: worker, on: {blocked: {ask: [second], max: 1}}}" + end,
-			by:   returns{"a": {blocked("1?"), blocked("2?")}},
+			by:   replies{"a": {blocked("1?"), blocked("2?")}},
 			want: "a a.ask a",
 			end:  "blocked 75: 2?",
 		},
 		"questions with consent": {
 			do:   "- {id: a, delegate: worker, on: {blocked: {ask: [second], max: 1}}}" + end,
-			by:   returns{"a": {blocked("1?"), blocked("2?")}},
+			by:   replies{"a": {blocked("1?"), blocked("2?")}},
 			yes:  true,
 			want: "a a.ask a",
 			end:  "blocked 75: 2?",
@@ -170,20 +170,20 @@ func TestExhausted(t *testing.T) {
 		"passes of until": {
 			do: "- {id: u, until: '$steps.a.summary == \"ready\"', max: 2, do: [{id: a, " +
 				"delegate: worker}]}" + end,
-			by:   returns{"a": {said("not yet")}},
+			by:   replies{"a": {said("not yet")}},
 			want: "a a",
 			end:  "partial 3: not reached in 2 passes",
 		},
 		"rounds that come to the same": {
 			do:   back("judge", "approved: {redo: [a], max: 5}"),
-			by:   returns{"b": {verdict(formats.VerdictApproved, "x")}},
+			by:   replies{"b": {verdict(formats.VerdictApproved, "x")}},
 			want: "a b a b a b",
 			end:  "failed 7 LIMIT: the open issues were the same in 3 rounds",
 		},
 		"passes that come to the same": {
 			do: "- {id: u, until: 'false', max: 9, do: [{id: b, delegate: judge, on: " +
 				"{rejected: next}}]}" + end,
-			by:   returns{"b": {no("x")}},
+			by:   replies{"b": {no("x")}},
 			want: "b b b",
 			end:  "failed 7 LIMIT: the open issues were the same in 3 rounds",
 		},
@@ -205,7 +205,7 @@ func TestExhausted(t *testing.T) {
 		},
 		"next behind rounds that come to the same": {
 			do:   back("judge", "approved: [{redo: [a], max: 5}, next]"),
-			by:   returns{"b": {verdict(formats.VerdictApproved, "x")}},
+			by:   replies{"b": {verdict(formats.VerdictApproved, "x")}},
 			want: "a b a b a b",
 			end:  "completed 0: Shipped.",
 		},

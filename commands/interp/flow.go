@@ -8,6 +8,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/query"
 )
 
@@ -95,12 +96,12 @@ func (r *run) checkTier(name string, v any) error {
 	if name == "approval" && r.prog.Tiers != nil {
 		asked, _ := r.args.Get(name)
 		switch {
-		case v != formats.Interactive && v != formats.Autonomous:
+		case v != documents.Interactive && v != documents.Autonomous:
 			return formats.Fail(formats.CodeValidationFailed,
 				"what gives $approval stands in set of "+r.prog.File.Name,
-				"expected %s or %s as the approval, got %s", formats.Interactive,
-				formats.Autonomous, query.Text(v))
-		case v == formats.Interactive && asked == formats.Autonomous:
+				"expected %s or %s as the approval, got %s", documents.Interactive,
+				documents.Autonomous, query.Text(v))
+		case v == documents.Interactive && asked == documents.Autonomous:
 			r.report.warn("W467: this tier asks after every phase; --approval %s is not followed", asked)
 		}
 	}

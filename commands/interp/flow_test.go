@@ -121,7 +121,7 @@ func yes() formats.Return {
 	return verdict(formats.VerdictApproved)
 }
 
-type returns = map[string][]formats.Return
+type replies = map[string][]formats.Return
 
 // TestFlows: which subagents are called, in which order, and how the command ends.
 func TestFlows(t *testing.T) {
@@ -130,7 +130,7 @@ func TestFlows(t *testing.T) {
 		"- {id: c, delegate: judge, on: {rejected: {rollback: [a, b]}}}\n- return: done"
 	for name, c := range map[string]struct {
 		src     string
-		by      returns
+		by      replies
 		answers []string
 		auto    bool
 		want    string // the steps in order
@@ -138,20 +138,20 @@ func TestFlows(t *testing.T) {
 	}{
 		"a rollback goes again through the named steps": {
 			src:  flow("", "", rounds),
-			by:   returns{"c": {no("x"), yes()}},
+			by:   replies{"c": {no("x"), yes()}},
 			want: "a b c a b c",
 			end:  "completed 0: done",
 		},
 		"the fourth rollback stops when nobody is asked": {
 			src:  flow("", "", rounds),
-			by:   returns{"c": {no("x"), no("y"), no("z"), no("x")}},
+			by:   replies{"c": {no("x"), no("y"), no("z"), no("x")}},
 			auto: true,
 			want: "a b c a b c a b c a b c",
 			end:  "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
 		},
 		"the fourth rollback is a question": {
 			src:     flow("", "", rounds),
-			by:      returns{"c": {no("x"), no("y"), no("z"), no("x")}},
+			by:      replies{"c": {no("x"), no("y"), no("z"), no("x")}},
 			answers: []string{"Continue rollback", "Abort"},
 			want:    "a b c a b c a b c a b c a b c",
 			end: "failed 5 REJECTED: 'Abort' was the answer to: step 'c' is rejected, and " +
@@ -163,14 +163,14 @@ func TestFlows(t *testing.T) {
 				"",
 				rounds+" ${{ $run.overrides | map(.step) | join(\" \") }} ${{ $run.rollbacks }}",
 			),
-			by:      returns{"c": {no("x")}},
+			by:      replies{"c": {no("x")}},
 			answers: []string{"Approve despite findings"},
 			want:    "a b c a b c",
 			end:     "completed 0: done c 1",
 		},
 		"nobody is there to be asked": {
 			src:  flow("", "", rounds),
-			by:   returns{"c": {no("x"), no("y"), no("z"), no("x")}},
+			by:   replies{"c": {no("x"), no("y"), no("z"), no("x")}},
 			want: "a b c a b c a b c a b c",
 			end:  "suspended 75: ",
 		},
@@ -182,7 +182,7 @@ func TestFlows(t *testing.T) {
 					"{rollback: [a]}}}\n- {id: c, delegate: judge, on: {rejected: {rollback: "+
 					"[a]}}}",
 			),
-			by:   returns{"b": {no("x"), yes()}, "c": {no("y"), no("z")}},
+			by:   replies{"b": {no("x"), yes()}, "c": {no("y"), no("z")}},
 			auto: true,
 			want: "a b a b c a c",
 			end:  "failed 7 LIMIT:",
@@ -194,7 +194,7 @@ func TestFlows(t *testing.T) {
 					"- {id: b, delegate: second}\n- {id: c, delegate: judge, on: {rejected: "+
 					"{rollback: [a, b]}}}\n- return: ${{ $steps.a.status }}",
 			),
-			by:   returns{"c": {no("x"), yes()}},
+			by:   replies{"c": {no("x"), yes()}},
 			want: "b c b c",
 			end:  "completed 0: skipped",
 		},
@@ -204,27 +204,27 @@ func TestFlows(t *testing.T) {
 				"- {id: a, delegate: worker, on: {blocked: {ask: [second, judge]}}}\n"+
 					"- return: ${{ $run.rollbacks }} rollbacks",
 			),
-			by:   returns{"a": {blocked("which?"), ok("done")}, "a.ask": {ok("the left one")}},
+			by:   replies{"a": {blocked("which?"), ok("done")}, "a.ask": {ok("the left one")}},
 			auto: true,
 			want: "a a.ask a",
 			end:  "completed 0: 0 rollbacks",
 		},
 		"the same question twice goes to a person": {
 			src:     flow("", "", "- {id: a, delegate: worker, on: {blocked: {ask: [second]}}}"),
-			by:      returns{"a": {blocked("which?")}},
+			by:      replies{"a": {blocked("which?")}},
 			answers: []string{"Answer: left", "Abort"},
 			want:    "a a.ask a a",
 			end:     "failed 5 REJECTED: 'Abort' was the answer to: step 'a' is blocked: which?",
 		},
 		"four questions are too many": {
 			src:  flow("", "", "- {id: a, delegate: worker, on: {blocked: {ask: [second]}}}"),
-			by:   returns{"a": {blocked("1?"), blocked("2?"), blocked("3?"), blocked("4?")}},
+			by:   replies{"a": {blocked("1?"), blocked("2?"), blocked("3?"), blocked("4?")}},
 			want: "a a.ask a a.ask a a.ask a",
 			end:  "blocked 75: 4?",
 		},
 		"one that does not answer": {
 			src:  flow("", "", "- {id: a, delegate: worker, on: {blocked: {ask: [second]}}}"),
-			by:   returns{"a": {blocked("1?")}, "a.ask": {blocked("I cannot")}},
+			by:   replies{"a": {blocked("1?")}, "a.ask": {blocked("I cannot")}},
 			want: "a a.ask",
 			end:  "suspended 75: gate \"step 'a' is blocked: 1?\"",
 		},
@@ -234,7 +234,7 @@ func TestFlows(t *testing.T) {
 				"- {id: a, delegate: worker}\n- {id: b, delegate: judge, on: {rejected: "+
 					"{goto: a}}}",
 			),
-			by:   returns{"b": {no("x")}},
+			by:   replies{"b": {no("x")}},
 			want: "a b a b a b a b",
 			end:  "failed 7 LIMIT:",
 		},
@@ -275,7 +275,7 @@ func TestFlows(t *testing.T) {
 					"{rejected: next}}, {id: b, delegate: worker}]}\n"+
 					"- return: \"${{ $steps.u.children | length }} ${{ $steps.a.status }}\"",
 			),
-			by:   returns{"a": {no("x"), yes()}},
+			by:   replies{"a": {no("x"), yes()}},
 			want: "a b a b",
 			end:  "completed 0: 2 approved",
 		},
@@ -285,7 +285,7 @@ func TestFlows(t *testing.T) {
 				"- {id: u, until: $steps.a | approved, max: 2, do: [{id: a, delegate: judge, on: "+
 					"{rejected: next}}, {id: b, delegate: worker}]}\n- return: done",
 			),
-			by:   returns{"a": {no("x")}, "b": {ok("the words")}},
+			by:   replies{"a": {no("x")}, "b": {ok("the words")}},
 			want: "a b a b",
 			end:  "partial 3: not reached in 2 passes: $steps.a | approved; last: the words",
 		},
@@ -296,7 +296,7 @@ func TestFlows(t *testing.T) {
 				"id: look\nafter: [a]\ndelegate: judge\non: {rejected: {rollback: it}}",
 				"id: log\nafter: each\ndelegate: typed\nwith: {n: 1, more: $it.id}",
 			),
-			by:   returns{"a.look": {no("x"), yes()}},
+			by:   replies{"a.look": {no("x"), yes()}},
 			want: "a a.look a a.look a.log b b.log",
 			end:  "completed 0: ",
 		},
@@ -325,7 +325,7 @@ func TestFlows(t *testing.T) {
 					"{rollback: [a]}}}",
 				"id: log\nafter: each\ndelegate: second",
 			),
-			by:   returns{"b": {no("x"), yes()}},
+			by:   replies{"b": {no("x"), yes()}},
 			want: "a a.log b a a.log b b.log",
 			end:  "completed 0: ",
 		},
@@ -346,7 +346,7 @@ func TestFlows(t *testing.T) {
 				"- {id: a, delegate: worker, on: {blocked: {gate: \"Well?\", choices: {back: "+
 					"{redo: it}}, auto: back}}}",
 			),
-			by:   returns{"a": {blocked("b")}},
+			by:   replies{"a": {blocked("b")}},
 			want: "a a a a",
 			auto: true,
 			end:  "failed 7 LIMIT: 'back' was chosen more often than its max of 3",
@@ -381,7 +381,7 @@ func TestFlows(t *testing.T) {
 					"- {id: c, delegate: worker}\n- {id: d, delegate: judge, on: {rejected: "+
 					"{rollback: [a, b]}}}",
 			),
-			by:   returns{"d": {no("x"), yes()}},
+			by:   replies{"d": {no("x"), yes()}},
 			want: "a b c d b.compensate a.compensate a b d",
 			end:  "completed 0: ",
 		},
@@ -393,7 +393,7 @@ func TestFlows(t *testing.T) {
 					"{delegate: second}}]}\n- {id: c, delegate: judge}",
 				"always: failed\ndelegate: typed\nwith: {n: 1}",
 			),
-			by:   returns{"c": {no("x")}},
+			by:   replies{"c": {no("x")}},
 			want: "a b b c b.compensate b.compensate a.compensate after_them",
 			end:  "failed 5 REJECTED: rejected",
 		},
@@ -423,14 +423,14 @@ func TestFlows(t *testing.T) {
 					"it}, Abort: fail}, auto: Retry}}}",
 			),
 			auto: true,
-			by:   returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}},
+			by:   replies{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}},
 			want: "a",
 			end:  "failed 69 TOOL_UNAVAILABLE: no such CLI",
 		},
 		"consent does not repeat it where the file leaves the question to the engine": {
 			src:  flow("", "", "- {id: a, delegate: worker, on: {failed: gate}}"),
 			auto: true,
-			by:   returns{"a": {failing(formats.CodeAuth, "log in")}},
+			by:   replies{"a": {failing(formats.CodeAuth, "log in")}},
 			want: "a",
 			end:  "failed 4 AUTH: log in",
 		},
@@ -441,7 +441,7 @@ func TestFlows(t *testing.T) {
 					"it}, Skip: next, Abort: fail}}}}",
 			),
 			auto: true,
-			by:   returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}},
+			by:   replies{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}},
 			want: "a",
 			end:  "completed 0: ",
 		},
@@ -452,7 +452,7 @@ func TestFlows(t *testing.T) {
 					"it}, Abort: fail}, auto: Retry}}}",
 			),
 			answers: []string{"Retry"},
-			by: returns{"a": {
+			by: replies{"a": {
 				failing(formats.CodeToolUnavailable, "no such CLI"),
 				ok("done"),
 			}},
@@ -477,7 +477,7 @@ func TestFlows(t *testing.T) {
 					".blocked_reason }}\", choices: {back: {rollback: [a]}, go: next, end: "+
 					"fail}}, fail]}\n- return: ${{ $run.rollbacks }}",
 			),
-			by:      returns{"b": {blocked("x")}},
+			by:      replies{"b": {blocked("x")}},
 			answers: []string{"back: try", "go"},
 			want:    "a b a b",
 			end:     "completed 0: 1",
@@ -528,7 +528,7 @@ func TestFeedback(t *testing.T) {
 			"- {id: b, delegate: judge, on: {rejected: {rollback: [a]}}}",
 		"id: log\nafter: [a]\ndelegate: second",
 	)
-	p := w.play(returns{
+	p := w.play(replies{
 		"a":     {blocked("which?"), ok("1"), ok("2")},
 		"a.ask": {{Status: formats.StatusCompleted, Summary: "short", Text: "the long answer"}},
 		"b":     {no("bad"), yes()},
@@ -589,7 +589,7 @@ func TestBoard(t *testing.T) {
 			"talk, merge: true}\n"+
 			"- return: ${{ $board.talk | map(\"\\(.by)\\(.round)\") | join(\" \") }}",
 	)
-	p := w.play(returns{"one": {no("first")}, "two": {yes()}})
+	p := w.play(replies{"one": {no("first")}, "two": {yes()}})
 	if ret := w.run(t.Context(), src, ""); told(ret) != "completed 0: one1 two1 one2 two2" {
 		t.Errorf("Run = %s", told(ret))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 // loads are the documents that the run loaded at its beginning.
@@ -162,7 +163,7 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 		}
 		candidates = paths(v)
 	}
-	if profile == formats.ProfileAutoApprove { // only the file that answers for this run counts
+	if profile == documents.ProfileAutoApprove { // only the file that answers for this run counts
 		candidates = slices.DeleteFunc(candidates, func(name string) bool {
 			return name != ld.frame.run.cfg.Consent.File
 		})
@@ -204,20 +205,20 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 // parse gives a document as jq sees it. A document of a flow has the hash of its text, because a
 // run that is resumed asks before it goes on with a changed one.
 func (ld loader) parse(profile, found string, src []byte) (any, error) {
-	doc, bad := formats.DocumentOptions{
+	doc, bad := documents.DocumentOptions{
 		Needed: true,
 		Exists: func(name string) bool {
 			_, err := ld.docs.Open(ld.frame.ctx, name)
 			return err == nil
 		},
 	}.Parse(profile, found, src)
-	handoff := formats.IsHandoff(profile)
+	handoff := documents.IsHandoff(profile)
 	if bad.HasErrors() && !handoff {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
 	}
 	// A check would find these; for rules nothing else reports them.
-	unchecked := ld.frame.run.dry.on || profile == formats.ProfileRules
+	unchecked := ld.frame.run.dry.on || profile == documents.ProfileRules
 	if bad != nil && unchecked && handoff {
 		for _, d := range bad.List {
 			ld.frame.run.report.warn("%s", d.Error())

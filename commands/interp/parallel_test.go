@@ -198,46 +198,46 @@ func TestParallelEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		merge string
-		by    returns
+		by    replies
 		end   string
 	}{
 		"all approve": {"", nil, "completed 0: completed 3"},
-		"one rejects": {"", returns{"b": {no("x")}}, "failed 5 REJECTED: b: rejected"},
+		"one rejects": {"", replies{"b": {no("x")}}, "failed 5 REJECTED: b: rejected"},
 		"a quorum": {
 			"quorum(2)",
-			returns{"b": {no("x")}},
+			replies{"b": {no("x")}},
 			"completed 0: completed 3",
 		},
 		"any": {
 			"any(approved)",
-			returns{"a": {no("x")}, "b": {no("x")}},
+			replies{"a": {no("x")}, "b": {no("x")}},
 			"completed 0: completed 3",
 		},
 		"nothing was said against": {
 			"any(rejected) | not",
-			returns{"b": {failing(formats.CodeTimeout, "slow")}},
+			replies{"b": {failing(formats.CodeTimeout, "slow")}},
 			"completed 0: completed 3",
 		},
 		"one fails": {
 			"",
-			returns{"b": {failing(formats.CodeTimeout, "slow")}},
+			replies{"b": {failing(formats.CodeTimeout, "slow")}},
 			"failed 124 TIMEOUT: b: slow",
 		},
-		"true takes everything": {"'true'", returns{
+		"true takes everything": {"'true'", replies{
 			"a": {no("x")},
 			"b": {no("y")},
 			"c": {no("z")},
 		}, "completed 0: completed 3"},
 		"a predicate that breaks": {"'.[0].status | error'", nil, "failed 1 VALIDATION_FAILED"},
-		"one is blocked":          {"", returns{"b": {blocked("which?")}}, "blocked 75: b: which?"},
+		"one is blocked":          {"", replies{"b": {blocked("which?")}}, "blocked 75: b: which?"},
 		"a rejection decides": {
 			"",
-			returns{"a": {blocked("which?")}, "b": {no("x")}},
+			replies{"a": {blocked("which?")}, "b": {no("x")}},
 			"failed 5 REJECTED: b: rejected",
 		},
 		"a failure decides": {
 			"",
-			returns{"a": {blocked("which?")}, "b": {failing(formats.CodeTimeout, "slow")}},
+			replies{"a": {blocked("which?")}, "b": {failing(formats.CodeTimeout, "slow")}},
 			"failed 124 TIMEOUT: b: slow",
 		},
 		"more is asked for": {
@@ -262,7 +262,7 @@ func TestParallelEnds(t *testing.T) {
 			)
 			for _, id := range []string{"a", "b"} {
 				if c.by == nil {
-					c.by = returns{}
+					c.by = replies{}
 				}
 				if c.by[id] == nil {
 					c.by[id] = []formats.Return{yes()}
@@ -359,7 +359,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	for _, merge := range []string{"", "quorum(2)", "all(approved)"} {
 		w := newWorld(t)
-		p := w.play(returns{"worker": {ok("1"), no("x"), ok("3"), ok("4")}})
+		p := w.play(replies{"worker": {ok("1"), no("x"), ok("3"), ok("4")}})
 		line := ""
 		if merge != "" {
 			line = ", merge: " + merge

@@ -302,7 +302,7 @@ func TestStall(t *testing.T) {
 					return "", "new.go | not committed", nil
 				}
 			}
-			by := returns{"b": c.judge}
+			by := replies{"b": c.judge}
 			if c.document {
 				by["a"] = []formats.Return{made(formats.ArtifactPlan, "p.md")}
 				w.docs["p.md"] = "the same"

@@ -93,7 +93,7 @@ func ReadResult(
 				"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")),
 		)
 	}
-	return out, out.block(own, formats.Findings{opt.File, found}, opt, src)
+	return out, out.block(own, formats.Findings{File: opt.File, List: found}, opt, src)
 }
 
 // objectIn returns the last object with a status in an output. One in a fence marked json takes
@@ -144,7 +144,7 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 		return out, nil
 	}
 
-	f := formats.Findings{opt.File, nil}
+	f := formats.Findings{File: opt.File}
 	for _, d := range err.(*formats.Diagnostics).List { //nolint:errcheck,errorlint // the one kind there is
 		d.File = opt.File
 		d.Pos.Line = d.Pos.Line + lines

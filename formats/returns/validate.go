@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 // Validate returns every violation of the rules for returns and of the subagent's contract; nil:
@@ -220,8 +221,8 @@ func (v *validator) fields() {
 		v.require(value == nil ||
 			spec.Type.Holds(value), "expected field %s to be of type %s, got %s",
 			name, spec.Type, formats.TypeName(value))
-		if name == formats.FieldPayload && value != nil {
-			for _, fault := range formats.PayloadFaults(value) {
+		if name == documents.FieldPayload && value != nil {
+			for _, fault := range documents.PayloadFaults(value) {
 				v.require(false, "%s", fault)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/plain"
 	"tercet/internal/style"
 	"tercet/internal/trace"
@@ -101,7 +102,7 @@ func (s Scene) Commands() {
 		if a == nil {
 			continue
 		}
-		plan, _ := formats.ParsePlan(a.Path, s.read(a.Path)) //nolint:errcheck // what can be read of it is shown
+		plan, _ := documents.ParsePlan(a.Path, s.read(a.Path)) //nolint:errcheck // what can be read of it is shown
 		for _, p := range plan.Phases {
 			s.Title("The commands of its plan, phase %d: %s", p.Number, p.Name)
 			s.Lines(lines(cmp.Or(

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 // TasksName is the workspace file that shows the tasks of a flow.
@@ -141,7 +142,7 @@ func (t *Tasks) start(r Record) {
 	}
 	for _, seen := range begun.Seen {
 		doc, ok := seen.Value.(map[string]any)
-		if ok && doc["profile"] == formats.ProfileArchitecture {
+		if ok && doc["profile"] == documents.ProfileArchitecture {
 			if name, ok := doc["path"].(string); ok {
 				t.source = name
 				t.since = begun.At

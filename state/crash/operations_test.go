@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/state"
 	"tercet/state/exchange"
 	"tercet/state/statefile"
@@ -164,7 +165,7 @@ func operations() []operation {
 			do: tx(state.SetPhase{
 				Task:   1,
 				Phase:  1,
-				Status: formats.PhaseCompleted,
+				Status: documents.PhaseCompleted,
 			}),
 		},
 		{name: "archive", tx: true, move: true, setup: five, do: tx(archive)},
@@ -303,11 +304,11 @@ func operations() []operation {
 					w.byRun("r2", []state.Op{state.SetPhase{
 						Task:   1,
 						Phase:  1,
-						Status: formats.PhaseCompleted,
+						Status: documents.PhaseCompleted,
 					}}, []state.Op{state.SetPhase{
 						Task:   1,
 						Phase:  2,
-						Status: formats.PhasePartial,
+						Status: documents.PhasePartial,
 					}}),
 				)
 			}),

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/subagents"
@@ -86,9 +87,9 @@ func (h *handoff) write(
 			"the %s result needs %s", kind, strings.Join(h.missing, "; "))
 	}
 
-	name := formats.HandoffFiles(kind)[0]
+	name := documents.HandoffFiles(kind)[0]
 	text := h.out.String()
-	_, found := formats.DocumentOptions{Exists: h.exists}.Parse(kind, name, []byte(text))
+	_, found := documents.DocumentOptions{Exists: h.exists}.Parse(kind, name, []byte(text))
 	if found.HasErrors() { // a phase returned what the document may not hold
 		found.Of = formats.CodeValidationFailed
 		return formats.Return{}, found
@@ -259,7 +260,7 @@ func (h *handoff) read(name string) (title string, sections map[string]string) {
 	if err != nil {
 		return "", nil
 	}
-	doc, _ := md.ParseUpTo(text, formats.MaxDocument)
+	doc, _ := md.ParseUpTo(text, documents.MaxDocument)
 	for _, b := range doc.Blocks {
 		if b.Kind == md.Heading && b.Level == 1 && title == "" {
 			title = b.Text
@@ -414,7 +415,7 @@ func (h *handoff) delivery() {
 	stack := about(sections, "tech stack", "technology", "技術スタック", "stack")
 	if stack == "" {
 		told := h.fields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")
-		stack = formats.Prose(oneLine(told["TECH_STACK"]))
+		stack = documents.Prose(oneLine(told["TECH_STACK"]))
 	}
 	h.section("Tech Stack", stack, "ARCHITECTURE.md or TECH_STACK of architect")
 	tests := h.fields("tester", "TOTAL", "PASSED", "FAILED")
@@ -487,7 +488,7 @@ func (h *handoff) maintenance() {
 	)
 	h.section(
 		"Change Overview",
-		formats.Prose(fmt.Sprint(design["ISSUE_SUMMARY"])),
+		documents.Prose(fmt.Sprint(design["ISSUE_SUMMARY"])),
 		"ISSUE_SUMMARY of analyst-core",
 	)
 	h.rows(

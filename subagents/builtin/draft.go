@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/atomicfile"
 	"tercet/internal/lazy"
 	"tercet/internal/md"
@@ -132,7 +133,7 @@ var (
 )
 
 func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.Return, error) {
-	doc, _ := md.ParseUpTo([]byte(t.text), formats.MaxDocument)
+	doc, _ := md.ParseUpTo([]byte(t.text), documents.MaxDocument)
 	if list := unknownPlaces(doc, t.name); list != nil {
 		return formats.Return{}, &formats.Diagnostics{List: list, Of: formats.CodeValidationFailed}
 	}
@@ -189,7 +190,7 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 
 // CheckTemplate gives the unknown placeholders in the template of a deliverable.
 func CheckTemplate(file string, text []byte) []formats.Diagnostic {
-	doc, _ := md.ParseUpTo(text, formats.MaxDocument)
+	doc, _ := md.ParseUpTo(text, documents.MaxDocument)
 	return unknownPlaces(doc, file)
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/state/todo"
@@ -224,7 +225,7 @@ func (w GitWorkflow) message(
 	if w.Open == nil {
 		return msg, nil
 	}
-	rules, err := formats.ReadRules(func(name string) ([]byte, error) {
+	rules, err := documents.ReadRules(func(name string) ([]byte, error) {
 		return w.Open(ctx, name)
 	})
 	if author, ok := rules["co_authored_by"].(string); ok && !strings.EqualFold(author, "none") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/nearest"
 	"tercet/state"
 	"tercet/state/history"
@@ -155,7 +156,7 @@ func updateStatus(in input) state.Op {
 
 func setPhase(in input) state.Op {
 	in.only("operation", "task_number", "plan", "phase", "status")
-	status, err := formats.ParsePhaseStatus(in.text("status"))
+	status, err := documents.ParsePhaseStatus(in.text("status"))
 	if err != nil {
 		in.wrong("status", "a phase status")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/state"
 	"tercet/subagents/builtin"
 )
@@ -142,7 +143,7 @@ func TestStatusSyncOperations(t *testing.T) {
 			state.SetPhase{
 				Task:   7,
 				Phase:  2,
-				Status: formats.PhaseCompleted,
+				Status: documents.PhaseCompleted,
 			},
 		},
 		{

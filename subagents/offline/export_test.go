@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 // Word is a search word with its kind in words.
@@ -50,7 +50,7 @@ func Read(text string) Reading {
 }
 
 // Phases are the open phases of a description and texts of revisions.
-func Phases(done []formats.Phase, texts ...string) []formats.Phase {
+func Phases(done []documents.Phase, texts ...string) []documents.Phase {
 	var list []reading
 	for _, t := range texts {
 		list = append(list, read(t))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/internal/shell"
@@ -93,9 +94,9 @@ type phaseWork struct {
 	r        formats.Request
 	task     *formats.Task
 	path     string // of the plan
-	plan     *formats.Plan
-	phase    *formats.Phase // nil: the plan has no such phase
-	number   int            // as the input names it
+	plan     *documents.Plan
+	phase    *documents.Phase // nil: the plan has no such phase
+	number   int              // as the input names it
 	name     string
 	tier     string // in which the last script ran
 	issues   []formats.Issue
@@ -437,13 +438,13 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 
 // last tells whether all other phases are completed.
 func (w *phaseWork) last() bool {
-	return !slices.ContainsFunc(w.plan.Phases, func(p formats.Phase) bool {
-		return p.Number != w.number && p.Status != formats.PhaseCompleted
+	return !slices.ContainsFunc(w.plan.Phases, func(p documents.Phase) bool {
+		return p.Number != w.number && p.Status != documents.PhaseCompleted
 	})
 }
 
 // summary drafts the document out of what ran and what the tree shows.
-func (w *phaseWork) summary(c changes) formats.Draft {
+func (w *phaseWork) summary(c changes) documents.Draft {
 	scope := fmt.Sprintf("phase %s of %s", w.label(), code(w.path))
 	if w.last() {
 		scope = fmt.Sprintf("%s of %s, the last being %s",
@@ -454,7 +455,7 @@ func (w *phaseWork) summary(c changes) formats.Draft {
 		switch {
 		case p.Number == w.number:
 			done = append(done, fmt.Sprintf("Phase %d, %s: this delegation.", p.Number, p.Name))
-		case p.Status == formats.PhaseCompleted:
+		case p.Status == documents.PhaseCompleted:
 			done = append(done, fmt.Sprintf("Phase %d, %s: completed before.", p.Number, p.Name))
 		}
 	}
@@ -486,8 +487,8 @@ func (w *phaseWork) summary(c changes) formats.Draft {
 	for _, n := range w.warnings {
 		follow = append(follow, sentence(n))
 	}
-	return formats.Draft{
-		Profile: formats.ProfileSummary,
+	return documents.Draft{
+		Profile: documents.ProfileSummary,
 		Title:   w.task.Title,
 		Texts: map[string]string{
 			"Overview": fmt.Sprintf(

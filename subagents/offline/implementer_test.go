@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/proc"
 	"tercet/subagents/offline"
 )
@@ -81,7 +82,7 @@ func (b *bench) finish(t *testing.T, phase int) {
 	t.Helper()
 	must(t, b.s, b.dir, "git", "add", "-A")
 	must(t, b.s, b.dir, "git", "commit", "-q", "--allow-empty", "-m", "phase")
-	src, err := formats.SetPhase([]byte(b.docs["p.md"]), phase, formats.PhaseCompleted)
+	src, err := documents.SetPhase([]byte(b.docs["p.md"]), phase, documents.PhaseCompleted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestImplementerAsksFirst(t *testing.T) {
 			"'''",
 		),
 	)
-	plan, _ := formats.ParsePlan("p.md", []byte(b.docs["p.md"]))
+	plan, _ := documents.ParsePlan("p.md", []byte(b.docs["p.md"]))
 	want := formats.Gate{
 		Question: "Run the 3 commands of p.md?",
 		Show: []string{

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/formats/returns"
 	"tercet/internal/git"
 	"tercet/internal/proc"
@@ -253,7 +254,7 @@ func document(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, found := formats.ParseDocument(string(kind), string(kind), data); found != nil {
+	if _, found := documents.ParseDocument(string(kind), string(kind), data); found != nil {
 		t.Errorf("the %s breaks its profile: %v\n%s", kind, found, data)
 	}
 	return string(data)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/md"
 )
 
@@ -60,7 +61,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 // draft gathers what a plan is made of.
 type draft struct {
 	task     *formats.Task
-	phases   []formats.Phase
+	phases   []documents.Phase
 	copied   int  // completed phases taken over from the plan before
 	kept     bool // so are its open ones
 	report   string
@@ -75,12 +76,12 @@ func (d *draft) first() {
 	d.notes = append(d.notes, got.Notes...)
 	d.phases = number(phases([]reading{got}, nil), 1)
 	if len(d.phases) == 0 {
-		d.phases = number([]formats.Phase{doTheTask(d.task.Title, got)}, 1)
+		d.phases = number([]documents.Phase{doTheTask(d.task.Title, got)}, 1)
 	}
 }
 
 // number gives phases their numbers, counted from the first.
-func number(list []formats.Phase, first int) []formats.Phase {
+func number(list []documents.Phase, first int) []documents.Phase {
 	for i := range list {
 		list[i].Number = first + i
 	}
@@ -119,7 +120,7 @@ func planOf(
 	r formats.Request,
 	task *formats.Task,
 ) (path string, src []byte,
-	plan *formats.Plan, err error,
+	plan *documents.Plan, err error,
 ) {
 	if path, err = textInput(r, "plan"); err != nil {
 		return "", nil, nil, err
@@ -134,7 +135,7 @@ func planOf(
 	if src, err = docs.Open(ctx, path); err != nil {
 		return "", nil, nil, err
 	}
-	plan, found := formats.ReadDocument(formats.ProfilePlan, path, src)
+	plan, found := documents.ReadDocument(documents.ProfilePlan, path, src)
 	if found != nil && found.HasErrors() {
 		return "", nil, nil, found
 	}
@@ -148,7 +149,7 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 	if err != nil {
 		return err
 	}
-	plan, found := formats.ParsePlan(path, src)
+	plan, found := documents.ParsePlan(path, src)
 	if found.HasErrors() {
 		return found // its phases are copied into a plan that has to be whole
 	}
@@ -157,7 +158,7 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 	// The others come after the copied ones, whose numbers stand in commits.
 	next := 1
 	for _, phase := range plan.Phases {
-		if phase.Status == formats.PhaseCompleted {
+		if phase.Status == documents.PhaseCompleted {
 			d.phases = append(d.phases, phase)
 			next = max(next, phase.Number+1)
 		}
@@ -166,21 +167,21 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 	d.copied = len(d.phases)
 	d.texts = append(revisions(src), text)
 	readings := []reading{read(d.task.Description)}
-	var kept []formats.Phase
+	var kept []documents.Phase
 	if !strings.HasPrefix(strings.TrimSpace(plan.Sections["Overview"]), madeOf) {
 		// The plan does not come from the description alone: its open phases stay, the texts add to
 		// them.
 		d.kept = true
 		readings[0] = reading{}
 		for _, phase := range plan.Phases {
-			if phase.Status != formats.PhaseCompleted {
+			if phase.Status != documents.PhaseCompleted {
 				kept = append(kept, phase)
 			}
 		}
 	}
 	there := slices.Concat(d.phases, kept)
 	open := phases(readings, there)
-	var said []formats.Phase // what no command and no item says
+	var said []documents.Phase // what no command and no item says
 	for i, one := range d.texts {
 		got := read(one)
 		readings = append(readings, got)
@@ -190,7 +191,7 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 			continue
 		}
 		note := noted(one)
-		known := func(p formats.Phase) bool { return p.Name == note.Name }
+		known := func(p documents.Phase) bool { return p.Name == note.Name }
 		if !slices.ContainsFunc(slices.Concat(there, said), known) {
 			said = append(said, note)
 			d.notes = append(
@@ -256,7 +257,7 @@ func (d *draft) blocks() (commands, verified int) {
 }
 
 // plan writes the draft of the document.
-func (d *draft) plan() formats.Draft {
+func (d *draft) plan() documents.Draft {
 	t := d.task
 	goals := []string{sentence(t.Title)}
 	var testing []string
@@ -275,13 +276,13 @@ func (d *draft) plan() formats.Draft {
 	if len(testing) == 0 {
 		testing = []string{"The description names no verification: check the work yourself."}
 	}
-	return formats.Draft{
-		Profile: formats.ProfilePlan,
+	return documents.Draft{
+		Profile: documents.ProfilePlan,
 		Title:   t.Title,
 		Phases:  d.phases,
 		Texts: map[string]string{
 			"Task":            fmt.Sprintf("%d - %s", t.Number, t.Title),
-			"Status":          "[" + formats.PhaseNotStarted.Mark() + "]",
+			"Status":          "[" + documents.PhaseNotStarted.Mark() + "]",
 			"Effort":          orNone(t.Effort),
 			"Priority":        orNone(t.Priority),
 			"Dependencies":    orNone(numbers(t.Dependencies)),
@@ -290,11 +291,11 @@ func (d *draft) plan() formats.Draft {
 			"Standards":       "None",
 			"Type":            orNone(t.Language),
 			"Overview":        d.overview(),
-			"Goals & Non-Goals": "**Goals**:\n\n" + formats.List(goals) + "\n**Non-Goals**:\n\n" +
-				formats.List([]string{"Anything that the description does not name."}),
-			"Risks & Mitigations":  formats.List(d.risks()),
-			"Testing & Validation": formats.List(testing),
-			"Artifacts & Outputs": formats.List([]string{
+			"Goals & Non-Goals": "**Goals**:\n\n" + documents.List(goals) + "\n**Non-Goals**:\n\n" +
+				documents.List([]string{"Anything that the description does not name."}),
+			"Risks & Mitigations":  documents.List(d.risks()),
+			"Testing & Validation": documents.List(testing),
+			"Artifacts & Outputs": documents.List([]string{
 				"The files that the phases change, and an implementation summary.",
 			}),
 			"Rollback/Contingency": "Every phase is a commit of its own on the task's branch. " +
@@ -360,7 +361,7 @@ func (d *draft) risks() []string {
 	if verified == 0 {
 		out = append(out, "The plan names no verification, so nothing shows that a phase is right.")
 	}
-	if slices.ContainsFunc(d.phases[d.copied:], func(p formats.Phase) bool {
+	if slices.ContainsFunc(d.phases[d.copied:], func(p documents.Phase) bool {
 		return len(p.Commands) == 0
 	}) {
 		out = append(out, "The offline runner cannot do a phase without commands.")

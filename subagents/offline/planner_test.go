@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/subagents/offline"
 )
 
@@ -80,7 +81,7 @@ func TestPlanner(t *testing.T) {
 			}
 			valid(t, ret, formats.RolePlanner)
 			doc := document(t, r, ret, formats.ArtifactPlan)
-			plan, found := formats.ParsePlan("plan.md", []byte(doc))
+			plan, found := documents.ParsePlan("plan.md", []byte(doc))
 			if found != nil {
 				t.Errorf("ParsePlan = %v, want nothing to report", found)
 			}
@@ -203,7 +204,7 @@ func revise(t *testing.T, task formats.Task, done []int, texts ...string) (forma
 	for i, one := range texts {
 		src := []byte(doc)
 		for _, n := range done[:min(len(done), strings.Count(doc, "### Phase "))] {
-			if src, err = formats.SetPhase(src, n, formats.PhaseCompleted); err != nil {
+			if src, err = documents.SetPhase(src, n, documents.PhaseCompleted); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -305,14 +306,14 @@ func TestPlannerRevises(t *testing.T) {
 				t.Errorf("warnings = %q, want one for each phase that is a note and open",
 					ret.Warnings)
 			}
-			plan, found := formats.ParsePlan("plan.md", []byte(doc))
+			plan, found := documents.ParsePlan("plan.md", []byte(doc))
 			if diff := cmp.Diff(tc.want, outline(plan.Phases)); found != nil || diff != "" {
 				t.Errorf("phases, findings %v (-want +got):\n%s\n%s", found, diff, doc)
 			}
 			for i, p := range plan.Phases {
-				want := formats.PhaseNotStarted
+				want := documents.PhaseNotStarted
 				if i < len(tc.done) {
-					want = formats.PhaseCompleted
+					want = documents.PhaseCompleted
 				}
 				if p.Status != want || p.Number != i+1 {
 					t.Errorf("phase %d is number %d and %s, want %s", i+1, p.Number, p.Status, want)

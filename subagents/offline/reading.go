@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/md"
 )
 
@@ -28,12 +28,12 @@ type commandBlock struct {
 
 // reading is what a plan can be made of in one text. Nothing in it was understood, only found.
 type reading struct {
-	Blocks []commandBlock          // sh fences outside Verification and Acceptance
-	Items  []string                // open checklist items outside Verification and Acceptance
-	Every  []string                // sh fences under Verification that stand before any phase
-	Last   []string                // the other sh fences under Verification
-	Checks []formats.ChecklistItem // list items under Acceptance and Verification
-	Notes  []string                // what stands there and is not used, a sentence each
+	Blocks []commandBlock            // sh fences outside Verification and Acceptance
+	Items  []string                  // open checklist items outside Verification and Acceptance
+	Every  []string                  // sh fences under Verification that stand before any phase
+	Last   []string                  // the other sh fences under Verification
+	Checks []documents.ChecklistItem // list items under Acceptance and Verification
+	Notes  []string                  // what stands there and is not used, a sentence each
 }
 
 // maxName is the most characters of a phase's name.
@@ -231,7 +231,7 @@ func (r *reader) item(b *md.Block) {
 // check adds an item to the checklist of the verification.
 func (r *reader) check(text string, done *bool) {
 	if text != "" {
-		r.out.Checks = append(r.out.Checks, formats.ChecklistItem{
+		r.out.Checks = append(r.out.Checks, documents.ChecklistItem{
 			Text: text,
 			Done: done != nil && *done,
 		})
@@ -360,15 +360,15 @@ func cutText(text string, limit int) string {
 // reading, and in each text of a revision. A verification before any phase belongs to every phase
 // in the description, and to its own phases in a text. It leaves out what is in done, by commands
 // or by name, and what an earlier text said already.
-func phases(readings []reading, done []formats.Phase) []formats.Phase {
-	var out []formats.Phase
+func phases(readings []reading, done []documents.Phase) []documents.Phase {
+	var out []documents.Phase
 	var every, last []string
-	var checks []formats.ChecklistItem
+	var checks []documents.ChecklistItem
 	for i, r := range readings {
 		first := len(out)
 		said := slices.Concat(done, out)
 		known := func(name, body string) bool {
-			n := slices.IndexFunc(said, func(p formats.Phase) bool {
+			n := slices.IndexFunc(said, func(p documents.Phase) bool {
 				return body == "" && len(p.Commands) == 0 && p.Name == name ||
 					body != "" && slices.Contains(p.Commands, body)
 			})
@@ -379,21 +379,21 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 		}
 		for _, b := range r.Blocks {
 			if !known(b.Name, b.Body) {
-				out = append(out, formats.Phase{
+				out = append(out, documents.Phase{
 					Name:     b.Name,
 					Goal:     sentence(b.Name),
 					Commands: []string{b.Body},
-					Tasks:    []formats.ChecklistItem{{Text: "Run the commands of this phase"}},
+					Tasks:    []documents.ChecklistItem{{Text: "Run the commands of this phase"}},
 				})
 			}
 		}
 		if len(r.Blocks) == 0 {
 			for _, item := range r.Items {
 				if name := phaseName(item, "Do the task"); !known(name, "") {
-					out = append(out, formats.Phase{
+					out = append(out, documents.Phase{
 						Name:  name,
 						Goal:  sentence(name),
-						Tasks: []formats.ChecklistItem{{Text: item}},
+						Tasks: []documents.ChecklistItem{{Text: item}},
 					})
 				}
 			}
@@ -410,7 +410,7 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 		}
 		last = appendNew(last, r.Last)
 		for _, c := range r.Checks {
-			if !slices.ContainsFunc(checks, func(o formats.ChecklistItem) bool {
+			if !slices.ContainsFunc(checks, func(o documents.ChecklistItem) bool {
 				return o.Text == c.Text
 			}) {
 				checks = append(checks, c)
@@ -422,7 +422,7 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 		return nil
 	}
 	for i := range out {
-		out[i].Status = formats.PhaseNotStarted
+		out[i].Status = documents.PhaseNotStarted
 		out[i].Timing = notEstimated
 		out[i].Verification = appendNew(slices.Clone(every), out[i].Verification)
 	}
@@ -442,29 +442,29 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 const notEstimated = "not estimated"
 
 // doTheTask is the one phase of a task that has neither commands nor items.
-func doTheTask(title string, r reading) formats.Phase {
-	return formats.Phase{
+func doTheTask(title string, r reading) documents.Phase {
+	return documents.Phase{
 		Name:         "Do the task",
 		Goal:         sentence(title),
 		Timing:       notEstimated,
-		Status:       formats.PhaseNotStarted,
-		Tasks:        []formats.ChecklistItem{{Text: title}},
+		Status:       documents.PhaseNotStarted,
+		Tasks:        []documents.ChecklistItem{{Text: title}},
 		Verification: slices.Concat(r.Every, r.Last),
 		Checks:       r.Checks,
 	}
 }
 
 // noted is the phase for a text of a revision that has neither commands nor items.
-func noted(text string) formats.Phase {
+func noted(text string) documents.Phase {
 	text = strings.TrimSpace(text)
 	first, _, _ := strings.Cut(text, "\n")
 	name := phaseName("Do: "+plainBlock(first).Text, "Do the task")
-	return formats.Phase{
+	return documents.Phase{
 		Name:   name,
 		Goal:   sentence(strings.TrimPrefix(name, "Do: ")),
 		Timing: notEstimated,
-		Status: formats.PhaseNotStarted,
-		Tasks:  []formats.ChecklistItem{{Text: strings.Join(strings.Fields(text), " ")}},
+		Status: documents.PhaseNotStarted,
+		Tasks:  []documents.ChecklistItem{{Text: strings.Join(strings.Fields(text), " ")}},
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/subagents/offline"
 )
 
@@ -190,7 +190,7 @@ func TestRead(t *testing.T) {
 }
 
 // outline shows phases as lines "name: commands | verification | checks".
-func outline(list []formats.Phase) []string {
+func outline(list []documents.Phase) []string {
 	var out []string
 	for _, p := range list {
 		var checks []string
@@ -219,7 +219,7 @@ func TestPhases(t *testing.T) {
 		"'''sh", "two", "'''",
 	)
 	for name, tc := range map[string]struct {
-		done  []formats.Phase
+		done  []documents.Phase
 		texts []string
 		want  []string
 	}{
@@ -250,7 +250,7 @@ func TestPhases(t *testing.T) {
 			[]string{"A: one |  | ", "B: two |  | ", "more:  | check | right"},
 		},
 		"done left out": {
-			[]formats.Phase{{Name: "A", Commands: []string{"one\n"}}, {Name: "c"}},
+			[]documents.Phase{{Name: "A", Commands: []string{"one\n"}}, {Name: "c"}},
 			[]string{two, "- [ ] c\n- [ ] d"},
 			[]string{"B: two |  | ", "d:  | check | right"},
 		},
@@ -260,7 +260,7 @@ func TestPhases(t *testing.T) {
 			[]string{"A: one |  | ", "B: one |  | "},
 		},
 		"one of two done": {
-			[]formats.Phase{{Name: "A", Commands: []string{"one\n"}}},
+			[]documents.Phase{{Name: "A", Commands: []string{"one\n"}}},
 			[]string{"A:\n```sh\none\n```\nB:\n```sh\none\n```"},
 			[]string{"B: one |  | "},
 		},

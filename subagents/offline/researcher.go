@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/git"
 	"tercet/internal/plain"
 )
@@ -161,14 +162,14 @@ func (q *inquiry) summary() string {
 	}
 }
 
-func (q *inquiry) report(now time.Time) formats.Draft {
+func (q *inquiry) report(now time.Time) documents.Draft {
 	t := q.task
 	sources := "the files of the folder"
 	if q.git {
 		sources = "git ls-files, git log"
 	}
-	return formats.Draft{
-		Profile: formats.ProfileReport,
+	return documents.Draft{
+		Profile: documents.ProfileReport,
 		Title:   t.Title,
 		Texts: map[string]string{
 			"Task":           fmt.Sprintf("%d - %s", t.Number, t.Title),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/checks"
@@ -240,7 +241,7 @@ func (a assessment) issues() []formats.Issue {
 	return out
 }
 
-func (a assessment) review(verdict formats.Verdict) formats.Draft {
+func (a assessment) review(verdict formats.Verdict) documents.Draft {
 	title := "the project"
 	scope := "The project as it stands"
 	if a.task != nil {
@@ -310,8 +311,8 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 		}
 	}
 
-	return formats.Draft{
-		Profile: formats.ProfileReview,
+	return documents.Draft{
+		Profile: documents.ProfileReview,
 		Title:   title,
 		Texts:   d,
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/internal/secrets"
@@ -93,8 +94,8 @@ func (m Repository) FileIssue(
 	}
 
 	text := string(src)
-	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src) //nolint:errcheck // of any kind
-	plan, _ := doc.Values["payload"].(map[string]any)                   //nolint:errcheck // null is none
+	doc, _ := documents.ParseDocument(documents.ProfilePlanning, name, src) //nolint:errcheck // of any kind
+	plan, _ := doc.Values["payload"].(map[string]any)                       //nolint:errcheck // null is none
 	done.Payload = textValue(doc.Values, "payload_text")
 	done.URL = cmp.Or(textValue(doc.Values, "issue_url"), textValue(plan, "issue_url"))
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
@@ -142,8 +143,8 @@ func (m Repository) FileIssue(
 			"expected the address of an issue with its number, got %q", done.URL)
 	}
 
-	text = formats.WithIssue(text, number, done.URL)
-	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
+	text = documents.WithIssue(text, number, done.URL)
+	doc, _ = documents.ParseDocument(documents.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
 	done.Payload = textValue(doc.Values, "payload_text")
 	return done, atomicfile.WriteIn(tree, name, []byte(
 		text,

@@ -15,6 +15,7 @@ import (
 
 	"tercet/commands"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/formats/returns"
 	"tercet/subagents"
 	"tercet/templates/meta"
@@ -585,7 +586,7 @@ func TestSample(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, bad := formats.ParseDocument(a["type"].(string), a["path"].(string), src)
+			_, bad := documents.ParseDocument(a["type"].(string), a["path"].(string), src)
 			if bad.HasErrors() {
 				t.Errorf("%s: %v", a["path"], bad)
 			}

@@ -1,4 +1,4 @@
-package formats_test
+package documents_test
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats"
 	"tercet/formats/record"
 	"tercet/internal/lazy"
 )
@@ -24,15 +25,15 @@ func payloadKeys() []keyRule {
 
 // payloadOf reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ".
 // The lines before it are added to its places. An invalid value is null.
-func payloadOf(f *Findings, text string, before int) (values map[string]any, read bool) {
+func payloadOf(f *formats.Findings, text string, before int) (values map[string]any, read bool) {
 	keys := payloadKeys()
 	r := record.ReadRecord(record.Lines(text), record.Bounds{
 		Fence: "-->", // it ends with the text, not at a blank line
 		Ends:  func(string) bool { return false },
 	})
 	values = map[string]any{}
-	place := func(p Pos) Pos { return Pos{Line: p.Line + before, Col: p.Col} }
-	at := map[string]Pos{}
+	place := func(p formats.Pos) formats.Pos { return formats.Pos{Line: p.Line + before, Col: p.Col} }
+	at := map[string]formats.Pos{}
 	for i := range r.Fields {
 		e := &r.Fields[i]
 		n := slices.IndexFunc(keys, func(k keyRule) bool { return k.Name == e.Key })
@@ -51,7 +52,7 @@ func payloadOf(f *Findings, text string, before int) (values map[string]any, rea
 		help := "write the keys " + strings.Join(names(keys), ", ")
 		f.Add(
 			codeOtherKind,
-			Pos{Line: before + 1, Col: 1},
+			formats.Pos{Line: before + 1, Col: 1},
 			help,
 			"expected a handoff payload, got another schema",
 		)
@@ -66,7 +67,7 @@ func payloadOf(f *Findings, text string, before int) (values map[string]any, rea
 			values[k.Name] = k.Default
 			continue
 		}
-		f.Add(codeNoField, Pos{Line: before + 1, Col: 1},
+		f.Add(codeNoField, formats.Pos{Line: before + 1, Col: 1},
 			"add the line '"+k.Name+": "+k.example()+"'",
 			"expected a line '%s: ...', got none", k.Name)
 	}
@@ -83,7 +84,7 @@ func names(keys []keyRule) []string {
 }
 
 // payload returns the value of a key of a payload.
-func (k keyRule) payload(f *Findings, e *record.AgentField, at Pos) any {
+func (k keyRule) payload(f *formats.Findings, e *record.AgentField, at formats.Pos) any {
 	text := unquote(e.String())
 	switch {
 	case k.Null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
@@ -113,14 +114,14 @@ func (k keyRule) payload(f *Findings, e *record.AgentField, at Pos) any {
 	v, want, help := k.parse(entry{value: text})
 	if want != "" {
 		f.Add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.Name,
-			Clip(text, maxQuotedValue))
+			formats.Clip(text, maxQuotedValue))
 	}
 	return v
 }
 
 // PayloadFaults lists what is wrong with a payload, one sentence each.
 func PayloadFaults(value any) (out []string) {
-	f := &Findings{}
+	f := &formats.Findings{}
 	switch v := value.(type) {
 	case string:
 		payloadOf(f, v, 0)
@@ -144,7 +145,7 @@ func PayloadFaults(value any) (out []string) {
 		}
 		payloadOf(f, lines.String(), 0)
 	default:
-		return []string{"expected a handoff payload, got " + TypeName(value)}
+		return []string{"expected a handoff payload, got " + formats.TypeName(value)}
 	}
 
 	for _, d := range f.List {

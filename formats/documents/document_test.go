@@ -1,4 +1,4 @@
-package formats_test
+package documents_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/testkit"
 )
 
@@ -18,7 +18,7 @@ func TestDocuments(t *testing.T) {
 			t.Skip("what is expected of a document")
 		}
 		profile, _, _ := strings.Cut(filepath.Base(file), ".")
-		d, found := formats.ParseDocument(profile, filepath.Base(file), src)
+		d, found := documents.ParseDocument(profile, filepath.Base(file), src)
 		good := filepath.Base(filepath.Dir(file)) == "good"
 		if good == found.HasErrors() {
 			t.Errorf("ParseDocument(%s).HasErrors = %v, want %v", file, found.HasErrors(), !good)
@@ -40,8 +40,8 @@ func TestRenderedDocumentsPass(t *testing.T) {
 	t.Parallel()
 	const body = "# Top\n\nSetext\n===\n\n~~~\nopen\n<!--"
 	rendered := map[string][]byte{
-		formats.ProfileReport: formats.Draft{
-			Profile: formats.ProfileReport,
+		documents.ProfileReport: documents.Draft{
+			Profile: documents.ProfileReport,
 			Title:   "x\ny",
 			Texts: map[string]string{
 				"Findings": body, "Executive Summary": "## Findings\n\ntext", "Effort": "<effort>",
@@ -51,15 +51,15 @@ func TestRenderedDocumentsPass(t *testing.T) {
 				"Recommendations": "f", "Appendix": "g",
 			},
 		}.Render(),
-		formats.ProfileSummary: formats.Draft{
-			Profile: formats.ProfileSummary,
+		documents.ProfileSummary: documents.Draft{
+			Profile: documents.ProfileSummary,
 			Texts: map[string]string{
 				"What Changed": body, "Impacts": "TODO", "Overview": "a", "Decisions": "b",
 				"Follow-ups": "c", "References": "d",
 			},
 		}.Render(),
-		formats.ProfileReview: formats.Draft{
-			Profile: formats.ProfileReview,
+		documents.ProfileReview: documents.Draft{
+			Profile: documents.ProfileReview,
 			Texts: map[string]string{
 				"Findings": "- a.go:1: x\n", "Verdict": "<!-- nothing -->", "Scope": "a",
 				"Checks": "b",
@@ -67,7 +67,7 @@ func TestRenderedDocumentsPass(t *testing.T) {
 		}.Render(),
 	}
 	for profile, src := range rendered {
-		d, found := formats.ParseDocument(profile, profile+".md", src)
+		d, found := documents.ParseDocument(profile, profile+".md", src)
 		if found != nil {
 			t.Errorf("%s found %v in\n%s", profile, found, src)
 		}
@@ -76,7 +76,7 @@ func TestRenderedDocumentsPass(t *testing.T) {
 		}
 	}
 
-	report, _ := formats.ParseDocument(formats.ProfileReport, "", rendered[formats.ProfileReport])
+	report, _ := documents.ParseDocument(documents.ProfileReport, "", rendered[documents.ProfileReport])
 	got := report.Sections["Executive Summary"]
 	want := "#### Findings\n\ntext"
 	if got != want {
@@ -85,15 +85,15 @@ func TestRenderedDocumentsPass(t *testing.T) {
 	if got := report.Sections["Findings"]; !strings.Contains(got, body) {
 		t.Errorf("Findings = %q, want the text in a fence", got)
 	}
-	_, found := formats.ParseDocument("plam", "x.md", nil)
+	_, found := documents.ParseDocument("plam", "x.md", nil)
 	if !found.HasErrors() || !strings.Contains(found.List[0].Help, "plan") {
 		t.Errorf("ParseDocument(plam) = %v, want an error that names plan", found)
 	}
-	for _, name := range formats.Profiles() {
-		if name == formats.ProfileAutoApprove {
+	for _, name := range documents.Profiles() {
+		if name == documents.ProfileAutoApprove {
 			continue // that it is there is all that it has to say
 		}
-		if _, found := formats.ParseDocument(name, "empty", nil); !found.HasErrors() {
+		if _, found := documents.ParseDocument(name, "empty", nil); !found.HasErrors() {
 			t.Errorf("ParseDocument(%s, empty) = nil, want an error", name)
 		}
 	}
@@ -103,7 +103,7 @@ func BenchmarkParsePlan(b *testing.B) {
 	src := draft().Render()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, found := formats.ParsePlan("plan.md", src); found != nil {
+		if _, found := documents.ParsePlan("plan.md", src); found != nil {
 			b.Fatal(found)
 		}
 	}

@@ -1,4 +1,4 @@
-package formats_test
+package documents_test
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
-func draft() formats.Draft {
-	return formats.Draft{
-		Profile: formats.ProfilePlan,
+func draft() documents.Draft {
+	return documents.Draft{
+		Profile: documents.ProfilePlan,
 		Title:   "Fix the range loop",
 		Texts: map[string]string{
 			"Task":     "196 - Fix the range loop",
@@ -27,29 +28,29 @@ func draft() formats.Draft {
 			"Rollback/Contingency": "Revert it.",
 			"Overview": "# The last page is lost\n\nSee `pages.go`.\n\n" +
 				"## Phase 9: not one [COMPLETED]\n\nText.",
-			"Goals & Non-Goals": "**Goals**:\n\n" + formats.List([]string{"All pages"}) +
-				"\n**Non-Goals**:\n\n" + formats.List(nil),
-			"Risks & Mitigations": formats.List([]string{"# none", "1. x", "- y", "---"}),
+			"Goals & Non-Goals": "**Goals**:\n\n" + documents.List([]string{"All pages"}) +
+				"\n**Non-Goals**:\n\n" + documents.List(nil),
+			"Risks & Mitigations": documents.List([]string{"# none", "1. x", "- y", "---"}),
 		},
-		Phases: []formats.Phase{
+		Phases: []documents.Phase{
 			{
 				Number:   1,
 				Name:     "apply the patch",
-				Status:   formats.PhaseCompleted,
+				Status:   documents.PhaseCompleted,
 				Goal:     "The loop\nincludes the end",
 				Timing:   "5m",
-				Tasks:    []formats.ChecklistItem{{Text: "apply it", Done: true}},
+				Tasks:    []documents.ChecklistItem{{Text: "apply it", Done: true}},
 				Commands: []string{"git apply <<'EOF'\n```sh\nrm -rf x\n```\nEOF\n"},
 			},
 			{
 				Number:       3,
 				Name:         "prove it",
-				Status:       formats.PhaseNotStarted,
+				Status:       documents.PhaseNotStarted,
 				Goal:         "It is proved.",
 				Timing:       "5m",
-				Tasks:        []formats.ChecklistItem{{Text: "prove it"}},
+				Tasks:        []documents.ChecklistItem{{Text: "prove it"}},
 				DependsOn:    []int{1, 2},
-				Checks:       []formats.ChecklistItem{{Text: "the test passes"}},
+				Checks:       []documents.ChecklistItem{{Text: "the test passes"}},
 				Verification: []string{"go test ./...\n", "go vet ./...\n"},
 			},
 		},
@@ -59,7 +60,7 @@ func draft() formats.Draft {
 func TestRenderPlanReadsBack(t *testing.T) {
 	t.Parallel()
 	src := draft().Render()
-	plan, found := formats.ParsePlan("plan.md", src)
+	plan, found := documents.ParsePlan("plan.md", src)
 	if found != nil {
 		t.Fatalf("ParsePlan(draft.Render()) found\n%v\nin\n%s", found, src)
 	}
@@ -95,7 +96,7 @@ func TestRenderPlanKeepsSource(t *testing.T) {
 	t.Parallel()
 	src := string(draft().Render())
 	src = strings.Replace(src, "- [x] apply it\n", "- [x] apply it\n\n> a note of a person\n", 1)
-	plan, found := formats.ParsePlan("plan.md", []byte(src))
+	plan, found := documents.ParsePlan("plan.md", []byte(src))
 	if found != nil {
 		t.Fatalf("ParsePlan = %v, want nothing found", found)
 	}
@@ -105,10 +106,10 @@ func TestRenderPlanKeepsSource(t *testing.T) {
 	if !strings.Contains(again, "> a note of a person\n") {
 		t.Errorf("Render lost the text of a kept phase:\n%s", again)
 	}
-	d.Phases[0].Status = formats.PhaseBlocked
+	d.Phases[0].Status = documents.PhaseBlocked
 	d.Phases[1].Source += "\n```sh\nopen"
-	changed, found := formats.ParsePlan("plan.md", d.Render())
-	if found != nil || changed.Phases[0].Status != formats.PhaseBlocked {
+	changed, found := documents.ParsePlan("plan.md", d.Render())
+	if found != nil || changed.Phases[0].Status != documents.PhaseBlocked {
 		t.Errorf("a source that does not stand for its phase was written: %v", found)
 	}
 }
@@ -120,7 +121,7 @@ func TestSetPhase(t *testing.T) {
 	for name, in := range map[string][]byte{"lf": src, "crlf with mark": crlf} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, err := formats.SetPhase(in, 3, formats.PhaseInProgress)
+			out, err := documents.SetPhase(in, 3, documents.PhaseInProgress)
 			if err != nil {
 				t.Fatalf("SetPhase = %v, want nil", err)
 			}
@@ -133,8 +134,8 @@ func TestSetPhase(t *testing.T) {
 			if diff := cmp.Diff(want, string(out)); diff != "" {
 				t.Errorf("SetPhase (-want +got):\n%s", diff)
 			}
-			a, _ := formats.ParsePlan("", in)
-			b, _ := formats.ParsePlan("", out)
+			a, _ := documents.ParsePlan("", in)
+			b, _ := documents.ParsePlan("", out)
 			if a.CommandDigest() != b.CommandDigest() || len(a.CommandDigest()) != 64 {
 				t.Errorf("CommandDigest changed with a status: %s, %s",
 					a.CommandDigest(), b.CommandDigest())
@@ -151,7 +152,7 @@ func TestSetPhase(t *testing.T) {
 	for _, h := range headings {
 		in := "## Implementation Phases\n\n```md\n### Phase 7: in a fence [NOT STARTED]\n```\n\n" +
 			h.in + "\n\ntext\n"
-		out, err := formats.SetPhase([]byte(in), 7, formats.PhasePartial)
+		out, err := documents.SetPhase([]byte(in), 7, documents.PhasePartial)
 		want := strings.Replace(in, h.in+"\n", h.want+"\n", 1)
 		if err != nil || string(out) != want {
 			t.Errorf("SetPhase(%q) = %q, %v, want %q", h.in, out, err, want)
@@ -173,41 +174,41 @@ func TestSetPhaseFollows(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after string
 		number        int
-		to            formats.PhaseStatus
+		to            documents.PhaseStatus
 	}{
 		"the first of two": {
 			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"),
 			plan("IN PROGRESS", "COMPLETED", "x", "x", "NOT STARTED"),
 			1,
-			formats.PhaseCompleted,
+			documents.PhaseCompleted,
 		},
 		"the last one": {
 			plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"),
 			plan("COMPLETED", "COMPLETED", "x", "x", "COMPLETED"),
 			1,
-			formats.PhaseCompleted,
+			documents.PhaseCompleted,
 		},
 		"begun": {
 			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"),
 			plan("IN PROGRESS", "IN PROGRESS", " ", " ", "NOT STARTED"),
 			1,
-			formats.PhaseInProgress,
+			documents.PhaseInProgress,
 		},
 		"a status of others": {
 			plan("given up", "NOT STARTED", " ", " ", "COMPLETED"),
 			plan("given up", "COMPLETED", "x", "x", "COMPLETED"),
 			1,
-			formats.PhaseCompleted,
+			documents.PhaseCompleted,
 		},
 	} {
-		out, err := formats.SetPhase([]byte(c.before), c.number, c.to)
+		out, err := documents.SetPhase([]byte(c.before), c.number, c.to)
 		if diff := cmp.Diff(c.after, string(out)); diff != "" || err != nil {
 			t.Errorf("%s: SetPhase = %v (-want +got):\n%s", name, err, diff)
 		}
 	}
 
 	done := plan("COMPLETED", "COMPLETED", "x", "x", "COMPLETED")
-	out, err := formats.SetPhase([]byte(done), 1, formats.PhaseNotStarted)
+	out, err := documents.SetPhase([]byte(done), 1, documents.PhaseNotStarted)
 	want := strings.Replace(
 		plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"),
 		"[x] two",
@@ -222,44 +223,44 @@ func TestSetPhaseFollows(t *testing.T) {
 func TestSetPhaseRefuses(t *testing.T) {
 	t.Parallel()
 	src := draft().Render()
-	_, err := formats.SetPhase(src, 2, formats.PhaseCompleted)
+	_, err := documents.SetPhase(src, 2, documents.PhaseCompleted)
 	if formats.CodeOf(err) != formats.CodeNotFound {
 		t.Errorf("SetPhase of a missing phase = %v, want NOT_FOUND", err)
 	}
 	twice := strings.ReplaceAll(string(src), "Phase 3:", "Phase 1:")
-	_, err = formats.SetPhase([]byte(twice), 1, formats.PhaseCompleted)
+	_, err = documents.SetPhase([]byte(twice), 1, documents.PhaseCompleted)
 	if err == nil || !strings.Contains(err.Error(), "got 2") {
 		t.Errorf("SetPhase of a doubled phase = %v, want an error with got 2", err)
 	}
-	if _, err := formats.SetPhase(src, 1, "done"); err == nil {
+	if _, err := documents.SetPhase(src, 1, "done"); err == nil {
 		t.Error("SetPhase to an unknown status = nil, want an error")
 	}
 }
 
 func TestCommandDigestBindsEveryBlock(t *testing.T) {
 	t.Parallel()
-	base := formats.Plan{Phases: []formats.Phase{
+	base := documents.Plan{Phases: []documents.Phase{
 		{Number: 1, Commands: []string{"a\n", "b\n"}},
 		{Number: 2},
 	}}
-	others := map[string]formats.Plan{
-		"joined": {Phases: []formats.Phase{
+	others := map[string]documents.Plan{
+		"joined": {Phases: []documents.Phase{
 			{Number: 1, Commands: []string{"a\nb\n"}},
 			{Number: 2},
 		}},
-		"swapped": {Phases: []formats.Phase{
+		"swapped": {Phases: []documents.Phase{
 			{Number: 1, Commands: []string{"b\n", "a\n"}},
 			{Number: 2},
 		}},
-		"verification": {Phases: []formats.Phase{
+		"verification": {Phases: []documents.Phase{
 			{Number: 1, Commands: []string{"a\n"}, Verification: []string{"b\n"}},
 			{Number: 2},
 		}},
-		"moved": {Phases: []formats.Phase{
+		"moved": {Phases: []documents.Phase{
 			{Number: 1, Commands: []string{"a\n"}},
 			{Number: 2, Commands: []string{"b\n"}},
 		}},
-		"fewer": {Phases: []formats.Phase{
+		"fewer": {Phases: []documents.Phase{
 			{Number: 1, Commands: []string{"a\n"}},
 			{Number: 2},
 		}},
@@ -281,7 +282,7 @@ func TestPhaseLabels(t *testing.T) {
 		"   ```sh\n   in item\n     deeper\n   ```\n\n" +
 		"#### Verification\n\n- [ ] holds\n\n```sh\nverify\n```\n\n    ```sh\n    code\n    ```\n" +
 		"\n**Timing**: 1h\n"
-	plan, found := formats.ParsePlan("p.md", []byte(src))
+	plan, found := documents.ParsePlan("p.md", []byte(src))
 	if len(plan.Phases) != 1 {
 		t.Fatalf("phases = %d, want 1", len(plan.Phases))
 	}
@@ -316,46 +317,46 @@ func FuzzParsePlan(f *testing.F) {
 	)
 	f.Add([]byte("### Phase 2: b\n===\n"), "`", "x\n===\ny\n---\n> ```sh\n")
 	f.Fuzz(func(t *testing.T, src []byte, name, body string) {
-		plan, found := formats.ParsePlan("f.md", src)
+		plan, found := documents.ParsePlan("f.md", src)
 		if found != nil && len(found.List) == 0 {
 			t.Fatal("ParsePlan gave an empty list, want nil")
 		}
 		for _, p := range plan.Phases {
-			if !slices.Contains(formats.PhaseStatuses(), p.Status) {
+			if !slices.Contains(documents.PhaseStatuses(), p.Status) {
 				t.Fatalf("status = %q", p.Status)
 			}
-			out, err := formats.SetPhase(src, p.Number, formats.PhaseBlocked)
+			out, err := documents.SetPhase(src, p.Number, documents.PhaseBlocked)
 			if err != nil {
 				continue
 			}
-			after, _ := formats.ParsePlan("f.md", out)
+			after, _ := documents.ParsePlan("f.md", out)
 			if len(after.Phases) != len(plan.Phases) ||
 				after.CommandDigest() != plan.CommandDigest() {
 				t.Fatalf("SetPhase(%q, %d) changed the plan: %q", src, p.Number, out)
 			}
 		}
 
-		d := formats.Draft{
-			Profile: formats.ProfilePlan,
+		d := documents.Draft{
+			Profile: documents.ProfilePlan,
 			Title:   name,
 			Texts: map[string]string{
 				"Task":                 body,
 				"Overview":             body,
-				"Goals & Non-Goals":    formats.List([]string{name, body}),
+				"Goals & Non-Goals":    documents.List([]string{name, body}),
 				"Rollback/Contingency": body,
 				"Revision":             body,
 			},
-			Phases: append(plan.Phases, formats.Phase{
+			Phases: append(plan.Phases, documents.Phase{
 				Number: 9999,
 				Name:   name,
 				Goal:   body,
-				Tasks:  []formats.ChecklistItem{{Text: body}},
+				Tasks:  []documents.ChecklistItem{{Text: body}},
 				Timing: name,
 			}),
 		}
 		rendered := d.Render()
-		_, bad := formats.ParsePlan("r.md", rendered)
-		if bad == nil || len(rendered) >= formats.MaxDocument {
+		_, bad := documents.ParsePlan("r.md", rendered)
+		if bad == nil || len(rendered) >= documents.MaxDocument {
 			return
 		}
 		for _, one := range bad.List {

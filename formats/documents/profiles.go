@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"tercet/formats"
 	"tercet/internal/md"
 	flows "tercet/templates/packs/flows/profiles"
 )
@@ -134,7 +135,7 @@ func profileOf(name string) (*profile, error) {
 			return l.load()
 		}
 	}
-	return nil, &ValueError{What: "profile", Got: name, Want: Profiles()}
+	return nil, &formats.ValueError{What: "profile", Got: name, Want: Profiles()}
 }
 
 // Profiles lists the profiles that ParseDocument knows.

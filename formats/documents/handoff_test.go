@@ -1,4 +1,4 @@
-package formats_test
+package documents_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/formats/returns"
 )
 
@@ -20,7 +21,7 @@ func TestHandoff(t *testing.T) {
 	src := "# Discovery\n\nproduct_type: service\n- **Has UI**: yes\n- open_questions: 3\n" +
 		"PLAN: \"Light\"\ntypes: [a, b]\nnone: null\nplan: Full\n\n## Why\n\nBecause: it is so.\n" +
 		"see https://x.test\n\n~~~\nhidden: 1\n~~~\n"
-	d, found := formats.ParseDocument(formats.ProfileAutoApprove, "auto", []byte(src))
+	d, found := documents.ParseDocument(documents.ProfileAutoApprove, "auto", []byte(src))
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
@@ -39,7 +40,7 @@ func TestHandoff(t *testing.T) {
 	if d.Title != "Discovery" || d.Sections["Why"] != "Because: it is so.\nsee https://x.test" {
 		t.Errorf("title %q, section %q", d.Title, d.Sections["Why"])
 	}
-	_, found = formats.ParseDocument(
+	_, found = documents.ParseDocument(
 		"delivery",
 		"x.md",
 		[]byte("# Delivery\n\nDone.\n"),
@@ -47,13 +48,13 @@ func TestHandoff(t *testing.T) {
 	if !found.HasErrors() {
 		t.Error("a handoff without fields is accepted")
 	}
-	_, found = formats.ParseDocument(formats.ProfileAutoApprove, ".auto", nil)
+	_, found = documents.ParseDocument(documents.ProfileAutoApprove, ".auto", nil)
 	if found.HasErrors() {
 		t.Error(found)
 	}
-	got := formats.HandoffFiles("operations")
+	got := documents.HandoffFiles("operations")
 	if !slices.Equal(got, []string{"OPS_RESULT.md", "OPERATIONS_RESULT.md"}) ||
-		formats.HandoffFiles("plan") != nil {
+		documents.HandoffFiles("plan") != nil {
 		t.Error("names of the files of handoffs")
 	}
 }
@@ -79,7 +80,7 @@ func placed(tb testing.TB, src, piece string) string {
 }
 
 // refused tells whether a document has a finding of a code at a place.
-func refused(tb testing.TB, what, file, src, at, code string, opt formats.DocumentOptions) {
+func refused(tb testing.TB, what, file, src, at, code string, opt documents.DocumentOptions) {
 	tb.Helper()
 	profile, _, _ := strings.Cut(file, ".")
 	_, found := opt.Parse(profile, file, []byte(src))
@@ -144,7 +145,7 @@ func TestHandoffKeys(t *testing.T) {
 		head, tail, _ := strings.Cut(src, one.piece)
 		empty := strings.Replace(one.piece, one.value, "", 1)
 		check := func(how, src, at, code string) {
-			refused(t, what+" "+how, one.file, src, at, code, formats.DocumentOptions{})
+			refused(t, what+" "+how, one.file, src, at, code, documents.DocumentOptions{})
 		}
 		check("removed", head+tail, placed(t, src, one.heading), "E442")
 		key := placed(t, src, strings.TrimLeft(one.piece, "*"))
@@ -235,7 +236,7 @@ func TestHandoffSections(t *testing.T) {
 				src,
 				at,
 				code,
-				formats.DocumentOptions{},
+				documents.DocumentOptions{},
 			)
 		}
 		check("removed", head+below, "1:1: ", "E444")
@@ -257,13 +258,13 @@ func TestHandoffSections(t *testing.T) {
 // TestHandoffRules holds the rules that are about more than one key.
 func TestHandoffRules(t *testing.T) {
 	t.Parallel()
-	only := formats.DocumentOptions{Exists: func(name string) bool {
+	only := documents.DocumentOptions{Exists: func(name string) bool {
 		return name == "docs/SPEC.md"
 	}}
 	for what, one := range map[string]struct {
 		file, old, new string
 		at, code       string // empty: the document is valid
-		opt            formats.DocumentOptions
+		opt            documents.DocumentOptions
 	}{
 		"no title": {
 			"discovery.en.md", "# Discovery Result: Clock", "", "1:1: ", "W441", only,
@@ -324,7 +325,7 @@ func TestHandoffRules(t *testing.T) {
 			"",
 			"",
 			"",
-			formats.DocumentOptions{Variant: formats.VariantSeed},
+			documents.DocumentOptions{Variant: documents.VariantSeed},
 		},
 		"seed, maintenance": {
 			"maintenance.en.md",
@@ -333,7 +334,7 @@ func TestHandoffRules(t *testing.T) {
 				"low\n\n## Files\n",
 			"",
 			"",
-			formats.DocumentOptions{Variant: formats.VariantSeed},
+			documents.DocumentOptions{Variant: documents.VariantSeed},
 		},
 		"seed without an impact": {
 			"maintenance.en.md",
@@ -341,7 +342,7 @@ func TestHandoffRules(t *testing.T) {
 			"## Breaking changes\n\nnone\n\n## Regression risk\n\nlow\n\n## Files\n",
 			"1:1: ",
 			"E442",
-			formats.DocumentOptions{Variant: formats.VariantSeed},
+			documents.DocumentOptions{Variant: documents.VariantSeed},
 		},
 		"seed without breaking changes": {
 			"maintenance.en.md",
@@ -349,7 +350,7 @@ func TestHandoffRules(t *testing.T) {
 			"## Impact summary\n\nSmall.\n\n## Regression risk\n\nlow\n\n## Files\n",
 			"1:1: ",
 			"E442",
-			formats.DocumentOptions{Variant: formats.VariantSeed},
+			documents.DocumentOptions{Variant: documents.VariantSeed},
 		},
 		"seed without a risk": {
 			"maintenance.en.md",
@@ -359,7 +360,7 @@ func TestHandoffRules(t *testing.T) {
 			"## Impact summary\n\nSmall.\n\n## Breaking changes\n\nnone\n\n## Files\n",
 			"1:1: ",
 			"E442",
-			formats.DocumentOptions{Variant: formats.VariantSeed},
+			documents.DocumentOptions{Variant: documents.VariantSeed},
 		},
 		"seed is not current": {
 			"maintenance.en.md", "## impact-analyzer Findings\n",
@@ -371,7 +372,7 @@ func TestHandoffRules(t *testing.T) {
 			"",
 			"1:1: ",
 			"E442",
-			formats.DocumentOptions{Variant: formats.VariantSeed},
+			documents.DocumentOptions{Variant: documents.VariantSeed},
 		},
 		"no mode of approval": {
 			"planning.a.md", "auto_approve: false\n", "approval_mode: never\nauto_approve: false\n",
@@ -426,7 +427,7 @@ func TestHandoffTiers(t *testing.T) {
 		for _, tier := range []string{
 			"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major", "Nano", "full",
 		} {
-			v, found := formats.DocumentOptions{}.Parse(
+			v, found := documents.DocumentOptions{}.Parse(
 				profile,
 				one.file,
 				[]byte(head+one.key+tier+"\n"+tail),
@@ -445,23 +446,23 @@ func TestHandoffTiers(t *testing.T) {
 // TestPayload: a payload in a result is held to the same keys, as text and as a map.
 func TestPayload(t *testing.T) {
 	t.Parallel()
-	d, _ := formats.ParseDocument(
-		formats.ProfilePlanning,
+	d, _ := documents.ParseDocument(
+		documents.ProfilePlanning,
 		"p.md",
 		[]byte(document(t, "planning.a.md")),
 	)
 	text := d.Values["payload_text"].(string)
-	if got := formats.PayloadFaults(text); got != nil {
+	if got := documents.PayloadFaults(text); got != nil {
 		t.Errorf("PayloadFaults(text) = %q, want none", got)
 	}
-	if got := formats.PayloadFaults(d.Values["payload"]); got != nil {
+	if got := documents.PayloadFaults(d.Values["payload"]); got != nil {
 		t.Errorf("PayloadFaults(map) = %q, want none", got)
 	}
 	keys := "planning_doc_path slug branch_name issue_url issue_number issue_title issue_type " +
 		"intake_summary proposals_source repo_state " +
 		"artifact_paths auto_approve output_language" // approval_mode may be missing
 	for key := range strings.FieldsSeq(keys) {
-		got := formats.PayloadFaults(strings.Replace(
+		got := documents.PayloadFaults(strings.Replace(
 			"\n"+text,
 			"\n"+key+":",
 			"\nother_"+key+":",
@@ -486,11 +487,11 @@ func TestPayload(t *testing.T) {
 		ret := formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: "x",
-			Fields:  map[string]any{formats.FieldPayload: one.text},
+			Fields:  map[string]any{documents.FieldPayload: one.text},
 		}
 		got := returns.Validate(ret, formats.AgentInfo{
 			NoArtifacts: true,
-			Fields:      map[string]formats.Field{formats.FieldPayload: {Type: formats.TypeString}},
+			Fields:      map[string]formats.Field{documents.FieldPayload: {Type: formats.TypeString}},
 		})
 		if len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), one.want) {
 			t.Errorf("%s: Validate = %q, want %q", name, got, one.want)
@@ -512,11 +513,11 @@ func FuzzHandoff(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, src []byte) {
 		lines := 1 + strings.Count(string(src), "\n")
-		for _, profile := range formats.Profiles() {
-			if !formats.IsHandoff(profile) && profile != "payload" {
+		for _, profile := range documents.Profiles() {
+			if !documents.IsHandoff(profile) && profile != "payload" {
 				continue
 			}
-			d, found := formats.ParseDocument(profile, "f.md", src)
+			d, found := documents.ParseDocument(profile, "f.md", src)
 			if found != nil {
 				for _, one := range found.List {
 					if one.Pos.Line < 1 || one.Pos.Line > lines || one.Pos.Col < 1 {
@@ -524,7 +525,7 @@ func FuzzHandoff(f *testing.F) {
 					}
 				}
 			}
-			again, _ := formats.ParseDocument(profile, "f.md", src)
+			again, _ := documents.ParseDocument(profile, "f.md", src)
 			if diff := cmp.Diff(d.Any(), again.Any()); d.Any()["fields"] == nil || diff != "" {
 				t.Fatalf("%s: %q read twice: %s", profile, src, diff)
 			}
@@ -556,8 +557,8 @@ func TestWithIssue(t *testing.T) {
 			"# A\n\n> GitHub Issue: [#31](" + url + ")\n\n> GitHub Issue: none\n",
 		},
 	} {
-		got := formats.WithIssue(c.src, 31, url)
-		d, _ := formats.ParseDocument(formats.ProfilePlanning, "x.md", []byte(got))
+		got := documents.WithIssue(c.src, 31, url)
+		d, _ := documents.ParseDocument(documents.ProfilePlanning, "x.md", []byte(got))
 		if got != c.want || d.Values["issue_number"] != 31 && d.Values["payload"] == nil {
 			t.Errorf("%s: WithIssue = %q, want %q; read %v", what, got, c.want, d.Values)
 		}

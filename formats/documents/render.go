@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"tercet/formats"
 	"tercet/internal/md"
 )
 
@@ -32,7 +33,7 @@ func (d Draft) Render() []byte {
 	if err != nil {
 		p = &profile{}
 	}
-	title := OneLine(d.Title)
+	title := formats.OneLine(d.Title)
 	if !hasWords(title) {
 		title = "untitled"
 	}
@@ -43,7 +44,7 @@ func (d Draft) Render() []byte {
 		if !ok {
 			continue
 		}
-		value = OneLine(value)
+		value = formats.OneLine(value)
 		if placeholder(value, false) {
 			value = strings.TrimSuffix(emptyText, ".")
 		}
@@ -83,7 +84,7 @@ func (d Draft) Render() []byte {
 func List(items []string) string {
 	var b strings.Builder
 	for _, it := range items {
-		if it = OneLine(it); !placeholder(it, true) {
+		if it = formats.OneLine(it); !placeholder(it, true) {
 			b.WriteString("- " + inItem(it) + "\n")
 		}
 	}
@@ -114,7 +115,7 @@ func (p Phase) render(seen []int) []string {
 	if p.canQuote(seen) {
 		return []string{p.Source}
 	}
-	name := OneLine(p.Name)
+	name := formats.OneLine(p.Name)
 	status := p.Status
 	if !hasWords(name) {
 		name = "unnamed"
@@ -122,8 +123,8 @@ func (p Phase) render(seen []int) []string {
 	if _, err := ParsePhaseStatus(string(status)); err != nil {
 		status = PhaseNotStarted
 	}
-	facts := "- **" + labelGoal + "**: " + OneLine(p.Goal) +
-		"\n- **" + labelTiming + "**: " + OneLine(p.Timing) + "\n"
+	facts := "- **" + labelGoal + "**: " + formats.OneLine(p.Goal) +
+		"\n- **" + labelTiming + "**: " + formats.OneLine(p.Timing) + "\n"
 	var depends []string
 	for _, n := range p.DependsOn {
 		if slices.Contains(seen, n) {
@@ -162,7 +163,7 @@ func (p Phase) render(seen []int) []string {
 func checklist(items []ChecklistItem) string {
 	var b strings.Builder
 	for _, it := range items {
-		text := OneLine(it.Text)
+		text := formats.OneLine(it.Text)
 		if !hasWords(text) {
 			continue
 		}
@@ -213,8 +214,8 @@ func inSection(text string) string {
 		strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"),
 		"\n",
 	)
-	if len(text) > MaxText {
-		text = strings.ToValidUTF8(text[:MaxText], "") + "\n\n(cut here)"
+	if len(text) > formats.MaxText {
+		text = strings.ToValidUTF8(text[:formats.MaxText], "") + "\n\n(cut here)"
 	}
 	doc, closed := survives(text)
 	lowered := ""
@@ -304,7 +305,7 @@ func (p Phase) canQuote(seen []int) bool {
 	}
 
 	elsewhere := []string{codeNoField, codeNoSection} // the rest of the plan is missing
-	return !slices.ContainsFunc(found.List, func(d Diagnostic) bool {
-		return d.Severity == SeverityError && !slices.Contains(elsewhere, d.Code)
+	return !slices.ContainsFunc(found.List, func(d formats.Diagnostic) bool {
+		return d.Severity == formats.SeverityError && !slices.Contains(elsewhere, d.Code)
 	})
 }

@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats"
 	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/md"
@@ -26,20 +27,20 @@ type DocumentOptions struct {
 
 // handoffReader reads one handoff document, or one that is read in the same way.
 type handoffReader struct {
-	*Findings
+	*formats.Findings
 
 	rules *profile
 	opt   DocumentOptions
 	doc   *md.Document
 	out   *Document
-	title Pos       // position of the title, else the start
-	parts []chapter // the part above the first section, then the sections
+	title formats.Pos // position of the title, else the start
+	parts []chapter   // the part above the first section, then the sections
 }
 
 // chapter is a section of level 2, or the unnamed part above the first one.
 type chapter struct {
 	name    string
-	at      Pos // of its heading
+	at      formats.Pos // of its heading
 	lines   []line
 	entries []entry
 	hasText bool
@@ -54,9 +55,9 @@ type line struct {
 // entry is one `key: value` of a part.
 type entry struct {
 	key, value string
-	at, valued Pos      // of the key, of the value
-	items      []string // of the list below a key without a value
-	quoted     bool     // it stands in a quotation
+	at, valued formats.Pos // of the key, of the value
+	items      []string    // of the list below a key without a value
+	quoted     bool        // it stands in a quotation
 }
 
 func (r *handoffReader) read(src []byte) {
@@ -188,8 +189,8 @@ func entriesOf(lines []line) (out []entry) {
 				key:    fieldKey(at(1)),
 				value:  unquote(at(2)),
 				quoted: quoted,
-				at:     Pos{Line: l.n, Col: piece[0] + form[2] + 1},
-				valued: Pos{Line: l.n, Col: piece[0] + form[4] + 1},
+				at:     formats.Pos{Line: l.n, Col: piece[0] + form[2] + 1},
+				valued: formats.Pos{Line: l.n, Col: piece[0] + form[4] + 1},
 			}
 			if strings.HasPrefix(e.value, "//") {
 				continue // a URL
@@ -361,7 +362,7 @@ func (r *handoffReader) chapter(name string) *chapter {
 // keys reads the values. Unknown keys keep the type they are written as; of duplicates the first
 // counts.
 func (r *handoffReader) keys() {
-	taken := map[Pos]bool{}
+	taken := map[formats.Pos]bool{}
 	for i := range r.rules.Keys {
 		r.key(&r.rules.Keys[i], taken)
 	}
@@ -374,7 +375,7 @@ func (r *handoffReader) keys() {
 			r.out.Values[e.key] = typed(e.value)
 			r.out.Fields[e.key] = e.value
 			if e.items != nil {
-				r.out.Values[e.key] = Values(e.items)
+				r.out.Values[e.key] = formats.Values(e.items)
 				r.out.Fields[e.key] = strings.Join(e.items, ", ")
 			}
 		}
@@ -382,7 +383,7 @@ func (r *handoffReader) keys() {
 }
 
 // key reads the value of one key by its rule.
-func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
+func (r *handoffReader) key(k *keyRule, taken map[formats.Pos]bool) {
 	var found []entry
 	for i, p := range r.parts {
 		if k.In == header && i > 0 || k.In != "" && k.In != header && p.name != k.In {
@@ -416,7 +417,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 			if e.value == "" && strings.TrimSpace(l.text) != "" {
 				from := markWidth(l.text)
 				e.value = unquote(l.text[from:])
-				e.valued = Pos{Line: l.n, Col: from + 1}
+				e.valued = formats.Pos{Line: l.n, Col: from + 1}
 			}
 		}
 		found = append(found, e)

@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/lazy"
 )
 
@@ -30,7 +31,7 @@ func PhaseStatuses() []PhaseStatus {
 
 // ParsePhaseStatus parses a status word; any other word is a *ValueError.
 func ParsePhaseStatus(word string) (PhaseStatus, error) {
-	return OneOf("phase status", word, PhaseStatuses())
+	return formats.OneOf("phase status", word, PhaseStatuses())
 }
 
 // Mark is the status as written in brackets in a phase's heading: NOT STARTED.
@@ -69,7 +70,7 @@ type Plan = Document
 
 // ParsePlan reads a plan. The plan is never nil and holds what could be read. The diagnostics are
 // nil if there are no findings; if HasErrors is false, all are warnings.
-func ParsePlan(file string, src []byte) (*Plan, *Diagnostics) {
+func ParsePlan(file string, src []byte) (*Plan, *formats.Diagnostics) {
 	return ParseDocument(ProfilePlan, file, src)
 }
 
@@ -106,7 +107,7 @@ func (p *Plan) CommandDigest() string {
 			}
 		}
 	}
-	return Sum(h.Bytes())
+	return formats.Sum(h.Bytes())
 }
 
 // SetPhase changes the status in the heading of one phase, and what follows from it: a completed
@@ -129,17 +130,17 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 
 	switch {
 	case found > 1:
-		return nil, Fail(CodeNotFound, "",
+		return nil, formats.Fail(formats.CodeNotFound, "",
 			"expected one phase %d in the plan, got %d", number, found)
 	case found == 0:
-		return nil, Fail(CodeNotFound, "", "expected phase %d in the plan, got none", number)
+		return nil, formats.Fail(formats.CodeNotFound, "", "expected phase %d in the plan, got none", number)
 	}
 
 	heading := lineAt(src, phase.Line)
 	marked := withLine(src, phase.Line, setMark(heading, to))
 	after, _ := ParsePlan("", marked) //nolint:errcheck // other findings do not matter here
 	if p := after.Phase(number); p == nil || p.Status != to || !sameShape(plan, after) {
-		return nil, &ValueError{
+		return nil, &formats.ValueError{
 			What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
 			Got:  strings.TrimSpace(heading),
 		}
@@ -203,7 +204,7 @@ func withBoxes(src []byte, p *Phase, ticked bool) []byte {
 // one, or with an unknown word, stays unchanged.
 func withStatus(src []byte, to PhaseStatus) []byte {
 	for number := 1; ; number++ {
-		if OffsetOf(src, Pos{Line: number, Col: 1}) < 0 {
+		if formats.OffsetOf(src, formats.Pos{Line: number, Col: 1}) < 0 {
 			return src
 		}
 		line := lineAt(src, number)
@@ -239,7 +240,7 @@ func withLine(src []byte, number int, line string) []byte {
 }
 
 func lineBounds(src []byte, number int) (start, end int) {
-	start = OffsetOf(src, Pos{Line: number, Col: 1})
+	start = formats.OffsetOf(src, formats.Pos{Line: number, Col: 1})
 	if i := bytes.IndexByte(src[start:], '\n'); i >= 0 {
 		return start, start + i
 	}

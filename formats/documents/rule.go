@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tercet/formats"
 	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
@@ -236,7 +237,7 @@ func (k *keyRule) parse(e entry) (v any, want, help string) {
 			return nil, k.Want, ""
 		}
 		if e.items != nil {
-			return Values(e.items), "", ""
+			return formats.Values(e.items), "", ""
 		}
 		if list, ok := record.ParseBracketed(text); ok {
 			return list, "", ""
@@ -249,7 +250,7 @@ func (k *keyRule) parse(e entry) (v any, want, help string) {
 
 // parseItems parses items below a key, or after it: in brackets, or with commas.
 func parseItems(e entry) (v any, want, help string) {
-	out := Values(e.items)
+	out := formats.Values(e.items)
 	if e.items == nil && !slices.Contains(record.NoneWords, strings.ToLower(e.value)) {
 		out, _ = record.ParseBracketed(strings.TrimSuffix(strings.TrimPrefix(e.value, "["), "]"))
 	}

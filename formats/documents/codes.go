@@ -1,4 +1,4 @@
-package formats
+package documents
 
 // The codes of findings in documents: E4xx is an error, W4xx a warning.
 const (

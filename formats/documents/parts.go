@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats"
 	"tercet/formats/record"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
@@ -76,7 +77,7 @@ func (r *handoffReader) check() {
 }
 
 // placeOf is the place of a section's heading or of a key's value, else of the title.
-func (r *handoffReader) placeOf(name string) Pos {
+func (r *handoffReader) placeOf(name string) formats.Pos {
 	if p := r.chapter(name); p != nil {
 		return p.at
 	}
@@ -91,9 +92,9 @@ func (r *handoffReader) placeOf(name string) Pos {
 }
 
 // wrong reports a value that is not what its rule wants.
-func (r *handoffReader) wrong(at Pos, name, want, got, help string) {
+func (r *handoffReader) wrong(at formats.Pos, name, want, got, help string) {
 	r.Add(codeValue, at, help, "expected %s for %s; got '%s'", want, name,
-		Clip(got, maxQuotedValue))
+		formats.Clip(got, maxQuotedValue))
 }
 
 // presence matches the row of an artifact: whether it exists, and where.
@@ -152,7 +153,7 @@ func (r *handoffReader) namedFile(rule *filesRule, name string, e entry, rows ma
 	row := map[string]any{"status": v, "path": nil}
 	rows[name] = row
 	if form[4] >= 0 {
-		at := Pos{Line: e.valued.Line, Col: e.valued.Col + form[4]}
+		at := formats.Pos{Line: e.valued.Line, Col: e.valued.Col + form[4]}
 		file := unquote(e.value[form[4]:form[5]])
 		if v != rule.Words[0] || r.checkFile(file, at) {
 			row["path"] = file
@@ -161,7 +162,7 @@ func (r *handoffReader) namedFile(rule *filesRule, name string, e entry, rows ma
 }
 
 // checkFile reports a path without a file.
-func (r *handoffReader) checkFile(file string, at Pos) bool {
+func (r *handoffReader) checkFile(file string, at formats.Pos) bool {
 	if r.opt.Exists == nil || r.opt.Exists(file) {
 		return true
 	}
@@ -206,7 +207,7 @@ func (r *handoffReader) table(s *sectionRule) {
 		default:
 			row := map[string]any{}
 			for i, n := range head {
-				cell := entry{valued: Pos{Line: l.n, Col: len(text) + 1}}
+				cell := entry{valued: formats.Pos{Line: l.n, Col: len(text) + 1}}
 				if n < len(cells) {
 					cell.value = unquote(cells[n])
 					cell.valued = at[n]
@@ -241,7 +242,7 @@ func (r *handoffReader) cell(column *keyRule, cell entry) any {
 }
 
 // cellsOf splits a row of a table.
-func cellsOf(text string, n int) (cells []string, at []Pos) {
+func cellsOf(text string, n int) (cells []string, at []formats.Pos) {
 	from := strings.IndexByte(text, '|') + 1
 	for i := from; i <= len(text); i++ {
 		if i < len(text) && (text[i] != '|' || text[i-1] == '\\') {
@@ -251,7 +252,7 @@ func cellsOf(text string, n int) (cells []string, at []Pos) {
 		if i == len(text) && strings.TrimSpace(cell) == "" && len(cells) > 0 {
 			break
 		}
-		at = append(at, Pos{
+		at = append(at, formats.Pos{
 			Line: n,
 			Col:  from + 1 + len(cell) - len(strings.TrimLeft(cell, " \t")),
 		})
@@ -297,7 +298,7 @@ func (r *handoffReader) modes(s *sectionRule) {
 		if i < 0 {
 			r.Add(codeValue, e.at, nearest.Help(e.key, tiers),
 				"expected a tier, one of %s; got '%s'",
-				strings.Join(tiers, ", "), Clip(e.key, maxQuotedValue))
+				strings.Join(tiers, ", "), formats.Clip(e.key, maxQuotedValue))
 			continue
 		}
 		tier := tiers[i]
@@ -381,7 +382,7 @@ func (r *handoffReader) checkBoxes(lines []line) {
 		if form == nil {
 			continue
 		}
-		at := Pos{Line: l.n, Col: form[2] + 1}
+		at := formats.Pos{Line: l.n, Col: form[2] + 1}
 		number := taskNumber().FindString(l.text[form[3]:])
 		first, twice := seen[number]
 		mark := l.text[form[2]:form[3]]

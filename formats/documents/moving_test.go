@@ -1,4 +1,4 @@
-package formats_test
+package documents_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 // TestPhaseHeadings holds how the headings of others are read, and what becomes of each when its
@@ -54,19 +55,19 @@ func TestPhaseHeadings(t *testing.T) {
 			"Read [x] in the middle [COMPLETED]",
 	} {
 		src := "# Plan\n\n## Steps\n\n" + heading + "\n\ntext\n"
-		plan, found := formats.ReadDocument(formats.ProfilePlan, "p.md", []byte(src))
+		plan, found := documents.ReadDocument(documents.ProfilePlan, "p.md", []byte(src))
 		if found.HasErrors() || len(plan.Phases) != 1 {
 			t.Errorf("%s: ReadDocument = %d phases, %v", heading, len(plan.Phases), found)
 			continue
 		}
-		out, err := formats.SetPhase([]byte(src), 1, formats.PhaseCompleted)
+		out, err := documents.SetPhase([]byte(src), 1, documents.PhaseCompleted)
 		p := plan.Phases[0]
 		got := fmt.Sprintf("%s|%s|%s", p.Name, p.Status, strings.Split(string(out), "\n")[4])
 		if err != nil || got != want {
 			t.Errorf("%s\n got %s, %v\nwant %s", heading, got, err, want)
 		}
-		again, _ := formats.ReadDocument(formats.ProfilePlan, "p.md", out)
-		if len(again.Phases) != 1 || again.Phases[0].Status != formats.PhaseCompleted {
+		again, _ := documents.ReadDocument(documents.ProfilePlan, "p.md", out)
+		if len(again.Phases) != 1 || again.Phases[0].Status != documents.PhaseCompleted {
 			t.Errorf("%s: read again = %+v", string(out), again.Phases)
 		}
 	}
@@ -95,7 +96,7 @@ func TestPhasesToldApart(t *testing.T) {
 			"",
 		},
 	} {
-		_, found := formats.ReadDocument(formats.ProfilePlan, "p.md", []byte(tt.src))
+		_, found := documents.ReadDocument(documents.ProfilePlan, "p.md", []byte(tt.src))
 		var got []string
 		for _, d := range found.List {
 			if d.Severity == formats.SeverityError && !slices.Contains(got, d.Code) {
@@ -246,7 +247,7 @@ func TestForeignPlans(t *testing.T) {
 	if len(plans) != 34 {
 		t.Fatalf("%d plans, want 34", len(plans))
 	}
-	if _, found := formats.ParsePlan("p.md", []byte(whole)); found != nil {
+	if _, found := documents.ParsePlan("p.md", []byte(whole)); found != nil {
 		t.Fatalf("the whole plan: %v", found)
 	}
 	for name, src := range plans {
@@ -256,13 +257,13 @@ func TestForeignPlans(t *testing.T) {
 			strings.ReplaceAll(src, "\n", "\r\n"),
 			"\ufeff" + src,
 		} {
-			if _, found := formats.ParsePlan("p.md", []byte(text)); found == nil &&
+			if _, found := documents.ParsePlan("p.md", []byte(text)); found == nil &&
 				name != "small mark" {
 				t.Errorf("%s: nothing is lacking", name)
 			}
-			doc, found := formats.ReadDocument(formats.ProfilePlan, "p.md", []byte(text))
+			doc, found := documents.ReadDocument(documents.ProfilePlan, "p.md", []byte(text))
 			if found.HasErrors() || len(doc.Phases) != 2 ||
-				doc.Phases[0].Status != formats.PhaseCompleted || doc.Next() == nil ||
+				doc.Phases[0].Status != documents.PhaseCompleted || doc.Next() == nil ||
 				doc.Next().Number != 2 {
 				t.Errorf("%s: cannot be worked on: %v, %+v", name, found, doc.Phases)
 			}

@@ -1,10 +1,11 @@
-package formats
+package documents
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/md"
 )
 
@@ -56,7 +57,7 @@ func (r *docReader) phases(section *md.Section) {
 	r.strayPhases(section)
 	switch {
 	case len(r.out.Phases) > 0 && section != nil && r.out.Phases[0].Line < section.Line():
-		r.warn(codePhaseHeading, Pos{Line: r.out.Phases[0].Line, Col: 1},
+		r.warn(codePhaseHeading, formats.Pos{Line: r.out.Phases[0].Line, Col: 1},
 			"move the phases into the section "+r.profile.Phases,
 			"the phases stand outside of the section %s", r.profile.Phases)
 	case len(r.out.Phases) == 0 && r.profile.Strict:
@@ -193,7 +194,7 @@ type phaseReader struct {
 	*docReader
 
 	phase      *Phase
-	at         Pos
+	at         formats.Pos
 	label      string // label of the block; empty before the first one
 	otherLabel bool   // below an unknown label
 	quote      md.Pos // end of the enclosing quote
@@ -273,12 +274,12 @@ func (r *phaseReader) lines(b *md.Block) {
 			r.label = ""
 		}
 		if line != "" {
-			r.value(line, Pos{Line: b.Pos.Line + i, Col: b.Pos.Col})
+			r.value(line, formats.Pos{Line: b.Pos.Line + i, Col: b.Pos.Col})
 		}
 	}
 }
 
-func (r *phaseReader) value(text string, at Pos) {
+func (r *phaseReader) value(text string, at formats.Pos) {
 	join := func(to *string) { *to = strings.TrimSpace(*to + " " + text) }
 	switch {
 	case r.otherLabel:
@@ -292,7 +293,7 @@ func (r *phaseReader) value(text string, at Pos) {
 }
 
 // depends reads the numbers of the phases that must be completed before this one.
-func (r *phaseReader) depends(text string, at Pos) {
+func (r *phaseReader) depends(text string, at formats.Pos) {
 	words := strings.FieldsFunc(strings.ToLower(text),
 		func(c rune) bool {
 			return c == ' ' || c == ',' || c == ';' || c == '.' || c == '#'

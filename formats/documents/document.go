@@ -1,4 +1,4 @@
-package formats
+package documents
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/jsonx"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
@@ -55,19 +56,19 @@ func toJSON(v any) any {
 
 // ParseDocument reads a document by its profile. The document is never nil and holds what could be
 // read. The diagnostics are nil if there are no findings; if HasErrors is false, all are warnings.
-func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
+func ParseDocument(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
 	return DocumentOptions{}.Parse(profile, file, src)
 }
 
 // ReadDocument is ParseDocument for a document that a user or another system wrote. Errors are only
 // what blocks work on a plan: no phase, two phases of one number, a misspelt heading of a phase.
 // Every other finding is a warning.
-func ReadDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
+func ReadDocument(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
 	return DocumentOptions{Needed: true}.Parse(profile, file, src)
 }
 
 // Parse is ParseDocument with options.
-func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Diagnostics) {
+func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
 	d := &Document{
 		Path:     file,
 		Profile:  profile,
@@ -75,10 +76,10 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 		Sections: map[string]string{},
 		Phases:   []Phase{},
 	}
-	f := &Findings{File: file}
+	f := &formats.Findings{File: file}
 	p, err := profileOf(profile)
 	if err != nil {
-		f.Add(codeUnknownFormat, Pos{}, HelpOneOf(profile, Profiles()), "expected a profile, got '%s'",
+		f.Add(codeUnknownFormat, formats.Pos{}, formats.HelpOneOf(profile, Profiles()), "expected a profile, got '%s'",
 			profile)
 		return d, f.Diagnostics(src)
 	}
@@ -111,11 +112,11 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 }
 
 // startPos is the position of findings about a whole document.
-var startPos = Pos{Line: 1, Col: 1}
+var startPos = formats.Pos{Line: 1, Col: 1}
 
 // docReader reads one markdown document by its profile.
 type docReader struct {
-	*Findings
+	*formats.Findings
 
 	profile *profile
 	doc     *md.Document
@@ -124,11 +125,11 @@ type docReader struct {
 }
 
 // warn reports what a document should have but is usable without.
-func (r *docReader) warn(code string, at Pos, help, format string, args ...any) {
+func (r *docReader) warn(code string, at formats.Pos, help, format string, args ...any) {
 	r.Add(code, at, help, format, args...)
 	d := &r.List[len(r.List)-1]
 	if r.minimal {
-		d.Severity = SeverityWarning
+		d.Severity = formats.SeverityWarning
 	}
 }
 
@@ -139,7 +140,7 @@ func (r *docReader) read(src []byte) {
 		markdownFound(r.Findings, p)
 		d := &r.List[len(r.List)-1]
 		if r.minimal && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
-			d.Severity = SeverityWarning
+			d.Severity = formats.SeverityWarning
 		}
 	}
 
@@ -165,7 +166,7 @@ func (r *docReader) read(src []byte) {
 
 // markdownFound converts a problem of the markdown reader to a finding. Front matter has no meaning
 // in a document, so a mistake in it is a warning.
-func markdownFound(f *Findings, p md.Problem) {
+func markdownFound(f *formats.Findings, p md.Problem) {
 	code := codeFrontMatter
 	switch {
 	case slices.Contains([]md.Code{md.CodeFenceOpen, md.CodeFenceInHTML}, p.Code):
@@ -205,14 +206,14 @@ func (r *docReader) headings() {
 }
 
 // bodyStart is the start of the body, after front matter.
-func (r *docReader) bodyStart() Pos {
-	return Pos{Line: r.doc.BodyLine, Col: 1}
+func (r *docReader) bodyStart() formats.Pos {
+	return formats.Pos{Line: r.doc.BodyLine, Col: 1}
 }
 
 // metadata reads the bullets (or labelled lines) between the title and the first section.
 func (r *docReader) metadata() {
 	at := r.bodyStart()
-	places := map[string]Pos{}
+	places := map[string]formats.Pos{}
 	last := ""
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 {
@@ -234,7 +235,7 @@ func (r *docReader) metadata() {
 				last = name
 				if _, twice := r.out.Fields[name]; !twice {
 					r.out.Fields[name] = value
-					places[name] = Pos{Line: b.Pos.Line + i, Col: b.Pos.Col}
+					places[name] = formats.Pos{Line: b.Pos.Line + i, Col: b.Pos.Col}
 				}
 			case last != "" && (b.Depth > 0 || b.Kind == md.Item && i > 0):
 				r.out.Fields[last] = strings.TrimPrefix(r.out.Fields[last]+", "+line, ", ")
@@ -298,7 +299,7 @@ func (r *docReader) sections() {
 	if phases != nil || r.profile.Strict {
 		r.phases(phases)
 	}
-	end := Pos{Line: r.doc.LineCount(), Col: 1}
+	end := formats.Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sectionNames() {
 		if _, ok := places[name]; !ok {
 			r.warn(codeNoSection, end,
@@ -323,19 +324,19 @@ func (r *docReader) text(first, last int) string {
 const errorsVersion = "2"
 
 // parseRecords parses errors.json and returns its records.
-func parseRecords(f *Findings, src []byte) []any {
+func parseRecords(f *formats.Findings, src []byte) []any {
 	root, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {
-		at, msg := SyntaxAt(src, err)
+		at, msg := formats.SyntaxAt(src, err)
 		f.Add(codeRecord, at, "", "%s", msg)
 		return []any{}
 	}
 
-	at := func(v *jsonx.Value) Pos {
+	at := func(v *jsonx.Value) formats.Pos {
 		if v == nil {
 			return startPos
 		}
-		return PosAt(src, v.Start)
+		return formats.PosAt(src, v.Start)
 	}
 	if v, ok := root.Get("version").Str(); !ok || v != errorsVersion {
 		f.Add(codeRecord, at(root.Get("version")), "", "expected version %q", errorsVersion)
@@ -361,7 +362,7 @@ func parseRecords(f *Findings, src []byte) []any {
 			}
 		}
 		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses, s) {
-			f.Add(codeRecord, at(e.Get("fix_status")), HelpOneOf(s, fixStatuses),
+			f.Add(codeRecord, at(e.Get("fix_status")), formats.HelpOneOf(s, fixStatuses),
 				"expected fix_status, got %q", s)
 		}
 		out = append(out, e.Plain(jsonx.Exact))

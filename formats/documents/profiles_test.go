@@ -1,25 +1,25 @@
-package formats_test
+package documents_test
 
 import (
 	"testing"
 
-	"tercet/formats"
+	"tercet/formats/documents"
 )
 
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	for _, name := range formats.Profiles() {
-		_, found := formats.ParseDocument(name, "f", nil)
+	for _, name := range documents.Profiles() {
+		_, found := documents.ParseDocument(name, "f", nil)
 		if found != nil && found.List[0].Code == "E460" {
 			t.Errorf("ParseDocument(%q) knows no such profile", name)
 		}
 	}
 	const count = 21
-	if n := len(formats.Profiles()); n != count {
+	if n := len(documents.Profiles()); n != count {
 		t.Errorf("there are %d profiles, want %d", n, count)
 	}
 	for _, name := range []string{"", "Plan", "plans"} {
-		_, found := formats.ParseDocument(name, "f", nil)
+		_, found := documents.ParseDocument(name, "f", nil)
 		if found == nil || found.List[0].Code != "E460" {
 			t.Errorf("ParseDocument(%q) = %v, want E460", name, found)
 		}
