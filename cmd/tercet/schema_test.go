@@ -277,7 +277,7 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range slices.Concat(library, returns, scripts) {
+	for _, file := range slices.Concat(library, files, scripts) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -251,7 +251,7 @@ func (k *keyRule) parse(e entry) (v any, want, help string) {
 // parseItems parses items below a key, or after it: in brackets, or with commas.
 func parseItems(e entry) (v any, want, help string) {
 	out := formats.Values(e.items)
-	if e.items == nil && !slices.Contains(record.NoneWords, strings.ToLower(e.value)) {
+	if e.items == nil && !record.IsNone(e.value) {
 		out, _ = record.ParseBracketed(strings.TrimSuffix(strings.TrimPrefix(e.value, "["), "]"))
 	}
 	if len(out) == 0 {

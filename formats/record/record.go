@@ -409,8 +409,10 @@ func FenceRun(line string) (run, info string) {
 	return "", ""
 }
 
-// noneWords are spellings of an empty list, in lower case.
-var NoneWords = []string{"", "none", "[]", "-", "n/a"}
+// IsNone reports whether a text spells an empty list.
+func IsNone(text string) bool {
+	return slices.Contains([]string{"", "none", "[]", "-", "n/a"}, strings.ToLower(text))
+}
 
 // parseBracketed parses "[a, 'b']".
 func ParseBracketed(text string) ([]any, bool) {

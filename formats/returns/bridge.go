@@ -146,7 +146,7 @@ func artifactsOf(f *record.AgentField) (out []formats.Artifact, dropped []string
 		path, remark, _ := strings.Cut(strings.TrimSpace(it), " (")
 		path = strings.Trim(path, "`\"' ")
 		switch {
-		case slices.Contains(record.NoneWords, strings.ToLower(path)):
+		case record.IsNone(path):
 		case path == "." || !fs.ValidPath(path) || strings.Contains(path, "\\") ||
 			strings.ContainsFunc(path, unicode.IsControl) ||
 			strings.ContainsFunc(path, unicode.IsSpace):
@@ -207,7 +207,7 @@ func parseText(text string, t formats.InputType) (any, bool) {
 
 // parseList parses a text as a list: none, "[a, b]", or a list of one.
 func parseList(text string) []any {
-	if slices.Contains(record.NoneWords, strings.ToLower(text)) {
+	if record.IsNone(text) {
 		return []any{}
 	}
 	if list, ok := record.ParseBracketed(text); ok {

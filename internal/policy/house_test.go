@@ -474,7 +474,7 @@ func decoration(s source, tell func(at, what string)) {
 // statusWords: words that are a task status and nothing else must not be written out in layers 1 to
 // 3.
 func statusWords(s source, tell func(at, what string)) {
-	if s.test || s.pkg == "formats" || s.pkg == "cmd/tercet" {
+	if s.test || strings.HasPrefix(s.pkg, "formats") || s.pkg == "cmd/tercet" {
 		return
 	}
 	ast.Inspect(s.file, func(n ast.Node) bool {
@@ -519,7 +519,7 @@ func ownFolder() []string {
 }
 
 func depth(s source, tell func(at, what string)) {
-	if s.test || s.pkg == "formats" || s.name == "subagents/dispatch.go" {
+	if s.test || strings.HasPrefix(s.pkg, "formats") || s.name == "subagents/dispatch.go" {
 		return
 	}
 	ast.Inspect(s.file, func(n ast.Node) bool {
