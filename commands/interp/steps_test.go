@@ -605,7 +605,7 @@ func TestGroupVisitedAgain(t *testing.T) {
 		"- id: pair\n  do:\n    - {id: a, delegate: worker}\n    - {id: b, delegate: second}\n"+
 			"- {id: c, delegate: judge, on: {rejected: {redo: [pair]}}}",
 	)
-	w.play(returns{"c": {no("bad"), yes()}})
+	w.play(replies{"c": {no("bad"), yes()}})
 	if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
 		t.Fatal(told(ret))
 	}
