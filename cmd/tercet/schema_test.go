@@ -15,7 +15,6 @@ import (
 
 	"tercet/formats"
 	"tercet/formats/returns"
-	"tercet/formats/schema"
 	"tercet/internal/config"
 	"tercet/internal/md"
 	"tercet/internal/strict"
