@@ -155,18 +155,41 @@ const (
 	Repeated        // in passes, each with a scope of its own
 )
 
+// Kind is the row of its kind.
 func (*Delegate) Kind() Kind { return Kind{Word: "delegate", Delegates: true} }
+
+// Kind is the row of its kind.
 func (*Parallel) Kind() Kind { return Kind{Word: "parallel", Body: Concurrent} }
-func (*Foreach) Kind() Kind  { return Kind{Word: "foreach", Body: Repeated} }
-func (*Until) Kind() Kind    { return Kind{Word: "until", Body: Repeated} }
-func (*Group) Kind() Kind    { return Kind{Word: "group", Body: Inline} }
-func (*Status) Kind() Kind   { return Kind{Word: "status"} }
-func (*Wait) Kind() Kind     { return Kind{Word: "wait", Waits: true} }
-func (*Gate) Kind() Kind     { return Kind{Word: "gate", Asks: true} }
-func (*Check) Kind() Kind    { return Kind{Word: "check", Judges: true} }
-func (*Set) Kind() Kind      { return Kind{Word: "set"} }
-func (*Publish) Kind() Kind  { return Kind{Word: "publish"} }
-func (*Fail) Kind() Kind     { return Kind{Word: "fail", Fails: true} }
+
+// Kind is the row of its kind.
+func (*Foreach) Kind() Kind { return Kind{Word: "foreach", Body: Repeated} }
+
+// Kind is the row of its kind.
+func (*Until) Kind() Kind { return Kind{Word: "until", Body: Repeated} }
+
+// Kind is the row of its kind.
+func (*Group) Kind() Kind { return Kind{Word: "group", Body: Inline} }
+
+// Kind is the row of its kind.
+func (*Status) Kind() Kind { return Kind{Word: "status"} }
+
+// Kind is the row of its kind.
+func (*Wait) Kind() Kind { return Kind{Word: "wait", Waits: true} }
+
+// Kind is the row of its kind.
+func (*Gate) Kind() Kind { return Kind{Word: "gate", Asks: true} }
+
+// Kind is the row of its kind.
+func (*Check) Kind() Kind { return Kind{Word: "check", Judges: true} }
+
+// Kind is the row of its kind.
+func (*Set) Kind() Kind { return Kind{Word: "set"} }
+
+// Kind is the row of its kind.
+func (*Publish) Kind() Kind { return Kind{Word: "publish"} }
+
+// Kind is the row of its kind.
+func (*Fail) Kind() Kind { return Kind{Word: "fail", Fails: true} }
 
 // Kind is the row of the step's kind; the zero row if it has no action.
 func (s *Step) Kind() Kind {

@@ -475,7 +475,7 @@ func (r *handoffReader) allLines(k *keyRule, found []entry) {
 		}
 	}
 	if list != nil {
-		r.out.Fields[k.field()] = list[0].(string)
+		r.out.Fields[k.field()] = list[0].(string) //nolint:errcheck // all of them are strings
 		r.out.Values[k.field()] = list
 	}
 }

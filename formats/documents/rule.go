@@ -75,12 +75,9 @@ const (
 	typePaths valueType = "paths" // of a payload: pairs of a name and a path
 )
 
-// The variants of a document that a rule is for; empty means all.
-const (
-	variantCurrent = "current"
-	// VariantSeed is the form of the first handoff documents.
-	VariantSeed = "seed"
-)
+// VariantSeed is the variant of rules for the form of the first handoff documents; that of the
+// present form is "current", and a rule without a variant is for both.
+const VariantSeed = "seed"
 
 // sectionRule is the rule of one section of level 2.
 type sectionRule struct {

@@ -363,17 +363,18 @@ func (r *recordReader) next(
 	}
 }
 
-// recordLines splits a text into lines.
+// Lines splits a text into lines.
 func Lines(text string) []string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 }
 
+// IndentWidth is how many blanks and tabs a line begins with.
 func IndentWidth(line string) int {
 	return len(line) - len(strings.TrimLeft(line, " \t"))
 }
 
-// stripComment removes a comment: two or more spaces, "#", then a space or the end. After a single
+// StripComment removes a comment: two or more spaces, "#", then a space or the end. After a single
 // space it is data.
 func StripComment(s string) string {
 	if strings.HasPrefix(s, "# ") || s == "#" {
@@ -393,11 +394,12 @@ func StripComment(s string) string {
 	}
 }
 
+// ClosesFence reports whether a run of fence marks closes the fence that another run opened.
 func ClosesFence(r, run string) bool {
 	return r[0] == run[0] && len(r) >= len(run)
 }
 
-// fenceRun parses a line that opens or closes a fence.
+// FenceRun parses a line that opens or closes a fence.
 func FenceRun(line string) (run, info string) {
 	line = strings.TrimSpace(line)
 	for _, mark := range []string{"`", "~"} {
@@ -414,7 +416,7 @@ func IsNone(text string) bool {
 	return slices.Contains([]string{"", "none", "[]", "-", "n/a"}, strings.ToLower(text))
 }
 
-// parseBracketed parses "[a, 'b']".
+// ParseBracketed parses "[a, 'b']".
 func ParseBracketed(text string) ([]any, bool) {
 	inner, open := strings.CutPrefix(text, "[")
 	inner, end := strings.CutSuffix(inner, "]")

@@ -50,7 +50,7 @@ func ParseReturn(data []byte, opt ParseOptions) (formats.Return, error) {
 	switch {
 	case err != nil:
 		at, msg := formats.SyntaxAt(data, err)
-		p.Findings.Add(codeReturnSyntax, at, helpReturn, "%s", msg)
+		p.Add(codeReturnSyntax, at, helpReturn, "%s", msg)
 	case !root.Is(jsonx.Dict):
 		p.wrong(root, "expected an object, got %s", root.Kind)
 	default:
@@ -80,7 +80,7 @@ type returnParser struct {
 }
 
 func (p *returnParser) add(code string, v *jsonx.Value, help, format string, args ...any) {
-	p.Findings.Add(code, formats.Pos{}, help, format, args...)
+	p.Add(code, formats.Pos{}, help, format, args...)
 	d := &p.List[len(p.List)-1]
 	if v != nil {
 		d.Pos = formats.PosAt(p.src, v.Start)

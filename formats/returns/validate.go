@@ -191,9 +191,10 @@ func (v *validator) errors() {
 }
 
 func (v *validator) issues() {
+	levels := []formats.Level{formats.LevelError, formats.LevelWarning, formats.LevelSuggestion}
 	for i, issue := range v.ret.Issues {
 		v.at("issues", i+1)
-		v.require(slices.Contains([]formats.Level{formats.LevelError, formats.LevelWarning, formats.LevelSuggestion}, issue.Level),
+		v.require(slices.Contains(levels, issue.Level),
 			"expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
 		v.require(notBlank(issue.Description), "expected a description in issue %d, got none", i+1)
 	}

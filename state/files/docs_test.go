@@ -6,9 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
+
 	"tercet/formats"
 	"tercet/state/files"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
 	"tercet/internal/jsonx"
 )
 

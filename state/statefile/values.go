@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
 	"tercet/internal/jsonx"
 )
 
