@@ -84,7 +84,7 @@ func TestFlowAcceptance(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{}
 	for _, dir := range []string{
-		"cmd/tercet", "commands/interp", "formats", "internal/*", "subagents/builtin",
+		"cmd/tercet", "commands/interp", "formats/documents", "internal/*", "subagents/builtin",
 	} {
 		files, err := filepath.Glob("../../" + dir + "/*_test.go")
 		if err != nil || len(files) == 0 {
