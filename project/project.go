@@ -113,7 +113,7 @@ func joinClose(err error, c io.Closer) error {
 }
 
 // Close releases the runs, files and processes of the project. It waits for the runs that were
-// started or resumed in the background; Suspend ends these.
+// started or resumed in the background: Pause them before, or end their context.
 func (p *Project) Close() error {
 	if p == nil {
 		return nil
