@@ -145,18 +145,22 @@ func (p *Project) Cancel(ctx context.Context, run string, o Options) (RunInfo, e
 	if err != nil {
 		return RunInfo{}, joinClose(err, fresh)
 	}
-	r, err := s.Cancel(ctx, run)
+	r, _, err := s.Cancel(ctx, run)
 	return r, joinClose(err, fresh)
 }
 
-// Cancel is Project.Cancel in this session.
-func (s *Session) Cancel(ctx context.Context, run string) (RunInfo, error) {
-	r, taken, err := s.Project.Control.End(ctx, run)
-	if err != nil || !taken {
-		return r, err
+// Cancel is Project.Cancel in this session. gaveUp tells that no process worked on the run and this
+// one has ended it, which it has noted.
+func (s *Session) Cancel(
+	ctx context.Context, run string,
+) (r RunInfo, gaveUp bool, err error) {
+	r, gaveUp, err = s.Project.Control.End(ctx, run)
+	if err != nil || !gaveUp {
+		return r, gaveUp, err
 	}
 	if err := s.GiveUp(ctx, r); err != nil {
-		return r, err
+		return r, true, err
 	}
-	return s.Project.Find(r.ID)
+	r, err = s.Project.Find(r.ID)
+	return r, true, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,5 +213,55 @@ func TestStartErrors(t *testing.T) {
 	_, err = bare.Start(t.Context(), "/plan 1", project.Options{})
 	if _, ok := errors.AsType[*project.NoWorkspaceError](err); !ok {
 		t.Errorf("a folder without a workspace = %v", err)
+	}
+}
+
+// TestInterrupted: the end of its context interrupts a run in the background, which can go on then,
+// and Close waits for it.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	p := openShip(t)
+	other, err := project.Open(t.Context(), p.Dir, true, p.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	r, err := other.Start(ctx, "/ship", project.Options{Await: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	openGate(t, p, r.ID)
+	interrupt(formats.Interrupted("interrupted"))
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-r.Done():
+	default:
+		t.Error("Close did not wait for the run")
+	}
+	ret, err := r.Wait(t.Context())
+	if err != nil || ret.Resume == nil {
+		t.Errorf("Wait = %+v, %v, want a run that can go on", ret, err)
+	}
+}
+
+// TestNotesAreMasked: a note shows no secret of the environment.
+func TestNotesAreMasked(t *testing.T) {
+	t.Parallel()
+	var notes []string
+	f := project.Unattended{Tell: func(line string) { notes = append(notes, line) }}
+	p := open(t, f)
+	h := p.Host
+	const secret = "s3cr3t-of-a-test"
+	h.Environ = func() []string { return []string{"MY_TOKEN=" + secret} }
+	other, err := project.Open(t.Context(), p.Dir, true, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.Control.Note("the answer holds %s", secret)
+	if len(notes) != 1 || strings.Contains(notes[0], secret) {
+		t.Errorf("notes %q, want one without the secret", notes)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -137,9 +138,13 @@ func (p *Project) onClose(c io.Closer) {
 	p.closers = append(p.closers, c)
 }
 
-// note tells one line about what happens.
+// note tells one line about what happens, without the secrets of the project.
 func (p *Project) note(format string, args ...any) {
-	p.Host.Frontend.Note(format, args...)
+	text := fmt.Sprintf(format, args...)
+	if p.Mask != nil { // nil before the configuration is read
+		text = p.Mask.Values(text)
+	}
+	p.Host.Frontend.Note("%s", text)
 }
 
 // newRunID makes the id of a run.

@@ -84,12 +84,6 @@ func newApp(s stdio, env func(string) string) *app {
 		signals:  &signals{},
 		accepted: map[string]bool{},
 	}
-	a.useTerminal(s)
-	return a
-}
-
-// useTerminal makes the terminal of the process.
-func (a *app) useTerminal(s stdio) {
 	a.term = term.New(term.Config{
 		In:      s.in,
 		Out:     s.out,
@@ -103,6 +97,7 @@ func (a *app) useTerminal(s stdio) {
 		a.term.Restore()
 		os.Exit(code)
 	}
+	return a
 }
 
 // run executes one command line and gives the exit code.

@@ -34,7 +34,7 @@ func (a *app) earlierVerb(v verb) *cobra.Command {
 		return cmd
 	}
 	cmd.DisableFlagParsing = true
-	cmd.ValidArgsFunction = newOffers(a).completeVerb(v.use)
+	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.instead(cmd.Context(), cmd.CommandPath(), v.now, args)
 	}

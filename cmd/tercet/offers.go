@@ -11,36 +11,52 @@ import (
 	"tercet/project"
 )
 
-// offers completes lines at the prompt and for shells.
+// offers completes lines at the prompt and for shells. It has the project for itself, and tells
+// nothing: what runs a line tells what is wrong with the project.
 type offers struct {
 	app       *app
-	completer *project.Completer
+	completer project.Completer
+	project   *project.Project // nil: none is open
 }
 
-func newOffers(a *app) *offers {
-	o := &offers{app: a, completer: &project.Completer{}}
-	return o
-}
-
-// at is what may stand at a byte of a line of the prompt.
-func (o *offers) at(ctx context.Context, line string, at int) project.Offers {
-	return o.ready().At(ctx, line, at)
-}
-
-// ready is the completer with the verbs, reading from the session that is open.
-func (o *offers) ready() *project.Completer {
+// refresh reads the project as it is now. Where that fails there is less to offer.
+func (o *offers) refresh(ctx context.Context) {
+	o.close()
 	if o.completer.Verbs == nil {
-		for _, v := range verbs() {
-			if v.now == "" && v.name()[0] != '_' {
-				o.completer.Verbs = append(
-					o.completer.Verbs,
-					project.OfferedItem{Value: v.name(), About: v.short},
-				)
-			}
+		o.completer.Verbs = offeredVerbs()
+	}
+	dir, has, err := o.app.projectDir()
+	if err != nil {
+		return
+	}
+	host := o.app.host()
+	host.Frontend = project.Unattended{}
+	p, err := project.Open(ctx, dir, has, host)
+	if err != nil {
+		return
+	}
+	o.project = p
+	if s, err := p.Session(o.app.options()); err == nil {
+		o.completer.Use(s)
+	}
+}
+
+// close releases the project, so that a line finds it as this process leaves it.
+func (o *offers) close() {
+	o.completer.Use(nil)
+	_ = o.project.Close() //nolint:errcheck // it was only read
+	o.project = nil
+}
+
+// offeredVerbs are the verbs that a line may begin with.
+func offeredVerbs() []project.OfferedItem {
+	var out []project.OfferedItem
+	for _, v := range verbs() {
+		if v.now == "" && v.name()[0] != '_' {
+			out = append(out, project.OfferedItem{Value: v.name(), About: v.short})
 		}
 	}
-	o.completer.Use(o.app.session)
-	return o.completer
+	return out
 }
 
 // completeLine completes the words of a shell: a slash command, its arguments and their values.
@@ -56,8 +72,9 @@ func (o *offers) completeLine(
 	if len(args) > 0 {
 		head = project.JoinWords(args) + " "
 	}
-	o.quietly(cmd.Context())
-	items := o.ready().Words(cmd.Context(), head, typed)
+	o.refresh(cmd.Context())
+	defer o.close()
+	items := o.completer.Words(cmd.Context(), head, typed)
 	if len(items) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -101,21 +118,8 @@ func (o *offers) completeVerb(use string) cobra.CompletionFunc {
 		if !ok {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		o.quietly(cmd.Context())
-		return forShell(o.ready().Names(cmd.Context(), kind, typed))
+		o.refresh(cmd.Context())
+		defer o.close()
+		return forShell(o.completer.Names(cmd.Context(), kind, typed))
 	}
-}
-
-// quietly opens the session without telling what is wrong with it: what runs a line tells that.
-func (o *offers) quietly(ctx context.Context) {
-	a := o.app
-	before := a.term.Set
-	tellsBroken := a.tellsBroken
-	a.tellsBroken = true
-	a.term.Set.Quiet = true
-	a.term.HoldNotes(func() {
-		_, _ = a.openSession(ctx) //nolint:errcheck // without one there is less to offer
-	})
-	a.tellsBroken = tellsBroken
-	a.term.Set = before
 }

@@ -24,26 +24,32 @@ type repl struct{ app *app }
 // prompt reads and runs lines of a terminal until the user leaves.
 func (a repl) prompt() error {
 	a.app.flags.prompting = true
-	all := newOffers(a.app)
+	ctx := context.Background()
+	offered := &offers{app: a.app}
+	defer offered.close()
 	p := &term.Prompt{
 		Terminal: a.app.term,
 		Folder:   a.app.stateHome(),
-		Ready:    all.quietly,
-		Run:      a.typed,
+		Ready:    offered.refresh,
+		Run: func(ctx context.Context, line string) (begun string, err error) {
+			offered.close()
+			return a.typed(ctx, line)
+		},
 		Offer: func(line string, at int) project.Offers {
-			return all.at(context.Background(), line, at)
+			return offered.completer.At(ctx, line, at)
 		},
 	}
-	all.completer.Recent = p.Recent
+	offered.completer.Recent = p.Recent
 	a.greet()
-	return errors.Join(p.Loop(context.Background()), a.app.forget())
+	if err := a.app.forget(); err != nil {
+		return err
+	}
+	return errors.Join(p.Loop(ctx), a.app.forget())
 }
 
 // typed runs a line that was typed. One that lacks an argument is typed on.
 func (a repl) typed(ctx context.Context, line string) (begun string, err error) {
-	if err = a.app.forget(); err == nil { // what was opened for completions
-		err = a.entry(ctx, line)
-	}
+	err = errors.Join(a.entry(ctx, line), a.app.forget())
 	use, ok := errors.AsType[*project.UsageError](err)
 	if ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
 		a.app.term.Say(use.Error())

@@ -39,7 +39,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: newOffers(a).completeLine,
+		ValidArgsFunction: (&offers{app: a}).completeLine,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.flags.read = cmd.Flags().Parse
 			return errors.Join(project.CheckDigests(a.flags.trust), a.configure())

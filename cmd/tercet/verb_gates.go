@@ -68,20 +68,20 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 				return err
 			}
 
-			told, err := c.p.Answer(c.ctx, r.ID, g.ID, a)
+			effect, err := c.p.Answer(c.ctx, r.ID, g.ID, a)
 			if err != nil || c.app.document("tercet.answer/1", fields{
 				"run":      r.ID,
 				"gate":     g.ID,
 				"question": g.Question,
 				"choice":   a.Label,
 				"by":       userName(),
-				"status":   told.Status,
+				"status":   effect.Status,
 			}) {
 				return err
 			}
 
 			shown := cmp.Or(phrase.In(c.p.Config.Language, a.Label), "changed "+a.Edited)
-			c.app.term.Sentence("%s %s: %s", g.Question, shown, told.Text)
+			c.app.term.Sentence("%s %s: %s", g.Question, shown, effect.Text)
 			return nil
 		}
 	}
@@ -98,7 +98,7 @@ func pauseRun(c call) error {
 // obeyed says what an order came to.
 func (c call) obeyed(r project.RunInfo, do string) error {
 	switch {
-	case c.app.document("tercet.control/1", fields{"run": r.ID, "do": do, "status": r.Status}):
+	case c.app.document("tercet.control/1", controlled(r, do)):
 	case r.Status == formats.OutcomeSuspended.String():
 		c.app.term.Sentence("run %s is suspended: %s", r.ID, r.Why)
 		c.app.term.Answer("%s", "Resume: tercet resume "+r.ID)
@@ -106,4 +106,9 @@ func (c call) obeyed(r project.RunInfo, do string) error {
 		c.app.term.Answer("%s", "run "+r.ID+" is cancelled")
 	}
 	return nil
+}
+
+// controlled is what an order came to, for programs.
+func controlled(r project.RunInfo, do string) fields {
+	return fields{"run": r.ID, "do": do, "status": r.Status}
 }

@@ -71,9 +71,13 @@ func cancelVerb(cmd *cobra.Command, a *app) run {
 		if err != nil {
 			return err
 		}
-		r, err := s.Cancel(c.ctx, c.args[0])
-		if err != nil {
+		r, gaveUp, err := s.Cancel(c.ctx, c.args[0])
+		switch {
+		case err != nil:
 			return err
+		case gaveUp:
+			c.app.document("tercet.control/1", controlled(r, "cancel"))
+			return nil
 		}
 		return c.obeyed(r, "cancel")
 	}

@@ -265,7 +265,7 @@ func (a *app) command(v verb) *cobra.Command {
 		return cmd
 	}
 
-	cmd.ValidArgsFunction = newOffers(a).completeVerb(v.use)
+	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c := call{
 			app:  a,

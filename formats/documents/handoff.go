@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -468,14 +469,16 @@ func (r *handoffReader) key(k *keyRule, taken map[formats.Pos]bool) {
 
 // allLines reads the texts of all lines with a key; lines without one count as absent.
 func (r *handoffReader) allLines(k *keyRule, found []entry) {
+	first := ""
 	var list []any
 	for _, e := range found {
 		if e.value != "" {
+			first = cmp.Or(first, e.value)
 			list = append(list, e.value)
 		}
 	}
 	if list != nil {
-		r.out.Fields[k.field()] = list[0].(string) //nolint:errcheck // all of them are strings
+		r.out.Fields[k.field()] = first
 		r.out.Values[k.field()] = list
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 
 	"tercet/formats"
 	"tercet/internal/plain"
@@ -22,13 +21,6 @@ func (t *Terminal) NoteOnce(key, text string) {
 		t.told[key] = true
 		t.Note("%s", text)
 	}
-}
-
-// HoldNotes forgets which notes were told meanwhile, so that they are told again.
-func (t *Terminal) HoldNotes(do func()) {
-	before := maps.Clone(t.told)
-	do()
-	t.told = before
 }
 
 // Diagnostics implements Frontend.

@@ -158,8 +158,10 @@ type effects struct {
 	Config
 	feed *feed
 	base context.Context //nolint:containedctx // of runs: they outlive the screen
-	ctx  context.Context //nolint:containedctx // of effects: commands of bubbletea get no context
-	end  context.CancelFunc
+	// interrupt ends base.
+	interrupt context.CancelCauseFunc
+	ctx       context.Context //nolint:containedctx // of effects: commands of bubbletea get no context
+	end       context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool // no new effect starts
@@ -171,9 +173,9 @@ func newEffects(ctx context.Context, c Config) *effects {
 	d := &effects{
 		Config: c,
 		feed:   newFeed(c),
-		base:   ctx,
 		runs:   map[string]*project.Run{},
 	}
+	d.base, d.interrupt = context.WithCancelCause(ctx)
 	d.ctx, d.end = context.WithCancel(ctx)
 	return d
 }
@@ -203,17 +205,23 @@ func (d *effects) atWork() []*project.Run {
 	return list
 }
 
-// suspend suspends the runs that are at work here, and waits for them.
+// suspend suspends the runs that are at work here, and waits for them. One that cannot be paused is
+// interrupted.
 func (d *effects) suspend() error {
 	var errs []error
 	for _, r := range d.atWork() {
-		_, err := d.Project.Pause(d.base, r.ID)
-		ret, runErr := r.Wait(d.base)
-		if ret.Resume != nil {
-			d.Notes.Tell("run " + r.ID + " is suspended; to go on: " + ret.Resume.Line)
+		_, pauseErr := d.Project.Pause(d.base, r.ID)
+		if pauseErr != nil {
+			d.interrupt(formats.Interrupted("interrupted"))
 		}
-		if ret.Status == "" || ret.Resume == nil && ret.Status == formats.StatusSuspended {
-			errs = append(errs, err, runErr)
+		ret, err := r.Wait(context.WithoutCancel(d.base))
+		switch {
+		case err != nil:
+			errs = append(errs, pauseErr, err)
+		case ret.Resume != nil:
+			d.Notes.Tell("run " + r.ID + " is suspended; to go on: " + ret.Resume.Line)
+		default:
+			d.Notes.Tell(outcome(r.ID, ret)) // it ended before it could be paused
 		}
 	}
 	return errors.Join(errs...)
