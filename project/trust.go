@@ -265,8 +265,8 @@ func CheckDigests(text string) error {
 	return trust.CheckDigests(text)
 }
 
-// TrustWritten agrees, in the name of the user, to what init has just written to a folder, and to no
-// other file: earlier ones are asked about when they are used.
+// TrustWritten agrees, in the name of the user, to what init has just written to a folder, and to
+// no other file: earlier ones are asked about when they are used.
 func (h *Host) TrustWritten(dir string, written []string) error {
 	if len(written) == 0 {
 		return nil

@@ -55,7 +55,10 @@ func (s *session) intoArchive(d *draft, line history.Line) error {
 	}
 	base := archive
 	if base == nil {
-		base, err = emptyState(statefile.ArchivePath, statefile.Doc{Lineage: s.doc.Lineage, NextNumber: d.nextNumber})
+		base, err = emptyState(
+			statefile.ArchivePath,
+			statefile.Doc{Lineage: s.doc.Lineage, NextNumber: d.nextNumber},
+		)
 		if err != nil {
 			return err
 		}
@@ -197,10 +200,14 @@ func bothPlaces(doc *statefile.Document, i int) error {
 	return statefile.Invalid(
 		doc.File,
 		doc.Src,
-		statefile.Finding(formats.SeverityError, doc.File, statefile.Position(doc.Src, doc.Values[i].Start),
+		statefile.Finding(
+			formats.SeverityError,
+			doc.File,
+			statefile.Position(doc.Src, doc.Values[i].Start),
 			"remove one of the two by hand",
 			fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
-				doc.Tasks[i].Number, statefile.ArchivePath)),
+				doc.Tasks[i].Number, statefile.ArchivePath),
+		),
 	)
 }
 

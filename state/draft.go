@@ -45,7 +45,12 @@ type draft struct {
 	warnings []string
 }
 
-func newDraft(cfg Config, base *statefile.Document, tx Tx, archived func() (*statefile.Document, error)) *draft {
+func newDraft(
+	cfg Config,
+	base *statefile.Document,
+	tx Tx,
+	archived func() (*statefile.Document, error),
+) *draft {
 	return &draft{
 		cfg:        cfg,
 		now:        cfg.now(),

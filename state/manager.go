@@ -291,9 +291,11 @@ func (s *session) continueNumbers(fresh statefile.Doc) (statefile.Doc, error) {
 
 // emptyState makes a state without tasks.
 func emptyState(file string, d statefile.Doc) (*statefile.Document, error) {
-	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", statefile.Version).Set("lineage", d.Lineage).
-		Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}),
-		"  ")
+	src, err := jsonx.Marshal(
+		new(jsonx.Object).Set("version", statefile.Version).Set("lineage", d.Lineage).
+			Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}),
+		"  ",
+	)
 	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeBug,

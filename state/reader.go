@@ -205,7 +205,8 @@ func (r *Reader) digest(ctx context.Context) (string, error) {
 	doc := r.doc
 	read := r.info
 	r.mu.Unlock()
-	if info, err := r.cfg.Root.Stat(statefile.Path); err == nil && doc != nil && files.Same(info, read) {
+	if info, err := r.cfg.Root.Stat(statefile.Path); err == nil && doc != nil &&
+		files.Same(info, read) {
 		return doc.SHA, nil
 	}
 	src, err := r.Bytes(ctx)

@@ -108,7 +108,11 @@ func (tr transition) exhausts(t *syntax.Target, rule string) bool {
 // warnConditions warns of an approval that has conditions.
 func (tr transition) warnConditions() {
 	if tr.result.outcome == formats.OutcomeConditional {
-		tr.step.run.report.warn("%s: approved with conditions: %s", tr.step.info.Step.Title, tr.result.ret.Summary)
+		tr.step.run.report.warn(
+			"%s: approved with conditions: %s",
+			tr.step.info.Step.Title,
+			tr.result.ret.Summary,
+		)
 	}
 }
 

@@ -36,7 +36,10 @@ func waitFor(s step, d time.Duration) (result, error) {
 		if err := s.frame.journal.live(!s.frame.journal.nested); err != nil {
 			return out, err
 		}
-		return out, &formats.LaterError{Why: fmt.Sprintf("step '%s' waits", s.info.Step.Title), Until: until}
+		return out, &formats.LaterError{
+			Why:   fmt.Sprintf("step '%s' waits", s.info.Step.Title),
+			Until: until,
+		}
 	}
 	return out, s.sleep(max(0, rest), 0)
 }

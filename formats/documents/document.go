@@ -79,8 +79,13 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *fo
 	f := &formats.Findings{File: file}
 	p, err := profileOf(profile)
 	if err != nil {
-		f.Add(codeUnknownFormat, formats.Pos{}, formats.HelpOneOf(profile, Profiles()), "expected a profile, got '%s'",
-			profile)
+		f.Add(
+			codeUnknownFormat,
+			formats.Pos{},
+			formats.HelpOneOf(profile, Profiles()),
+			"expected a profile, got '%s'",
+			profile,
+		)
 		return d, f.Diagnostics(src)
 	}
 

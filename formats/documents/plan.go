@@ -133,7 +133,12 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 		return nil, formats.Fail(formats.CodeNotFound, "",
 			"expected one phase %d in the plan, got %d", number, found)
 	case found == 0:
-		return nil, formats.Fail(formats.CodeNotFound, "", "expected phase %d in the plan, got none", number)
+		return nil, formats.Fail(
+			formats.CodeNotFound,
+			"",
+			"expected phase %d in the plan, got none",
+			number,
+		)
 	}
 
 	heading := lineAt(src, phase.Line)

@@ -206,8 +206,8 @@ func hasWords(s string) bool {
 	})
 }
 
-// inSection makes a text safe for a section: headings go below the section's. A text that would swallow
-// what follows, or is empty, is fenced or replaced.
+// inSection makes a text safe for a section: headings go below the section's. A text that would
+// swallow what follows, or is empty, is fenced or replaced.
 func inSection(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.Trim(

@@ -120,8 +120,8 @@ type modesRule struct {
 	Asking   []string `json:"asking"` // tiers that always ask
 }
 
-// tasksRule is a list of tasks, in a section or, with boxes, else in the whole document. Boxes means
-// that only items with a box are tasks, and that there has to be one.
+// tasksRule is a list of tasks, in a section or, with boxes, else in the whole document. Boxes
+// means that only items with a box are tasks, and that there has to be one.
 type tasksRule struct {
 	As    string   `json:"as"`
 	In    string   `json:"in"`

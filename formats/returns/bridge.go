@@ -32,7 +32,12 @@ var statusRows = []statusRow{
 	{word: "partial", status: formats.StatusPartial},
 	{word: "suspended", status: formats.StatusPartial, outcome: formats.OutcomeSuspended},
 	// The work was done, and the verdict is no.
-	{word: "failure", status: formats.StatusFailed, outcome: formats.OutcomeRejected, code: formats.CodeValidationFailed},
+	{
+		word:    "failure",
+		status:  formats.StatusFailed,
+		outcome: formats.OutcomeRejected,
+		code:    formats.CodeValidationFailed,
+	},
 	{word: "error", status: formats.StatusFailed, code: formats.CodeTransient},
 	{word: "blocked", status: formats.StatusBlocked},
 }

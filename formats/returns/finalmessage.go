@@ -53,7 +53,10 @@ func FinalMessage(text []byte, opt ParseOptions) (ret formats.Return, raw []byte
 				"and the nonce",
 			"%s", strings.Join(append([]string{none}, m.ignored...), "; "))
 	}
-	return formats.Return{}, nil, &formats.Diagnostics{List: append(first.List, m.List...), Of: formats.CodeInvalidReturn}
+	return formats.Return{}, nil, &formats.Diagnostics{
+		List: append(first.List, m.List...),
+		Of:   formats.CodeInvalidReturn,
+	}
 }
 
 // ParseForm parses a return from a dedicated channel, such as a file. It accepts the JSON form, and

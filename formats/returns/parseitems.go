@@ -162,8 +162,13 @@ func (p *returnParser) level(v *jsonx.Value) formats.Level {
 	word := p.text(v, "level")
 	out, known := levels[canon(word)]
 	if !known {
-		p.add(codeReturnMember, v, formats.HelpOneOf(canon(word), []string{"error", "warning", "suggestion"}),
-			"expected level error, warning or suggestion, got %q", word)
+		p.add(
+			codeReturnMember,
+			v,
+			formats.HelpOneOf(canon(word), []string{"error", "warning", "suggestion"}),
+			"expected level error, warning or suggestion, got %q",
+			word,
+		)
 		return formats.LevelWarning
 	}
 	p.readAs(v, "level", word, string(out))

@@ -33,7 +33,11 @@ type ruleViolation struct {
 
 // violations is Validate with the position of each violation. faulty, if not nil, is called for
 // each existing artifact.
-func violations(r formats.Return, info formats.AgentInfo, faulty func(formats.Artifact) string) []ruleViolation {
+func violations(
+	r formats.Return,
+	info formats.AgentInfo,
+	faulty func(formats.Artifact) string,
+) []ruleViolation {
 	v := &validator{
 		ret:    r,
 		info:   info,

@@ -380,7 +380,8 @@ func (m *model) hint() string {
 	if m.detail.focus {
 		back = "Esc back"
 	}
-	if r, ok := m.chosen(); ok && r.State == project.StateAsking && m.detail.focus && m.detail.pane == paneGate {
+	if r, ok := m.chosen(); ok && r.State == project.StateAsking && m.detail.focus &&
+		m.detail.pane == paneGate {
 		return "a letter or number answers  " + back + "  Tab pane  ? keys  q leaves"
 	}
 	return "? keys  " + back + "  Tab pane  p pause  r resume  c cancel  / filter  q leaves"

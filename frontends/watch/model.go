@@ -309,7 +309,8 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	}
 
 	r, ok := m.chosen()
-	if ok && m.detail.focus && m.detail.pane == paneGate && r.State == project.StateAsking && len(k.Text) > 0 {
+	if ok && m.detail.focus && m.detail.pane == paneGate && r.State == project.StateAsking &&
+		len(k.Text) > 0 {
 		if _, _, fits := question.Of(r.Gate.Choices, m.effects.Language).Read(k.Text); fits {
 			return m.begin(&prompt{
 				what: purposeAnswer,

@@ -178,8 +178,8 @@ const (
 	indexSum     = 20
 )
 
-// submodulesInIndex returns the folders of submodules. ok is false if git has to be asked: the index
-// has another version, other hashes, or entries elsewhere.
+// submodulesInIndex returns the folders of submodules. ok is false if git has to be asked: the
+// index has another version, other hashes, or entries elsewhere.
 func (r *Repo) submodulesInIndex() (folders []string, ok bool) {
 	own, common := r.certainDirs()
 	if own == "" || r.Index != "" {
@@ -231,8 +231,8 @@ func (r *Repo) submodulesInIndex() (folders []string, ok bool) {
 // objectStart is how many bytes of an object are read: its kind, its size, and a commit's tree.
 const objectStart = 128
 
-// looseObject returns the beginning of an object that has a file of its own, as git stores it: kind,
-// size, NUL, content. It is empty for any other.
+// looseObject returns the beginning of an object that has a file of its own, as git stores it:
+// kind, size, NUL, content. It is empty for any other.
 func looseObject(common, hash string) string {
 	file, err := atomicfile.OpenPath(filepath.Join(common, "objects", hash[:2], hash[2:]))
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // folder is the name of the folder of keys in the user's own folder.
 const folder = "keys"
 
-// Of returns a function that looks up a key by its name, such as the lineage of a state, and creates
-// it on first use from what fresh returns. It returns nil where Check refuses the folder.
+// Of returns a function that looks up a key by its name, such as the lineage of a state, and
+// creates it on first use from what fresh returns. It returns nil where Check refuses the folder.
 func Of(home string, fresh func() string) func(name string) []byte {
 	return func(name string) []byte {
 		if home == "" || !fs.ValidPath(name) || strings.Contains(name, "/") ||

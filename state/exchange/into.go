@@ -132,9 +132,12 @@ func (a *adder) chooseTasks() error {
 	}
 
 	if len(a.taken) > 0 && !a.Fresh {
-		return a.refused("give the imported ones new numbers with --fresh-numbers, or import "+
-			"into a workspace without tasks",
-			"the state has other tasks with the numbers %s", statefile.JoinNumbers(slices.Sorted(maps.Keys(a.taken))))
+		return a.refused(
+			"give the imported ones new numbers with --fresh-numbers, or import "+
+				"into a workspace without tasks",
+			"the state has other tasks with the numbers %s",
+			statefile.JoinNumbers(slices.Sorted(maps.Keys(a.taken))),
+		)
 	}
 	return nil
 }

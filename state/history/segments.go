@@ -27,10 +27,11 @@ func (a *Log) IsFull(limit int64) bool {
 	return a.Exists && int64(len(a.data)) >= limit && bytes.Count(a.data, []byte("\n")) > 1
 }
 
-// Rotate moves the log into a segment, and begins a new one whose first line repeats the last state.
-// The segment is written before the new file replaces the log, so a kill in between loses nothing:
-// the next rotation writes the same segment again. failed says why the log is as it was. A log that
-// is unreadable afterwards is an error, because the next line must follow from its last one.
+// Rotate moves the log into a segment, and begins a new one whose first line repeats the last
+// state. The segment is written before the new file replaces the log, so a kill in between loses
+// nothing: the next rotation writes the same segment again. failed says why the log is as it was. A
+// log that is unreadable afterwards is an error, because the next line must follow from its last
+// one.
 func (a *Log) Rotate(now string) (failed, err error) {
 	n := a.segments + 1
 	line := Line{

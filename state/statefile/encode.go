@@ -61,8 +61,8 @@ func (d *Document) Encode(c *Changes) (data []byte, edits []jsonx.Edit, err erro
 	return data, e.edits, err
 }
 
-// Mismatch reads what encode returned and says what differs from the changes, or is empty. tasks are
-// the tasks that the file should have.
+// Mismatch reads what encode returned and says what differs from the changes, or is empty. tasks
+// are the tasks that the file should have.
 func (d *Document) Mismatch(
 	data []byte,
 	edits []jsonx.Edit,
