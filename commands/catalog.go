@@ -2,7 +2,6 @@ package commands
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tercet/commands/argspec"
@@ -10,6 +9,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/order"
 )
 
 // Entry is one command that a line can name. Behind is set if another file hides this command's
@@ -30,20 +30,23 @@ func (c *Catalog) List() []formats.CommandInfo {
 	out := make([]formats.CommandInfo, 0, len(c.Entries))
 	for _, e := range c.Entries {
 		info := formats.CommandInfo{
-			Name:   e.Name,
-			File:   e.File,
-			Source: e.Source,
-			Usage:  "/" + e.Name,
+			Name:      e.Name,
+			File:      e.File,
+			Source:    e.Source,
+			Usage:     "/" + e.Name,
+			Arguments: []formats.ArgumentInfo{},
 		}
 		src, err := c.Library.Open(e.Source, e.File)
 		if err != nil {
 			info.Description = "cannot be read: " + err.Error()
+			info.Broken = true
 			out = append(out, info)
 			continue
 		}
-		front, usage, err := c.Library.describe(e, src)
+		front, err := c.Library.describe(&info, e, src)
 		switch {
 		case err != nil:
+			info.Broken = true
 			info.Description = "does not compile: run 'tercet lint " + display(e.Source, e.File) +
 				"'"
 		case front.Hidden:
@@ -51,7 +54,6 @@ func (c *Catalog) List() []formats.CommandInfo {
 		default:
 			info.Description = front.Description.Text
 			info.Examples = front.Examples
-			info.Usage = usage
 			info.Pack = front.Subagents.Text
 		}
 		if e.Behind != "" {
@@ -60,35 +62,44 @@ func (c *Catalog) List() []formats.CommandInfo {
 		out = append(out, info)
 	}
 
-	slices.SortFunc(out, func(a, b formats.CommandInfo) int {
+	order.Stable(out, func(a, b formats.CommandInfo) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return out
 }
 
 // describe compiles a file, and says how it is called.
-func (l *Library) describe(e Entry, src []byte) (_ *syntax.Front, _ string, err error) {
+func (l *Library) describe(
+	info *formats.CommandInfo, e Entry, src []byte,
+) (_ *syntax.Front, err error) {
 	var prog *compile.Program
-	if place, ok := l.Foreign[e.Source]; ok {
+	if place, ok := l.placed(e.Source, e.File, src); ok {
 		c, bad := dialect.Parse(place, e.File, src)
 		if bad != nil {
-			return nil, "", bad
+			return nil, bad
 		}
 		f := Flow(c)
 		if f == nil {
+			info.Usage = c.Usage()
+			if words, ok := strings.CutPrefix(info.Usage, "/"+c.Name+" "); ok {
+				rest := argspec.Spec{Name: "arguments", Type: argspec.Text, Description: words}
+				info.Arguments = []formats.ArgumentInfo{rest.Info()}
+			}
 			return &syntax.Front{
 				Hidden:      c.Hidden,
 				Description: syntax.Word{Text: c.Description},
-			}, c.Usage(), nil
+			}, nil
 		}
 		prog, err = compile.Compile(f, l.Env)
 	} else {
 		prog, err = l.Compile(display(e.Source, e.File), src)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return &prog.File.Front, argspec.Usage(e.Name, prog.Args), nil
+	info.Usage = argspec.Usage(e.Name, prog.Args)
+	info.Arguments = argspec.Infos(prog.Args)
+	return &prog.File.Front, nil
 }
 
 // Text is the help of one command, as in `/name --help`.

@@ -13,12 +13,13 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/dialect"
 	"tercet/internal/nearest"
 )
 
 // choice is a subagent that a line names, and the input that the line gives it.
 type choice struct {
-	*Library
+	lib     *Library
 	inv     formats.Invocation
 	prog    *compile.Program
 	values  argspec.Values
@@ -48,12 +49,12 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 			continue
 		}
 		c := choice{
-			Library: l,
-			inv:     *inv,
-			prog:    *prog,
-			values:  *values,
-			arg:     spec.Name,
-			input:   map[string]any{},
+			lib:    l,
+			inv:    *inv,
+			prog:   *prog,
+			values: *values,
+			arg:    spec.Name,
+			input:  map[string]any{},
 		}
 		if err := c.take(ctx, name); err != nil {
 			return err
@@ -109,11 +110,12 @@ func get(values *argspec.Values, name string) any {
 
 // take looks the subagent up, and reads what the line gives it.
 func (c *choice) take(ctx context.Context, name string) error {
-	info, ok := c.Env.Agent(name)
+	name = c.lib.calledByLine(name)
+	info, ok := c.lib.Env.Agent(name)
 	switch {
 	case !ok:
 		help := "'/agent' lists the subagents"
-		if near := nearest.Help(name, c.Env.Names()); near != "" {
+		if near := nearest.Help(name, c.lib.Env.Names()); near != "" {
 			help = near
 		}
 		return formats.Fail(formats.CodeNotFound, help, "unknown subagent %q", name)
@@ -133,6 +135,39 @@ func (c *choice) take(ctx context.Context, name string) error {
 	}
 	c.needs()
 	return nil
+}
+
+// calledByLine is the subagent that a user means by a name: the project's own before the shipped
+// one, and that of a pack by its plain name if no other pack has one of it.
+func (l *Library) calledByLine(name string) string {
+	workers, ok := l.Env.(compile.Workers)
+	if ok && workers.ForLibrary(name) != name {
+		return dialect.Project.String() + ":" + name
+	}
+	if _, known := l.Env.Agent(name); known {
+		return name
+	}
+	if packed := OfPack(name, l.Env.Names()); packed != "" {
+		return packed
+	}
+	return name
+}
+
+// OfPack is the full name of the subagent that is in one pack alone by its plain name, among the
+// names of all subagents; empty: in none, or in several.
+func OfPack(plain string, names []string) string {
+	found := ""
+	for _, full := range names {
+		pack, rest, _ := strings.Cut(full, ":")
+		if rest != plain || dialect.IsScope(pack) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = full
+	}
+	return found
 }
 
 // read takes what one argument gives: a text, or pairs.
@@ -180,10 +215,10 @@ func (c *choice) read(ctx context.Context, v any) error {
 }
 
 func (c *choice) exists(ctx context.Context, file string) (bool, error) {
-	if c.Docs == nil {
+	if c.lib.Docs == nil {
 		return false, noWorkspace(c.inv.Name)
 	}
-	return c.Docs.Exists(ctx, file)
+	return c.lib.Docs.Exists(ctx, file)
 }
 
 // inputValue reads an input: a text as it is, everything else as JSON. What was wanted is told
@@ -312,7 +347,7 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	for _, one := range c.lacking {
 		if one.input == "" {
 			open := &argspec.UsageError{Open: []argspec.Spec{one.spec}}
-			q := c.questions(open, []string{""})[0]
+			q := c.lib.questions(open, []string{""})[0]
 			q.Optional = false
 			questions = append(questions, q)
 			missing = append(missing, one.spec.Label())
@@ -344,10 +379,10 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	}
 	use.Pos = len(use.Line) + 1
 	use.End = len(use.Line) + 1
-	if c.Ask == nil {
+	if c.lib.Ask == nil {
 		return formats.Invocation{}, use
 	}
-	return c.interview(ctx, use, questions, func(answers []string) formats.Invocation {
+	return c.lib.interview(ctx, use, questions, func(answers []string) formats.Invocation {
 		var open []argspec.Spec
 		texts := slices.Clone(answers)
 		for i, one := range c.lacking[:len(answers)] {

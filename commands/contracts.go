@@ -9,6 +9,7 @@ import (
 
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/formats/schema"
 )
 
@@ -17,6 +18,20 @@ import (
 type Contracts struct {
 	compile.Env
 	Root *os.Root
+	Own  *documents.Own // profiles of the project; nil: the shipped ones
+}
+
+// Profiles implements compile.Profiles.
+func (c Contracts) Profiles() []string {
+	return c.Own.Names()
+}
+
+// ForLibrary implements compile.Workers.
+func (c Contracts) ForLibrary(name string) string {
+	if workers, ok := c.Env.(compile.Workers); ok {
+		return workers.ForLibrary(name)
+	}
+	return name
 }
 
 // Schema reads a JSON Schema of the project. It refuses links out of the project.
@@ -37,10 +52,10 @@ func (c Contracts) Schema(name string) (data []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err = ReadAll(f, schema.MaxSchema)
-	if err == nil && len(data) > schema.MaxSchema {
+	data, err = ReadAll(f, schema.MaxSize)
+	if err == nil && len(data) > schema.MaxSize {
 		return nil, formats.Fail(formats.CodeInvalidCommand, "",
-			"it is larger than %d bytes", schema.MaxSchema)
+			"it is larger than %d bytes", schema.MaxSize)
 	}
 	return data, err
 }

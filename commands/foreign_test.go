@@ -87,7 +87,7 @@ func TestFlow(t *testing.T) {
 			"prompt W042:4",
 		},
 		{
-			"## Workflow Execution\n\nStep 1: Delegate to planner\nStep 2: Return\n" +
+			"## Workflow Execution\n\nStep 1: Delegate to planner\nStep 2: Think\n" +
 				"Step 3: Return it\n",
 			"E210:4",
 		},

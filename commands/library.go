@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/nearest"
 )
 
 //go:embed library/*.md
@@ -52,6 +55,8 @@ type Person struct {
 	Typed bool
 	// Warn shows findings that do not refuse the file.
 	Warn func([]formats.Diagnostic)
+	// Tell gives the user a line, once. Nil tells nothing.
+	Tell func(text string)
 	// Inject runs the commands and reads the files that another tool's prompt embeds, after the
 	// user approved them, and gives the whole text. Nil leaves the marks as they are.
 	Inject func(
@@ -72,6 +77,12 @@ type Library struct {
 	// Tasks and Docs are nil without a workspace; then arguments that need them are refused.
 	Tasks Tasks
 	Docs  Docs
+	// Elsewhere names a file of another system whose tasks the state lacks, and the line that takes
+	// them over; has tells whether that task is in it. Nil, or no file: there is none.
+	Elsewhere func(ctx context.Context, number int) (file, line string, has bool)
+	// Files lists what the user may mean by a path at which there is no file, the likeliest first;
+	// nil: nothing.
+	Files func(ctx context.Context) []string
 	// Rules reads the rules of the project, for arguments that they answer; nil: there are none.
 	Rules func(ctx context.Context) (map[string]any, error)
 	// Config gives a run everything that it can reach; it is called once, after binding.
@@ -83,6 +94,8 @@ type Library struct {
 	Admit func(*compile.Program, argspec.Values) error
 	// Foreign holds the sources that are folders of other tools, by name.
 	Foreign map[string]dialect.Place
+	// Loaded says which files are those of other tools; nil: only the names of folders do.
+	Loaded *dialect.Loaded
 	// Dir is the project root, absolute, with slashes; other tools' files may refer to it.
 	Dir string
 }
@@ -94,10 +107,14 @@ func (l *Library) Load(source, file string) (*compile.Program, *dialect.Command,
 	if err != nil {
 		return nil, nil, err
 	}
-	if place, ok := l.Foreign[source]; ok {
+	name := display(source, file)
+	if place, ok := l.placed(source, file, src); ok {
 		return l.loadForeign(place, file, src)
 	}
-	prog, err := l.Compile(display(source, file), src)
+	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
+		return l.loadForeign(place, inside, src)
+	}
+	prog, err := compile.Compile(syntax.Read(name, src), l.Env)
 	return prog, nil, err
 }
 
@@ -122,11 +139,26 @@ func (l *Library) read(source, file string) ([]byte, error) {
 // Compile parses and compiles the text of a command file. A file in another tool's folder is read
 // by that tool's rules.
 func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
-	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
+	place, inside, ok := l.PlaceOf(name)
+	if !ok {
+		place, inside, ok = OwnPrompt(name, src)
+	}
+	if ok && !place.Agents {
 		prog, _, err := l.loadForeign(place, inside, src)
 		return prog, err
 	}
 	return compile.Compile(syntax.Read(name, src), l.Env)
+}
+
+// PlaceOf finds the folder of another tool from which a file is loaded, and the file's path there.
+func (l *Library) PlaceOf(name string) (place dialect.Place, inside string, ok bool) {
+	return l.Loaded.PlaceOf(name)
+}
+
+// IsDocument reports whether a file lies in a folder of another tool and is no file that the tool
+// would load.
+func (l *Library) IsDocument(name string) bool {
+	return l.Loaded.IsDocument(name)
 }
 
 // display names a file in messages: project files by their path, those of the library with its name
@@ -295,17 +327,51 @@ func (l *Library) path(ctx context.Context, name string, prog *compile.Program, 
 			return err
 		}
 		if !ok {
-			return noFile(
+			e := noFile(
 				name,
 				prog.Args,
 				spec.Expected("an existing file of the project", p),
 				p,
 				values.Raw,
 			)
+			e.Advice = l.nearFile(ctx, p, values)
+			return e
 		}
 	}
 
 	return nil
+}
+
+// nearFile names the file that is meant by a path at which there is none: one whose path or name is
+// similar, or the newest report of the task; empty if there is none of these.
+func (l *Library) nearFile(ctx context.Context, wanted string, values argspec.Values) string {
+	if l.Files == nil {
+		return ""
+	}
+	files := l.Files(ctx)
+	if help := nearest.Help(wanted, files); help != "" {
+		return help
+	}
+	byName := map[string]string{}
+	for _, file := range slices.Backward(files) {
+		byName[path.Base(file)] = file
+	}
+	names := nearest.Names(path.Base(wanted), slices.Collect(maps.Keys(byName)))
+	if len(names) > 0 {
+		return "did you mean '" + byName[names[0]] + "'?"
+	}
+
+	number, ok := values.Task()
+	if !ok {
+		return ""
+	}
+	reports := fmt.Sprintf("%s/specs/%03d_*/reports/*", formats.Workspace, number)
+	for _, file := range slices.Backward(files) {
+		if ok, _ := path.Match(reports, file); ok { //nolint:errcheck // the pattern is well formed
+			return fmt.Sprintf("task %d has the report '%s'", number, file)
+		}
+	}
+	return ""
 }
 
 // noFile is the usage error about a path at which there is no file, with the place where it was

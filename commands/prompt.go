@@ -3,8 +3,11 @@ package commands
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/commands/argspec"
@@ -21,18 +24,50 @@ const (
 	Reader = "reader"
 )
 
-// Prompt reads another tool's command file and tells whether it runs as a workflow; nil for a
-// source in tercet's own format.
+// Prompt reads a command file by the rules of another tool, and tells whether it runs as a workflow;
+// nil for a file in tercet's own format.
 func (l *Library) Prompt(source, file string) (c *dialect.Command, flow bool, err error) {
-	place, ok := l.Foreign[source]
-	if !ok {
+	if _, foreign := l.Foreign[source]; !foreign && !strings.HasPrefix(source, ownFolder) {
 		return nil, false, nil
 	}
 	src, err := l.read(source, file)
-	if err == nil {
-		c, err = dialect.Parse(place, file, src)
+	if err != nil {
+		return nil, false, err
 	}
+	place, ok := l.placed(source, file, src)
+	if !ok {
+		return nil, false, nil
+	}
+	c, err = dialect.Parse(place, file, src)
 	return c, err == nil && Flow(c) != nil, err
+}
+
+// ownFolder is where the command files of a project are.
+const ownFolder = formats.Workspace + "/commands"
+
+// OwnPrompt finds a text for a model in the project's own folder of commands. It runs by the rules
+// of Claude Code, as if it were in the folder of that.
+func OwnPrompt(name string, src []byte) (place dialect.Place, inside string, ok bool) {
+	_, inside, ok = strings.Cut(filepath.ToSlash(name), ownFolder+"/")
+	if !ok || !syntax.IsPrompt(name, src, dialect.Keys()) {
+		return dialect.Place{}, "", false
+	}
+	place = dialect.Place{
+		Dialect: dialect.Claude,
+		Scope:   dialect.Project,
+		Dir:     ownFolder,
+		Label:   ownFolder,
+	}
+	return place, inside, true
+}
+
+// placed finds the folder of another tool by whose rules a file of a source is read.
+func (l *Library) placed(source, file string, src []byte) (dialect.Place, bool) {
+	if place, ok := l.Foreign[source]; ok {
+		return place, true
+	}
+	place, _, ok := OwnPrompt(display(source, file), src)
+	return place, ok
 }
 
 // flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is
@@ -48,7 +83,7 @@ description: One delegated step
 
 ~~~yaml step
 id: prompt
-delegate: %[1]s
+delegate: %[2]s
 with: {prompt: "-"}
 ~~~
 
@@ -59,17 +94,27 @@ return: {message: $steps.prompt.summary, text: $steps.prompt.text}
 ~~~
 `
 
-// program makes the program of a prompt: text goes to the worker as it is.
-func (l *Library) program(c *dialect.Command, text string) (*compile.Program, error) {
+// program makes the program of a prompt: text goes to the worker as it is. raw is the rest of the
+// line, whose first word may name the task by whose language the worker is chosen.
+func (l *Library) program(c *dialect.Command, text, raw string) (*compile.Program, error) {
 	worker, warnings := l.worker(c)
+	chosen := worker
+	if task, ok := firstTask(raw); ok && len(c.Routing) > 0 {
+		var more []formats.Diagnostic
+		chosen, more = l.routed(c, worker, task)
+		warnings = append(warnings, more...)
+	}
 	f, err := syntax.Parse(
 		"prompt.md",
-		[]byte(strings.ReplaceAll(fmt.Sprintf(flow, worker), "~~~", "```")),
+		[]byte(strings.ReplaceAll(fmt.Sprintf(flow, worker, chosen), "~~~", "```")),
 	)
 	if err != nil {
 		return nil, err
 	}
 	f.Steps[0].With[0].Value = &syntax.Value{Lit: text}
+	if c.Timeout > 0 {
+		f.Steps[0].Timeout = &syntax.Timeout{Pos: f.Steps[0].Pos, Total: c.Timeout.Seconds()}
+	}
 	prog, err := compile.Compile(f, l.Env)
 	if err != nil {
 		return nil, err
@@ -78,20 +123,68 @@ func (l *Library) program(c *dialect.Command, text string) (*compile.Program, er
 	tree.Name = c.File
 	tree.Src = []byte(text)
 	prog.Name = c.Name
+	prog.Wishes = &c.Wishes
 	tree.Front.Description.Text = c.Description
 	tree.Front.Hidden = c.Hidden
 	prog.Warnings = append(slices.Clone(c.Warnings), warnings...)
 	return prog, nil
 }
 
+// firstTask is the task that a line names with its first word.
+func firstTask(raw string) (int, bool) {
+	first, _, _ := strings.Cut(strings.TrimSpace(raw), " ")
+	n, err := strconv.Atoi(first)
+	return n, err == nil && n > 0
+}
+
+// routed is the value of 'delegate' that chooses the worker by the language of a task.
+func (l *Library) routed(c *dialect.Command, worker string, task int) (string, []formats.Diagnostic) {
+	var found []formats.Diagnostic
+	among := []string{worker}
+	choice := []string{"if false then empty"}
+	for _, language := range slices.Sorted(maps.Keys(c.Routing)) {
+		if language == "" {
+			continue
+		}
+		one := *c
+		one.Agent = c.Routing[language]
+		name, warnings := l.named(&one)
+		found = append(found, warnings...)
+		if !slices.Contains(among, name) {
+			among = append(among, name)
+		}
+		choice = append(choice, fmt.Sprintf("elif . == %q then %q", language, name))
+	}
+	expr := fmt.Sprintf("[$state.tasks[] | select(.number == %d) | .language] | first | %s else %q end",
+		task, strings.Join(choice, " "), worker)
+	return "'${{ " + strings.ReplaceAll(expr, "'", "''") + " }}'\namong: [" +
+		strings.Join(among, ", ") + "]", found
+}
+
 // worker chooses who does it: the subagent that the file names, if it takes a prompt, else the
 // default one.
 func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
+	if agent := c.Routing[""]; agent != "" {
+		one := *c
+		one.Agent = agent
+		return l.named(&one)
+	}
+	return l.named(c)
+}
+
+// named is the subagent that a file names.
+func (l *Library) named(c *dialect.Command) (string, []formats.Diagnostic) {
 	switch strings.ToLower(c.Agent) {
 	case "", "agent", "edit", "build", "general", "general-purpose":
 		return Worker, nil
 	case "ask", "plan", "explore":
 		return Reader, nil
+	case "orchestrator", "router":
+		found := formats.Found(CodeWorker, c.AgentPos, "take the key away",
+			"agent %s only passes commands on, as tercet does itself: %s does the work",
+			c.Agent, Worker)
+		found.File = c.File
+		return Worker, []formats.Diagnostic{found}
 	}
 	info, ok := l.Env.Agent(c.Agent)
 	if !ok {
@@ -137,6 +230,9 @@ func (l *Library) runPrompt(
 			"/%s: expected at most %d bytes of arguments, got %d", c.Name, argspec.MaxRaw, len(raw))
 	}
 
+	if err := l.namesake(ctx, c, raw); err != nil {
+		return formats.Return{}, err
+	}
 	if err := l.begin(ctx, inv); err != nil {
 		return formats.Return{}, err
 	}
@@ -154,11 +250,12 @@ func (l *Library) runPrompt(
 
 	text := written(pieces)
 	if marked(pieces) && !inv.DryRun && l.Inject != nil {
-		if text, err = l.Inject(ctx, inv, c, pieces); err != nil {
+		text, err = l.Inject(ctx, inv, c, pieces)
+		if err != nil {
 			return formats.Return{}, err
 		}
 	}
-	prog, err := l.program(c, text)
+	prog, err := l.program(c, text, raw)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -184,7 +281,11 @@ func (l *Library) Variables(inv formats.Invocation) map[string]string {
 	}
 	out["CLAUDE_SKILL_DIR"] = path.Join(dir, path.Dir(inv.File))
 	if place.Plugin != "" {
-		out["CLAUDE_PLUGIN_ROOT"] = path.Dir(dir)
+		root := place.Root
+		if !path.IsAbs(root) {
+			root = path.Join(l.Dir, root)
+		}
+		out["CLAUDE_PLUGIN_ROOT"] = root
 	}
 	return out
 }

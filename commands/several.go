@@ -14,6 +14,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/internal/order"
 )
 
 // Part is one task of a line that names several. It has a run of its own, whose line names this
@@ -41,13 +42,10 @@ func (l *Library) runEach(
 	prog *compile.Program,
 	values argspec.Values,
 ) (formats.Return, error) {
-	var parts []Part
+	parts := partsOf(inv, values, values.Tasks())
 	var list []string
-	for _, n := range values.Tasks() {
-		p := Part{Task: n, Inv: inv}
-		p.Inv.Raw, p.Inv.Words = values.Line(strconv.Itoa(n))
-		parts = append(parts, p)
-		list = append(list, strconv.Itoa(n))
+	for _, p := range parts {
+		list = append(list, strconv.Itoa(p.Task))
 	}
 
 	raw, words := values.Line(strings.Join(list, ","))
@@ -202,7 +200,7 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 		out.BlockedReason = ofTask(worst.Task, out.BlockedReason)
 	}
 	// A line that was cancelled says so, whatever failed in it before.
-	slices.SortStableFunc(out.Errors, func(a, b formats.ReturnError) int {
+	order.Stable(out.Errors, func(a, b formats.ReturnError) int {
 		return cmp.Compare(cancelled(a), cancelled(b))
 	})
 	return out, nil

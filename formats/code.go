@@ -3,6 +3,7 @@ package formats
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"slices"
 	"syscall"
 )
@@ -44,6 +45,7 @@ const (
 	CodeStatusSyncFailed  Code = "STATUS_SYNC_FAILED"
 	CodeGitCommitFailed   Code = "GIT_COMMIT_FAILED"
 	CodeSuspended         Code = "SUSPENDED"
+	CodeStillRunning      Code = "STILL_RUNNING"
 	CodeSecretFound       Code = "SECRET_FOUND"
 	CodeUnknown           Code = "UNKNOWN_ERROR"
 )
@@ -66,6 +68,12 @@ var typeByCode = map[Code]ErrorType{
 // ErrorType is the error type of a failure of tercet with this code.
 func (c Code) ErrorType() ErrorType {
 	return cmp.Or(typeByCode[c], ErrorExecution)
+}
+
+// NeedsPerson reports whether the same work fails with this code again until a person changes
+// something: it is too large, holds a secret, or stands where it must not.
+func (c Code) NeedsPerson() bool {
+	return c == CodeLimit || c == CodeSecretFound || c == CodePrecondition
 }
 
 // Codes lists every code.
@@ -113,8 +121,19 @@ func HelpOf(err error) string {
 	if ok {
 		return h.Help()
 	}
-	if errors.Is(err, syscall.ENOSPC) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
 		return "make room on the disk, then run it again"
+	case errors.Is(err, fs.ErrPermission):
+		return "change its mode or its owner ('ls -ld' shows them), or run tercet as that user"
+	case errors.Is(err, syscall.EROFS):
+		return "the file system cannot be written: name another place"
+	case errors.Is(err, fs.ErrNotExist) && CodeOf(err) == CodeUsage:
+		return "write its path from the folder you are in"
+	case errors.Is(err, syscall.EISDIR):
+		return "name a file in it"
+	case errors.Is(err, syscall.ELOOP):
+		return "the link leads to itself: name the file"
 	}
 	return ""
 }
@@ -200,6 +219,7 @@ var exits = []Exit{
 		[]Code{CodeConfig, CodeNoWorkspace},
 		"the configuration or the workspace is missing or wrong",
 	},
+	{79, "running", []Code{CodeStillRunning}, "'tercet wait' was over before the run, which goes on"},
 	{124, "timeout", []Code{CodeTimeout}, "a step or the run took too long"},
 	{
 		130,

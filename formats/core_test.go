@@ -134,6 +134,7 @@ const exits = `
 76 not-durable: NOT_DURABLE
 77 denied: DENIED UNTRUSTED
 78 config: CONFIG NO_WORKSPACE
+79 running: STILL_RUNNING
 124 timeout: TIMEOUT
 130 interrupted: CANCELLED
 143 terminated:
@@ -366,16 +367,16 @@ func TestDiagnostics(t *testing.T) {
 		t.Error("HasErrors of nil = true, want false")
 	}
 	d := &formats.Diagnostics{List: []formats.Diagnostic{
-		{Code: "W1", Severity: formats.SeverityWarning, File: "b", Message: "m", Help: "h"},
+		{Code: "W001", Severity: formats.SeverityWarning, File: "b", Message: "m", Help: "h"},
 		{
-			Code:     "E1",
+			Code:     "E001",
 			Severity: formats.SeverityError,
 			File:     "a",
 			Pos:      formats.Pos{Line: 2, Col: 1},
 			Message:  "n",
 		},
 		{
-			Code:     "E1",
+			Code:     "E001",
 			Severity: formats.SeverityError,
 			File:     "a",
 			Pos:      formats.Pos{Line: 2, Col: 1},
@@ -384,7 +385,7 @@ func TestDiagnostics(t *testing.T) {
 	}}
 	d.Sort()
 	got := d.Error()
-	want := "a:2:1: E1: n\nb: W1: m"
+	want := "a:2:1: E001: n\nb: W001: m"
 	if got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
@@ -426,4 +427,44 @@ func tooDeep(t *testing.T) error {
 	}
 	_, err := d.Next()
 	return err
+}
+
+// TestShownTexts: who answers a gate reads a list of artifacts as lines; any other text stays.
+func TestShownTexts(t *testing.T) {
+	t.Parallel()
+	texts := []string{
+		`[{"type":"plan","path":"a.md","summary":"two\nphases"},{"type":"report","path":"b.md"}]`,
+		`[{"path":"a.md"}]`,
+		`[{"type":"plan","path":"a.md"}`,
+		`[{"a":1}]`,
+		"a text",
+		"",
+	}
+	want := slices.Clone(texts)
+	want[0] = "plan  a.md  two phases\nreport  b.md"
+	got := formats.Gate{Show: texts}.ShownTexts()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ShownTexts (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnrecordedError: the reason's code stays where trying again cannot help.
+func TestUnrecordedError(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[formats.Code]formats.Code{
+		formats.CodePrecondition:    formats.CodePrecondition,
+		formats.CodeSecretFound:     formats.CodeSecretFound,
+		formats.CodeLimit:           formats.CodeLimit,
+		formats.CodeNotDurable:      formats.CodeNotDurable,
+		formats.CodeIO:              formats.CodeNotDurable,
+		formats.CodeToolUnavailable: formats.CodeNotDurable,
+	} {
+		err := &formats.UnrecordedError{Err: formats.Fail(code, "help", "reason")}
+		if got := formats.CodeOf(err); got != want {
+			t.Errorf("the code for %s is %s, want %s", code, got, want)
+		}
+		if got := formats.HelpOf(err); got != "help" {
+			t.Errorf("the help for %s is %q, want that of the reason", code, got)
+		}
+	}
 }

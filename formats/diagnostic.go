@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tercet/internal/md"
+	"tercet/internal/order"
 )
 
 // Pos is a place in a file. Line and Col start at 1, and Col counts bytes; the zero value is an
@@ -64,10 +65,14 @@ func (d Diagnostic) Error() string {
 		}
 		b.WriteString(": ")
 	}
-	if d.Code != "" {
-		b.WriteString(d.Code + ": ")
+	switch {
+	case d.Code == "":
+		b.WriteString(d.Message)
+	case IsDiagnosticCode(d.Code):
+		b.WriteString(d.Code + ": " + d.Message)
+	default: // a code of a return comes after the sentence
+		b.WriteString(d.Message + " (" + d.Code + ")")
 	}
-	b.WriteString(d.Message)
 	return b.String()
 }
 
@@ -164,7 +169,7 @@ func (d *Diagnostics) HasErrors() bool {
 // it adds the end and the fix.
 func (d *Diagnostics) Sort() {
 	d.complete()
-	slices.SortStableFunc(d.List, func(a, b Diagnostic) int {
+	order.Stable(d.List, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Pos.Line, b.Pos.Line),

@@ -228,14 +228,30 @@ func (e *Failure) ErrorCode() Code {
 // StoppedError ends a replay: the run was stopped at this point.
 type StoppedError struct{ *Failure }
 
-// InterruptedError means that a signal ends this process. interp suspends the run, so that it can
-// be resumed.
-type InterruptedError struct{ *Failure }
+// InterruptedError means that a signal ends this process, or that the process closes the project.
+// interp suspends the run, so that it can be resumed.
+type InterruptedError struct {
+	*Failure
+
+	Why string // Postponed.Why of the run
+}
 
 // Interrupted makes an InterruptedError; what is "interrupted" or "terminated".
 func Interrupted(what string) *InterruptedError {
-	return &InterruptedError{Fail(CodeCancelled,
-		"what was finished is kept; run the command again to go on", "%s", what)}
+	return interrupted(what, ReasonInterrupted)
+}
+
+// Closed makes the InterruptedError of a run whose process closes the project.
+func Closed() *InterruptedError {
+	return interrupted(ReasonClosed, ReasonClosed)
+}
+
+func interrupted(what, why string) *InterruptedError {
+	return &InterruptedError{
+		Failure: Fail(CodeCancelled,
+			"what was finished is kept; run the command again to go on", "%s", what),
+		Why: why,
+	}
 }
 
 // Unwrap returns the Failure, which has the code.
@@ -268,4 +284,26 @@ func (e *StoppedError) Unwrap() error {
 // Unwrap returns the Failure, which has the code.
 func (e *DivergedError) Unwrap() error {
 	return e.Failure
+}
+
+// UnrecordedError reports that the home of a team has not taken the entries of a journal. The run
+// stops and can go on later. Err is the reason.
+type UnrecordedError struct{ Err error }
+
+func (e *UnrecordedError) Error() string {
+	return "the home of the team has not taken what the run did: " + e.Err.Error()
+}
+
+// Unwrap gives the reason.
+func (e *UnrecordedError) Unwrap() error {
+	return e.Err
+}
+
+// ErrorCode is that of the reason where a person has to remove it, such as a file that does not
+// travel. Otherwise it is NOT_DURABLE: the run goes on once the home and the remote answer.
+func (e *UnrecordedError) ErrorCode() Code {
+	if code := CodeOf(e.Err); code.NeedsPerson() {
+		return code
+	}
+	return CodeNotDurable
 }

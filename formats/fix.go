@@ -3,11 +3,11 @@ package formats
 import (
 	"bytes"
 	"cmp"
-	"slices"
 	"strings"
 
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
+	"tercet/internal/order"
 )
 
 // maxRounds bounds how often a file is parsed again after fixes, because a fix may reveal another
@@ -48,7 +48,7 @@ func applyFixes(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 		}
 	}
 
-	slices.SortStableFunc(all, func(x, y change) int {
+	order.Stable(all, func(x, y change) int {
 		return cmp.Or(x.from-y.from, x.to-y.to)
 	})
 	var out []byte

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -21,6 +22,8 @@ type Choice struct {
 	Ends bool `json:"ends,omitempty"`
 	// NeedsNote means that the choice requires a note.
 	NeedsNote bool `json:"needs_note,omitempty"`
+	// After says what happens after the choice; empty: unknown.
+	After string `json:"-"`
 }
 
 // Gate is a question to the user. Digest (SHA-256, hex) binds the answer to the content that the
@@ -52,6 +55,8 @@ type Gate struct {
 	// none.
 	Documents []string `json:"documents,omitempty"`
 	Place     string   `json:"place,omitempty"`
+	// Reviews are what judges before the gate said, a line each, untrusted.
+	Reviews []string `json:"-"`
 	// Votes are the answers so far, if the gate needs several.
 	Votes []Decision `json:"-"`
 	// Waits means that the gate stays open until the context ends, also without a terminal.
@@ -79,6 +84,39 @@ type Consent struct {
 type GateTimeout struct {
 	After  float64 `json:"after_seconds"`
 	Choose string  `json:"choose"`
+}
+
+// ShownTexts are the texts above the question as a user reads them: a list of artifacts, which a
+// gate has as JSON, is a line for each with type, path and summary.
+func (g Gate) ShownTexts() []string {
+	out := make([]string, len(g.Show))
+	for i, text := range g.Show {
+		out[i] = cmp.Or(artifactLines(text), text)
+	}
+	return out
+}
+
+// artifactLines is empty if a text is no list of artifacts.
+func artifactLines(text string) string {
+	if !strings.HasPrefix(text, "[{") {
+		return ""
+	}
+	var list []Artifact
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return ""
+	}
+	var lines []string
+	for _, a := range list {
+		if a.Path == "" || a.Type == "" {
+			return ""
+		}
+		line := string(a.Type) + "  " + a.Path
+		if a.Summary != "" {
+			line += "  " + OneLine(a.Summary)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Trusted is the digest by which a user can allow what the gate asks about in advance, with
@@ -148,9 +186,17 @@ type Decision struct {
 	Person bool      `json:"person,omitempty"`
 	Note   string    `json:"note,omitempty"`
 	At     time.Time `json:"at,omitzero"`
+	// Channel is the frontend through which the user answered; empty for a terminal.
+	Channel string `json:"channel,omitempty"`
 	// Edited is a document that the user edited instead of answering: the gate then asks again.
 	Edited string `json:"edited,omitempty"`
 }
+
+// What answers a gate in place of the user.
+const (
+	ByTimeout = "timeout"
+	ByYes     = "--yes"
+)
 
 // Problem is an error for errors.json. The store adds time and id.
 type Problem struct {

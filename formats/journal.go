@@ -34,14 +34,20 @@ const (
 	EntryWentBack EntryType = "went_back"
 	EntryAsked    EntryType = "asked"
 	// a worker named another next agent than the file
-	EntryNextMismatch   EntryType = "next_mismatch"
-	EntryGoto           EntryType = "goto"
-	EntryPosted         EntryType = "posted" // a posting on a board; the key is the topic
+	EntryNextMismatch EntryType = "next_mismatch"
+	EntryGoto         EntryType = "goto"
+	EntryPosted       EntryType = "posted" // a posting on a board; the key is the topic
+	// a worker at work put a text on its board
+	EntryPublished EntryType = "published"
+	EntryTold      EntryType = "told" // a worker that starts gets messages of the user
+	// a worker of a step with `session: keep` starts in a session of its agent CLI
+	EntryAgentSession   EntryType = "agent_session"
 	EntryStateCommitted EntryType = "state_committed"
 	// the user or the time limit stopped the run; Error Handling follows
 	EntryStopped     EntryType = "stopped"
 	EntrySuspended   EntryType = "suspended"
 	EntryResumed     EntryType = "resumed"
+	EntryQueued      EntryType = "queued" // the run waits for its turn; the next entry ends that
 	EntryRunFinished EntryType = "run_finished"
 	// the user goes on with a run that failed; went_back follows
 	EntryReopened EntryType = "reopened"
@@ -76,12 +82,15 @@ type Started struct {
 	// hashes.
 	Definition string            `json:"def_sha"`
 	Files      map[string]string `json:"files,omitempty"`
+	// digest of the project's instructions for agents; empty: there are none
+	Instructions string `json:"instructions,omitempty"`
 	// ids of the steps of the workflow, in order
 	Steps   []string       `json:"steps,omitempty"`
 	Args    map[string]any `json:"args"`
 	Consent bool           `json:"auto_approve,omitempty"`
 	// the auto-approve file; empty for --yes
 	Agreed Consent `json:"auto_approve_file,omitzero"`
+	Commit string  `json:"commit,omitempty"` // what the configuration says is committed
 	// observations before the first step
 	Seen []Seen `json:"seen,omitempty"`
 }
@@ -103,10 +112,17 @@ type Seen struct {
 // Posting is one post of a step on a board.
 type Posting struct {
 	By        string     `json:"by"`
-	Round     int        `json:"round"` // number of the step's postings, from 1
+	Round     int        `json:"round"` // number of the step's results, from 1
 	Summary   string     `json:"summary"`
 	Issues    []Issue    `json:"issues"`
 	Artifacts []Artifact `json:"artifacts"`
+	// Published: its worker said so while it worked, before that result.
+	Published bool `json:"published,omitempty"`
+}
+
+// Published is the data of published.
+type Published struct {
+	Text string `json:"text"`
 }
 
 // Posted is the data of posted. Version is the topic's version with this posting: its number of
@@ -114,6 +130,21 @@ type Posting struct {
 type Posted struct {
 	Version int `json:"version"`
 	Posting
+}
+
+// Message is what the user told a run while it was under way.
+type Message struct {
+	ID   string    `json:"id"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+	// Channel is the frontend through which it came; empty for a terminal and the page.
+	Channel string `json:"channel,omitempty"`
+}
+
+// Told is the data of told: the messages that a worker gets when it starts, oldest first.
+type Told struct {
+	Messages []Message `json:"messages"`
 }
 
 // Suspended is the data of suspended: the question or the time that the run waits for.
@@ -125,11 +156,52 @@ type Suspended struct {
 	Postponed
 }
 
+// Finished is the data of run_finished.
+type Finished struct {
+	Status  string `json:"status"` // Return.RunState
+	Summary string `json:"summary"`
+	Text    string `json:"text,omitempty"`
+	// Code is that of the first error; empty if there is none.
+	Code      Code    `json:"code,omitempty"`
+	Cost      float64 `json:"cost_usd"`
+	NextSteps string  `json:"next_steps"`
+}
+
+// Return is the return of the run as far as its journal has it.
+func (f Finished) Return(run string) Return {
+	ret := Return{
+		Said:      Outcome(f.Status),
+		Summary:   f.Summary,
+		Text:      f.Text,
+		NextSteps: f.NextSteps,
+		Metadata:  Metadata{Run: run, Cost: f.Cost},
+	}
+	switch {
+	case ret.Said.Passes():
+		ret.Status = StatusCompleted
+	case ret.Said == OutcomePartial || ret.Said == OutcomeBlocked:
+		ret.Status = ReturnStatus(f.Status)
+	default:
+		ret.Status = StatusFailed
+	}
+	if f.Status == RunCancelled {
+		ret.Said = OutcomeFailed
+	}
+	if f.Code != "" {
+		ret.Errors = []ReturnError{{Type: f.Code.ErrorType(), Code: f.Code, Message: f.Summary}}
+	}
+	return ret
+}
+
 // RunCancelled is the state of a run that was cancelled. Its return is failed, with code CANCELLED.
 const RunCancelled = "cancelled"
 
 // ReasonInterrupted is Postponed.Why of a run whose process was ended by a signal.
 const ReasonInterrupted = "interrupted"
+
+// ReasonClosed is Postponed.Why of a run whose process closed the project, as a server does when it
+// ends.
+const ReasonClosed = "its program was closed"
 
 // Cut is the data of delegation_cut: what an interrupted worker used.
 type Cut struct {

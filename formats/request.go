@@ -62,11 +62,14 @@ type LastReturn struct {
 
 // Facets are the five parts of a prompt; Policy stays last on every path.
 type Facets struct {
-	Persona     string   `json:"persona,omitempty"`
-	Knowledge   []string `json:"knowledge,omitempty"`
-	Instruction string   `json:"instruction,omitempty"`
-	Output      string   `json:"output,omitempty"`
-	Policy      []string `json:"policy,omitempty"`
+	// Messages are what the user told the run since the last worker started, oldest first. They
+	// stand ahead of the instruction.
+	Messages    []Message `json:"messages,omitempty"`
+	Persona     string    `json:"persona,omitempty"`
+	Knowledge   []string  `json:"knowledge,omitempty"`
+	Instruction string    `json:"instruction,omitempty"`
+	Output      string    `json:"output,omitempty"`
+	Policy      []string  `json:"policy,omitempty"`
 }
 
 // Request is one delegation. Depth and Path are the caller's; the Dispatcher raises and extends
@@ -103,15 +106,111 @@ type Request struct {
 	Refused string `json:"refused,omitempty"`
 	// Schema is the JSON Schema for the fields of the return; empty: none.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Again means that an earlier process started this delegation and died during it.
-	Again bool `json:"-"`
-	// Pack is the one whose subagents are looked up first; empty: none.
+	// Begun says whether an earlier process started this delegation.
+	Begun Begun `json:"-"`
+	// Pack is the one whose subagents are looked up first; PackLibrary for a shipped file, which
+	// means shipped subagents; empty: none.
 	Pack string `json:"-"`
-	// Commits means that a step of the run commits files in the user's checkout.
-	Commits bool `json:"-"`
+	// Terms are what the command decides.
+	Terms Terms `json:"-"`
 	// Budget is the share reserved for this delegation; the runner stops the agent when it is used
 	// up.
 	Budget Budget `json:"budget,omitzero"`
+}
+
+// Board is what a worker sees of the board of its step while it works. It is safe for concurrent
+// use.
+type Board interface {
+	// Publish puts a text on the board.
+	Publish(text string) error
+	// Since gives what stands there after the first n postings, and how many stand there.
+	Since(n int) (list []Posting, all int)
+}
+
+// Bounds of what a worker publishes: MaxPublished of one text in bytes, MaxPublications of one call.
+const (
+	MaxPublished    = 4 << 10
+	MaxPublications = 64
+)
+
+// AgentSession names a session that an agent CLI stores.
+type AgentSession struct {
+	Runner string `json:"runner"`
+	ID     string `json:"id,omitempty"` // empty: the agent CLI has not named it yet
+}
+
+// SessionStart is the data of agent_session: how a worker of a step with `session: keep` starts.
+type SessionStart struct {
+	AgentSession
+
+	Resumed bool   `json:"resumed"`
+	Why     string `json:"why,omitempty"` // it starts fresh although the step was called before
+}
+
+// KeptSession is what a step with `session: keep` knows of the session of its worker. One call uses
+// it, from one goroutine.
+type KeptSession interface {
+	// Last is the session that the last call left, with what is new since. It has no id where the
+	// call has to begin afresh; why then says what speaks against going on, empty for a first call.
+	Last() (last AgentSession, news News, why string)
+	// Start journals how a call starts, before it does, and again once its session has an id.
+	Start(s SessionStart) error
+	// Left is the session in which a call ended with an answer.
+	Left(s AgentSession)
+}
+
+// News are the parts of a request that differ from those of the call before it. Feedback, messages
+// and what a repair is about are always new, and not among them.
+type News struct {
+	Task        *Task
+	Input       map[string]any
+	Knowledge   []string
+	Instruction string
+}
+
+// Terms are what a command decides: the board for one delegation, the rest for all of them.
+type Terms struct {
+	Board Board // of the step, for a worker at work; nil: it has none
+	// Live means that the worker is told how to use Board, because others see at once what it says.
+	Live bool
+	// Kept is set where the step keeps the session of its worker.
+	Kept KeptSession
+	// Commits means that a step of the run commits files in the user's checkout.
+	Commits bool
+	// Wishes are what the command file of another tool asks for; nil: nothing.
+	Wishes *Wishes
+}
+
+// Wishes are what the command file of another tool asks for, beside its text. A runner follows what
+// it can.
+type Wishes struct {
+	Model map[string]string // by runner
+	// Tools are all that the worker may use of its own tools; nil: no limit.
+	Tools []string
+	// Commands are the only command lines if shell is among Tools; nil: all of them.
+	Commands []string
+}
+
+// Narrow gives those of a worker's own tools and commands that the file allows as well.
+func (w *Wishes) Narrow(tools, commands []string) (narrowTools, narrowCommands []string) {
+	if w == nil || w.Tools == nil {
+		return tools, commands
+	}
+	allowed := func(list []string) func(string) bool {
+		return func(one string) bool { return !slices.Contains(list, one) }
+	}
+	tools = slices.DeleteFunc(slices.Clone(tools), allowed(w.Tools))
+	switch {
+	case w.Commands == nil:
+		return tools, commands
+	case commands == nil:
+		return tools, w.Commands
+	}
+	both := slices.DeleteFunc(slices.Clone(commands), allowed(w.Commands))
+	if len(both) == 0 {
+		tools = slices.DeleteFunc(tools, func(one string) bool { return one == "shell" })
+	}
+	return tools, both
 }
 
 // MaxRefused bounds the quotation of a refused return, in bytes.
@@ -128,6 +227,16 @@ type Budget struct {
 	Spawns  int     `json:"spawns,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
 }
+
+// Begun says whether an earlier process started a delegation.
+type Begun string
+
+// What is known of a delegation.
+const (
+	BegunUnknown Begun = ""      // an effect of it may be there already
+	BegunNow     Begun = "now"   // no earlier process started it, so it has had no effect
+	BegunAgain   Begun = "again" // an earlier process started it and died during it
+)
 
 // InputType is the type of an input of a subagent or of a field of its return.
 type InputType string
@@ -148,7 +257,8 @@ const (
 type Input struct {
 	Type     InputType
 	Required bool
-	Document string // profile of the document named by the value; empty if none
+	Document string   // profile of the document named by the value; empty if none
+	Enum     []string // the texts that the value may be; nil: any
 }
 
 // Field describes one typed member of `fields` that a subagent returns.
@@ -177,6 +287,12 @@ const (
 	AgentSandboxRunner  = "sandbox-runner"
 )
 
+// DepthKeys are keys of files of other systems about the depth of a delegation. tercet counts it by
+// itself.
+func DepthKeys() []string {
+	return []string{"delegation_depth", "max_delegation_depth", "delegation_path"}
+}
+
 // AgentInfo is what compile and the Dispatcher know of a subagent.
 type AgentInfo struct {
 	Name        string
@@ -190,10 +306,13 @@ type AgentInfo struct {
 	// NoArtifacts is the contract `artifacts: none`; Artifacts are the promised ones, nil means
 	// any.
 	NoArtifacts bool
-	Artifacts   []ArtifactSpec
-	Fields      map[string]Field // nil means any
-	Inputs      map[string]Input // nil means any
-	Tools       []string
+	// Open is the contract of an agent of another tool, which has its own form of result: nothing
+	// is due.
+	Open      bool
+	Artifacts []ArtifactSpec
+	Fields    map[string]Field // nil means any
+	Inputs    map[string]Input // nil means any
+	Tools     []string
 	// Commands are the command lines that `shell` in Tools allows; a final " *" allows further
 	// words. Nil allows all.
 	Commands []string
@@ -221,14 +340,18 @@ func (i AgentInfo) MayGive(types ...ArtifactType) bool {
 
 // CommandInfo is a command in menus and help.
 type CommandInfo struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Usage       string   `json:"usage"`
-	File        string   `json:"file"`
-	Source      string   `json:"source"`
-	Examples    []string `json:"examples,omitempty"`
-	Pack        string   `json:"pack,omitempty"` // its pack
-	Hidden      bool     `json:"hidden,omitempty"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Usage       string `json:"usage"`
+	// Arguments are in the order of the line. A prompt of another tool has at most one, a text.
+	Arguments []ArgumentInfo `json:"arguments"`
+	File      string         `json:"file"`
+	Source    string         `json:"source"`
+	Examples  []string       `json:"examples,omitempty"`
+	Pack      string         `json:"pack,omitempty"` // its pack
+	Hidden    bool           `json:"hidden,omitempty"`
+	// Broken says that the file cannot be used.
+	Broken bool `json:"broken,omitempty"`
 }
 
 // Limits bound a run; a zero field means its documented default. The configuration uses the same

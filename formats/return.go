@@ -176,8 +176,8 @@ type Metadata struct {
 	Runner   string   `json:"runner,omitempty"`
 	Depth    int      `json:"delegation_depth"`
 	Path     []string `json:"delegation_path,omitempty"`
-	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in subagent
-	// may set it.
+	// Worktree is the folder that git-workflow-manager opened, relative to the project root, so
+	// that the run can go on in another clone; only a built-in subagent may set it.
 	Worktree string `json:"worktree,omitempty"`
 	// Asked is the requested model; empty if the runner chose.
 	Asked string `json:"model_asked,omitempty"`
@@ -186,6 +186,8 @@ type Metadata struct {
 	Model  string  `json:"model,omitempty"`
 	Tokens Tokens  `json:"tokens,omitzero"`
 	Cost   float64 `json:"cost_usd,omitempty"`
+	// AgentSession is the session in which a worker of a step with `session: keep` ended.
+	AgentSession *AgentSession `json:"agent_session,omitempty"`
 	// Metered says when the agent CLI reported its tokens; empty if it reported none. A token limit
 	// can stop work only while it reports them.
 	Metered Metered `json:"metered,omitempty"`

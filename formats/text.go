@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -57,4 +58,15 @@ func OneLine(s string) string {
 func As[T any](v any) T {
 	out, _ := v.(T) //nolint:errcheck // the zero value for another type
 	return out
+}
+
+// FirstFew are the first of many names: a screen has no room for two hundred. The JSON document has
+// them all.
+func FirstFew(names []string, between string) string {
+	const most = 6
+	if len(names) <= most {
+		return strings.Join(names, between)
+	}
+	return fmt.Sprintf("%s%sand %d more",
+		strings.Join(names[:most], between), between, len(names)-most)
 }

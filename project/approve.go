@@ -50,6 +50,7 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 	d, err := p.decide(ctx, g)
 	if err == nil {
 		p.Remember(g.Run, g.Digest, d)
+		p.session.noteMeta(g, d)
 	}
 	return d, err
 }
@@ -103,7 +104,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		approve = g.Choices[i].Label
 	}
 	answer := func(label, by, shown string) (formats.Decision, error) {
-		project.Host.Frontend.Answered(g, phrase.In(project.Config.Language, label), shown)
+		project.Host.Frontend.Answered(g, project.Translated(label), shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
 	if d, ok, err := project.Control.Answered(g); ok || err != nil {
@@ -122,7 +123,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	case consented == "", g.Quorum > 1: // a consent does not count for a quorum
 		consented = ""
 	case options.Yes:
-		return answer(consented, interp.ByYes, interp.ByYes)
+		return answer(consented, formats.ByYes, formats.ByYes)
 	case approve != "" && g.NeedsPerson && project.Trust.NamesDigest(g.Trusted()):
 		return answer(approve, "trusted digest", "trusted digest")
 	case !g.NeedsPerson && g.Agreed != "":
@@ -146,7 +147,9 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		return project.Control.Await(ctx, g)
 	}
 
-	return formats.Decision{}, &formats.GateOpenError{Gate: g, Only: only}
+	// an answer comes to the home of a team, and with a later attempt to the run
+	left := project.team != nil && g.Timeout != nil
+	return formats.Decision{}, &formats.GateOpenError{Gate: g, Only: only, Left: left}
 }
 
 // others waits for the answers of other users that a gate needs. A user who leaves leaves it open.
@@ -184,11 +187,21 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 		}
 		a.Label = g.Choices[i].Label
-		project.note("no answer; '%s' is taken", phrase.In(project.Config.Language, a.Label))
+		project.note("no answer; '%s' is taken", project.Translated(a.Label))
 	} else if err != nil {
 		return control.ArrivedAnswer(ctx)
 	}
 	return project.Control.Submit(g, project.Decision(a))
+}
+
+// Translated is the label of a choice in the user's language.
+func (p *Project) Translated(label string) string {
+	return phrase.In(p.Config.Language, label)
+}
+
+// TranslatedQuestion is the question of a gate in the user's language.
+func (p *Project) TranslatedQuestion(g formats.Gate) string {
+	return phrase.Question(p.Config.Language, g.Question)
 }
 
 // AboutGate is a gate with what the user may look at before the answer, and a note given in
@@ -206,12 +219,13 @@ func (p *Project) AboutGate(g formats.Gate, note string) Question {
 // Decision is the answer of the user of this process.
 func (p *Project) Decision(a Reply) formats.Decision {
 	return formats.Decision{
-		Answer: a.Label,
-		By:     p.Host.User,
-		Person: true,
-		Note:   a.Note,
-		Edited: a.Edited,
-		At:     p.Host.Clock.Now().UTC(),
+		Answer:  a.Label,
+		By:      p.Host.User,
+		Person:  true,
+		Note:    a.Note,
+		Edited:  a.Edited,
+		Channel: a.Channel,
+		At:      p.Host.Clock.Now().UTC(),
 	}
 }
 

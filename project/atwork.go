@@ -2,6 +2,10 @@ package project
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"tercet/formats"
 )
@@ -11,9 +15,11 @@ type Run struct {
 	// ID is the run's id. It is empty for a line that keeps no journal, such as /help.
 	ID string
 
-	done chan struct{} // closed when ret and err are set
-	ret  formats.Return
-	err  error
+	pause     func(why string)
+	interrupt context.CancelCauseFunc
+	done      chan struct{} // closed when ret and err are set
+	ret       formats.Return
+	err       error
 }
 
 // Wait waits until the run has ended or waits for something, and gives the return of its line. An
@@ -52,6 +58,26 @@ func (p *Project) Resume(ctx context.Context, run, step string, o Options) (*Run
 	})
 }
 
+// ResumeClosed resumes the runs that Close suspended, and gives those that go on. The error joins
+// those of the others.
+func (p *Project) ResumeClosed(ctx context.Context, o Options) ([]*Run, error) {
+	list, err := p.Runs(Filter{Closed: true})
+	if err != nil {
+		return nil, err
+	}
+	var runs []*Run
+	var errs []error
+	for _, info := range slices.Backward(list) { // in the order in which they began
+		r, err := p.Resume(ctx, info.ID, "", o)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("run %s: %w", info.ID, err))
+		} else {
+			runs = append(runs, r)
+		}
+	}
+	return runs, errors.Join(errs...)
+}
+
 // inBackground does work in a session of its own, and waits until its run is in the journal.
 func (p *Project) inBackground(
 	ctx context.Context,
@@ -64,7 +90,7 @@ func (p *Project) inBackground(
 	}
 	s, err := fresh.Session(o)
 	if err != nil {
-		return nil, joinClose(err, fresh)
+		return nil, errors.Join(err, fresh.release())
 	}
 
 	begun := make(chan string, 1)
@@ -74,12 +100,23 @@ func (p *Project) inBackground(
 		default: // a line with several tasks has several runs; it is named by its first
 		}
 	}
-	r := &Run{done: make(chan struct{})}
-	p.background.Go(func() {
+	ctx, interrupt := context.WithCancelCause(ctx)
+	r := &Run{
+		pause:     fresh.Control.PauseAll,
+		interrupt: interrupt,
+		done:      make(chan struct{}),
+	}
+	if err := p.enter(r); err != nil {
+		interrupt(nil)
+		return nil, errors.Join(err, fresh.release())
+	}
+	go func() {
+		defer p.leave(r)
 		defer close(r.done)
+		defer interrupt(nil)
 		r.ret, r.err = work(ctx, s)
-		r.err = joinClose(r.err, fresh)
-	})
+		r.err = errors.Join(r.err, fresh.release())
+	}()
 
 	select {
 	case r.ID = <-begun:
@@ -91,6 +128,49 @@ func (p *Project) inBackground(
 	}
 	r.ID = r.ret.Metadata.Run
 	return r, nil
+}
+
+// enter notes that a run works in the background, unless the project is being closed.
+func (p *Project) enter(r *Run) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing {
+		return formats.Fail(formats.CodePrecondition, "", "the project is being closed")
+	}
+	if p.working == nil {
+		p.working = map[*Run]struct{}{}
+	}
+	p.working[r] = struct{}{}
+	return nil
+}
+
+// leave notes that a run no longer works.
+func (p *Project) leave(r *Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.working, r)
+}
+
+// suspend suspends the runs in the background and waits for them. When ctx ends it interrupts those
+// that are still at work.
+func (p *Project) suspend(ctx context.Context) {
+	p.mu.Lock()
+	p.closing = true
+	working := slices.Collect(maps.Keys(p.working))
+	p.mu.Unlock()
+	for _, r := range working {
+		r.pause(formats.ReasonClosed)
+	}
+	for _, r := range working {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			r.interrupt(formats.Closed())
+		}
+	}
+	for _, r := range working {
+		<-r.done
+	}
 }
 
 // Answer answers the gate of a run in the name of this process's user. The id is that of the gate
@@ -143,10 +223,10 @@ func (p *Project) Cancel(ctx context.Context, run string, o Options) (RunInfo, e
 	}
 	s, err := fresh.Session(o)
 	if err != nil {
-		return RunInfo{}, joinClose(err, fresh)
+		return RunInfo{}, errors.Join(err, fresh.release())
 	}
 	r, _, err := s.Cancel(ctx, run)
-	return r, joinClose(err, fresh)
+	return r, errors.Join(err, fresh.release())
 }
 
 // Cancel is Project.Cancel in this session. gaveUp tells that no process worked on the run and this

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,7 +167,8 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("the line again = %v, want the run that waits", err)
 	}
 
-	if r, err = p.Resume(t.Context(), r.ID, "", project.Options{Await: true}); err != nil {
+	r, err = p.Resume(t.Context(), r.ID, "", project.Options{Await: true})
+	if err != nil {
 		t.Fatal(err)
 	}
 	openGate(t, p, r.ID)
@@ -197,7 +199,7 @@ func TestStartErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer strange.Close()
+	defer strange.Close(t.Context())
 	_, err = strange.Start(t.Context(), "/ship", project.Options{})
 	if refused, ok := errors.AsType[*project.UntrustedError](err); !ok ||
 		len(refused.Verdict.Changes) == 0 {
@@ -209,40 +211,102 @@ func TestStartErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer bare.Close()
+	defer bare.Close(t.Context())
 	_, err = bare.Start(t.Context(), "/plan 1", project.Options{})
 	if _, ok := errors.AsType[*project.NoWorkspaceError](err); !ok {
 		t.Errorf("a folder without a workspace = %v", err)
 	}
 }
 
-// TestInterrupted: the end of its context interrupts a run in the background, which can go on then,
-// and Close waits for it.
+// TestInterrupted: the end of its context interrupts a run in the background, which can go on then.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	p := openShip(t)
-	other, err := project.Open(t.Context(), p.Dir, true, p.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, interrupt := context.WithCancelCause(t.Context())
-	r, err := other.Start(ctx, "/ship", project.Options{Await: true})
+	r, err := p.Start(ctx, "/ship", project.Options{Await: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	openGate(t, p, r.ID)
 	interrupt(formats.Interrupted("interrupted"))
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
-	select {
-	case <-r.Done():
-	default:
-		t.Error("Close did not wait for the run")
-	}
 	ret, err := r.Wait(t.Context())
 	if err != nil || ret.Resume == nil {
 		t.Errorf("Wait = %+v, %v, want a run that can go on", ret, err)
+	}
+	if list, err := p.Runs(project.Filter{Closed: true}); err != nil || len(list) > 0 {
+		t.Errorf("Runs that Close suspended = %+v, %v, want none", list, err)
+	}
+}
+
+// slow is a command whose worker ends only by a signal.
+const slow = "---\ncommand: slow\ndescription: Wait\n---\n\n" +
+	"## Workflow Execution\n\n### Step 1: Wait\n\n" +
+	"```yaml step\nid: go\ndelegate: sleeper\n```\n"
+
+const sleeper = "---\nname: sleeper\ndescription: Sleeps\nrole: utility\nrunner: exec\n" +
+	"argv: [sh, -c, 'touch at-work; exec sleep 100000']\n" +
+	"returns: {statuses: [completed, failed], artifacts: none}\n---\n\nSleeps.\n"
+
+// TestClose: Close suspends the runs in the background, also one whose worker does not end by
+// itself, and the next process resumes them.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	p := openShip(t)
+	for name, text := range map[string]string{
+		"commands/slow.md":     slow,
+		"subagents/sleeper.md": sleeper,
+	} {
+		name = filepath.Join(p.Dir, formats.Workspace, filepath.FromSlash(name))
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := project.Open(t.Context(), p.Dir, true, p.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, line := range []string{"/ship", "/slow"} {
+		r, err := first.Start(t.Context(), line, project.Options{Await: true})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		ids = append(ids, r.ID)
+	}
+	openGate(t, p, ids[0])
+	sleeps(t, p)
+	ctx, hurry := context.WithCancel(t.Context())
+	hurry() // the sleeper has to be interrupted
+	if err := first.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := first.Start(t.Context(), "/ship", project.Options{}); err == nil {
+		t.Error("a project that is closed starts a run")
+	}
+
+	list, err := p.Runs(project.Filter{Closed: true})
+	if err != nil || len(list) != 2 || p.AtWork(ids[0]) || p.AtWork(ids[1]) {
+		t.Fatalf("runs that Close suspended = %+v, %v, want two that no process works on", list, err)
+	}
+	runs, err := p.ResumeClosed(t.Context(), project.Options{Await: true})
+	if err != nil || len(runs) != 2 || !slices.Contains(ids, runs[0].ID) ||
+		!slices.Contains(ids, runs[1].ID) {
+		t.Errorf("ResumeClosed = %+v, %v, want both runs", runs, err)
+	}
+	openGate(t, p, ids[0])
+	sleeps(t, p)
+	if err := p.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// sleeps waits until the sleeper is at work, and takes its mark away.
+func sleeps(t *testing.T, p *project.Project) {
+	t.Helper()
+	for p.Root.Remove("at-work") != nil {
+		if err := (clock{}).Sleep(t.Context(), 10*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -259,9 +323,32 @@ func TestNotesAreMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
+	defer other.Close(t.Context())
 	other.Control.Note("the answer holds %s", secret)
 	if len(notes) != 1 || strings.Contains(notes[0], secret) {
 		t.Errorf("notes %q, want one without the secret", notes)
+	}
+}
+
+// TestStartedRunIsInItsJournal: who is given a run can read it at once.
+func TestStartedRunIsInItsJournal(t *testing.T) {
+	t.Parallel()
+	p := open(t, &quiet{})
+	r, err := p.Start(t.Context(), "/task Fix the parser", project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.Monitor()
+	if now, ok := m.Run(r.ID); !ok || now.Run.Line != "/task Fix the parser" {
+		t.Errorf("Run(%s) = %+v, %t, want the run", r.ID, now, ok)
+	}
+	if _, err := r.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now, ok := m.Run(r.ID); !ok || now.State != project.StateFinished {
+		t.Errorf("Run(%s) = %+v, %t, want it finished", r.ID, now, ok)
+	}
+	if _, ok := m.Run("nope"); ok {
+		t.Error("a run that is not there is known")
 	}
 }

@@ -143,7 +143,7 @@ func (s *Session) mayReopen(
 	if t.Dir == "" {
 		return nil
 	}
-	return worktree.Repository{Manager: s.Project.Trees}.CanReopen(ctx, t.Branch, t.Head, again.Wip)
+	return worktree.Repository{Trees: s.Project.Trees}.CanReopen(ctx, t.Branch, t.Head, again.Wip)
 }
 
 // checkTaskUnchanged checks that nobody else has the task of a failed run, or has changed its

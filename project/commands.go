@@ -5,13 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tercet/commands"
 	"tercet/commands/argspec"
@@ -27,7 +25,7 @@ import (
 )
 
 // LibrarySource names the embedded command files in messages.
-const LibrarySource = "library"
+const LibrarySource = formats.LibraryCommands
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those
 // of other tools, then the library.
@@ -48,7 +46,8 @@ func (p *Project) scan() error {
 		p.folders = append(p.folders, path.Clean(filepath.ToSlash(s.Name)))
 	}
 	p.foreign = map[string]dialect.Place{}
-	for _, f := range p.finder().Commands() {
+	p.commandFolders = p.finder().Commands()
+	for _, f := range p.commandFolders {
 		p.foreign[f.Label] = f.Place
 		if ofProject(f.Place) {
 			p.own[f.Label] = true
@@ -79,17 +78,15 @@ func (p *Project) scan() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range p.Table.UnmatchedPreferences() {
-		_, plain, _ := strings.Cut(name, ":")
-		p.Host.Frontend.NoteOnce(
-			"prefer "+name,
-			fmt.Sprintf(
-				"warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
-				p.Config.Origin("prefer."+plain), name, strings.Join(p.Table.Scopes(), ", ")),
-		)
-	}
-
 	return nil
+}
+
+// toolFolders lists the folders of other tools with commands or agents, as of the last scan.
+func (p *Project) toolFolders() func() []dialect.Folder {
+	scanned := p.commandFolders
+	return func() []dialect.Folder {
+		return slices.Concat(scanned, p.agentFolders())
+	}
 }
 
 // ownSources are the project's own folders with command files. One that leads out of the project is
@@ -131,11 +128,15 @@ func (s *Session) loadCommands() {
 	s.Library.Warn = func(list []formats.Diagnostic) {
 		s.Project.warn(formats.Diagnostics{List: list})
 	}
+	s.Library.Tell = func(text string) { s.Project.Host.Frontend.NoteOnce(text, text) }
 	s.Library.Dir = filepath.ToSlash(s.Project.Dir)
+	s.Library.Loaded = dialect.NewLoaded(s.Project.Dir, s.Project.toolFolders())
 	if s.Project.HasWorkspace {
 		s.Library.Tasks = s.Project.Reader
 		s.Library.Docs = s.Project.Docs
 		s.Library.Rules = s.Project.rules
+		s.Library.Elsewhere = s.Project.elsewhere
+		s.Library.Files = s.Project.files
 	}
 	s.Library.Typed = s.Options.Typed
 	if s.Project.Host.Frontend.Interactive() {
@@ -188,6 +189,7 @@ func (s *Session) admit(p *compile.Program, line argspec.Values) error {
 	if s.Options.Cast != nil {
 		s.Options.Cast.Performs(p)
 	}
+	s.noteApart(p)
 	if most := s.Options.Most; most != (outline.Ceiling{}) {
 		return most.Admit(p.Name, outline.BoundOf(s.Lowered(p), s.Facts, line).Worst)
 	}
@@ -209,7 +211,11 @@ func (s *Session) Facts(name string) outline.Facts {
 		return outline.Facts{}
 	}
 
-	f := outline.Facts{Free: def.Info.Builtin, Cost: def.Limits.Cost}
+	f := outline.Facts{
+		Free: def.Info.Builtin,
+		Own:  len(def.Argv) > 0,
+		Cost: def.Limits.Cost,
+	}
 	if flow, ok := agent.(meteredWorkflow); ok {
 		if prog, err := flow.Program(); err == nil {
 			f.Program = prog
@@ -226,7 +232,7 @@ func (s *Session) Facts(name string) outline.Facts {
 			len(found) > 0 {
 			name = found[0]
 		}
-		model, from := s.Models.For(def, name)
+		model, from := s.Models.For(def, name, nil)
 		if model != "" && len(def.Argv) == 0 && !def.Info.Builtin && !offline(name) {
 			f.Models = append(f.Models, outline.Model{
 				Agent:  def.Info.Name,
@@ -289,7 +295,7 @@ func (p *Project) readConfig() error {
 		name := filepath.Join(dir, "config.yaml")
 		data, err := os.ReadFile(name)
 		if err := add(
-			[]string{"user", "system"}[min(i, 1)],
+			[]string{config.UserLayer, "system"}[min(i, 1)],
 			name,
 			data,
 			err,

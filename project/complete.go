@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/completion"
 	"tercet/formats"
+	"tercet/internal/order"
 	"tercet/internal/plain"
 )
 
@@ -27,6 +29,9 @@ type (
 type Completer struct {
 	// Verbs are those of the program, which a line may begin with instead of a command.
 	Verbs []OfferedItem
+	// Verb gives what may follow the words of a verb: the verbs behind it, or the kind of names. It
+	// may be nil.
+	Verb func(words []string) (items []OfferedItem, kind string)
 	// Recent gives the lines that were entered, the newest last: their commands come first. It may
 	// be nil.
 	Recent func() []string
@@ -119,14 +124,38 @@ func (c *Completer) sources(ctx context.Context) completion.Sources {
 			}
 			return prog.Args, prog.Allow, true
 		},
+		Hint: c.hint,
+		Verb: func(words []string) ([]OfferedItem, completion.Kind) {
+			if c.Verb == nil {
+				return nil, ""
+			}
+			items, kind := c.Verb(words)
+			return items, completion.Kind(kind)
+		},
 		Tasks: func() []formats.Task {
 			if c.tasks == nil && c.session != nil && c.session.Project.HasWorkspace {
 				//nolint:errcheck // without tasks there is less to offer
-				c.tasks, _ = c.session.Project.Tasks(ctx)
+				c.tasks, _ = c.session.Project.Tasks(ctx, TaskFilter{})
 			}
 			return c.tasks
 		},
 	}
+}
+
+// hint is what a file of another tool says about the arguments of its command.
+func (c *Completer) hint(name string) string {
+	if c.session == nil {
+		return ""
+	}
+	r, err := c.session.Project.Table.Route(Line{Raw: "/" + name})
+	if err != nil {
+		return ""
+	}
+	_, foreign, err := c.session.Library.Load(r.Source, r.File)
+	if err != nil || foreign == nil {
+		return ""
+	}
+	return plain.Line(foreign.Hint)
 }
 
 // list gives the names of a kind. What cannot be read has none.
@@ -167,7 +196,7 @@ func named[T ~string](names []T) []OfferedItem {
 // commands are those that there are and the aliases, what was used last before the others.
 func (c *Completer) commands() []OfferedItem {
 	var out []OfferedItem
-	for _, one := range c.session.Catalog.List() {
+	for _, one := range c.session.Commands() {
 		out = append(out, OfferedItem{Value: "/" + one.Name, About: one.Description})
 	}
 	aliases := c.session.Project.Config.Aliases
@@ -183,7 +212,7 @@ func (c *Completer) commands() []OfferedItem {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		last[name] = i + 1
 	}
-	slices.SortStableFunc(out, func(a, b OfferedItem) int {
+	order.Stable(out, func(a, b OfferedItem) int {
 		return last[b.Value] - last[a.Value]
 	})
 	return out
@@ -192,8 +221,33 @@ func (c *Completer) commands() []OfferedItem {
 // mostFiles is how many files are looked at where git does not list them.
 const mostFiles = 5000
 
-// files are those of the project that git does not ignore, relative to the current folder.
+// files are those of the project that git does not ignore, relative to the current folder: reports
+// of tasks first, then their other documents, and last what else belongs to tercet.
 func (p *Project) files(ctx context.Context) []string {
+	list := p.anyFiles(ctx)
+	const specs = formats.Workspace + "/specs/"
+	rank := func(name string) int {
+		switch {
+		case strings.HasPrefix(name, specs) && strings.Contains(name, "/reports/"):
+			return 0
+		case strings.HasPrefix(name, specs):
+			return 1
+		case !strings.HasPrefix(name, formats.Workspace+"/"):
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return rank(a) - rank(b) })
+	return list
+}
+
+// hiddenFolder tells whether a folder is none that a user names, such as .cache.
+func hiddenFolder(name string) bool {
+	return strings.HasPrefix(path.Base(name), ".") && name != "." && name != formats.Workspace
+}
+
+// anyFiles are the files in the order of their names.
+func (p *Project) anyFiles(ctx context.Context) []string {
 	if list, err := p.Git(p.Dir).Visible(ctx); err == nil {
 		return list
 	}
@@ -202,7 +256,7 @@ func (p *Project) files(ctx context.Context) []string {
 		switch {
 		case err != nil || len(out) >= mostFiles:
 			return fs.SkipAll
-		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && (hiddenFolder(name) || name == formats.Workspace+"/runs"):
 			return fs.SkipDir
 		case !d.IsDir():
 			out = append(out, filepath.ToSlash(name))

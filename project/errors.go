@@ -28,6 +28,18 @@ func (e *NoWorkspaceError) Unwrap() error {
 	return e.Failure
 }
 
+// StaleEvidenceError says that something changed since it was shown. Now has it as it is.
+type StaleEvidenceError struct {
+	*formats.Failure
+
+	Now Evidence
+}
+
+// Unwrap returns the Failure, which has the code.
+func (e *StaleEvidenceError) Unwrap() error {
+	return e.Failure
+}
+
 // NoWorkspace is the failure of what needs a workspace.
 func NoWorkspace() error {
 	return &NoWorkspaceError{

@@ -60,7 +60,8 @@ func (s *Session) Explain(ctx context.Context, line Line) (*Outline, error) {
 		}, bare)
 	case !bare:
 		var v argspec.Values
-		if v, err = argspec.Bind(r.Name, prog.Args, r.Raw, r.Words); err == nil {
+		v, err = argspec.Bind(r.Name, prog.Args, r.Raw, r.Words)
+		if err == nil {
 			prog, err = s.Library.Settled(ctx, r.Name, prog, v)
 		}
 		if err == nil {
@@ -82,7 +83,7 @@ func (s *Session) ExplainFile(name string) (*Outline, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lint.Subagent(src) && !lint.Foreign(name) {
+	if lint.Subagent(src) && !lint.Foreign(s.Library, name) {
 		return nil, formats.Fail(formats.CodeUsage,
 			"'tercet lint' checks it, and 'tercet prompt' shows its prompt",
 			"expected a command file, got %q, which is a subagent", name)

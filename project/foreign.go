@@ -11,7 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/internal/checkup"
+	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/proc"
 	"tercet/internal/trace"
@@ -29,6 +32,17 @@ func (p *Project) finder() *dialect.Finder {
 		Note:  func(text string) { p.Host.Frontend.NoteOnce(text, text) },
 		Skip:  p.skip,
 	}
+}
+
+// DevcontainerAdvice says in a line how workers get the image of the project's development
+// container. It is empty without one, and where the configuration names an image.
+func (p *Project) DevcontainerAdvice() string {
+	image, file := dialect.Devcontainer(p.Trust.FS("."))
+	if image == "" || !config.IsImage(image) || p.Config.SandboxOptions.Image != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s names the image %s; `sandbox: {image: %q}` in %s runs workers in it",
+		file, image, image, ConfigFile)
 }
 
 // sourceOf is a folder of another tool as the router scans it.
@@ -58,9 +72,14 @@ func (p *Project) Beside(source, text string) string {
 	})
 }
 
-// Replaced says which shipped workers the project has its own for.
-func Replaced(set *subagents.Set) (out []string) {
+// replaced says which shipped workers the project has its own for.
+func replaced(set *subagents.Set) (out []string) {
+	var own []string
 	for _, name := range set.Replaced() {
+		if set.Apart(name) != "" {
+			own = append(own, name)
+			continue
+		}
 		def, _, _ := set.Lookup(name, "")
 		out = append(
 			out,
@@ -68,18 +87,89 @@ func Replaced(set *subagents.Set) (out []string) {
 				name, def.File, subagents.Shipped, name),
 		)
 	}
+	if own != nil {
+		out = append(out, apart(set, own...))
+	}
 	return out
 }
 
-// ForeignAgents says what agents of other tools change here, before there is anything that they
-// could work with.
-func (p *Project) ForeignAgents() []string {
+// apart says that shipped commands do not call agents of the project.
+func apart(set *subagents.Set, names ...string) string {
+	var files, shipped, prefer []string
+	for _, name := range names {
+		files = append(files, set.Apart(name))
+		shipped = append(shipped, subagents.Shipped+name)
+		prefer = append(prefer, name+": project")
+	}
+	return fmt.Sprintf(
+		"your workflows call %s; shipped ones call %s, which keep their contracts"+
+			" (`prefer: {%s}` in %s/config.yaml puts yours there)",
+		strings.Join(files, ", "), strings.Join(shipped, ", "), strings.Join(prefer, ", "),
+		formats.Workspace)
+}
+
+// noteApart says, once, which agents of the project a shipped command passes over.
+func (s *Session) noteApart(prog *compile.Program) {
+	if !prog.Library() {
+		return
+	}
+	for _, name := range prog.Subagents() {
+		if s.Set.Apart(name) != "" {
+			s.Project.Host.Frontend.NoteOnce("apart "+name, apart(s.Set, name))
+		}
+	}
+}
+
+// warnPreferences tells of preferences of the configuration that are about no command and about no
+// subagent.
+func (p *Project) warnPreferences(set *subagents.Set) {
+	if p.Table == nil {
+		return
+	}
+	for _, name := range p.Table.UnmatchedPreferences() {
+		_, plain, _ := strings.Cut(name, ":")
+		if set.Follows(plain) {
+			continue
+		}
+		p.Host.Frontend.NoteOnce(
+			"prefer "+name,
+			fmt.Sprintf(
+				"warning: %s: `prefer` names /%s, and there is neither this command nor this"+
+					" subagent; the scopes here are %s",
+				p.Config.Origin("prefer."+plain), name, strings.Join(p.Table.Scopes(), ", ")),
+		)
+	}
+}
+
+// agentTools are the folders of other tools with agents in a set.
+func (p *Project) agentTools(set *subagents.Set) []Tool {
+	var out []Tool
+	for _, folder := range p.agentFolders() {
+		one := checkup.AgentTool(folder.Label, folder.Dialect.String(), nil)
+		for _, name := range set.Names() {
+			def, _, _ := set.Lookup(name, "")
+			inside := strings.HasPrefix(def.File, folder.Label+"/")
+			if inside && !slices.Contains(one.Agents, def.Info.Name) {
+				one.Agents = append(one.Agents, def.Info.Name)
+			}
+		}
+		known := func(o Tool) bool { return o.Source == one.Source }
+		if len(one.Agents) > 0 && !slices.ContainsFunc(out, known) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// ForeignTools gives the folders of other tools with commands or agents, and says what their agents
+// change here, before there is anything that they could work with.
+func (p *Project) ForeignTools() ([]Tool, []string) {
 	noRunner := func(subagents.Definition) subagents.Agent {
 		return failing(nil)
 	}
 	set, err := subagents.Load(noRunner, p.subagentSources()...)
-	notes, bad := set.AddForeign(p.agentFolders(), noRunner)
-	out := Replaced(set)
+	notes, bad := set.AddForeign(p.agentFolders(), p.Config.Prefer, noRunner)
+	out := replaced(set)
 	for _, d := range notes {
 		if subagents.OfNames(d) {
 			out = append(out, d.Error()+formats.Prefixed("; ", d.Help))
@@ -88,7 +178,10 @@ func (p *Project) ForeignAgents() []string {
 	if err = errors.Join(err, bad); err != nil {
 		out = append(out, fmt.Sprintf("warning: %v", err))
 	}
-	return out
+	if p.Table == nil {
+		return nil, out
+	}
+	return checkup.Tools(p.Table, p.agentTools(set)), out
 }
 
 // skip keeps in mind a file that tercet export wrote, for 'tercet which'.

@@ -10,6 +10,7 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/proc"
 	"tercet/internal/scenario"
 	"tercet/internal/trace"
 	"tercet/internal/trust"
@@ -26,6 +27,7 @@ type Host struct {
 	CommandLine string   // of this process, shown to those who wait for its locks
 	Supervisor  []string // the words that start a supervisor, before those of its child
 	ChildWord   string   // that marks a supervisor among processes
+	Detached    []string // the words that start the process of a run in the background
 	InsideRun   bool     // a subagent started this process
 
 	// Env looks up a variable of the user, empty if it is not set. LookupEnv and Environ are the
@@ -36,11 +38,34 @@ type Host struct {
 	// Hard gives the context of what the first signal must not cut short.
 	Hard func() context.Context
 
+	// Home keeps the runs of a team; nil: all runs are this machine's own.
+	Home Home
+
 	Strict      bool            // unknown keys of the configuration are errors
 	LockTimeout time.Duration   // 0: that of the configuration
 	Trust       string          // the digest of files that the user agrees to
 	Agreed      map[string]bool // by digest: files that the user agreed to in this process
 	OwnProject  string          // a folder that this process made itself, which needs no trust
+	TrustedAs   string          // a folder; what the user agreed to there is agreed to here
+}
+
+// program is the file of this program, absolute; empty if it could not be found.
+func (h *Host) program() string {
+	if len(h.Supervisor) == 0 {
+		return ""
+	}
+	return h.Supervisor[0]
+}
+
+// NewStarter makes what starts processes that no project asks for, with all variables of the
+// process. The caller closes it.
+func (h *Host) NewStarter() (*proc.Starter, error) {
+	return proc.NewStarter(proc.Starter{
+		Allow:      func(context.Context, proc.Command) error { return nil },
+		Env:        h.Environ(),
+		Now:        h.Clock.Now,
+		Supervisor: h.Supervisor,
+	})
 }
 
 // Clock is the time.
@@ -111,8 +136,9 @@ type Question struct {
 	Diff func(ctx context.Context) (string, error)
 }
 
-// Reply is the answer to a question: a choice with a note, or an edited document instead.
-type Reply struct{ Label, Note, Edited string }
+// Reply is the answer to a question: a choice with a note, or an edited document instead. Channel
+// is the frontend through which it came, empty for a terminal.
+type Reply struct{ Label, Note, Edited, Channel string }
 
 // ErrLeft means that the user left a question without an answer, ErrInterrupted that this was by
 // an interrupt, which ends the run.
@@ -142,5 +168,5 @@ type Options struct {
 	// TellsBroken: the caller reports subagent files that cannot be used.
 	TellsBroken bool
 	// Cast are the scripted workers of a test.
-	Cast *scenario.Cast
+	Cast *scenario.Cast `json:"-"`
 }

@@ -1,13 +1,17 @@
 package project
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/state"
+	"tercet/subagents/agentcli"
 )
 
 const gitignore = `# written by tercet init: ignores everything but what belongs into the repository
@@ -42,12 +46,37 @@ const (
 runner: `
 )
 
+// The runners that the first config.yaml may name besides an agent CLI.
+const (
+	RunnerOffline = agentcli.RunnerOffline
+	RunnerAuto    = agentcli.RunnerAuto // the first agent CLI that is installed and runs
+)
+
+// InitOptions say how the first state is made.
+type InitOptions = state.InitOptions
+
+// Settings are what the first config.yaml says.
+type Settings struct {
+	Runner string   // empty: offline
+	Env    []string // variables that workers get besides the usual ones
+}
+
+// text is the file.
+func (s Settings) text() string {
+	out := configYAML + cmp.Or(s.Runner, RunnerOffline) + "\n"
+	if len(s.Env) > 0 {
+		out += "env: [" + strings.Join(s.Env, ", ") + "]\n"
+	}
+	return out
+}
+
 // Init makes a workspace in a folder: it writes what is missing and lists it, relative to the
 // project root. With dry it only lists.
 func (h Host) Init(
 	ctx context.Context,
-	dir, runner string,
-	opt state.InitOptions,
+	dir string,
+	settings Settings,
+	opt InitOptions,
 	dry bool,
 ) ([]string, error) {
 	root, err := os.OpenRoot(dir)
@@ -70,10 +99,9 @@ func (h Host) Init(
 	}
 
 	written := []string{}
-	config := configYAML + runner + "\n"
 	for _, f := range [][2]string{
 		{formats.Workspace + "/.gitignore", gitignore},
-		{ConfigFile, config},
+		{ConfigFile, settings.text()},
 	} {
 		if _, err := root.Lstat(f[0]); err == nil {
 			continue
@@ -100,4 +128,26 @@ func (h Host) Init(
 		return nil, err
 	}
 	return written, m.Init(ctx, opt)
+}
+
+// FirstLines are what a user types first in a new workspace, with the number that the first task
+// will get.
+func (h Host) FirstLines(ctx context.Context, dir string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", formats.Broken(formats.CodeIO, "project root", err)
+	}
+	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+	reader, err := state.NewReader(h.StateConfig(root, dir, 0, nil))
+	if err != nil {
+		return "", err
+	}
+	doc, err := reader.Doc(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(
+		`tercet '/task "what is to be done"', then tercet /research %[1]d, tercet /plan %[1]d`,
+		doc.NextNumber,
+	), nil
 }

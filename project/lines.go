@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"tercet/commands/argspec"
 	"tercet/formats"
@@ -51,9 +53,53 @@ func JoinWords(words []string) string {
 	return argspec.Join(words)
 }
 
+// Commands describes the commands of the project as its files are now, with their arguments.
+func (p *Project) Commands(ctx context.Context) ([]formats.CommandInfo, error) {
+	fresh, err := Open(ctx, p.Dir, p.HasWorkspace, p.Host)
+	if err != nil {
+		return nil, err
+	}
+	s, err := fresh.Session(Options{TellsBroken: true})
+	if err != nil {
+		return nil, errors.Join(err, fresh.release())
+	}
+	return s.Commands(), fresh.release()
+}
+
+// Commands describes the commands of this session.
+func (s *Session) Commands() []formats.CommandInfo {
+	return s.Catalog.List()
+}
+
 // Menu lists the commands of the project as a text with a title, also where a file has taken the
 // name of /help.
 func (s *Session) Menu(ctx context.Context) (title, text string, err error) {
 	ret, err := builtin.Reference{Catalog: s.Catalog}.Run(ctx, formats.Request{})
 	return ret.Summary, ret.Text, err
+}
+
+// WithFlags gives the options with flags of tercet itself that stand behind the command of a line,
+// as Session.EngineFlags gives them. What concerns only what is shown is left out. Who lets others
+// write lines must not use it: --yes is among these flags.
+func (o Options) WithFlags(flags []string) Options {
+	for _, flag := range flags {
+		name, value, _ := strings.Cut(flag, "=")
+		switch name {
+		case "--dry-run":
+			o.DryRun = true
+		case "--yes":
+			o.Yes = true
+		case "--new":
+			o.New = true
+		case "--if-needed":
+			o.IfNeeded = true
+		case "--runner":
+			o.Runner = value
+		case "--model":
+			o.Model = value
+		case "--parallel":
+			o.Parallel = value
+		}
+	}
+	return o
 }

@@ -9,6 +9,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/order"
 )
 
 // RunState is a run with what it does now.
@@ -16,13 +17,20 @@ type RunState struct {
 	Run    RunInfo
 	State  State
 	Gate   *formats.Gate // the open gate
+	Live   bool          // a process works on it; false once it has ended
 	Answer string        // an answer that waits until the run is resumed, and by whom
-	// ReadError says why the journal cannot be read; the run then neither resumes nor takes answers.
+	// ReadError says why the journal cannot be read; the run then neither resumes nor takes
+	// answers.
 	ReadError string
 }
 
 // State is what a run does, in the order in which a person wants to see them.
 type State int
+
+// String is the state in one word.
+func (s State) String() string {
+	return [...]string{"asking", "running", "waiting", "finished"}[s]
+}
 
 // The states of a run.
 const (
@@ -35,8 +43,13 @@ const (
 // Monitor follows the runs of a project, also those of other processes. It reads only what has
 // changed since the last time, so it may be asked often. It belongs to one goroutine.
 type Monitor struct {
+	// LookEvery is how often it looks whether the process of a run that does not change is still
+	// there; zero: each time. Such a look takes a lock and searches all processes for who has it.
+	LookEvery time.Duration
+
 	project *Project
 	runs    map[string]*monitored
+	queue   map[string]string // the places of runs that wait for their turn
 }
 
 // Monitor makes a monitor of the runs of the project.
@@ -47,9 +60,11 @@ func (p *Project) Monitor() *Monitor {
 // monitored is what a monitor knows of a run.
 type monitored struct {
 	state       RunState
-	began       bool // there is a journal
-	ended       bool // nothing of it will change
-	live        bool // a process works on it
+	began       bool      // there is a journal
+	ended       bool      // nothing of it will change
+	live        bool      // a process works on it
+	looked      time.Time // for that process
+	follower    *journal.Follower
 	journalFile fileStamp
 	lockFile    fileStamp
 }
@@ -66,14 +81,11 @@ func (m *Monitor) Runs(finished int) ([]RunState, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.queue = m.project.queues()
 	var list []RunState
 	ended := 0
 	for _, id := range slices.Backward(ids) { // ids begin with their time
-		r := m.runs[id]
-		if r == nil {
-			r = &monitored{}
-			m.runs[id] = r
-		}
+		r := m.known(id)
 		if r.ended && r.began && ended < finished && m.canGoOn(id) {
 			r.ended = false // somebody goes back to one of its steps
 		}
@@ -87,14 +99,44 @@ func (m *Monitor) Runs(finished int) ([]RunState, error) {
 			ended++
 		}
 	}
-	slices.SortStableFunc(list, func(a, b RunState) int {
-		return cmp.Or(
-			int(a.State-b.State),
-			b.Run.Started.Compare(a.Run.Started),
-			strings.Compare(b.Run.ID, a.Run.ID),
-		)
-	})
+	order.Stable(list, Before)
 	return list, nil
+}
+
+// Before orders runs: those that need a person first, then the newest.
+func Before(a, b RunState) int {
+	return cmp.Or(
+		int(a.State-b.State),
+		b.Run.Started.Compare(a.Run.Started),
+		strings.Compare(b.Run.ID, a.Run.ID),
+	)
+}
+
+// Run gives one run by its id, also one that ended long ago. It is false until the run is in its
+// journal.
+func (m *Monitor) Run(id string) (RunState, bool) {
+	m.queue = m.project.queues()
+	r := m.known(id)
+	if r.ended && (!r.began || m.canGoOn(id)) {
+		r.ended = false // not read yet, or somebody goes back to one of its steps
+	}
+	if !r.ended {
+		m.update(r, id, false)
+	}
+	if !r.began {
+		delete(m.runs, id)
+	}
+	return r.state, r.began
+}
+
+// known is what the monitor knows of a run, which is nothing at first.
+func (m *Monitor) known(id string) *monitored {
+	r := m.runs[id]
+	if r == nil {
+		r = &monitored{}
+		m.runs[id] = r
+	}
+	return r
 }
 
 // update reads a run that may have changed. It does not read one that has ended if enough of those
@@ -112,12 +154,18 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 	if err != nil {
 		return // not begun
 	}
-	changed := journalFile != r.journalFile || lockErr == nil && lockFile != r.lockFile
-	if changed || r.live {
+	now := m.project.Host.Clock.Now()
+	grew := journalFile != r.journalFile
+	look := func() {
 		r.live = locked && m.project.AtWork(id) // which writes the info file anew
-		r.lockFile, _ = m.stamp(lockInfo)       //nolint:errcheck // none: no process did
+		r.looked = now
+		r.lockFile, _ = m.stamp(lockInfo) //nolint:errcheck // none: no process did
 	}
-	if journalFile != r.journalFile {
+	if lockErr == nil && lockFile != r.lockFile || grew && !r.live ||
+		r.live && now.Sub(r.looked) >= m.LookEvery {
+		look()
+	}
+	if grew {
 		summary, ok := journal.Summarize(m.project.Root, id)
 		if !ok {
 			return
@@ -128,20 +176,27 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 		if summary.Status != journal.Open &&
 			summary.Status != formats.OutcomeSuspended.String() {
 			r.state.State = StateFinished
+			r.follower = nil
 			r.ended = true
 			return
 		}
 		r.state.State = StateWaiting
-		records, err := m.project.Control.Records(id)
-		if err != nil {
+		if r.follower == nil {
+			r.follower = journal.NewFollower(m.project.Root, id, m.project.Control.Key(id))
+		}
+		if _, err := r.follower.Poll(); err != nil {
+			r.follower = nil
 			r.state.ReadError = err.Error()
 		} else {
-			r.state.Gate, _ = journal.Gates(records)
+			r.state.Gate, _ = r.follower.Gates()
 		}
 	}
 	if r.state.State == StateFinished {
 		r.ended = true
 		return
+	}
+	if r.live && r.state.Run.Status != journal.Open {
+		look() // its process is about to leave it
 	}
 	m.judge(r)
 }
@@ -155,6 +210,8 @@ func (m *Monitor) canGoOn(id string) bool {
 // judge settles the state of a run that has not ended.
 func (m *Monitor) judge(r *monitored) {
 	r.state.Answer = ""
+	r.state.Live = r.live
+	r.state.Run.Queue = m.queue[r.state.Run.ID]
 	switch {
 	case r.state.Gate != nil:
 		r.state.State = StateAsking

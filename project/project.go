@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/config"
 	"tercet/internal/control"
 	"tercet/internal/dialect"
@@ -36,13 +37,17 @@ type Project struct {
 	HasWorkspace bool
 	Root         *os.Root
 	Config       config.Config
-	Trust        *trust.Gate // decides what of the project may start a program
+	instructions runInstructions // of the runs of this process
+	Trust        *trust.Gate     // decides what of the project may start a program
+	Profiles     *documents.Own  // of documents; nil: the shipped ones
 
-	Starter *proc.Starter
-	Keeper  *sandbox.Keeper
-	Mask    *journal.Masker // of everything that is logged
-	Trees   *worktree.Manager
-	Control *control.Controller // of the runs
+	Starter  *proc.Starter
+	Keeper   *sandbox.Keeper
+	Mask     *journal.Masker // of everything that is logged
+	Trees    *worktree.Manager
+	Control  *control.Controller // of the runs
+	team     *team               // nil: all runs are this machine's own
+	homeTime *homeClock          // of the team's home; nil without a team
 
 	// The state of a workspace; nil without one.
 	Reader   *state.Reader
@@ -59,6 +64,8 @@ type Project struct {
 	foreign  map[string]dialect.Place // of the sources of other tools
 	own      map[string]bool          // the sources that came with the project
 	folders  []string                 // of these sources, where commands are files
+	// commandFolders are the folders of other tools with commands, as of the last scan.
+	commandFolders []dialect.Folder
 	// agentFolders searches for the folders of other tools with agents, once.
 	agentFolders func() []dialect.Folder
 	// deciding are the hashes of files that decide and that no command or subagent file names.
@@ -69,9 +76,9 @@ type Project struct {
 	asking      chan struct{}     // holds who asks: one question at a time
 	gitSettings git.Settings      // of the repositories of the project and its worktrees
 
-	background sync.WaitGroup // runs that were started or resumed in the background
-
-	mu      sync.Mutex // guards closers: subagents with steps run side by side
+	mu      sync.Mutex        // guards what follows: subagents with steps run side by side
+	working map[*Run]struct{} // runs that were started or resumed in the background
+	closing bool              // no run starts in the background
 	closers []io.Closer
 }
 
@@ -84,7 +91,12 @@ func Find(dir string, has bool, h Host) (_ *Project, err error) {
 		HasWorkspace: has,
 		asking:       make(chan struct{}, 1),
 	}
-	if p.Root, err = os.OpenRoot(p.Dir); err != nil {
+	if h.Home != nil {
+		p.homeTime = &homeClock{Clock: h.Clock}
+		p.Host.Clock = p.homeTime
+	}
+	p.Root, err = os.OpenRoot(p.Dir)
+	if err != nil {
 		return p, formats.Broken(formats.CodeIO, "project root", err)
 	}
 	p.onClose(p.Root)
@@ -93,7 +105,26 @@ func Find(dir string, has bool, h Host) (_ *Project, err error) {
 	if err = p.readConfig(); err != nil {
 		return p, err
 	}
+	p.readProfiles()
 	return p, p.scan()
+}
+
+// profilesFolder holds the project's own profiles of documents.
+const profilesFolder = formats.Workspace + "/profiles"
+
+// readProfiles reads the project's own profiles. They decide what passes a check, so a run that is
+// resumed asks before it goes on with changed ones.
+func (p *Project) readProfiles() {
+	if !p.HasWorkspace {
+		return
+	}
+	p.Profiles = documents.ReadOwn(p.Trust.FS(profilesFolder))
+	for name, sum := range p.Profiles.Sums() {
+		if p.deciding == nil {
+			p.deciding = map[string]string{}
+		}
+		p.deciding[profilesFolder+"/"+name] = sum
+	}
 }
 
 // Open opens a project for everything but the commands and the subagents, which a Session has.
@@ -103,23 +134,25 @@ func Open(ctx context.Context, dir string, has bool, h Host) (*Project, error) {
 		err = p.build(ctx)
 	}
 	if err != nil {
-		return nil, joinClose(err, p)
+		return nil, errors.Join(err, p.release())
 	}
 	return p, nil
 }
 
-// joinClose closes something, and joins the error with one that came before.
-func joinClose(err error, c io.Closer) error {
-	return errors.Join(err, c.Close())
-}
-
-// Close releases the runs, files and processes of the project. It waits for the runs that were
-// started or resumed in the background: Pause them before, or end their context.
-func (p *Project) Close() error {
+// Close suspends the runs that were started or resumed in the background, and releases what the
+// project holds. A run is suspended as soon as what it began is done; when ctx ends, what is not
+// done is interrupted, and begins again when the run is resumed. Runs(Filter{Closed: true}) lists
+// the runs, and ResumeClosed resumes them.
+func (p *Project) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	p.background.Wait()
+	p.suspend(ctx)
+	return p.release()
+}
+
+// release closes what the project holds.
+func (p *Project) release() error {
 	p.mu.Lock()
 	closers := p.closers
 	p.closers = nil
@@ -147,8 +180,8 @@ func (p *Project) note(format string, args ...any) {
 	p.Host.Frontend.Note("%s", text)
 }
 
-// newRunID makes the id of a run.
-func (p *Project) newRunID() string {
+// NewRunID makes the id of a run.
+func (p *Project) NewRunID() string {
 	return formats.NewRunID(p.Host.Clock.Now(), randomBytes())
 }
 

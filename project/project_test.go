@@ -109,7 +109,7 @@ func open(t *testing.T, f project.Frontend) *project.Project {
 	t.Helper()
 	dir := t.TempDir()
 	h := host(t, dir, f)
-	_, err := h.Init(t.Context(), dir, "offline", state.InitOptions{NextNumber: 1}, false)
+	_, err := h.Init(t.Context(), dir, project.Settings{}, state.InitOptions{NextNumber: 1}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func open(t *testing.T, f project.Frontend) *project.Project {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
+		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -290,7 +290,7 @@ func TestHelpLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
+		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -60,7 +60,8 @@ func (s *Session) StartRouted(
 	}
 	if begun != nil { // flags may stand in one of the lines, and the run goes by the first
 		line = LineOf(*begun)
-		if route, err = s.Project.Table.Route(line); err != nil {
+		route, err = s.Project.Table.Route(line)
+		if err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -160,7 +161,10 @@ func (s *Session) GiveUp(ctx context.Context, r journal.Run) error {
 	if err != nil {
 		return err
 	}
-	last, err := s.with(func(out *Session) { out.givingUp = true })
+	last, err := s.with(func(out *Session) {
+		out.givingUp = true
+		out.journaled = func(string) {} // nobody asked for this run
+	})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"tercet/formats"
+	"tercet/subagents/agentcli"
 	"tercet/subagents/past"
 )
 
@@ -26,7 +28,7 @@ func (p *Project) Retention() past.Keep {
 
 // tidy removes old runs behind a command, at most once a day.
 func (s *Session) tidy(ctx context.Context) {
-	p := s.Project.Past()
+	p := s.Project.past()
 	if s.Project.Reader == nil || s.readOnly || s.Options.DryRun ||
 		s.Project.Config.Retention.Off || !p.Daily(s.Project.Host.Clock.Now()) {
 		return
@@ -40,12 +42,15 @@ func (s *Session) tidy(ctx context.Context) {
 	}
 }
 
-// Past is the project for one who does something with runs that are over.
-func (p *Project) Past() past.Project {
+// past is the project for one who does something with runs that are over.
+func (p *Project) past() past.Project {
 	return past.Project{
 		Root:    p.Root,
 		State:   p.Manager,
 		Trees:   p.Trees,
 		Session: p.Host.Session,
+		Forget: func(ctx context.Context, at formats.AgentSession) error {
+			return agentcli.Forget(ctx, p.Starter, at)
+		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -19,6 +20,8 @@ import (
 	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/control"
 	"tercet/internal/git"
 	"tercet/internal/journal"
 	"tercet/internal/keys"
@@ -49,7 +52,9 @@ func (s *Session) handle(
 	o := router.Orchestrator{
 		Runner: s.Library,
 		Trace:  s,
-		NewRun: func() (string, string) { return s.Project.Host.Session, s.Project.newRunID() },
+		NewRun: func() (string, string) {
+			return s.Project.Host.Session, cmp.Or(s.runID, s.Project.NewRunID())
+		},
 	}
 	if begun != nil {
 		o.NewRun = func() (string, string) {
@@ -64,9 +69,11 @@ func (s *Session) handle(
 		past = TraceEvents(journal.NewLog(s.Project.Root, begun.ID, ""))
 		s.journaled(begun.ID)
 	}
+	foreign := s.Project.digestForeign()
 	end := s.Project.Host.Frontend.Begin(s.Project, past)
 	defer end()
 	ret, err := o.Handle(ctx, line, r, s.Options.DryRun)
+	s.trustMeta(r, ret)
 	ret.NextSteps = s.Project.Beside(r.Source, ret.NextSteps)
 	for i := range ret.Errors {
 		ret.Errors[i].Recommendation = s.Project.Beside(r.Source, ret.Errors[i].Recommendation)
@@ -77,6 +84,9 @@ func (s *Session) handle(
 	}
 	if err == nil && !s.Options.DryRun && !s.silent {
 		s.Project.notifier.RunEnded(ctx, ret)
+	}
+	if !s.Options.DryRun {
+		s.Project.tellForeignChanges(ctx, foreign)
 	}
 	s.tidy(ctx)
 	return ret, err
@@ -118,9 +128,12 @@ func (s *Session) restoreWorktree(ctx context.Context, run string) error {
 	}
 	past := s.Project.Control.Past(run)
 	t := journal.OpenWorktree(past)
-	repo := worktree.Repository{Manager: s.Project.Trees}
+	if filepath.IsLocal(t.Dir) {
+		t.Dir = filepath.Join(s.Project.Dir, filepath.FromSlash(t.Dir))
+	}
+	repo := worktree.Repository{Trees: s.Project.Trees}
 	if !s.givingUp {
-		if err := repo.CheckMoved(t.Dir, run); err != nil {
+		if err := repo.CheckMoved(run); err != nil {
 			return err
 		}
 	}
@@ -180,6 +193,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		Problems:    s.problemStore(),
 		Approve:     s.approver,
 		Lint:        s.lintOwn,
+		Profiles:    s.Project.Profiles,
 		Journal:     noJournal{},
 		Clock:       s.Project.Host.Clock,
 		Trace:       s,
@@ -189,11 +203,13 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		Env:         s.environment,
 		Limits:      s.Project.Config.Limits,
 		Consent:     s.approver.consent,
+		Commit:      s.Project.Config.Commit,
 		AutoApprove: s.Options.Yes || s.approver.consent.File != "",
 		DryRun:      inv.DryRun,
 		IfNeeded:    s.Options.IfNeeded,
 		Abort:       s.Project.Host.Hard(),
 		Diff:        s.Project.Changes,
+		WayOn:       s.wayOn,
 		IDs: interp.IDs{
 			Run:     inv.Run,
 			Session: inv.Session,
@@ -210,9 +226,11 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		}
 		data, err := os.ReadFile(filepath.Clean(s.Options.Stubs))
 		if err != nil {
-			return cfg, formats.Broken(formats.CodeIO, "stub returns", err)
+			return cfg, formats.Broken(formats.CodeIO, "stub returns", err,
+				"--stubs takes a JSON file with a return for each subagent or step")
 		}
-		if cfg.Stubs, err = interp.ParseStubs(s.Options.Stubs, data); err != nil {
+		cfg.Stubs, err = interp.ParseStubs(s.Options.Stubs, data)
+		if err != nil {
 			return cfg, err
 		}
 	}
@@ -223,17 +241,29 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 	cfg.State = s.Project.Reader
 	cfg.Docs = s.Project.Docs
 	cfg.Discard = s.Dispatcher.Discard
-	cfg.RepoState = worktree.Repository{Manager: s.Project.Trees}.State
-	if !inv.DryRun {
+	cfg.RepoState = worktree.Repository{Trees: s.Project.Trees}.State
+	if !inv.DryRun && !onlyLists(inv) {
 		cfg.Spent = journal.WorkingTime(s.Project.Control.Past(inv.Run))
-		who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
-		made := func(dir string) error {
-			s.journaled(inv.Run)
-			return s.events.open(s.Project.Root, dir)
+		past := s.Project.Control.Past(inv.Run)
+		told, err := s.instructionsOf(ctx, inv.Run, past)
+		if err != nil {
+			return cfg, err
 		}
-		ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, made)
+		who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
+		ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, control.Hooks{
+			Ready: func(dir string) error {
+				err := s.events.open(s.Project.Root, dir)
+				if err == nil && len(past) == 0 && told != nil {
+					name := path.Join(dir, instructionsFile)
+					err = atomicfile.Create(s.Project.Root, name, told, 0o600)
+				}
+				return err
+			},
+			Begun: func() { s.journaled(inv.Run) },
+		})
 		cfg.Journal = ledger
 		cfg.Resumed, cfg.Killed = ledger.Resumed()
+		cfg.EverKilled = ledger.EverKilled()
 		cfg.AcceptChanges = s.Options.AcceptChanges || s.givingUp
 		cfg.Accepted = ledger.Accepted
 		cfg.Accept = ledger.Accept
@@ -245,12 +275,29 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 			Among:   inv.Among,
 			Files:   s.Project.deciding,
 		}
+		if told != nil {
+			cfg.Start.Instructions = formats.Sum(told)
+		}
 		cfg.GateID = rand.Text
+		cfg.Messages = messages{s, inv.Run}
+		cfg.Mask = s.Project.Mask.Text
 		cfg.Pause, cfg.Stop = s.Project.Control.OrderContexts(ctx, inv.Run)
+		if s.queuesRuns() {
+			cfg.Admit = func(ctx context.Context) (func(), error) {
+				return s.enterRun(ctx, inv.Run, ledger)
+			}
+		}
 		s.events.begin(inv.Run)
 		s.Project.notifier.RunStarted(inv.Run, inv.Line)
 	}
 	return cfg, nil
+}
+
+// onlyLists tells whether a line is /agent without a name, which lists the subagents and keeps no
+// run.
+func onlyLists(inv formats.Invocation) bool {
+	return inv.Name == "agent" && inv.Source == LibrarySource && len(inv.Words) == 0 &&
+		strings.TrimSpace(inv.Raw) == ""
 }
 
 // environment looks up a variable that a command file names under `env`. A dry run needs no trust,
@@ -304,7 +351,10 @@ func (s *Session) stepsConfig(ctx context.Context, r formats.Request) (interp.Co
 	ledger := s.Project.Control.Ledger(r.Run)
 	cfg.Journal = ledger
 	cfg.GateID = rand.Text
+	cfg.Messages = messages{s, r.Run}
+	cfg.Mask = s.Project.Mask.Text
 	cfg.Resumed, cfg.Killed = ledger.Resumed()
+	cfg.EverKilled = ledger.EverKilled()
 	cfg.AcceptChanges = s.Options.AcceptChanges || s.givingUp
 	cfg.Accepted = ledger.Accepted
 	cfg.Accept = ledger.Accept
@@ -402,7 +452,9 @@ func (p maskedProblems) Record(ctx context.Context, one formats.Problem) error {
 
 // StateConfig is what manager, reader and store of errors are made from.
 func (p *Project) StateConfig(timeout time.Duration, notice func(string)) state.Config {
-	return p.Host.StateConfig(p.Root, p.Dir, timeout, notice)
+	cfg := p.Host.StateConfig(p.Root, p.Dir, timeout, notice)
+	cfg.Profiles = p.Profiles
+	return cfg
 }
 
 // StateConfig is what manager, reader and store of errors of a folder are made from.

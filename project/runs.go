@@ -1,11 +1,13 @@
 package project
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tercet/formats"
@@ -18,12 +20,25 @@ import (
 // Filter selects runs.
 type Filter struct {
 	Unfinished bool // only runs that can go on
+	Closed     bool // only runs that Close suspended
 	Most       int  // the newest ones; 0: all
 }
 
 // Runs lists the runs of the project, newest first. It skips folders that hold no journal.
 func (p *Project) Runs(f Filter) ([]RunInfo, error) {
-	list, err := journal.Runs(p.Root, f.Unfinished)
+	list, err := p.listRuns(f)
+	queue := p.queues()
+	for i := range list {
+		list[i].Queue = queue[list[i].ID]
+	}
+	return list, err
+}
+
+func (p *Project) listRuns(f Filter) ([]RunInfo, error) {
+	list, err := journal.Runs(p.Root, f.Unfinished || f.Closed)
+	if f.Closed {
+		list = slices.DeleteFunc(list, func(r RunInfo) bool { return r.Why != formats.ReasonClosed })
+	}
 	if err == nil && f.Most > 0 {
 		list = list[:min(len(list), f.Most)]
 	}
@@ -59,7 +74,9 @@ func (p *Project) RunsWithSteps() ([]RunWithSteps, error) {
 
 // Find finds a run by a beginning of its id.
 func (p *Project) Find(word string) (RunInfo, error) {
-	return p.Control.Named(word)
+	r, err := p.Control.Named(word)
+	r.Queue = p.queues()[r.ID]
+	return r, err
 }
 
 // AtWork reports whether a process works on a run.
@@ -72,14 +89,17 @@ type RunDetail struct {
 	Run    RunInfo    `json:"run"`
 	Steps  []StepInfo `json:"steps"`
 	Boards []Topic    `json:"boards"`
+	// Told are the messages of the user to the run; those that wait come last.
+	Told []RunMessage `json:"told"`
 	// Resume is the line that goes on with a run that did not end; Next is what one that ended
 	// recommends.
 	Resume string        `json:"resume"`
 	Next   string        `json:"next_steps"`
 	Gate   *formats.Gate `json:"-"` // the open question
 	// Reopen is the line that goes on with a failed run without repeating what was paid for; empty
-	// if it cannot.
-	Reopen string `json:"-"`
+	// if it cannot. ReopenDoes says what the line does, such as "go on and keep what is done".
+	Reopen     string `json:"-"`
+	ReopenDoes string `json:"-"`
 }
 
 // Detail reads the steps of a run from its journal. A damaged journal is an error with its place.
@@ -92,14 +112,23 @@ func (p *Project) Detail(run string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{Run: r}, err
 	}
+	end, _ := journal.End(records)
 	d := RunDetail{
 		Run:    r,
 		Steps:  append([]StepInfo{}, journal.Steps(records)...),
 		Boards: append([]Topic{}, journal.Topics(records)...),
-		Next:   journal.Next(records),
+		Next:   end.NextSteps,
 	}
 	if step := journal.ReopenStep(records); step != "" {
 		d.Reopen = "tercet resume " + r.ID + " --from " + worktree.Quoted(step)
+		d.ReopenDoes = "go on and keep what is done"
+		if question := journal.RefusedQuestion(records); question != "" {
+			d.ReopenDoes = "be asked '" + question + "' again and keep what is done"
+		}
+	}
+	d.Told, err = p.Messages(r.ID)
+	if err != nil {
+		return d, err
 	}
 	if !journal.Finished(records) {
 		d.Resume = "tercet resume " + r.ID
@@ -170,6 +199,12 @@ const maxTraceReads = 8
 
 // Events gives the new events of the run.
 func (l *RunLog) Events() ([]Event, error) {
+	return l.EventsWith()
+}
+
+// EventsWith gives the new events whose line has one of the texts. The others are not decoded,
+// which takes most of the time. No text: all.
+func (l *RunLog) EventsWith(texts ...string) ([]Event, error) {
 	var events []Event
 	for range maxTraceReads {
 		lines, err := l.log.Trace()
@@ -179,12 +214,27 @@ func (l *RunLog) Events() ([]Event, error) {
 		if len(lines) == 0 {
 			break
 		}
-		for e := range trace.Lines(lines) {
+		for e := range trace.Lines(having(lines, texts)) {
 			e.Run = l.run
 			events = append(events, e)
 		}
 	}
 	return events, nil
+}
+
+// having keeps the lines that have one of the texts; no text: all.
+func having(lines []byte, texts []string) []byte {
+	if len(texts) == 0 {
+		return lines
+	}
+	var kept []byte
+	for line := range bytes.Lines(lines) {
+		has := func(text string) bool { return bytes.Contains(line, []byte(text)) }
+		if slices.ContainsFunc(texts, has) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
 }
 
 // pollInterval is how often a run of another process is looked at.
@@ -230,3 +280,6 @@ func (l *RunLog) CheckStep() error {
 	}
 	return err
 }
+
+// QuotedDir is the project's folder as a word of a shell.
+func (p *Project) QuotedDir() string { return worktree.Quoted(p.Dir) }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,12 +35,16 @@ import (
 // build makes what starts processes and keeps the state.
 func (p *Project) build(ctx context.Context) error {
 	p.Trust.ConfigArgv = append(p.Trust.ConfigArgv, p.Config.Notify...)
+	p.Trust.ConfigArgv = append(p.Trust.ConfigArgv, p.Config.Setup...)
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Checks)) {
+		p.Trust.ConfigArgv = append(p.Trust.ConfigArgv, p.Config.Checks[name]...)
+	}
 	for _, s := range p.Config.ACP {
 		p.Trust.ConfigArgv = append(p.Trust.ConfigArgv, s.Argv...)
 	}
 
 	p.Mask = journal.NewMasker(
-		journal.Secrets(p.Host.Environ(), SecretSettings(p.Config.Env)...)...,
+		journal.Secrets(p.Host.Environ(), secretSettings(p.Config.Env)...)...,
 	)
 	p.Host.Frontend.Mask(p.Mask)
 	p.Control = &control.Controller{
@@ -51,6 +56,11 @@ func (p *Project) build(ctx context.Context) error {
 		Secret: func() []byte {
 			return keys.Of(p.Host.StateHome(), rand.Text)("runs")
 		},
+	}
+	p.team = newTeam(p)
+	if p.team != nil {
+		p.Control.Share = p.team.share
+		p.Control.RunKey = p.team.key
 	}
 	if err := p.startProcesses(); err != nil {
 		return err
@@ -81,6 +91,7 @@ func (p *Project) openTrees() (err error) {
 		Base:       filepath.Join(p.Dir, formats.Workspace, formats.WorktreeFolder),
 		Specs:      p.Config.Specs,
 		Allow:      p.Config.Secrets,
+		Remote:     p.Config.Team.Remote,
 		RemoteType: p.remoteType,
 		Made: func() func(txn string) bool {
 			since := p.Host.Clock.Now()
@@ -94,12 +105,20 @@ func (p *Project) openTrees() (err error) {
 	return err
 }
 
-// SecretSettings gives the variables of the configuration's `env` that children would not see
+// secretSettings gives the variables of the configuration's `env` that children would not see
 // without it.
-func SecretSettings(names []string) []string {
+func secretSettings(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.Contains(proc.Inherited(), name)
 	})
+}
+
+// WorkerVariable gives a variable of the user as workers see it; empty: they do not get it.
+func (p *Project) WorkerVariable(name string) string {
+	if slices.Contains(slices.Concat(proc.Inherited(), p.Config.Env), name) {
+		return p.Host.Env(name)
+	}
+	return ""
 }
 
 // startProcesses builds the one place that starts children, and its gate: before the project is
@@ -120,11 +139,6 @@ func (p *Project) startProcesses() (err error) {
 	})
 	p.Keeper = p.newKeeper()
 	return err
-}
-
-// NetworkEnv are the variables for what goes over the network.
-func (p *Project) NetworkEnv() []string {
-	return p.networkEnv
 }
 
 // Git gives the repository of a folder.
@@ -158,7 +172,12 @@ type Session struct {
 	givingUp bool     // a run is gone through again only to end it
 	readOnly bool     // what runs keeps no record of itself in the workspace
 	silent   bool     // what runs has one step, and its answer is all
-	// journaled is called when a run makes its first entry, or is taken to go on.
+	oneRun   bool     // a line with several tasks is refused
+	runID    string   // of the run that the next line begins; empty: a new one
+	written  written  // files that the run at work has had written
+	// turns are the places of the runs of a line with several tasks in the queue, by run.
+	turns map[string]*queueTurn
+	// journaled is called once a run has an entry in its journal, or is taken to go on.
 	journaled func(run string)
 	// verifying is what a run reaches that is replayed without effects; nil: it is none.
 	verifying *interp.Config
@@ -195,9 +214,10 @@ func (p *Project) subagentSources() []subagents.Source {
 	}
 	const folder = formats.Workspace + "/subagents"
 	own := subagents.Source{
-		Name:   folder,
-		FS:     p.Trust.FS(folder),
-		Facets: p.Trust.FS(formats.Workspace + "/facets"),
+		Name:    folder,
+		FS:      p.Trust.FS(folder),
+		Facets:  p.Trust.FS(formats.Workspace + "/facets"),
+		Project: p.Trust.FS("."),
 	}
 	return append(
 		append([]subagents.Source{own}, packSources(p.Trust, folder, own.Facets)...),
@@ -223,25 +243,35 @@ func (s *Session) loadSubagents() error {
 	}
 
 	s.Models = s.requestedModels()
-	if s.AgentNotes, err = s.Set.AddForeign(p.agentFolders(), s.agent); err != nil {
+	s.AgentNotes, err = s.Set.AddForeign(p.agentFolders(), p.Config.Prefer, s.agent)
+	if err != nil {
 		return err
 	}
-	s.Library.Env = commands.Contracts{Env: s.Set, Root: p.Root}
+	p.warnPreferences(s.Set)
+	s.Library.Env = commands.Contracts{Env: s.Set, Root: p.Root, Own: p.Profiles}
 	s.Dispatcher = &subagents.Dispatcher{
-		Set:    s.Set,
-		Root:   p.Root,
-		Dir:    p.Dir,
-		Specs:  p.Config.Specs,
-		Clock:  p.Host.Clock,
-		Trace:  s,
-		Derive: interp.Derive,
-		Mask:   p.Mask,
-		Guard:  p.Guard,
-		Ready:  p.Trees.Ready,
-		Allow:  p.Config.Secrets,
+		Set:      s.Set,
+		Root:     p.Root,
+		Dir:      p.Dir,
+		Specs:    p.Config.Specs,
+		Profiles: p.Profiles,
+		Clock:    p.Host.Clock,
+		Trace:    s,
+		Derive:   interp.Derive,
+		Mask:     p.Mask,
+		Guard:    p.Guard,
+		Ready:    p.Trees.Ready,
+		Allow:    p.Config.Secrets,
 	}
 	if p.Manager != nil {
 		s.Dispatcher.Watch = p.watchState
+	}
+	if p.team != nil {
+		s.Dispatcher.Watch = nil // the state here is a copy
+		s.Dispatcher.Ready = p.team.ready
+	}
+	if p.Config.AgentsAtOnce > 0 {
+		s.Dispatcher.Enter = s.enterAgent
 	}
 	return nil
 }
@@ -265,10 +295,11 @@ func packSources(gate *trust.Gate, folder string, facets fs.FS) (out []subagents
 		if name := e.Name(); err == nil && e.IsDir() && packs.IsName(name) {
 			at := folder + "/" + name
 			out = append(out, subagents.Source{
-				Name:   at,
-				FS:     gate.FS(at),
-				Facets: facets,
-				Pack:   name,
+				Name:    at,
+				FS:      gate.FS(at),
+				Facets:  facets,
+				Project: gate.FS("."),
+				Pack:    name,
 			})
 		}
 	}
@@ -286,14 +317,26 @@ func (s *Session) agent(def subagents.Definition) subagents.Agent {
 	}
 	if def.Info.Workflow {
 		return meteredWorkflow{&commands.Workflow{
-			File:   def.File,
-			Src:    def.Src,
-			Info:   def.Info,
-			Env:    commands.Contracts{Env: s.Set, Root: s.Project.Root},
+			File: def.File,
+			Src:  def.Src,
+			Info: def.Info,
+			Env: commands.Contracts{
+				Env:  s.Set,
+				Root: s.Project.Root,
+				Own:  s.Project.Profiles,
+			},
 			Config: s.stepsConfig,
 		}}
 	}
 	return s.worker(def)
+}
+
+// applier is the one writer of the state: here, or at the home of the team.
+func (p *Project) applier() builtin.Applier {
+	if p.team != nil {
+		return p.team
+	}
+	return p.Manager
 }
 
 // builtin gives the Go implementation of a shipped subagent.
@@ -302,21 +345,32 @@ func (s *Session) builtin(name string) subagents.Agent {
 	switch name = name[strings.LastIndex(name, ":")+1:]; name {
 	case formats.AgentStatusSync:
 		return builtin.StatusSync{
-			Manager:   s.Project.Manager,
+			Manager:   s.Project.applier(),
 			Committed: s.Project.Trees.CheckCommitted,
 		}
 	case "task-creator":
 		return builtin.TaskCreator{Docs: s.Project.Docs}
 	case formats.AgentGitWorkflow:
-		return builtin.GitWorkflow{Trees: s.Project.Trees, Open: s.Project.Docs.Open}
+		own := builtin.GitWorkflow{Trees: s.Project.Trees, Open: s.Project.Docs.Open}
+		if s.Project.team != nil {
+			return teamGit{GitWorkflow: own, team: s.Project.team}
+		}
+		return own
 	case formats.AgentGatekeeper:
-		return builtin.Gatekeeper{Check: s.check}
+		return builtin.Gatekeeper{Check: s.check, Own: s.Project.Config.Checks}
 	case "meta-builder":
 		b := meta.New(s.Project.Root, s.Set, s.Catalog)
 		b.Fills = s.usesModel
+		b.Wrote = func(files []meta.File) {
+			s.written.texts = meta.Texts(files)
+		}
 		return b
 	case formats.AgentDocumentWriter:
-		shipped, _ := fs.Sub(templates.Packs(), "flows/templates") //nolint:errcheck // the name is a valid one
+		packs, err := templates.Packs()
+		if err != nil {
+			return failing(formats.Fail(formats.CodeBug, "", "the shipped packs: %v", err))
+		}
+		shipped, _ := fs.Sub(packs, "flows/templates") //nolint:errcheck // the name is a valid one
 		d := builtin.DocumentWriter{
 			Clock:   s.Project.Host.Clock,
 			Shipped: shipped,

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,14 @@ func (l lines) Split(
 	inv formats.Invocation,
 	parts []commands.Part,
 ) (int, error) {
+	if l.session.oneRun {
+		return 0, formats.Fail(
+			formats.CodeUsage,
+			"start a line for each task",
+			"expected one task for a run in the background, got %d",
+			len(parts),
+		)
+	}
 	most, err := argspec.Parallel(l.session.Options.Parallel)
 	if err != nil {
 		return 0, err
@@ -33,11 +42,7 @@ func (l lines) Split(
 	tasks := make([]int, len(parts))
 	for i := range parts {
 		p := &parts[i]
-		own := router.Line{Raw: name + " " + p.Inv.Raw}
-		if p.Inv.Words != nil {
-			own.Words = append([]string{name}, p.Inv.Words...)
-		}
-		p.Inv.Line = own.Text()
+		p.Inv.Line = lineOf(name, *p)
 		tasks[i] = p.Task
 	}
 
@@ -55,7 +60,7 @@ func (l lines) Split(
 		p := &parts[i]
 		p.Inv.Among = inv.Among
 		if i > 0 {
-			p.Inv.Run = l.session.Project.newRunID()
+			p.Inv.Run = l.session.Project.NewRunID()
 		}
 		if r, ok := done[p.Task]; ok {
 			_, err := l.session.Project.Control.Records(r.ID)
@@ -74,7 +79,65 @@ func (l lines) Split(
 		l.session.Project.Host.Frontend.Label(p.Inv.Run, fmt.Sprintf("task %d: ", p.Task))
 	}
 
+	var runs []string
+	for _, p := range parts {
+		if p.Was == nil {
+			runs = append(runs, p.Inv.Run)
+		}
+	}
+	l.session.queueInOrder(runs)
 	return most, nil
+}
+
+// lineOf is the line of a part; name is the command with its slash.
+func lineOf(name string, p commands.Part) string {
+	own := router.Line{Raw: name + " " + p.Inv.Raw}
+	if p.Inv.Words != nil {
+		own.Words = append([]string{name}, p.Inv.Words...)
+	}
+	return own.Text()
+}
+
+// TaskLine is a line about one task.
+type TaskLine struct {
+	Line   string
+	Task   int      // 0: it is about none
+	Before []int    // the tasks on which that one depends
+	Needs  []string // the labels that a worker of a team has to have
+}
+
+// TaskLines gives each task of a line that names several a line of its own; for any other line the
+// line itself. A line that names no command, or whose arguments are wrong, is refused.
+func (s *Session) TaskLines(ctx context.Context, text string) ([]TaskLine, error) {
+	line := router.Line{Raw: text}
+	route, err := s.Route(line)
+	if err != nil {
+		return nil, err
+	}
+	inv := invocationOf(route)
+	inv.Raw = route.Raw
+	inv.Words = route.Words
+	parts, needs, err := s.Library.Parts(inv)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 1 {
+		parts[0].Inv.Line = text
+	}
+	var out []TaskLine
+	name, _, _ := strings.Cut(text, " ")
+	for _, p := range parts {
+		one := TaskLine{Line: cmp.Or(p.Inv.Line, lineOf(name, p)), Task: p.Task, Needs: needs}
+		if p.Task > 0 {
+			task, err := s.Project.Reader.Task(ctx, p.Task)
+			if err != nil {
+				return nil, err
+			}
+			one.Before = task.Dependencies
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // unfinished lets a part go on with the run that did not end of its own line.
@@ -103,6 +166,9 @@ func (l lines) unfinished(ctx context.Context, p *commands.Part) error {
 
 // Ended releases a run, so that other processes may resume it while this one works on other tasks.
 func (l lines) Ended(id string) {
+	if turn := l.session.turns[id]; turn != nil {
+		turn.come()
+	}
 	if err := l.session.Project.Control.Release(id); err != nil {
 		l.session.Project.note("warning: run %s: %s", id, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"tercet/internal/keys"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
+	"tercet/router"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 )
@@ -37,6 +38,17 @@ func (h *Host) MayCommand() error {
 	return nil
 }
 
+// mayWrite refuses writes where MayCommand does, and without a workspace.
+func (p *Project) mayWrite() error {
+	if err := p.Host.MayCommand(); err != nil {
+		return err
+	}
+	if !p.HasWorkspace {
+		return NoWorkspace()
+	}
+	return nil
+}
+
 // MayStart lets a slash command run in a trusted project, and asks the user for the trust. The
 // help of the program itself needs none, and keeps no run then.
 func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
@@ -48,8 +60,13 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 		return err
 	}
 
+	if s.passes(v, r) {
+		s.Project.Trust.Pass(v)
+		return nil
+	}
 	p, foreign := s.Project.foreign[r.Source]
 	switch {
+	case len(v.Unasked) > 0: // this line reaches one of them
 	case v.By == trust.ByEnvironment: // doctor and trust --show tell it
 		return nil
 	case v.By != "" && foreign && p.Scope == dialect.Project && !fs.ValidPath(p.Dir):
@@ -64,6 +81,7 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 		return nil
 	}
 
+	v.Needed = s.needed(v, r)
 	if v.Note != nil {
 		s.Project.note("warning: %v", v.Note)
 	}
@@ -86,6 +104,41 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 	return nil
 }
 
+// passes tells whether a line may run although files need the user's agreement, because the user
+// agreed to this project before, and it can reach none of them.
+func (s *Session) passes(v *trust.Verdict, r formats.Invocation) bool {
+	if r.File == "" || len(v.Changes) == 0 || !v.Known() || v.By != "" && len(v.Unasked) == 0 {
+		return false
+	}
+	return len(s.reached(v, r)) == 0
+}
+
+// needed are the files that a question before a line is about; nil: all of them. A project that
+// the user never agreed to is asked about as a whole where the line itself needs no file.
+func (s *Session) needed(v *trust.Verdict, r formats.Invocation) []trust.Change {
+	if r.File == "" {
+		return nil
+	}
+	return s.reached(v, r)
+}
+
+// reached are the changes that a line can reach: all but other commands of the project, because a
+// command runs no other one. Agent CLIs read the commands of other tools, so these count.
+func (s *Session) reached(v *trust.Verdict, r formats.Invocation) (out []trust.Change) {
+	for _, c := range v.Changes {
+		i := slices.IndexFunc(v.Files, func(f trust.Listed) bool { return f.Path == c.Path })
+		own := i >= 0 && v.Files[i].Kind == trust.KindCommand
+		if own {
+			_, foreign := s.Project.foreign[v.Files[i].Source]
+			own = !foreign
+		}
+		if !own || c.Path == path.Join(r.Source, r.File) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // AsksBefore is what a command in a file asks about the project before it runs; empty for nothing.
 func (s *Session) AsksBefore(file string) string {
 	if !s.Project.HasWorkspace || file == LibrarySource+"/help.md" {
@@ -98,7 +151,7 @@ func (s *Session) AsksBefore(file string) string {
 	if len(v.Changes) == 0 {
 		return "git and this project's own checks would run here"
 	}
-	return formats.Count(len(v.Changes), "file") + " can start programs"
+	return "you have not agreed to " + v.Pending()
 }
 
 // LeadsTo says what a listed file leads to: the command and the subagents it names, the program it
@@ -160,21 +213,29 @@ func (p *Project) newTrust() *trust.Gate {
 		override = trust.ByDemo
 	}
 	return trust.New(trust.Config{
-		Root:     p.Root,
-		Dir:      p.Dir,
-		Home:     p.Host.StateHome(),
-		Digests:  p.Host.Trust,
-		Override: override,
-		Agreed:   p.Host.Agreed,
-		Others:   p.listed,
-		Now:      p.Host.Clock.Now,
-		Settings: agentcli.Settings(),
+		Root:         p.Root,
+		Dir:          p.Dir,
+		RecordOf:     p.Host.TrustedAs,
+		Home:         p.Host.StateHome(),
+		Digests:      p.Host.Trust,
+		Override:     override,
+		Agreed:       p.Host.Agreed,
+		Others:       p.listed,
+		Now:          p.Host.Clock.Now,
+		Settings:     agentcli.Settings(),
+		Instructions: p.instructionNames,
 		Argv: func(name string, src []byte) []string {
 			def, err := subagents.ParseDefinition(name, src)
 			if err != nil {
 				return nil // a file that cannot be read starts nothing
 			}
-			return def.Argv
+			words := slices.Clone(def.Argv)
+			if def.ResolveServers(atomicfile.FS(p.Root)) == nil {
+				for _, s := range def.Servers {
+					words = append(words, s.Words()...)
+				}
+			}
+			return words
 		},
 	})
 }
@@ -216,6 +277,9 @@ func (p *Project) listed() (files []trust.Listed, folders []string, _ error) {
 		}
 	}
 
+	for _, name := range p.finder().PluginFiles() {
+		files = append(files, trust.Listed{Path: name, Kind: trust.KindSettings})
+	}
 	return files, folders, nil
 }
 
@@ -280,4 +344,44 @@ func (h *Host) TrustWritten(dir string, written []string) error {
 		files[ConfigFile] = data
 	}
 	return trust.Remember(h.StateHome(), dir, files, h.Clock.Now())
+}
+
+// TrustAccepted agrees, in the name of the user, to texts that the user just accepted for files of
+// this project.
+func (p *Project) TrustAccepted(texts map[string][]byte) {
+	if len(texts) == 0 {
+		return
+	}
+	h := p.Host
+	if err := trust.Remember(h.StateHome(), p.Dir, texts, h.Clock.Now()); err != nil {
+		p.note("warning: the next command asks about the written files: %v", err)
+	}
+}
+
+// metaGate begins the path of the step of /meta that asks whether its files are written.
+const metaGate = "accept#"
+
+// written are files that a workflow has had written, and whether the user had said so.
+type written struct {
+	accepted bool // by the user or by --yes, in this process
+	texts    map[string][]byte
+}
+
+// noteMeta notes that the user accepted what /meta writes.
+func (s *Session) noteMeta(g formats.Gate, d formats.Decision) {
+	by := d.Person && d.Channel == "" || d.By == formats.ByYes
+	if by && strings.HasPrefix(g.Step, metaGate) && d.Answer == "write" {
+		s.written.accepted = true
+	}
+}
+
+// trustMeta agrees to the files that /meta wrote once the user accepted them. Only the shipped
+// command shows what it writes, so the files of another workflow are asked about.
+func (s *Session) trustMeta(r router.Route, ret formats.Return) {
+	w := s.written
+	s.written = written{}
+	if w.accepted && r.Source == LibrarySource && r.Name == "meta" &&
+		ret.Status == formats.StatusCompleted {
+		s.Project.TrustAccepted(w.texts)
+	}
 }

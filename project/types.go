@@ -3,6 +3,7 @@ package project
 import (
 	"tercet/commands"
 	"tercet/commands/outline"
+	"tercet/formats/returns"
 	"tercet/internal/control"
 	"tercet/internal/journal"
 	"tercet/internal/trace"
@@ -37,6 +38,8 @@ type (
 	MissingArguments = commands.MissingArguments
 	// Ceiling is the most that a command may use.
 	Ceiling = outline.Ceiling
+	// AgentOutput is the output of a subagent as it is read, whether accepted or refused.
+	AgentOutput = returns.Result
 	// Line is a line as it was typed, or its words as a shell gave them.
 	Line = router.Line
 	// Route is where a line leads.
@@ -59,5 +62,8 @@ const LogOutput = journal.Output
 // RunOpen is the status of a run that has neither ended nor is suspended.
 const RunOpen = journal.Open
 
-// TrustedByRecord is TrustVerdict.By of a project whose files the user agreed to before.
-const TrustedByRecord = trust.ByRecord
+// Values of TrustVerdict.By.
+const (
+	TrustedByRecord      = trust.ByRecord      // the user agreed to the files before
+	TrustedByEnvironment = trust.ByEnvironment // TERCET_TRUST is set
+)

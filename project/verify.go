@@ -14,6 +14,7 @@ import (
 	"tercet/internal/journal"
 	"tercet/internal/trace"
 	"tercet/router"
+	"tercet/subagents/agentcli"
 	"tercet/subagents/prompt"
 )
 
@@ -71,6 +72,11 @@ func (s *Session) replay(
 	if err != nil {
 		return formats.Counted{}, err
 	}
+	list, err := s.Project.recordedInstructions(r.ID, r.Begun.Instructions)
+	if err != nil {
+		return formats.Counted{}, err
+	}
+	s.Project.instructions.set(r.ID, list)
 	writer := journal.New(nil, journal.Options{Mask: s.Project.Mask}) // it writes nothing
 	led := journal.NewLedger(writer, records, nil, false)
 	cfg, err := s.runConfig(ctx, formats.Invocation{
@@ -96,6 +102,7 @@ func (s *Session) replay(
 		return s.samePrompt(records, r, ret)
 	}
 	_, cfg.Killed = led.Resumed()
+	cfg.EverKilled = led.EverKilled()
 	cfg.Start.Files = s.Project.deciding
 	cfg.AcceptChanges = s.Options.AcceptChanges
 	cfg.Accepted = led.Accepted
@@ -172,7 +179,14 @@ func (s *Session) samePrompt(
 	if err != nil {
 		return err
 	}
-	in := prompt.Input{Request: req, Info: info}
+	in := prompt.Input{
+		Request:      req,
+		Info:         info,
+		Instructions: s.Project.instructions.forPrompt(r.Run, ret.Metadata.Runner),
+	}
+	if ret.Metadata.Runner == agentcli.Runner { // a program gets none
+		in.Instructions = nil
+	}
 	now := prompt.StableSum(in)
 	if now == was {
 		return nil

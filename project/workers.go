@@ -24,6 +24,7 @@ import (
 	"tercet/subagents/checks"
 	"tercet/subagents/offline"
 	"tercet/subagents/sandbox"
+	"tercet/subagents/worktree"
 )
 
 // worker gives what does the work of a subagent file without steps: the program that it names, else
@@ -57,6 +58,7 @@ func (s *Session) runners(def subagents.Definition) subagents.Agent {
 			Definition: def,
 			Starter:    s.Project.Starter,
 			Root:       s.Project.Dir,
+			Tercet:     s.tercet(),
 			Nonce:      newNonce,
 			Wrap: func(
 				ctx context.Context,
@@ -133,12 +135,14 @@ func (s *Session) runner(def subagents.Definition, name string) subagents.Agent 
 	case agentcli.RunnerOffline, "":
 		return s.modelless(agentcli.RunnerOffline, offline.Workers{
 			Docs:         s.Project.Docs,
+			Profiles:     s.Project.Profiles,
 			Git:          s.Project.Git,
 			Starter:      s.Project.Starter,
 			Approver:     s.approver,
 			Clock:        s.Project.Host.Clock,
 			Confine:      s.Project.Keeper.Script,
 			ConfineCheck: s.Project.checkBounds(),
+			Checks:       s.Project.Config.Checks,
 		}.For(def.Info))
 	case agentcli.RunnerAuto:
 		return &agentcli.Chosen{
@@ -155,19 +159,33 @@ func (s *Session) runner(def subagents.Definition, name string) subagents.Agent 
 		Models:       s.Models,
 		Starter:      s.Project.Starter,
 		Root:         s.Project.Dir,
+		Tercet:       s.tercet(),
 		Nonce:        newNonce,
+		NewSession:   uuid.NewString,
 		IsolatedHome: s.Project.Config.IsolatedHome,
 		Confine:      s.Project.Keeper.Agent,
+		Instructions: s.Project.instructions.forPrompt,
+		Getenv:       s.Project.Host.Env,
 		Heard:        agentcli.Heard{Mask: s.Project.Mask.Line, Trace: s},
 		Allow: func() error {
 			return control.Ceiling(s.Project.Control, s.Project.Config.Daily)
 		},
 	}
+	if t := s.Project.team; t != nil {
+		cli.Accounts = teamAccounts{t}
+		cli.Account = s.Project.Config.Worker.Account
+	}
 	var ok bool
-	if cli.Driver, ok = agentcli.ByName(name); !ok {
+	cli.Driver, ok = agentcli.ByName(name)
+	if !ok {
 		return s.acpAgent(cli)
 	}
 	return cli
+}
+
+// tercet is the word by which a worker's shell starts this program, whatever its PATH is.
+func (s *Session) tercet() string {
+	return worktree.Quoted(cmp.Or(s.Project.Host.program(), "tercet"))
 }
 
 // requestedModels are the models that flags and configuration ask for.
@@ -331,6 +349,7 @@ func (p *Project) newKeeper() *sandbox.Keeper {
 			},
 		},
 		Root:   p.Dir,
+		Tercet: p.Host.program(),
 		Order:  sandbox.Tighten(p.Config.Sandbox, p.Config.SandboxFloor),
 		Agents: string(b.Agents),
 		Getenv: p.Host.Env,
@@ -347,6 +366,9 @@ func (p *Project) newKeeper() *sandbox.Keeper {
 	// while it starts.
 	k.Hide = append(k.Hide, filepath.Join(p.Dir, formats.Workspace, "state.lock"))
 	k.Own = p.Host.StateHome()
+	if key := p.Config.Team.Key; key != "" {
+		k.Hide = append(k.Hide, p.Host.teamKey(p.Config.Team))
+	}
 	k.Sockets = b.Sockets
 	return k
 }

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,7 +19,9 @@ type Part struct {
 }
 
 // Chain splits a line of the prompt at ` && /NAME` and ` ; /NAME`, outside quotes, where NAME is a
-// known command. It rejects ` | /NAME`. Elsewhere these characters are text.
+// known command. It rejects ` | /NAME` and a name that is nearly one of a command. Behind a command
+// that has no words but numbers and flags it also rejects any other name, and a pipe to a program or
+// a file. Elsewhere these characters are text.
 func (t *Table) Chain(line string) ([]Part, error) {
 	var out []Part
 	start := 0
@@ -37,6 +41,9 @@ func (t *Table) Chain(line string) ([]Part, error) {
 			continue
 		}
 		word, _ := splitFirst(rest)
+		if err := t.misspelt(line[start:at], last, word); err != nil {
+			return nil, err
+		}
 		if t.isJoin(last, word) {
 			if last == "|" {
 				return nil, noPipe(word)
@@ -47,6 +54,8 @@ func (t *Table) Chain(line string) ([]Part, error) {
 			})
 			start = at
 			sign = last
+		} else if isOutput(last) && !hasText(line[start:at]) {
+			return nil, noOutput(line[start:])
 		}
 		at += len(word)
 		last = word
@@ -57,7 +66,40 @@ func (t *Table) Chain(line string) ([]Part, error) {
 
 // isJoin reports whether two words separate one command from the next.
 func (t *Table) isJoin(sign, word string) bool {
-	return (sign == "&&" || sign == ";" || sign == "|") && t.has(word)
+	return isSign(sign) && t.has(word)
+}
+
+func isSign(word string) bool {
+	return word == "&&" || word == ";" || word == "|"
+}
+
+// misspelt is an error if the word behind a sign looks like a command and is none: if it is nearly
+// the name of one, or if nothing before the sign is text. As text of the command before it, the slip
+// would go to a worker.
+func (t *Table) misspelt(before, sign, word string) error {
+	name, slash := strings.CutPrefix(word, "/")
+	if !isSign(sign) || !slash || t.has(word) {
+		return nil
+	}
+	unknown, ok := errors.AsType[*UnknownCommandError](t.unknown(name))
+	if !ok || len(unknown.DidYouMean) == 0 && (hasText(before) || strings.Contains(name, "/")) {
+		return nil
+	}
+	return unknown
+}
+
+// isOutput reports whether a word sends what a shell prints elsewhere.
+func isOutput(sign string) bool {
+	return sign == "|" || sign == ">" || sign == ">>"
+}
+
+// hasText reports whether a command has words before the sign at its end that are neither numbers
+// nor flags. In those the sign is text as well.
+func hasText(line string) bool {
+	words := strings.Fields(line)
+	return slices.ContainsFunc(words[1:max(1, len(words)-1)], func(word string) bool {
+		return word[0] != '-' && strings.Trim(word, "0123456789,-") != ""
+	})
 }
 
 func (t *Table) has(word string) bool {
@@ -70,6 +112,10 @@ func (t *Table) CheckSingle(l Line) error {
 	sign := ""
 	word := ""
 	for i := range max(len(l.Words)-2, 0) {
+		before := strings.Join(l.Words[:i+2], " ")
+		if err := t.misspelt(before, l.Words[i+1], l.Words[i+2]); err != nil {
+			return err
+		}
 		if t.isJoin(l.Words[i+1], l.Words[i+2]) {
 			sign = l.Words[i+1]
 			word = l.Words[i+2]
@@ -104,4 +150,12 @@ func noPipe(word string) error {
 	return formats.Fail(formats.CodeUsage,
 		"write ' && "+printable(word)+" ...' to run it next, or quote text that holds a '|'",
 		"commands take no output of others: '| %s'", printable(word))
+}
+
+func noOutput(line string) error {
+	line = printable(strings.TrimSpace(line))
+	return formats.Fail(formats.CodeUsage,
+		"write !tercet "+line+" at the prompt, the same without ! in a shell, or put quotes "+
+			"around a text",
+		"a command sends its answer to no program or file: '%s'", line)
 }

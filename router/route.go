@@ -46,7 +46,8 @@ func (t *Table) Route(l Line) (Route, error) {
 	}
 	found, ok := t.byName[first[1:]]
 	if !ok {
-		if found, ok = t.byName[canonical(first)]; !ok { // "git:sub/commit"
+		found, ok = t.byName[canonical(first)]
+		if !ok { // "git:sub/commit"
 			return Route{}, t.unknown(first[1:])
 		}
 	}
@@ -68,7 +69,7 @@ func splitFirst(raw string) (first, rest string) {
 }
 
 // unknown suggests the commands whose last part was typed without their folder, then the nearest
-// names.
+// names, then those that begin with what was typed.
 func (t *Table) unknown(name string) error {
 	if names := t.ambiguous[name]; names != nil {
 		return &AmbiguousCommandError{Name: name, Candidates: slices.Clone(names)}
@@ -87,6 +88,11 @@ func (t *Table) unknown(name string) error {
 		}
 	} else {
 		near = append(near, nearest.Names(typed, t.names)...)
+	}
+	if len(near) == 0 && len(typed) > 1 {
+		near = slices.DeleteFunc(slices.Clone(t.names), func(known string) bool {
+			return !strings.HasPrefix(known, typed)
+		})
 	}
 	near = near[:min(len(near), 3)]
 	return &UnknownCommandError{

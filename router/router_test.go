@@ -319,6 +319,8 @@ func TestRouteErrors(t *testing.T) {
 	)
 	for line, want := range map[string]string{
 		"/plna 196":  "unknown command '/plna'; did you mean /plan?",
+		"/pla":       "unknown command '/pla'; did you mean /plan?",
+		"/res":       "unknown command '/res'; did you mean /research?",
 		"/Plan":      "unknown command '/Plan'; did you mean /plan?",
 		"/reviwe":    "unknown command '/reviwe'; did you mean /revise or /review?",
 		"/commit":    "unknown command '/commit'; did you mean /git:commit?",

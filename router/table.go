@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/lazy"
+	"tercet/internal/order"
 )
 
 // Source is a tree of command files: a project folder, the library inside the binary, or another
@@ -32,7 +34,7 @@ type Source struct {
 	// own rule, which also skips folders with an invalid name. With a rule, commands also answer to
 	// their last part while that is unique.
 	Command func(file string) (name string, ok bool)
-	// Depth limits levels of folders, links included; 0: MaxFolders, without links.
+	// Depth limits levels of folders, links included; 0: MaxFolders.
 	Depth int
 }
 
@@ -88,9 +90,9 @@ type target struct {
 // whose name is no command's, and folders deeper than MaxFolders. A command also answers to its
 // name with '/' for ':', and with its source's words in front. Where the source allows it, its last
 // part is enough. A word that fits two tools names neither; a scope word in front of a name always
-// means the scope, never a folder. A link counts as a file if the source's own Stat says so, and
-// never as a folder. An alias maps one slash name to another, not to an alias, and overrides a file
-// of the same name.
+// means the scope, never a folder. A link counts as a file if the source's own Stat says so, and in
+// the folders of other tools as a folder. An alias maps one slash name to another, not to an alias,
+// and overrides a file of the same name.
 func Scan(names Names, sources ...Source) (*Table, error) {
 	t := &Table{byName: map[string]*target{}, ambiguous: map[string][]string{}}
 	own := map[string][]*target{}
@@ -167,6 +169,33 @@ func (t *Table) assignScoped(all map[string][]*target) {
 			if t.byName[candidate] == one {
 				t.ambiguous[name] = append(t.ambiguous[name], candidate)
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for _, one := range all[name] {
+			t.nameByFolder(one)
+		}
+	}
+}
+
+// nameByFolder gives a file whose names all lead to others one with the folder in it: a skill and a
+// command of one tool may share a name, and are then /claude:skills:NAME and /claude:commands:NAME.
+func (t *Table) nameByFolder(one *target) {
+	if one.tool == "" {
+		return
+	}
+	words := []string{one.tool, one.scope, one.scope + ":" + one.tool}
+	for _, word := range words {
+		if t.byName[word+":"+one.Name] == one {
+			return
+		}
+	}
+	folder := path.Base(one.Source)
+	for _, word := range words {
+		name := word + ":" + folder + ":" + one.Name
+		if t.byName[name] == nil {
+			t.addSpelling(name, one)
+			return
 		}
 	}
 }
@@ -296,8 +325,11 @@ type walk struct {
 	own    map[string][]*target // by name, in order of precedence
 	scoped map[string][]*target // by preceding words and name
 	seen   int
+	// folders are those around the one that is read, and that one
+	folders []string
 }
 
+// folder collects the command files of a folder and of the folders in it.
 func (w *walk) folder(dir string, depth int) error {
 	list, err := fs.ReadDir(w.source.FS, dir)
 	if err != nil {
@@ -307,6 +339,12 @@ func (w *walk) folder(dir string, depth int) error {
 		return w.skipUnreadable(dir, err)
 	}
 
+	if w.goesBack(dir) {
+		w.skip("", dir, "it is a link back to a folder that holds it")
+		return nil
+	}
+	w.folders = append(w.folders, dir)
+	defer func() { w.folders = w.folders[:len(w.folders)-1] }()
 	w.seen += len(list)
 	if w.seen > MaxFiles {
 		w.seen -= len(list)
@@ -319,9 +357,7 @@ func (w *walk) folder(dir string, depth int) error {
 			continue
 		}
 		switch {
-		case entry.IsDir() ||
-			entry.Type() == fs.ModeSymlink && w.source.Depth > 0 && depth < w.source.Depth &&
-				w.linksToFolder(inside):
+		case entry.IsDir() || entry.Type() == fs.ModeSymlink && w.followsLink(inside, depth):
 			if !w.canHaveCommands(entry.Name()) {
 				continue
 			}
@@ -353,6 +389,26 @@ func (w *walk) linkTarget(inside string) fs.FileMode {
 		}
 	}
 	return fs.ModeIrregular
+}
+
+// followsLink reports whether a link is read as the folder that it leads to. Only folders of other
+// tools have such links, because these tools follow them.
+func (w *walk) followsLink(inside string, depth int) bool {
+	return w.source.Command != nil && depth < cmp.Or(w.source.Depth, MaxFolders) &&
+		w.linksToFolder(inside)
+}
+
+// goesBack reports whether a link leads back to a folder that holds it.
+func (w *walk) goesBack(dir string) bool {
+	own, ok := w.source.FS.(fs.StatFS)
+	if !ok {
+		return false
+	}
+	info, err := own.Stat(dir)
+	return err == nil && slices.ContainsFunc(w.folders, func(outer string) bool {
+		around, err := own.Stat(outer)
+		return err == nil && os.SameFile(info, around)
+	})
 }
 
 // canHaveCommands reports whether a folder can have commands.
@@ -430,7 +486,7 @@ func (l LeftOut) String() string {
 // an error instead.
 func (t *Table) LeftOut() []LeftOut {
 	out := slices.Clone(t.skipped)
-	slices.SortFunc(out, func(a, b LeftOut) int {
+	order.Stable(out, func(a, b LeftOut) int {
 		return cmp.Compare(a.File, b.File)
 	})
 	return out

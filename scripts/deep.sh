@@ -1,12 +1,12 @@
 #!/bin/sh
 # Runs the tests that do more with TEST_DEEP=1, and only these: kills at every place, corpora, every script and page, every line of a
-# journal. These are the tests that ask testkit, and all tests of a file in which a helper does.
+# journal. These are the tests that ask testkit, and all tests of a file in which a helper does. The module in engine has its own call.
 # Usage: scripts/deep.sh [-not] [FOLDER...]; without a folder in all of them, with -not in all others.
 set -eu
 cd "$(dirname "$0")/.."
 not=
 [ "${1:-}" != -not ] || { not=-v; shift; }
-files=$(grep -rlE --include='*_test.go' 'testkit\.(OnlyDeep|Deep)\(' .)
+files=$(grep -rlE --include='*_test.go' --exclude-dir=engine 'testkit\.(OnlyDeep|Deep)\(' .)
 if [ $# -gt 0 ]; then
 	wanted=$(for dir; do echo "^./${dir#./}/"; done)
 	# shellcheck disable=SC2086 # -v or nothing

@@ -26,7 +26,7 @@ pack() { in=$1; shift; tar -C "$in" --sort=name --format=ustar --mtime="@$SOURCE
 binaries() {
 	mkdir -p "$dist/bin"
 	for target in $targets; do
-		GOOS=${target%/*} GOARCH=${target#*/} go build -trimpath -ldflags="-s -w -X main.commit=$commit" -o "$(binary "$target")" ./cmd/tercet
+		GOOS=${target%/*} GOARCH=${target#*/} go build -trimpath -tags=nethttpomithttp2 -ldflags="-s -w -X main.commit=$commit" -o "$(binary "$target")" ./cmd/tercet
 	done
 }
 

@@ -28,6 +28,10 @@ part 10m ./state/crash "${STATE:-.}" -full
 # A workflow waits more than it computes.
 part 73m './cmd/tercet -parallel 16' '^(TestEveryJournalLine|TestKilled)' \
     -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-200}" -seed 0
+# 200 tasks over four workers of a team, which die 20 times meanwhile.
+# Workers die at every line of the journals of the shipped commands and at every other call to their home, and the hub at its writes.
+(cd engine/nats && go test . -run '^(TestManyTasks|TestKilledAtEveryLine|TestTheHubDiesAtAWrite)$' -parallel 8 -timeout 60m -v \
+    -args -tasks "${TASKS:-200}" -kills "${KILLS:-20}" -every "${STEP:-1}") || left="$left ./engine/nats"
 wait "$keys" || left="$left ./cmd/tercet:keys"
 cat "$log"
 [ -z "$left" ] || { echo "failed:$left"; exit 1; }

@@ -97,7 +97,7 @@ func (d *draft) cleanTitle(title string) (string, error) {
 		return "", d.refused(0, "", "expected a title, got none")
 	}
 	if len(title) > statefile.MaxTitle {
-		return "", d.refused(0, "",
+		return "", d.refused(0, "shorten it, and put the rest into the description",
 			"expected title of at most %d bytes, got %d", statefile.MaxTitle, len(title))
 	}
 	return title, d.checkText(title, "")
@@ -106,7 +106,8 @@ func (d *draft) cleanTitle(title string) (string, error) {
 // checkText refuses invalid UTF-8, and control characters other than the allowed ones.
 func (d *draft) checkText(s, allowed string) error {
 	if strings.ToValidUTF8(s, "") != s {
-		return d.refused(0, "", "expected text in UTF-8, got other bytes")
+		return d.refused(0, "write it in UTF-8, or leave those bytes out",
+			"expected text in UTF-8, got other bytes")
 	}
 	at := strings.IndexFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) && !strings.ContainsRune(allowed, r)
@@ -204,7 +205,7 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	if target == nil {
 		help := nearest.Help(key, metadataKeys)
 		if slices.Contains(statefile.TaskKeys(), key) {
-			help = "it is written by another operation, or by the engine only"
+			help = "tercet writes it; a command such as /plan or /todo changes the status"
 		}
 		return d.refused(t.Number, cmp.Or(help, "the fields are "+strings.Join(metadataKeys, ", ")),
 			"expected a field that can be set, got %q", key)

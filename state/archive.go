@@ -220,7 +220,12 @@ func (op ImportTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	add, err := op.From.Into(exchange.Target{Base: d.base, Archive: archive, Fresh: op.Fresh})
+	add, err := op.From.Into(exchange.Target{
+		Base:      d.base,
+		Archive:   archive,
+		Fresh:     op.Fresh,
+		Conflicts: op.Conflicts,
+	})
 	if err != nil {
 		return err
 	}
@@ -238,11 +243,41 @@ func (op ImportTasks) apply(d *draft) error {
 		}
 		d.verdict(&t.Task, from, true)
 	}
+	for i := range add.Replaced {
+		if err := d.replace(&add.Replaced[i]); err != nil {
+			return err
+		}
+	}
 	d.sortRestored()
 	slices.Sort(d.numbers)
 	d.imported = true
 	d.nextNumber = add.NextNumber
 	d.members = add.Members
 	d.warnings = append(d.warnings, add.Warnings...)
+	return nil
+}
+
+// replace puts the task of an import in the place of the one that an earlier import added. It
+// refuses one with a live lease of another session.
+func (d *draft) replace(t *exchange.Added) error {
+	n := t.Task.Number
+	old, err := d.editTask(n)
+	if err != nil {
+		return err
+	}
+	from := old.Status
+	switch {
+	case t.Kept:
+	case t.Archived:
+		from = t.Task.Status // it is archived in the source now
+	case from == t.Task.Status:
+		from = "" // nothing to archive
+	}
+	*old = t.Task
+	if d.replaced == nil {
+		d.replaced = map[int][]byte{}
+	}
+	d.replaced[d.base.Index[n]] = t.Raw
+	d.verdict(&t.Task, from, !t.Kept)
 	return nil
 }

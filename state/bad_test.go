@@ -359,7 +359,7 @@ func TestBadFiles(t *testing.T) {
 func (w *workspace) refuses(b bad) {
 	w.t.Helper()
 	w.write("state.json", b.src)
-	at := fmt.Sprintf(".tercet/state.json:%s: INVALID_STATE: ", where(b.src, b.at))
+	at := fmt.Sprintf(".tercet/state.json:%s: ", where(b.src, b.at))
 	if b.at < 0 {
 		at = ".tercet/state.json:"
 	}

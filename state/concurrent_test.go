@@ -31,7 +31,8 @@ func TestGoroutines(t *testing.T) {
 		m := w.m
 		if i%2 == 0 {
 			var err error
-			if m, err = state.NewManager(w.cfg); err != nil {
+			m, err = state.NewManager(w.cfg)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/state/history"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	AuditLimit int64
 	// Holders lists the processes that hold a lock file, as far as the system tells; may be nil.
 	Holders func(path string) []LockHolder
+	// Profiles are the project's own profiles of documents; nil: the shipped ones.
+	Profiles *documents.Own
 	// User and CommandLine identify the lock's holder in state.lock.info.
 	User, CommandLine string
 }

@@ -27,7 +27,8 @@ type draft struct {
 	nextNumber    int
 	changed       map[int]*formats.Task // by index in base
 	created       []*formats.Task
-	removed       map[int]bool // by index in base
+	replaced      map[int][]byte // the whole text of changed tasks, by index in base
+	removed       map[int]bool   // by index in base
 	restored      []statefile.RawTask
 	restoredIndex map[int]int // number to index in restored; built by sortRestored
 	// removed tasks are deleted instead of archived, because they were created by a run that is
@@ -184,7 +185,7 @@ func (d *draft) dirty() bool {
 		return true
 	}
 	for i, t := range d.changed {
-		if !statefile.SameTask(&d.base.Tasks[i], t) {
+		if d.replaced[i] != nil || !statefile.SameTask(&d.base.Tasks[i], t) {
 			return true
 		}
 	}

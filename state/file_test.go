@@ -33,12 +33,12 @@ func TestInvalidState(t *testing.T) {
 		{"empty", "", "1:1: "},
 		{"no JSON", "{\n  \"version\": 1,,\n", "2:16: "},
 		{"trailing comma", file(ok + ","), "trailing comma"},
-		{"array", "[]", "1:1: INVALID_STATE: expected an object, got array"},
+		{"array", "[]", "1:1: expected an object, got array (INVALID_STATE)"},
 		{"no keys", "{}", `expected key "tasks"`},
 		{
 			"version",
 			strings.Replace(file(""), `"1"`, `"0"`, 1),
-			`2:14: INVALID_STATE: expected version "1", got "0"`,
+			`2:14: expected version "1", got "0" (INVALID_STATE)`,
 		},
 		{
 			"serial",
@@ -123,7 +123,7 @@ func TestInvalidState(t *testing.T) {
 		{
 			"merge",
 			file("\n<<<<<<< HEAD\n" + ok + "\n=======\n>>>>>>> other\n"),
-			"7:1: INVALID_STATE: merge conflict marker",
+			"7:1: merge conflict marker (INVALID_STATE)",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -125,7 +125,8 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 		acquired, err = h.TryLock()
 	}
 	if acquired && err == nil {
-		if acquired, err = l.current(h, path); !acquired { // the holder has just removed the file
+		acquired, err = l.current(h, path)
+		if !acquired { // the holder has just removed the file
 			err = errors.Join(err, release(h))
 		}
 	}

@@ -159,7 +159,8 @@ func openWorkspace(dir string) (*workspace, error) {
 		User:        "tester",
 		CommandLine: "tercet test",
 	}
-	if w.m, err = state.NewManager(w.cfg); err != nil {
+	w.m, err = state.NewManager(w.cfg)
+	if err != nil {
 		return nil, err
 	}
 
@@ -179,7 +180,8 @@ func quickWorkspace(t tb) *workspace {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "tercet-state-")
 	if err != nil {
-		if dir, err = os.MkdirTemp("", "tercet-state-"); err != nil {
+		dir, err = os.MkdirTemp("", "tercet-state-")
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -228,7 +228,8 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 			if !opt.Anew {
 				return gone
 			}
-			if fresh, err = s.continueNumbers(fresh); err != nil {
+			fresh, err = s.continueNumbers(fresh)
+			if err != nil {
 				return err
 			}
 		}
@@ -578,6 +579,7 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 		Serial:     serial,
 		NextNumber: d.nextNumber,
 		Changed:    d.changed,
+		Replaced:   d.replaced,
 		Created:    d.created,
 		Removed:    d.removed,
 		Restored:   d.restored,
@@ -644,7 +646,7 @@ func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
 	if err != nil {
 		return nil, Result{}, err
 	}
-	f.data, err = documents.SetPhase(f.src, op.Phase, op.Status)
+	f.data, err = s.cfg.Profiles.SetPhase(f.src, op.Phase, op.Status)
 	return f, Result{Verdicts: []history.Verdict{{
 		Op:   d.op,
 		Task: op.Task,

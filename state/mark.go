@@ -26,19 +26,23 @@ type Mark struct {
 // Mark takes a snapshot of state.json, its log and the names of its backups, before other writers
 // work.
 func (m *Manager) Mark() (mark Mark, err error) {
-	if mark.resolved, err = files.ResolveLinks(m.cfg.Root, statefile.Path); err != nil {
+	mark.resolved, err = files.ResolveLinks(m.cfg.Root, statefile.Path)
+	if err != nil {
 		return Mark{}, err
 	}
 	// No lock is held, so another writer may come in between. What it writes is recorded in the
 	// log, which is read first.
-	if mark.log, err = history.LogText(m.cfg.Root); err != nil {
+	mark.log, err = history.LogText(m.cfg.Root)
+	if err != nil {
 		return Mark{}, err
 	}
-	if mark.src, _, err = m.cfg.readState(mark.resolved); err != nil {
+	mark.src, _, err = m.cfg.readState(mark.resolved)
+	if err != nil {
 		return Mark{}, err
 	}
 	mark.sha = formats.Sum(mark.src)
-	if mark.backups, err = history.Backups(m.cfg.Root); err != nil {
+	mark.backups, err = history.Backups(m.cfg.Root)
+	if err != nil {
 		return Mark{}, files.Failure("reading the folder", history.BackupDir, err)
 	}
 	return mark, nil
@@ -65,7 +69,8 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 		currentSHA := ""
 		resolved, err := files.ResolveLinks(m.cfg.Root, statefile.Path)
 		if err == nil && resolved == mark.resolved {
-			if found, err = files.Read(m.cfg.Root, resolved, files.MaxState); err == nil {
+			found, err = files.Read(m.cfg.Root, resolved, files.MaxState)
+			if err == nil {
 				currentSHA = formats.Sum(found)
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				return files.Failure("reading", statefile.Path, err)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"time"
 
 	"tercet/formats"
@@ -124,6 +125,9 @@ type Renumber struct{ Task, To int }
 type ImportTasks struct {
 	From  *exchange.Import
 	Fresh bool // give tasks with a taken number a new one, instead of failing
+	// Conflicts says which side wins where a task changed both here and in the file since an
+	// earlier import of it.
+	Conflicts exchange.Resolution
 }
 
 // SetLayout rewrites state.json in a layout. It must be alone in its transaction.
@@ -317,9 +321,21 @@ type Result struct {
 func (r *Result) PutAway() []int {
 	var out []int
 	for _, v := range r.Verdicts {
-		if v.Op == (ImportTasks{}).name() && v.Changed && v.From != "" {
+		if v.Op == (ImportTasks{}).name() && v.Changed && v.From != "" && v.From == v.To {
 			out = append(out, v.Task)
 		}
 	}
+	return out
+}
+
+// Updated lists the tasks that an import replaced, because they changed in their file.
+func (r *Result) Updated() []int {
+	var out []int
+	for _, v := range r.Verdicts {
+		if v.Op == (ImportTasks{}).name() && v.Changed && !slices.Contains(r.Numbers, v.Task) {
+			out = append(out, v.Task)
+		}
+	}
+	slices.Sort(out)
 	return out
 }

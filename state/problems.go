@@ -62,7 +62,22 @@ func NewErrors(cfg Config) (*Errors, error) {
 }
 
 // Record adds an error, unless the same run already recorded it for the same step.
-func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
+func (e *Errors) Record(ctx context.Context, p formats.Problem) error {
+	return e.add(ctx, p.Context.Session, func(list *jsonx.Value) ([][]byte, error) {
+		if alreadyRecorded(list, p) {
+			return nil, nil
+		}
+		raw, err := e.encode(p)
+		return [][]byte{raw}, err
+	})
+}
+
+// add appends the errors that encode gives for those that are recorded.
+func (e *Errors) add(
+	ctx context.Context,
+	session string,
+	encode func(list *jsonx.Value) ([][]byte, error),
+) (err error) {
 	if !canWrite {
 		return formats.Fail(
 			formats.CodeDenied,
@@ -73,7 +88,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	h, err := locker{cfg: e.cfg, file: errorsLock}.take(ctx, p.Context.Session)
+	h, err := locker{cfg: e.cfg, file: errorsLock}.take(ctx, session)
 	if err != nil {
 		return err
 	}
@@ -93,18 +108,18 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if err := e.cfg.sweep(resolved, path.Base(errorsFile)+".1"); err != nil {
 		return err
 	}
-	raw, err := e.encode(p)
-	if err != nil {
-		return err
-	}
-
 	src, tree, err := readErrors(e.cfg.Root, resolved)
 	if err != nil {
 		return err
 	}
 	list := tree.Get("errors")
-	if alreadyRecorded(list, p) {
-		return nil
+	raws, err := encode(list)
+	if err != nil || len(raws) == 0 {
+		return err
+	}
+	size := len(src)
+	for _, raw := range raws {
+		size += len(raw)
 	}
 
 	if v, present := tree.Get("version").Str(); present && v != errorsVersion {
@@ -116,7 +131,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		}
 		list = nil
 	}
-	if list != nil && (len(list.Elems) >= MaxErrors || len(src)+len(raw) > maxErrorsFile) {
+	if list != nil && (len(list.Elems)+len(raws) > MaxErrors || size > maxErrorsFile) {
 		if err := atomicfile.BackupLoose(e.cfg.Root, resolved, errorsFile+".1"); err != nil {
 			return files.Failure("rotating", errorsFile, err)
 		}
@@ -132,7 +147,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	}
 	out, err := jsonx.Splice(
 		src,
-		jsonx.EditElems(src, list, jsonx.ElemChanges{Append: [][]byte{raw}}),
+		jsonx.EditElems(src, list, jsonx.ElemChanges{Append: raws}),
 	)
 	if err != nil {
 		return err
@@ -220,4 +235,83 @@ func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 		json.Unmarshal(v.Raw(src), &out[i]) //nolint:errcheck // what the user wrote by hand is shown as far as it goes
 	}
 	return out, nil
+}
+
+// ForeignErrors are the errors that another system recorded.
+type ForeignErrors struct {
+	Errors  []Recorded
+	LeftOut int // records without a message
+}
+
+// ReadForeignErrors reads the errors.json of another system, at most its newest MaxErrors. Its
+// members have the names that tercet uses, as far as it has them.
+func ReadForeignErrors(file string, src []byte) (ForeignErrors, error) {
+	var out ForeignErrors
+	tree, err := jsonx.Parse(src, jsonx.Limits{})
+	if err != nil {
+		return out, statefile.ParseFailure(file, src, err)
+	}
+	list := tree.Get("errors")
+	if tree.Is(jsonx.Array) {
+		list = tree
+	}
+	if !list.Is(jsonx.Array) {
+		return out, statefile.Invalid(file, src, statefile.Finding(formats.SeverityError, file,
+			statefile.Position(src, tree.Start), "", `expected key "errors" with an array`))
+	}
+	for _, v := range list.Elems[max(0, len(list.Elems)-MaxErrors):] {
+		one := Recorded{
+			ID:        statefile.TextOf(v, "id"),
+			Time:      statefile.TextOf(v, "timestamp"),
+			Type:      statefile.TextOf(v, "type"),
+			Message:   statefile.TextOf(v, "message"),
+			Severity:  "critical",
+			FixStatus: "unfixed",
+		}
+		if !v.Is(jsonx.Dict) || one.Message == "" {
+			out.LeftOut++
+			continue
+		}
+		if slices.Contains([]string{"warning", "low", "medium"}, statefile.TextOf(v, "severity")) {
+			one.Severity = string(formats.SeverityWarning)
+		}
+		if slices.Contains([]string{"fixed", "resolved"}, statefile.TextOf(v, "fix_status")) {
+			one.FixStatus = "fixed"
+		}
+		at := v.Get("context")
+		one.Context.Command = statefile.TextOf(at, "command")
+		one.Context.Session = statefile.TextOf(at, "session_id")
+		if n, ok := at.Get("task").Int(); ok && n > 0 {
+			one.Context.Task = int(n)
+		}
+		one.Trajectory.Path = []string{}
+		one.Recovery.Action = statefile.TextOf(v.Get("recovery"), "suggested_action")
+		if one.ID == "" {
+			one.ID = "err_" + formats.Sum(v.Raw(src))[:16]
+		}
+		out.Errors = append(out.Errors, one)
+	}
+	return out, nil
+}
+
+// Import adds the errors of another system, except those that are recorded already.
+func (e *Errors) Import(ctx context.Context, session string, from ForeignErrors) error {
+	return e.add(ctx, session, func(list *jsonx.Value) ([][]byte, error) {
+		known := map[string]bool{}
+		for i := 0; list != nil && i < len(list.Elems); i++ {
+			known[statefile.TextOf(list.Elems[i], "id")] = true
+		}
+		var out [][]byte
+		for _, one := range from.Errors {
+			if known[one.ID] {
+				continue
+			}
+			raw, err := jsonx.Marshal(one, "  ")
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, raw)
+		}
+		return out, nil
+	})
 }

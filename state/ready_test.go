@@ -35,7 +35,8 @@ func TestReady(t *testing.T) {
 	}
 	w.cfg.Alive = func(formats.Lease) bool { return false }
 	var err error
-	if w.r, err = state.NewReader(w.cfg); err != nil {
+	w.r, err = state.NewReader(w.cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got := numbers(); len(got) != 2 || got[1] != 3 {

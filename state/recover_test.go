@@ -64,7 +64,8 @@ func TestKilledBeforeRename(t *testing.T) {
 	now := w.read("TODO.md")
 	w.write("TODO.md", view)
 	w.write("TODO.md.tmp-99-0123456789abcdef", "torn")
-	if m, err = state.NewManager(w.cfg); err != nil {
+	m, err = state.NewManager(w.cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
 	res, err = m.Apply(t.Context(), tx)
@@ -257,7 +258,8 @@ func TestChangedDuringWrite(t *testing.T) {
 		w.write("state.json", w.read("state.json")+" ") // again and again
 		return false
 	}
-	if m, err = state.NewManager(w.cfg); err != nil {
+	m, err = state.NewManager(w.cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = m.Apply(t.Context(), state.Tx{

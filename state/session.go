@@ -359,7 +359,8 @@ func (s *session) restore(serial uint64) (Result, error) {
 		if failed != nil {
 			return Result{}, failed
 		}
-		if src, err = c.At(serial); err != nil {
+		src, err = c.At(serial)
+		if err != nil {
 			return Result{}, noBackup(s.cfg, serial)
 		}
 	}
@@ -455,7 +456,8 @@ func (s *session) resolve(how exchange.Resolution) (Result, error) {
 // replaceState makes a document the state, with a serial above every known one.
 func (s *session) replaceState(backup *statefile.Document, kind string) (_ Result, err error) {
 	root := s.cfg.Root
-	if s.resolved, err = files.ResolveLinks(root, statefile.Path); err != nil {
+	s.resolved, err = files.ResolveLinks(root, statefile.Path)
+	if err != nil {
 		return Result{}, err
 	}
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,12 +44,12 @@ func (d *draft) changeStatus(op UpdateStatus, n int) error {
 	from, stale := d.cfg.effective(t, d.now)
 	to := op.To
 	if op.Back {
-		if !t.Status.KeepsPrior() || t.Prior == "" {
-			return formats.Fail(formats.CodeIllegalTransition,
-				"from "+t.Status.String()+" there is no change without --force",
+		if !t.Status.KeepsPrior() {
+			return formats.Fail(formats.CodeIllegalTransition, d.movesHelp(t),
 				"task %d is %s and has no prior status to go back to", n, t.Status)
 		}
-		to = t.Prior
+		// an imported task may lack one
+		to = cmp.Or(t.Prior, formats.NotStarted)
 	}
 	linked, err := d.link(t, op.Artifacts)
 	if err != nil {
@@ -117,25 +118,13 @@ func (d *draft) checkTransition(op UpdateStatus, t *formats.Task, from formats.T
 		return m.To == op.To && m.Recover == op.Recover
 	})
 	if at < 0 {
-		var allowed []string
 		for _, m := range moves {
 			if m.Recover && m.To == op.To {
 				return needs("the recover operation")
 			}
-			if !m.Recover {
-				allowed = append(allowed, m.To.String())
-			}
 		}
-		if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from &&
-			!slices.Contains(allowed, t.Prior.String()) {
-			allowed = append(allowed, t.Prior.String())
-		}
-		help := "from " + from.String() + " it may go to " + strings.Join(allowed, ", ")
-		if len(allowed) == 0 {
-			help = "from " + from.String() + " there is no change without --force"
-		}
-		return formats.Fail(formats.CodeIllegalTransition, help, "task %d may not go from %s to %s",
-			t.Number, from, op.To)
+		return formats.Fail(formats.CodeIllegalTransition, d.movesHelp(t),
+			"task %d may not go from %s to %s", t.Number, from, op.To)
 	}
 
 	m := moves[at]
@@ -159,6 +148,25 @@ func (d *draft) checkTransition(op UpdateStatus, t *formats.Task, from formats.T
 		return d.checkPhases(t)
 	}
 	return nil
+}
+
+// movesHelp says to which statuses a task may go.
+func (d *draft) movesHelp(t *formats.Task) string {
+	from, _ := d.cfg.effective(t, d.now)
+	var allowed []string
+	for _, m := range formats.Moves(from) {
+		if !m.Recover {
+			allowed = append(allowed, m.To.String())
+		}
+	}
+	if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from &&
+		!slices.Contains(allowed, t.Prior.String()) {
+		allowed = append(allowed, t.Prior.String())
+	}
+	if len(allowed) == 0 {
+		return fmt.Sprintf("to take it up again: /task --recover %d REASON", t.Number)
+	}
+	return "from " + from.String() + " it may go to " + strings.Join(allowed, ", ")
 }
 
 // checkArtifact requires that the artifact of a status is on disk and not empty: the newest
@@ -224,7 +232,10 @@ func (d *draft) checkPhases(t *formats.Task) error {
 		}
 	}
 
-	plan, found := documents.ReadDocument(documents.ProfilePlan, a.Path, src)
+	plan, found := documents.Options{
+		Needed: true,
+		Own:    d.cfg.Profiles,
+	}.Parse(documents.ProfilePlan, a.Path, src)
 	if found != nil && found.HasErrors() {
 		d.warn(fmt.Sprintf(
 			"task %d: its plan %s does not keep the format, so a phase may have been missed",

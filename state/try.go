@@ -60,10 +60,12 @@ func (s *session) openReadOnly() error {
 		return err
 	}
 
-	if s.doc, err = statefile.Parse(statefile.Path, src); err != nil {
+	s.doc, err = statefile.Parse(statefile.Path, src)
+	if err != nil {
 		return withBackup(s.cfg, err)
 	}
-	if s.audit, err = history.ViewLog(s.cfg.Root); err != nil {
+	s.audit, err = history.ViewLog(s.cfg.Root)
+	if err != nil {
 		return err
 	}
 

@@ -231,7 +231,8 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*planRewrite, Result, error) 
 				"put the marks of its phases back by hand",
 				"the log does not hold the earlier phases of %s: an older tercet wrote it", op.Plan)
 		}
-		if f.data, err = jsonx.Splice(f.data, l.Undo); err != nil || formats.Sum(f.data) != l.Pre {
+		f.data, err = jsonx.Splice(f.data, l.Undo)
+		if err != nil || formats.Sum(f.data) != l.Pre {
 			return nil, res, formats.Fail(formats.CodeInvalidState,
 				"look at it with: tercet state verify",
 				"the log does not lead back to %s as it was", op.Plan)

@@ -39,7 +39,8 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 		doc:     d,
 		depends: statefile.Cycles{Next: statefile.DependenciesOf, Task: d.Find},
 	}
-	if v.archive, _, err = readArchive(r.cfg, statefile.ArchivePath); err != nil {
+	v.archive, _, err = readArchive(r.cfg, statefile.ArchivePath)
+	if err != nil {
 		if e, ok := errors.AsType[*statefile.SyntaxError](err); ok {
 			v.found = append(v.found, e.List.List...)
 		} else {

@@ -61,7 +61,8 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		case a.Deleted:
 		default:
 			if tree == nil {
-				if tree, err = os.OpenRoot(g.req.Dir); err != nil {
+				tree, err = os.OpenRoot(g.req.Dir)
+				if err != nil {
 					return nil, nil, onFile("read", g.req.Dir, err)
 				}
 			}

@@ -5,7 +5,7 @@ package subagents
 const (
 	codeUnknownKey = "E010" // a key that subagent files do not have
 	codeNoRunner   = "E161" // a subagent with steps has no runner, model, tools or facets
-	codeTalks      = "E162" // a subagent with steps has keys of a command
+	codeCommandKey = "E162" // a subagent with steps has keys of a command
 	codeContract   = "E410" // the contract under returns contradicts itself or the role
 	codeMissing    = "E601" // a key that must be there
 	codeValue      = "E602" // a value of the wrong type or outside its set
@@ -13,6 +13,8 @@ const (
 	codeRunner     = "E604" // runner and argv do not fit together
 	codeSection    = "E605" // a section that subagent files do not have
 	codeTwice      = "E606" // a section or a word that stands twice
-	codeBuiltin    = "E607" // a file that would replace a built-in subagent
+	codeBuiltin    = "E607" // a file of the project that says it is built in
 	warnRunner     = "W604" // a runner that is probably misspelt
+	warnOther      = "W606" // what another system wrote, which is read or ignored
+	warnFloating   = "W605" // an MCP server whose package has no version
 )

@@ -1,12 +1,14 @@
 package subagents
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"tercet/formats"
 	"tercet/internal/md"
+	"tercet/internal/nearest"
 	"tercet/internal/strict"
 )
 
@@ -19,6 +21,8 @@ type Definition struct {
 	Facets   formats.Facets
 	Refs     FacetRefs
 	Argv     []string          // of runner exec: program and arguments
+	ArgvPos  formats.Pos       // zero without argv
+	Servers  []Server          // MCP servers that it may use
 	Model    map[string]string // runner → model; the key "" is the model for every runner
 	Limits   Limits
 	File     string
@@ -34,6 +38,13 @@ type FacetRefs struct {
 	Persona, Instruction, Output string
 	Knowledge, Policy            []string
 	Pos                          formats.Pos // of the values
+	Skills                       []Skill
+}
+
+// Skill is the name of a skill of the project, and its place in a file.
+type Skill struct {
+	Name string
+	Pos  formats.Pos
 }
 
 // Limits bound one delegation to a model; zero means no limit.
@@ -95,6 +106,7 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 
 	def.Facets.Instruction = lines(doc, doc.BodyLine, end-1)
 	seen := map[string]bool{}
+	var others []*md.Node
 	for _, s := range sections {
 		title := strings.ToLower(s.Title())
 		where := place(s.Heading.Pos, s.Heading.End, s.Title())
@@ -119,11 +131,38 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 			def.Info.Workflow = def.Info.Workflow || title == "workflow execution"
 			r.steps = append(r.steps, where)
 		default:
-			r.Unknown(codeSection, where, strict.Form{
-				Unknown: "unknown section %q",
-				Keys:    []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"},
-			})
+			if nearest.Help(s.Title(), facets) == "" {
+				def.Facets.Instruction = strings.Trim(
+					def.Facets.Instruction+"\n\n"+doc.Line(s.Line())+"\n\n"+text, "\n")
+			}
+			others = append(others, where)
 		}
+	}
+	r.otherSections(def, others)
+}
+
+// facets are the sections of a subagent without steps.
+var facets = []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"}
+
+// otherSections reports the sections that are no facets. The text of those that another system has
+// is a part of the instruction, which one finding says of all; one that is probably misspelt is an
+// error, and so is each in a file with steps, where nobody would read it.
+func (r *reader) otherSections(def *Definition, list []*md.Node) {
+	var names []string
+	var first *md.Node
+	for _, where := range list {
+		if def.Info.Workflow || nearest.Help(where.Value, facets) != "" {
+			r.Unknown(codeSection, where, strict.Form{Unknown: "unknown section %q", Keys: facets})
+			continue
+		}
+		if first == nil {
+			first = where
+		}
+		names = append(names, fmt.Sprintf("%q", where.Value))
+	}
+	if first != nil {
+		r.Refuse(warnOther, first, "write it under ## Instruction, or leave it as it is",
+			"the text of "+strings.Join(names, ", ")+" is read as part of the instruction")
 	}
 }
 
@@ -142,7 +181,7 @@ func (r *reader) workflow(def *Definition, doc *md.Document) {
 	if doc.Front == nil {
 		return
 	}
-	for _, key := range []string{"runner", "model", "tools", "facets"} {
+	for _, key := range []string{"runner", "model", "tools", "facets", "skills", "mcp"} {
 		if n := doc.Front.Get(key); n != nil {
 			r.Refuse(
 				codeNoRunner,

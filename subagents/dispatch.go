@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/formats/returns"
 	"tercet/internal/secrets"
 	"tercet/internal/trace"
@@ -26,8 +27,10 @@ type Dispatcher struct {
 	Root  *os.Root // the project root; never closed here
 	Dir   string   // absolute path of Root
 	Specs string   // folder of the tasks' folders, relative to Root; empty: formats.Specs
-	Clock Clock
-	Trace trace.Sink // may be nil
+	// Profiles are the project's own profiles of documents; nil: the shipped ones.
+	Profiles *documents.Own
+	Clock    Clock
+	Trace    trace.Sink // may be nil
 	// Derive applies a contract's queries (AgentInfo.StatusQuery, IssuesQuery) to finished work.
 	// Its error is a violation of the contract. Nil is allowed if no subagent of the Set has such a
 	// query.
@@ -50,6 +53,10 @@ type Dispatcher struct {
 	// Ready prepares the tree for a subagent that is not built in, once before the call; it returns
 	// warnings. Nil: no preparation.
 	Ready func(ctx context.Context, r formats.Request) (said []string, err error)
+	// Enter waits until a subagent that is not built in may be at work, and gives what ends that.
+	// Its error is that of the context, or ends the run. Nil: at once. A workflow is not at work
+	// itself: its subagents are.
+	Enter func(ctx context.Context, r formats.Request) (leave func(), err error)
 	// files that a result may contain although their name looks like a secret's
 	Allow []secrets.Allowed
 
@@ -100,6 +107,8 @@ type delegation struct {
 	moved  []formats.Moved
 }
 
+// start checks depth, cycle and input, prepares the folder of the call, lets the agent work, and
+// finishes what it returns. Input that does not fit the contract is a failed return, not an error.
 func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Return, error) {
 	g.req = r
 	depth, err := r.Depth.Next()
@@ -136,22 +145,33 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return g.finish(formats.Failed(BadInput(r.Agent, bad))), nil
 	}
 
-	if g.folder, err = g.d.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts); err != nil {
+	g.folder, err = g.d.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts)
+	if err != nil {
 		return formats.Return{}, err
 	}
 	defer g.folder.close()
 	g.req.Out = g.folder.outPath()
 	if r.NoTree {
-		if g.req.Dir, err = g.folder.emptyTree(); err != nil {
+		g.req.Dir, err = g.folder.emptyTree()
+		if err != nil {
 			return formats.Return{}, err
 		}
 	}
 	if !g.info.Builtin {
 		g.send(trace.Event{Kind: trace.Agent})
 	}
+	if g.d.Enter != nil && !g.info.Builtin && !g.info.Workflow {
+		leave, err := g.d.Enter(ctx, g.req)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		defer leave()
+		g.begin = g.d.Clock.Now()
+	}
 	var said []string
 	if g.d.Ready != nil && !g.info.Builtin && !g.info.Workflow {
-		if said, err = g.d.Ready(ctx, g.req); err != nil {
+		said, err = g.d.Ready(ctx, g.req)
+		if err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -183,8 +203,9 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 	if !ok {
 		return r, Definition{}, nil, d.Set.unknown(r.Agent)
 	}
-	if strings.HasPrefix(r.Agent, Shipped) {
-		r.Agent = def.Info.Name
+	if def.Info.Pack == "" &&
+		(strings.Contains(r.Agent, ":") || strings.HasPrefix(def.Info.Name, Shipped)) {
+		r.Agent = def.Info.Name // the words before a name say only where the file is
 	}
 	if def.Info.Pack != "" { // it knows itself by its plain name
 		r.Pack = def.Info.Pack
@@ -195,6 +216,11 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 		own.Knowledge = nil
 		own.Instruction = ""
 		own.Output = ""
+	}
+	for _, spec := range def.Info.Artifacts {
+		if form := d.Profiles.Form(spec.Document); form != "" && r.Question == "" {
+			own.Output = strings.TrimLeft(own.Output+"\n\n"+form, "\n")
+		}
 	}
 	r.Facets = joinFacets(own, r.Facets)
 	r.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
@@ -230,7 +256,8 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 			string(answer.raw[:min(len(answer.raw), formats.MaxRefused)]),
 			"",
 		)
-		if answer, err = g.ask(within); err != nil {
+		answer, err = g.ask(within)
+		if err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -292,7 +319,8 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 
 	a := answer{ret: g.withoutSecrets(g.dropClaims(ret))}
 	var unfit error
-	if a.raw, unfit = json.MarshalIndent(g.withoutSecrets(ret), "", "  "); unfit != nil {
+	a.raw, unfit = json.MarshalIndent(g.withoutSecrets(ret), "", "  ")
+	if unfit != nil {
 		// A value that JSON cannot hold stands in fields: the agent put it there.
 		a.raw = []byte(g.text(fmt.Sprintf("%+v\n", ret)))
 		a.bad = []string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
@@ -616,6 +644,7 @@ func joinFacets(file, step formats.Facets) formats.Facets {
 		return strings.Trim(a+"\n\n"+b, "\n")
 	}
 	return formats.Facets{
+		Messages:    step.Messages,
 		Persona:     text(file.Persona, step.Persona),
 		Knowledge:   slices.Concat(file.Knowledge, step.Knowledge),
 		Instruction: text(file.Instruction, step.Instruction),

@@ -4,22 +4,28 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/lazy"
 )
 
-// AddForeign adds other tools' agents to the set. A project's agent replaces the shipped worker of
-// its name and keeps that worker's contract; any other existing name stays. If several names become
-// the same one, the agent written exactly so gets it, and the others get a number. Unused, renamed
+// AddForeign adds other tools' agents to the set. An agent with the name of a shipped worker keeps
+// its own text and an open contract, and has the plain name; of the worker it takes only the role,
+// which plain sentences speak of. Shipped files call it only if it fits the worker's contract. A
+// name in prefer, with the word of a scope or a tool, gives the plain name to the file there, in
+// the place and under the contract of the shipped worker. Any other existing name stays. If
+// several names become the same one, the agent written exactly so gets it, and the others get a
+// number. Every agent also has a name behind the words of its scope and its tool. Unused, renamed
 // and unreadable agents are notes.
 func (s *Set) AddForeign(
 	folders []dialect.Folder,
+	prefer map[string]string,
 	agent func(Definition) Agent,
 ) ([]formats.Diagnostic, error) {
-	var notes []formats.Diagnostic
-	var later []foreigner
+	notes := slices.Clone(s.notes)
+	var preferred, exact, later []foreigner
 	for _, p := range folders {
 		for _, name := range p.AgentFiles() {
 			a, found := foreign(p, name)
@@ -34,56 +40,77 @@ func (s *Set) AddForeign(
 			case a.Hidden:
 				notes = append(notes, f.note(dialect.CodeTaken,
 					"agent "+a.Name+" is switched off or remote; this file is not used", ""))
+			case f.behind(prefer[a.Name]):
+				f.preferred = true
+				preferred = append(preferred, f)
 			case a.Name != a.Declared:
 				later = append(later, f)
 			default:
-				n, err := s.take(f, agent)
-				notes = append(notes, n...)
-				if err != nil {
-					return notes, err
-				}
+				exact = append(exact, f)
 			}
 		}
 	}
 
-	for _, f := range later {
-		n, err := s.take(f, agent)
+	for _, f := range slices.Concat(preferred, exact, later) {
+		n, err := s.take(f, prefer, agent)
 		notes = append(notes, n...)
 		if err != nil {
 			return notes, err
+		}
+	}
+	for name, word := range prefer {
+		_, known := s.entries[name]
+		if word == dialect.Tercet.String() && known {
+			s.chosen[name] = true
 		}
 	}
 
 	return notes, nil
 }
 
+// Follows reports whether a preference of the configuration is about a subagent.
+func (s *Set) Follows(name string) bool {
+	return s.chosen[name]
+}
+
 // foreigner is an agent of another tool with its place.
 type foreigner struct {
-	p     dialect.Folder
-	file  string
-	agent *dialect.Agent
-	of    string // the subagent that has its name, empty: none
+	p         dialect.Folder
+	file      string
+	agent     *dialect.Agent
+	preferred bool
+	of        string // the subagent that has its name, empty: none
+}
+
+// words may stand before the agent's name, the most general ones first.
+func (f foreigner) words() []string {
+	scope := f.p.Scope.String()
+	tool := f.p.Tool()
+	return []string{scope, tool, scope + ":" + tool}
+}
+
+// behind reports whether a preference leads to the agent.
+func (f foreigner) behind(word string) bool {
+	return word != "" && slices.Contains(f.words(), word)
 }
 
 func (f foreigner) note(code, text, help string) formats.Diagnostic {
 	n := note(code, f.p, f.file, text)
 	n.Subject = f.of
 	n.Help = help
-	if code == codeBuiltin {
-		n.Severity = formats.SeverityError
-	}
 	return n
 }
 
 // OfNames reports whether a note is about a conflict of agents' names.
 func OfNames(d formats.Diagnostic) bool {
-	return d.Code == dialect.CodeTaken || d.Code == codeBuiltin ||
+	return d.Code == dialect.CodeTaken ||
 		d.Code == dialect.CodeName && d.Help != ""
 }
 
-// take gives an agent its name.
+// take gives an agent its names.
 func (s *Set) take(
 	f foreigner,
+	prefer map[string]string,
 	agent func(Definition) Agent,
 ) (notes []formats.Diagnostic, _ error) {
 	def := definition(f.agent)
@@ -100,23 +127,27 @@ func (s *Set) take(
 	}
 	f.of = cmp.Or(there.Info.Name, name)
 	project := f.p.Scope == dialect.Project
+	shippedStays := taken && old.shipped && !project && !f.preferred ||
+		prefer[name] == dialect.Tercet.String()
 	switch {
-	case again != "", taken && old.shipped && !project, taken && name == written && !old.shipped:
-		return []formats.Diagnostic{f.note(
-			dialect.CodeTaken,
-			"subagent "+name+" is there already and stays; this file is not used",
-			"it is "+there.File,
-		)}, nil
-	case there.Info.Builtin:
-		return []formats.Diagnostic{f.note(
-			codeBuiltin,
-			fmt.Sprintf("subagent %q is built in and cannot be replaced; this file is not used",
-				name),
-			"give the agent another name",
-		)}, nil
+	case taken && there.Info.Builtin:
+		if other, twice := s.find(dialect.Project.String() + ":" + name); twice {
+			return []formats.Diagnostic{s.behindOther(f, def, other.definition(), agent)}, nil
+		}
+		s.besideManager(&def)
+		return s.notes[len(s.notes)-1:], s.addForeign(f, def, false, agent)
+	case again != "", taken && shippedStays, taken && name == written && !old.shipped:
+		return []formats.Diagnostic{s.behindOther(f, def, there, agent)}, nil
 	case taken && old.shipped:
-		def = def.as(there)
+		if f.preferred {
+			def = def.as(there)
+			s.chosen[name] = true
+		} else if there.Info.Role != formats.RoleReviewer { // which would ask it for a verdict
+			def.Info.Role = there.Info.Role
+		}
 		s.stepAside(name, agent)
+		s.declared[written] = name
+		return nil, s.addForeign(f, def, !f.preferred && !fits(there.Info), agent)
 	case taken:
 		for n := 2; taken; n++ {
 			def.Info.Name = fmt.Sprintf("%s-%d", name, n)
@@ -133,12 +164,65 @@ func (s *Set) take(
 		)
 	}
 
+	s.chosen[name] = s.chosen[name] || f.preferred
 	s.declared[written] = def.Info.Name
-	return notes, s.add(def, agent)
+	return notes, s.addForeign(f, def, false, agent)
 }
 
-// as gives an agent the contract of the shipped worker in whose place it stands: the role, its
-// inputs, its return, and how that is written.
+// addForeign adds an agent under its name and the names behind its words.
+func (s *Set) addForeign(
+	f foreigner,
+	def Definition,
+	apart bool,
+	agent func(Definition) Agent,
+) error {
+	if err := s.add(def, agent); err != nil {
+		return err
+	}
+	e := s.entries[def.Info.Name]
+	e.apart = apart
+	s.entries[def.Info.Name] = e
+	for _, word := range f.words() {
+		scoped := word + ":" + f.agent.Name
+		s.scoped[scoped] = cmp.Or(s.scoped[scoped], def.Info.Name)
+	}
+	return nil
+}
+
+// behindOther adds an agent whose plain name another one has: by the first name behind one of its
+// words that is free.
+func (s *Set) behindOther(
+	f foreigner,
+	def, other Definition,
+	agent func(Definition) Agent,
+) formats.Diagnostic {
+	stays := "subagent " + f.agent.Name + " is there already and stays; "
+	for _, word := range f.words() {
+		name := word + ":" + f.agent.Name
+		if _, taken := s.find(name); taken || word == dialect.Project.String() {
+			continue
+		}
+		def.Info.Name = name
+		if err := s.addForeign(f, def, false, agent); err == nil {
+			return f.note(dialect.CodeTaken, stays+"this one is called "+name,
+				"it is "+other.File)
+		}
+	}
+	return f.note(dialect.CodeTaken, stays+"this file is not used", "it is "+other.File)
+}
+
+// fits reports whether an agent with an open contract can stand in for a shipped worker: the steps
+// that call the worker then read nothing of its return that an agent does not give.
+func fits(shipped formats.AgentInfo) bool {
+	role := shipped.Role == formats.RoleUtility || shipped.Role == formats.RoleWriter
+	document := slices.ContainsFunc(shipped.Artifacts, func(a formats.ArtifactSpec) bool {
+		return !a.Optional
+	})
+	return role && !document && len(shipped.Fields) == 0
+}
+
+// as gives an agent the contract of the shipped worker whose place a preference gives it: the role,
+// its inputs, its return, and how that is written.
 func (d Definition) as(shipped Definition) Definition {
 	own := d
 	d = shipped
@@ -182,22 +266,23 @@ func foreign(p dialect.Folder, name string) (*dialect.Agent, []formats.Diagnosti
 	return a, a.Warnings
 }
 
-// definition makes a subagent of an agent of another tool: any input, any return, with or without
-// files, and the tools that its file grants.
+// asksForBlock matches the text of an agent that returns an AGENT_RESULT block.
+var asksForBlock = lazy.Regexp(`(?m)^[ \t>]*AGENT_RESULT:`)
+
+// definition makes a subagent of an agent of another tool: any input, any return, any artifacts,
+// and the tools that its file grants.
 func definition(a *dialect.Agent) Definition {
 	def := Definition{
 		Info: formats.AgentInfo{
+			Open:        true,
 			Name:        a.Name,
 			Description: a.Description,
 			Role:        formats.RoleUtility,
 			Tools:       a.Tools,
 			Commands:    a.Commands,
 			File:        a.File,
-			Timeout:     formats.Timeout{Total: time.Duration(a.Minutes) * time.Minute},
-			Artifacts: []formats.ArtifactSpec{
-				{Type: formats.ArtifactImplementation, Optional: true},
-				{Type: formats.ArtifactDocumentation, Optional: true},
-			},
+			Timeout:     formats.Timeout{Total: a.Timeout},
+			AgentResult: asksForBlock().MatchString(a.Text),
 		},
 		Facets:     formats.Facets{Instruction: a.Text},
 		Limits:     Limits{Turns: a.Turns},

@@ -36,7 +36,7 @@ func TestInPlaceOfAShippedOne(t *testing.T) {
 		Label:   "own",
 		Agents:  true,
 	}
-	if _, err := set.AddForeign([]dialect.Folder{{Place: place, FS: files}}, nobody); err != nil {
+	if _, err := set.AddForeign([]dialect.Folder{{Place: place, FS: files}}, nil, nobody); err != nil {
 		t.Fatal(err)
 	}
 	def, _, _ := set.Lookup("implementer", "")
@@ -70,6 +70,7 @@ func TestAddForeign(t *testing.T) {
 	}
 	notes, err := set.AddForeign(
 		[]dialect.Folder{{Place: place, FS: files}},
+		nil,
 		func(subagents.Definition) subagents.Agent {
 			return subagents.Func(nil)
 		},
@@ -124,7 +125,8 @@ func TestNames(t *testing.T) {
 		),
 		folder(dialect.Project, "two", "planner", "UI Helper"),
 		folder(dialect.User, "mine", "researcher", "Tester", "status-sync-manager"),
-	}, nobody)
+		folder(dialect.Project, "three", "implementer"),
+	}, map[string]string{"implementer": "claude", "researcher": "tercet"}, nobody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +147,15 @@ func TestNames(t *testing.T) {
 		"tester":            "subagents/tester.md",
 		"gatekeeper":        "subagents/gatekeeper.md",
 		"tercet:ui-helper":  "",
+		// the words of scopes and tools reach every file
+		"project:gatekeeper":          "one/f.md",
+		"project:planner":             "one/d.md",
+		"claude:planner":              "one/d.md",
+		"user:researcher":             "mine/a.md",
+		"user:tester":                 "mine/b.md",
+		"user:claude:tester":          "mine/b.md",
+		"project:status-sync-manager": "mine/c.md",
+		"implementer":                 "three/a.md",
 	} {
 		if def, _, _ := set.Lookup(name, ""); def.File != want {
 			t.Errorf("%s is %q, want %q", name, def.File, want)
@@ -152,16 +163,24 @@ func TestNames(t *testing.T) {
 	}
 
 	def, _, _ := set.Lookup("planner", "")
-	if def.Info.Role != "planner" || def.Facets.Output == "" || def.Facets.Instruction != "Ours." ||
-		strings.Join(def.Info.Tools, " ") != "read" {
-		t.Errorf(
-			"the project's planner is %+v, want the contract of the shipped one with the text "+
-				"and tools of its file",
-			def,
-		)
+	if def.Info.Role != "planner" || def.Facets.Output != "" || def.Info.Artifacts != nil ||
+		def.Facets.Instruction != "Ours." || strings.Join(def.Info.Tools, " ") != "read" {
+		t.Errorf("the project's planner is %+v, want its own text, tools and an open contract", def)
 	}
-	if got := strings.Join(set.Replaced(), " "); got != "planner reviewer" {
-		t.Errorf("replaced %q, want planner reviewer", got)
+	def, _, _ = set.Lookup("implementer", "")
+	if def.Info.Role != "implementer" || def.Facets.Output == "" ||
+		def.Facets.Instruction != "Ours." {
+		t.Errorf("the preferred implementer is %+v, want its text under the shipped contract", def)
+	}
+	for name, want := range map[string]string{
+		"planner": "tercet:planner", "implementer": "implementer", "ui-helper": "ui-helper",
+	} {
+		if got := set.ForLibrary(name); got != want {
+			t.Errorf("shipped files mean %s by %s, want %s", got, name, want)
+		}
+	}
+	if got := strings.Join(set.Replaced(), " "); got != "implementer planner reviewer" {
+		t.Errorf("replaced %q, want implementer planner reviewer", got)
 	}
 	var found []string
 	for _, n := range notes {
@@ -170,7 +189,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 
-	want := "one/f.md E607 gatekeeper, two/a.md W041 planner, mine/a.md W041 researcher, " +
+	want := "one/f.md W041 gatekeeper, two/a.md W041 planner, mine/a.md W041 researcher, " +
 		"mine/c.md W041 status-sync-manager, " +
 		"one/a.md W036 ui-helper, one/b.md W036 ui-helper, two/b.md W041 ui-helper-3, mine/b.md " +
 		"W041 tester"

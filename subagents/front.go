@@ -7,6 +7,7 @@ import (
 
 	"tercet/formats"
 	"tercet/formats/documents"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 	"tercet/internal/strict"
@@ -23,21 +24,27 @@ func to[T any](key string, place *T, read func(*md.Node) T) field {
 	return field{key, func(n *md.Node) { *place = read(n) }}
 }
 
+// commandKeys are keys of a command that do not belong into the frontmatter of a subagent.
+var commandKeys = []string{"during", "tiers", "worktree"}
+
 // fields reads a map that has the keys of a table and no others. want describes it.
 func (r *reader) fields(n *md.Node, want, table string, list ...field) {
 	form := strict.Find(tables(), table).Form()
-	talks := r.talks
-	r.talks = "" // which is about this map and none in it
 	for key, value := range r.Entries(n, want) {
 		i := slices.IndexFunc(list, func(f field) bool {
 			return f.key == key.Value
 		})
-		if i >= 0 && slices.Contains(form.Keys, key.Value) {
+		switch {
+		case i >= 0 && slices.Contains(form.Keys, key.Value):
 			list[i].read(value)
-		} else if strings.Contains(talks, " "+key.Value+" ") {
-			r.Refuse(codeTalks, key, "write it into the command that delegates to this subagent",
+		case table == "subagent" && slices.Contains(commandKeys, key.Value):
+			r.Refuse(codeCommandKey, key,
+				"write it into the command that delegates to this subagent",
 				"'"+key.Value+"' belongs to a command")
-		} else {
+		case table == "subagent" && slices.Contains(formats.DepthKeys(), key.Value):
+			r.Refuse(warnOther, key, "take it away",
+				"key '"+key.Value+"' is ignored: tercet counts the depth by itself")
+		default:
 			r.Unknown(codeUnknownKey, key, form)
 		}
 	}
@@ -46,7 +53,6 @@ func (r *reader) fields(n *md.Node, want, table string, list ...field) {
 // front reads the frontmatter.
 func (r *reader) front(def *Definition, n *md.Node) {
 	info := &def.Info
-	r.talks = " during tiers worktree "
 	r.fields(
 		n,
 		"a map of keys",
@@ -56,9 +62,14 @@ func (r *reader) front(def *Definition, n *md.Node) {
 		to("role", &info.Role, oneOf(r, "role", formats.Roles())),
 		to("runner", &info.Runner, r.runners),
 		to("model", &def.Model, r.model),
-		to("argv", &def.Argv, r.argv),
+		field{"argv", func(n *md.Node) {
+			def.Argv = r.argv(n)
+			def.ArgvPos = n.Pos
+		}},
 		to("tools", &info.Tools, r.tools),
 		field{"facets", func(n *md.Node) { r.facets(&def.Refs, n) }},
+		to("skills", &def.Refs.Skills, r.skills),
+		to("mcp", &def.Servers, r.servers),
 		to("inputs", &info.Inputs, r.inputs),
 		field{"returns", func(n *md.Node) { r.returns(def, n) }},
 		to("timeout", &info.Timeout, r.timeout),
@@ -104,8 +115,8 @@ func (r *reader) description(n *md.Node) string {
 // consistent checks what one key says against another.
 func (r *reader) consistent(def *Definition, n *md.Node) {
 	info := &def.Info
-	// sandbox-runner runs the commands of others: it is a worker like any, held and guarded as one,
-	// whose runner is Go.
+	// sandbox-runner runs commands of other agents: it is checked and sandboxed as every worker is,
+	// although its runner is Go.
 	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin}) &&
 		base(info.Name) != formats.AgentSandboxRunner
 	runner := n.Get("runner")
@@ -118,6 +129,9 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 		r.Refuse(codeRunner, runner, "add argv: [program, argument]", "runner exec without argv")
 	case exec && acp:
 		r.Refuse(codeRunner, runner, "remove one of the two", "runners exec and acp have one argv")
+	case exec && len(def.Servers) > 0:
+		r.Refuse(codeRunner, n.Get("mcp"), "remove the key: a program starts its own servers",
+			"runner exec with mcp")
 	case !exec && !acp && n.Get("argv") != nil:
 		r.Refuse(
 			codeRunner,
@@ -227,6 +241,72 @@ func (r *reader) facets(refs *FacetRefs, n *md.Node) {
 	refs.Pos = n.Pos
 }
 
+// skills reads the names of skills. Their files are looked up when the file is loaded.
+func (r *reader) skills(n *md.Node) []Skill {
+	var out []Skill
+	for _, name := range r.names(n) {
+		out = append(out, Skill{Name: name, Pos: n.Pos})
+	}
+	return out
+}
+
+// servers reads which servers of the project may be used, and which of their tools.
+func (r *reader) servers(n *md.Node) []Server {
+	if n.Kind != md.List || len(n.Items) == 0 {
+		r.Wrong(n, "a list of {server, tools}", "")
+		return nil
+	}
+	var out []Server
+	for _, item := range n.Items {
+		s := Server{Pos: item.Pos}
+		r.fields(item, "{server, tools}", "server",
+			to("server", &s.Name, r.serverName), to("tools", &s.Tools, r.serverTools))
+		known := func(one Server) bool { return one.Name == s.Name }
+		switch {
+		case item.Kind == md.Map && (item.Get("server") == nil || item.Get("tools") == nil):
+			r.Wrong(item, "{server, tools}", "name the tools that may be called")
+		case slices.ContainsFunc(out, known):
+			r.Refuse(codeTwice, item, "join the two", "server "+s.Name+" stands twice")
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *reader) serverName(n *md.Node) string {
+	name := r.text(n, "the name of a server")
+	switch {
+	case name == "tercet":
+		r.Refuse(codeValue, n, "return what you want done instead",
+			"a subagent may not start commands: server tercet cannot be granted")
+		return ""
+	case name != "" && !serverWord().MatchString(name):
+		r.Wrong(n, "a name of letters, digits, - and _", "")
+		return ""
+	}
+	return name
+}
+
+func (r *reader) serverTools(n *md.Node) []string {
+	if n.Kind != md.List || len(n.Items) == 0 {
+		r.Wrong(n, "a list of the tools that may be called", "")
+		return nil
+	}
+	var out []string
+	for _, item := range n.Items {
+		if name := r.text(item, "the name of a tool"); serverWord().MatchString(name) {
+			out = append(out, name)
+		} else if name != "" {
+			r.Wrong(item, "the name of one tool, of letters, digits, - and _", "")
+		}
+	}
+	return out
+}
+
+// serverWord is a name of a server or a tool. Agent CLIs write both into names and rules of theirs.
+var serverWord = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
 var inputTypes = []formats.InputType{
 	formats.TypeString, formats.TypeInteger, formats.TypeNumber, formats.TypeBoolean,
 	formats.TypeArray, formats.TypeList, formats.TypeObject, formats.TypeAny,
@@ -245,12 +325,19 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 		in := formats.Input{Type: formats.TypeAny}
 		r.fields(
 			value,
-			"{type, required, document}",
+			"{type, required, document, enum}",
 			"input",
 			to("type", &in.Type, oneOf(r, "type", inputTypes)),
 			to("required", &in.Required, r.boolean),
 			to("document", &in.Document, oneOf(r, "profile", documents.Profiles())),
+			to("enum", &in.Enum, func(n *md.Node) []string {
+				return words(r, n, "a text", func(n *md.Node) string { return r.text(n, "a text") })
+			}),
 		)
+		if in.Enum != nil && in.Type != formats.TypeAny && in.Type != formats.TypeString {
+			r.Refuse(codeValue, value.Get("enum"), "write type: string",
+				fmt.Sprintf("enum lists texts, and the type is %s", in.Type))
+		}
 		out[name.Value] = in
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 	"tercet/formats/documents"
@@ -30,7 +31,13 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 		case v != nil && !hasType(v, in.Type):
 			bad = append(
 				bad,
-				fmt.Sprintf("expected %s as %s, got %s", in.Type, name, formats.TypeName(v)),
+				fmt.Sprintf("expected %s as %s, got %s", in.Type, name, misfit(v, in.Type)),
+			)
+		case v != nil && in.Enum != nil && !slices.Contains(in.Enum, fmt.Sprint(v)):
+			bad = append(
+				bad,
+				fmt.Sprintf("expected one of %s as %s, got %q",
+					strings.Join(in.Enum, ", "), name, fmt.Sprint(v)),
 			)
 		}
 	}
@@ -45,6 +52,21 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 	}
 
 	return bad
+}
+
+// misfit names a value that has another type than the one wanted, and the element because of which an
+// array is no list of texts.
+func misfit(v any, want formats.InputType) string {
+	list, ok := v.([]any)
+	if want == formats.TypeList && ok {
+		for _, one := range list {
+			if _, text := one.(string); !text {
+				return fmt.Sprintf("array with %s in it; a list holds texts in quotes",
+					formats.TypeName(one))
+			}
+		}
+	}
+	return formats.TypeName(v)
 }
 
 // hasType also takes the values of the engine's own types that a step of it passes on as they are.

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/dialect"
 )
 
 //go:embed library/*.md
@@ -31,6 +32,8 @@ type Source struct {
 	Name   string // path in messages, before the file's name
 	FS     fs.FS
 	Facets fs.FS // holds {persona,knowledge,instruction,output,policy}/NAME.md; nil: no facets
+	// Project holds the skills and the MCP servers that a file may name; nil: there are none.
+	Project fs.FS
 	// Builtin marks the shipped library: only its files may say `runner: builtin`, and no other
 	// source can replace those.
 	Builtin bool
@@ -44,7 +47,7 @@ const Shipped = "tercet:"
 
 // LibrarySource is the shipped library.
 func LibrarySource() Source {
-	return Source{Name: "subagents", FS: Library(), Builtin: true}
+	return Source{Name: formats.LibrarySubagents, FS: Library(), Builtin: true}
 }
 
 // Load makes a set of the files of all sources. A name in an earlier source hides later ones, even
@@ -84,7 +87,7 @@ func Load(agent func(Definition) Agent, sources ...Source) (*Set, error) {
 // shipped is the entry of a file of the library.
 func (s Source) shipped(file string, agent func(Definition) Agent) entry {
 	parse := sync.OnceValues(func() (Definition, error) {
-		def, err := s.read(file, false)
+		def, err := s.read(file)
 		def.Shipped = true
 		return def, err
 	})
@@ -117,8 +120,12 @@ func failing(err error) Agent {
 func (s *Set) override(src Source, file string, agent func(Definition) Agent) error {
 	shipped := s.entries[base(stem(file))]
 	builtin := shipped.shipped && shipped.definition().Info.Builtin
-	def, err := src.read(file, builtin)
+	def, err := src.read(file)
 	if builtin {
+		if err == nil {
+			s.besideManager(&def)
+			s.entries[def.Info.Name] = newEntry(def, agent)
+		}
 		return err
 	}
 
@@ -135,7 +142,22 @@ func (s *Set) override(src Source, file string, agent func(Definition) Agent) er
 	}
 	def.Info.Pack = src.Pack
 	s.entries[name] = newEntry(def, agent)
+	if src.Pack == "" {
+		s.scoped[dialect.Project.String()+":"+name] = name
+	}
 	return nil
+}
+
+// besideManager gives an agent with the name of a built-in manager a name of its own.
+func (s *Set) besideManager(def *Definition) {
+	name := def.Info.Name
+	def.Info.Name = dialect.Project.String() + ":" + name
+	n := formats.AboutFile(dialect.CodeTaken, def.File,
+		fmt.Sprintf("%s is built in and stays; this one is called %s", name, def.Info.Name), "")
+	n.Severity = formats.SeverityWarning
+	n.Subject = name
+	n.Help = "write `delegate: " + def.Info.Name + "` to call it"
+	s.notes = append(s.notes, n)
 }
 
 // stepAside gives a shipped worker the name that it has beside one of the project.
@@ -161,9 +183,8 @@ func collect(into *formats.Diagnostics, err error) bool {
 // the file says `runner: builtin`; another runner takes its place.
 var ownable = []string{formats.AgentDocumentWriter, formats.AgentSandboxRunner}
 
-// read reads one file with the facets it names. shippedBuiltin refuses it: a built-in subagent has
-// its name.
-func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
+// read reads one file with the facets it names.
+func (s Source) read(file string) (Definition, error) {
 	name := path.Join(s.Name, file)
 	if !utf8.ValidString(file) {
 		return Definition{}, unusable(
@@ -184,30 +205,23 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	if err != nil {
 		return Definition{}, err
 	}
-	var refused *formats.Diagnostics
-	switch {
-	case s.Builtin:
-	case def.Info.Builtin && !slices.Contains(ownable, base(stem(file))):
-		refused = unusable(
+	if !s.Builtin && def.Info.Builtin && !slices.Contains(ownable, base(stem(file))) {
+		refused := unusable(
 			codeBuiltin,
 			name,
 			"runner builtin is for the subagents that come with tercet",
 			"use runner: exec with argv, or an agent",
 		)
-	case shippedBuiltin:
-		refused = unusable(
-			codeBuiltin,
-			name,
-			fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)),
-			"give the file another name",
-		)
-	}
-
-	if refused != nil {
 		refused.Sources = map[string][]byte{name: def.Src}
 		return Definition{}, refused
 	}
 	err = def.Resolve(s.Facets, s.Pack)
+	if err == nil {
+		err = def.ResolveSkills(s.Project)
+	}
+	if err == nil {
+		err = def.ResolveServers(s.Project)
+	}
 	def.Info.Sum = formats.Sum(src)
 	return def, err
 }
@@ -226,6 +240,27 @@ func atStart(code, name, msg, help string) formats.Diagnostic {
 		Pos:      formats.Pos{Line: 1, Col: 1},
 		Message:  msg,
 		Help:     help,
+	}
+}
+
+// CheckProgram refuses a program that is a file of the project and not executable. A file that is
+// not there may be made by a build.
+func (d *Definition) CheckProgram(project fs.FS) error {
+	if len(d.Argv) == 0 || !strings.Contains(d.Argv[0], "/") {
+		return nil
+	}
+	file := d.Argv[0]
+	info, err := fs.Stat(project, path.Clean(file))
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 != 0 {
+		return nil //nolint:nilerr // what cannot be looked at is told when it is started
+	}
+	bad := atStart(codeRunner, d.File,
+		fmt.Sprintf("file %q is not executable", file),
+		fmt.Sprintf("run chmod +x %s, or name what reads it: argv: [sh, %s]", file, file))
+	bad.Pos = d.ArgvPos
+	return &formats.Diagnostics{
+		List:    []formats.Diagnostic{bad},
+		Sources: map[string][]byte{d.File: d.Src},
 	}
 }
 

@@ -3,6 +3,8 @@ package subagents
 import (
 	"cmp"
 	"strings"
+
+	"tercet/formats"
 )
 
 // Models are the requested models besides those in subagent files. The zero value requests none.
@@ -18,11 +20,14 @@ type Models struct {
 }
 
 // For gives the model of a subagent on a runner, and who requested it. The flag goes before the
-// subagent's file, the file before the configuration, and in each this runner before every runner.
-// Empty is the runner's own choice.
-func (m Models) For(def Definition, runner string) (model, from string) {
+// command's file, that before the subagent's, the file before the configuration, and in each this
+// runner before every runner. Empty is the runner's own choice.
+func (m Models) For(def Definition, runner string, wishes *formats.Wishes) (model, from string) {
 	if m.Flag != "" {
 		return m.Flag, "--model"
+	}
+	if wishes != nil && wishes.Model[runner] != "" {
+		return wishes.Model[runner], "the command's file"
 	}
 	if model = cmp.Or(def.Model[runner], def.Model[""]); model != "" {
 		return model, def.File

@@ -28,7 +28,7 @@ func TestModels(t *testing.T) {
 			Config: tt.config,
 			Origin: func(key string) string { return "at " + key },
 		}
-		got, from := m.For(subagents.Definition{File: "planner.md", Model: tt.file}, "claude")
+		got, from := m.For(subagents.Definition{File: "planner.md", Model: tt.file}, "claude", nil)
 		if got != tt.want || from != tt.from {
 			t.Errorf("%+v: For = %q from %q", tt, got, from)
 		}

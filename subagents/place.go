@@ -17,6 +17,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/order"
 )
 
 // docKey names a document of a run: the n-th of its type that a step returns. A step that is run
@@ -309,7 +310,7 @@ func (d *Dispatcher) keep(run string) error {
 			list = append(list, doc)
 		}
 	}
-	slices.SortFunc(list, func(a, b Document) int {
+	order.Stable(list, func(a, b Document) int {
 		return strings.Compare(a.Path, b.Path)
 	})
 	data, err := json.MarshalIndent(list, "", "  ")

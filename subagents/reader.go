@@ -25,7 +25,6 @@ const (
 type reader struct {
 	strict.Decoder
 	file  string
-	talks string     // keys of the map at hand that belong to a command, with blanks around each
 	steps []*md.Node // places of the sections that hold steps
 	list  []formats.Diagnostic
 }

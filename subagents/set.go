@@ -14,11 +14,17 @@ import (
 type Set struct {
 	entries  map[string]entry
 	declared map[string]string // names as files of other tools write them, to those of the set
+	scoped   map[string]string // names behind the word of a scope or a tool, to those of the set
+	notes    []formats.Diagnostic
+	chosen   map[string]bool // names for which a preference was followed
 }
 
 // entry is a subagent of a set. Both functions always give the same, to any goroutine.
 type entry struct {
-	shipped    bool
+	shipped bool
+	// apart means that shipped files do not call this agent of another tool: they call the shipped
+	// subagent of its name, whose contract it does not fit.
+	apart      bool
 	definition func() Definition
 	agent      func() Agent
 }
@@ -34,7 +40,12 @@ func newEntry(def Definition, agent func(Definition) Agent) entry {
 
 // NewSet returns an empty set.
 func NewSet() *Set {
-	return &Set{entries: map[string]entry{}, declared: map[string]string{}}
+	return &Set{
+		entries:  map[string]entry{},
+		declared: map[string]string{},
+		scoped:   map[string]string{},
+		chosen:   map[string]bool{},
+	}
 }
 
 // Add adds a subagent under the name of its definition, after its pack's name. A duplicate name is
@@ -71,8 +82,25 @@ func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
 	return e.definition().Info, true
 }
 
-// find looks a name up: that of the set, one that a file of another tool declares, or that of a
-// shipped worker.
+// ForLibrary implements compile.Workers.
+func (s *Set) ForLibrary(name string) string {
+	if s.entries[name].apart {
+		return Shipped + name
+	}
+	return name
+}
+
+// Apart gives the file of the project that a shipped file passes over when it calls a shipped
+// subagent by its plain name; empty: none.
+func (s *Set) Apart(name string) string {
+	if e := s.entries[name]; e.apart {
+		return e.definition().File
+	}
+	return ""
+}
+
+// find looks a name up: that of the set, one behind the word of a scope or a tool, one that a file
+// of another tool declares, or that of a shipped worker.
 func (s *Set) find(name string) (entry, bool) {
 	e, ok := s.entries[name]
 	if rest, shipped := strings.CutPrefix(name, Shipped); !ok && shipped {
@@ -80,6 +108,9 @@ func (s *Set) find(name string) (entry, bool) {
 			return entry{}, false
 		}
 		return e, true
+	}
+	if !ok {
+		e, ok = s.entries[s.scoped[name]]
 	}
 	if !ok {
 		e, ok = s.entries[s.declared[name]]
@@ -120,17 +151,21 @@ func (s *Set) Find(r formats.Request) (Definition, Agent, bool) {
 	if r.Task != nil {
 		language = r.Task.Language
 	}
-	if r.Pack != "" {
+	if r.Pack != "" && r.Pack != formats.PackLibrary {
 		if def, agent, ok := s.Lookup(r.Pack+":"+r.Agent, language); ok {
 			return def, agent, true
 		}
 	}
-	return s.Lookup(r.Agent, language)
+	name := r.Agent
+	if _, variant := s.entries[name+"@"+language]; r.Pack != "" && !variant {
+		name = s.ForLibrary(name)
+	}
+	return s.Lookup(name, language)
 }
 
 // unknown makes the error for a name that is not in the set.
 func (s *Set) unknown(name string) error {
-	help := "add subagents/" + name + ".md to the workspace"
+	help := "'tercet /agent' lists the subagents; a new one is .tercet/subagents/" + name + ".md"
 	if near := nearest.Names(name, s.Names()); len(near) > 0 {
 		help = "did you mean '" + strings.Join(near, "' or '") + "'?"
 	}

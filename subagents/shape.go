@@ -10,7 +10,7 @@ func breaches(r formats.Request, ret formats.Return) ([]string, error) {
 	if len(r.Schema) == 0 || !ret.Outcome().Passes() || ret.Outcome() == formats.OutcomeSkipped {
 		return nil, nil
 	}
-	root, err := schema.ReadSchema(r.Schema)
+	root, err := schema.Read(r.Schema)
 	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeBug,
@@ -18,7 +18,7 @@ func breaches(r formats.Request, ret formats.Return) ([]string, error) {
 			Err:     err,
 		}
 	}
-	s, faults := schema.CompileSchema(root)
+	s, faults := schema.Compile(root)
 	if faults != nil {
 		return nil, formats.Fail(formats.CodeBug, "",
 			"the schema of %s is wrong: %s", r.Step, faults[0].Message)

@@ -47,6 +47,8 @@ var tables = sync.OnceValue(func() []strict.Table {
 				{"facets", "form:facets", "files below facets/ that go into its prompt"},
 				{"inputs", "'any'|{form:input}", "what a step may pass to it, by name"},
 				{"returns", "'any'|form:returns", "the contract for its return"},
+				{"skills", "name|[name]", "skills of the project that it knows"},
+				{"mcp", "[form:server]", "servers in the project's .mcp.json that it may use"},
 				{"timeout", "duration|form:timeout", "of one call (30m)"},
 				{"limits", "form:limits", "of one call"},
 				{
@@ -68,12 +70,22 @@ var tables = sync.OnceValue(func() []strict.Table {
 			},
 		},
 		{
+			Name:    "server",
+			Unknown: "unknown key of a server %q",
+			Needs:   []string{"server", "tools"},
+			Keys: []strict.Key{
+				{"server", "text", "its name in .mcp.json"},
+				{"tools", "[text]", "the tools of it that may be called"},
+			},
+		},
+		{
 			Name:    "input",
 			Unknown: "unknown key of an input %q",
 			Keys: []strict.Key{
 				{"type", kinds, "of the value (any)"},
 				{"required", "boolean", "a step that leaves it out is refused"},
 				{"document", profiles, "the value is the path of a document with this profile"},
+				{"enum", "text|[text]", "the texts that the value may be"},
 			},
 		},
 		{

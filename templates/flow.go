@@ -1,13 +1,14 @@
 package templates
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/parts"
 )
 
 // The names in the expressions of a generated file.
@@ -105,8 +106,9 @@ func stepID(name string, taken map[string]bool) string {
 	id := strings.ReplaceAll(name, "-", "_")
 	first, _, _ := strings.Cut(id, "_")
 	own := []string{
-		"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open",
-		"commit", "publish", "during", "error", "set", "link", "write", "remove", "ask", "stop",
+		"research", "plan", "implement", "review", "write", "run", "with", "without", "for", "stop",
+		"mark", "return", "check", "keep", "open", "commit", "publish", "during", "error", "link",
+		"remove", "ask",
 	}
 	if slices.Contains(own, first) || id == "phases" || id == "parts" {
 		id = "agent_" + id
@@ -119,65 +121,84 @@ func stepID(name string, taken map[string]bool) string {
 	return id
 }
 
-// step is one step of the file; Kind names its template.
+// step is one step of the file.
 type step struct {
-	Kind   string
-	Mark   string // marks of the heading
-	Number string
-	Lead   string // words before the title's verb: "With a plan"
-	When   string // jq, empty without one
-	Agent  string
-	Role   string
-	ID     string
-	With   []pair
-	Prompt string
-	On     []string // outcomes that continue with the next step
-	Name   string   // a document profile, or a loop's array
-	As     string
-	To     string
-	Reason bool
-	Last   string // id of the step with the returned result
-	Redo   string // id of the step that a rejection sends back
-	Path   string // jq for the checked documents
-	Merge  string // jq
-	Task   bool
-	Next   string // what to run next
-	Body   []step
+	kind   string // its part
+	when   string // jq, empty without a condition
+	values parts.Values
+	body   []step // of a loop
+}
+
+// stepTexts writes steps one after another under numbered headings.
+func stepTexts(steps []step, mark, prefix string) string {
+	texts := commandParts()
+	var out []string
+	for i, s := range steps {
+		values := parts.Values{"when": quoted(s.when)}
+		maps.Copy(values, s.values)
+		number := prefix + strconv.Itoa(i+1)
+		out = append(out, texts.Fill("step", parts.Values{
+			"mark":   mark,
+			"number": number,
+			"step":   texts.Fill(s.kind, values),
+		}))
+		if len(s.body) > 0 {
+			out = append(out, stepTexts(s.body, mark+"#", number+"."))
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // pair is a key with its value as YAML.
 type pair struct{ Key, Value string }
+
+// withBlock writes the inputs of a subagent, on one line if YAML allows it.
+func withBlock(inputs []pair) string {
+	var lines []string
+	oneLine := true
+	for _, p := range inputs {
+		lines = append(lines, p.Key+": "+p.Value)
+		oneLine = oneLine && !strings.ContainsAny(p.Value, `"', {}[]`)
+	}
+	if len(lines) > 0 && oneLine {
+		return "with: {" + strings.Join(lines, ", ") + "}"
+	}
+	for i := range lines {
+		lines[i] = "  " + lines[i]
+	}
+	return under("with:", lines)
+}
 
 // flow builds the steps of one command.
 type flow struct {
 	Data
 	purpose string
 	task    bool
+	during  string   // YAML of that key, empty without one
+	allow   []string // statuses that the task may have
+	loads   []string // what the command loads, by the names of the parts
 	// without a task: id of the previous worker, whose result others judge
 	previous string
-	// task status after `during` and the steps so far; empty if unknown
-	cur       formats.TaskStatus
-	when      string // jq condition of every step of this branch
-	lead      string
-	plan      bool   // $plan is available here
-	element   string // variable of the enclosing loop, without $
-	changed   bool   // an implementer has worked
-	unlinked  bool   // an artifact may not be linked yet
-	report    string // id of the step with the newest report
-	last      string // id of the last worker outside a loop
-	merge     Merge  // merge of the last worker if it is parallel; else empty
-	loopArray string // array of the last loop, without $
-	verdict   bool   // the last worker is a reviewer, and nothing follows it
-	err       error  // for the first required input that the command lacks
-	steps     []step
+	// status of the task after `during` and the steps so far; empty if unknown
+	status   formats.TaskStatus
+	when     string // jq condition of every step of this branch
+	lead     string // words before the title's verb: "With a plan"
+	plan     bool   // $plan is available here
+	element  string // variable of the enclosing loop, without $
+	changed  bool   // an implementer has worked
+	unlinked bool   // an artifact may not be linked yet
+	report   string // id of the step with the newest report
+	last     string // id of the last worker outside a loop
+	parallel bool   // the last worker stands for several
+	looped   string // variable of the last loop, without $
+	verdict  bool   // the last worker is a reviewer, and nothing follows it
+	err      error  // for the first required input that the command lacks
+	steps    []step
 }
 
-// add appends a step.
-func (f *flow) add(s step) {
-	s.When = andJQ(f.when, s.When)
-	s.Lead = f.lead
-	s.Task = f.task
-	f.steps = append(f.steps, s)
+// add appends a step under the condition of the branch and its own, which may be empty.
+func (f *flow) add(kind, when string, values parts.Values) {
+	f.steps = append(f.steps, step{kind: kind, when: andJQ(f.when, when), values: values})
 }
 
 // verdictIn is the condition that a verdict is one of the outcomes.
@@ -199,7 +220,7 @@ func andJQ(a, b string) string {
 // sequence adds the workers in order with the changes of status between them.
 func (f *flow) sequence(list []worker) {
 	for i, w := range list {
-		if w.during != "" && w.during != f.cur {
+		if w.during != "" && w.during != f.status {
 			f.addStatus(w.during)
 		}
 		if w.is(formats.RoleImplementer) {
@@ -219,16 +240,18 @@ func (f *flow) sequence(list []worker) {
 // addStatus adds a change of the task's status, with a reason if the table requires one or the
 // previous status is unknown.
 func (f *flow) addStatus(to formats.TaskStatus) {
-	moves := formats.Moves(f.cur)
-	at := slices.IndexFunc(moves, func(m formats.Move) bool {
-		return m.To == to
-	})
-	f.add(step{
-		Kind:   "status",
-		To:     to.String(),
-		Reason: f.cur == "" || at >= 0 && moves[at].NeedsReason,
-	})
-	f.cur = to
+	needsReason := f.status == ""
+	for _, m := range formats.Moves(f.status) {
+		if m.To == to {
+			needsReason = needsReason || m.NeedsReason
+		}
+	}
+	change := to.String()
+	if needsReason {
+		change = "{to: " + change + ", reason: $run.command}"
+	}
+	f.add("status", "", parts.Values{"to": to.String(), "change": change})
+	f.status = to
 	f.unlinked = false
 	f.verdict = false
 }
@@ -239,132 +262,183 @@ func (f *flow) addWorker(w worker, more bool) {
 	if !more && f.element == "" {
 		f.addGate(w.info.Name)
 	}
-	s := f.callStep(w)
-	if f.element != "" && !hasKey(s.With, "phase") && !hasKey(s.With, "focus") {
-		s.Prompt = `"Work on this part of the task only: ${{ $` + f.element + `.name }}"`
-	}
-	if w.is(formats.RoleReviewer) {
-		for _, o := range []formats.Outcome{formats.OutcomeRejected, formats.OutcomePartial} {
-			// A reviewer may always reject; other outcomes are in its contract.
-			if o == formats.OutcomeRejected || w.info.Statuses == nil ||
-				slices.Contains(w.info.Statuses, o) {
-				s.On = append(s.On, o.String())
-			}
-		}
-	}
-	f.add(s)
+	f.addCall(w)
 	if f.element == "" {
 		f.last = w.id
-		f.merge = Merge(s.Merge)
+		f.parallel = w.members != nil
 	}
-	f.addChecks(w)
-	if w.members != nil && !w.is(formats.RoleReviewer) {
-		f.unlinked = f.unlinked || !w.info.NoArtifacts
-		f.verdict = false
+	for _, one := range w.members {
+		f.addMemberCheck(w, one)
+	}
+	if w.is(formats.RoleReviewer) {
+		f.addVerdict(w, more)
 		return
 	}
-
-	made := "($steps." + w.id + ".artifacts | length) > 0"
-	switch {
-	case w.is(formats.RoleReviewer):
-		if w.document != "" {
-			f.add(step{
-				Kind: "check",
-				Name: w.document,
-				ID:   w.id,
-				When: made,
-			})
-		}
-		if !w.info.NoArtifacts && f.task {
-			f.add(step{Kind: "link", When: made})
-		}
-		if more || f.element != "" {
-			f.add(step{
-				Kind:  "stop",
-				ID:    w.id,
-				Agent: w.info.Name,
-				When:  verdictIn(w.id, s.On),
-				Merge: s.Merge,
-			})
-		}
-		f.verdict = !more
+	f.unlinked = f.unlinked || !w.info.NoArtifacts
+	f.verdict = false
+	if w.members != nil {
 		return
-	case w.document != "":
-		f.add(step{
-			Kind: "check",
-			Name: w.document,
-			ID:   w.id,
-		})
+	}
+	if w.document != "" {
+		f.addCheck(w.document, w.id, "", "")
 		if w.document == string(formats.ArtifactReport) {
 			f.report = w.id
 		}
 	}
-
-	f.unlinked = f.unlinked || !w.info.NoArtifacts
-	f.verdict = false
 	d, ok := w.info.Fields["description"]
-	if ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString &&
-		!d.Optional {
-		f.add(step{Kind: "describe", ID: w.id})
+	if ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString && !d.Optional {
+		f.add("describe", "", parts.Values{"id": w.id})
 	}
+}
+
+// addVerdict adds what follows from a reviewer: the check and the link of its document, and a stop
+// if it does not agree and another step follows.
+func (f *flow) addVerdict(w worker, more bool) {
+	made := "($steps." + w.id + ".artifacts | length) > 0"
+	if w.document != "" {
+		f.addCheck(w.document, w.id, "", made)
+	}
+	if !w.info.NoArtifacts && f.task {
+		f.add("link", made, nil)
+	}
+	if more || f.element != "" {
+		disagrees := w.info.Name + " does not agree"
+		if w.members != nil {
+			disagrees = w.info.Name + " do not agree"
+		}
+		f.add("stop", verdictIn(w.id, against(w)), parts.Values{
+			"disagrees":  disagrees,
+			"id":         w.id,
+			"next_steps": nextSteps(w.id, w.members != nil),
+		})
+	}
+	f.verdict = !more
+}
+
+// against lists the verdicts of a reviewer that do not let the work pass. It may always reject;
+// other outcomes are in its contract.
+func against(w worker) []string {
+	out := []string{formats.OutcomeRejected.String()}
+	if w.info.Statuses == nil || slices.Contains(w.info.Statuses, formats.OutcomePartial) {
+		out = append(out, formats.OutcomePartial.String())
+	}
+	return out
+}
+
+// nextSteps is that member of a return; several workers have none in common.
+func nextSteps(id string, several bool) string {
+	if several {
+		return ""
+	}
+	return ", next_steps: $steps." + id + ".next_steps"
+}
+
+// addCheck adds the check of a document. path is jq for the checked files; empty: all of the step.
+func (f *flow) addCheck(document, id, path, when string) {
+	if path != "" {
+		path = ", path: '" + path + "'"
+	}
+	f.add("check", when, parts.Values{
+		"document": document,
+		"id":       word(id),
+		"path":     path,
+	})
 }
 
 // addGate asks the user before something, if that is requested.
 func (f *flow) addGate(before string) {
-	if f.Gate {
-		f.add(step{Kind: "gate", Name: before})
+	if !f.Gate {
+		return
 	}
+	lead := ""
+	if f.lead != "" {
+		lead = " (" + f.lead + ")"
+	}
+	f.add("gate", "", parts.Values{"what": before, "lead": lead})
 }
 
-// callStep is the step that calls a worker, or several in parallel.
-func (f *flow) callStep(w worker) step {
-	s := step{
-		Kind:  "delegate",
-		Agent: w.info.Name,
-		Role:  w.info.Role.String(),
-		ID:    w.id,
+// addCall adds the step that calls a worker, or several in parallel.
+func (f *flow) addCall(w worker) {
+	values := parts.Values{
+		"agent":  w.info.Name,
+		"word":   word(w.info.Name),
+		"id":     word(w.id),
+		"about":  commandParts()["about "+w.info.Role.String()],
+		"prompt": "",
+		"on":     "",
 	}
+	kind := "delegate"
 	if w.members != nil {
-		s.Kind = "together"
-		s.Merge = f.Merge.jq(len(w.members))
-		before := *f
-		for _, one := range w.members {
-			s.Body = append(s.Body, before.callStep(one))
-		}
-		f.err = before.err
+		kind = "together"
+		values["merge"] = f.Merge.jq(len(w.members))
+		values["branches"] = f.branches(w.members)
 	} else {
-		var err error
-		s.With, err = f.inputs(w)
-		f.err = cmp.Or(f.err, err)
+		title := commandParts().Fill("title "+w.info.Role.String(), values)
+		if f.lead != "" {
+			title = f.lead + ", " + strings.ToLower(title[:1]) + title[1:]
+		}
+		values["title"] = title
+		with := f.inputs(w)
+		values["with"] = withBlock(with)
+		if f.element != "" && !hasKey(with, "phase") && !hasKey(with, "focus") {
+			values["prompt"] = `"Work on this part of the task only: ${{ $` + f.element + `.name }}"`
+		}
 	}
 	if w.is(formats.RoleReviewer) {
-		s.Redo = f.previous
-	} else if !f.task {
-		f.previous = w.id
+		var on []string
+		for _, verdict := range against(w) {
+			next := "next"
+			if f.previous != "" && verdict == formats.OutcomeRejected.String() {
+				next = "[{redo: [" + word(f.previous) + "], max: 2}, next]"
+			}
+			on = append(on, verdict+": "+next)
+		}
+		values["on"] = strings.Join(on, ", ")
 	}
-	return s
+	f.add(kind, "", values)
+	f.worked(w)
 }
 
-// addChecks adds a check for each kind of document that parallel workers make.
-func (f *flow) addChecks(w worker) {
-	seen := map[string]bool{}
-	for _, one := range w.members {
-		if one.document == "" || seen[one.document] {
-			continue
+// worked remembers whose result a reviewer judges where there is no task.
+func (f *flow) worked(w worker) {
+	if !f.task && !w.is(formats.RoleReviewer) {
+		f.previous = w.id
+	}
+}
+
+// branches writes the workers of a parallel step.
+func (f *flow) branches(members []worker) string {
+	before := *f
+	var lines []string
+	for _, one := range members {
+		lines = append(lines, "  "+word(one.id)+":", "    delegate: "+word(one.info.Name))
+		with := before.inputs(one)
+		if len(with) > 0 {
+			lines = append(lines, "    with:")
 		}
-		seen[one.document] = true
-		made := "$steps." + w.id + `.artifacts | map(select(.type == "` +
-			string(one.info.Role.Artifact()) + `") | .path)`
-		f.add(step{
-			Kind: "check",
-			Name: one.document,
-			ID:   w.id,
-			Path: "'" + made + "'",
-			When: "(" + made + " | length) > 0",
-		})
-		if one.document == string(formats.ArtifactReport) {
-			f.report = w.id
+		for _, p := range with {
+			lines = append(lines, "      "+p.Key+": "+p.Value)
 		}
+		before.worked(one)
+	}
+	f.err = before.err
+	return strings.Join(lines, "\n")
+}
+
+// addMemberCheck adds the check of what a member of a parallel step wrote, once for each kind of
+// document.
+func (f *flow) addMemberCheck(w, member worker) {
+	first := slices.IndexFunc(w.members, func(m worker) bool {
+		return m.document == member.document
+	})
+	if member.document == "" || w.members[first].id != member.id {
+		return
+	}
+	made := "$steps." + w.id + `.artifacts | map(select(.type == "` +
+		string(member.info.Role.Artifact()) + `") | .path)`
+	f.addCheck(member.document, w.id, made, "("+made+" | length) > 0")
+	if member.document == string(formats.ArtifactReport) {
+		f.report = w.id
 	}
 }
 
@@ -380,46 +454,44 @@ func (f *flow) addImplementation(list []worker) {
 
 // addLoop adds the workers for each element. With an implementer among them it works in a worktree,
 // and each phase is committed and marked.
-func (f *flow) addLoop(list []worker, as string) {
-	implements := slices.ContainsFunc(list, func(w worker) bool {
-		return w.is(formats.RoleImplementer)
-	})
-	if implements {
-		f.add(step{Kind: "open"})
+func (f *flow) addLoop(list []worker, element string) {
+	implementing := implements(list)
+	if implementing {
+		f.add("open", "", nil)
 	}
 	body := *f
 	body.steps = nil
 	body.when = ""
 	body.lead = ""
-	body.element = as
+	body.element = element
 	for _, w := range list {
 		body.addWorker(w, true)
 		body.changed = body.changed || w.is(formats.RoleImplementer)
 	}
-
-	if implements {
-		body.add(step{Kind: "commit"})
-		body.add(step{Kind: "mark"})
+	if implementing {
+		body.add("commit", "", nil)
+		body.add("mark", "", nil)
 	}
-	f.add(step{
-		Kind: "loop",
-		Name: as + "s",
-		As:   as,
-		Body: body.steps,
-	})
+
+	open := ""
+	if element == "phase" {
+		open = " that is not completed"
+	}
+	f.add("loop", "", parts.Values{"list": element + "s", "element": element, "open": open})
+	f.steps[len(f.steps)-1].body = body.steps
 	f.unlinked = body.unlinked
 	f.changed = body.changed
+	f.err = body.err
 	f.verdict = false
 	f.last = ""
-	f.loopArray = as + "s"
-	f.err = body.err
+	f.looped = element
 }
 
 // finish publishes the branch, removes the worktree and completes the task.
 func (f *flow) finish() {
 	f.addGate("the branch is published")
-	f.add(step{Kind: "publish"})
-	f.add(step{Kind: "close"})
+	f.add("publish", "", nil)
+	f.add("close", "", nil)
 	f.addStatus(formats.Completed)
 	f.last = "publish"
 }
@@ -427,36 +499,31 @@ func (f *flow) finish() {
 // addEnd links unlinked artifacts, and returns.
 func (f *flow) addEnd() {
 	if f.unlinked && f.task {
-		f.add(step{Kind: "link", When: "(" + jqRunArtifacts + " | length) > 0"})
+		f.add("link", "("+jqRunArtifacts+" | length) > 0", nil)
 	}
-	s := step{
-		Kind:  "return",
-		Last:  f.last,
-		Name:  f.loopArray,
-		Next:  nextCommands[f.cur],
-		Merge: f.merge.String(),
+	values := parts.Values{
+		"id":         f.last,
+		"list":       f.looped + "s",
+		"next":       nextCommands[f.status],
+		"next_steps": nextSteps(f.last, f.parallel),
+		"task":       "",
+	}
+	if f.task {
+		values["task"] = "Task ${{ $task.number }}: "
 	}
 	switch {
 	case f.verdict:
-		s.Kind = "verdict"
+		f.add("verdict", "", values)
 	case f.last == "publish":
-		s.Kind = "published"
+		f.add("published", "", values)
 	case f.last == "":
-		s.Kind = "looped"
+		f.add("looped", "", values)
+	default:
+		f.add("return", "", values)
 	}
-	f.add(s)
 }
 
 // nextCommands maps a task status to the next command.
 var nextCommands = map[formats.TaskStatus]string{
 	formats.Researched: "/plan", formats.Planned: "/implement", formats.Completed: "/review",
-}
-
-// number returns every step its heading.
-func number(list []step, mark, prefix string) {
-	for i := range list {
-		list[i].Mark = mark
-		list[i].Number = prefix + strconv.Itoa(i+1)
-		number(list[i].Body, mark+"#", list[i].Number+".")
-	}
 }

@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
+	"tercet/internal/order"
 )
 
 // inputs returns the inputs of a worker: everything that the command has, its contract lists and
-// its work needs. A missing required input is an *InputError.
-func (f *flow) inputs(w worker) ([]pair, error) {
+// its work needs. A missing required input is the error of the flow.
+func (f *flow) inputs(w worker) []pair {
 	offers := f.availableInputs(w)
 	var out []pair
 	for _, o := range offers {
@@ -23,11 +25,12 @@ func (f *flow) inputs(w worker) ([]pair, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.info.Inputs)) {
-		if w.info.Inputs[name].Required && !hasKey(out, name) {
-			return nil, noInput(w.info, name, w.info.Inputs[name].Type, availableNames(offers))
+		in := w.info.Inputs[name]
+		if in.Required && !hasKey(out, name) {
+			f.err = cmp.Or(f.err, noInput(w.info, name, in.Type, availableNames(offers)))
 		}
 	}
-	return out, nil
+	return out
 }
 
 const builtinHelp = "what it does depends on its inputs: write that step by hand"
@@ -88,14 +91,12 @@ func (f *flow) availableInputs(w worker) []available {
 		use := implements || f.element == "phase" || f.when == jqPlanned
 		out = append(out, available{pair{"plan", jqPlanPath}, formats.TypeString, use, implements})
 	}
-	switch f.element {
-	case "phase":
-		out = append(
-			out, available{pair{"phase", "$phase"}, formats.TypeObject, true, implements},
-			available{pair{"focus", "$phase.name"}, formats.TypeString, true, false},
-		)
-	case "part":
-		out = append(out, available{pair{"focus", "$part.name"}, formats.TypeString, true, false})
+	if f.element == "phase" {
+		out = append(out, available{pair{"phase", "$phase"}, formats.TypeObject, true, implements})
+	}
+	if f.element != "" {
+		focus := pair{"focus", "$" + f.element + ".name"}
+		out = append(out, available{focus, formats.TypeString, true, false})
 	}
 
 	if f.report != "" {
@@ -214,6 +215,33 @@ var argTypes = map[string]formats.InputType{
 	"boolean": formats.TypeBoolean,
 }
 
+// taskWord is a purpose that is about a task.
+var taskWord = lazy.Regexp(`(?i)\btasks?\b`)
+
+// NeededArgs are the arguments of a command whose line nobody settled: a task if a subagent, the
+// shape or the purpose is about one, else none. known finds a subagent that exists.
+func NeededArgs(
+	shape Shape,
+	agents []string,
+	purpose string,
+	known func(name string) (formats.AgentInfo, bool),
+) []Arg {
+	needs := func(name string) bool {
+		info, ok := known(name)
+		if !ok {
+			role, told := RoleOf(name)
+			return told && role != formats.RoleReviewer
+		}
+		return info.Inputs["task"].Required || info.Inputs["task_number"].Required ||
+			info.Role == formats.RoleImplementer
+	}
+	if shape == Conditional || shape == Iterative || taskWord().MatchString(purpose) ||
+		slices.ContainsFunc(agents, needs) {
+		return []Arg{{Name: "task_number", Type: argTask}}
+	}
+	return []Arg{}
+}
+
 func (a Arg) input() formats.InputType {
 	return argTypes[a.Type]
 }
@@ -260,7 +288,7 @@ func ParseArgs(text string) ([]Arg, error) {
 		out = append(out, a)
 	}
 	// optional ones come last
-	slices.SortStableFunc(out, func(a, b Arg) int {
+	order.Stable(out, func(a, b Arg) int {
 		return a.order() - b.order()
 	})
 	return out, nil
@@ -311,12 +339,4 @@ func (a Arg) Example() string {
 		return " 3"
 	}
 	return " " + a.Name
-}
-
-// Input is the argument as an input of a subagent; empty for a task, which every subagent gets.
-func (a Arg) Input() string {
-	if a.Type == argTask {
-		return ""
-	}
-	return fmt.Sprintf("%s: {type: %s}", a.Name, a.input())
 }

@@ -1,20 +1,24 @@
 package templates
 
 import (
-	"bytes"
 	"cmp"
-	"embed"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
+	"sync"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/parts"
 )
 
-//go:embed *.tmpl
-var files embed.FS
+// partsText holds the parts of commands and subagents.
+//
+//go:embed parts.txtar
+var partsText string
+
+var commandParts = sync.OnceValue(func() parts.Parts { return parts.Parse(partsText) })
 
 // Data is the input of Render.
 type Data struct {
@@ -37,38 +41,107 @@ func (d Data) task() bool {
 		})
 }
 
-// view is the data of the template of a shape.
-type view struct {
-	Data
-
-	Task        bool
-	Description string // YAML
-	Purpose     string // Markdown
-	Agents      []string
-	During      string // YAML, empty without one
-	Allow       []string
-	Loads       []string // what the file loads, by the names in parts.tmpl
-	Steps       []step
-	Worktree    bool
-	Items       string // elements of a loop, in words
-}
-
-// Render makes the command file of a shape. Errors: the answers do not fit together
-// (VALIDATION_FAILED), or a template is broken (BUG).
+// Render makes the command file of a shape. If the answers do not fit together, the error is
+// VALIDATION_FAILED.
 func Render(shape Shape, d Data) ([]byte, error) {
 	if _, err := ParseShape(shape.String()); err != nil {
 		return nil, err
 	}
-	v, err := outline(shape, d)
+	if d.Args == nil {
+		d.Args = []Arg{{Name: "task_number", Type: argTask}}
+	}
+	purpose, err := checkText(d.Name, d.Purpose)
 	if err != nil {
 		return nil, err
 	}
-	return fill(shape.String()+".tmpl", v)
+	list, err := workers(shape, d)
+	if err != nil {
+		return nil, err
+	}
+
+	f := &flow{
+		Data:    d,
+		task:    d.task(),
+		purpose: shorten(purpose, maxDescription),
+	}
+	switch shape {
+	case Conditional:
+		f.conditional(list)
+	case Iterative:
+		f.iterative(list)
+	case Single, Sequential, Parallel:
+		f.sequential(list)
+	}
+	if err := cmp.Or(f.err, refuseBuiltin(list)); err != nil {
+		return nil, err
+	}
+
+	texts := commandParts()
+	var names []string
+	for _, w := range list {
+		names = append(names, w.info.Name)
+	}
+	values := parts.Values{
+		"head": head(d.Name, scalar(f.purpose), d.Args, parts.Values{
+			"during":  f.during,
+			"example": d.example(),
+		}),
+		"purpose": prose(purpose),
+		"shape":   shape.String(),
+		"made_from": texts.Fill("made from "+shape.String(), parts.Values{
+			"sequence": strings.Join(names, ", then "),
+			"first":    names[0],
+			"second":   names[len(names)-1],
+			"element":  f.looped,
+		}),
+		"parsing": f.parsing(),
+		"steps":   stepTexts(f.steps, "###", ""),
+		"cleanup": "",
+	}
+	if slices.ContainsFunc(f.steps, func(s step) bool { return s.kind == "open" }) {
+		values["cleanup"] = texts.Fill("cleanup", nil)
+	}
+	return []byte(texts.Fill("command", values) + "\n"), nil
+}
+
+// head is the beginning of a command file. more are `during` and `example`, which may be empty.
+func head(name, description string, args []Arg, more parts.Values) string {
+	usage := []string{"/" + name}
+	var lines []string
+	for _, a := range args {
+		usage = append(usage, a.Usage())
+		lines = append(lines, "  - "+a.Line())
+	}
+	return commandParts().Fill("head", parts.Values{
+		"word":        word(name),
+		"description": description,
+		"arguments":   under("arguments:", lines),
+		"during":      more["during"],
+		"example":     more["example"],
+		"usage":       strings.Join(usage, " "),
+	})
+}
+
+// example is a line that starts the command.
+func (d Data) example() string {
+	words := []string{"/" + d.Name}
+	for _, a := range d.Args {
+		words = append(words, a.Example())
+	}
+	return strings.Join(words, "")
+}
+
+// under puts lines below a key; without lines there is no key.
+func under(key string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return key + "\n" + strings.Join(lines, "\n")
 }
 
 // checkText refuses an invalid name or purpose, and returns the purpose as one clean line.
-func checkText(what, name, purpose string) (string, error) {
-	if err := CheckName(what, name); err != nil {
+func checkText(name, purpose string) (string, error) {
+	if err := CheckName("command", name); err != nil {
 		return "", err
 	}
 	purpose = cleanLine(purpose)
@@ -108,52 +181,6 @@ func CheckName(what, name string) error {
 		maxName,
 		name,
 	)
-}
-
-// outline builds the steps of the command.
-func outline(shape Shape, d Data) (view, error) {
-	if d.Args == nil {
-		d.Args = []Arg{{Name: "task_number", Type: argTask}}
-	}
-	purpose, err := checkText("command", d.Name, d.Purpose)
-	if err != nil {
-		return view{}, err
-	}
-
-	list, err := workers(shape, d)
-	if err != nil {
-		return view{}, err
-	}
-	v := view{
-		Data:        d,
-		Task:        d.task(),
-		Description: scalar(shorten(purpose, maxDescription)),
-		Purpose:     prose(purpose),
-	}
-	for _, w := range list {
-		v.Agents = append(v.Agents, w.info.Name)
-	}
-
-	f := &flow{
-		Data:    d,
-		task:    d.task(),
-		purpose: shorten(purpose, maxDescription),
-	}
-	switch shape {
-	case Conditional:
-		err = v.conditional(f, list)
-	case Iterative:
-		err = v.iterative(f, list)
-	case Single, Sequential, Parallel:
-		err = v.sequential(f, list)
-	}
-
-	v.Steps = f.steps
-	v.Worktree = slices.ContainsFunc(f.steps, func(s step) bool {
-		return s.Kind == "open"
-	})
-	number(v.Steps, "###", "")
-	return v, err
 }
 
 // workers derives the workers of the command.
@@ -265,109 +292,122 @@ func refuseBuiltin(list []worker) error {
 	return nil
 }
 
-// sequential builds shapes single and sequential.
-func (v *view) sequential(f *flow, list []worker) error {
-	if f.task && requires(list, "plan") || has(list, formats.RoleImplementer) {
+// sequential builds the shapes single, sequential and parallel.
+func (f *flow) sequential(list []worker) {
+	if f.task && requires(list, "plan") || implements(list) {
 		f.plan = true
-		v.Loads = append(v.Loads, "plan")
+		f.loads = append(f.loads, "plan")
 	}
-	if has(list, formats.RoleImplementer) {
-		v.Loads = append(v.Loads, "phases")
+	if implements(list) {
+		f.loads = append(f.loads, "phases")
 	}
-	v.start(f, firstWithStatus(list))
+	f.start(firstWithStatus(list))
 	f.sequence(list)
 	f.addEnd()
-	return cmp.Or(f.err, refuseBuiltin(list))
 }
 
-// start sets the status of the first worker that has one before the first step.
-func (v *view) start(f *flow, w worker) {
-	f.cur = w.during
-	v.During = during(w, "")
+// start gives the task the status of a worker before the first step.
+func (f *flow) start(w worker) {
+	f.status = w.during
+	f.during = during(w, "")
 	if w.is(formats.RoleImplementer) {
-		v.allowPlanned()
+		f.allow = formats.Words([]formats.TaskStatus{
+			formats.Planned, formats.Revised, formats.Partial,
+		})
 	}
-}
-
-// allowPlanned allows the statuses of a task with a plan.
-func (v *view) allowPlanned() {
-	v.Allow = []string{formats.Planned.String(), formats.Revised.String(), formats.Partial.String()}
 }
 
 // iterative builds a loop over the phases of the plan, or over the parts of the task if it needs no
 // plan.
-func (v *view) iterative(f *flow, list []worker) error {
-	as := "part"
-	if has(list, formats.RoleImplementer) || requires(list, "plan") || requires(list, "phase") {
-		as = "phase"
+func (f *flow) iterative(list []worker) {
+	element := "part"
+	f.loads = []string{"plan?", "phases", "items", "parts"}
+	if implements(list) || requires(list, "plan") || requires(list, "phase") {
+		element = "phase"
 		f.plan = true
-		v.Loads = []string{"plan", "phases"}
-	} else {
-		v.Loads = []string{"plan?", "phases", "items", "parts"}
+		f.loads = []string{"plan", "phases"}
 	}
-	v.Items = as
 	lead := furthestWorker(list)
-	v.start(f, lead)
+	f.start(lead)
 	if !lead.is(formats.RoleImplementer) {
-		f.addGate("the first " + as)
+		f.addGate("the first " + element)
 	}
-	f.addLoop(list, as)
+	f.addLoop(list, element)
 	if lead.is(formats.RoleImplementer) {
 		f.finish()
 	} else if lead.after != "" {
 		f.addStatus(lead.after)
 	}
 	f.addEnd()
-	return cmp.Or(f.err, refuseBuiltin(list))
 }
 
 // conditional builds one branch for a task with a plan and one for a task without.
-func (v *view) conditional(f *flow, list []worker) error {
+func (f *flow) conditional(list []worker) {
 	with := list[0]
 	without := list[1]
-	v.Loads = []string{"has_plan"}
+	f.loads = []string{"has_plan"}
 	if with.is(formats.RoleImplementer) || accepts(with, "plan") {
-		v.Loads = append(v.Loads, "plan?")
+		f.loads = append(f.loads, "plan?")
 	}
 	if with.is(formats.RoleImplementer) {
-		v.Loads = append(v.Loads, "phases")
+		f.loads = append(f.loads, "phases")
 	}
 	if without.is(formats.RoleImplementer) {
-		return noInput(without.info, "plan", formats.TypeString, []string{
-			"task",
-			"which has no plan",
-		})
+		has := []string{"task", "which has no plan"}
+		f.err = noInput(without.info, "plan", formats.TypeString, has)
+		return
 	}
 
 	second := without.during
 	switch {
 	case with.during == without.during:
-		v.start(f, with)
+		f.start(with)
 	case with.during != "":
-		v.During = during(with, jqPlanned)
-		f.cur = with.during
+		f.during = during(with, jqPlanned)
+		f.status = with.during
 		second = ""
 	default:
-		v.During = during(without, jqPlanned+" | not")
+		f.during = during(without, jqPlanned+" | not")
 	}
 
+	other := flow{
+		Data:    f.Data,
+		task:    true,
+		purpose: f.purpose,
+		status:  second,
+		lead:    "Without a plan",
+	}
 	f.when = jqPlanned
 	f.lead = "With a plan"
 	f.plan = true
 	f.sequence(list[:1])
 	f.addEnd()
-	other := flow{
-		Data:    f.Data,
-		task:    true,
-		purpose: f.purpose,
-		cur:     second,
-		lead:    "Without a plan",
-		err:     f.err,
-	}
 	other.sequence(list[1:])
 	other.addEnd()
 	f.steps = append(f.steps, other.steps...)
-	return cmp.Or(other.err, refuseBuiltin(list))
+	f.err = cmp.Or(f.err, other.err)
+}
+
+// parsing is the section on arguments, empty if the command reads nothing.
+func (f *flow) parsing() string {
+	if len(f.allow)+len(f.loads) == 0 {
+		return ""
+	}
+	texts := commandParts()
+	about := "plan"
+	var loads []string
+	for _, name := range f.loads {
+		if name == "has_plan" || name == "parts" {
+			about = name
+		}
+		jq := texts.Fill("load "+strings.TrimSuffix(name, "?"), nil)
+		loads = append(loads, "  "+name+": "+jq)
+	}
+	return texts.Fill("parsing", parts.Values{
+		"about": texts.Fill("about "+about, nil),
+		"allow": strings.Join(f.allow, ", "),
+		"loads": strings.Join(loads, "\n"),
+	})
 }
 
 // during is the value of that key for a worker; empty if its role implies no status.
@@ -436,8 +476,11 @@ func flatten(list []worker) []worker {
 	return out
 }
 
-func has(list []worker, role formats.Role) bool {
-	return slices.ContainsFunc(flatten(list), func(w worker) bool { return w.is(role) })
+// implements reports whether a worker is an implementer.
+func implements(list []worker) bool {
+	return slices.ContainsFunc(flatten(list), func(w worker) bool {
+		return w.is(formats.RoleImplementer)
+	})
 }
 
 // requires reports whether a worker requires an input.
@@ -451,129 +494,3 @@ func accepts(w worker, input string) bool {
 	_, ok := w.info.Inputs[input]
 	return ok
 }
-
-// fill executes a template once; the output is never read as a template.
-func fill(name string, data any) ([]byte, error) {
-	var t *template.Template
-	t, err := template.New("").Delims("<%", "%>").Option("missingkey=error").Funcs(template.FuncMap{
-		"word":   word,
-		"quoted": quoted,
-		"join":   strings.Join,
-		"step": func(s step) (string, error) {
-			var b bytes.Buffer
-			err := t.ExecuteTemplate(&b, s.Kind, s)
-			return b.String(), err
-		},
-		"bare": func(list []pair) bool {
-			return !slices.ContainsFunc(list, func(p pair) bool {
-				return strings.ContainsAny(p.Value, `"', {}[]`)
-			})
-		},
-	}).ParseFS(files, "*.tmpl")
-	if err != nil {
-		return nil, &formats.Failure{
-			Code:    formats.CodeBug,
-			Message: "template " + name,
-			Err:     err,
-		}
-	}
-
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, data); err != nil {
-		return nil, &formats.Failure{
-			Code:    formats.CodeBug,
-			Message: "template " + name,
-			Err:     err,
-		}
-	}
-	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
-}
-
-// Subagent is the input of RenderSubagent. Contract, Output and Policy are copied from the worker
-// with the same role.
-type Subagent struct {
-	Name    string
-	Command string // its command, without slash
-	Purpose string // purpose of the command, in the user's words
-	// Contract is the frontmatter after name, description and role.
-	Contract       string
-	Output, Policy string
-	Args           []Arg  // of the command
-	Program        string // its executable; empty: the configured runner
-}
-
-// Plain means that the subagent gets the command's arguments and makes no document. It is true if
-// an executable does the work, or if there is no task. Contract, Output and Policy are then
-// needless.
-func (s Subagent) Plain() bool {
-	return s.Program != "" || !(Data{Args: s.Args}).task()
-}
-
-// Role is derived from the name; a plain subagent only judges or not.
-func (s Subagent) Role() (role formats.Role, told bool) {
-	if role, told = RoleOf(s.Name); s.Plain() && role != formats.RoleReviewer {
-		return formats.RoleUtility, true
-	}
-	return role, told
-}
-
-// RenderSubagent makes a subagent file; its name gives the role (RoleOf). Errors are those of
-// Render.
-func RenderSubagent(s Subagent) ([]byte, error) {
-	if err := CheckName("subagent", s.Name); err != nil {
-		return nil, err
-	}
-	purpose, err := checkText("command", s.Command, s.Purpose)
-	if err != nil {
-		return nil, err
-	}
-	role, told := s.Role()
-	for _, text := range []*string{&s.Contract, &s.Output, &s.Policy} {
-		*text = strings.Trim(*text, "\n")
-	}
-	return fill("subagent.tmpl", struct {
-		Subagent
-		Description, Purpose string
-		Role                 formats.Role
-		Told, Task           bool
-	}{
-		Subagent:    s,
-		Purpose:     prose(purpose),
-		Role:        role,
-		Told:        told,
-		Task:        (Data{Args: s.Args}).task(),
-		Description: scalar(shorten("Works for /"+s.Command+": "+purpose, maxDescription)),
-	})
-}
-
-// RoleOf derives a new subagent's role from its name, word by word from the last: plan-reviewer
-// reviews. Any other name gives researcher, which changes nothing and needs only the task; told is
-// then false. Each role has an offline worker.
-func RoleOf(name string) (role formats.Role, told bool) {
-	for _, w := range slices.Backward(strings.Split(name, "-")) {
-		switch {
-		case strings.HasPrefix(w, "research"):
-			return formats.RoleResearcher, true
-		case slices.Contains([]string{"plan", "plans", "planner", "planning"}, w):
-			return formats.RolePlanner, true
-		case strings.HasPrefix(w, "implement"):
-			return formats.RoleImplementer, true
-		case strings.HasPrefix(w, "review"), strings.HasPrefix(w, "audit"):
-			return formats.RoleReviewer, true
-		}
-	}
-	return formats.RoleResearcher, false
-}
-
-// Offline reports whether the offline runner has a worker for a subagent.
-func Offline(info formats.AgentInfo) bool {
-	switch info.Role {
-	case formats.RoleResearcher, formats.RolePlanner, formats.RoleImplementer, formats.RoleReviewer:
-		return true
-	case formats.RoleWriter, formats.RoleUtility:
-	}
-	return info.Builtin || info.Name == taskReviser
-}
-
-// taskReviser is the only worker of the offline runner that is selected by name.
-const taskReviser = "task-reviser"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -495,6 +496,13 @@ func TestShapes(t *testing.T) {
 			d := templates.Data{Name: "triage", Purpose: "Sort a new report"}
 			d.Agents, d.Parallel = lib.beside(t, tt.agents)
 			src := render(t, tt.shape, d)
+			for title := range titles(string(src)) {
+				words := strings.ToLower(title)
+				if strings.Contains(words, "delegate") || strings.Contains(words, "subagent") ||
+					strings.Contains(words, "-manager") {
+					t.Errorf("a step is called %q, want what happens in it", title)
+				}
+			}
 			prog := program(t, lib, "triage", src)
 			for _, planned := range []bool{false, true} {
 				want := tt.bare
@@ -532,6 +540,18 @@ func TestShapes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// titles gives the titles of the steps of a command file.
+func titles(src string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.SplitSeq(src, "\n") {
+			heading, title, ok := strings.Cut(line, ": ")
+			if ok && strings.Contains(heading, "# Step ") && !yield(title) {
+				return
+			}
+		}
 	}
 }
 

@@ -355,7 +355,7 @@ func TestRenderRefuses(t *testing.T) {
 		{"single", "x", "p", "titled", "subagent titled needs the input 'task' (string)", ""},
 		{
 			"single", "x", "p", "status-sync-manager",
-			"subagent status-sync-manager needs the input 'operation' (string)", "by hand",
+			"expected a worker, got the built-in subagent status-sync-manager", "by hand",
 		},
 		{
 			"single", "x", "p", "reference",
@@ -464,6 +464,10 @@ func TestRoleOf(t *testing.T) {
 		{"implementation-planner", formats.RolePlanner, true},
 		{"go-implementer", formats.RoleImplementer, true},
 		{"licence-auditor", formats.RoleReviewer, true},
+		{"dep-checker", formats.RoleReviewer, true},
+		{"check-links", formats.RoleReviewer, true},
+		{"build-verifier", formats.RoleReviewer, true},
+		{"checkout-helper", formats.RoleResearcher, false},
 		{"explanation-writer", formats.RoleResearcher, false},
 		{"plant", formats.RoleResearcher, false},
 		{"log-reader", formats.RoleResearcher, false},

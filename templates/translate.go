@@ -3,8 +3,11 @@ package templates
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"tercet/internal/parts"
 )
 
 // Piece is a part of a prompt: a text, or an expression that replaces it.
@@ -34,58 +37,90 @@ type Prompt struct {
 // prompt's text outside the steps, and the previous step's result. most bounds the file, in bytes.
 func Translate(p Prompt, most int) ([]byte, error) {
 	purpose := shorten(cmp.Or(cleanLine(p.Purpose), "Translated from "+p.Source), maxDescription)
-	purpose, err := checkText("command", p.Name, purpose)
+	purpose, err := checkText(p.Name, purpose)
 	if err != nil {
 		return nil, err
 	}
 
-	type view struct {
-		Number, Last int // the step, and the previous step of a subagent
-		Title, From  string
-		Gate         bool
-		Lost, Lines  []string
-	}
-	var steps []view
+	texts := commandParts()
+	var steps []string
 	all := block(p.Before)
-	last := 0
+	previous := 0 // the last step of a subagent
 	size := 0
 	for i, part := range p.Parts {
-		title := shorten(cleanLine(part.Title), maxDescription)
-		v := view{
-			Number: i + 1,
-			Last:   last,
-			From:   plainLine(fmt.Sprintf("from %s:%d", p.Source, part.Line), "`!@$"),
-		}
-		short, _, _ := strings.Cut(title, ". ")
-		v.Title = cmp.Or(
-			shorten(plainLine(short, "&<>`*[]\\~{}$@#|!:."), 80),
-			fmt.Sprintf("Do part %d", i+1),
-		)
-		for _, lost := range part.Untranslated {
-			v.Lost = append(v.Lost, plainLine(lost, "`!@$"))
-		}
-		v.Gate = part.Gate
-		v.Lines = block(part.Pieces)
-		if !v.Gate {
-			last = i + 1
-		}
-		steps = append(steps, v)
-		size += len(strings.Join(all, "")) + len(strings.Join(v.Lines, ""))
+		lines := block(part.Pieces)
+		size += len(strings.Join(all, "")) + len(strings.Join(lines, ""))
 		if size > most {
 			return nil, refuse(
 				"make the prompt shorter: what stands outside its steps goes to each of them",
 				"expected a prompt whose steps fit into %d bytes, got more", most,
 			)
 		}
+		title := shorten(cleanLine(part.Title), maxDescription)
+		title, _, _ = strings.Cut(title, ". ")
+		title = shorten(plainLine(title, "&<>`*[]\\~{}$@#|!:."), 80)
+		var lost []string
+		for _, one := range part.Untranslated {
+			lost = append(lost, "# "+plainLine(one, "`!@$"))
+		}
+
+		number := strconv.Itoa(i + 1)
+		values := parts.Values{
+			"title":  cmp.Or(title, "Do part "+number),
+			"from":   plainLine(fmt.Sprintf("from %s:%d", p.Source, part.Line), "`!@$"),
+			"lost":   strings.Join(lost, "\n"),
+			"number": number,
+			"count":  strconv.Itoa(len(p.Parts)),
+			"name":   p.Name,
+			"lines":  indented(lines),
+			"all":    "",
+			"before": "",
+		}
+		if len(all) > 0 {
+			values["all"] = texts.Fill("translated all", parts.Values{"lines": indented(all)})
+		}
+		if previous > 0 {
+			last := parts.Values{"last": strconv.Itoa(previous)}
+			values["before"] = texts.Fill("translated before", last)
+		}
+		kind := "translated gate"
+		if !part.Gate {
+			kind = "translated delegate"
+			previous = i + 1
+		}
+		steps = append(steps, texts.Fill(kind, values))
 	}
 
-	return fill("translated.tmpl", struct {
-		Name, Description, Source string
-		Args                      []Arg
-		All                       []string // text for all steps
-		Steps                     []view
-		Next, Last                int
-	}{p.Name, scalar(purpose), prose(cleanLine(p.Source)), p.Args, all, steps, len(steps) + 1, last})
+	text := ""
+	if previous > 0 {
+		text = fmt.Sprintf(", text: $steps.step_%d.text", previous)
+	}
+	steps = append(steps, texts.Fill("translated return", parts.Values{"text": text}))
+	for i, s := range steps {
+		steps[i] = texts.Fill("step", parts.Values{
+			"mark":   "###",
+			"number": strconv.Itoa(i + 1),
+			"step":   s,
+		})
+	}
+	out := texts.Fill("translated", parts.Values{
+		"head":   head(p.Name, scalar(purpose), p.Args, nil),
+		"source": prose(cleanLine(p.Source)),
+		"steps":  strings.Join(steps, "\n"),
+	})
+	return []byte(out + "\n"), nil
+}
+
+// indented writes lines into a YAML block.
+func indented(lines []string) string {
+	var out []string
+	for _, line := range lines {
+		if line != "" {
+			line = "    " + line
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
 }
 
 // block writes pieces as the lines of a YAML block, with expressions in place of their texts. Text

@@ -204,7 +204,7 @@ func TestAction(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		if err := testkit.WriteProgram(file, text); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,17 +2,14 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"tercet/internal/testkit/modelserver"
 )
@@ -47,6 +44,27 @@ var hostileTyped = map[string]string{
 	"copilot":  " $(touch owned); touch owned",
 }
 
+// newPerson is the user of an agent CLI, in a folder of its own, with a model that follows a script.
+func newPerson(t *testing.T, name, bin string, script modelserver.Script) *person {
+	t.Helper()
+	server := modelserver.New(map[string]modelserver.Script{"model": script})
+	listener := httptest.NewServer(server)
+	t.Cleanup(func() {
+		server.Close()
+		listener.CloseClientConnections()
+		listener.Close()
+	})
+	p := &person{
+		name:   name,
+		dir:    t.TempDir(),
+		bin:    bin,
+		server: server,
+		base:   modelserver.Base(listener.URL, "model", name),
+	}
+	p.setUp(t)
+	return p
+}
+
 // TestAgentsCallTercet: a user types a command of tercet in an agent CLI; the agent runs it as the
 // exported file says, and has the answer.
 func TestAgentsCallTercet(t *testing.T) {
@@ -61,21 +79,7 @@ func TestAgentsCallTercet(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := modelserver.New(map[string]modelserver.Script{"caller": caller})
-			listener := httptest.NewServer(server)
-			t.Cleanup(func() {
-				server.Close()
-				listener.CloseClientConnections()
-				listener.Close()
-			})
-			p := &person{
-				name:   name,
-				dir:    t.TempDir(),
-				bin:    bin,
-				server: server,
-				base:   modelserver.Base(listener.URL, "caller", name),
-			}
-			p.setUp(t)
+			p := newPerson(t, name, bin, caller)
 			err := os.WriteFile(
 				filepath.Join(p.dir, ".tercet/config.yaml"),
 				[]byte("runner: offline\n"),
@@ -129,8 +133,6 @@ func TestAgentsCallTercet(t *testing.T) {
 // types calls a command in the agent CLI and gives what that prints.
 func (p *person) types(t *testing.T, name, typed string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
 	words := slices.Clone(called[p.name])
 	words[len(words)-1] += cmp.Or(calledThere[p.name+" "+name], name)
 	if p.name == "opencode" { // puts a word with blanks into quotes
@@ -138,17 +140,7 @@ func (p *person) types(t *testing.T, name, typed string) string {
 	} else {
 		words[len(words)-1] += " " + typed
 	}
-	// found by the PATH of the person
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$0" "$@"`}, words...)...)
-	cmd.Dir = p.dir
-	cmd.Env = append(p.env, "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s = %v\n%s\n%s", strings.Join(words, " "), err, out, stderr.String())
-	}
-	return string(out)
+	return p.says(t, words...)
 }
 
 // caller is a model that does what the exported file says: it runs its command, and tells what came
@@ -160,7 +152,11 @@ func caller(t modelserver.Turn) modelserver.Reply {
 		status := regexp.MustCompile(`\\?"status\\?": ?\\?"(\w+)`).FindStringSubmatch(all[at:])
 		return modelserver.Reply{Text: fmt.Sprintf("tercet came to %v", status[1:])}
 	}
-	block := regexp.MustCompile("(?s)```sh\n(tercet --json run - .*?)\n```").FindStringSubmatch(
+	begun := regexp.MustCompile(`\\?"run\\?": ?\\?"(r\w+)`).FindStringSubmatch(all)
+	if begun != nil && strings.Contains(all, "tercet.start/1") {
+		return t.Shell("tercet --json wait --timeout 50s " + begun[1])
+	}
+	block := regexp.MustCompile("(?s)```sh\n(tercet --json start .*?)\n```").FindStringSubmatch(
 		t.Prompt,
 	)
 	skill := regexp.MustCompile(`(?m)^/(tercet-\w+) `).FindStringSubmatch(t.Prompt)

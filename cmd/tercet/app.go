@@ -35,11 +35,10 @@ type app struct {
 	session *project.Session // in that project, nil until it is needed
 
 	accepted map[string]bool // manifests that the user agreed to, by hash
-	play     *play           // what this process made for itself; nil: it is a user's project
+	// trustedAs is the folder of the worker of a team whose record of trust counts here
+	trustedAs string
 	// tellsBroken: a verb tells of broken subagent files itself.
 	tellsBroken bool
-	// onReturn takes the returns of lines that this process runs for itself; nil: they are printed
-	onReturn func(formats.Return)
 }
 
 // engineFlags stand before the slash word and concern the engine.
@@ -102,19 +101,18 @@ func newApp(s stdio, env func(string) string) *app {
 
 // run executes one command line and gives the exit code.
 func (a *app) run(args []string) int {
-	err := a.commandLine(args).ExecuteContext(a.signals.Context(context.Background()))
-	return a.exit(cmp.Or(err, a.forget()))
-}
-
-// runLine runs a slash command with the flags that set sets, and gives the exit code.
-func (a *app) runLine(ctx context.Context, line string, set func(f *engineFlags)) int {
-	root := a.root() // which gives every flag its default
-	set(&a.flags)
-	a.flags.read = root.ParseFlags
-	err := a.configure()
-	if err == nil {
-		err = a.slash(ctx, project.Line{Raw: line})
+	line, ok, err := atHome(args)
+	if ok && err == nil {
+		err = a.mayCommand()
 	}
+	if ok && err == nil {
+		err = become(workerProgram, append([]string{"on-team", "--"}, line...))
+	}
+	if ok {
+		a.flags.json = slices.Contains(args, "--json") // of a line that was not handed over
+		return a.exit(err)
+	}
+	err = a.commandLine(args).ExecuteContext(a.signals.Context(context.Background()))
 	return a.exit(cmp.Or(err, a.forget()))
 }
 
@@ -150,12 +148,45 @@ func (a *app) configure() (err error) {
 		Colour:  a.flags.color,
 		NoInput: a.flags.noInput,
 	}
-	if filter != nil { // a nil *Code in the interface would be a filter
-		set.Filter = filter
+	if filter != nil {
+		set.Filter = jqFilter{filter}
 		a.flags.json = true
 	}
 	set.Silent = a.flags.json || a.flags.events
 	return a.term.Configure(set)
+}
+
+// readOutput reads the flags that say how to print from words that nothing else reads, because what
+// they belong to is unknown or wrong: who asked for JSON gets the refusal as JSON.
+func (a *app) readOutput(lists ...[]string) {
+	words := slices.Concat(lists...)
+	for i, word := range words {
+		name, value, hasValue := strings.Cut(word, "=")
+		switch {
+		case word == "--":
+			return
+		case name == "--json" && value != "false":
+			a.flags.json = true
+		case name == "--events" && value != "false":
+			a.flags.events = true
+		case name == "--jq" && hasValue:
+			a.flags.jq = value
+		case name == "--jq" && i+1 < len(words):
+			a.flags.jq = words[i+1]
+		}
+	}
+}
+
+// jqFilter is the filter of --jq.
+type jqFilter struct{ code *query.Code }
+
+// Lines implements term.Filter.
+func (f jqFilter) Lines(ctx context.Context, doc []byte) ([]byte, error) {
+	out, err := f.code.Lines(ctx, doc)
+	if err != nil {
+		return nil, broken(formats.CodeUsage, "--jq", err, query.Advice(err))
+	}
+	return out, nil
 }
 
 // filterOf is what --jq makes of the document that --json prints, nil without it.
@@ -178,10 +209,8 @@ func filterOf(f engineFlags) (*query.Code, error) {
 	if one, ok := errors.AsType[*query.Error](err); ok {
 		d.Message = one.Msg
 		d.Pos.Line, d.Pos.Col = one.Pos()
-		if one.DidYouMean != "" {
-			d.Help = "did you mean '" + one.DidYouMean + "'?"
-		}
 	}
+	d.Help = query.Advice(err)
 	return nil, &formats.Diagnostics{
 		List:    []formats.Diagnostic{d},
 		Sources: map[string][]byte{d.File: []byte(f.jq)},
@@ -215,12 +244,19 @@ func (a *app) projectDir() (dir string, has bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
+	dir, has = a.workspaceAbove(start)
+	return dir, has, nil
+}
+
+// workspaceAbove is the nearest folder with a workspace, from a folder upwards, or that folder
+// itself.
+func (a *app) workspaceAbove(start string) (dir string, has bool) {
 	for dir = start; ; dir = filepath.Dir(dir) {
 		switch {
 		case isDir(filepath.Join(dir, formats.Workspace)):
-			return dir, true, nil
+			return dir, true
 		case dir == filepath.Dir(dir), dir == a.env("HOME"), exists(filepath.Join(dir, ".git")):
-			return start, false, nil
+			return start, false
 		}
 	}
 }
@@ -320,13 +356,11 @@ func (a *app) exit(err error) int {
 	if s, ok := errors.AsType[shown](err); ok {
 		return s.code
 	}
-	switch {
-	case errors.As(err, new(formats.Coded)):
-	case errors.As(err, new(syscall.Errno)):
-		// such as a folder that is gone, in which the process stands
-		err = formats.Fail(formats.CodeIO, "", "%s", err)
-	default: // the parser of flags gives its errors no code
-		err = usage("%s", err.Error())
+	err = coded(err)
+	if (a.flags.json || a.flags.events || a.flags.jq != "") && !a.term.Set.Silent {
+		// the error came before the flags were settled, or is one of them
+		_ = a.configure() //nolint:errcheck // what is wrong with a flag is said already
+		a.flags.json = a.flags.json || a.flags.jq != ""
 	}
 	ret := formats.Failed(err)
 	a.give(ret)
@@ -334,18 +368,35 @@ func (a *app) exit(err error) int {
 	return a.code(ret)
 }
 
-// give prints a return as JSON if that was asked for, or hands it over.
-func (a *app) give(ret formats.Return) {
+// coded gives an error a code if it has none.
+func coded(err error) error {
+	switch {
+	case errors.As(err, new(formats.Coded)):
+		return err
+	case errors.As(err, new(syscall.Errno)):
+		// such as a folder that is gone, in which the process stands
+		return formats.Fail(formats.CodeIO, "", "%s", err)
+	default: // the parser of flags gives its errors no code
+		return usage("%s", err.Error())
+	}
+}
+
+// forReaders is a return as others get it: with the name of its format and without secrets.
+func forReaders(t *term.Terminal, ret formats.Return) formats.Return {
 	ret.Schema = "tercet.return/1"
 	ret.Artifacts = nonNil(ret.Artifacts)
 	ret.Errors = slices.Clone(nonNil(ret.Errors))
-	ret.Summary = a.term.Masked(ret.Summary)
+	ret.Summary = t.Masked(ret.Summary)
 	for i := range ret.Errors {
-		ret.Errors[i].Message = a.term.Masked(ret.Errors[i].Message)
+		ret.Errors[i].Message = t.Masked(ret.Errors[i].Message)
 	}
+	return ret
+}
+
+// give prints a return as JSON if that was asked for.
+func (a *app) give(ret formats.Return) {
+	ret = forReaders(a.term, ret)
 	switch {
-	case a.onReturn != nil:
-		a.onReturn(ret)
 	case a.flags.events:
 		a.term.Encode(ret, "")
 	case a.flags.json:
@@ -372,6 +423,19 @@ func (s shown) Error() string {
 // shownAs ends with the number of a code; what is wrong was printed.
 func shownAs(code formats.Code) error {
 	return shown{formats.ExitFor(code)}
+}
+
+// shownIf is shownAs for a code that may be empty: then all is well.
+func shownIf(code formats.Code) error {
+	if code == "" {
+		return nil
+	}
+	return shownAs(code)
+}
+
+// asDiagnostics gives the findings that an error consists of.
+func asDiagnostics(err error) (*formats.Diagnostics, bool) {
+	return errors.AsType[*formats.Diagnostics](err)
 }
 
 // usage makes a USAGE failure.

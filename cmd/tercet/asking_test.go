@@ -20,7 +20,9 @@ import (
 func (s *screen) answers(pairs ...string) {
 	s.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		s.wait(pairs[i])
+		for row := range strings.SplitSeq(pairs[i], "\r\n") {
+			s.wait(row) // the last one is edited on
+		}
 		s.keys(pairs[i+1] + "\r")
 	}
 }
@@ -53,7 +55,7 @@ func TestInterviewOnATerminal(t *testing.T) {
 		"rel",
 		"purpose: ",
 		"Ship it",
-		"arguments [task]: ",
+		"arguments [auto]: ",
 		"",
 		"shape [single]: ",
 		"",
@@ -142,7 +144,7 @@ func TestDemoOnATerminal(t *testing.T) {
 	s.wait("/implement ")
 	drawn := s.until("Its own test after: green")
 	if !strings.Contains(drawn, "\x1b[?25l\r\x1b[") ||
-		!strings.Contains(drawn, "✓ Delegate to implementer subagent") {
+		!strings.Contains(drawn, "✓ Do the work of the phase") {
 		t.Errorf("no run is drawn: %q", drawn)
 	}
 	if code := s.ends(); code != 0 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"tercet/project"
 	"tercet/state"
-	"tercet/subagents/agentcli"
 )
 
 // TestVerbsShowNastyNames gives files, titles and words of a command line names that strangers
@@ -17,7 +17,7 @@ import (
 func TestVerbsShowNastyNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, err := testHost().Init(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	_, err := testHost().Init(t.Context(), dir, project.Settings{}, state.InitOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,8 @@ func readCrash(t *testing.T, name string) *crash {
 				c.answers = append(c.answers, rest)
 			case "exit:", "at:":
 				to := map[string]*int{"exit:": &c.exit, "at:": &c.at}[word]
-				if *to, err = strconv.Atoi(rest); err != nil {
+				*to, err = strconv.Atoi(rest)
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

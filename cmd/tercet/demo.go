@@ -13,8 +13,7 @@ import (
 	"tercet/formats"
 	"tercet/frontends/term"
 	"tercet/internal/demo"
-	"tercet/state"
-	"tercet/subagents/agentcli"
+	"tercet/project"
 )
 
 //go:embed demo/pages.txtar
@@ -60,7 +59,7 @@ type demoLine struct {
 }
 
 func (d *demonstration) run(c call, name string) error {
-	if err := d.starters(); err != nil {
+	if err := d.starters(c.ctx); err != nil {
 		return err
 	}
 	fixture, err := readFixture(name)
@@ -68,7 +67,8 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	if d.Dir, err = demo.Folder(rest(c.args)); err != nil {
+	d.Dir, err = demo.Folder(rest(c.args))
+	if err != nil {
 		return err
 	}
 	d.scene = demo.Scene{
@@ -92,8 +92,8 @@ func (d *demonstration) run(c call, name string) error {
 	d.scene.Title("$ tercet init --next-number %d", demoTask)
 	files, err := d.app.host().Init(
 		c.ctx, d.Dir,
-		agentcli.RunnerOffline,
-		state.InitOptions{NextNumber: demoTask},
+		project.Settings{},
+		project.InitOptions{NextNumber: demoTask},
 		false,
 	)
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *demonstration) run(c call, name string) error {
 		"test_after":  demo.Colour(after),
 		"diff":        diff,
 	})
-	d.scene.End(agentcli.Installed(d.Starter))
+	d.scene.End(d.app.host().InstalledAgents())
 	if code != 0 || !after {
 		return shown{cmp.Or(code, 1)}
 	}
@@ -133,17 +133,9 @@ func (d *demonstration) run(c call, name string) error {
 }
 
 // starters finds git and go before anything is written; the demo needs both and no network.
-func (d *demonstration) starters() error {
-	for name, value := range map[string]string{
-		"GOPROXY":     "off",
-		"GOTOOLCHAIN": "local",
-		"GOFLAGS":     "-mod=mod",
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			return err
-		}
-	}
-	s, err := free()
+func (d *demonstration) starters(ctx context.Context) error {
+	h := d.app.host()
+	s, err := h.NewStarter()
 	if err != nil {
 		return err
 	}
@@ -153,8 +145,23 @@ func (d *demonstration) starters() error {
 				"%s is not installed", tool)
 		}
 	}
-	d.Starter = s
-	return nil
+
+	flags, err := demo.GoFlags(ctx, s)
+	if err != nil {
+		return err
+	}
+	for name, value := range map[string]string{
+		"GOPROXY":     "off",
+		"GOTOOLCHAIN": "local",
+		"GOWORK":      "off",
+		"GOFLAGS":     flags,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	d.Starter, err = h.NewStarter() // with these variables
+	return err
 }
 
 func readFixture(name string) (demo.Fixture, error) {
@@ -173,7 +180,12 @@ func readFixture(name string) (demo.Fixture, error) {
 // test runs the module's own test and shows how it ended.
 func (d *demonstration) test(ctx context.Context, when string) (green bool, err error) {
 	d.scene.Title("$ go test ./...")
-	d.scene.Lines("it is compiled first, which takes some seconds")
+	if when == "before" {
+		d.scene.Lines(
+			"waits for go, which compiles the module and what it imports: some seconds, " +
+				"and a minute or more the first time on a machine",
+		)
+	}
 	said, green, err := d.Test(ctx)
 	if err == nil {
 		d.scene.Test(when, said, green)
@@ -192,16 +204,20 @@ func (d *demonstration) commands(ctx context.Context) int {
 		switch name, _, _ := strings.Cut(line, " "); name {
 		case "/implement":
 			d.scene.Lines(
-				"each phase is verified in a worktree, which compiles the module once more",
+				"waits for go: the fixed module is compiled and tested in a worktree",
 			)
 		case "/review":
-			d.scene.Lines("the module's own checks run: go vet and go test")
+			d.scene.Lines("waits for go: the module's own checks are go vet and go test")
 		}
 		code := d.entry(ctx, line)
 		if code != 0 {
 			return code
 		}
 		if strings.HasPrefix(line, "/plan ") {
+			d.scene.Lines(
+				"no agent is at work here: the fix is the patch that stands in task.md; " +
+					"with one, the agent would have written it",
+			)
 			d.scene.Commands()
 		}
 	}
@@ -210,29 +226,20 @@ func (d *demonstration) commands(ctx context.Context) int {
 
 // entry runs one line as a process of its own would. Its run is drawn where those of the user are.
 func (d *demonstration) entry(ctx context.Context, line string) int {
-	out, bad := d.app.term.Plain()
-	inner := newApp(stdio{
-		in:  strings.NewReader(""),
-		out: out,
-		err: bad,
-	}, func(name string) string {
-		if name == "TERCET_ROOT" {
-			return ""
-		}
-		return d.app.env(name)
-	})
-	inner.signals = d.app.signals
-	inner.play = &play{dir: d.Dir}
+	out, said := d.app.term.Plain()
 	one := demoLine{Line: line}
-	if d.app.flags.json {
-		inner.onReturn = func(ret formats.Return) { one.Return = ret }
+	w, err := d.app.within(d.Dir, out, said, d.app.env, term.Settings{
+		Quiet:  d.app.flags.quiet,
+		Colour: "auto",
+		Silent: d.app.flags.json,
+	})
+	if err != nil {
+		return d.app.exit(err)
 	}
-	one.Exit = inner.runLine(ctx, line, func(f *engineFlags) {
-		f.dir = d.Dir
-		f.runner = agentcli.RunnerOffline
-		f.yes = true
-		f.json = d.app.flags.json
-		f.quiet = d.app.flags.quiet
+	one.Return, one.Exit = w.line(ctx, line, project.Options{
+		Runner:   project.RunnerOffline,
+		Yes:      true,
+		Parallel: "1",
 	})
 	d.lines = append(d.lines, one)
 	return one.Exit

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"tercet/internal/testkit"
 )
@@ -85,8 +88,55 @@ func prints(got, want string) (missing string) {
 	return ""
 }
 
+// agreeing is the program of this name: it runs another one on a terminal, as a person who answers
+// its question with y.
+func agreeing() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Env = append(
+		os.Environ(),
+		"TERM=xterm", "NO_COLOR=1", "LANG=C.UTF-8", "CI=", "TERCET_NO_INPUT=",
+	)
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		panic(err)
+	}
+	shown := ""
+	buf := make([]byte, 1<<12)
+	for err == nil { // at the end of the program the terminal is gone
+		var n int
+		n, err = tty.Read(buf)
+		os.Stdout.WriteString(strings.ReplaceAll(string(buf[:n]), "\r", ""))
+		if shown += string(buf[:n]); strings.HasSuffix(shown, "[y/N] ") {
+			tty.WriteString("y")
+		}
+	}
+	cmd.Wait() // the exit code is passed on
+	os.Exit(cmd.ProcessState.ExitCode())
+}
+
+// answeringIn gives a folder with a tercet that asks a person where a page has you type
+// 'tercet trust'.
+func answeringIn(t *testing.T) string {
+	t.Helper()
+	real := tercetIn(t)
+	bin := t.TempDir()
+	script := "#!/bin/sh\n" +
+		"[ \"$*\" != trust ] || exec " + bin + "/agreeing " + real + "/tercet trust\n" +
+		"exec " + real + "/tercet \"$@\"\n"
+	self, err := os.Executable()
+	err = errors.Join(
+		err,
+		os.Symlink(self, filepath.Join(bin, "agreeing")),
+		testkit.WriteProgram(filepath.Join(bin, "tercet"), script),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
 // TestDocsRun runs every sh block of the README, of docs and of the guide, in order, as one person
-// would type them. A block "output" is what the block before it prints; every other block says by
+// would type them: a block begins in the folder in which the one before it ended. A block "output" is what the block before it prints; every other block says by
 // its word that it is not a command.
 func TestDocsRun(t *testing.T) {
 	t.Parallel()
@@ -94,7 +144,7 @@ func TestDocsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := tercetIn(t)
+	bin := answeringIn(t)
 	for _, file := range pagesOf(t, root) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
@@ -103,6 +153,7 @@ func TestDocsRun(t *testing.T) {
 			}
 			dir := t.TempDir()
 			home := t.TempDir()
+			ended := filepath.Join(t.TempDir(), "ended")
 			printed := ""
 			for _, b := range blocks(t, file) {
 				if b.info == "output" {
@@ -134,7 +185,7 @@ func TestDocsRun(t *testing.T) {
 				if strings.Contains(b.text, "go run ./cmd/tercet") {
 					in = root
 				}
-				cmd := exec.Command("sh", "-eu", "-c", b.text)
+				cmd := exec.Command("sh", "-eu", "-c", "trap 'pwd >\"$DOCS_ENDED\"' EXIT\n"+b.text)
 				cmd.Dir = in
 				cmd.Env = append(
 					os.Environ(),
@@ -150,10 +201,18 @@ func TestDocsRun(t *testing.T) {
 					"GIT_COMMITTER_EMAIL=you@localhost",
 					"TERCET_ROOT=",
 					"TERCET_RUN=",
+					"DOCS_ENDED="+ended,
 				)
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%s:%d: %v\n%s\n%s", b.file, b.line, err, b.text, out)
+				}
+				if in == dir {
+					folder, err := os.ReadFile(ended)
+					if err != nil {
+						t.Fatal(err)
+					}
+					dir = strings.TrimSpace(string(folder))
 				}
 				printed = string(out)
 				t.Logf("%s:%d:\n%s", b.file, b.line, out)

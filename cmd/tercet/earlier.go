@@ -18,7 +18,6 @@ var earlierVerbs = []verb{
 	{use: "sync", now: "task sync"},
 	{use: "logs RUN", now: "show --log"},
 	{use: "report RUN", now: "show --bundle"},
-	{use: "diff RUN RUN", now: "verify"},
 }
 
 // earlierVerb makes the command of a verb that another one replaces. It hands its words on unread:

@@ -115,7 +115,8 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		err = os.Remove(filepath.Join(req.Dir, name))
 	case "copy":
 		var data []byte
-		if data, err = os.ReadFile(filepath.Join(root, text)); err == nil {
+		data, err = os.ReadFile(filepath.Join(root, text))
+		if err == nil {
 			err = os.WriteFile(filepath.Join(req.Out, name), data, 0o644)
 		}
 	case "link":

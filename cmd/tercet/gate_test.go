@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 )
 
 // gated is a repository with a change and a command that asks about a document.
@@ -23,7 +24,7 @@ func gated(t *testing.T) (dir, home string) {
 	write := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil { //nolint:gosec // programs among them
+		if err := testkit.WriteProgram(name, text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,7 +127,7 @@ func TestGateWithoutPrograms(t *testing.T) {
 	s.wait("PAGER names no-such-pager -x, which is not there")
 	s.wait("\x1b[31m-old")
 	s.wait("line 39 of ")
-	s.keys("\r")
+	s.keys("x") // only q ends it
 	s.wait("\x1b[32m+line")
 	s.wait("line 78 of ")
 	s.keys("q\r")

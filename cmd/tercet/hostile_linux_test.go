@@ -19,8 +19,8 @@ import (
 
 	"tercet/internal/testkit"
 	"tercet/internal/trust"
+	"tercet/project"
 	"tercet/state"
-	"tercet/subagents/agentcli"
 )
 
 // hostileRepo is a repository that somebody prepared, on the disk of a person who has not looked at
@@ -435,7 +435,7 @@ func modelRepo(t *testing.T) string {
 		dir:  t.TempDir(),
 		home: t.TempDir(),
 	}
-	_, err := testHost().Init(t.Context(), h.dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	_, err := testHost().Init(t.Context(), h.dir, project.Settings{}, state.InitOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/formats/returns"
-	"tercet/internal/checkup"
 	"tercet/internal/config"
 	"tercet/internal/control"
 	"tercet/internal/dialect"
@@ -28,12 +27,12 @@ import (
 	"tercet/internal/packs"
 	"tercet/internal/scenario"
 	"tercet/internal/shell"
+	"tercet/project"
 	"tercet/state/exchange"
 	"tercet/state/history"
 	"tercet/state/todo"
 	"tercet/subagents/past"
 	"tercet/subagents/sandbox"
-	"tercet/templates/shims"
 )
 
 // answered is one call with --json: the verb with the flags that change its document, what stands
@@ -84,14 +83,20 @@ var answers = []answered{
 	{"status --cost", "", "tercet.cost/1", 0, ""},
 	{"show", "OPEN", "tercet.run/1", 0, ""},
 	{"show --log", "OPEN", "tercet.logs/1", 0, ""},
+	{"tell", "OPEN look again", "tercet.tell/1", 0, ""},
+	{"board publish", "x", returned, 1, ""}, // it is for workers
+	{"board since", "", returned, 1, ""},
 	{"approve", "OPEN", "tercet.answer/1", 0, ""},
 	{"resume", "OPEN", returned, 0, ""},
 	{"run", "/ask --yes", returned, 0, "DONE=metadata.run"},
+	{"wait", "DONE", returned, 0, ""},
+	{"start", "/nothing", returned, 2, ""}, // elsewhere has one that begins
 	{"agent", "", returned, 0, ""},
 	{"export --for", "claude --dry-run", "tercet.export/1", 0, ""},
 	{"runs", "", "tercet.runs/1", 0, ""},
 	{"verify", "DONE", "tercet.verify/1", 0, ""},
 	{"verify RUN RUN", "OPEN DONE", "tercet.diff/1", 1, ""},
+	{"diff", "DONE", "tercet.changes/1", 0, ""},
 	{"/NAME ARGS", "/ask", returned, 75, "LEFT=resume.run"},
 	{"reject", "LEFT", "tercet.answer/1", 0, ""},
 	{"cancel", "LEFT", "tercet.control/1", 0, ""},
@@ -110,7 +115,7 @@ var answers = []answered{
 	{"pack test", "review", "tercet.test/1", 0, ""},
 	{"pack remove", "review", "tercet.pack/1", 0, ""},
 	{"test", "@test.json", "tercet.test/1", 0, ""},
-	{"lint --adopt", "@.claude/commands/steps.md", "tercet.adopt/1", 0, ""},
+	{"lint --adopt", "@.claude/commands/steps.md --yes", "tercet.adopt/1", 0, ""},
 	{"lint --fix", "@wrong.md", "tercet.lint/1", 65, ""},
 	{"lint --fix=form", "@wrong.md", "tercet.fmt/1", 0, ""},
 	{"explain CODE", "E120", "tercet.code/1", 0, ""},
@@ -131,6 +136,7 @@ var answers = []answered{
 	{"help exit-codes", "", "tercet.exit-codes/1", 0, ""},
 	{"version", "", "tercet.version/1", 0, ""},
 	{"--version", "", "tercet.version/1", 0, ""},
+	{"help", "", "tercet.commands/1", 0, ""},
 	{"help", "plan", returned, 0, ""},
 	{"VERB --help", "task add", returned, 0, ""},
 	{"sandbox classify", "-- rm -rf x", "tercet.sandbox-classify/1", 0, ""},
@@ -138,11 +144,12 @@ var answers = []answered{
 	{"doctor", "", "tercet.doctor/1", 0, ""},
 	{"demo --clean", "nowhere", returned, 2, ""},
 	{"watch", "", returned, 2, ""}, // it needs a terminal
+	{"serve", "--listen here", returned, 2, ""},
 }
 
 // others print no document of tercet's own.
 var others = map[string]string{
-	"query":              "what the filter gives, as jq prints it",
+	"query":              "what the filter gives, as jq prints it; a `tercet.return/1` if it fails before that",
 	"state show":         "the state itself",
 	"state export":       "the state in that shape",
 	"state merge FILE":   "the merged state",
@@ -150,7 +157,10 @@ var others = map[string]string{
 	"schema":             "a JSON schema",
 	"lint --fix -":       "the text",
 	"sandbox run":        "what the program prints",
+	"mcp":                "messages of the Model Context Protocol",
 	"completion":         "the script for that shell",
+	"hub":                "what the program tercet-hub prints",
+	"worker":             "what the program tercet-worker prints",
 }
 
 // elsewhere are calls that take too long for this test, or another process.
@@ -158,6 +168,10 @@ var elsewhere = []answered{
 	{"demo", "", "tercet.demo/1", 0, ""},
 	{"demo --clean", "", "tercet.demo/1", 0, ""},
 	{"pause", "RUN", "tercet.control/1", 0, ""},
+	{"start", "LINE", "tercet.start/1", 0, ""},
+	{"board publish", "TEXT", "tercet.board/1", 0, ""}, // of a worker
+	{"board since", "", "tercet.board/1", 0, ""},
+	{"serve", "", "tercet.serve/1", 0, ""},
 }
 
 type (
@@ -183,34 +197,35 @@ type (
 var shapes = map[string][]any{
 	returned: {formats.Return{}},
 	"tercet.pack/1": {
-		struct{ Packs []packRow }{},
+		struct{ Packs []project.PackState }{},
 		struct {
 			Pack           packs.Pack
 			Source, Commit string
 			Files          []string
-			Subagents      []packAgent
+			Subagents      []project.PackAgent
 		}{},
 		struct {
-			Changes []packChange
+			Changes []project.PackChange
 			DryRun  bool
 		}{},
 	},
 	"tercet.test/1": {struct {
-		Tests          []tested
+		Tests          []project.TestResult
 		Coverage       []scenario.Coverage
 		Passed, Failed int
 	}{}},
 	"tercet.export/1": {struct {
 		For    string
 		DryRun bool
-		Files  []shims.Change
+		Files  []project.ExportChange
 	}{}},
 	"tercet.init/1": {struct {
 		Dir    string
 		Files  []string
 		DryRun bool
-		Tools  []checkup.Tool
+		Tools  []project.Tool
 		Agents []string
+		States []project.ForeignState
 	}{}},
 	"tercet.task/1": {struct {
 		Serial            uint64
@@ -248,21 +263,27 @@ var shapes = map[string][]any{
 		Serial      uint64
 		Numbers     []int
 		Changed     bool
+		Updated     []int
+		Errors      int
 		LeftOut     int
+		Kept        map[string]int
 		Warnings    []string
 	}{}},
 	"tercet.gates/1": {struct{ Gates []control.OpenGate }{}},
+	"tercet.serve/1": {struct{ URL string }{}},
 	"tercet.status/1": {struct {
 		Runner string
 		Gates  []control.OpenGate
 		Runs   []journal.Run
 		Tasks  []formats.Task
+		States []project.ForeignState
 	}{}},
 	"tercet.cost/1": {struct{ Spent []control.Sum }{}},
 	"tercet.run/1": {struct {
 		Run    journal.Run
 		Steps  []journal.Step
 		Boards []journal.Topic
+		Told   []journal.Message
 		Resume string
 		Next   string `json:"next_steps"`
 	}{}},
@@ -281,8 +302,19 @@ var shapes = map[string][]any{
 		Identical  bool
 		Difference *journal.Difference
 	}{}},
-	"tercet.answer/1":      {struct{ Run, Gate, Question, Choice, By, Status string }{}},
-	"tercet.control/1":     {struct{ Run, Do, Status string }{}},
+	"tercet.changes/1": {struct{ Changes project.RunChanges }{}},
+	"tercet.answer/1":  {struct{ Run, Gate, Question, Choice, By, Status string }{}},
+	"tercet.control/1": {struct{ Run, Do, Status string }{}},
+	"tercet.tell/1": {struct {
+		Run, Message, By, Text string
+		Running                bool
+	}{}},
+	"tercet.board/1": {struct {
+		All      int
+		Postings []formats.Posting
+	}{}},
+	"tercet.start/1":       {struct{ Run, Command string }{}},
+	"tercet.commands/1":    {struct{ Commands []formats.CommandInfo }{}},
 	"tercet.report-file/1": {struct{ File string }{}},
 	"tercet.undo/1": {struct {
 		Undo            past.Undoing
@@ -305,6 +337,11 @@ var shapes = map[string][]any{
 		Adopted []struct {
 			From, File string
 			Notes      []string
+			Lines      []struct {
+				From, To int
+				Title    string
+				Becomes  []string
+			}
 		}
 	}{}},
 	"tercet.lint/1": {struct {
@@ -363,7 +400,7 @@ var shapes = map[string][]any{
 			Agent, File, Dialect, Role, Description, Hides string
 			Tools, Commands, Unfollowed                    []string
 			Packs                                          map[string]string
-			Order                                          []lookup
+			Order                                          []project.AgentLookup
 			Diagnostics                                    []diagnostic
 		}{},
 		notRouted{},
@@ -409,7 +446,7 @@ var shapes = map[string][]any{
 	}{}},
 	"tercet.doctor/1": {struct {
 		OK       bool
-		Findings []checkup.Finding
+		Findings []project.Finding
 	}{}},
 	"tercet.demo/1": {
 		struct {
@@ -455,11 +492,12 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 		"XDG_STATE_HOME": filepath.Join(base, "state"),
 		"PATH":           withoutAgents(os.Getenv("PATH")),
 		"TERCET_TRUST":   "1",
+		"TERCET_RUNNER":  "offline",
 	}
 	kept := map[string]string{}
 	seen := map[string]bool{}
 	for _, c := range answers {
-		line := []string{"-C", dir, "--json", "--no-input", "--runner", "offline"}
+		line := []string{"-C", dir, "--json", "--no-input"}
 		for word := range strings.FieldsSeq(c.verb + " " + c.args) {
 			now, ok := kept[word]
 			file, of := strings.CutPrefix(word, "@")
@@ -609,7 +647,8 @@ func fits(t reflect.Type, v any, path string) (bad []string) {
 		}
 	case kind == reflect.Map, kind == reflect.Struct:
 		var m map[string]any
-		if m, ok = v.(map[string]any); !ok {
+		m, ok = v.(map[string]any)
+		if !ok {
 			break
 		}
 		m = maps.Clone(m)

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"io"
 	"io/fs"
 	"maps"
@@ -17,8 +19,9 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/journal"
 	"tercet/internal/phrase"
-	"tercet/internal/scenario"
+	"tercet/project"
 )
 
 // TestEveryLabelHasItsJapanese: each label of a gate in the flows has one, no two of a gate the
@@ -61,6 +64,39 @@ func TestEveryLabelHasItsJapanese(t *testing.T) {
 
 	if len(seen) < 30 {
 		t.Errorf("only %d labels were looked at: %q", len(seen), seen)
+	}
+}
+
+// TestEveryTitleHasItsJapanese: each step of a shipped command has a title in Japanese, and no other
+// title of that command is the same.
+func TestEveryTitleHasItsJapanese(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../commands/library/*.md")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("commands: %q, %v", files, err)
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, _ := syntax.Parse(name, src)
+		own := map[string]string{}
+		syntax.Walk(file, func(node any) bool {
+			s, ok := node.(*syntax.Step)
+			if !ok || s.Title == "" || s.Title == strings.ToLower(s.Title) {
+				return true // the name of a child is no title
+			}
+			title := phrase.Title(phrase.Japanese, s.Title)
+			if title == s.Title {
+				t.Errorf("%s:%d: title %q has no Japanese", name, s.Pos.Line, title)
+			}
+			if other := own[title]; other != "" && other != s.Title {
+				t.Errorf("%s: %q and %q are both %q", name, other, s.Title, title)
+			}
+			own[title] = s.Title
+			return true
+		})
 	}
 }
 
@@ -138,50 +174,40 @@ func TestLanguageChangesNoJournal(t *testing.T) {
 		`\b[0-9a-f]{12,}\b|\b[rg][0-9a-z]{9,}\b|\b[A-Z2-7]{26}\b|sess_\w+|"[^"]*[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|"[a-z_]*seconds":[0-9.]+|[^"]*tercet-test-[^"]*`,
 	)
 	for _, language := range []string{phrase.English, phrase.Japanese} {
-		test, err := scenario.Parse(
-			"flow.json",
-			[]byte(strings.Replace(src, `"en"`, `"`+language+`"`, 1)),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := stagehand{
-			covered: map[string]*scenario.Coverage{},
-			app: newApp(stdio{
-				in:  strings.NewReader(""),
-				out: io.Discard,
-				err: io.Discard,
-			}, func(name string) string {
-				return map[string]string{"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}[name]
-			}),
-		}
-		s.install = func(to *os.Root, _ string) error {
+		app := newApp(stdio{
+			in:  strings.NewReader(""),
+			out: io.Discard,
+			err: io.Discard,
+		}, func(name string) string {
+			return map[string]string{"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}[name]
+		})
+		tester := app.tester(func(to *os.Root, _ string) error {
 			return os.CopyFS(filepath.Join(
 				to.Name(),
 				formats.Workspace,
 			), onlyFolders{os.DirFS(flows)})
-		}
-		t.Cleanup(func() {
-			if err := s.close(); err != nil {
-				t.Error(err)
-			}
 		})
-		cast := scenario.NewCast(&test, false)
-		r := tested{}
-		o, err := s.play(t.Context(), &test, cast, t.TempDir(), &r)
-		if bad := cast.Judge(o); err != nil || bad != nil {
-			t.Fatalf("in %s: %q, %v", language, bad, err)
+		tester.Run = func(ctx context.Context, line project.TestLine) (formats.Return, int) {
+			var text bytes.Buffer
+			line.Shown = io.MultiWriter(line.Shown, &text)
+			ret, code := app.runTestLine(ctx, line)
+			shown[language] = text.String()
+			journals[language] = volatile.ReplaceAllString(journalsOf(t, line.Dir), "X")
+			return ret, code
 		}
-		shown[language] = o.Shown
-		for _, one := range o.Records {
-			journals[language] += volatile.ReplaceAllString(string(one.Raw()), "X") + "\n"
+		read := func(string) ([]byte, error) {
+			return []byte(strings.Replace(src, `"en"`, `"`+language+`"`, 1)), nil
+		}
+		report, err := tester.Test(t.Context(), []string{"flow.json"}, read)
+		if err != nil || report.Passed != 1 {
+			t.Fatalf("in %s: %+v, %v", language, report.Tests, err)
 		}
 	}
 
 	for _, want := range []string{
 		"> Phase 1/5: interviewer", "Phase 5 完了: scope-planner",
 		"生成された成果物: docs/INTERVIEW_RESULT.md", "内容サマリー: success by interviewer",
-		"as Standard? 承認して開始 (--yes)",
+		"Standard で調査しますか？ 承認して開始 (--yes)",
 	} {
 		if !strings.Contains(shown["ja"], want) {
 			t.Errorf("in Japanese it shows no %q:\n%s", want, shown["ja"])
@@ -215,4 +241,30 @@ func (f onlyFolders) ReadDir(name string) ([]fs.DirEntry, error) {
 		return name == "." &&
 			!slices.Contains([]string{"commands", "subagents", "facets"}, d.Name())
 	}), err
+}
+
+// journalsOf are the records of all runs in a folder, a line each.
+func journalsOf(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	runs, err := journal.Runs(root, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, one := range runs {
+		records, err := journal.Load(root, one.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range records {
+			out.Write(record.Raw())
+			out.WriteByte('\n')
+		}
+	}
+	return out.String()
 }

@@ -137,7 +137,7 @@ func TestRunsLeaveTheTerminal(t *testing.T) {
 			s.wait(" · waiter")
 			end.do(s)
 			if end.code == 0 { // it is the command that ends
-				s.wait("CANCELLED: ")
+				s.wait("(CANCELLED)")
 				s.prompted()
 				s.keys("\x04")
 			}
@@ -173,7 +173,7 @@ func TestRunsOfAShell(t *testing.T) {
 	}
 
 	s.keys("\x04\x1b[A\x1b")
-	s.wait("CANCELLED: ")
+	s.wait("(CANCELLED)")
 	if code := s.ends(); code != 130 {
 		t.Errorf("exit code %d after Escape, want 130", code)
 	}
@@ -215,7 +215,8 @@ func TestRunsStop(t *testing.T) {
 		"PS1=ready> ",
 		"TERCET_TRUST=1",
 	}
-	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
+	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90})
+	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	s.follow()

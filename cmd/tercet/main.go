@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,7 +20,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
-	"tercet/subagents/sandbox"
+	"tercet/project"
 )
 
 func main() {
@@ -37,17 +38,7 @@ func start() int {
 		out: out,
 		err: os.Stderr,
 	}, os.Getenv)
-	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
-	if !signal.Ignored(syscall.SIGHUP) {                              // as nohup wants it
-		// the terminal is gone: what runs ends as it would by SIGTERM
-		signal.Notify(ch, syscall.SIGHUP)
-	}
-	go func() {
-		for s := range ch {
-			a.signals.Arrive(s)
-		}
-	}()
+	a.signals.listen()
 	code := a.run(os.Args[1:]) // signals are taken until the process ends
 	if err := out.lost.Load(); code == 0 && err != nil {
 		code = a.exit(broken(formats.CodeIO, "standard output", *err))
@@ -71,25 +62,58 @@ func (o *printed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// childWord makes this process the supervisor of a child. Only tercet itself passes it.
-const childWord = "__child"
+// What only tercet itself passes: childWord makes this process the supervisor of a child,
+// detachedWord that of a run in the background.
+const (
+	childWord    = "__child"
+	detachedWord = "__run"
+)
 
 // inner does what this program asks of itself. No flag is parsed and nothing is read for it.
 func inner(args []string) (code int, ok bool) {
-	if len(args) < 2 || args[1] != childWord {
+	if len(args) < 2 {
 		return 0, false
 	}
-	return proc.Supervise(os.Stdin, os.Stdout, sandbox.Ruleset), true
+	switch args[1] {
+	case childWord:
+		return project.Supervise(os.Stdin, os.Stdout), true
+	case detachedWord:
+		return runDetached(), true
+	case teamWord:
+		return runForTeam(args[2:]), true
+	}
+	return 0, false
 }
 
-// supervisor is what stands before the words of a child; empty if this program cannot be found, and
-// then it has none.
-func supervisor() []string {
+// runDetached works on the run that another process asks for.
+func runDetached() int {
+	a := newApp(stdio{
+		in:  strings.NewReader(""),
+		out: io.Discard,
+		err: os.Stderr,
+	}, os.Getenv)
+	// the one who asked may be gone before it is answered
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	a.signals.listen()
+	ctx := a.signals.Context(context.Background())
+	ret, err := project.RunDetached(ctx, a.host(), project.Process{
+		In:      os.Stdin,
+		Out:     os.Stdout,
+		PrintTo: proc.PrintTo,
+	})
+	if err != nil {
+		return formats.ExitFor(formats.CodeOf(err))
+	}
+	return a.code(ret)
+}
+
+// own is what starts this program for a purpose of its own; empty if it cannot be found.
+func own(word string) []string {
 	self, err := os.Executable()
 	if err != nil {
 		return nil
 	}
-	return []string{self, childWord}
+	return []string{self, word}
 }
 
 // stdio are the three streams of the process.
@@ -109,6 +133,21 @@ type signals struct {
 	leave  func() // what Ctrl-C does while a question is open, nil: it ends what runs
 	term   bool   // SIGTERM or SIGHUP ended it
 	hard   context.Context
+}
+
+// listen takes the signals of this process from now on.
+func (s *signals) listen() {
+	ch := make(chan os.Signal, 4)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
+	if !signal.Ignored(syscall.SIGHUP) {                              // as nohup wants it
+		// the terminal is gone: what runs ends as it would by SIGTERM
+		signal.Notify(ch, syscall.SIGHUP)
+	}
+	go func() {
+		for sig := range ch {
+			s.Arrive(sig)
+		}
+	}()
 }
 
 // lastWait is how long a program that was told twice to end may take for it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ func (o *offers) refresh(ctx context.Context) {
 	o.close()
 	if o.completer.Verbs == nil {
 		o.completer.Verbs = offeredVerbs()
+		o.completer.Verb = behindVerb
 	}
 	dir, has, err := o.app.projectDir()
 	if err != nil {
@@ -44,8 +46,21 @@ func (o *offers) refresh(ctx context.Context) {
 // close releases the project, so that a line finds it as this process leaves it.
 func (o *offers) close() {
 	o.completer.Use(nil)
-	_ = o.project.Close() //nolint:errcheck // it was only read
+	_ = o.project.Close(context.Background()) //nolint:errcheck // it was only read
 	o.project = nil
+}
+
+// runs reports whether a line names a command or a verb, as far as what was read tells.
+func (o *offers) runs(line string) bool {
+	line = strings.TrimSpace(line)
+	if o.project == nil || line == "" || strings.ContainsAny(line[:1], "!#?") {
+		return true
+	}
+	if slices.Contains(strings.Fields("exit quit clear"), line) {
+		return true
+	}
+	typed := readTyped(o.project, line)
+	return typed.verb != nil || o.project.HasCommand(line)
 }
 
 // offeredVerbs are the verbs that a line may begin with.
@@ -100,22 +115,87 @@ var kinds = map[string]string{
 	"STATUS":   "statuses",
 }
 
+// promptKinds are those that only the prompt gives: a shell completes files itself, and lines by
+// completeLine.
+var promptKinds = map[string]string{
+	"LINE": "lines",
+	"FILE": "files",
+	"PATH": "files",
+}
+
+// behindVerb gives what may follow the words of a verb at the prompt: the verbs behind it, or the
+// kind of names that its usage asks for.
+func behindVerb(words []string) (items []project.OfferedItem, kind string) {
+	list := verbs()
+	for at, word := range words {
+		i := slices.IndexFunc(list, func(v verb) bool { return v.name() == word })
+		if i < 0 {
+			return nil, ""
+		}
+		if list[i].verbs == nil {
+			word := wordAt(usageWords(list[i].use), len(words[at+1:]))
+			return nil, cmp.Or(kindOfWord(kinds, word), kindOfWord(promptKinds, word))
+		}
+		list = list[i].verbs
+	}
+	for _, v := range list {
+		items = append(items, project.OfferedItem{Value: v.name(), About: v.short})
+	}
+	return items, ""
+}
+
+// usageWords are the words behind a verb in the first form of its usage, without its flags. "A|B" is
+// one of them.
+func usageWords(use string) []string {
+	first, _, _ := strings.Cut(use, " | ")
+	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ").Replace(first))[1:]
+	return slices.DeleteFunc(words, func(word string) bool {
+		return word == "FLAGS" || word == "--"
+	})
+}
+
+// wordAt is the word of a usage behind n others, empty if there is none. "PATH..." stands for all
+// that follow.
+func wordAt(usage []string, n int) string {
+	if n < len(usage) {
+		return usage[n]
+	}
+	if len(usage) > 0 && strings.HasSuffix(usage[len(usage)-1], "...") {
+		return usage[len(usage)-1]
+	}
+	return ""
+}
+
+// kindOfWord is the kind of the first alternative of a word of a usage that has one.
+func kindOfWord(kinds map[string]string, word string) string {
+	for one := range strings.SplitSeq(strings.TrimSuffix(word, "..."), "|") {
+		if kind := kinds[one]; kind != "" {
+			return kind
+		}
+	}
+	return ""
+}
+
 // completeVerb completes what follows a verb, by the words of its usage.
 func (o *offers) completeVerb(use string) cobra.CompletionFunc {
-	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", "|", " ").Replace(use))[1:]
+	words := usageWords(use)
+	takesLine := slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains(strings.Split(word, "|"), "LINE")
+	})
 	return func(
 		cmd *cobra.Command,
 		args []string,
 		typed string,
 	) ([]string, cobra.ShellCompDirective) {
-		if slices.Contains(words, "LINE") && (len(args) > 0 || strings.HasPrefix(typed, "/")) {
+		if takesLine && (len(args) > 0 || strings.HasPrefix(typed, "/")) {
 			return o.completeLine(cmd, args, typed)
 		}
-		if len(args) >= len(words) {
+		word := wordAt(words, len(args))
+		if word == "" {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		kind, ok := kinds[words[len(args)]]
-		if !ok {
+		kind := kindOfWord(kinds, word)
+		if kind == "" {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		o.refresh(cmd.Context())

@@ -24,6 +24,7 @@ func TestPackQuestion(t *testing.T) {
 		{"\x04", "mine\n", 5, false},
 		{"k\r", "mine\n", 0, true},
 		{"t\r", "subagents: review\n", 0, true},
+		{"b\r", "mine\n", 3, true},
 	} {
 		dir := workspaceIn(t)
 		if err := os.WriteFile(filepath.Join(dir, target), []byte("mine\n"), 0o600); err != nil {
@@ -36,7 +37,7 @@ func TestPackQuestion(t *testing.T) {
 		if !strings.Contains(shown, "command: consensus") {
 			t.Errorf("the question shows\n%s\nwant what the pack has", shown)
 		}
-		s.wait("[k]eep mine  [t]ake the pack's  [s]top")
+		s.wait("[k]eep mine  [t]ake the pack's  [b]oth: the pack's as .new  [s]top")
 		s.keys(c.keys)
 		if code := s.ends(); code != c.code {
 			t.Errorf("exit code %d after %q, want %d", code, c.keys, c.code)

@@ -23,8 +23,8 @@ import (
 	"tercet/internal/packs"
 	"tercet/internal/pages"
 	"tercet/internal/scenario"
+	"tercet/project"
 	"tercet/subagents"
-	"tercet/subagents/builtin"
 )
 
 // TestPages: every diagnostic has a page, its wrong example brings it about on the marked line, and
@@ -185,17 +185,19 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		}, env)
 	case "agent", "agentfile":
 		var def subagents.Definition
-		if def, err = subagents.ParseDefinition("page.md", []byte(text)); err == nil {
+		def, err = subagents.ParseDefinition("page.md", []byte(text))
+		if err == nil {
+			servers := `{"mcpServers": {"newest": {"command": "npx", "args": ["s@latest"]},` +
+				`"fixed": {"command": "npx", "args": ["s@2.0.1"]}}}`
+			err = def.ResolveServers(fstest.MapFS{subagents.ServersFile: {Data: []byte(servers)}})
+		}
+		if err == nil {
 			return def.Warnings
 		}
 	case "builtin":
-		name := "page.md"
-		if strings.Contains(text, "status-sync-manager") {
-			name = "status-sync-manager.md"
-		}
 		own := subagents.Source{
 			Name:   "own",
-			FS:     fstest.MapFS{name: {Data: []byte(text)}},
+			FS:     fstest.MapFS{"page.md": {Data: []byte(text)}},
 			Facets: fstest.MapFS{},
 		}
 		_, err = subagents.Load(nil, own, subagents.LibrarySource())
@@ -203,14 +205,16 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		if profile == "" {
 			profile = "plan"
 		}
-		if profile == profileTemplate {
-			return builtin.CheckTemplate("page.md", []byte(text))
-		}
-		if profile == profileSecrets {
-			return secretsOf("page.md", text)
+		if profile == project.ProfileTemplate || profile == project.ProfileSecrets {
+			o := project.CheckOptions{Profile: profile}
+			_, bad, err := new(project.Session).Check("page.md", []byte(text), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return bad.List
 		}
 		profile, file, _ := strings.Cut(profile, " ") // a name matters to few profiles
-		_, d := documents.ParseDocument(
+		_, d := documents.Parse(
 			profile,
 			cmp.Or(strings.ReplaceAll(file, " ", "."), "page.md"),
 			[]byte(text),
@@ -225,7 +229,7 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 			Agent:    "page",
 			Contract: &formats.AgentInfo{NoArtifacts: true},
 		}
-		_, err = returns.ParseReturn([]byte(text), opt)
+		_, err = returns.Parse([]byte(text), opt)
 		if syntaxErr, ok := errors.AsType[*formats.Diagnostics](err); ok {
 			return syntaxErr.List
 		}
@@ -240,6 +244,7 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		folder := dialect.Folder{Place: place, FS: fstest.MapFS{"page.md": {Data: []byte(text)}}}
 		notes, err := pageAgents(t).AddForeign(
 			[]dialect.Folder{folder},
+			nil,
 			func(subagents.Definition) subagents.Agent {
 				return subagents.Func(nil)
 			},

@@ -11,15 +11,16 @@ import (
 
 // host is what this process gives to the projects that it opens.
 func (a *app) host() project.Host {
-	h := project.Host{
+	return project.Host{
 		Frontend:    a.term,
 		Clock:       clock{},
 		Version:     version,
 		User:        userName(),
 		Session:     a.sessionID(),
 		CommandLine: strings.Join(os.Args, " "),
-		Supervisor:  supervisor(),
+		Supervisor:  own(childWord),
 		ChildWord:   childWord,
+		Detached:    own(detachedWord),
 		InsideRun:   a.insideRun(),
 		Env:         a.env,
 		LookupEnv:   os.LookupEnv,
@@ -29,17 +30,14 @@ func (a *app) host() project.Host {
 		LockTimeout: a.flags.lockTimeout,
 		Trust:       a.flags.trust,
 		Agreed:      a.accepted,
+		TrustedAs:   a.trustedAs,
 	}
-	if a.play != nil {
-		h.OwnProject = a.play.dir
-	}
-	return h
 }
 
 // options are what the flags say about a line.
 func (a *app) options() project.Options {
 	f := &a.flags
-	o := project.Options{
+	return project.Options{
 		Runner:        f.runner,
 		Model:         f.model,
 		DryRun:        f.dryRun,
@@ -56,10 +54,6 @@ func (a *app) options() project.Options {
 		Typed:         f.prompting,
 		TellsBroken:   a.tellsBroken,
 	}
-	if a.play != nil {
-		o.Cast = a.play.cast
-	}
-	return o
 }
 
 // open opens the project once a process, with or without a workspace.
@@ -96,7 +90,8 @@ func (a *app) openSession(ctx context.Context) (*project.Session, error) {
 
 // needSession opens the project with its commands and subagents for a verb.
 func (c *call) needSession() (err error) {
-	if c.s, err = c.app.openSession(c.ctx); err == nil {
+	c.s, err = c.app.openSession(c.ctx)
+	if err == nil {
 		c.p = c.s.Project
 	}
 	return err
@@ -138,5 +133,5 @@ func (a *app) forget() error {
 	if p == nil {
 		return nil
 	}
-	return p.Close()
+	return p.Close(context.Background()) // no run works in the background
 }

@@ -99,7 +99,7 @@ func TestPromptMenu(t *testing.T) {
 	s.wait("/plan       Create implementation plan for a task")
 	s.keys("\t")
 	s.wait("tercet> /plan\x1b[K")
-	s.wait("/plan\x1b[1m <task_number>\x1b[0m [research_report]") // the current one is bold
+	s.wait("/plan\x1b[1m <task_number>\x1b[0m [prompt]") // the current one is bold
 	s.wait("  1  Fix the parser (not_started)")
 	s.wait("  2  Write the docs (not_started)")
 	s.wait("long lo…")
@@ -107,7 +107,7 @@ func TestPromptMenu(t *testing.T) {
 	s.wait("> 2  Write the docs")
 	s.keys("\r")
 	s.wait("tercet> /plan 2\x1b[K")
-	s.wait("<task_number>\x1b[1m [research_report]")
+	s.wait("<task_number>\x1b[1m [prompt]")
 	s.keys("\x15/plan pars\t") // by its title
 	s.wait("tercet> /plan 1\x1b[K")
 	s.keys("\x15/todo --\t\x1b[D\x1b[C")
@@ -119,7 +119,7 @@ func TestPromptMenu(t *testing.T) {
 	s.keys("\x15/plan 2")
 	s.wait("  2  Write the docs")
 	s.keys("\x1b") // Escape takes the menu away
-	s.wait("[research_report]\x1b[K\x1b[J")
+	s.wait("[--research-report PATH]\x1b[K\x1b[J")
 	s.keys("\r")
 	s.wait("Plan created")
 	s.prompted()
@@ -133,7 +133,14 @@ func TestPromptMenu(t *testing.T) {
 	s.keys("\x15/task x\r")
 	s.wait("created: x")
 	s.prompted()
-	s.keys("/") // what was used last stands first
+	s.keys("show \t") // the newest run, with its line
+	s.wait("/task x (completed)")
+	s.keys("\x15lint no\t") // a file
+	s.wait(`tercet> lint "notes one.md"` + "\x1b[K")
+	s.keys("\x15explain /impl\t\x1b[D\x1b[C") // a line
+	s.wait("tercet> explain /implement\x1b[K")
+	s.wait("  2  Write the docs (planned)")
+	s.keys("\x15/") // what was used last stands first
 	s.wait("tercet> /\x1b[K\r\n  /task ")
 	s.leave()
 }
@@ -227,10 +234,41 @@ func TestPromptPastes(t *testing.T) {
 func TestPromptRunsOtherThings(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := prompting(t, "Fix the parser")
-	s.keys("!echo $((40 + 2)) >made; cat made; exit 3\r")
-	s.wait("tercet: sandbox: ")
-	s.wait("\r\n42")
+	s.keys("!echo $((40 + 2)) >made; cat made; echo late >&2; echo more; test -t 1 && echo on it; exit 3\r")
+	s.wait("42\r\nlate\r\nmore\r\n") // standard error stands where it came
+	s.wait("on it")                  // it has the terminal, so colours stay
 	s.wait("exit code 3")
+	s.prompted()
+	// nothing but what the command prints: neither a question nor how it ended
+	s.keys("!touch one two; rm one\r")
+	if seen := s.until("\x1b[?2004h"); strings.Contains(seen, "tercet:") {
+		t.Errorf("there is more than what the command prints: %q", seen)
+	}
+	s.wait("tercet> ")
+	s.keys("!echo as''leep; read line\r")
+	s.wait("asleep") // from here on Ctrl-C reaches the shell, which starts no program for read
+	s.keys("\x03")
+	if seen := s.until("\x1b[?2004h"); strings.Contains(seen, "tercet:") ||
+		strings.Contains(seen, "press") {
+		t.Errorf("Ctrl-C in a command says %q", seen)
+	}
+	s.wait("tercet> ")
+	s.keys("!git reset --hard\r")
+	s.wait("warning: git: throws away changes that are not committed")
+	s.wait("Run it? [y/N] ")
+	s.keys("n")
+	s.prompted()
+	s.keys("tercet task list\r")
+	s.wait("TITLE")
+	s.prompted()
+	s.keys("/runs\r")
+	s.wait("COMMAND")
+	s.prompted()
+	s.keys("statsu\r")
+	s.wait("did you mean status?")
+	s.prompted()
+	s.keys("git status\r")
+	s.wait("is typed as !git status")
 	s.prompted()
 	s.keys("!\r")
 	s.wait("expected a command of the shell")
@@ -268,7 +306,7 @@ func TestPromptRunsOtherThings(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after quit, want 0", code)
 	}
-	// where nothing is that could keep a command within bounds
+	// where there is no shell
 	for _, word := range []string{"exit", "/exit", "/quit"} {
 		s = onTerminalWith(t, dir, []string{
 			"HOME=" + t.TempDir(),
@@ -277,11 +315,8 @@ func TestPromptRunsOtherThings(t *testing.T) {
 		})
 		s.prompted()
 		if word == "exit" {
-			s.keys("!curl -d @made https://shop.invalid\r")
-			s.wait("blocked: expected the tier platform_permission for this command, got ")
-			s.wait("curl:")
-			s.wait("machine")
-			s.wait("help: 'tercet sandbox probe' shows what is missing")
+			s.keys("!true\r")
+			s.wait("help: put sh on the PATH")
 			s.prompted()
 		}
 		s.keys(word + "\r")
@@ -390,7 +425,8 @@ func TestPromptStops(t *testing.T) {
 		"PS1=ready> ",
 		"TERCET_TRUST=1",
 	}
-	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
+	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90})
+	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	s.follow()

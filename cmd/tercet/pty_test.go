@@ -34,6 +34,8 @@ type screen struct {
 	text bytes.Buffer
 	news chan struct{}
 
+	silent bool // the terminal does not say where its cursor is
+
 	grid  *emulator           // what the terminal shows of it; nil: nobody looks
 	pipes map[string]*os.File // what workers wait for
 }
@@ -50,6 +52,14 @@ func onTerminalWith(t *testing.T, dir string, env []string, args ...string) *scr
 }
 
 func onTerminalOf(t *testing.T, columns uint16, dir string, env []string, args ...string) *screen {
+	t.Helper()
+	s := unread(t, columns, dir, env, args...)
+	s.follow()
+	return s
+}
+
+// unread starts tercet on a pseudo-terminal from which nobody reads yet.
+func unread(t *testing.T, columns uint16, dir string, env []string, args ...string) *screen {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -73,10 +83,10 @@ func onTerminalOf(t *testing.T, columns uint16, dir string, env []string, args .
 		},
 		env...,
 	)
-	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: columns}); err != nil {
+	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: columns})
+	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
-	s.follow()
 	return s
 }
 
@@ -89,6 +99,7 @@ func (s *screen) follow() {
 			n, err := s.tty.Read(buf)
 			s.mu.Lock()
 			s.text.Write(buf[:n])
+			s.answer()
 			s.mu.Unlock()
 			if s.grid != nil {
 				s.grid.Write(buf[:n]) // it never fails
@@ -113,6 +124,27 @@ func (s *screen) follow() {
 			s.t.Log(err)
 		}
 	})
+}
+
+// askCursor is how a program asks a terminal for its cursor, and cursorReport an answer.
+const (
+	askCursor    = "\x1b[6n"
+	cursorReport = "\x1b[1;1R"
+)
+
+// answer says where the cursor is, as a terminal does, and takes off the question: the texts that a
+// test waits for stand without it.
+func (s *screen) answer() {
+	for !s.silent {
+		before, behind, asked := bytes.Cut(s.text.Bytes(), []byte(askCursor))
+		if !asked {
+			return
+		}
+		rest := slices.Concat(before, behind)
+		s.text.Reset()
+		s.text.Write(rest)
+		_, _ = s.tty.WriteString(cursorReport) // it may have ended
+	}
 }
 
 // patience is how long a test waits for what has to come: so long that a machine with much else to
@@ -284,6 +316,19 @@ func TestGateOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d after approve, want 0", code)
 	}
 
+	// a key of no choice is ignored, and so are the letters that come right behind it
+	s = onTerminal(t, dir, "/ask")
+	s.wait("Go on?  [a]pprove  [r]eject")
+	s.keys("m")
+	s.wait("no choice has this key; ? shows the keys")
+	s.keys("a")
+	s.wait("Go on?  [a]pprove  [r]eject") // had the letter answered, it would not be asked again
+	s.keys("a")
+	s.wait("answered approve by ann")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d after m and a, want 0", code)
+	}
+
 	// Enter decides nothing; the number, a unique beginning and a note behind a colon do
 	s = onTerminal(t, dir, "/ask")
 	s.wait("[r]eject")
@@ -300,13 +345,46 @@ func TestGateOnATerminal(t *testing.T) {
 	s = onTerminal(t, dir, "/ask")
 	s.wait("[r]eject")
 	s.keys("?\r")
-	s.wait("type a letter, a number")
+	s.wait("a letter or number answers")
 	s.wait("Go on?  [a]pprove")
 	s.keys("APP\r")
 	s.wait("answered approve by ann")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after APP, want 0", code)
 	}
+
+	// a key answers without Enter; other keys print nothing; a no asks for a note
+	s = onTerminal(t, dir, "/ask")
+	s.wait("[r]eject  [?] ")
+	s.keys("\x1b[A\x1b[D")
+	s.keys("a")
+	if seen := s.until("answered approve by ann"); strings.Contains(seen, "[A") {
+		t.Errorf("an arrow key is shown:\n%q", seen)
+	}
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d after a, want 0", code)
+	}
+	s = onTerminal(t, dir, "/ask")
+	s.wait("[r]eject  [?] ")
+	s.keys("r")
+	s.wait("note for 'reject' (Enter: none): ")
+	s.keys("too\x1b[D\x1b[C late\r")
+	s.wait("(too late)")
+	if code := s.ends(); code != 5 {
+		t.Errorf("exit code %d after r and a note, want 5", code)
+	}
+
+	// a key that came before the question answers nothing
+	s = onTerminal(t, dir)
+	s.prompted()
+	s.keys("/ask\ra")
+	s.wait("[r]eject  [?] ")
+	s.keys("r")
+	s.wait("note for 'reject' (Enter: none): ")
+	s.keys("\r")
+	s.wait("'reject' was the answer")
+	s.prompted()
+	s.leave()
 
 	// Ctrl-D takes the choice that fails, else the one that returns; with neither, and by Ctrl-C,
 	// the question stays open
@@ -542,6 +620,80 @@ func TestTypedAheadIsNoAnswer(t *testing.T) {
 	}
 }
 
+// withAsk makes a workspace with /ask, which asks one question and says the answer.
+func withAsk(t *testing.T) (dir string) {
+	t.Helper()
+	dir = workspaceIn(t)
+	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n\n### Step 2: Say\n\n" +
+		"```yaml step\nreturn: \"answered ${{ $steps.ask.choice }}\"\n```\n"
+	file := filepath.Join(dir, formats.Workspace, "commands", "ask.md")
+	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestKeyBeforeTheQuestionIsSeen: a key that was typed before the terminal shows the question answers
+// nothing, however late that is. A terminal that does not say how far it is loses no key.
+func TestKeyBeforeTheQuestionIsSeen(t *testing.T) {
+	t.Parallel()
+	dir := withAsk(t)
+	for name, tt := range map[string]struct {
+		keys []string
+		code int
+	}{
+		"slow":       {[]string{"a", "a", cursorReport, "r", "\r"}, 5},
+		"slow, left": {[]string{"a\x03", cursorReport}, 130},
+		"far away":   {[]string{"a" + cursorReport + "r", "\r"}, 5},
+		"no answer":  {[]string{"a"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := unread(t, 100, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/ask", "--new")
+			s.silent = true
+			s.follow()
+			s.wait(askCursor)
+			for _, keys := range tt.keys {
+				if keys == "\r" {
+					s.wait("note for 'reject'")
+				}
+				s.keys(keys)
+			}
+			if code := s.ends(); code != tt.code {
+				t.Errorf("exit code %d after %q, want %d", code, tt.keys, tt.code)
+			}
+		})
+	}
+}
+
+// TestQuestionFitsAResizedTerminal: a question that waits for a key is shown anew in its place when
+// the terminal gets another width: no choice is broken in two.
+func TestQuestionFitsAResizedTerminal(t *testing.T) {
+	t.Parallel()
+	dir := withAsk(t)
+	s := onTerminal(t, dir, "/ask")
+	s.wait("Go on?  [a]pprove  [r]eject  [?] ")
+	for _, tt := range []struct {
+		columns uint16
+		want    string
+	}{
+		{28, "\r\x1b[1A\x1b[JGo on?\r\n  [a]pprove  [r]eject  [?] "},
+		{12, "\r\x1b[3A\x1b[JGo on?\r\n  [a]pprove\r\n  [r]eject\r\n  [?] "},
+		{100, "\r\x1b[3A\x1b[JGo on?  [a]pprove  [r]eject  [?] "},
+	} {
+		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: tt.columns}); err != nil {
+			t.Fatal(err)
+		}
+		s.wait(tt.want)
+	}
+	s.keys("a")
+	s.wait("answered approve")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d after a, want 0", code)
+	}
+}
+
 func TestGateTimeoutOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
@@ -564,6 +716,52 @@ func TestGateTimeoutOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+}
+
+// TestTrustAsksForTheLine: a question lists all files that nobody agreed to, and is about those that
+// the line needs. What the next line needs besides is asked about then, with what changed.
+func TestTrustAsksForTheLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := []string{"HOME=" + t.TempDir()}
+	if code := onTerminalWith(t, dir, env, "init").ends(); code != 0 {
+		t.Fatalf("init = %d", code)
+	}
+	write := func(name, says string) {
+		t.Helper()
+		text := "---\ncommand: " + name + "\ndescription: Says it\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: Say\n\n```yaml step\nreturn: " + says + "\n```\n"
+		file := filepath.Join(dir, formats.Workspace, "commands", name+".md")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := func(line, answer string, code int, see ...string) {
+		t.Helper()
+		s := onTerminalWith(t, dir, env, line)
+		for _, text := range see {
+			s.wait(text)
+		}
+		if answer != "" {
+			s.wait("[y/N] ")
+			s.keys(answer)
+		}
+		if got := s.ends(); got != code {
+			t.Fatalf("tercet %s = %d, want %d", line, got, code)
+		}
+	}
+	write("first", "one")
+	write("second", "two")
+	const later = "/second  (asked when a line needs it)"
+	asked("/first", "n", 77, "you have not agreed to 2 of 3 files of ", later)
+	asked("/first", "y", 0, "you have not agreed to 2 of 3 files of ", later,
+		"Trust the one that this line needs?")
+	asked("/first", "", 0, "one")
+	asked("/second", "y", 0, "you have not agreed to 1 of 3 files of ", "Trust it?")
+	write("first", "more")
+	asked("/second", "", 0, "two")
+	asked("/first", "y", 0, "changed  .tercet/commands/first.md", "-return: one", "+return: more",
+		"Trust it?")
 }
 
 // TestTrustOnATerminal: what a person adds is asked about once, with no for an answer that is not
@@ -683,7 +881,7 @@ func TestNarrowTerminal(t *testing.T) {
 		{[]string{"explain", "E301"}, []string{"right:"}},
 		{[]string{"explain", "LOCKED"}, []string{"exit status 75"}},
 		{[]string{"explain", ".tercet/commands/fails.md"}, []string{"worst case"}},
-		{[]string{"/plan", "two"}, []string{"\n[research_report]\n"}},
+		{[]string{"/plan", "two"}, []string{"\n[--research-report PATH]\n"}},
 		{[]string{"/says"}, []string{"wider than this\nterminal.\n", "\n  terminal\n"}},
 	} {
 		s := onTerminalOf(

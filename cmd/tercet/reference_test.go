@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tercet/commands"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/pages"
@@ -44,8 +45,8 @@ func TestReferenceIsFresh(t *testing.T) {
 		made[p.name+".md"] = generated + p.text(t)
 	}
 
-	for _, one := range schemas {
-		schema, err := one.make()
+	for _, name := range project.SchemaNames() {
+		schema, err := project.Schema(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +54,7 @@ func TestReferenceIsFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made["schema/"+one.name+".schema.json"] = string(text) + "\n"
+		made["schema/"+name+".schema.json"] = string(text) + "\n"
 	}
 
 	for name, text := range map[string]string{
@@ -62,6 +63,7 @@ func TestReferenceIsFresh(t *testing.T) {
 		"exit-codes.md":  exitsPage(),
 		"diagnostics.md": diagnosticsPage(t),
 		"grammar.md":     grammarPage(),
+		"plain-form.md":  plainFormPage(),
 		"json.md":        jsonPage(t),
 	} {
 		made[name] = generated + text
@@ -158,25 +160,22 @@ func exitsPage() string {
 
 // grammarPage is the table that the checks are made of.
 func grammarPage() string {
+	return "# Grammar\n\nThe keys of each kind of map. `tercet schema step` gives the same for " +
+		"editors.\n" + commands.Reference()
+}
+
+// plainFormPage lists the sentences of the plain form.
+func plainFormPage() string {
 	var b strings.Builder
-	b.WriteString(
-		"# Grammar\n\nThe keys of each kind of map. `tercet schema step` gives the same for " +
-			"editors.\n",
-	)
-	for _, f := range syntax.Grammar() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| key | is | does |\n|---|---|---|\n",
-			f.Name, strings.ToUpper(f.What[:1])+f.What[1:]+" has these keys.")
-		for _, k := range f.Keys {
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n",
-				k.Name,
-				strings.ReplaceAll(strings.ReplaceAll(k.Is, "form:", "a map: "), "|", " or "),
-				k.Does)
-		}
-		if len(f.Foreign) > 0 {
-			fmt.Fprintf(&b, "\nKeys of other tools are left alone: %s.\n",
-				strings.Join(f.Foreign, ", "))
-		}
+	b.WriteString("# Plain form\n\nAfter this page you can write a workflow without any block. Below " +
+		"`## Workflow Execution` each line `Step N: SENTENCE` is a step; below `## Argument Parsing` the " +
+		"sentences stand alone. In files with tags, `<action>SENTENCE</action>` in `<stage id=\"N\">` or " +
+		"`<step_N>` is the same, and their other tags are prose. `tercet lint --fix --expand FILE` writes the " +
+		"blocks that the sentences mean.\n\n| sentence, such as | is |\n|---|---|\n")
+	for _, s := range syntax.Sentences() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", s.Example, s.Does)
 	}
+	b.WriteString("\nAnything else is E210. The case of letters does not matter, but in names.\n")
 	return b.String()
 }
 

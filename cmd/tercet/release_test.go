@@ -95,12 +95,35 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// TestMethodsAreEliminated: no code that is linked finds a method by its name, because the linker
+// would then keep every exported method.
+func TestMethodsAreEliminated(t *testing.T) {
+	t.Parallel()
+	testkit.OnlyDeep(t, "links the program")
+	binary := filepath.Join(t.TempDir(), "tercet")
+	build := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	edges, err := build.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, edges)
+	}
+	if !bytes.Contains(edges, []byte("main.main -> ")) {
+		t.Fatal("the linker dumps no dependencies")
+	}
+	for edge := range strings.Lines(string(edges)) {
+		if strings.Contains(edge, "<ReflectMethod>") {
+			t.Errorf("a method is found by its name: %s", edge)
+			break
+		}
+	}
+}
+
 func put(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+	if err := testkit.WriteProgram(file, text); err != nil {
 		t.Fatal(err)
 	}
 }

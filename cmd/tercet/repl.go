@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 
 	"tercet/formats"
 	"tercet/frontends/term"
+	"tercet/internal/nearest"
+	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/project"
 )
@@ -38,6 +41,7 @@ func (a repl) prompt() error {
 		Offer: func(line string, at int) project.Offers {
 			return offered.completer.At(ctx, line, at)
 		},
+		Runs: offered.runs,
 	}
 	offered.completer.Recent = p.Recent
 	a.greet()
@@ -79,7 +83,7 @@ func (a repl) greet() {
 		return
 	}
 
-	tasks, err := w.Project.Tasks(ctx)
+	tasks, err := w.Project.Tasks(ctx, project.TaskFilter{})
 	if err != nil {
 		a.app.term.Tell(strings.Join(words, ", ") + ": " + err.Error())
 		return
@@ -125,7 +129,7 @@ func (a repl) entry(ctx context.Context, line string) error {
 	switch {
 	case line == "" || line[0] == '#':
 		return nil
-	case line == "?", line == "help":
+	case line == "?", line == "help", line == "/help" && a.ownHelp(ctx):
 		return errors.Join(a.menu(ctx), a.app.forget())
 	case line == "clear" && a.app.term.OutTTY:
 		fmt.Fprint(a.app.term.Err, "\x1b[H\x1b[2J")
@@ -134,23 +138,25 @@ func (a repl) entry(ctx context.Context, line string) error {
 		return errors.Join(a.shell(ctx, strings.TrimSpace(line[1:])), a.app.forget())
 	}
 
-	if words, err := project.Words(line); err == nil && isVerb(words[0]) {
-		return a.verb(ctx, words)
-	}
 	w, err := a.app.openSession(ctx)
-	if err != nil {
+	var p *project.Project
+	if err == nil {
+		p = w.Project
+	}
+	typed := readTyped(p, line)
+	switch {
+	case redirects(typed.verb):
+		return errors.Join(a.app.forget(), formats.Fail(formats.CodeUsage,
+			"put !tercet before the line, and the shell runs it",
+			"expected a verb and its arguments, got a pipe or a redirection"))
+	case typed.verb != nil: // it opens the project for itself, or needs none
+		return errors.Join(a.app.forget(), a.verb(ctx, typed.verb))
+	case err != nil:
 		return err
+	case typed.slash == "":
+		return errors.Join(a.noCommand(p, line), a.app.forget())
 	}
-	if line[0] != '/' {
-		help := sprintf("did you mean /task %q?", line)
-		if w.Project.HasCommand("/" + line) {
-			help = "did you mean /" + line + "?"
-		}
-		return errors.Join(
-			formats.Fail(formats.CodeUsage, help, "commands start with '/'"),
-			a.app.forget(),
-		)
-	}
+	line = typed.slash
 
 	parts, err := w.Project.Chain(line)
 	for i, part := range parts {
@@ -161,17 +167,94 @@ func (a repl) entry(ctx context.Context, line string) error {
 				continue
 			}
 		}
-		err = errors.Join(a.app.slash(ctx, project.Line{Raw: part.Line}), a.app.forget())
+		err = errors.Join(orVerb(a.app.slash(ctx, project.Line{Raw: part.Line})), a.app.forget())
 	}
 
 	return err
+}
+
+// typedLine is what a line of the prompt asks for: the words of a verb, or a slash command; neither
+// for any other text.
+type typedLine struct {
+	verb  []string
+	slash string
+}
+
+// readTyped reads a line as it may be copied from what tercet prints: with or without 'tercet'
+// before it, and a verb with or without a slash unless a command has its name. p is nil where no
+// project could be opened.
+func readTyped(p *project.Project, line string) typedLine {
+	rest, called := strings.CutPrefix(line, "tercet ")
+	if called {
+		line = strings.TrimSpace(rest)
+	}
+	words, err := project.Words(line)
+	if err != nil || len(words) == 0 {
+		words = strings.Fields(line)
+	}
+	if len(words) == 0 {
+		return typedLine{}
+	}
+	first := words[0]
+	name, slash := strings.CutPrefix(first, "/")
+	switch {
+	case slash && (!isVerb(name) || p == nil || p.HasCommand(line)):
+		return typedLine{slash: line}
+	case isVerb(name):
+		words[0] = name
+		return typedLine{verb: words}
+	case called: // with flags before its verb or its command
+		return typedLine{verb: words}
+	}
+	return typedLine{}
+}
+
+// redirects reports whether a verb has a pipe or a redirection of a shell behind it. A query and a task are text.
+func redirects(words []string) bool {
+	return len(words) > 0 && words[0] != "query" && words[0] != "task" &&
+		slices.ContainsFunc(words, func(word string) bool {
+			return word == "|" || word == ">" || word == ">>"
+		})
+}
+
+// noCommand says what a line may have meant that is neither a command nor a verb.
+func (a repl) noCommand(p *project.Project, line string) error {
+	first, _, _ := strings.Cut(line, " ")
+	var names []string
+	for _, v := range verbs() {
+		if isVerb(v.name()) {
+			names = append(names, v.name())
+		}
+	}
+	task := sprintf("/task %q", line)
+	help := sprintf("did you mean %s?", task)
+	near := nearest.Names(first, names)
+	message := "commands start with '/'"
+	switch {
+	case first == "tercet":
+		help = "this is tercet: type a command, such as /help, or a verb, such as status"
+	case p.HasCommand("/" + line):
+		help = "did you mean /" + line + "?"
+	case len(near) > 0:
+		message = sprintf("unknown verb %q", first)
+		help = sprintf("did you mean %s?", near[0]+strings.TrimPrefix(line, first))
+	case a.isProgram(first):
+		help = sprintf("a program of the shell is typed as !%s; a new task as %s", line, task)
+	}
+	return formats.Fail(formats.CodeUsage, help, "%s", message)
+}
+
+// isProgram reports whether a word names a program of the user's.
+func (a repl) isProgram(word string) bool {
+	_, err := (&proc.Starter{Env: os.Environ()}).LookPath(word)
+	return err == nil
 }
 
 // isVerb tells whether a word is a verb of the program.
 func isVerb(word string) bool {
 	return word == "help" ||
 		slices.ContainsFunc(verbs(), func(v verb) bool {
-			return v.name() == word
+			return v.name() == word && word[0] != '_'
 		})
 }
 
@@ -188,8 +271,8 @@ func (a repl) verb(ctx context.Context, words []string) error {
 	return errors.Join(root.ExecuteContext(ctx), a.app.forget())
 }
 
-// shell runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it
-// ended. No agent sees it.
+// shell runs a command of the shell, as a shell line does: it is the user's own, on the user's
+// terminal. Lines that come from a pipe run within bounds. No agent sees it.
 func (a repl) shell(ctx context.Context, command string) error {
 	if err := a.app.mayCommand(); err != nil {
 		return err
@@ -198,6 +281,61 @@ func (a repl) shell(ctx context.Context, command string) error {
 		return formats.Fail(formats.CodeUsage, "write it after the mark, such as !git status",
 			"expected a command of the shell")
 	}
+	place, err := a.app.place()
+	if err != nil {
+		return err
+	}
+	if !a.app.term.InTTY || !a.app.term.ErrTTY {
+		return a.boxed(ctx, command)
+	}
+	if ok, err := a.agreed(ctx, command, place); !ok {
+		return err
+	}
+
+	lent := a.app.term.Lend()
+	res, err := proc.Foreground{
+		Argv:    []string{"sh", "-c", command},
+		Dir:     place.Dir,
+		Env:     os.Environ(),
+		In:      lent.In,
+		Out:     lent.Out,
+		Stopped: lent.Stop,
+	}.Run(ctx)
+	lent.Back(res.Signal != "")
+	switch {
+	case err != nil:
+		return broken(formats.CodeToolUnavailable, "the shell", err, "put sh on the PATH")
+	case res.Signal == "SIGINT":
+		return shown{formats.ExitFor(formats.CodeCancelled)}
+	case res.Signal != "":
+		a.app.term.Note("ended by %s", res.Signal)
+		return shown{1}
+	case res.Exit != 0:
+		a.app.term.Note("exit code %d", res.Exit)
+		return shown{res.Exit}
+	}
+	return nil
+}
+
+// agreed asks before a command that destroys what nobody can bring back.
+func (a repl) agreed(ctx context.Context, command string, place project.Place) (bool, error) {
+	risks, err := project.ClassifyCommand([]string{command}, place)
+	if err != nil {
+		return true, nil //nolint:nilerr // what cannot be read the shell says better
+	}
+	destroyed := risks.Destroyed()
+	for _, what := range destroyed {
+		a.app.term.Say("warning: " + what)
+	}
+	if len(destroyed) == 0 {
+		return true, nil
+	}
+	return a.app.term.Yes(ctx, "Run it?")
+}
+
+// boxed runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it
+// ended.
+func (a repl) boxed(ctx context.Context, command string) error {
 	w, err := a.app.openSession(ctx)
 	if err != nil {
 		return err
@@ -219,7 +357,17 @@ func (a repl) shell(ctx context.Context, command string) error {
 	return err
 }
 
-// menu lists the commands, also where a file has taken the name of /help.
+// ownHelp tells whether /help is the shipped command: no file has taken its name.
+func (a repl) ownHelp(ctx context.Context) bool {
+	s, err := a.app.openSession(ctx)
+	if err != nil {
+		return false
+	}
+	r, err := s.Route(project.Line{Raw: "/help"})
+	return err == nil && r.Source == project.LibrarySource
+}
+
+// menu lists the commands and the verbs, also where a file has taken the name of /help.
 func (a repl) menu(ctx context.Context) error {
 	w, err := a.app.openSession(ctx)
 	if err != nil {
@@ -227,6 +375,8 @@ func (a repl) menu(ctx context.Context) error {
 	}
 	title, text, err := w.Menu(ctx)
 	if err == nil {
+		text += "\n\nverbs of tercet, with or without a slash; 'help --all' lists the others\n" +
+			groupedVerbs()
 		a.app.answerText(title, text)
 	}
 	return err

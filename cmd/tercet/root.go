@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tercet/formats"
-	"tercet/internal/lazy"
+	"tercet/frontends/term"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/project"
@@ -48,6 +48,9 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 			switch {
 			case about:
 				return showVersion(call{app: a})
+			case len(args) == 0 && a.flags.prompting:
+				return formats.Fail(formats.CodeUsage, "write a command or a verb behind it",
+					"this is the prompt of tercet already")
 			case len(args) == 0 && a.term.InTTY:
 				return repl{a}.prompt()
 			case len(args) == 0:
@@ -55,7 +58,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 			case !strings.HasPrefix(args[0], "/"):
 				return a.unknownVerb(cmd, args[0])
 			}
-			return a.slash(cmd.Context(), shellLine(args))
+			return orVerb(a.slash(cmd.Context(), shellLine(args)))
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -79,17 +82,8 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 		0,
 		"how long to wait for a lock (default 60s)",
 	)
-	f.StringVar(
-		&a.flags.runner,
-		"runner",
-		"",
-		"the `name` of the runner for every worker of this run",
-	)
-	f.StringVar(&a.flags.model, "model", "", "the `name` of the model for every worker of this run")
 	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
-	f.BoolVar(&a.flags.strict, "strict", false,
-		"refuse a config.yaml with an unknown key, and an import that would leave something out")
 	a.flags.line(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
@@ -98,15 +92,19 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 		a.verbHelp(c)
 	})
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		a.readOutput(line)
 		help := "run '" + c.CommandPath() + " --help'"
-		if m := misfit().FindStringSubmatch(err.Error()); m != nil {
-			want := cmp.Or(flagWords[c.Flag(m[2]).Value.Type()], "another value")
-			return formats.Fail(formats.CodeUsage, help, "expected %s for --%s, got %s",
-				want, m[2], m[1])
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			flag := bad.GetFlag()
+			want := cmp.Or(flagWords[flag.Value.Type()], "another value")
+			return formats.Fail(formats.CodeUsage, help, "expected %s for --%s, got %q",
+				want, flag.Name, bad.GetValue())
 		}
 		name, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
 		if ok && cmd.Flags().Lookup(name[2:]) != nil {
 			help = name + " is for slash commands: tercet " + name + " /NAME"
+		} else if name == "--on" {
+			help = "it stands before all other words: tercet --on team ..."
 		} else if ok {
 			var flags []string
 			c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -118,10 +116,6 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	})
 	return cmd
 }
-
-// misfit is what the library of flags says of a value that a flag cannot take, in the words of
-// another library.
-var misfit = lazy.Regexp(`^invalid argument (".*") for "(?:-\w, )?--([a-z-]+)" flag: `)
 
 // flagWords say what a flag takes, by the name of its type.
 var flagWords = map[string]string{
@@ -135,10 +129,35 @@ var flagWords = map[string]string{
 // line adds the flags of a line that begins a run.
 func (e *engineFlags) line(cmd *cobra.Command) {
 	e.run(cmd)
+	e.begin(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&e.dryRun, "dry-run", false, "show what would run; write nothing")
 	f.StringVar(&e.stubs, "stubs", "",
 		"with --dry-run: take the returns of steps or subagents from this JSON `file`")
+	f.StringVar(
+		&e.parallel,
+		"parallel",
+		"1",
+		"the `number` of tasks done at once, of a line such as /plan 3,5-7",
+	)
+	f.BoolVar(&e.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
+}
+
+// configured adds the flag of what depends on the whole configuration.
+func (e *engineFlags) configured(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&e.strict, "strict", false, "refuse a config.yaml with an unknown key")
+}
+
+// workers adds the flags that choose who works.
+func (e *engineFlags) workers(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&e.runner, "runner", "", "the `name` of the runner for every worker of this run")
+	f.StringVar(&e.model, "model", "", "the `name` of the model for every worker of this run")
+}
+
+// begin adds the flags that decide whether a line begins a run.
+func (e *engineFlags) begin(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.BoolVar(&e.fresh, "new", false, "give up the unfinished run of this line, and begin anew")
 	f.BoolVar(
 		&e.ifNeeded,
@@ -146,18 +165,18 @@ func (e *engineFlags) line(cmd *cobra.Command) {
 		false,
 		"succeed without a run if the task is already past this command",
 	)
-	f.StringVar(
-		&e.parallel,
-		"parallel",
-		"1",
-		"the `number` of tasks of a line such as /plan 3,5-7 done at once",
-	)
-	f.BoolVar(&e.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 }
 
 // run adds the flags that concern a run, also one that is resumed.
 func (e *engineFlags) run(cmd *cobra.Command) {
 	e.end(cmd)
+	e.bounds(cmd)
+	e.configured(cmd)
+}
+
+// bounds adds the flags that concern the workers of a run, and what they may use.
+func (e *engineFlags) bounds(cmd *cobra.Command) {
+	e.workers(cmd)
 	f := cmd.Flags()
 	f.StringVar(&e.record, "record", "", "record the answers of every worker in this `folder`")
 	f.StringVar(
@@ -213,6 +232,7 @@ func (e *engineFlags) agree(cmd *cobra.Command) {
 
 // unknownVerb suggests the slash, or a verb.
 func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
+	a.readOutput(cmd.Flags().Args())
 	help := "run 'tercet --help'"
 	var verbs []string
 	for _, c := range cmd.Commands() {
@@ -241,17 +261,21 @@ func runVerb(cmd *cobra.Command, a *app) run {
 	cmd.Long = `Runs one slash command: a line as one word, or as words of a shell. With - the line is read from standard
 input, where a shell looks at no part of it.`
 	return func(c call) error {
-		if len(c.args) == 1 && c.args[0] == "-" {
-			line, err := readInput(io.LimitReader(c.app.in, 2*project.MaxLine), "-")
-			if err != nil {
-				return err
-			}
-			return c.app.slash(c.ctx, project.Line{Raw: strings.TrimSpace(
-				string(formats.WithoutBOM(line)),
-			)})
+		line, err := c.line()
+		if err != nil {
+			return err
 		}
-		return c.app.slash(c.ctx, shellLine(c.args))
+		return c.app.slash(c.ctx, line)
 	}
+}
+
+// line is the line that the arguments are, or that stands in the input for a hyphen.
+func (c call) line() (project.Line, error) {
+	if len(c.args) != 1 || c.args[0] != "-" {
+		return shellLine(c.args), nil
+	}
+	line, err := readInput(io.LimitReader(c.app.in, 2*project.MaxLine), "-")
+	return project.Line{Raw: strings.TrimSpace(string(formats.WithoutBOM(line)))}, err
 }
 
 // shellLine makes a line of the arguments of a shell. No command has a blank in its name, so a
@@ -274,6 +298,17 @@ func agentVerb(cmd *cobra.Command, a *app) run {
 
 // slash runs one slash command and prints its return.
 func (a *app) slash(ctx context.Context, line project.Line) error {
+	return a.routed(ctx, line, a.runHere)
+}
+
+// begun is what is done with a line whose command is known.
+type begun func(
+	ctx context.Context, s *project.Session, line project.Line, route project.Route,
+) error
+
+// routed finds the command of a line, reads the flags behind it, and does the rest. It prints the
+// help of the command instead if the line asks for it.
+func (a *app) routed(ctx context.Context, line project.Line, do begun) error {
 	s, err := a.openSession(ctx)
 	if err != nil {
 		return err
@@ -281,15 +316,11 @@ func (a *app) slash(ctx context.Context, line project.Line) error {
 
 	route, err := s.Route(line)
 	if err != nil {
+		a.readOutput(line.Words, strings.Fields(line.Raw))
 		return err
 	}
 
-	words := route.Words
-	if words == nil {
-		words = strings.Fields(route.Raw)
-	}
-	// the engine's, not the command's
-	if len(words) == 1 && (words[0] == "?" || words[0] == "--help") {
+	if asksForHelp(route) {
 		return a.explainCommand(s, route)
 	}
 	if err := a.mayCommand(); err != nil {
@@ -297,7 +328,7 @@ func (a *app) slash(ctx context.Context, line project.Line) error {
 	}
 	if a.flags.before == nil {
 		if behind, err := s.EngineFlags(route); len(behind) > 0 {
-			return a.anew(ctx, line, behind, err)
+			return a.anew(ctx, line, behind, err, do)
 		}
 	}
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the user may have meant another file
@@ -308,13 +339,38 @@ func (a *app) slash(ctx context.Context, line project.Line) error {
 		a.term.Note("/%s is %s/%s (%s); it shadows %s",
 			route.Name, route.Source, route.File, route.Dialect, strings.Join(shadows, "; "))
 	}
-	ret, err := s.StartRouted(ctx, line, route)
+	err = do(ctx, s, line, route)
 	if use, ok := errors.AsType[*project.UsageError](err); ok && use.Flag == "--help" {
 		return a.explainCommand(s, route) // behind other words, where it is no part of a text
 	}
 	if waits, ok := errors.AsType[*project.ResumableError](err); ok {
 		return a.ended(waits.Return())
 	}
+	return err
+}
+
+// orVerb names the verb that a command may have meant which there is not.
+func orVerb(err error) error {
+	unknown, ok := errors.AsType[*project.UnknownCommandError](err)
+	if !ok || len(unknown.DidYouMean) > 0 || unknown.LeftOut != "" || unknown.Subagent {
+		return err
+	}
+	var names []string
+	for _, v := range offeredVerbs() {
+		names = append(names, v.Value)
+	}
+	near := nearest.Names(unknown.Name, names)
+	if len(near) == 0 {
+		return err
+	}
+	return formats.Fail(formats.CodeUsage, "did you mean 'tercet "+near[0]+"'?", "%s", err.Error())
+}
+
+// runHere runs a line in this process.
+func (a *app) runHere(
+	ctx context.Context, s *project.Session, line project.Line, route project.Route,
+) error {
+	ret, err := s.StartRouted(ctx, line, route)
 	if err != nil {
 		return err
 	}
@@ -324,30 +380,37 @@ func (a *app) slash(ctx context.Context, line project.Line) error {
 // ended prints what a command came to.
 func (a *app) ended(ret formats.Return) error {
 	a.give(ret)
-	a.term.Returned(ret)
-	for _, one := range append(ret.Tasks, formats.TaskReturn{Return: ret}) {
-		if r := one.Return.Resume; r != nil {
-			fmt.Fprintln(a.term.Err, "Resume: "+r.Line)
-		}
-		if a.project != nil {
-			a.offerBack(one.Return)
-		}
-	}
+	showEnd(a.term, a.project, ret, a.flags.dryRun)
 	if code := a.code(ret); code != 0 {
 		return shown{code}
 	}
 	return nil
 }
 
+// showEnd shows what a command came to, and how to go on with a run that can.
+func showEnd(t *term.Terminal, p *project.Project, ret formats.Return, dryRun bool) {
+	t.Returned(ret)
+	for _, one := range append(ret.Tasks, formats.TaskReturn{Return: ret}) {
+		if r := one.Return.Resume; r != nil {
+			fmt.Fprintln(t.Err, "Resume: "+r.Line)
+		}
+		if p != nil && !dryRun {
+			offerBack(t, p, one.Return)
+		}
+	}
+}
+
 // anew runs a line with flags of the engine that stood behind its command; they hold for this line.
-func (a *app) anew(ctx context.Context, line project.Line, behind []string, err error) error {
+func (a *app) anew(
+	ctx context.Context, line project.Line, behind []string, err error, do begun,
+) error {
 	before := a.flags
 	err = errors.Join(a.flags.read(behind), a.configure(), err, a.forget())
 	a.flags.before = &before
 	if err != nil {
 		return err
 	}
-	return a.slash(ctx, line)
+	return a.routed(ctx, line, do)
 }
 
 // explainCommand prints the help of a slash command.
@@ -359,10 +422,18 @@ func (a *app) explainCommand(s *project.Session, r project.Route) error {
 	return err
 }
 
+// helpAbout says in a line what the verb help does.
+const helpAbout = "explain a slash command, a verb, or the exit codes"
+
 func (a *app) helpVerb() *cobra.Command {
-	return &cobra.Command{
+	all := false
+	cmd := &cobra.Command{
 		Use:   "help [NAME]",
-		Short: "explain a slash command, a verb, or the exit-codes",
+		Short: helpAbout,
+		Long: `Explains a slash command, a verb, or the exit-codes. With --json and without a name it lists the commands of
+this project with their typed arguments:
+
+  tercet help --jq '.commands[] | select(.arguments[].type == "task") | .usage'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "exit-codes" {
 				if err := none(cmd, args[1:]); err != nil {
@@ -370,6 +441,14 @@ func (a *app) helpVerb() *cobra.Command {
 				}
 				a.showExits()
 				return nil
+			}
+			if all && len(args) == 0 {
+				root := cmd.Root()
+				a.answerText(root.CommandPath(), root.UsageString())
+				return nil
+			}
+			if len(args) == 0 && a.flags.json {
+				return a.listCommands(cmd.Context())
 			}
 			if found, _, err := cmd.Root().Find(args); len(args) == 0 ||
 				err == nil && found != cmd.Root() {
@@ -381,35 +460,155 @@ func (a *app) helpVerb() *cobra.Command {
 				return err
 			}
 			text, err := w.Catalog.Text(args[0])
-			if err == nil {
-				a.answerText("/"+strings.TrimPrefix(args[0], "/"), text)
+			if err != nil {
+				return a.noTopic(cmd.Root(), args[0], err)
 			}
-			return err
+			a.answerText("/"+strings.TrimPrefix(args[0], "/"), text)
+			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "list every verb and every flag of the program")
+	return cmd
 }
 
-// verbHelp prints the help of a verb. That of the program only names the verbs that few need.
-func (a *app) verbHelp(verb *cobra.Command) {
-	about := strings.TrimSpace(cmp.Or(verb.Long, verb.Short))
-	var rare []string
-	for _, c := range verb.Commands() {
-		if c.Annotations[rareVerb] != "" {
-			rare = append(rare, c.Name())
-			c.Hidden = true
-			defer func() { c.Hidden = false }()
+// noTopic is the error for a word that help says nothing about, with the topics that there are.
+func (a *app) noTopic(root *cobra.Command, word string, err error) error {
+	topics := []string{"exit-codes"}
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			topics = append(topics, c.Name())
 		}
 	}
-	text := about + "\n\n" + verb.UsageString()
-	if len(rare) > 0 {
-		text += "\n'tercet help VERB' also explains " + strings.Join(rare, ", ") + ".\n" +
-			"'tercet help exit-codes' lists the exit codes.\n"
+	near := nearest.Names(word, topics)
+	unknown, ok := errors.AsType[*project.UnknownCommandError](err)
+	switch {
+	case !ok, strings.HasPrefix(word, "/"), len(unknown.DidYouMean) > 0, unknown.Subagent,
+		unknown.LeftOut != "":
+		return err
+	case len(near) > 0:
+		return formats.Fail(formats.CodeUsage, "did you mean 'tercet help "+near[0]+"'?",
+			"no help about %q", word)
 	}
-	a.answerText(verb.CommandPath(), text)
+	return formats.Fail(formats.CodeUsage,
+		"'tercet help' lists the verbs, '/help' the commands; 'tercet help exit-codes' and "+
+			"'tercet explain CODE' say what a number or a code means",
+		"no help about %q", word)
 }
 
-// rareVerb is the annotation of a verb that the first page of help only names.
-const rareVerb = "rare"
+// listCommands prints the commands with their arguments, for programs.
+func (a *app) listCommands(ctx context.Context) error {
+	s, err := a.openSession(ctx)
+	if err == nil {
+		a.document("tercet.commands/1", fields{"commands": s.Commands()})
+	}
+	return err
+}
+
+// verbHelp prints the help of a verb.
+func (a *app) verbHelp(verb *cobra.Command) {
+	about := a.paragraphs(strings.TrimSpace(cmp.Or(verb.Long, verb.Short)))
+	rest := "\n" + ownUsage(verb)
+	if verb == verb.Root() {
+		rest = firstPage(verb)
+	}
+	a.answerText(verb.CommandPath(), about+"\n"+rest)
+}
+
+// paragraphs joins the lines of each paragraph on a terminal, which breaks them anew. Rows that are
+// indented stay.
+func (a *app) paragraphs(text string) string {
+	if term.Columns(a.term.Out) == 0 {
+		return text
+	}
+	var out strings.Builder
+	previous := ""
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case i == 0:
+		case previous != "" && line != "" && previous[0] != ' ' && line[0] != ' ':
+			out.WriteByte(' ')
+		default:
+			out.WriteByte('\n')
+		}
+		out.WriteString(line)
+		previous = line
+	}
+	return out.String()
+}
+
+// inheritedFlags is the head of the flags of the program in the usage of a verb.
+const inheritedFlags = "\nGlobal Flags:\n"
+
+// ownUsage is the usage of a verb with its own flags alone. Those of every verb are only named.
+func ownUsage(verb *cobra.Command) string {
+	usage, rest, ok := strings.Cut(verb.UsageString(), inheritedFlags)
+	if !ok {
+		return usage
+	}
+	var names []string
+	verb.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		names = append(names, "--"+f.Name)
+	})
+	usage += "\nFlags of every verb, which 'tercet help --all' explains:\n  " +
+		strings.Join(names, " ") + "\n"
+	if _, more, ok := strings.Cut(rest, "\nUse \""); ok {
+		usage += "\nUse \"" + more
+	}
+	return usage
+}
+
+// helpGroups are the verbs of the first page of help, in the order in which a user meets them.
+var helpGroups = []struct {
+	name  string
+	verbs []string
+}{
+	{"work", []string{"run", "status", "task", "query"}},
+	{"runs", []string{"watch", "show", "approve", "reject", "resume", "cancel", "undo"}},
+	{"project", []string{"init", "doctor", "lint", "trust", "pack", "serve"}},
+	{"more", []string{"demo", "help", "version"}},
+}
+
+// firstPage is the help of the program behind what it is: the verbs that a user meets every day, and
+// the flags that stand before any line. 'tercet help --all' has the rest.
+func firstPage(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString(groupedVerbs())
+	b.WriteString("\nflags, before a line or a verb:\n")
+	for _, name := range []string{
+		"dir", "dry-run", "yes", "no-input", "runner", "model", "quiet", "verbose", "json", "jq",
+	} {
+		f := root.Flags().Lookup(name)
+		if f == nil {
+			f = root.PersistentFlags().Lookup(name)
+		}
+		label := "--" + name
+		if f.Shorthand != "" {
+			label = "-" + f.Shorthand + ", " + label
+		}
+		_, about := pflag.UnquoteUsage(f)
+		fmt.Fprintf(&b, "  %-16s%s\n", label, about)
+	}
+	b.WriteString("\n'tercet help NAME' explains a verb or a slash command, " +
+		"'tercet help --all' lists the other verbs and flags, " +
+		"'tercet help exit-codes' the exit codes, and /help the slash commands.\n")
+	return b.String()
+}
+
+// groupedVerbs lists the verbs of the first page of help, each group below its name.
+func groupedVerbs() string {
+	about := map[string]string{"help": helpAbout}
+	for _, v := range verbs() {
+		about[v.name()] = v.short
+	}
+	var b strings.Builder
+	for _, group := range helpGroups {
+		b.WriteString("\n" + group.name + ":\n")
+		for _, name := range group.verbs {
+			fmt.Fprintf(&b, "  %-10s%s\n", name, about[name])
+		}
+	}
+	return b.String()
+}
 
 // answerText prints a text as an answer, with --json as the text of a return.
 func (a *app) answerText(title, text string) {

@@ -175,7 +175,8 @@ func tourist(t *testing.T, size *pty.Winsize) *screen {
 	s.cmd.Args[0] = "tercet"
 	s.cmd.Dir = dir
 	s.cmd.Env = env
-	if s.tty, err = pty.StartWithSize(s.cmd, size); err != nil {
+	s.tty, err = pty.StartWithSize(s.cmd, size)
+	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	s.pipes = map[string]*os.File{}
@@ -185,7 +186,8 @@ func tourist(t *testing.T, size *pty.Winsize) *screen {
 			t.Skipf("no pipes here: %v", err)
 		}
 		// both ends, so that nobody waits for the other one
-		if s.pipes[name], err = os.OpenFile(file, os.O_RDWR, 0); err != nil {
+		s.pipes[name], err = os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
 			t.Skipf("no pipes here: %v", err)
 		}
 		t.Cleanup(func() { s.pipes[name].Close() })

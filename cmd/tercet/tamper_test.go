@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 )
 
 // TestTampering: what changes that git runs while a subagent works ends the run, names what
@@ -66,7 +67,7 @@ func TestTampering(t *testing.T) {
 			file := filepath.Join(dir, filepath.FromSlash(tt.file))
 			if err := errors.Join(
 				os.MkdirAll(filepath.Dir(file), 0o755),
-				os.WriteFile(file, []byte(tt.text), 0o755),
+				testkit.WriteProgram(file, tt.text),
 			); err != nil {
 				t.Fatal(err)
 			}

@@ -8,11 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/formats/returns"
-	"tercet/internal/config"
-	"tercet/subagents"
+	"tercet/project"
 )
 
 // showExits prints the table of exit codes.
@@ -87,43 +84,23 @@ func showVersion(c call) error {
 	return nil
 }
 
-// schemas are the files and blocks that an editor can check, each with its JSON schema.
-var schemas = []struct {
-	name string
-	make func() (map[string]any, error)
-}{
-	{"frontmatter", blockSchema("frontmatter")},
-	{"args", blockSchema("args")},
-	{"defaults", blockSchema("defaults")},
-	{"step", blockSchema("step")},
-	{"subagent", subagents.Schema},
-	{"return", returns.SchemaOfReturn},
-	{"config", config.Schema},
-}
-
-func blockSchema(name string) func() (map[string]any, error) {
-	return func() (map[string]any, error) {
-		schema, _ := syntax.Schema(name)
-		return schema, nil
-	}
-}
-
 func showSchema(c call) error {
-	var names []string
-	for _, s := range schemas {
-		if s.name == c.args[0] {
-			schema, err := s.make()
-			c.app.term.JSON(schema)
-			return err
-		}
-		names = append(names, s.name)
+	schema, err := project.Schema(c.args[0])
+	if err == nil {
+		c.app.term.JSON(schema)
 	}
-	_, err := formats.OneOf("one of "+strings.Join(names, ", "), c.args[0], names)
 	return err
 }
 
 var configVerbs = []verb{
-	{use: "list", short: "print every setting", args: none, needs: aSession, make: configList},
+	{
+		use:   "list",
+		short: "print every setting",
+		args:  none,
+		needs: aSession,
+		flags: settingFlags,
+		make:  configList,
+	},
 }
 
 // configList prints what the configuration says, and where it says so.
@@ -134,17 +111,17 @@ func configList(cmd *cobra.Command, _ *app) run {
 		if c.app.flags.lockTimeout > 0 {
 			wait = c.app.flags.lockTimeout.String()
 		}
-		list := c.p.Config.List(config.Setting{
+		list := c.p.Config.List(project.Setting{
 			Key:    "runner",
 			Value:  c.app.flags.runner,
 			Origin: "--runner",
 		},
-			config.Setting{
+			project.Setting{
 				Key:    "model",
 				Value:  c.app.flags.model,
 				Origin: "--model",
 			},
-			config.Setting{
+			project.Setting{
 				Key:    "lock_timeout",
 				Value:  wait,
 				Origin: "--lock-timeout",

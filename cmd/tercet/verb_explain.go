@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/pages"
 	"tercet/internal/plain"
@@ -44,7 +44,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		} else if p, ok := pages.Explain(code); ok {
 			c.explainFailure(p)
 			return nil
-		} else if len(c.args) == 1 && likeCode().MatchString(c.args[0]) {
+		} else if len(c.args) == 1 && looksLikeCode(c.args[0]) {
 			return c.explainCode(code)
 		}
 
@@ -68,8 +68,16 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-// likeCode is the form of a code, which no other word has.
-var likeCode = lazy.Regexp(`^[EWew][0-9]+$|^[A-Z_]{4,}$`)
+// looksLikeCode tells whether a word has the form of a code, which no other word has: E300, or
+// NOT_FOUND.
+func looksLikeCode(word string) bool {
+	number := strings.TrimLeft(word, "EWew")
+	oneLetter := len(number) == len(word)-1
+	if oneLetter && number != "" && strings.Trim(number, "0123456789") == "" {
+		return true
+	}
+	return len(word) >= 4 && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+}
 
 // explained explains the file that is named, or the line. The slash of a line's command may be
 // missing: nothing else can be meant by a bare name.
@@ -142,7 +150,8 @@ func (c call) explainCode(code string) error {
 		for _, p := range pages.Codes() {
 			names = append(names, p.Code)
 		}
-		return formats.Fail(formats.CodeUsage, nearest.Help(code, names),
+		help := cmp.Or(nearest.Help(code, names), "a code is one that lint or a failure shows, such as E300")
+		return formats.Fail(formats.CodeUsage, help,
 			"no diagnostic has the code %s, and no failure", code)
 	}
 

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/phrase"
 	"tercet/internal/question"
 	"tercet/internal/style"
 	"tercet/project"
@@ -24,12 +23,12 @@ func listGates(c call) error {
 		g := one.Gate
 		var labels []string
 		for _, ch := range g.Choices {
-			labels = append(labels, phrase.In(c.p.Config.Language, ch.Label))
+			labels = append(labels, c.p.Translated(ch.Label))
 		}
 		tab.Rows = append(tab.Rows, []string{
 			one.Run,
 			g.Step,
-			g.Question,
+			c.p.TranslatedQuestion(g),
 			strings.Join(labels, ", "),
 			style.Age(clock{}.Now().Sub(g.Opened)),
 			one.Command,
@@ -45,10 +44,16 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 		choice := cmd.Flags().String("choice", "",
 			"the `label` to choose, its number, or its beginning if only one begins so")
 		note := cmd.Flags().String("note", "", "a `text` kept with the answer")
+		shown := cmd.Flags().String("gate", "",
+			"the `id` of the gate that you saw, as gates --json has it: another one is not answered")
 		return func(c call) error {
 			r, g, err := c.p.OpenGate(c.args[0])
 			if err != nil {
 				return err
+			}
+			if *shown != "" && g.ID != *shown {
+				return formats.Fail(formats.CodePrecondition, "look at it: tercet show "+r.ID,
+					"nothing was answered: run %s asks another question now", r.ID)
 			}
 
 			a := project.Reply{Note: *note}
@@ -80,11 +85,26 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 				return err
 			}
 
-			shown := cmp.Or(phrase.In(c.p.Config.Language, a.Label), "changed "+a.Edited)
-			c.app.term.Sentence("%s %s: %s", g.Question, shown, effect.Text)
+			question := c.p.TranslatedQuestion(g)
+			chosen := cmp.Or(c.p.Translated(a.Label), "changed "+a.Edited)
+			unheard := effect.Status == "kept" && a.Edited == "" && !c.p.AtWork(r.ID)
+			if unheard && c.app.term.Interactive() {
+				c.app.term.Sentence("%s %s: goes on with run %s", question, chosen, r.ID)
+				return c.goOn(r.ID)
+			}
+			c.app.term.Sentence("%s %s: %s", question, chosen, effect.Text)
 			return nil
 		}
 	}
+}
+
+// goOn goes on with a run that no process works on.
+func (c call) goOn(run string) error {
+	if err := c.app.forget(); err != nil {
+		return err
+	}
+	_, err := c.resumed(run, "", false)
+	return err
 }
 
 func pauseRun(c call) error {
@@ -93,6 +113,31 @@ func pauseRun(c call) error {
 		return err
 	}
 	return c.obeyed(r, "pause")
+}
+
+// tellVerb leaves a message for a run.
+func tellVerb(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `The next worker of the run that starts gets the text as your message, ahead of its instruction; so do
+its retries. Workers that are at work do not see it, and those that work without a model read none. A run that waits
+keeps the message until it goes on. The journal has what was delivered, and 'tercet show RUN' shows it.`
+	return func(c call) error {
+		r, m, err := c.p.Tell(c.args[0], strings.Join(c.args[1:], " "), "")
+		if err != nil || c.app.document("tercet.tell/1", fields{
+			"run":     r.ID,
+			"message": m.ID,
+			"by":      m.By,
+			"text":    m.Text,
+			"running": c.p.AtWork(r.ID),
+		}) {
+			return err
+		}
+		when := "the next worker that starts gets it"
+		if !c.p.AtWork(r.ID) {
+			when = "its next worker gets it when the run goes on: tercet resume " + r.ID
+		}
+		c.app.term.Sentence("run %s: %s", r.ID, when)
+		return nil
+	}
 }
 
 // obeyed says what an order came to.

@@ -1,13 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,14 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/atomicfile"
-	"tercet/internal/checkup"
-	"tercet/internal/config"
-	"tercet/internal/dialect"
-	"tercet/internal/proc"
 	"tercet/project"
-	"tercet/state"
-	"tercet/subagents/agentcli"
 )
 
 // initVerb makes a workspace. It never overwrites and may be run again.
@@ -51,21 +38,23 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 
-		runner := agentcli.RunnerOffline
+		first := project.Settings{}
 		if !*dry && c.app.term.Interactive() && !exists(filepath.Join(dir, project.ConfigFile)) {
-			if runner, err = c.offerRunner(); err != nil {
+			first, err = c.offerRunner(dir)
+			if err != nil {
 				return err
 			}
 		}
-		var settings [][2]string // before anything is written: they may be past reading
+		var settings []project.EditorFile // before anything is written: they may be past reading
 		if *editor != "" {
-			if settings, err = editorFiles(dir); err != nil {
+			settings, err = project.EditorFiles(dir)
+			if err != nil {
 				return err
 			}
 		}
 		files, err := c.app.host().Init(
-			c.ctx, dir, runner,
-			state.InitOptions{NextNumber: *next, Anew: *anew},
+			c.ctx, dir, first,
+			project.InitOptions{NextNumber: *next, Anew: *anew},
 			*dry,
 		)
 		if err != nil {
@@ -75,13 +64,13 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 			c.app.trustInit(dir, files)
 		}
 		if *driver {
-			more, err := installDriver(dir, *dry)
+			more, err := project.InstallMergeDriver(dir, *dry)
 			if err != nil {
 				return err
 			}
 			files = append(files, more...)
 		}
-		more, err := writeFiles(dir, settings, *dry)
+		more, err := project.WriteEditorFiles(dir, settings, *dry)
 		if err != nil {
 			return err
 		}
@@ -93,16 +82,11 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-// installed are the agent CLIs of this machine. Nothing is started for it.
-func (c call) installed() []string {
-	return agentcli.Installed(&proc.Starter{Env: []string{"PATH=" + c.app.env("PATH")}})
-}
-
 // offerRunner asks whether the agent CLIs that are installed shall do the work.
-func (c call) offerRunner() (string, error) {
-	found := c.installed()
+func (c call) offerRunner(dir string) (project.Settings, error) {
+	found := c.app.host().InstalledAgents()
 	if len(found) == 0 {
-		return agentcli.RunnerOffline, nil
+		return project.Settings{}, nil
 	}
 	c.app.term.Prompt(
 		"  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
@@ -110,10 +94,44 @@ func (c call) offerRunner() (string, error) {
 	)
 	yes, err := c.app.term.Yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
 		"That may cost money. Without it, the offline runner does mechanical work only.")
-	if yes {
-		return agentcli.RunnerAuto, err
+	if err != nil || !yes {
+		return project.Settings{}, err
 	}
-	return agentcli.RunnerOffline, err
+	env, err := c.offerLogin(dir, found[0])
+	return project.Settings{Runner: project.RunnerAuto, Env: env}, err
+}
+
+// offerLogin says how an agent CLI is logged in. If only a key of the user could do that, it asks
+// whether the agent CLI shall get it, and gives the variables for the key `env`.
+func (c call) offerLogin(dir, name string) (env []string, err error) {
+	p, err := project.Find(dir, false, c.app.host())
+	defer func() { err = errors.Join(err, p.Close(c.ctx)) }()
+	if err != nil { // the configuration of the user, which every other verb will report
+		c.app.term.Note("the login of %s was not looked at: %v", name, err)
+		return nil, nil
+	}
+
+	login, err := p.AgentLogin(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case login.IsKey:
+		c.app.term.Note("%s is logged in by the key in %s", name, login.By)
+	case login.By != "":
+		c.app.term.Note("%s is logged in, by the login in %s", name, login.By)
+	case login.Offer != "":
+		line := "env: [" + login.Offer + "]"
+		yes, err := c.app.term.Yes(c.ctx, login.Offer+" is set, but "+name+
+			" does not get it. Write `"+line+"` into "+project.ConfigFile+"?")
+		if err != nil || !yes {
+			c.app.term.Note("no login of %s seen: start %s once to log in", name, name)
+			return nil, err
+		}
+		env = []string{login.Offer}
+	default:
+		c.app.term.Note("no login of %s seen: %s", name, login.Help)
+	}
+	return env, nil
 }
 
 // trustInit records trust in the files that init has written.
@@ -125,19 +143,19 @@ func (a *app) trustInit(dir string, written []string) {
 }
 
 func (c call) tellInit(dir string, files []string, dry bool) {
-	var tools []checkup.Tool
-	agents := c.installed()
-	next, err := firstLines(c.ctx, c.app.host(), dir)
+	agents := c.app.host().InstalledAgents()
+	next, err := c.app.host().FirstLines(c.ctx, dir)
 	if err != nil && !dry {
 		c.app.term.Note("warning: %v", err)
 	}
 	p, err := c.app.find()
 	if err == nil {
-		tools = checkup.Tools(p.Table)
 		next = p.Beside(project.LibrarySource, next)
 	}
-	agentLines := p.ForeignAgents()
-	if err = errors.Join(err, p.Close()); err != nil {
+	tools, agentLines := p.ForeignTools()
+	states := p.ForeignStates(c.ctx)
+	container := p.DevcontainerAdvice()
+	if err = errors.Join(err, p.Close(c.ctx)); err != nil {
 		c.app.term.Note("warning: %v", err)
 	}
 	if c.app.document("tercet.init/1", fields{
@@ -146,6 +164,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 		"dry_run": dry,
 		"tools":   nonNil(tools),
 		"agents":  nonNil(agents),
+		"states":  nonNil(states),
 	}) {
 		return
 	}
@@ -160,6 +179,15 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 		}
 	}
 
+	for _, f := range slices.Backward(states) {
+		if text := f.String(); text != "" {
+			c.app.term.Note("%s", text)
+			next = f.Line
+		}
+	}
+	if container != "" {
+		agentLines = append(agentLines, container)
+	}
 	for _, line := range agentLines {
 		c.app.term.Note("%s", line)
 	}
@@ -179,94 +207,4 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	default:
 		c.app.term.Note("workspace made%s", formats.Prefixed("; next: ", next))
 	}
-}
-
-// firstLines are what a user types first in a new workspace, with the number that the first task
-// will get.
-func firstLines(ctx context.Context, h project.Host, dir string) (string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", broken(formats.CodeIO, "project root", err)
-	}
-	defer root.Close() //nolint:errcheck // only read through; nothing is lost
-	reader, err := state.NewReader(h.StateConfig(root, dir, 0, nil))
-	if err != nil {
-		return "", err
-	}
-	doc, err := reader.Doc(ctx)
-	if err != nil {
-		return "", err
-	}
-	return sprintf(
-		`tercet '/task "what is to be done"', then tercet /research %[1]d, tercet /plan %[1]d`,
-		doc.NextNumber,
-	), nil
-}
-
-// The files that let VS Code check config.yaml.
-const (
-	editorSettings = ".vscode/settings.json"
-	settingsSchema = ".vscode/tercet-config.schema.json"
-)
-
-// editorFiles gives those of the editor's files that have to be written, with their text.
-func editorFiles(dir string) (out [][2]string, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, project.IOFailure(err)
-	}
-	defer root.Close() //nolint:errcheck // only read through; nothing is lost
-	have := map[string][]byte{}
-	for _, name := range []string{editorSettings, settingsSchema} {
-		have[name], err = atomicfile.ReadFile(root, name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, project.IOFailure(err)
-		}
-	}
-
-	settings, err := dialect.AddSetting(
-		editorSettings,
-		have[editorSettings],
-		"yaml.schemas",
-		"./"+settingsSchema,
-		project.ConfigFile,
-	)
-	if err != nil {
-		return nil, err
-	}
-
-	doc, err := config.Schema()
-	if err != nil {
-		return nil, err
-	}
-	schema, err := json.MarshalIndent(doc, "", "  ")
-	if schema = append(schema, '\n'); !bytes.Equal(schema, have[settingsSchema]) {
-		out = append(out, [2]string{settingsSchema, string(schema)})
-	}
-	if settings != nil {
-		out = append(out, [2]string{editorSettings, string(settings)})
-	}
-	return out, err
-}
-
-// writeFiles writes files below a folder and lists them.
-func writeFiles(dir string, files [][2]string, dry bool) (names []string, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, project.IOFailure(err)
-	}
-	defer root.Close() //nolint:errcheck // only read through; nothing is lost
-	for _, f := range files {
-		names = append(names, f[0])
-		if dry {
-			continue
-		}
-		if err := atomicfile.MkdirAll(root, path.Dir(f[0]), 0o755); err != nil {
-			return nil, project.IOFailure(err)
-		}
-		if err := atomicfile.WriteIn(root, f[0], []byte(f[1]), atomicfile.Options{}); err != nil {
-			return nil, project.IOFailure(err)
-		}
-	}
-	return names, nil
 }

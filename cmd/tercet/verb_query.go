@@ -1,22 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/jsonx"
-	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/project"
-	"tercet/state"
 )
 
 // variable is a flag of jq's that sets a variable, from NAME=VALUE; see query.Words.
@@ -42,7 +37,8 @@ func (v variable) read(pair string) (_ query.Arg, err error) {
 	}
 	data := []byte(text)
 	if v.file {
-		if data, err = os.ReadFile(text); err != nil {
+		data, err = os.ReadFile(text)
+		if err != nil {
 			return query.Arg{}, broken(formats.CodeUsage, "--"+v.flag+" "+name, err)
 		}
 	}
@@ -170,46 +166,22 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 
 // runQuery runs a query and gives the exit code.
 func (c call) runQuery(r query.CLIRequest) error {
-	r.Statuses = state.ReadyStatuses()
-	r.Strict = len(r.Inputs) == 1 && r.Inputs[0].State
 	r.Out, r.Err = c.app.term.Screens()
+	results := &counted{}
 	if c.app.term.Sheet(c.app.term.OutTTY).Colour {
-		p, ok := jsonx.PaletteOf(c.app.env("JQ_COLORS"))
+		p, ok := query.Palette(c.app.env("JQ_COLORS"))
 		if !ok {
 			c.app.term.Note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
 		}
 		r.Out = c.app.term.Out
-		r.Palette = &p
+		r.Palette = p
 		r.Plain = c.app.term.OutTTY
 	}
-	var env []string
-	for _, name := range []string{"TZ", "GOCOVERDIR"} {
-		if v := c.app.env(name); v != "" {
-			env = append(env, name+"="+v)
-		}
-	}
-
-	starter, err := proc.NewStarter(proc.Starter{
-		// The child is this very program, and the user named the query.
-		Allow: func(context.Context, proc.Command) error { return nil },
-		Env:   env,
-		Now:   time.Now,
-		Grace: proc.Grace{Interrupt: 50 * time.Millisecond, Terminate: 50 * time.Millisecond},
-	})
-	if err != nil {
-		return broken(formats.CodeBug, "query for a child", err)
-	}
-
-	self, err := os.Executable()
-	if err != nil {
-		self = "" // without a child the query still runs, held to its time
-	}
-	exit, err := query.Host{
-		Open:    openSource,
-		Starter: starter,
-		Self:    self,
-	}.Run(c.ctx, r)
-	if exit == query.ExitInput && r.Strict {
+	results.Writer = r.Out
+	r.Out = results
+	h := c.app.host()
+	exit, err := h.RunQuery(c.ctx, r)
+	if exit == query.ExitInput && len(r.Inputs) == 1 && r.Inputs[0].State {
 		// What the writers refuse is refused with their words and their code.
 		w, werr := c.app.workspace(c.ctx)
 		if werr == nil {
@@ -219,7 +191,24 @@ func (c call) runQuery(r query.CLIRequest) error {
 			return werr
 		}
 	}
+	if err != nil && results.bytes == 0 && c.app.flags.json {
+		failed := formats.Fail(formats.CodeUsage, query.Advice(err), "%s", err)
+		c.app.give(formats.Failed(failed))
+	}
 	return c.queried(exit, err)
+}
+
+// counted counts what is written.
+type counted struct {
+	io.Writer
+	bytes int
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.bytes += n
+	return n, err
 }
 
 // queried tells how a query ended, and of a bound how to move it.
@@ -229,6 +218,7 @@ func (c call) queried(exit int, err error) error {
 	}
 	if err != nil {
 		c.app.term.Failure(err)
+		c.app.term.Help(query.Advice(err))
 	}
 	if limit, ok := errors.AsType[*query.LimitError](err); ok && limit.What == query.BoundTime {
 		c.app.term.Help("--timeout allows more")
@@ -247,25 +237,8 @@ func boundedQueryVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return broken(formats.CodeIO, "query of a parent", err)
 		}
-		return c.queried(query.RunBounded(c.ctx, text, openSource, c.app.term.Out, c.app.term.Err))
+		return c.queried(project.RunBoundedQuery(c.ctx, text, c.app.term.Out, c.app.term.Err))
 	}
-}
-
-// openSource opens a file that a query reads.
-func openSource(s query.Input) (query.File, error) {
-	if s.State {
-		root, err := os.OpenRoot(filepath.Dir(filepath.Dir(s.Name)))
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close() //nolint:errcheck // only read through
-		return state.Open(root)
-	}
-	f, err := os.Open(s.Name)
-	if err != nil {
-		return nil, broken(formats.CodeUsage, "input "+s.Name, err)
-	}
-	return f, nil
 }
 
 // inputs names the files, or the state of a serial; without any it is the workspace's state. What
@@ -284,7 +257,8 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 		if err != nil {
 			return nil, err
 		}
-		return []query.Input{c.stateInput(root)}, nil
+		h := c.app.host()
+		return []query.Input{h.StateInput(c.ctx, root)}, nil
 	}
 
 	var out []query.Input
@@ -301,30 +275,6 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 	}
 
 	return out, nil
-}
-
-// stateInput is the workspace's state with the effective statuses: a status whose worker is gone is
-// not told. What is wrong with the file is said by who reads it.
-func (c call) stateInput(dir string) query.Input {
-	in := query.Input{
-		Name:  filepath.Join(dir, formats.Workspace, "state.json"),
-		State: true,
-		Open:  true,
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return in
-	}
-	defer root.Close() //nolint:errcheck // only read through
-	reader, err := state.NewReader(c.app.host().StateConfig(root, dir, 0, nil))
-	if err != nil {
-		return in
-	}
-	if data, err := reader.Current(c.ctx); err == nil && data != nil {
-		in.Open = false
-		in.Data = data
-	}
-	return in
 }
 
 func readInput(in io.Reader, name string) ([]byte, error) {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/frontends/term"
 	"tercet/internal/style"
 	"tercet/project"
 )
@@ -111,7 +114,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 			since := style.Age(clock{}.Now().Sub(r.Started))
 			tab.Rows = append(tab.Rows, []string{
 				r.ID, r.Line, task,
-				r.Status,
+				cmp.Or(r.Queue, r.Status),
 				r.String(),
 				since,
 				cost,
@@ -130,8 +133,10 @@ func showVerb(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
 	log := f.Bool(
 		"log", false,
-		"print the events of the run, one a line, and the output of its agents",
+		"print what happened, and what the agents said and did",
 	)
+	raw := f.Bool("raw", false,
+		"with --log: every entry of the journal, one a line, and the agents' output as it came")
 	follow := f.BoolP("follow", "f", false, "with --log: keep printing until the run has ended")
 	step := f.String("step", "",
 		"with --log: only this `step` and the steps inside it: an id, a place or a step path")
@@ -141,15 +146,18 @@ func showVerb(cmd *cobra.Command, _ *app) run {
 		"write one file about the run for a bug report, without secrets",
 	)
 	return func(c call) error {
+		if err := c.newestRun(); err != nil {
+			return err
+		}
 		switch {
 		case *bundle && *log:
 			return usage("expected --log or --bundle, got both")
-		case !*log && (*follow || *step != ""):
-			return usage("expected --log with --follow and --step")
+		case !*log && (*follow || *raw || *step != ""):
+			return usage("expected --log with --follow, --raw and --step")
 		case *bundle:
 			return c.bundleRun()
 		case *log:
-			return c.logs(*step, *follow)
+			return c.logs(*step, *follow, *raw)
 		}
 		return c.showRun()
 	}
@@ -164,22 +172,52 @@ func (c call) showRun() error {
 		"run":        d.Run,
 		"steps":      d.Steps,
 		"boards":     d.Boards,
+		"told":       d.Told,
 		"resume":     d.Resume,
 		"next_steps": d.Next,
 	}) {
 		c.app.term.ShowDetail(c.p, d)
+		return c.lastWords(d.Run.ID)
 	}
 	return nil
 }
 
+// lastWords prints the last thing that each agent of a run said.
+func (c call) lastWords(run string) error {
+	list, _, err := c.p.Log(run, "").Passages()
+	if err != nil {
+		return err
+	}
+	said := false
+	for _, one := range list {
+		if last := lastSaid(one); last.Spoken != nil {
+			said = true
+			c.app.term.Passages([]project.Passage{last})
+		}
+	}
+	if said {
+		c.app.term.Answer("%s", "All of it: tercet show --log "+run)
+	}
+	return nil
+}
+
+// lastSaid is the last part of a passage in which its agent says something or fails.
+func lastSaid(p project.Passage) project.Passage {
+	for _, s := range slices.Backward(p.Spoken) {
+		if kind := string(s.Kind); kind == "says" || kind == "fails" {
+			return project.Passage{Step: p.Step, Spoken: []project.Spoken{s}}
+		}
+	}
+	return project.Passage{}
+}
+
 // offerBack says how a run that failed goes on without doing again what was paid for.
-func (a *app) offerBack(ret formats.Return) {
-	if ret.Status != formats.StatusFailed || ret.Metadata.Run == "" ||
-		a.flags.dryRun {
+func offerBack(t *term.Terminal, p *project.Project, ret formats.Return) {
+	if ret.Status != formats.StatusFailed || ret.Metadata.Run == "" {
 		return
 	}
-	d, err := a.project.Detail(ret.Metadata.Run)
+	d, err := p.Detail(ret.Metadata.Run)
 	if err == nil && d.Reopen != "" {
-		a.term.Note("to go on from the step that failed: %s", d.Reopen)
+		t.Note("to %s: %s", d.ReopenDoes, d.Reopen)
 	}
 }

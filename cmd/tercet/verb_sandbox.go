@@ -1,15 +1,12 @@
 package main
 
 import (
-	"errors"
-	"strings"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/proc"
-	"tercet/internal/shell"
-	"tercet/subagents/sandbox"
+	"tercet/project"
 )
 
 // sandboxVerbs tell and use what keeps a program within bounds here.
@@ -47,47 +44,20 @@ command needs a sandbox: required, recommended or optional.`
 			return err
 		}
 
-		text := c.args[0]
-		if len(c.args) > 1 {
-			if text, err = shell.Quote(c.args); err != nil {
-				return err
-			}
-		}
-		report, err := shell.Classify(text, place)
+		risks, err := project.ClassifyCommand(c.args, place)
 		if err != nil {
 			return err
 		}
 		if c.app.flags.json {
 			c.app.term.JSON(struct {
-				Schema  string `json:"schema"`
-				Command string `json:"command"`
-				shell.Report
-			}{"tercet.sandbox-classify/1", text, report})
+				Schema string `json:"schema"`
+				project.CommandRisks
+			}{"tercet.sandbox-classify/1", risks})
 			return nil
 		}
 
-		tab := formats.Table{Columns: []string{"tier", "category", "place", "what"}}
-		row := func(level shell.Level, category string, at formats.Pos, what string) {
-			tab.Rows = append(tab.Rows, []string{
-				level.String(),
-				category,
-				sprintf("%d:%d", at.Line, at.Col),
-				what,
-			})
-		}
-		for _, f := range report.Findings {
-			what := f.Command + ": " + f.Reason
-			if f.Target != "" {
-				what += " (" + strings.ReplaceAll(f.Target, "\n", " ") + ")"
-			}
-			row(f.Level, f.Category.String(), f.Pos, what)
-		}
-
-		for _, u := range report.Unknown {
-			row(shell.Recommended, "unknown", u.Pos, u.Reason)
-		}
-		c.app.term.Answer("sandbox %s", report.Level)
-		if len(tab.Rows) > 0 {
+		c.app.term.Answer("sandbox %s", risks.Level)
+		if tab := risks.Table(); len(tab.Rows) > 0 {
 			c.app.term.Table(tab)
 		}
 		return nil
@@ -95,13 +65,13 @@ command needs a sandbox: required, recommended or optional.`
 }
 
 // place is where a command that the user types here would run.
-func (a *app) place() (shell.Place, error) {
+func (a *app) place() (project.Place, error) {
 	root, _, err := a.projectDir()
 	if err != nil {
-		return shell.Place{}, err
+		return project.Place{}, err
 	}
 	dir, err := a.startDir()
-	return shell.Place{
+	return project.Place{
 		Root: root,
 		Dir:  dir,
 		Home: a.env("HOME"),
@@ -110,27 +80,20 @@ func (a *app) place() (shell.Place, error) {
 
 // sandboxProbe tries what keeps programs within bounds here.
 func sandboxProbe(c call) error {
-	keeper := c.p.Keeper
-	keeper.All = true
-	probes, err := keeper.Probes(c.ctx)
+	state, err := c.p.ProbeSandbox(c.ctx)
 	if err != nil {
 		return err
 	}
-
-	best := sandbox.Blocked
-	if p, err := sandbox.Choose(sandbox.Blocked, nil, keeper.Order, probes); err == nil {
-		best = p.Tier
-	}
 	if c.app.document("tercet.sandbox-probe/1", fields{
-		"order":  keeper.Order,
-		"best":   best,
-		"probes": probes,
+		"order":  state.Order,
+		"best":   state.Best,
+		"probes": state.Probes,
 	}) {
 		return nil
 	}
 
 	tab := formats.Table{Columns: []string{"tier", "means", "works", "detail"}}
-	for _, p := range probes {
+	for _, p := range state.Probes {
 		works := "no"
 		if p.OK {
 			works = "yes"
@@ -139,7 +102,7 @@ func sandboxProbe(c call) error {
 	}
 
 	c.app.term.Table(tab)
-	c.app.term.Note("programs are started in %s", best)
+	c.app.term.Note("programs are started in %s", state.Best)
 	return nil
 }
 
@@ -161,45 +124,16 @@ func (c call) boxed(net bool) error {
 		return err
 	}
 
-	boxed, tier, err := c.p.Keeper.Run(c.ctx, place, proc.Command{
-		Argv:    c.args,
-		Dir:     place.Dir,
-		Private: true,
-		Purpose: proc.PurposeScript,
-	}, net)
-	if errors.As(err, new(*proc.NotFoundError)) {
-		return broken(
-			formats.CodeToolUnavailable,
-			"sandbox run",
-			err,
-			"install it, or give its path",
-		)
-	}
+	exit, err := c.p.RunSandboxed(c.ctx, place, c.args, net,
+		func(tier string) (out, errs io.Writer) {
+			c.app.term.Note("sandbox: %s", tier)
+			return c.app.term.Screens()
+		})
 	if err != nil {
 		return err
 	}
-
-	c.app.term.Note("sandbox: %s", tier)
-	res, err := c.p.Starter.Run(c.ctx, boxed)
-	out, errs := c.app.term.Screens()
-	out.Write(res.Stdout)  //nolint:errcheck // as in raw
-	errs.Write(res.Stderr) //nolint:errcheck // as in raw
-	program := c.args[0]
-	switch {
-	case err != nil:
-		return err
-	case res.TimedOut != proc.TimeoutNone:
-		return formats.Fail(formats.CodeTimeout, "run it in smaller parts",
-			"%s did not end within %s", program, proc.DefaultTotal)
-	case res.Flooded:
-		return formats.Fail(formats.CodeLimit, "send its output to a file",
-			"%s printed more than %d MiB and was stopped", program, proc.DefaultLimit>>20)
-	case res.Signal != "":
-		return formats.Fail(formats.CodeUnknown, "run it without a sandbox to compare",
-			"%s was ended by %s", program, res.Signal)
-	case res.Exit != 0:
-		return shown{res.Exit}
+	if exit != 0 {
+		return shown{exit}
 	}
-
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,10 +24,18 @@ func seeVerbs() []verb {
 			make:  verifyVerb,
 		},
 		{
-			use:   "watch",
-			short: "show the runs on the whole screen; answer, pause, resume and cancel them",
-			args:  none,
-			needs: userOnly | aWorkspace,
+			use:   "diff [RUN]",
+			short: "show what a run changed",
+			args:  words(0, 2), // two are those of an earlier version
+			needs: aWorkspace,
+			do:    diffRun,
+		},
+		{
+			use:   "watch [DIR...]",
+			short: "follow the runs on a full screen; answer, pause, resume and cancel them",
+			flags: workerFlags,
+			args:  words(0, -1),
+			needs: userOnly,
 			make:  watchVerb,
 		},
 	}
@@ -60,6 +69,63 @@ With two, it shows the first decision, prompt or return in which they differ, an
 	}
 }
 
+// diffRun prints what a run changed as a patch, and names the documents that it wrote.
+func diffRun(c call) error {
+	if len(c.args) == 2 {
+		return c.app.instead(c.ctx, "tercet diff RUN RUN", "verify", c.args)
+	}
+	if err := c.newestRun(); err != nil {
+		return err
+	}
+	changed, err := c.p.Changed(c.ctx, c.args[0])
+	if err != nil || c.app.document("tercet.changes/1", fields{"changes": changed}) {
+		return err
+	}
+	switch {
+	case changed.Patch == "":
+	case c.app.term.OutTTY:
+		c.app.term.Answer("%s", plain.Passage(strings.TrimSuffix(changed.Patch, "\n")))
+	default: // as git apply reads it
+		c.app.term.Raw([]byte(changed.Patch))
+	}
+	for _, name := range changed.Documents {
+		c.app.term.Note("document %s", name)
+	}
+	switch {
+	case changed.Branch != "":
+		c.app.term.Note("not published: its work is on branch %s", changed.Branch)
+	case changed.Patch == "" && len(changed.Documents) == 0:
+		c.app.term.Note("run %s changed no file; 'tercet show %s' says what it did",
+			changed.Run.ID, changed.Run.ID)
+	}
+	return nil
+}
+
+// newestRun sets the newest run for a verb that was called without one, and says which it is.
+func (c *call) newestRun() error {
+	if len(c.args) > 0 {
+		return nil
+	}
+	p := c.p
+	if p == nil {
+		var err error
+		p, err = c.app.workspace(c.ctx)
+		if err != nil {
+			return err
+		}
+	}
+	list, err := p.Runs(project.Filter{Most: 1})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return formats.Fail(formats.CodeNotFound, "a slash command begins one", "there is no run yet")
+	}
+	c.args = []string{list[0].ID}
+	c.app.term.Note("the newest run, %s: %s", list[0].ID, list[0].Line)
+	return nil
+}
+
 // compareRuns tells the first place in which two runs differ, and ends with 1 then, as diff does.
 func (c call) compareRuns() error {
 	w, err := c.app.workspace(c.ctx)
@@ -83,30 +149,42 @@ func (c call) compareRuns() error {
 	return nil
 }
 
-// logs prints the log of a run, or of a step of it, and follows it until the run has ended.
-func (c call) logs(step string, follow bool) error {
+// logs prints the log of a run, or of a step of it, and follows it until the run has ended: what
+// happened and what the agents said, or with raw every entry and every line of output.
+func (c call) logs(step string, follow, raw bool) error {
 	r, err := c.p.Find(c.args[0])
 	if err != nil {
 		return err
 	}
 
-	log := c.p.Log(r.ID, step)
-	all := []project.LogLine{}
-	if c.app.term.Draws() && follow && step == "" && !c.app.flags.json {
+	if c.app.term.Draws() && follow && step == "" && !raw && !c.app.flags.json {
 		return c.app.term.Follow(c.ctx, c.p, r.ID)
 	}
 
+	log := c.p.Log(r.ID, step)
+	all := []project.LogLine{}
+	found := false
 	for {
-		events, over, err := log.Lines()
+		var over bool
+		if raw || c.app.flags.json {
+			var events []project.LogLine
+			events, over, err = log.Lines()
+			for _, e := range events {
+				if !c.app.flags.json {
+					c.app.term.Answer("%s", plain.Line(e.String()))
+				}
+			}
+			all = append(all, events...)
+			found = found || len(events) > 0
+		} else {
+			var list []project.Passage
+			list, over, err = log.Passages()
+			c.app.term.Passages(list)
+			found = found || len(list) > 0
+		}
 		if err != nil {
 			return err
 		}
-		for _, e := range events {
-			if !c.app.flags.json {
-				c.app.term.Answer("%s", plain.Line(e.String()))
-			}
-		}
-		all = append(all, events...)
 		if over || !follow {
 			break
 		}
@@ -115,7 +193,7 @@ func (c call) logs(step string, follow bool) error {
 		}
 	}
 
-	if len(all) == 0 && step != "" {
+	if !found && step != "" {
 		return log.CheckStep()
 	}
 

@@ -1,12 +1,7 @@
 package main
 
 import (
-	"cmp"
-	"errors"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/checkup"
 	"tercet/internal/plain"
 	"tercet/internal/query"
-	"tercet/state"
-	"tercet/state/exchange"
-	"tercet/state/history"
-	"tercet/state/statefile"
+	"tercet/project"
 )
 
 var stateVerbs = []verb{
@@ -154,12 +145,10 @@ func taskNumber(word string) (int, error) {
 }
 
 func stateVerify(c call) error {
-	found, err := c.p.Reader.Verify(c.ctx)
+	d, err := c.p.CheckState(c.ctx)
 	if err != nil {
 		return err
 	}
-	d := &formats.Diagnostics{List: found, Of: formats.CodeInvalidState}
-	d.Sort()
 	return c.judge("tercet.state-verify/1", fields{}, d, "state.json is valid")
 }
 
@@ -177,7 +166,7 @@ func stateTransitions(c call) error {
 		}
 	}
 	if !c.app.document("tercet.transitions/1", fields{"transitions": table}) {
-		c.app.term.Answer("%s", plain.Passage(state.TransitionsText()))
+		c.app.term.Answer("%s", plain.Passage(project.TransitionsText()))
 	}
 	return nil
 }
@@ -191,16 +180,14 @@ func stateAdopt(c call) error {
 }
 
 func stateRestore(c call) (err error) {
-	serial, ok := c.p.Manager.NewestBackup()
-	switch {
-	case len(c.args) == 1:
-		if serial, err = strconv.ParseUint(c.args[0], 10, 64); err != nil {
+	serial := uint64(0)
+	if len(c.args) == 1 {
+		serial, err = strconv.ParseUint(c.args[0], 10, 64)
+		if err != nil || serial == 0 {
 			return usage("expected the serial of a backup, got %q", c.args[0])
 		}
-	case !ok:
-		return formats.Fail(formats.CodeNotFound, "fix the file by hand", "there is no backup")
 	}
-	res, err := c.p.Manager.Restore(c.ctx, serial)
+	serial, res, err := c.p.Restore(c.ctx, serial)
 	if err != nil {
 		return err
 	}
@@ -211,7 +198,7 @@ func stateRestore(c call) (err error) {
 
 // stateExport prints the state in a shape.
 func stateExport(cmd *cobra.Command, _ *app) run {
-	shape := cmd.Flags().String("shape", exchange.ShapeTercet, "tercet or active_projects")
+	shape := cmd.Flags().String("shape", "tercet", "tercet or active_projects")
 	theirs := cmd.Flags().Bool(
 		"archive",
 		false,
@@ -228,16 +215,12 @@ func stateExport(cmd *cobra.Command, _ *app) run {
 
 // stateGraph draws the tasks.
 func stateGraph(cmd *cobra.Command, _ *app) run {
-	format := cmd.Flags().String("format", exchange.GraphMermaid, "dot or mermaid")
+	format := cmd.Flags().String("format", project.GraphMermaid, "dot or mermaid")
 	cmd.Long = `Draws an arrow from each task to those that depend on it, and a broken one to the task that it is
 part of. Mermaid is drawn by GitHub, GitLab and editors where it stands in a fence. tercet lays out
 no picture itself; for one, graphviz takes dot: tercet state graph --format dot | dot -Tsvg >tasks.svg`
 	return func(c call) error {
-		tasks, err := c.p.Reader.Tasks(c.ctx)
-		if err != nil {
-			return err
-		}
-		text, err := exchange.Graph(tasks, *format)
+		text, err := c.p.Graph(c.ctx, *format)
 		if err == nil &&
 			!c.app.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
 			c.app.term.Raw([]byte(plain.Passage(text)))
@@ -248,13 +231,12 @@ no picture itself; for one, graphviz takes dot: tercet state graph --format dot 
 
 // stateLayout lays the file out anew.
 func stateLayout(cmd *cobra.Command, _ *app) run {
-	cmd.ValidArgs = []string{string(statefile.LayoutLines), string(statefile.LayoutPretty)}
+	cmd.ValidArgs = []string{project.LayoutLines, project.LayoutPretty}
 	tx := txFlags(cmd)
 	return func(c call) error {
-		if !slices.Contains(cmd.ValidArgs, c.args[0]) {
-			return usage("expected layout lines or pretty, got %q", c.args[0])
-		}
-		return c.write(tx, state.SetLayout{To: statefile.Layout(c.args[0])})
+		return c.write(func(p *project.Project) (project.TaskResult, error) {
+			return p.SetLayout(c.ctx, *tx, c.args[0])
+		})
 	}
 }
 
@@ -262,18 +244,17 @@ func stateLayout(cmd *cobra.Command, _ *app) run {
 func stateHistory(cmd *cobra.Command, _ *app) run {
 	limit := cmd.Flags().Int("limit", 0, "only the last `n` entries")
 	return func(c call) error {
-		list, err := c.p.Reader.History(c.ctx)
-		if err != nil {
-			return err
-		}
+		number := 0
 		if len(c.args) == 1 {
 			n, err := taskNumber(c.args[0])
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(e history.Entry) bool {
-				return !e.About(n)
-			})
+			number = n
+		}
+		list, err := c.p.History(c.ctx, number)
+		if err != nil {
+			return err
 		}
 		if *limit > 0 {
 			list = list[max(0, len(list)-*limit):]
@@ -301,16 +282,13 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 }
 
 // stateDiff compares two states, each a file or the serial of an earlier one.
-func stateDiff(c call) (err error) {
-	names := append(c.args, "")[:2]
-	var text [2][]byte
-	for i, name := range names {
-		if text[i], err = c.stateNamed(name); err != nil {
-			return err
-		}
+func stateDiff(c call) error {
+	p, err := c.app.open(c.ctx)
+	if err != nil {
+		return err
 	}
-	names[1] = cmp.Or(names[1], formats.Workspace+"/state.json")
-	list, err := history.Diff(names[0], text[0], names[1], text[1])
+	names := append(c.args, "")
+	list, err := p.CompareStates(c.ctx, names[0], names[1])
 	if err != nil || c.app.document("tercet.state-diff/1", fields{"differences": list}) {
 		return err
 	}
@@ -323,52 +301,31 @@ func stateDiff(c call) (err error) {
 	return nil
 }
 
-// stateNamed gives the bytes of a state: of a file, of a serial, or the present one for the empty
-// word.
-func (c call) stateNamed(word string) ([]byte, error) {
-	serial, err := strconv.ParseUint(word, 10, 64)
-	if word != "" && (err != nil || exists(word)) {
-		data, err := os.ReadFile(word)
-		if err != nil {
-			err = broken(formats.CodeUsage, word, err, "name a file or the serial of a state")
-		}
-		return data, err
-	}
-	w, err := c.app.workspace(c.ctx)
-	if err != nil {
-		return nil, err
-	}
-	if word == "" {
-		return w.Reader.Bytes(c.ctx)
-	}
-	return w.Reader.At(c.ctx, serial)
-}
-
 // inputAt is the state of a serial as the input of a query.
 func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 	run, step, ofRun := strings.Cut(word, ":")
-	serial, err := strconv.ParseUint(word, 10, 64)
-	switch {
-	case err != nil && !ofRun:
-		return nil, usage("expected the serial of a state, or RUN:STEP, for --at, got %q", word)
-	case len(files) > 0:
+	serial := uint64(0)
+	if !ofRun {
+		var err error
+		run = ""
+		serial, err = strconv.ParseUint(word, 10, 64)
+		if err != nil {
+			return nil, usage("expected the serial of a state, or RUN:STEP, for --at, got %q", word)
+		}
+	}
+	if len(files) > 0 {
 		return nil, usage("expected --at or files, got both")
 	}
-	w, err := c.app.workspace(c.ctx)
+	p, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return nil, err
 	}
-	if ofRun {
-		if serial, err = w.SerialAt(c.ctx, run, step); err != nil {
-			return nil, err
-		}
-	}
-	data, err := w.Reader.At(c.ctx, serial)
+	data, err := p.StateAt(c.ctx, run, step, serial)
 	return []query.Input{{Name: "state.json@" + word, Data: data}}, err
 }
 
 // stateImport reads tasks out of another file. The file is never changed.
-func stateImport(cmd *cobra.Command, _ *app) run {
+func stateImport(cmd *cobra.Command, a *app) run {
 	cmd.Long = `import takes over tasks: from a state.json, from a file with active_projects, or from bare tasks. It
 never changes the file. First it reports what is wrong with it, by class: truncated, object_stream,
 trailing_comma, wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value, file.
@@ -382,151 +339,96 @@ that it leaves out. A reference to a task that does not exist goes into the note
 --repair reads a stream of objects, and past trailing commas and duplicate keys. Of a file that was
 cut off it takes the whole tasks. With it, two tasks with one number are no reason for the code 3.
 
+An errors.json beside the file comes along into tercet's own.
+
 Titles of tasks that have only a slug come from the TODO.md beside the file. Completed projects go
 into the archive, and so do the tasks of an archive/state.json beside the file. If you name a FOLDER
 of the project, such as specs, import reads its state.json and its folders NUMBER_NAME. It copies them
 to where documents live, or uses them in place if specs_dir in
-config.yaml names that folder. It links each report, plan, summary and review to its task.`
+config.yaml names that folder. It links each report, plan, summary and review to its task.
+
+Import a file of the project again to take over what changed in it since. A task that changed only
+there is replaced, one that changed only here stays. For those that changed on both sides say --ours
+or --theirs; without either nothing is written.`
 	tx := txFlags(cmd)
 	f := cmd.Flags()
 	dry := f.Bool("dry-run", false, "report; write nothing")
+	f.BoolVar(&a.flags.strict, "strict", false,
+		"refuse a file of which something would be left out, and a config.yaml with an unknown key")
 	repair := f.Bool("repair", false, "fix what tercet can fix without a guess")
 	fresh := f.Bool("fresh-numbers", false, "give tasks whose number is taken a new one")
+	ours := f.Bool("ours", false, "keep a task that changed both here and in the file")
+	theirs := f.Bool("theirs", false, "take a task that changed both here and in the file")
 	return func(c call) error {
-		opt := exchange.Options{
+		tx.Try = *dry
+		o := project.ImportOptions{
+			Name:   c.args[0],
 			Repair: *repair,
 			Fresh:  *fresh,
 			Strict: c.app.flags.strict,
+			Ours:   *ours,
+			Theirs: *theirs,
 		}
-		folder, err := importFolders(&c, &opt)
+		if o.Name == "-" {
+			src, err := c.app.input("-")
+			if err != nil {
+				return err
+			}
+			o.Text = append([]byte{}, src...)
+		}
+		p, err := c.app.open(c.ctx)
 		if err != nil {
 			return err
 		}
-
-		src, err := c.app.input(c.args[0])
-		if err != nil {
+		spareCollection()
+		r, err := p.Import(c.ctx, *tx, o)
+		if r == nil {
 			return err
 		}
-		todo, err := os.ReadFile(filepath.Join(filepath.Dir(c.args[0]), "TODO.md"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.app.term.Note("warning: titles: %s", err)
-		}
-		opt.Todo = todo // which need not be there
-		if opt.Archive, err = archiveBeside(c, opt); err != nil {
-			return err
-		}
-		if opt.Archive != nil && opt.Archive.Err() != nil {
-			return c.importReport(opt.Archive, state.Result{}, *dry)
-		}
-
-		m := exchange.Read(c.args[0], src, opt)
-		if m.Err() != nil {
-			return c.importReport(m, state.Result{}, *dry)
-		}
-		var res state.Result
-		op := state.ImportTasks{From: m, Fresh: *fresh}
-		if *dry || folder {
-			if res, err = c.try(tx, op); err == nil && folder {
-				err = opt.Folders.Copy(c.app.project.Root, *dry)
-			}
-		}
-		switch {
-		case err == nil && *dry:
-			c.app.term.Warnings(res.Warnings)
-		case err == nil:
-			if res, err = c.apply(tx, op); err == nil {
-				err = c.putAway(tx, &res)
-			}
-		}
-		if err != nil {
-			if !c.app.flags.json {
-				c.importFindings(m)
-			}
-			return err
-		}
-		return c.importReport(m, res, *dry)
+		return c.imported(r, err, *dry)
 	}
 }
 
-// archiveBeside reads the archive that lies beside the file of an import as its system keeps it;
-// nil if there is none.
-func archiveBeside(c call, opt exchange.Options) (*exchange.Import, error) {
-	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(exchange.ArchiveName))
-	if c.args[0] == "-" || !exists(name) {
-		return nil, nil
-	}
-	src, err := c.app.input(name)
-	if err != nil {
-		return nil, err
-	}
-	opt.Todo = nil
-	opt.Folders = exchange.Folders{}
-	m := exchange.Read(name, src, opt)
-	if m.Err() == nil {
+// imported says what was found and what came of it. The error is that of the import.
+func (c call) imported(r *project.ImportReport, err error, dry bool) error {
+	if r.Archive != nil {
 		c.app.term.Note("%s lies beside it and comes along: %s for the archive",
-			name, formats.Count(len(m.Tasks()), "task"))
+			r.Archive.File, formats.Count(len(r.Archive.Tasks()), "task"))
 		if !c.app.flags.json {
-			c.importFindings(m)
+			c.importFindings(r.Archive)
 		}
 	}
-	return m, nil
-}
-
-// importFolders finds the folders of tasks that come along where a folder is named instead of a
-// file, whose state.json is the file then.
-func importFolders(c *call, opt *exchange.Options) (bool, error) {
-	name := c.args[0]
-	if info, err := os.Stat(name); err != nil || !info.IsDir() {
-		return false, nil //nolint:nilerr // a file is read later, and what is wrong with it said there
+	if n := len(r.Errors.Errors); n > 0 {
+		c.app.term.Note("errors.json lies beside it and comes along: %s, which /errors groups",
+			formats.Count(n, "error"))
 	}
-	if err := c.app.mayCommand(); err != nil {
-		return true, err
+	if n := r.Errors.LeftOut; n > 0 {
+		c.app.term.Note("errors.json: %s without a message left out", formats.Count(n, "record"))
 	}
-	w, err := c.app.workspace(c.ctx)
-	if err != nil {
-		return true, err
-	}
-	full, err := filepath.Abs(name)
+	c.app.term.Warnings(r.Result.Warnings)
 	if err == nil {
-		full, err = filepath.Rel(w.Dir, full)
+		return c.importReport(r, dry)
 	}
-	if err != nil || full == "." || !filepath.IsLocal(full) {
-		return true, usage("expected a folder inside the project %s, got %q", w.Dir, name)
-	}
-	c.args = []string{filepath.Join(name, "state.json")}
-	opt.Folders, err = exchange.FindFolders(
-		w.Root,
-		filepath.ToSlash(full),
-		cmp.Or(w.Config.Specs, formats.Specs),
-	)
-	return true, err
-}
-
-// putAway moves those into the archive that the file has among its completed projects. It is a
-// transaction of its own: what was imported stays if it does not come through, and the same import
-// again goes on here.
-func (c call) putAway(tx *state.Tx, res *state.Result) error {
-	list := res.PutAway()
-	if len(list) == 0 {
-		return nil
-	}
-	if tx.ID != "" {
-		tx.ID += "-archive"
-	}
-	moved, err := c.apply(tx, state.ArchiveTasks{Tasks: list})
-	if err != nil {
+	if len(r.Unarchived) > 0 {
 		c.app.term.Help("the import is done; archive its tasks with: tercet task archive " +
-			numerals(list))
-		return err
+			numerals(r.Unarchived))
 	}
-	res.Serial = moved.Serial
-	return nil
+	if !c.app.flags.json {
+		c.importFindings(r.File)
+	}
+	return err
 }
 
-// importReport says what was found and what came of it.
-func (c call) importReport(m *exchange.Import, res state.Result, dry bool) error {
+// importReport prints the report of an import that came to its end.
+func (c call) importReport(r *project.ImportReport, dry bool) error {
+	m := r.File
+	res := r.Result
 	failed := m.Err()
-	left := m.LeftOut()
+	left := m.LeftOut() + r.Errors.LeftOut
+	updated := ""
+	if list := res.Updated(); len(list) > 0 {
+		updated = ", " + formats.Count(len(list), "task") + " updated"
+	}
 	if !c.app.document("tercet.state-import/1", fields{
 		"file":     m.File,
 		"shape":    m.Shape,
@@ -537,7 +439,10 @@ func (c call) importReport(m *exchange.Import, res state.Result, dry bool) error
 		"serial":   res.Serial,
 		"numbers":  nonNil(res.Numbers),
 		"changed":  res.Changed,
+		"updated":  nonNil(res.Updated()),
+		"errors":   len(r.Errors.Errors),
 		"left_out": left,
+		"kept":     m.Kept(),
 		"warnings": nonNil(res.Warnings),
 	}) {
 		c.importFindings(m)
@@ -545,12 +450,15 @@ func (c call) importReport(m *exchange.Import, res state.Result, dry bool) error
 		case failed != nil:
 			c.app.term.Say(m.File + " was not imported")
 		case dry:
-			c.app.term.Note("%s would be imported from the shape %s",
-				formats.Count(len(res.Numbers), "task"), m.Shape)
+			c.app.term.Note("%s would be imported%s from the shape %s",
+				formats.Count(len(res.Numbers), "task"), updated, m.Shape)
 		default:
 			c.app.term.Answer("%s", numerals(res.Numbers))
-			c.app.term.Note("%s imported, serial %d",
-				formats.Count(len(res.Numbers), "task"), res.Serial)
+			c.app.term.Note("%s imported%s, serial %d",
+				formats.Count(len(res.Numbers), "task"), updated, res.Serial)
+		}
+		if text := keptKinds(m.Kept()); failed == nil && text != "" {
+			c.app.term.Note("kept as it is: %s", text)
 		}
 		if failed == nil && left > 0 {
 			c.app.term.Note("%s left out", formats.Count(left, "record"))
@@ -570,10 +478,21 @@ func (c call) importReport(m *exchange.Import, res state.Result, dry bool) error
 	return nil
 }
 
+// keptKinds lists what an import keeps without a place of its own, by kind.
+func keptKinds(kinds map[string]int) string {
+	var list []string
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if n := kinds[kind]; n > 0 {
+			list = append(list, sprintf("%s (%d)", kind, n))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // importFindings prints what is wrong with a file, and how often each class occurs. One note of
 // many tasks is a line.
-func (c call) importFindings(m *exchange.Import) {
-	counts := map[exchange.Damage]int{}
+func (c call) importFindings(m *project.Import) {
+	counts := map[string]int{}
 	same := map[string][]string{}
 	for _, f := range m.Findings {
 		task, text, _ := strings.Cut(f.Message, ": ")
@@ -583,8 +502,8 @@ func (c call) importFindings(m *exchange.Import) {
 	for _, f := range m.Findings {
 		word := string(f.Class)
 		task, text, of := strings.Cut(f.Message, ": ")
-		if f.Class != exchange.DamageNote {
-			counts[f.Class]++
+		if f.Class != project.ImportNote {
+			counts[string(f.Class)]++
 			switch {
 			case f.Mended:
 				word += " (mended)"
@@ -595,7 +514,7 @@ func (c call) importFindings(m *exchange.Import) {
 			if task != same[text][0] {
 				continue
 			}
-			f.Message += "; the same for " + checkup.FirstFew(same[text][1:], ", ")
+			f.Message += "; the same for " + formats.FirstFew(same[text][1:], ", ")
 		}
 		if f.Pos.Line == 0 {
 			c.app.term.Note("%s: %s", word, f.Message)

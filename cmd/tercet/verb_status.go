@@ -28,12 +28,13 @@ in total. Runs that gc has removed do not count.`
 		if *cost {
 			return c.costs()
 		}
-		tasks, err := c.p.Tasks(c.ctx)
+		tasks, err := c.p.Tasks(c.ctx, project.TaskFilter{})
 		if err != nil {
 			return err
 		}
 
 		c.changedOutside()
+		foreign := c.foreignStates()
 		gates, err := c.p.Gates()
 		unfinished, rerr := c.p.Runs(project.Filter{Unfinished: true})
 		if err = cmp.Or(err, rerr); err != nil { // the tasks are shown all the same
@@ -47,6 +48,7 @@ in total. Runs that gc has removed do not count.`
 			"gates":  nonNil(gates),
 			"runs":   nonNil(unfinished),
 			"tasks":  nonNil(open),
+			"states": nonNil(foreign),
 		}) {
 			return nil
 		}
@@ -70,7 +72,7 @@ in total. Runs that gc has removed do not count.`
 			next := "tercet resume " + r.ID
 			switch {
 			case c.p.AtWork(r.ID):
-				status = "at work"
+				status = cmp.Or(r.Queue, "at work")
 				next = "tercet show --log -f " + r.ID
 			case status == project.RunOpen:
 				status = "its process is gone"
@@ -86,7 +88,7 @@ in total. Runs that gc has removed do not count.`
 				strconv.Itoa(t.Number),
 				t.Title,
 				t.Status.String(),
-				"",
+				c.p.NextLine(t),
 			})
 		}
 
@@ -94,6 +96,17 @@ in total. Runs that gc has removed do not count.`
 		c.app.term.Table(tab)
 		return nil
 	}
+}
+
+// foreignStates lists the files of tasks of other systems, and says which have to be imported.
+func (c call) foreignStates() []project.ForeignState {
+	list := c.p.ForeignStates(c.ctx)
+	for _, f := range list {
+		if text := f.String(); text != "" {
+			c.app.term.Note("%s", text)
+		}
+	}
+	return list
 }
 
 // costs prints what the calls of workers took.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -9,12 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/plain"
 	"tercet/project"
-	"tercet/state"
-	"tercet/state/todo"
 )
 
 // taskVerbs are the scripts' way to the status-sync manager; each call is one transaction.
@@ -31,17 +28,13 @@ var taskVerbs = []verb{
 		use:   "archive TASKS",
 		short: "move completed and abandoned tasks to the archive",
 		args:  one,
-		make: taskMove(func(list []int) state.Op {
-			return state.ArchiveTasks{Tasks: list}
-		}),
+		make:  taskMove((*project.Project).Archive),
 	},
 	{
 		use:   "unarchive TASKS",
 		short: "move tasks back from the archive",
 		args:  one,
-		make: taskMove(func(list []int) state.Op {
-			return state.UnarchiveTasks{Tasks: list}
-		}),
+		make:  taskMove((*project.Project).Unarchive),
 	},
 	{use: "list", short: "list the tasks", args: none, needs: aWorkspace, make: taskList},
 	{
@@ -78,8 +71,8 @@ func taskFlags(cmd *cobra.Command, a *app) run {
 }
 
 // txFlags makes the transaction that a verb writes.
-func txFlags(cmd *cobra.Command) *state.Tx {
-	tx := &state.Tx{}
+func txFlags(cmd *cobra.Command) *project.Transaction {
+	tx := &project.Transaction{}
 	cmd.Flags().StringVar(
 		&tx.ID, "txn", "",
 		"the `id` of the transaction; one that was applied is not applied again",
@@ -92,52 +85,40 @@ func (c call) writable() (*project.Project, error) {
 	if err := c.app.mayCommand(); err != nil {
 		return nil, err
 	}
-	return c.app.workspace(c.ctx)
+	p, err := c.app.workspace(c.ctx)
+	spareCollection()
+	return p, err
 }
 
-// apply applies a transaction and tells its warnings.
-func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
-	w, err := c.writable()
-	if err != nil {
-		return state.Result{}, err
-	}
-	tx.Session = c.app.sessionID()
-	tx.Ops = ops
-	// the process ends with the write: a quarter of its time went into collecting
+// spareCollection collects garbage only above writeMemory. The process ends with its write: a
+// quarter of its time went into collecting.
+func spareCollection() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(writeMemory)
-	res, err := w.Manager.Apply(c.ctx, *tx)
-	if err == nil {
-		c.app.term.Warnings(res.Warnings)
-	}
-	return res, err
 }
 
 // writeMemory is how much memory a write takes before garbage is collected.
 const writeMemory = 224 << 20
 
-// try tells what a transaction would do.
-func (c call) try(tx *state.Tx, ops ...state.Op) (state.Result, error) {
-	w, err := c.app.workspace(c.ctx)
-	if err != nil {
-		return state.Result{}, err
-	}
-	tx.Session = c.app.sessionID()
-	tx.Ops = ops
-	return w.Manager.Try(c.ctx, *tx)
-}
-
 // write applies a transaction and prints its result.
-func (c call) write(tx *state.Tx, ops ...state.Op) error {
-	res, err := c.apply(tx, ops...)
-	if err != nil || c.app.document("tercet.task/1", fields{
+func (c call) write(apply func(p *project.Project) (project.TaskResult, error)) error {
+	p, err := c.writable()
+	if err != nil {
+		return err
+	}
+	res, err := apply(p)
+	if err != nil {
+		return err
+	}
+	c.app.term.Warnings(res.Warnings)
+	if c.app.document("tercet.task/1", fields{
 		"serial":   res.Serial,
 		"txn":      res.Txn,
 		"numbers":  nonNil(res.Numbers),
 		"changed":  res.Changed,
 		"replayed": res.Replayed,
 	}) {
-		return err
+		return nil
 	}
 	for _, n := range res.Numbers {
 		c.app.term.Answer("%d", n)
@@ -156,7 +137,7 @@ func (c call) write(tx *state.Tx, ops ...state.Op) error {
 
 func taskAdd(cmd *cobra.Command, _ *app) run {
 	tx := txFlags(cmd)
-	var t state.NewTask
+	var t project.NewTask
 	f := cmd.Flags()
 	f.StringVar(&t.Description, "description", "", "markdown")
 	f.StringVar(&t.Language, "language", "", "such as go")
@@ -173,7 +154,9 @@ func taskAdd(cmd *cobra.Command, _ *app) run {
 		if t.Title == "" {
 			return usage("expected a title, got an empty one")
 		}
-		return c.write(tx, state.CreateTasks{Tasks: []state.NewTask{t}})
+		return c.write(func(p *project.Project) (project.TaskResult, error) {
+			return p.CreateTasks(c.ctx, *tx, t)
+		})
 	}
 }
 
@@ -182,124 +165,111 @@ func taskSet(cmd *cobra.Command, _ *app) run {
   tercet task set 196 priority=high title="Fix the parser"
   tercet task set 3,5-7 abandoned --reason "not needed"`
 	tx := txFlags(cmd)
-	var op state.UpdateStatus
+	var change project.StatusChange
 	f := cmd.Flags()
-	f.StringVar(&op.Reason, "reason", "", "why; some changes need it")
+	f.StringVar(&change.Reason, "reason", "", "why; some changes need it")
 	f.BoolVar(&tx.Force, "force", false, "make any change; the audit log says so")
-	f.BoolVar(&op.Recover, "recover", false, "take up an abandoned or completed task again")
-	f.BoolVar(&op.Back, "back", false, "go back to the prior status")
+	f.BoolVar(&change.Recover, "recover", false, "take up an abandoned or completed task again")
+	f.BoolVar(&change.Back, "back", false, "go back to the prior status")
 	return func(c call) (err error) {
-		if op.Tasks, err = taskNumbers(c.args[0]); err != nil {
+		change.Tasks, err = project.ParseTasks(c.args[0])
+		if err != nil {
 			return err
 		}
-		switch {
-		case len(c.args) == 1 && (op.Back || op.Recover):
-			return c.write(tx, op)
-		case len(c.args) == 1:
+		words := c.args[1:]
+		if len(words) == 0 && !change.Back && !change.Recover {
 			return usage("expected a status or KEY=VALUE after the tasks")
-		case len(c.args) == 2 && !strings.Contains(c.args[1], "="):
-			if op.To, err = formats.LooseTaskStatus(c.args[1]); err != nil {
+		}
+		if len(words) > 1 || len(words) == 1 && strings.Contains(words[0], "=") {
+			changed, err := project.ParseFields(words)
+			if err != nil {
 				return err
 			}
-			op.Back = false
-			if op.To.InProgress() {
+			return c.write(func(p *project.Project) (project.TaskResult, error) {
+				return p.SetFields(c.ctx, *tx, change.Tasks, changed)
+			})
+		}
+
+		if len(words) == 1 {
+			change.To, err = formats.LooseTaskStatus(words[0])
+			if err != nil {
+				return err
+			}
+			change.Back = false
+			if change.To.InProgress() {
 				c.app.term.Note(
 					"warning: no session holds the task, so the next command sets it back; "+
 						"to keep it: tercet task claim %s",
 					c.args[0],
 				)
 			}
-			return c.write(tx, op)
 		}
-
-		changed, err := argspec.Assignments(c.args[1:])
-		if err != nil {
-			return err
-		}
-		var ops []state.Op
-		for _, n := range op.Tasks {
-			ops = append(ops, state.UpdateMetadata{Task: n, Fields: changed})
-		}
-
-		return c.write(tx, ops...)
+		return c.write(func(p *project.Project) (project.TaskResult, error) {
+			return p.SetStatus(c.ctx, *tx, change)
+		})
 	}
-}
-
-func taskNumbers(word string) ([]int, error) {
-	list, err := argspec.ParseTasks(word)
-	if err != nil {
-		return nil, usage("expected task numbers, got %q", word)
-	}
-	return list, nil
 }
 
 func taskLink(cmd *cobra.Command, _ *app) run {
 	tx := txFlags(cmd)
-	kind := cmd.Flags().String(
+	var a formats.Artifact
+	cmd.Flags().StringVar(
+		(*string)(&a.Type),
 		"type", "",
 		"report, plan, summary, review, ... (default: guessed from the path)",
 	)
-	summary := cmd.Flags().String("summary", "", "one line")
+	cmd.Flags().StringVar(&a.Summary, "summary", "", "one line")
 	return func(c call) error {
 		n, err := taskNumber(c.args[0])
 		if err != nil {
 			return err
 		}
-		a := formats.Artifact{
-			Type:    formats.ArtifactType(*kind),
-			Path:    c.args[1],
-			Summary: *summary,
-		}
-		a.Type = cmp.Or(a.Type, formats.GuessArtifactType(a.Path))
-		return c.write(tx, state.LinkArtifacts{Task: n, Artifacts: []formats.Artifact{a}})
+		a.Path = c.args[1]
+		return c.write(func(p *project.Project) (project.TaskResult, error) {
+			return p.LinkDocument(c.ctx, *tx, n, a)
+		})
 	}
 }
 
 // taskMove makes a verb that moves tasks into the archive or out of it.
-func taskMove(op func([]int) state.Op) func(*cobra.Command, *app) run {
+func taskMove(move func(
+	p *project.Project, ctx context.Context, t project.Transaction, tasks []int,
+) (project.TaskResult, error),
+) func(*cobra.Command, *app) run {
 	return func(cmd *cobra.Command, _ *app) run {
 		tx := txFlags(cmd)
 		return func(c call) error {
-			list, err := taskNumbers(c.args[0])
+			list, err := project.ParseTasks(c.args[0])
 			if err != nil {
 				return err
 			}
-			return c.write(tx, op(list))
+			return c.write(func(p *project.Project) (project.TaskResult, error) {
+				return move(p, c.ctx, *tx, list)
+			})
 		}
 	}
 }
 
-// taskReady lists the tasks that can be taken up: no run works on them, and their dependencies are
-// completed.
+// taskReady lists the tasks that can be taken up.
 func taskReady(c call) error {
-	list, err := c.p.Reader.Ready(c.ctx)
-	if err != nil {
-		return err
-	}
-	return listTasks(c, "tercet.ready/1", list, "no task is ready")
+	return listTasks(c, "tercet.ready/1", project.TaskFilter{Ready: true}, "no task is ready")
 }
 
 // taskList lists all tasks, or those of one status.
 func taskList(cmd *cobra.Command, _ *app) run {
 	only := cmd.Flags().String("status", "", "only those with this `status`")
 	return func(c call) (err error) {
-		var status formats.TaskStatus
+		var f project.TaskFilter
 		if *only != "" {
-			if status, err = formats.LooseTaskStatus(*only); err != nil {
+			f.Status, err = formats.LooseTaskStatus(*only)
+			if err != nil {
 				return err
 			}
 		}
-		list, err := c.p.Reader.Tasks(c.ctx)
-		if err != nil {
-			return err
-		}
-		list = slices.DeleteFunc(list, func(t formats.Task) bool {
-			return status != "" && t.Status != status
-		})
 		return listTasks(
 			c,
 			"tercet.task-list/1",
-			list,
+			f,
 			"no task; make one with tercet '/task \"what is to be done\"'",
 		)
 	}
@@ -328,7 +298,11 @@ func taskShow(c call) error {
 	return nil
 }
 
-func listTasks(c call, schema string, list []formats.Task, none string) error {
+func listTasks(c call, schema string, f project.TaskFilter, none string) error {
+	list, err := c.p.Tasks(c.ctx, f)
+	if err != nil {
+		return err
+	}
 	c.changedOutside()
 	if c.app.document(schema, fields{"tasks": nonNil(list)}) {
 		return nil
@@ -350,74 +324,68 @@ func taskClaim(cmd *cobra.Command, _ *app) run {
 The task gets its next in-progress status and a lease of the session. Sessions that claim at the same
 time get different tasks. Go on with the same session: tercet task --session ID set TASK STATUS.`
 	tx := txFlags(cmd)
-	op := state.ClaimTask{Loose: true}
 	as := cmd.Flags().String(
 		"as", "",
 		"the in-progress `status` to enter (default: what comes next)",
 	)
-	cmd.Flags().DurationVar(
-		&op.Timeout,
+	holds := cmd.Flags().Duration(
 		"timeout",
 		formats.DefaultLeaseTimeout,
 		"how long the claim holds",
 	)
 	return func(c call) (err error) {
+		number := 0
+		var to formats.TaskStatus
 		if len(c.args) == 1 {
-			op.Task, err = taskNumber(c.args[0])
+			number, err = taskNumber(c.args[0])
 		}
 		if *as != "" && err == nil {
-			op.To, err = formats.LooseTaskStatus(*as)
+			to, err = formats.LooseTaskStatus(*as)
 		}
 		if err != nil {
 			return err
 		}
-		return c.claim(tx, op)
-	}
-}
-
-func (c call) claim(tx *state.Tx, op state.ClaimTask) error {
-	res, err := c.apply(tx, op)
-	if err != nil {
-		return err
-	}
-	if len(res.Verdicts) != 1 {
-		return formats.Fail(formats.CodeBug, "",
-			"expected one verdict of a claim, got %d", len(res.Verdicts))
-	}
-
-	v := res.Verdicts[0]
-	session := c.app.sessionID()
-	if res.Replayed { // the session of then holds the lease
-		if t, err := c.app.project.Reader.Task(c.ctx, v.Task); err == nil && t.Lease != nil {
-			session = t.Lease.Session
+		p, err := c.writable()
+		if err != nil {
+			return err
 		}
+		claim, err := p.ClaimTask(c.ctx, *tx, number, to, *holds)
+		if err != nil {
+			return err
+		}
+		c.app.term.Warnings(claim.Warnings)
+		if !c.app.document("tercet.claim/1", fields{
+			"task":       claim.Task,
+			"from":       claim.From,
+			"status":     claim.Status,
+			"session_id": claim.Session,
+			"serial":     claim.Serial,
+			"txn":        claim.Txn,
+			"replayed":   claim.Replayed,
+		}) {
+			c.app.term.Answer("%d", claim.Task)
+			c.app.term.Note(
+				"task %d is %s for session %s", claim.Task, claim.Status, claim.Session,
+			)
+		}
+		return nil
 	}
-	if !c.app.document("tercet.claim/1", fields{
-		"task":       v.Task,
-		"from":       v.From,
-		"status":     v.To,
-		"session_id": session,
-		"serial":     res.Serial,
-		"txn":        res.Txn,
-		"replayed":   res.Replayed,
-	}) {
-		c.app.term.Answer("%d", v.Task)
-		c.app.term.Note("task %d is %s for session %s", v.Task, v.To, session)
-	}
-	return nil
 }
 
 // taskRenumber gives a task another number.
 func taskRenumber(cmd *cobra.Command, _ *app) run {
 	tx := txFlags(cmd)
 	return func(c call) (err error) {
-		var op state.Renumber
-		for i, to := range []*int{&op.Task, &op.To}[:len(c.args)] {
-			if *to, err = taskNumber(c.args[i]); err != nil {
+		var task, to int
+		for i, into := range []*int{&task, &to}[:len(c.args)] {
+			*into, err = taskNumber(c.args[i])
+			if err != nil {
 				return err
 			}
 		}
-		return c.write(tx, op)
+		return c.write(func(p *project.Project) (project.TaskResult, error) {
+			return p.Renumber(c.ctx, *tx, task, to)
+		})
 	}
 }
 
@@ -431,7 +399,9 @@ func taskSync(cmd *cobra.Command, _ *app) run {
 		if *check {
 			return c.syncCheck()
 		}
-		return c.write(tx, state.SyncTasks{})
+		return c.write(func(p *project.Project) (project.TaskResult, error) {
+			return p.Sync(c.ctx, *tx)
+		})
 	}
 }
 
@@ -440,14 +410,14 @@ func (c call) syncCheck() error {
 	if err != nil {
 		return err
 	}
-	edits, err := w.Reader.Edits(c.ctx)
+	edits, err := w.Edits(c.ctx)
 	if err != nil {
 		return err
 	}
 	if !c.app.document("tercet.sync/1", fields{"edits": edits}) {
 		c.syncText(edits)
 	}
-	if slices.ContainsFunc(edits.Proposals, func(p todo.Proposal) bool {
+	if slices.ContainsFunc(edits.Proposals, func(p project.TodoEdit) bool {
 		return p.Problem != ""
 	}) {
 		return shownAs(formats.CodeValidationFailed)
@@ -455,7 +425,7 @@ func (c call) syncCheck() error {
 	return nil
 }
 
-func (c call) syncText(edits todo.Edits) {
+func (c call) syncText(edits project.TodoEdits) {
 	for _, p := range edits.Proposals {
 		if p.Problem == "" {
 			c.app.term.Answer("%s", p.String())

@@ -137,10 +137,13 @@ func (c call) revokeTrust(v *project.TrustVerdict) error {
 func (c call) showTrust(v *project.TrustVerdict, list []project.TrustChange) {
 	t := c.app.term
 	for _, one := range list {
-		t.Answer("%-8s %s%s", one.Kind, one.Path, formats.Prefixed("  ", c.s.LeadsTo(v, one)))
+		t.Sentence("%-8s %s%s", one.Kind, one.Path, formats.Prefixed("  ", c.s.LeadsTo(v, one)))
 		for _, line := range v.Difference(one, shownDiff) {
 			t.Answer("    %s", line)
 		}
+	}
+	if others := len(v.Manifest.Files) - len(list); others > 0 && len(list) > 0 {
+		t.Answer("%s as you agreed to", formats.Count(others, "other file"))
 	}
 	t.Answer("%s", trustSum(v))
 	t.Answer("trusted by %s", cmp.Or(v.By, "nobody"))

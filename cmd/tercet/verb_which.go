@@ -3,19 +3,13 @@ package main
 import (
 	"cmp"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/dialect"
-	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/project"
-	"tercet/subagents"
-	"tercet/subagents/prompt"
 )
 
 // whichVerb says which file a name leads to, whose rules it follows, what it hides and what it
@@ -95,8 +89,8 @@ func (c call) which(show bool) error {
 		out["extra"] = p.Extra
 		out["marks"] = p.Marks()
 		out["diagnostics"] = (&formats.Diagnostics{List: p.Warnings}).Records()
-		if p.Dialect == dialect.Claude {
-			out["positional_base"] = p.Base
+		if base, ok := p.FirstArgument(); ok {
+			out["positional_base"] = base
 		}
 		if show {
 			out["text"] = p.Text()
@@ -126,7 +120,7 @@ func (c call) which(show bool) error {
 	}
 
 	c.app.term.Answer("arguments: %s", p.Rules())
-	for _, line := range p.Unused() {
+	for _, line := range p.Settings() {
 		c.app.term.Answer("%s", line)
 	}
 	if show {
@@ -149,126 +143,60 @@ func callsOf(t *project.Table, files []string) []string {
 }
 
 func dialectOf(name string) string {
-	return cmp.Or(name, dialect.Tercet.String())
+	return cmp.Or(name, project.OwnDialect)
 }
 
 // whichAgent says which file a subagent comes from, and what was found about the agent files of
 // other tools.
 func (c call) whichAgent(name string) error {
-	def, _, ok := c.s.Set.Lookup(name, "")
-	if !ok {
-		return formats.Fail(formats.CodeNotFound, nearest.Help(name, c.s.Set.Names()),
-			"unknown subagent %s", name)
+	found, err := c.s.WhichAgent(name)
+	if err != nil {
+		return err
 	}
-
-	of := dialect.Tercet
-	if p, _, ok := dialect.PlaceOf(def.File); ok && p.Agents {
-		of = p.Dialect
-	}
-	notes := &formats.Diagnostics{}
-	hides := ""
-	name = def.Info.Name
-	in := map[string]string{}
-	for _, d := range c.s.AgentNotes {
-		if d.File == def.File || d.Subject == name {
-			notes.List = append(notes.List, d)
-		}
-	}
-
-	if slices.Contains(c.s.Set.Replaced(), name) {
-		hides = subagents.Shipped + name
-	}
-	if def.Info.Pack != "" {
-		name = def.Info.Pack + ":" + name
-	}
-	for _, other := range c.s.Set.Names() {
-		one, _, _ := c.s.Set.Lookup(other, "")
-		if one.Info.Pack != "" && other == one.Info.Pack+":"+name {
-			in[one.Info.Pack] = one.File
-		}
-	}
-
-	order := lookups(c.s.Set, def, of, in)
-	if !c.app.document("tercet.which/1", fields{
-		"agent":       name,
-		"file":        def.File,
-		"packs":       in,
-		"dialect":     of,
-		"role":        def.Info.Role,
-		"tools":       nonNil(def.Info.Tools),
-		"description": def.Info.Description,
-		"diagnostics": notes.Records(),
-		"hides":       hides,
-		"order":       order,
-		"commands":    nonNil(def.Info.Commands),
-		"unfollowed":  nonNil(def.Unfollowed),
+	if c.app.document("tercet.which/1", fields{
+		"agent":       found.Name,
+		"file":        found.File,
+		"packs":       found.Packs,
+		"dialect":     found.Dialect,
+		"role":        found.Info.Role,
+		"tools":       nonNil(found.Info.Tools),
+		"description": found.Info.Description,
+		"diagnostics": found.Findings.Records(),
+		"hides":       found.Hides,
+		"order":       found.Order,
+		"commands":    nonNil(found.Info.Commands),
+		"unfollowed":  nonNil(found.Unfollowed),
 	}) {
-		c.app.term.Answer("%s -> %s (%s), tools %s",
-			name, def.File, of, strings.Join(def.Info.Tools, ", "))
-		if hides != "" {
-			c.app.term.Answer("in the place of the shipped one, which is %s", hides)
-		}
-		if def.Info.Commands != nil {
-			c.app.term.Answer("commands: %s", strings.Join(def.Info.Commands, ", "))
-		}
-		c.app.term.Answer("looked up in this order:")
-		for n, one := range order {
-			c.app.term.Answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
-				map[bool]string{true: ", this one is called"}[one.Called])
-		}
-		for _, line := range def.Unfollowed {
-			c.app.term.Answer("%s", line)
-		}
-		c.app.term.Findings(notes)
+		return nil
 	}
+
+	c.app.term.Answer("%s -> %s (%s), tools %s",
+		found.Name, found.File, found.Dialect, strings.Join(found.Info.Tools, ", "))
+	switch {
+	case found.Apart:
+		c.app.term.Answer("in your workflows; shipped ones call %s", found.Hides)
+	case found.Hides != "":
+		c.app.term.Answer("in the place of the shipped one, which is %s", found.Hides)
+	}
+	if found.Info.Commands != nil {
+		c.app.term.Answer("commands: %s", strings.Join(found.Info.Commands, ", "))
+	}
+	c.app.term.Answer("looked up in this order:")
+	for n, one := range found.Order {
+		c.app.term.Answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
+			map[bool]string{true: ", this one is called"}[one.Called])
+	}
+	for _, line := range found.Unfollowed {
+		c.app.term.Answer("%s", line)
+	}
+	c.app.term.Findings(found.Findings)
 	return nil
-}
-
-// lookup is a place in which the name of a subagent is looked up.
-type lookup struct {
-	In     string `json:"in"`
-	File   string `json:"file"`   // empty: it has none
-	Called bool   `json:"called"` // outside of the commands of packs
-}
-
-// lookups are the places in which a name is looked up, the first ones first, and what they have.
-func lookups(
-	set *subagents.Set,
-	def subagents.Definition,
-	of dialect.Dialect,
-	packed map[string]string,
-) []lookup {
-	var out []lookup
-	for _, pack := range slices.Sorted(maps.Keys(packed)) {
-		out = append(out, lookup{In: "commands of pack " + pack, File: packed[pack]})
-	}
-	if def.Info.Pack != "" {
-		return append(out, lookup{"the pack of its name", def.File, true})
-	}
-	if strings.HasPrefix(def.Info.Name, subagents.Shipped) {
-		return append(out, lookup{"the library", def.File, true})
-	}
-	own := lookup{In: formats.Workspace + "/subagents"}
-	others := lookup{In: "folders of other tools"}
-	library := lookup{In: "the library"}
-	place := &own
-	if def.Shipped {
-		place = &library
-	} else if of != dialect.Tercet {
-		place = &others
-	}
-	place.File = def.File
-	place.Called = true
-	if shipped, _, ok := set.Lookup(subagents.Shipped+def.Info.Name, ""); ok {
-		library.File = shipped.File
-	}
-	return append(out, own, others, library)
 }
 
 // routeLine prints the routing decision and runs nothing.
 func (c call) routeLine() error {
 	w, err := c.app.find()
-	if err = errors.Join(err, w.Close()); err != nil {
+	if err = errors.Join(err, w.Close(c.ctx)); err != nil {
 		return err
 	}
 	r, err := w.Table.Route(project.Line{Raw: rest(c.args)})
@@ -316,35 +244,13 @@ func promptVerb(cmd *cobra.Command, _ *app) run {
 Folders that only a run knows stand there by name, TERCET_OUT and TERCET_RETURN; there is no nonce.
 The journal of a run holds the SHA-256 of every prompt that it gave.`
 	return func(c call) error {
-		r := formats.Request{Agent: c.args[0], Attempt: 1}
-		if cmd.Flags().Changed("task") {
-			if *task < 1 {
-				return usage("expected the number of a task for --task, got %d", *task)
-			}
-			w, err := c.app.workspace(c.ctx)
-			if err != nil {
-				return err
-			}
-			if r.Task, err = w.Reader.Task(c.ctx, *task); err != nil {
-				return err
-			}
+		if cmd.Flags().Changed("task") && *task < 1 {
+			return usage("expected the number of a task for --task, got %d", *task)
 		}
-		r, info, err := c.s.Dispatcher.Preview(r)
+		p, name, err := c.s.Prompt(c.ctx, c.args[0], *task)
 		if err != nil {
 			return err
 		}
-
-		kind := "built in"
-		if info.Workflow {
-			kind = "a workflow of steps"
-		}
-		if info.Builtin || info.Workflow {
-			return formats.Fail(formats.CodeUsage,
-				"see its file with 'tercet which --agent "+r.Agent+"'",
-				"expected a subagent with a prompt, got %s, which is %s", r.Agent, kind)
-		}
-
-		p := prompt.Stable(prompt.Input{Request: r, Info: info})
 		facets := []fields{}
 		for _, f := range p.Facets {
 			facets = append(facets, fields{
@@ -355,7 +261,7 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 		}
 
 		if c.app.document("tercet.prompt/1", fields{
-			"agent":  info.Name,
+			"agent":  name,
 			"task":   *task,
 			"sha256": p.SHA256,
 			"bytes":  len(p.Text),

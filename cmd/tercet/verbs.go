@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -24,8 +26,8 @@ type verb struct {
 	do         run                                  // what it does, of a verb without flags
 	make       func(cmd *cobra.Command, a *app) run // adds the flags and gives what it does
 	verbs      []verb                               // of a verb that does nothing itself
-	rare       bool                                 // the first page of help only names it
-	now        string                               // the words that replace an earlier verb
+	flags      []flagMaker
+	now        string // the words that replace an earlier verb
 }
 
 func (v verb) name() string {
@@ -62,9 +64,36 @@ const (
 	aWorkspace                  // a project with a workspace
 )
 
+// flagMaker adds flags to a verb.
+type flagMaker func(e *engineFlags, cmd *cobra.Command)
+
+// Flags that several verbs have.
+var (
+	workerFlags  = []flagMaker{(*engineFlags).workers}
+	settingFlags = []flagMaker{(*engineFlags).workers, (*engineFlags).configured}
+)
+
 func verbs() []verb {
-	return slices.Concat(seeVerbs(), pastVerbs, agentVerbs, packVerbs(), earlierVerbs, []verb{
-		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
+	return slices.Concat(seeVerbs(), pastVerbs, agentVerbs, packVerbs(), teamVerbs(), earlierVerbs, []verb{
+		{
+			use:   "run LINE",
+			short: "run one slash command",
+			args:  some,
+			make:  runVerb,
+		},
+		{
+			use:   "start LINE",
+			short: "begin a run in the background, and print its name",
+			args:  some,
+			make:  startVerb,
+		},
+		{
+			use:   "wait RUN",
+			short: "wait until a run has ended, and end with its exit code",
+			args:  one,
+			needs: aWorkspace,
+			make:  waitVerb,
+		},
 		{
 			use:   "demo [DIR]",
 			short: "a worked example: a defect found, planned, fixed and reviewed",
@@ -72,7 +101,12 @@ func verbs() []verb {
 			needs: userOnly,
 			make:  demoVerb,
 		},
-		{use: "init", short: "make a workspace in this folder", args: none, make: initVerb},
+		{
+			use:   "init",
+			short: "make a workspace in this folder",
+			args:  none,
+			make:  initVerb,
+		},
 		{
 			use:   "query [FLAGS] FILTER [FILE...]",
 			short: "read state.json with a jq filter",
@@ -86,15 +120,15 @@ func verbs() []verb {
 		},
 		{use: "state", short: "look at the state file, and bring it in order", verbs: stateVerbs},
 		{
-			use:   "lint PATH...",
+			use:   "lint [PATH...]",
 			short: "check command and subagent files, mend and format them",
-			args:  some,
 			needs: aSession,
 			make:  lintVerb,
 		},
 		{
 			use:   "explain LINE|FILE|CODE",
 			short: "say what a command would do, or what a diagnostic means",
+			flags: workerFlags,
 			args:  some,
 			make:  explainVerb,
 		},
@@ -104,9 +138,8 @@ func verbs() []verb {
 				"subagent, return, config",
 			args: one,
 			do:   showSchema,
-			rare: true,
 		},
-		{use: "config", short: "look at the configuration", verbs: configVerbs, rare: true},
+		{use: "config", short: "look at the configuration", verbs: configVerbs},
 		{
 			use:   "check FILE",
 			short: "check a document against a profile",
@@ -114,7 +147,7 @@ func verbs() []verb {
 			needs: aSession,
 			make:  checkVerb,
 		},
-		{use: "result", short: "read subagents' output", verbs: resultVerbs, rare: true},
+		{use: "result", short: "read subagents' output", verbs: resultVerbs},
 		{use: "version", short: "print the version", args: none, do: showVersion},
 		{
 			use:   "which NAME|LINE",
@@ -125,7 +158,6 @@ func verbs() []verb {
 			use:   "sandbox",
 			short: "name the risks of a command, and run one in a sandbox",
 			verbs: sandboxVerbs,
-			rare:  true,
 		},
 		{
 			use:   "status",
@@ -136,9 +168,9 @@ func verbs() []verb {
 		},
 		{use: "runs", short: "list the runs", args: none, needs: aWorkspace, make: runsVerb},
 		{
-			use:   "show RUN",
+			use:   "show [RUN]",
 			short: "show the steps of a run, and how to go on; or its log",
-			args:  one,
+			args:  words(0, 1),
 			needs: aWorkspace,
 			make:  showVerb,
 		},
@@ -164,6 +196,21 @@ func verbs() []verb {
 			do:    pauseRun,
 		},
 		{
+			use:   "tell RUN TEXT",
+			short: "give the next worker of a run a message",
+			args:  words(2, -1),
+			needs: userOnly | aWorkspace,
+			make:  tellVerb,
+		},
+		{use: "board", short: "for a worker: the board of its step", verbs: boardVerbs},
+		{
+			use:   "serve [DIR...]",
+			short: "follow the runs in a browser; answer questions and start runs there",
+			flags: workerFlags,
+			needs: userOnly,
+			make:  serveVerb,
+		},
+		{
 			use:   "gates",
 			short: "list the questions that wait for an answer",
 			args:  none,
@@ -173,6 +220,7 @@ func verbs() []verb {
 		{
 			use:   "approve RUN",
 			short: "answer yes to the gate that a run waits at",
+			flags: workerFlags,
 			args:  one,
 			needs: userOnly | aWorkspace,
 			make:  answerVerb(true),
@@ -180,6 +228,7 @@ func verbs() []verb {
 		{
 			use:   "reject RUN",
 			short: "answer no to the gate that a run waits at",
+			flags: workerFlags,
 			args:  one,
 			needs: userOnly | aWorkspace,
 			make:  answerVerb(false),
@@ -187,13 +236,14 @@ func verbs() []verb {
 		{
 			use:   "prompt SUBAGENT",
 			short: "show the composed prompt of a subagent and its SHA-256",
+			flags: workerFlags,
 			args:  one,
 			needs: aSession,
 			make:  promptVerb,
-			rare:  true,
 		},
 		{
 			use:   "doctor",
+			flags: settingFlags,
 			short: "check the installation: programs, agent CLIs, the workspace and its lock",
 			args:  none,
 			needs: aSession,
@@ -239,8 +289,42 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 		if c.Name() == "completion" {
 			c.Short = "print the completion script for a shell"
 			apart(c, strings.Fields("bash fish powershell zsh"))
+			for _, shell := range c.Commands() {
+				if shell.Name() == "bash" {
+					shell.RunE = bashCompletion
+				}
+			}
 		}
 	}
+}
+
+// bashWords is what the script of the library calls to read the words of a line; it belongs to
+// bash-completion.
+const bashWords = `    _get_comp_words_by_ref "$@" cur prev words cword
+`
+
+// ownBashWords reads the words by itself where bash-completion is not there.
+const ownBashWords = `    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local line="${COMP_LINE:0:COMP_POINT}"
+    read -r -a words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    cword=$((${#words[@]} - 1))
+    cur="${words[cword]}"
+    prev="${words[cword > 0 ? cword - 1 : 0]}"
+`
+
+// bashCompletion prints the script for bash, which needs no bash-completion.
+func bashCompletion(cmd *cobra.Command, _ []string) error {
+	var script strings.Builder
+	if err := cmd.Root().GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	text := strings.Replace(script.String(), bashWords, ownBashWords, 1)
+	_, err := io.WriteString(cmd.OutOrStdout(), text)
+	return err
 }
 
 // command makes the command of a verb.
@@ -253,8 +337,8 @@ func (a *app) command(v verb) *cobra.Command {
 		Short: v.short,
 		Args:  v.args,
 	}
-	if v.rare {
-		cmd.Annotations = map[string]string{rareVerb: "yes"}
+	for _, add := range v.flags {
+		add(&a.flags, cmd)
 	}
 	do := v.do
 	if v.make != nil {
@@ -298,11 +382,26 @@ func (a *app) command(v verb) *cobra.Command {
 func (a *app) group(cmd *cobra.Command, verbs []verb) {
 	names := make([]string, len(verbs))
 	for i, v := range verbs {
-		cmd.AddCommand(a.command(v))
+		behind := a.command(v)
+		cmd.AddCommand(behind)
 		names[i] = v.name()
+		for _, name := range []string{"strict", "runner", "model"} {
+			foresee(cmd, behind.Flags().Lookup(name))
+		}
 	}
 	cmd.Use += " VERB"
 	apart(cmd, names)
+}
+
+// foresee lets a flag of a verb stand before its last word, as in 'tercet --strict state import'. A
+// flag that is not known there would take the next word for its value.
+func foresee(cmd *cobra.Command, f *pflag.Flag) {
+	if f == nil || cmd.Flags().Lookup(f.Name) != nil {
+		return
+	}
+	hidden := *f
+	hidden.Hidden = true
+	cmd.Flags().AddFlag(&hidden)
 }
 
 // apart makes a verb that does nothing without one of the verbs behind it say which there are.
@@ -344,11 +443,22 @@ func words(least, most int) cobra.PositionalArgs {
 			return formats.Fail(formats.CodeUsage, help, "unexpected argument %q",
 				args[max(most, 0)])
 		}
-		expected := formats.Count(least, "argument")
-		if most != least {
-			expected = "at least " + expected
-		}
-		return formats.Fail(formats.CodeUsage, help, "expected %s after %q, got %d",
-			expected, cmd.CommandPath(), n)
+		return formats.Fail(formats.CodeUsage, help, "missing %s after %q",
+			missingWord(cmd.Use, n), cmd.CommandPath())
 	}
+}
+
+// missingWord names the argument of a verb that stands behind n others, as its usage does.
+func missingWord(use string, n int) string {
+	first, _, _ := strings.Cut(use, " | ")
+	var names []string
+	for _, word := range strings.Fields(first)[1:] {
+		if !strings.HasPrefix(word, "[") && word != "--" {
+			names = append(names, strings.TrimSuffix(word, "..."))
+		}
+	}
+	if n >= len(names) {
+		return "an argument"
+	}
+	return names[n]
 }

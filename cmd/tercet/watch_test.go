@@ -124,9 +124,8 @@ func TestWatchAnswers(t *testing.T) {
 	s.wait("[gate!]")
 	s.keys("\x1b[200~a\r\x1b[201~")
 	s.wait("what is pasted is not taken")
-	s.slowly("a")
-	s.wait("Enter answers 'approve'")
-	s.slowly("\r", "t")
+	s.press("a", "answers approve")
+	s.slowly("t")
 	s.wait("Say so") // by that process, which asked nobody else
 	s.slowly("\x1a") // Ctrl-Z, which can stop nothing here
 	s.wait("\x1b[?1049h")
@@ -306,8 +305,7 @@ func TestWatchCancels(t *testing.T) {
 	s.wait("1 at work")
 	s.slowly("c")
 	s.wait("[y/N]")
-	s.slowly("y")
-	s.press("\r", "is cancelled")
+	s.press("y", "is cancelled")
 	if code := works.ends(); code != 130 {
 		t.Errorf("exit code %d of what was cancelled, want 130", code)
 	}
@@ -315,8 +313,8 @@ func TestWatchCancels(t *testing.T) {
 	s.restored(143)
 }
 
-// TestWatchSurvives: random bytes and sizes end in a terminal as it was, and answer nothing without
-// Enter.
+// TestWatchSurvives: random bytes and sizes end in a terminal as it was, and what came at once
+// answers nothing.
 func TestWatchSurvives(t *testing.T) {
 	t.Parallel()
 	dir, env := watching(t)
@@ -326,7 +324,7 @@ func TestWatchSurvives(t *testing.T) {
 	asks.ends()
 	s := onWatch(t, dir, env)
 	pieces := []string{
-		"a", "j", "k", "t", "l", "d", "g", "?", "/", "x", "日本語", " ", "\t", "\x1b", "\x1b[A",
+		"j", "k", "t", "l", "d", "g", "?", "/", "x", "日本語", " ", "\t", "\x1b", "\x1b[A",
 		"\x1b[B", "\x1b[Z", "\x1b[5~", "\x1b[1;2R", "\x1b[200~a\ry\r\x1b[201~", "\x1b[200~x",
 		"\x1b[201~", "\x1b]0;x", "\x1bP", "\x1b[", "\xff\xfe", "\x00", "\x12", "\x7f", "a\r",
 		"\x1b[<0;1;1M", "\x1b[I", "\x1b[?2026;2$y",

@@ -6,7 +6,7 @@ import (
 )
 
 // works is what a script asks of the machine: [bubblewrap] holds where it makes a container for us,
-// [landlock] where the kernel has it.
+// [landlock] where the kernel has it, [network] where others could reach the machine.
 func works(name string) (bool, error) {
 	switch name {
 	case "bubblewrap":
@@ -17,6 +17,8 @@ func works(name string) (bool, error) {
 		return err == nil, nil
 	case "landlock":
 		return landlocked(), nil
+	case "network":
+		return ownAddress() != "", nil
 	}
-	return false, fmt.Errorf("expected the condition bubblewrap or landlock, got %q", name)
+	return false, fmt.Errorf("expected the condition bubblewrap, landlock or network, got %q", name)
 }

@@ -6,14 +6,13 @@ import (
 
 	"tercet/project"
 	"tercet/state"
-	"tercet/subagents/agentcli"
 )
 
 // workspaceIn makes a workspace in a fresh folder, outside of any git repository.
 func workspaceIn(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	_, err := testHost().Init(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	_, err := testHost().Init(t.Context(), dir, project.Settings{}, state.InitOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

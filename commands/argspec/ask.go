@@ -32,11 +32,12 @@ func (s *Spec) Text(value any) string {
 }
 
 // Fill gives the text to append to a line that lacks arguments, from the answers in order: once as
-// typed, once as shell words. An empty answer adds nothing. Positional arguments come first, a text
-// last.
+// typed, once as shell words. An empty answer adds nothing, and what follows it is given by its
+// name, because it would take its place. Positional arguments come first, a text last.
 func Fill(open []Spec, answers []string) (raw string, words []string) {
 	var raws [3][]string
 	var parts [3][]string
+	gap := false
 	for i := range open {
 		s := &open[i]
 		text := answers[i]
@@ -44,8 +45,9 @@ func Fill(open []Spec, answers []string) (raw string, words []string) {
 		flag := ""
 		switch {
 		case text == "" || text == s.Text(s.Default):
+			gap = gap || !s.Flag
 			continue
-		case s.Flag || isFlag(text):
+		case s.Flag || gap || isFlag(text):
 			at = 1
 			flag = "--" + dashed(s.Name) + "="
 		case s.Type == Text:

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // MaxRaw bounds the rest of a line, in bytes.
@@ -265,6 +266,7 @@ func (b *binder) lookup(flag string) (s *Spec, negated bool) {
 	return nil, false
 }
 
+// flag binds a word that begins with a dash, and takes the next word as its value if it needs one.
 func (b *binder) flag(w Word) (err error) {
 	name, text, has := strings.Cut(w.Text, "=")
 	s, negated := b.lookup(name)
@@ -303,7 +305,8 @@ func (b *binder) flag(w Word) (err error) {
 		if !ok || !after.Quoted && (strings.HasPrefix(after.Text, "--") || b.isShort(after.Text)) {
 			return b.fault(UsageError{Message: "missing value for " + s.Label()}, w.End+1, w.End+1)
 		}
-		if w, _, err = b.next(); err != nil {
+		w, _, err = b.next()
+		if err != nil {
 			return err
 		}
 	}
@@ -448,8 +451,27 @@ func (b *binder) list(s *Spec, w Word) Word {
 	}
 }
 
+// fileName is the form of a text that names a file.
+var fileName = lazy.Regexp(`^\S+\.md$`)
+
+// pathOf is the argument that takes a text because it names a file, nil for another text.
+func (b *binder) pathOf(s *Spec, text string) *Spec {
+	if s.Path == "" || b.given[s.Path] || !fileName().MatchString(text) {
+		return nil
+	}
+	for i := range b.specs {
+		if b.specs[i].Name == s.Path {
+			return &b.specs[i]
+		}
+	}
+	return nil
+}
+
 // set gives a word to an argument.
 func (b *binder) set(s *Spec, w Word) error {
+	if to := b.pathOf(s, w.Text); to != nil {
+		return b.set(to, w)
+	}
 	if b.given[s.Name] && !s.Repeat {
 		return b.fault(
 			UsageError{Message: "expected " + s.Label() + " once, got it again"},

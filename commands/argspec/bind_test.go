@@ -112,6 +112,14 @@ func TestBind(t *testing.T) {
 		a.Values = []string{"a", "b"}
 		a.Repeat = true
 	})))
+	paths := specs(
+		t,
+		flag(arg("report", argspec.Path)),
+		with(arg("text", argspec.Text), func(a *syntax.Argument) {
+			a.Path = &syntax.Word{Text: "report"}
+		}),
+		flag(arg("dry_run", argspec.Boolean)),
+	)
 	all := specs(
 		t,
 		with(arg("tasks", argspec.Tasks), func(a *syntax.Argument) {
@@ -271,6 +279,28 @@ func TestBind(t *testing.T) {
 		{
 			"dash", task, "- x", nil,
 			map[string]any{"text": "- x", "priority": nil, "dry_run": false},
+		},
+
+		{
+			"a text that names a file",
+			paths,
+			"old.md --dry-run",
+			nil,
+			map[string]any{"report": "old.md", "text": nil, "dry_run": true},
+		},
+		{
+			"a text that begins with the name of a file",
+			paths,
+			"old.md is wrong",
+			nil,
+			map[string]any{"report": nil, "text": "old.md is wrong", "dry_run": false},
+		},
+		{
+			"a text that names a second file",
+			paths,
+			"",
+			[]string{"--report", "old.md", "new.md"},
+			map[string]any{"report": "old.md", "text": "new.md", "dry_run": false},
 		},
 
 		{"list of tasks", many, "3, 5-7", nil, over(map[string]any{"tasks": []any{3, 5, 6, 7}})},

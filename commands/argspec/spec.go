@@ -63,6 +63,7 @@ type Spec struct {
 	Rules  string
 	Unless []string // if one of these is given, tercet neither requires nor asks for this one
 	Of     string   // the argument of type subagent whose input this one gives
+	Path   string   // the argument that a text of one word ending in .md gives instead
 	Pos    formats.Pos
 }
 
@@ -95,6 +96,7 @@ func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {
 	for i := range args {
 		c.unless(&args[i])
 		c.of(&args[i])
+		c.path(&args[i])
 	}
 	return c.specs, c.found
 }
@@ -380,6 +382,32 @@ func (c *checker) of(a *syntax.Argument) {
 			"no argument of type subagent is named '%s'", a.Of.Text)
 	}
 	s.Of = a.Of.Text
+}
+
+// path takes over the argument that gets a text which names a file.
+func (c *checker) path(a *syntax.Argument) {
+	if a.Path == nil {
+		return
+	}
+	at := slices.IndexFunc(c.specs, func(s Spec) bool {
+		return s.Name == a.Name.Text
+	})
+	if at < 0 {
+		return
+	}
+	s := &c.specs[at]
+	if s.Type != Text || s.Required {
+		c.report(CodeKey, a.Path.Pos, "make it an optional text, or leave 'path' out",
+			"'path' belongs to an optional text")
+	}
+	if !slices.ContainsFunc(c.specs, func(s Spec) bool {
+		return s.Name == a.Path.Text && s.Type == Path && s.Flag
+	}) {
+		c.report(CodeKey, a.Path.Pos,
+			"declare one: {name: "+a.Path.Text+", type: path, flag: true}",
+			"no flag of type path is named '%s'", a.Path.Text)
+	}
+	s.Path = a.Path.Text
 }
 
 // order checks the positional arguments against each other.

@@ -122,6 +122,22 @@ func TestSpecsFindings(t *testing.T) {
 			},
 		},
 		{
+			"path",
+			[]syntax.Argument{
+				at(flag(arg("report", argspec.Path)), 2),
+				at(with(arg("a", argspec.Text), func(a *syntax.Argument) {
+					a.Path = &syntax.Word{Text: "report"}
+				}), 3),
+				at(with(flag(arg("b", argspec.String)), func(a *syntax.Argument) {
+					a.Path = &syntax.Word{Text: "a", Pos: formats.Pos{Line: 4, Col: 40}}
+				}), 4),
+			},
+			[]string{
+				"f.md:4:40: E054: 'path' belongs to an optional text",
+				"f.md:4:40: E054: no flag of type path is named 'a'",
+			},
+		},
+		{
 			"letters",
 			[]syntax.Argument{
 				at(with(arg("a", argspec.String), func(a *syntax.Argument) {

@@ -20,6 +20,17 @@ type Env interface {
 	Names() []string
 }
 
+// Workers is an Env in which an agent of the project may have the name of a shipped subagent.
+type Workers interface {
+	// ForLibrary is the name of the subagent that a shipped file means by a name.
+	ForLibrary(name string) string
+}
+
+// Profiles is an Env that knows the document profiles of a project beside the shipped ones.
+type Profiles interface {
+	Profiles() []string
+}
+
 // Compile checks a parsed file against the known subagents and gives its Program. The error is a
 // *formats.Diagnostics with all findings, those of the syntax included, sorted. A file with an
 // error gives no Program. If part of a file could not be read, Compile reports nothing that may
@@ -128,6 +139,7 @@ type compiler struct {
 	spent    []spent                  // counted rules, after which no path leads to the next step
 	hosts    map[*syntax.Step][]*Info // of the steps of Between Steps: around which they run
 	ends     []formats.Outcome        // of the steps that take the rules of the defaults
+	missing  []missingField           // fields that contracts lack
 }
 
 // findings are what is wrong with a file.
@@ -156,6 +168,7 @@ func (c *compiler) sequences() {
 	for _, s := range said {
 		c.argSentence(s)
 	}
+	c.routes()
 	c.steps(c.file.Steps)
 	outer := c.scope
 	c.scope = &scope{
@@ -184,6 +197,7 @@ func (c *compiler) program(parts func()) (*Program, error) {
 	} {
 		check(c)
 	}
+	c.reportMissing()
 	c.list.List = append(c.list.List, c.file.Found...)
 	c.list.Sort()
 	// A step of Between Steps is checked around each of its hosts, and what is wrong with it
@@ -210,7 +224,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 		info, ok = c.env.Agent(pack + ":" + name)
 	}
 	if !ok {
-		info, ok = c.env.Agent(name)
+		info, ok = c.env.Agent(c.meant(name))
 	}
 	if !ok {
 		info = formats.AgentInfo{}
@@ -222,6 +236,15 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 	return &info, ok
 }
 
+// meant is the name under which the subagent of this file is known.
+func (c *compiler) meant(name string) string {
+	workers, ok := c.env.(Workers)
+	if !ok || !c.prog.Library() {
+		return name
+	}
+	return workers.ForLibrary(name)
+}
+
 // agent is the contract of a subagent that a step names.
 func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 	info, ok := c.contract(w.Text)
@@ -230,7 +253,7 @@ func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 			w,
 			CodeAgent,
 			c.env.Names(),
-			"add or mend subagents/"+w.Text+".md",
+			"add or mend .tercet/subagents/"+w.Text+".md",
 			"unknown subagent '%s'",
 		)
 		return info, false
@@ -244,6 +267,9 @@ func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string) {
 	switch {
 	case c.workflow == nil:
+	case name == c.workflow.Name && !slices.Contains(c.workflow.CanDelegateTo, name):
+		c.report(pos, CodeMayNot, "call another subagent",
+			"subagent %s calls itself (%s)", name, formats.CodeCycle)
 	case !slices.Contains(c.workflow.CanDelegateTo, name):
 		c.report(pos, CodeMayNot, "add it to can_delegate_to",
 			"subagent %s may not call '%s'", c.workflow.Name, name)

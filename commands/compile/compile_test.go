@@ -64,7 +64,7 @@ allow not_started researched planned revised partial blocked
 delegate_to_planner_subagent: planner {args: $args, task: $task, research_report: $args.research_report}
 validate_plan_format: check plan on rejected -> redo [delegate_to_planner_subagent] max 1
 delegate_to_status_sync_manager_to_updat: ` + sync + `task_number: $task.number, status: planned} link
-return_plan_artifact_to_orchestrator: return ${{$steps.delegate_to_planner_subagent.summary}}
+return_plan_artifact_to_orchestrator: return Plan created: ${{$steps.delegate_to_planner_subagent.artifacts[0].path}}
 `,
 	} {
 		src, err := os.ReadFile(name)

@@ -40,6 +40,7 @@ func Contract(info *formats.AgentInfo) []formats.Diagnostic {
 		}
 	}
 
+	c.reportMissing()
 	return c.list.List
 }
 
@@ -54,8 +55,24 @@ func faults(err error) query.Errors {
 	return nil
 }
 
-// checkMade: a command that puts a task in progress and ends its work has a subagent that may
-// return what the last status asks for. Else it is refused when all the work is done.
+// workersOf lists the subagents that a step may call, the built-in ones excepted.
+func workersOf(info *Info) []*formats.AgentInfo {
+	var out []*formats.AgentInfo
+	for _, call := range []*Call{info.Call, info.Fallback} {
+		if call == nil {
+			continue
+		}
+		for _, one := range append([]*Call{call}, call.Among...) {
+			if one.Info.Name != "" && !one.Info.Builtin {
+				out = append(out, one.Info)
+			}
+		}
+	}
+	return out
+}
+
+// checkMade reports a command that would be refused at its very end: it gives a task a status that
+// needs an artifact, and none of its subagents may return one.
 func checkMade(c *compiler) {
 	during, _ := c.prog.During()
 	begins := during != ""
@@ -63,15 +80,7 @@ func checkMade(c *compiler) {
 	var workers []*formats.AgentInfo
 	var ends []*syntax.Value
 	for info := range c.prog.Infos() {
-		for _, call := range []*Call{info.Call, info.Fallback} {
-			if call != nil {
-				for _, one := range append([]*Call{call}, call.Among...) {
-					if one.Info.Name != "" && !one.Info.Builtin {
-						workers = append(workers, one.Info)
-					}
-				}
-			}
-		}
+		workers = append(workers, workersOf(info)...)
 		links = links || info.Call != nil && info.Call.Agent == StatusSync &&
 			slices.ContainsFunc(info.Call.With, func(f syntax.Field) bool {
 				return f.Key.Text == "artifacts"

@@ -20,15 +20,17 @@ func Expand(f *syntax.File, p *Program) []byte {
 		file:    f,
 		prog:    p,
 		steps:   map[syntax.Pos]*syntax.Step{},
+		number:  map[*syntax.Step]string{},
 		lines:   strings.Split(string(f.Src), "\n"),
 		insert:  map[int][]string{},
 		replace: map[int][]string{},
 	}
 	e.collect(p.File.Steps)
 	e.collect(p.File.Errors)
+	e.numbers(p.File.Steps, "")
 	found := false
 	syntax.Walk(f, func(n any) bool {
-		if s, ok := n.(*syntax.Step); ok && s.Sentence != nil {
+		if s, ok := n.(*syntax.Step); ok && s.Sentence != nil && s.Number != "" {
 			found = true
 			e.step(e.steps[s.Pos])
 		}
@@ -48,8 +50,9 @@ type expansion struct {
 	file    *syntax.File // as it was parsed
 	prog    *Program
 	steps   map[syntax.Pos]*syntax.Step // as they run
+	number  map[*syntax.Step]string     // without those that need no block
 	lines   []string
-	insert  map[int][]string // behind the line
+	insert  map[int][]string // insertAfter the line
 	replace map[int][]string
 }
 
@@ -59,6 +62,14 @@ func (e *expansion) collect(list []*syntax.Step) {
 		if loop, ok := s.Action.(*syntax.Foreach); ok && loop.Delegate == nil {
 			e.collect(s.Body)
 		}
+	}
+}
+
+// numbers counts the steps that are left, each below the one around it.
+func (e *expansion) numbers(list []*syntax.Step, above string) {
+	for i, s := range list {
+		e.number[s] = above + strconv.Itoa(i+1)
+		e.numbers(s.Body, e.number[s]+".")
 	}
 }
 
@@ -75,7 +86,7 @@ func (e *expansion) step(s *syntax.Step) {
 	}
 	level := "###" + strings.Repeat("#", min(strings.Count(s.Number, "."), 3))
 	e.replace[s.Pos.Line] = append(
-		[]string{"", level + " Step " + s.Number + ": " + s.Title, ""},
+		[]string{"", level + " Step " + e.number[s] + ": " + s.Title, ""},
 		append(block, "")...,
 	)
 }
@@ -83,18 +94,20 @@ func (e *expansion) step(s *syntax.Step) {
 // keys are the lines of the block of a step.
 func (e *expansion) keys(s *syntax.Step) []string {
 	var out []string
-	if e.named(s.ID.Text) {
+	if e.isReferred(s.ID.Text) {
 		out = append(out, "id: "+s.ID.Text)
+	}
+	if s.When != nil {
+		out = append(out, "when: "+scalar(s.When.Src, true))
 	}
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
-		var with []string
-		for _, f := range s.With {
-			with = append(with, f.Key.Text+": "+f.Value.Expr.Src)
-		}
-		out = append(out, "delegate: "+a.Agent.Text)
-		if with != nil {
-			out = append(out, "with: {"+strings.Join(with, ", ")+"}")
+		out = append(out, delegation(a, s.With)...)
+	case *syntax.Parallel:
+		out = append(out, "parallel:")
+		for _, child := range s.Body {
+			one := delegation(child.Delegation(), child.With)
+			out = append(out, "  "+child.ID.Text+": {"+strings.Join(one, ", ")+"}")
 		}
 	case *syntax.Status:
 		out = append(out, "status: "+literal(a.To))
@@ -102,16 +115,18 @@ func (e *expansion) keys(s *syntax.Step) []string {
 		out = append(out, "check: {document: "+a.Document.Text+"}")
 	case *syntax.Foreach:
 		out = append(out, "foreach: "+scalar(a.In.Src, true), "as: "+a.As.Text)
+		if a.Parallel > 0 {
+			out = append(out, "max_parallel: "+strconv.Itoa(a.Parallel))
+		}
+		if s.Sentence.Agent.Text != "" {
+			out = append(out, delegation(s.Body[0].Delegation(), s.Body[0].With)...)
+		}
+	case *syntax.Fail:
+		out = append(out, "fail: "+scalar(a.Message.String(), false))
 	}
 
-	for _, r := range s.On {
-		for _, t := range r.Targets {
-			out = append(
-				out,
-				fmt.Sprintf("on: {%s: {redo: [%s], max: %d}}",
-					r.Status.Text, t.Steps[0].Text, t.Max),
-			)
-		}
+	if len(s.On) > 0 {
+		out = append(out, "on: "+rules(s.On))
 	}
 
 	if s.Return != nil {
@@ -120,8 +135,56 @@ func (e *expansion) keys(s *syntax.Step) []string {
 	return out
 }
 
-// named tells whether another step refers to an id.
-func (e *expansion) named(id string) bool {
+// rules are those that sentences give: what is done again, and what leads on.
+func rules(list []syntax.Rule) string {
+	var out []string
+	for _, r := range list {
+		var targets []string
+		for _, t := range r.Targets {
+			if t.Kind == syntax.ToNext {
+				targets = append(targets, "next")
+				continue
+			}
+			targets = append(targets, fmt.Sprintf("{redo: [%s], max: %d}", t.Steps[0].Text, t.Max))
+		}
+		text := strings.Join(targets, ", ")
+		if len(targets) > 1 {
+			text = "[" + text + "]"
+		}
+		out = append(out, r.Status.Text+": "+text)
+	}
+	return "{" + strings.Join(out, ", ") + "}"
+}
+
+// delegation are the keys of a call of a subagent.
+func delegation(d *syntax.Delegate, input []syntax.Field) []string {
+	out := []string{"delegate: " + d.Agent.Text}
+	if d.Pick != nil && d.Agent.Text == "" { // else 'routing' chooses
+		var names []string
+		for _, one := range d.Among {
+			names = append(names, one.Text)
+		}
+		out = []string{
+			"delegate: " + strconv.Quote("${{ "+d.Pick.Parts[0].Expr.Src+" }}"),
+			"among: [" + strings.Join(names, ", ") + "]",
+		}
+	}
+	var with []string
+	for _, f := range input {
+		value := fmt.Sprint(f.Value.Lit)
+		if f.Value.Expr != nil {
+			value = scalar(f.Value.Expr.Src, true)
+		}
+		with = append(with, f.Key.Text+": "+value)
+	}
+	if with != nil {
+		out = append(out, "with: {"+strings.Join(with, ", ")+"}")
+	}
+	return out
+}
+
+// isReferred reports whether another step refers to an id.
+func (e *expansion) isReferred(id string) bool {
 	found := false
 	for _, s := range e.steps {
 		syntax.Walk([]any{s.On, s.Return}, func(n any) bool {
@@ -156,19 +219,19 @@ func scalar(s string, jq bool) string {
 func (e *expansion) declarations() {
 	front := &e.file.Front
 	if during, _ := e.prog.During(); during != "" && front.During == nil {
-		e.behind(cmp.Or(front.Description.Pos.Line, front.Pos.Line), "during: "+during.String())
+		e.insertAfter(cmp.Or(front.Description.Pos.Line, front.Pos.Line), "during: "+during.String())
 	}
 	for i, a := range front.Arguments {
 		if i < len(e.prog.Args) && a.Min == nil && e.prog.Args[i].Min != nil {
-			e.lowest(a, *e.prog.Args[i].Min)
+			e.addMinimum(a, *e.prog.Args[i].Min)
 		}
 	}
-	e.allows()
+	e.addAllow()
 }
 
-// allows writes the statuses from which the command starts into the block `yaml args`, where
+// addAllow writes the statuses from which the command starts into the block `yaml args`, where
 // `during` does not say the same.
-func (e *expansion) allows() {
+func (e *expansion) addAllow() {
 	args := &e.file.Args
 	if e.prog.Allow == nil || args.Allow != nil {
 		return
@@ -185,35 +248,35 @@ func (e *expansion) allows() {
 		at = max(at, s.Pos.Line)
 	}
 
-	at = cmp.Or(at, e.heading("argument parsing"))
+	at = cmp.Or(at, e.headingLine("argument parsing"))
 	switch {
 	case !args.Pos.IsZero():
-		e.behind(args.Pos.Line, allow)
+		e.insertAfter(args.Pos.Line, allow)
 	case at > 0:
-		e.behind(at, block...)
+		e.insertAfter(at, block...)
 	default:
-		e.behind(
-			e.heading("workflow execution")-1,
+		e.insertAfter(
+			e.headingLine("workflow execution")-1,
 			append([]string{"", "## Argument Parsing"}, block...)...,
 		)
 	}
 }
 
-// behind writes lines behind one.
-func (e *expansion) behind(n int, lines ...string) {
+// insertAfter puts lines after line n.
+func (e *expansion) insertAfter(n int, lines ...string) {
 	e.insert[n] = append(e.insert[n], lines...)
 }
 
-// heading is the line of the section of this name, 0 without one.
-func (e *expansion) heading(name string) int {
+// headingLine is the line of the section of this name, 0 without one.
+func (e *expansion) headingLine(name string) int {
 	return 1 + slices.IndexFunc(e.lines, func(line string) bool {
 		rest, ok := strings.CutPrefix(line, "## ")
 		return ok && strings.EqualFold(strings.TrimSpace(rest), name)
 	})
 }
 
-// lowest adds min to the declaration of an argument.
-func (e *expansion) lowest(a syntax.Argument, low float64) {
+// addMinimum adds min to the declaration of an argument.
+func (e *expansion) addMinimum(a syntax.Argument, low float64) {
 	n := a.Name.Pos.Line
 	key := "min: " + strconv.FormatFloat(low, 'f', -1, 64)
 	line := e.lines[n-1]
@@ -222,10 +285,10 @@ func (e *expansion) lowest(a syntax.Argument, low float64) {
 		e.replace[n] = []string{line[:col] + key + ", " + line[col:]}
 		return
 	}
-	e.behind(n, strings.Repeat(" ", max(col-1, 0))+key)
+	e.insertAfter(n, strings.Repeat(" ", max(col-1, 0))+key)
 }
 
-// text puts the changes together. Blank lines that come to stand beside each other become one.
+// text puts the changes together. Where changes meet, several blank lines become one.
 func (e *expansion) text() []byte {
 	var out []string
 	add := func(merge bool, lines ...string) {

@@ -1,13 +1,18 @@
 package compile
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/lazy"
+	"tercet/internal/nearest"
 	"tercet/internal/query"
 )
 
@@ -70,10 +75,46 @@ func (c *compiler) exprError(e *syntax.Expr, err error) {
 				help = "write $args." + bare
 			case c.scope.find(bare) != nil:
 				help = "write $steps." + bare
+			case name == "$ARGUMENTS":
+				help = c.ownArguments()
 			}
 		}
+		help = cmp.Or(help, slipIn(e.Src, bad.Msg))
 		c.report(e.At(bad.Offset), code, help, "%s", bad.Msg)
 	}
+}
+
+// ownArguments says how a step reads the arguments, for who writes $ARGUMENTS.
+func (c *compiler) ownArguments() string {
+	names := c.argNames()
+	if len(names) == 0 {
+		return "declare arguments in the frontmatter, and write $args.NAME"
+	}
+	return "write $args." + strings.Join(names[:min(3, len(names))], ", $args.")
+}
+
+// bareNames are the variables that are often written without their dollar sign.
+var bareNames = []string{"args", "steps", "task", "run", "env", "state", "input", "it", "board"}
+
+// barePath matches a name with its members, as in args.x.
+func barePath(name string) *regexp.Regexp {
+	return regexp.MustCompile(`\b` + name + `(\.\w+)+`)
+}
+
+// fileName matches a list element that was meant as the name of a file.
+var fileName = lazy.Regexp(`^[\w./-]+\.[A-Za-z]{1,5}$`)
+
+// slipIn is the advice for an expression that is easily written instead of another one.
+func slipIn(src, message string) string {
+	name, ok := strings.CutPrefix(message, "unknown function ")
+	name, _, _ = strings.Cut(name, "/")
+	switch {
+	case ok && slices.Contains(bareNames, name):
+		return "write $" + cmp.Or(barePath(name).FindString(src), name)
+	case ok && fileName().MatchString(src):
+		return "a text stands in quotes of its own: '" + strconv.Quote(src) + "'"
+	}
+	return ""
 }
 
 // memberAt is the i-th member of the path that follows a variable, with its place.
@@ -219,6 +260,39 @@ func (c *compiler) elementReference(e *syntax.Expr, ref query.Ref) {
 	}
 }
 
+// columns checks the columns of a table whose rows are a list in the result of a step: a column
+// that no row has can only be empty.
+func (c *compiler) columns(t *syntax.Table) {
+	if t == nil || t.Rows == nil {
+		return
+	}
+	id, list, ok := resultList(t.Rows.Src)
+	info := c.scope.find(id)
+	if !ok || info == nil {
+		return
+	}
+	names, _ := c.elements(info, list)
+	if names == nil {
+		return
+	}
+	for _, column := range t.Columns {
+		field := fmt.Sprintf("a field is shown by: table: '%s | map({%s: .fields.%s})'",
+			strings.TrimSpace(t.Rows.Src), column.Text, column.Text)
+		c.known(column, CodeMember, names, field,
+			"column '%s' can only be empty; expected one of "+joined(names))
+	}
+}
+
+// resultList reads $steps.ID.LIST, if an expression is no more than that.
+func resultList(src string) (id, list string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(src), "$steps.")
+	if !ok {
+		return "", "", false
+	}
+	id, list, ok = strings.Cut(rest, ".")
+	return id, list, ok
+}
+
 // emitted checks a field that one of several subagents has to return; nothing is known where one
 // does not say.
 func (c *compiler) emitted(field syntax.Word, by []*formats.AgentInfo, otherwise, format string) {
@@ -242,9 +316,61 @@ func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *fo
 	case agent.Fields == nil:
 	case ok && field.Type == formats.TypeBoolean:
 		c.orElse(e, ref)
-	case !ok:
+	case !ok && nearest.Help(name.Text, sorted(agent.Fields)) != "":
 		c.unknown(name, CodeField, sorted(agent.Fields), "its fields are %s",
 			"subagent "+agent.Name+" returns no field '%s'")
+	case !ok:
+		c.missing = append(c.missing, missingField{agent, name})
+	}
+}
+
+// missingField is a field that the file reads and the contract of its subagent lacks.
+type missingField struct {
+	agent *formats.AgentInfo
+	name  syntax.Word
+}
+
+// reportMissing reports the fields that contracts lack, in one finding for each subagent: one that
+// comes from elsewhere may lack all that the file reads.
+func (c *compiler) reportMissing() {
+	seen := map[*formats.AgentInfo]bool{}
+	for _, first := range c.missing {
+		agent := first.agent
+		if seen[agent] {
+			continue
+		}
+		seen[agent] = true
+		lines := map[string][]int{}
+		at := first.name.Pos
+		for _, m := range c.missing {
+			name, line := m.name.Text, m.name.Pos.Line
+			if m.agent == agent && !slices.Contains(lines[name], line) {
+				lines[name] = append(lines[name], line)
+				if line < at.Line {
+					at = m.name.Pos
+				}
+			}
+		}
+		help := "its fields are " + joined(sorted(agent.Fields))
+		names := sorted(lines)
+		if len(names) == 1 && len(lines[names[0]]) == 1 {
+			c.report(at, CodeField, help, "subagent %s returns no field '%s'", agent.Name, names[0])
+			continue
+		}
+		for i, name := range names {
+			slices.Sort(lines[name])
+			word := "line"
+			if len(lines[name]) > 1 {
+				word = "lines"
+			}
+			places := strings.Trim(strings.ReplaceAll(fmt.Sprint(lines[name]), " ", ", "), "[]")
+			names[i] = fmt.Sprintf("'%s' (%s %s)", name, word, places)
+		}
+		if agent.File != "" {
+			help += "; add the others to `returns` in " + agent.File
+		}
+		c.report(at, CodeField, help, "subagent %s lacks fields that this file reads: %s",
+			agent.Name, strings.Join(names, ", "))
 	}
 }
 
@@ -321,7 +447,7 @@ func (c *compiler) exprs(parts ...any) {
 			ofValues[n.Text] = true
 		case *syntax.Text:
 			if name := c.plainVariable(n.Parts); name != "" && !ofValues[n] {
-				c.report(n.Pos, CodePlainText, "write ${{ "+name+" }}",
+				c.report(n.Pos, CodePlainText, c.asExpression(name),
 					"%s is text here: it stands outside of ${{ }}", name)
 			}
 		}
@@ -345,7 +471,11 @@ func (c *compiler) values(parts ...any) {
 			text = v.Text.Parts
 		}
 		if name := c.plainVariable(text); name != "" {
-			c.report(v.Pos, CodePlainVar, correction(v, name),
+			help := correction(v, name)
+			if !strings.HasPrefix(name, "$") || name == "$ARGUMENTS" {
+				help = c.asExpression(name)
+			}
+			c.report(v.Pos, CodePlainVar, help,
 				"%s is text here: it stands outside of ${{ }}", name)
 		}
 		return true
@@ -357,12 +487,31 @@ func (c *compiler) values(parts ...any) {
 func (c *compiler) plainVariable(text []syntax.Part) string {
 	for _, part := range text {
 		for _, name := range variables(part.Lit) {
-			if slices.Contains(c.scope.vars, name) {
+			// a prompt of another tool has no arguments by name, and may speak of its own
+			if slices.Contains(c.scope.vars, name) ||
+				name == "$ARGUMENTS" && len(c.argNames()) > 0 {
 				return name
 			}
 		}
 	}
+	if len(text) == 1 { // all of it is args.NAME
+		name, ok := strings.CutPrefix(strings.TrimSpace(text[0].Lit), "args.")
+		if ok && slices.Contains(c.argNames(), name) {
+			return "args." + name
+		}
+	}
 	return ""
+}
+
+// asExpression is the advice for a variable that is text, as the whole value or in it.
+func (c *compiler) asExpression(name string) string {
+	switch {
+	case name == "$ARGUMENTS":
+		return "write ${{ $args." + c.argNames()[0] + " }}"
+	case !strings.HasPrefix(name, "$"):
+		return "write $" + name
+	}
+	return "write ${{ " + name + " }}"
 }
 
 // variables are the words with a dollar sign in a text.

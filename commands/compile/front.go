@@ -266,7 +266,11 @@ func (c *compiler) name(w syntax.Word) {
 }
 
 func (c *compiler) profile(w syntax.Word, more ...string) bool {
-	all := append(documents.Profiles(), more...)
+	all := documents.Profiles()
+	if own, ok := c.env.(Profiles); ok {
+		all = own.Profiles()
+	}
+	all = append(all, more...)
 	return c.known(w, CodeProfile, all, "the profiles are %s", "unknown document profile '%s'")
 }
 

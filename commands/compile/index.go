@@ -95,8 +95,8 @@ func (c *compiler) ids() {
 			for _, name := range n.Binds() {
 				c.index.sets = append(c.index.sets, "$"+name)
 			}
-			if n.Board != nil {
-				c.index.boards = append(c.index.boards, n.Board.Text)
+			if n.Board != nil && n.Board.Topic != nil {
+				c.index.boards = append(c.index.boards, n.Board.Topic.Text)
 			}
 		}
 		return true
@@ -151,6 +151,7 @@ func beside(s *syntax.Step, delegate *syntax.Delegate) *syntax.Step {
 	body.Return = nil
 	body.Tier = nil
 	body.Compensate = nil
+	body.Sentence = nil
 	body.ID = syntax.Word{Text: "delegate"} // which subagent it is may differ by element
 	if delegate.Pick == nil {
 		body.ID.Text = slug(delegate.Agent.Text)

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"slices"
+	"strings"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -13,6 +14,16 @@ import (
 // give may read what is set later: it is null before.
 func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
 	out := slices.Clip(own) // what is added is added to a copy
+	for _, f := range own {
+		_, listed := agent.Inputs[f.Key.Text]
+		if slices.Contains(formats.DepthKeys(), f.Key.Text) && !listed {
+			c.report(f.Key.Pos, syntax.CodeOtherForm, "take it away",
+				"input '%s' is ignored: tercet counts the depth by itself", f.Key.Text)
+			out = slices.DeleteFunc(slices.Clone(out), func(o syntax.Field) bool {
+				return o.Key == f.Key
+			})
+		}
+	}
 	for _, loop := range slices.Backward(c.under) {
 		for _, f := range loop.with {
 			if !given(out, f.Key.Text) && takes(agent, f.Key.Text) {
@@ -68,6 +79,11 @@ func checkInputs(c *compiler, call *Call, pos syntax.Pos) {
 		case !fits(in.Type, f.Value):
 			c.report(f.Value.Pos, CodeInput, "",
 				"expected %s for input '%s', got %s", in.Type, f.Key.Text, f.Value)
+		case in.Enum != nil && f.Value.Kind == syntax.Literal && f.Value.Lit != nil &&
+			!slices.Contains(in.Enum, literal(f.Value)):
+			c.report(f.Value.Pos, CodeInput, nearest.Help(literal(f.Value), in.Enum),
+				"expected one of %s for input '%s', got %s",
+				strings.Join(in.Enum, ", "), f.Key.Text, f.Value)
 		}
 	}
 

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
@@ -37,6 +38,7 @@ type Program struct {
 	Output   *schema.Schema // schema of the fields of a passing return; nil: anything
 	Own      Own
 	Warnings []formats.Diagnostic
+	Wishes   *formats.Wishes // of the prompt of another tool; nil: none
 	// the files of the project that are a part of it, one after the other; nil without any
 	files []byte
 	facts facts
@@ -87,6 +89,8 @@ type Terms struct {
 	Retry   *syntax.Retry // nil: syntax.DefaultRetry for workers
 	In      string        // worktree, main, none; empty: as the file says
 	Board   string        // topic; empty if there is none
+	Live    bool          // what is published there is seen at once
+	Keep    bool          // further rounds go on in the session of the agent CLI
 }
 
 // Call is one delegation: a `delegate`, or what `status`, `publish` and a check of commands compile
@@ -142,14 +146,38 @@ func (p *Program) Agent(name string) *formats.AgentInfo {
 	return p.facts.agents[name]
 }
 
+// Subagents lists the names of the subagents that the file names, sorted.
+func (p *Program) Subagents() []string {
+	return slices.Sorted(maps.Keys(p.facts.agents))
+}
+
 // Pack is the pack whose subagents are looked up first; empty: none.
 func (p *Program) Pack() string {
 	return p.File.Front.Subagents.Text
 }
 
-// Called is the full name of a subagent of the file; one of a pack has the pack's name in front.
+// Library reports whether the file ships with tercet or with a pack: its steps rely on the contracts
+// of shipped subagents.
+func (p *Program) Library() bool {
+	return p.Pack() != "" || strings.HasPrefix(p.File.Name, formats.LibraryCommands+"/") ||
+		strings.HasPrefix(p.File.Name, formats.LibrarySubagents+"/")
+}
+
+// Within is the pack of the file for its delegations, PackLibrary for a file that ships with tercet.
+func (p *Program) Within() string {
+	if p.Pack() == "" && p.Library() {
+		return formats.PackLibrary
+	}
+	return p.Pack()
+}
+
+// Called is the full name of a subagent of the file; one of a pack has the pack's name in front, and
+// a shipped one beside one of the project has its own.
 func (p *Program) Called(name string) string {
 	info := p.facts.agents[name]
+	if info != nil && p.Library() && strings.HasSuffix(info.Name, ":"+name) {
+		return info.Name
+	}
 	if info != nil && info.Pack != "" && info.Pack == p.Pack() {
 		return p.Pack() + ":" + info.Name
 	}

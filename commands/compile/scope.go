@@ -50,7 +50,7 @@ var placeVars = map[string]string{
 var varMembers = map[string][]string{
 	"$run": {
 		"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks",
-		"auto_approve", "artifacts", "approval", "diff", "diffstat", "overrides", "repo_state",
+		"auto_approve", "artifacts", "approval", "commit", "diff", "diffstat", "overrides", "repo_state",
 	},
 	"$feedback": {"from", "issues", "note", "choice", "answer", "attempt"},
 	"$it":       {"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"},
@@ -153,5 +153,16 @@ func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
 		}
 	}
 
-	return names, one
+	return distinct(names), one
+}
+
+// distinct gives each name once, where it stands first.
+func distinct(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }

@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,7 +27,7 @@ func (c *compiler) preflight() *syntax.During {
 	}
 	for _, k := range c.index.all {
 		say := k.step.Sentence
-		if say == nil || say.Kind != syntax.SayDelegate {
+		if say == nil || say.Kind != syntax.SayDelegate && say.Kind != syntax.SayDelegateWith {
 			continue
 		}
 		info, _ := c.contract(say.Name.Text) // an unknown one has no role
@@ -41,9 +44,13 @@ func (c *compiler) preflight() *syntax.During {
 // speech writes the plain sentences of a file out as the steps that they mean, before anything is
 // checked.
 type speech struct {
-	c    *compiler
-	last *worker            // nil before the first one
-	said []*syntax.Sentence // those that only repeat what is declared
+	c       *compiler
+	last    *worker            // nil before the first one
+	summary string             // id of the step whose summary a return gives
+	judged  *syntax.Step       // whose outcome "If valid" asks for; nil before the first one
+	checked syntax.Word        // the argument that "Check mode" names
+	loops   []string           // variables of the loops around, outermost first
+	said    []*syntax.Sentence // those that only repeat what is declared
 }
 
 // worker is the one that the sentence before delegated to: "update task status" and "validate plan
@@ -67,19 +74,75 @@ func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
 			return true
 		}
 		switch step.Kind().Body {
-		case syntax.NoBody, syntax.Concurrent: // a child cannot be a sentence
+		case syntax.NoBody:
 			s.called(step)
+		case syntax.Concurrent:
+			for _, child := range step.Body {
+				if child.Sentence != nil {
+					s.sentence(child)
+				}
+			}
+			if step.Sentence != nil {
+				s.last = &worker{&formats.AgentInfo{Name: step.ID.Text, NoArtifacts: true}, step.ID.Text}
+				s.summary = step.ID.Text
+			}
 		case syntax.Inline:
 			step.Body = s.sequence(step.Body)
 		case syntax.Repeated:
-			last := s.last
-			s.last = nil
-			step.Body = s.sequence(step.Body)
-			s.last = last
+			s.loop(step)
 		}
 		return false
 	})
 }
+
+// loop writes out the body of a loop, which knows no subagent before it.
+func (s *speech) loop(step *syntax.Step) {
+	before := *s
+	s.last = nil
+	s.judged = nil
+	each, ok := step.Action.(*syntax.Foreach)
+	if ok {
+		s.loops = append(slices.Clip(s.loops), each.As.Text)
+	}
+	if ok && step.Sentence != nil && each.Delegate != nil {
+		s.each(step, each)
+	} else {
+		step.Body = s.sequence(step.Body)
+	}
+	s.last = before.last
+	s.judged = before.judged
+	s.loops = before.loops
+	s.summary = step.ID.Text
+}
+
+// each gives the subagent of a loop its input for one element.
+func (s *speech) each(step *syntax.Step, loop *syntax.Foreach) {
+	say := step.Sentence
+	one := step.Body[0]
+	one.Action = loop.Delegate
+	switch {
+	case say.Agent.Text != StatusSync:
+		step.With = s.inputs(say.Pos, say.Agent)
+	case loop.As.Text != eachTask:
+		one.Action = &syntax.Set{Pos: say.Pos}
+		s.c.report(say.Agent.Pos, CodeSentence, "write: For each task: "+StatusSync+" to completed",
+			"'%s' updates each task, and %s is none", StatusSync, say.Name.Text)
+	case say.To.Text == "":
+		one.Action = &syntax.Set{Pos: say.Pos}
+		s.c.report(say.Agent.Pos, CodeSentence, "say which: "+StatusSync+" to completed",
+			"the status of each task is missing")
+	default:
+		step.With = []syntax.Field{
+			field("operation", &syntax.Value{Pos: say.Pos, Lit: OpUpdateStatus}),
+			source("task_number", say.Pos, "$"+eachTask+".number"),
+			field("status", &syntax.Value{Pos: say.To.Pos, Lit: say.To.Text}),
+		}
+	}
+	one.With = step.With
+}
+
+// eachTask is the variable of a loop over tasks: $task is the task of the command.
+const eachTask = "each_task"
 
 // called keeps the worker that a step calls, for the sentences behind it.
 func (s *speech) called(step *syntax.Step) {
@@ -89,6 +152,8 @@ func (s *speech) called(step *syntax.Step) {
 	}
 	if info, ok := s.c.contract(d.Agent.Text); ok && !info.Builtin {
 		s.last = &worker{info, step.ID.Text}
+		s.summary = step.ID.Text
+		s.judged = step
 	}
 }
 
@@ -99,54 +164,268 @@ func (s *speech) sentence(step *syntax.Step) bool {
 	switch say.Kind {
 	case syntax.SayDelegate:
 		step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
-		step.With = s.inputs(say)
+		step.With = s.inputs(say.Pos, say.Name)
+	case syntax.SayDelegateWith:
+		step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
+		step.With = say.With
 	case syntax.SayUpdateStatus:
 		step.Action = s.status(say)
 	case syntax.SayValidateFormat:
 		s.format(say, step)
 	case syntax.SayForEach:
-		step.Action = &syntax.Foreach{
-			Pos: say.Pos,
-			In:  say.Expr,
-			As:  say.Name,
-		}
+		s.forEach(say, step)
 	case syntax.SayReturn:
-		message := syntax.Part{Lit: say.Rest}
-		if s.last != nil {
-			message = syntax.Part{Expr: &syntax.Expr{
-				Pos: say.Pos,
-				Src: "$steps." + s.last.step + ".summary",
-			}}
+		step.Return = &syntax.Return{Message: &syntax.Text{Pos: say.Pos, Parts: s.message(say)}}
+	case syntax.SayCommit:
+		s.commit(say, step)
+	case syntax.SayParallel:
+		// its steps are the sentences in its body
+	case syntax.SayEither:
+		s.either(say, step)
+	case syntax.SayIfValid:
+		s.ifValid(say, step)
+	case syntax.SayFail:
+		text := cmp.Or(say.Rest, "the command ended with an error")
+		step.Action = &syntax.Fail{
+			Pos:     say.Pos,
+			Message: &syntax.Text{Pos: say.Pos, Parts: []syntax.Part{{Lit: text}}},
 		}
-		step.Return = &syntax.Return{Message: &syntax.Text{
-			Pos:   say.Pos,
-			Parts: []syntax.Part{message},
-		}}
-	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument, syntax.SayTaskExists,
-		syntax.SayTaskReady,
-		syntax.SayLoadTask:
+	case syntax.SayValidateArgument:
+		s.checked = say.Name
+		return false
+	case syntax.SayExtract, syntax.SayPositive, syntax.SayTaskExists, syntax.SayTaskReady,
+		syntax.SayLoadTask,
+		syntax.SayNothing:
 		return false
 	}
 
 	return true
 }
 
-// inputs gives the worker {args, task}, and each argument that it takes under its own name.
-func (s *speech) inputs(say *syntax.Sentence) []syntax.Field {
-	agent, ok := s.c.contract(say.Name.Text)
+// message is what a return says: where the artifact is that it names, else the summary of the
+// subagent before, else its own words.
+func (s *speech) message(say *syntax.Sentence) []syntax.Part {
+	if s.summary == "" {
+		return []syntax.Part{{Lit: cmp.Or(say.Rest, "Done.")}}
+	}
+	expr := func(src string) syntax.Part {
+		return syntax.Part{Expr: &syntax.Expr{Pos: say.Pos, Src: src}}
+	}
+	noun, artifact := strings.CutSuffix(strings.ToLower(say.Rest), " artifact")
+	if !artifact {
+		noun, artifact = strings.CutSuffix(noun, " path")
+	}
+	noun = strings.TrimPrefix(noun, "the ")
+	kind := documentType(noun)
+	promised := s.last != nil && slices.ContainsFunc(s.last.info.Artifacts, func(a formats.ArtifactSpec) bool {
+		return a.Type == kind && !a.Optional
+	})
+	if artifact && kind != "" && promised {
+		return []syntax.Part{
+			{Lit: strings.ToUpper(noun[:1]) + noun[1:] + " created: "},
+			expr("$steps." + s.last.step + ".artifacts[0].path"),
+		}
+	}
+	return []syntax.Part{expr("$steps." + s.summary + ".summary")}
+}
+
+// commit commits the artifacts of the subagent before, where there is a repository.
+func (s *speech) commit(say *syntax.Sentence, step *syntax.Step) {
+	step.Action = &syntax.Set{Pos: say.Pos}
+	if s.last == nil {
+		s.c.report(say.Pos, CodeSentence, "delegate to a subagent first",
+			"no delegation before this step makes something to commit")
+		return
+	}
+	step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
+	step.When = &syntax.Expr{Pos: say.Pos, Src: `$run.repo_state != "none"`}
+	message := `$run.command | "` + strings.NewReplacer(`\`, "", `"`, "").Replace(say.Rest) + ` (\(.))"`
+	if s.c.scope.task {
+		message = `$task | "task \(.number): add ` +
+			strings.NewReplacer(`\`, "", `"`, "").Replace(strings.TrimPrefix(say.Rest, "the ")) + `"`
+	}
+	step.With = []syntax.Field{
+		field("action", &syntax.Value{Pos: say.Pos, Lit: "commit"}),
+		source("files", say.Pos, "$steps."+s.last.step+".artifacts"),
+		source("message", say.Pos, message),
+	}
+}
+
+// forEach goes over what the sentence names.
+func (s *speech) forEach(say *syntax.Sentence, step *syntax.Step) {
+	loop := &syntax.Foreach{
+		Pos:      say.Pos,
+		In:       say.Expr,
+		As:       say.Name,
+		Parallel: say.Index,
+		Delegate: step.Delegation(),
+	}
+	if say.Expr == nil {
+		loop.In = &syntax.Expr{Pos: say.Pos, Src: s.several(say)}
+	}
+	if loop.As.Text == "task" {
+		loop.As.Text = eachTask
+	}
+	step.Action = loop
+}
+
+// several is the list of what a sentence says "for each" of.
+func (s *speech) several(say *syntax.Sentence) string {
+	one := say.Name.Text
+	many := one + "s"
+	for _, a := range s.c.prog.Args {
+		switch {
+		case a.Name != one && a.Name != many:
+		case a.Type == argspec.Tasks:
+			return "$args." + a.Name + " as $numbers | $state.tasks | " +
+				"map(select(.number as $n | $numbers | index($n)))"
+		case a.Repeat || a.Type == argspec.JSON:
+			return "$args." + a.Name
+		}
+	}
+
+	for _, load := range s.c.file.Args.Load {
+		switch {
+		case load.Name.Text == many:
+			return "$" + many
+		case one == "phase" && load.Document != nil && load.Name.Text == "plan":
+			return "$plan.phases"
+		}
+	}
+	if s.last != nil {
+		field, ok := s.last.info.Fields[many]
+		if ok && (field.Type == formats.TypeArray || field.Type == formats.TypeList) {
+			return "$steps." + s.last.step + ".fields." + many
+		}
+	}
+	if one == "task" {
+		return "$state.tasks"
+	}
+
+	s.c.report(say.Name.Pos, CodeSentence, "say where they are: For each "+one+" in $args."+many+":",
+		"nothing before this step is a list of %s", many)
+	return "[]"
+}
+
+// either delegates to one of two subagents, by the value of an argument.
+func (s *speech) either(say *syntax.Sentence, step *syntax.Step) {
+	step.Action = &syntax.Set{Pos: say.Pos}
+	name := say.Name
+	if name.Text == "" {
+		name = s.checked
+	}
+	names := s.c.argNames()
+	switch {
+	case name.Text == "":
+		s.c.report(say.Pos, CodeSentence,
+			"say which: If mode is "+say.Value.Text+": ...; or check it before: Check mode",
+			"no sentence before this one names the argument that may be '%s'", say.Value.Text)
+		return
+	case !slices.Contains(names, name.Text):
+		s.c.unknown(name, CodeArgument, names, "declare it under arguments:",
+			"no argument is named '%s'")
+		return
+	}
+	value, _ := json.Marshal(say.Value.Text) //nolint:errcheck // a text is always JSON
+	s.choose(say, step, fmt.Sprintf("($args.%s | tostring) == %s", name.Text, value))
+}
+
+// ifValid delegates to one of two subagents, by the outcome of the check or the subagent before,
+// which then leads on whatever its outcome is.
+func (s *speech) ifValid(say *syntax.Sentence, step *syntax.Step) {
+	step.Action = &syntax.Set{Pos: say.Pos}
+	if s.judged == nil {
+		s.c.report(say.Pos, CodeSentence, "validate something first: Validate plan format",
+			"no subagent and no check before this step can be valid")
+		return
+	}
+
+	judged := s.judged
+	var statuses []formats.Outcome
+	if s.last != nil && judged.ID.Text == s.last.step {
+		statuses = s.last.info.Statuses
+	}
+	_, isCheck := judged.Action.(*syntax.Check)
+	for _, outcome := range []formats.Outcome{
+		formats.OutcomeRejected, formats.OutcomePartial, formats.OutcomeFailed,
+	} {
+		possible := statuses == nil || slices.Contains(statuses, outcome)
+		if isCheck {
+			possible = outcome == formats.OutcomeRejected
+		}
+		if possible {
+			leadOn(judged, outcome, say.Pos)
+		}
+	}
+	passed := fmt.Sprintf("($steps.%s.status | IN(%q, %q, %q))", judged.ID.Text,
+		formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional)
+	s.choose(say, step, passed)
+}
+
+// leadOn adds that an outcome of a step leads to the next one, after what the step says already.
+func leadOn(step *syntax.Step, outcome formats.Outcome, pos syntax.Pos) {
+	next := &syntax.Target{Pos: pos, Kind: syntax.ToNext}
+	for i, rule := range step.On {
+		if rule.Status.Text == outcome.String() {
+			step.On = slices.Clone(step.On)
+			step.On[i].Targets = append(slices.Clip(rule.Targets), next)
+			return
+		}
+	}
+	step.On = append(slices.Clip(step.On), syntax.Rule{
+		Status:  syntax.Word{Pos: pos, Text: outcome.String()},
+		Targets: []*syntax.Target{next},
+	})
+}
+
+// choose delegates to the first subagent of a sentence if a condition holds, else to the second.
+func (s *speech) choose(say *syntax.Sentence, step *syntax.Step, condition string) {
+	first := say.Among[0]
+	second := say.Among[1]
+	step.Action = &syntax.Delegate{
+		Pos:   say.Pos,
+		Among: []syntax.Word{first, second},
+		Pick: &syntax.Text{Pos: say.Pos, Whole: true, Parts: []syntax.Part{{Expr: &syntax.Expr{
+			Pos: say.Pos,
+			Src: fmt.Sprintf("if %s then %q else %q end", condition, first.Text, second.Text),
+		}}}},
+	}
+	inputs := s.inputs(say.Pos, first)
+	other := s.inputs(say.Pos, second)
+	step.With = slices.DeleteFunc(inputs, func(f syntax.Field) bool {
+		return !given(other, f.Key.Text)
+	})
+	s.last = &worker{&formats.AgentInfo{Name: "of step " + step.Number}, step.ID.Text}
+	s.summary = step.ID.Text
+	s.judged = step
+}
+
+// inputs gives the worker {args, task}, and each argument and variable of a loop that it takes under
+// its own name.
+func (s *speech) inputs(pos syntax.Pos, name syntax.Word) []syntax.Field {
+	agent, ok := s.c.contract(name.Text)
 	if !ok {
 		return nil
 	}
-	with := []syntax.Field{source("args", say.Pos, "$args")}
-	if s.c.scope.task {
-		with = append(with, source("task", say.Pos, "$task"))
+	with := []syntax.Field{source("args", pos, "$args")}
+	for _, loop := range slices.Backward(s.loops) {
+		key := loop
+		if loop == eachTask {
+			key = "task"
+		}
+		if !given(with, key) {
+			with = append(with, source(key, pos, "$"+loop))
+		}
+	}
+	if s.c.scope.task && !given(with, "task") {
+		with = append(with, source("task", pos, "$task"))
 	}
 	if agent.Inputs == nil {
 		return with
 	}
 	for _, a := range s.c.prog.Args {
 		if !given(with, a.Name) {
-			with = append(with, source(a.Name, say.Pos, "$args."+a.Name))
+			with = append(with, source(a.Name, pos, "$args."+a.Name))
 		}
 	}
 	return slices.DeleteFunc(with, func(f syntax.Field) bool {
@@ -208,6 +487,7 @@ func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 			Pos:      say.Pos,
 			Document: &syntax.Word{Pos: say.Name.Pos, Text: noun},
 		}
+		s.judged = step
 		step.On = []syntax.Rule{{
 			Status: word(formats.OutcomeRejected.String()),
 			Targets: []*syntax.Target{{
@@ -263,8 +543,10 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 		if say.Kind == syntax.SayTaskReady {
 			c.ready(say)
 		}
+	case syntax.SayNothing:
 	case syntax.SayDelegate, syntax.SayUpdateStatus, syntax.SayValidateFormat, syntax.SayForEach,
-		syntax.SayReturn:
+		syntax.SayReturn, syntax.SayCommit, syntax.SayParallel, syntax.SayEither,
+		syntax.SayDelegateWith, syntax.SayIfValid, syntax.SayFail:
 		c.report(say.Pos, CodeSentence, "move it below '## Workflow Execution'",
 			"a sentence of the workflow stands in Argument Parsing")
 	}

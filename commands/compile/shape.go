@@ -30,7 +30,7 @@ func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
 	root := s.Root
 	if src := c.schemaFile(s); src != nil {
 		var err error
-		root, err = schema.ReadSchema(src)
+		root, err = schema.Read(src)
 		if broken, ok := errors.AsType[*formats.Failure](err); ok {
 			d := formats.Found(CodeSchema, broken.Pos, "a schema is one JSON object",
 				"%s", broken.Message)
@@ -42,7 +42,7 @@ func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
 		return nil
 	}
 
-	out, faults := schema.CompileSchema(root)
+	out, faults := schema.Compile(root)
 	c.prog.facts.schemas[s] = out
 	for _, f := range faults {
 		f.Code = CodeSchema

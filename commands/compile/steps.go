@@ -50,6 +50,7 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 	}
 
 	c.exprs(s.When, s.Table)
+	c.columns(s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
 		help := "add " + strings.Join(syntax.ActionWords(), ", ") + ", table or return"
 		c.report(s.Pos, CodeAction, help, "step '%s' has no action", id)
@@ -177,12 +178,13 @@ func (c *compiler) terms(info *Info) {
 	s := info.Step
 	info.Terms = c.termsOf(s)
 	c.treeless(info)
+	c.keepsSession(info)
 	for _, around := range slices.Backward(c.under) {
 		switch {
 		case info.Call != nil:
 			info.Terms.fill(around.terms)
 		case s.Kind().Judges: // it posts like the others
-			info.Terms.Board = cmp.Or(info.Terms.Board, around.terms.Board)
+			info.Terms.fillBoard(around.terms)
 		}
 	}
 	// its input is its own: what is given to all goes to those that list it
@@ -236,7 +238,11 @@ func (c *compiler) termsOf(s *syntax.Step) Terms {
 	out := Terms{
 		Retry: s.Retry,
 		In:    s.In.String(),
-		Board: s.Board.String(),
+		Keep:  s.Session != nil,
+	}
+	if b := s.Board; b != nil {
+		out.Board = b.Topic.String()
+		out.Live = b.Live
 	}
 	if t := s.Timeout; t != nil {
 		seconds := func(n float64) time.Duration {
@@ -252,7 +258,14 @@ func (t *Terms) fill(from Terms) {
 	t.Timeout = cmp.Or(t.Timeout, from.Timeout)
 	t.Retry = cmp.Or(t.Retry, from.Retry)
 	t.In = cmp.Or(t.In, from.In)
-	t.Board = cmp.Or(t.Board, from.Board)
+	t.fillBoard(from)
+}
+
+func (t *Terms) fillBoard(from Terms) {
+	if t.Board == "" {
+		t.Board = from.Board
+		t.Live = from.Live
+	}
 }
 
 // treed reports work in the run's worktree where nothing opens one: it would be done in the project
@@ -285,6 +298,26 @@ func (c *compiler) treeless(info *Info) {
 	case !info.Step.Kind().Judges && info.Call == nil: // what stands inside has it
 	case in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow):
 		c.stray(in, "remove it", "'in: none' belongs to a delegate to a worker")
+	}
+}
+
+// keepsSession reports `session` at a step whose work has no session, and for a reviewer: who judges
+// what was mended begins afresh.
+func (c *compiler) keepsSession(info *Info) {
+	at := info.Step.Session
+	if at == nil || info.Call == nil {
+		return
+	}
+	reviews := func(call *Call) bool { return call.Info.Role == formats.RoleReviewer }
+	switch {
+	case at.Text != "keep":
+		c.report(at.Pos, syntax.CodeValue, "write session: keep, or remove it",
+			"expected 'keep' in 'session', got %q", at.Text)
+	case !info.works() || info.Call.Info.Workflow:
+		c.stray(at, "remove it", "'session' belongs to a delegate to a worker")
+	case reviews(info.Call) || slices.ContainsFunc(info.Call.Among, reviews):
+		c.stray(at, "remove it: a review begins afresh each time",
+			"'session: keep' does not belong to a reviewer")
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/nearest"
+	"tercet/internal/order"
 )
 
 // Item is one completion.
@@ -52,6 +53,7 @@ const (
 	Files     Kind = "files"
 	Statuses  Kind = "statuses"
 	TaskKind  Kind = "tasks"
+	Lines     Kind = "lines" // whole lines: a command with its arguments
 )
 
 // Sources supplies the names to choose from.
@@ -62,6 +64,12 @@ type Sources struct {
 	// from any.
 	Command func(name string) (specs []argspec.Spec, from []formats.TaskStatus, ok bool)
 	Tasks   func() []formats.Task
+	// Hint gives the hint about its arguments in a command's own file, empty without one; nil: none
+	// has any.
+	Hint func(name string) string
+	// Verb gives what may follow the words of a verb: the verbs behind it, or names of a kind. nil:
+	// nothing.
+	Verb func(words []string) ([]Item, Kind)
 	// Raw leaves values as they are: a shell quotes them itself.
 	Raw bool
 }
@@ -87,6 +95,10 @@ func (s Sources) At(line string, at int) Offer {
 			})
 		}
 	case !strings.HasPrefix(head, "/"):
+		if inner := s.lineBehind(head); inner > 0 {
+			return s.within(line, begin+inner, at)
+		}
+		o.Items = s.behindVerb(head[:len(head)-len(typed)], typed)
 	case from == begin:
 		o.Items = fit(typed, s.Names(Commands))
 	default:
@@ -94,11 +106,53 @@ func (s Sources) At(line string, at int) Offer {
 		rest := head[len(name) : len(head)-len(typed)]
 		if specs, allow, ok := s.Command(name[1:]); ok {
 			s.argument(&o, specs, allow, argument{name, rest, typed})
+		} else {
+			o.Items = s.behindVerb(head[1:len(head)-len(typed)], typed)
 		}
 	}
 
 	o.Items = o.Items[:min(len(o.Items), Most)]
 	return o
+}
+
+// lineBehind is where a line begins that stands behind a verb, as in "explain /plan 1"; 0 if none
+// does.
+func (s Sources) lineBehind(head string) int {
+	verb, rest, _ := strings.Cut(head, " ")
+	rest = strings.TrimLeft(rest, " ")
+	if s.Verb == nil || !strings.HasPrefix(rest, "/") {
+		return 0
+	}
+	if _, kind := s.Verb([]string{verb}); kind != Lines {
+		return 0
+	}
+	return len(head) - len(rest)
+}
+
+// within gives the completions at a byte of a line of which a part is a line of its own.
+func (s Sources) within(line string, begin, at int) Offer {
+	o := s.At(line[begin:], at-begin)
+	o.From += begin
+	o.To += begin
+	return o
+}
+
+// behindVerb offers what may follow the words of a verb.
+func (s Sources) behindVerb(words, typed string) []Item {
+	if s.Verb == nil || strings.HasPrefix(typed, "-") {
+		return nil
+	}
+	items, kind := s.Verb(strings.Fields(words))
+	switch kind {
+	case "":
+		return fit(typed, items)
+	case TaskKind:
+		return tasks(s.Tasks(), nil, typed)
+	case Commands, Lines:
+		return fit(typed, s.Names(Commands))
+	case Verbs, Subagents, Runs, Files, Statuses:
+	}
+	return s.quoted(fit(typed, s.Names(kind)))
 }
 
 // argument is a word of a line behind its command.
@@ -107,9 +161,10 @@ type argument struct{ name, before, typed string }
 // argument offers what may follow a command.
 func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskStatus, a argument) {
 	turn, given := argspec.Turn(specs, a.before)
+	all := specs
 	flag := strings.HasPrefix(a.typed, "-")
 	if name, value, has := strings.Cut(a.typed, "="); flag && has {
-		if of, _ := argspec.Turn(specs, name); of != nil && of.Flag {
+		if of, _ := argspec.Turn(all, name); of != nil && of.Flag {
 			o.From = o.To - len(value)
 			a.typed = value
 			turn = of
@@ -117,6 +172,12 @@ func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskSt
 		}
 	}
 	o.Hint = append(o.Hint, Part{Text: a.name})
+	if s.Hint != nil {
+		if text := s.Hint(a.name[1:]); text != "" {
+			o.Hint = append(o.Hint, Part{Text: text})
+			specs = nil
+		}
+	}
 	for _, flags := range []bool{false, true} {
 		for i := range specs {
 			if sp := &specs[i]; sp.Flag == flags {
@@ -126,9 +187,14 @@ func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskSt
 	}
 
 	if !flag && turn != nil {
-		isTask := turn.Name == argspec.TaskName(specs)
+		isTask := turn.Name == argspec.TaskName(all)
 		if !isTask {
 			allow = nil
+		}
+		if turn.Type == argspec.Tasks { // the last of several
+			first := strings.LastIndexAny(a.typed, ",-") + 1
+			o.From += first
+			a.typed = a.typed[first:]
 		}
 		o.Items = s.values(turn, isTask, allow, a.typed)
 		if len(o.Items) == 0 && a.typed == "" && allow != nil {
@@ -142,8 +208,8 @@ func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskSt
 	}
 	if given != nil && (flag || a.typed == "") {
 		var flags []Item
-		for i := range specs {
-			if sp := &specs[i]; sp.Flag && (!given[sp.Name] || sp.Repeat) {
+		for i := range all {
+			if sp := &all[i]; sp.Flag && (!given[sp.Name] || sp.Repeat) {
 				flags = append(flags, Item{Value: sp.Label(), About: sp.Description})
 			}
 		}
@@ -165,9 +231,6 @@ func (s Sources) values(
 	kind := Kind(sp.Complete)
 	switch {
 	case isTask, sp.Type == argspec.Task, sp.Type == argspec.Tasks, kind == TaskKind:
-		if sp.Type == argspec.Tasks {
-			typed = typed[strings.LastIndexAny(typed, ",-")+1:]
-		}
 		return append(fit(typed, out), tasks(s.Tasks(), allow, typed)...)
 	case kind != "":
 		return append(fit(typed, out), s.quoted(fit(typed, s.Names(kind)))...)
@@ -207,7 +270,7 @@ func fit(word string, items []Item) []Item {
 			found = append(found, ranked{i, rank})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b ranked) int {
+	order.Stable(found, func(a, b ranked) int {
 		return cmp.Compare(a.rank, b.rank)
 	})
 	out := make([]Item, len(found))
@@ -230,6 +293,9 @@ func (s Sources) quoted(items []Item) []Item {
 // command is where the last command of a line begins: behind && or ; with a slash.
 func command(head string) int {
 	begin := len(head) - len(strings.TrimLeft(head, " "))
+	if strings.HasPrefix(head[begin:], "tercet ") { // as a line for a shell is copied
+		begin += len("tercet ")
+	}
 	for _, sign := range []string{" && /", " ; /"} {
 		if at := strings.LastIndex(head, sign); at >= 0 {
 			begin = max(begin, at+len(sign)-1)

@@ -31,6 +31,24 @@ func sources() completion.Sources {
 		Command: func(name string) ([]argspec.Spec, []formats.TaskStatus, bool) {
 			return specs, []formats.TaskStatus{formats.NotStarted}, name == "plan"
 		},
+		Verb: func(words []string) ([]completion.Item, completion.Kind) {
+			switch strings.Join(words, " ") {
+			case "show":
+				return nil, completion.Runs
+			case "task":
+				return []completion.Item{{Value: "add"}, {Value: "set"}}, ""
+			case "task set":
+				return nil, completion.TaskKind
+			case "explain":
+				return nil, completion.Lines
+			case "lint":
+				return nil, completion.Files
+			}
+			return nil, ""
+		},
+		Hint: func(name string) string {
+			return map[string]string{"git:commit": "[message]"}[name]
+		},
 		Tasks: func() []formats.Task {
 			return []formats.Task{
 				{Number: 19, Title: "Fix the parser", Status: formats.NotStarted},
@@ -44,35 +62,50 @@ func sources() completion.Sources {
 func TestAt(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{ // | is the cursor
-		"/|":                    "/implement /plan /git:commit",
-		"/pn|":                  "/plan /implement",
-		"  /gc|":                "/git:commit",
-		"/nope|":                "",
-		"/nope x|":              "",
-		"/plan |":               "19 196",
-		"/plan 19|":             "19 196",
-		"/plan 196|":            "196",
-		"/plan pars|":           "19",
-		"/plan 文書|":             "196",
-		"/plan 3|":              "",
-		"/plan 19 |":            `main.go "with space.md" docs/map.go`,
-		"/plan 19 map|":         "docs/map.go",
-		"/plan 19 main.go |":    "--only --of --dry-run",
-		"/plan 19 --|":          "--only --of --dry-run",
-		"/plan --only go --|":   "--of --dry-run",
-		"/plan 19 --only |":     "go rust",
-		"/plan 19 --only=r|":    "rust",
-		"/plan 19 --of pl|":     "planned partial",
-		"/plan |19":             "19 196",
-		"/plan 19 @ma|":         "main.go docs/map.go",
-		"look at @with|":        `"with space.md"`,
-		"sta|":                  "status",
-		"s|":                    "",
-		"status x|":             "",
-		"/x 1 && /plan 19|":     "19 196",
-		"/x 1 ; /pl|":           "/plan /implement",
-		`/plan "unclosed 19 |`:  "",
-		"/plan 19 main.go x y|": "",
+		"/|":                     "/implement /plan /git:commit",
+		"/pn|":                   "/plan /implement",
+		"  /gc|":                 "/git:commit",
+		"/nope|":                 "",
+		"/nope x|":               "",
+		"/plan |":                "19 196",
+		"/plan 19|":              "19 196",
+		"/plan 196|":             "196",
+		"/plan pars|":            "19",
+		"/plan 文書|":              "196",
+		"/plan 3|":               "",
+		"/plan 19 |":             `main.go "with space.md" docs/map.go`,
+		"/plan 19 map|":          "docs/map.go",
+		"/plan 19 main.go |":     "--only --of --dry-run",
+		"/plan 19 --|":           "--only --of --dry-run",
+		"/plan --only go --|":    "--of --dry-run",
+		"/plan 19 --only |":      "go rust",
+		"/plan 19 --only=r|":     "rust",
+		"/plan 19 --of pl|":      "planned partial",
+		"/plan |19":              "19 196",
+		"/plan 19 @ma|":          "main.go docs/map.go",
+		"look at @with|":         `"with space.md"`,
+		"sta|":                   "status",
+		"s|":                     "",
+		"status x|":              "",
+		"show |":                 "r7k2",
+		"/show r|":               "r7k2",
+		"tercet sta|":            "status",
+		"tercet show |":          "r7k2",
+		"tercet /pl|":            "/plan /implement",
+		"task |":                 "add set",
+		"task set |":             "19 196 3",
+		"task set --|":           "",
+		"lint ma|":               "main.go docs/map.go",
+		"lint /plan |":           "",
+		"explain |":              "/implement /plan /git:commit",
+		"explain /pl|":           "/plan /implement",
+		"tercet explain /plan |": "19 196",
+		"explain  /plan 19 |x":   `main.go "with space.md" docs/map.go`,
+		"/explain pl|":           "/plan /implement",
+		"/x 1 && /plan 19|":      "19 196",
+		"/x 1 ; /pl|":            "/plan /implement",
+		`/plan "unclosed 19 |`:   "",
+		"/plan 19 main.go x y|":  "",
 	} {
 		at := strings.IndexByte(line, '|')
 		got := sources().At(strings.Replace(line, "|", "", 1), at)

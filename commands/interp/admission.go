@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,18 +18,45 @@ func (t *tasks) checkStart() error {
 			return err
 		}
 	}
-	if !slices.Contains(t.prog.Allow, t.own.Status) {
+	if !slices.Contains(t.prog.Allow, t.own.Status) &&
+		!slices.Contains(t.prog.Allow, supportedStatus(t.own)) {
 		return t.errStatus(t.prog.Allow)
 	}
 	return nil
 }
 
-// isPast tells whether the task is past every status from which the command starts.
-func (t *tasks) isPast() bool {
-	notBefore := func(s formats.TaskStatus) bool {
-		return !s.Before(t.own.Status)
+// supportedStatus is the status that the documents of a task bear out. Tasks that come from another
+// system may be planned there without a plan that is linked: the work that makes one may be done.
+func supportedStatus(t *formats.Task) formats.TaskStatus {
+	claimed := []formats.TaskStatus{formats.Planned, formats.Revised, formats.Partial}
+	switch {
+	case !slices.Contains(claimed, t.Status):
+		return t.Status
+	case t.Newest(formats.ArtifactPlan) != nil:
+		return t.Status
+	case t.Newest(formats.ArtifactReport) != nil:
+		return formats.Researched
 	}
-	return t.own != nil && len(t.prog.Allow) > 0 && !slices.ContainsFunc(t.prog.Allow, notBefore)
+	return formats.NotStarted
+}
+
+// isPast tells whether the task is past every status from which the command starts. Statuses of
+// work that stopped do not count: a command may take it up from there and still lead to an earlier
+// status than that of the task.
+func (t *tasks) isPast() bool {
+	if t.own == nil || slices.Contains(t.prog.Allow, t.own.Status) {
+		return false
+	}
+	past := false
+	for _, s := range t.prog.Allow {
+		switch {
+		case s.Before(t.own.Status):
+			past = true
+		case s != formats.Partial && s != formats.Blocked && s != formats.OnHold:
+			return false
+		}
+	}
+	return past
 }
 
 // checkLease refuses a task on which another session works.
@@ -79,12 +107,15 @@ func (t *tasks) errStatus(allowed []formats.TaskStatus) error {
 	if len(allowed) > 0 {
 		starts = "starts from " + joinWords(allowed)
 	}
-	help := fmt.Sprintf(
-		"run 'tercet state show %d' to see the task, 'tercet state transitions' for what may "+
-			"follow "+
-			"its status",
-		t.own.Number,
-	)
-	return formats.Fail(formats.CodePrecondition, help, "task %d is %s; /%s %s",
+	return formats.Fail(formats.CodePrecondition, t.wayTo(allowed), "task %d is %s; /%s %s",
 		t.own.Number, t.own.Status, t.prog.Name, starts)
+}
+
+// wayTo says what brings the task to one of these statuses, or what else can be done with it.
+func (t *tasks) wayTo(statuses []formats.TaskStatus) string {
+	help := ""
+	if t.wayOn != nil {
+		help = t.wayOn(t.own, statuses)
+	}
+	return cmp.Or(help, fmt.Sprintf("'tercet state show %d' shows the task", t.own.Number))
 }

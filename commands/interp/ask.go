@@ -73,7 +73,7 @@ func ask(s step, source gateSource) (formats.Gate, formats.Decision, error) {
 			return a.gate, d, err
 		}
 		if settled {
-			s.run.consented = s.run.consented || d.By == ByYes
+			s.run.consented = s.run.consented || d.By == formats.ByYes
 			return a.gate, d, nil
 		}
 	}
@@ -265,14 +265,16 @@ func (a *gateSession) open(first bool) (earlier bool, err error) {
 		return true, err
 	}
 	if !first {
-		if a.gate, err = a.rebuild(); err != nil {
+		a.gate, err = a.rebuild()
+		if err != nil {
 			return false, err
 		}
 	}
 	a.gate.ID = r.cfg.GateID()
 	a.gate.Opened = r.cfg.Clock.Now().UTC()
 	a.gate.Votes = nil
-	if a.gate.Evidence, err = a.evidence(nil); err == nil {
+	a.gate.Evidence, err = a.evidence(nil)
+	if err == nil {
 		a.gate.Documents, err = a.documents()
 	}
 	if err == nil {
@@ -311,21 +313,27 @@ func (a *gateSession) replayAnswer() (d formats.Decision, done bool, err error) 
 
 // recordDecision journals the decision and emits it.
 func (a *gateSession) recordDecision(d formats.Decision) error {
+	data := object{
+		"question": a.gate.Question,
+		"digest":   a.gate.Digest,
+		"choice":   d.Answer,
+		"by":       d.By,
+		"person":   d.Person,
+		"note":     d.Note,
+		"at":       d.At,
+	}
+	message := "answered by " + d.By
+	if d.Channel != "" {
+		data["channel"] = d.Channel
+		message += " through " + d.Channel
+	}
 	err := a.step.frame.journal.append(formats.Entry{
 		Type: formats.EntryGateDecided,
 		Step: a.gate.Step,
 		Key:  a.gate.ID,
-		Data: object{
-			"question": a.gate.Question,
-			"digest":   a.gate.Digest,
-			"choice":   d.Answer,
-			"by":       d.By,
-			"person":   d.Person,
-			"note":     d.Note,
-			"at":       d.At,
-		},
+		Data: data,
 	})
-	a.emit(trace.Event{Outcome: d.Answer, Message: "answered by " + d.By})
+	a.emit(trace.Event{Outcome: d.Answer, Message: message})
 	return err
 }
 
@@ -359,7 +367,8 @@ func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error
 	defer cancel()
 	d, err := r.cfg.Approve.Approve(within, a.gate)
 	open := asGateOpen(err)
-	if open != nil && !open.Left && left < r.limits.Duration-r.elapsed() {
+	waits := open != nil && (!open.Left || left < time.Second)
+	if waits && left < r.limits.Duration-r.elapsed() {
 		shown := left.Round(time.Second)
 		if after := seconds(a.gate.Timeout.After); after-left < time.Second {
 			shown = after // it was opened just now
@@ -371,13 +380,14 @@ func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error
 		})
 		a.gate.Waits = true
 		// no answer can come from anywhere
-		if d, err = r.cfg.Approve.Approve(within, a.gate); asGateOpen(err) != nil {
+		d, err = r.cfg.Approve.Approve(within, a.gate)
+		if asGateOpen(err) != nil {
 			err = cmp.Or(r.cfg.Clock.Sleep(within, left), context.DeadlineExceeded)
 		}
 	}
 	over := within.Err() != nil || errors.Is(err, context.DeadlineExceeded)
 	if err != nil && over && ctx.Err() == nil {
-		return formats.Decision{Answer: a.gate.Timeout.Choose, By: ByTimeout}, nil
+		return formats.Decision{Answer: a.gate.Timeout.Choose, By: formats.ByTimeout}, nil
 	}
 	return d, err
 }
@@ -405,9 +415,3 @@ func (a *gateSession) changed() (what []string, err error) {
 func (a *gateSession) rebuild() (formats.Gate, error) {
 	return a.source.build(a.step.frame.withFreshReads())
 }
-
-// What answers a gate in place of the user.
-const (
-	ByTimeout = "timeout"
-	ByYes     = "--yes"
-)

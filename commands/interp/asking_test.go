@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/journal"
 )
@@ -391,7 +390,7 @@ func TestConsentOnTheWay(t *testing.T) {
 						if at < 0 {
 							return formats.Decision{}, &formats.GateOpenError{Gate: g}
 						}
-						return formats.Decision{Answer: g.Choices[at].Label, By: interp.ByYes}, nil
+						return formats.Decision{Answer: g.Choices[at].Label, By: formats.ByYes}, nil
 					}
 				}, 0, false)
 				got := told(ret)
@@ -490,9 +489,9 @@ func TestOpenedGate(t *testing.T) {
 		Run:      runID,
 		Step:     "a#1",
 		Choices: []formats.Choice{
-			{Label: "yes", Approves: true},
-			{Label: "later", Ends: true},
-			{Label: "no", Ends: true, Leaves: true},
+			{Label: "yes", Approves: true, After: "goes on"},
+			{Label: "later", Ends: true, After: "ends the command"},
+			{Label: "no", Ends: true, Leaves: true, After: "ends the command as rejected"},
 		},
 		Timeout: &formats.GateTimeout{After: 5 * 3600, Choose: "no"},
 		Evidence: map[string]string{

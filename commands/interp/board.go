@@ -38,12 +38,16 @@ func (tr transition) post() error {
 	if topic == "" || res.outcome == formats.OutcomeSkipped {
 		return nil
 	}
-	round := 1
-	for _, p := range r.board[topic] {
-		if p.By == s.info.ID {
-			round++
+	path := s.journalPath()
+	round := r.board.round(topic, s.info.ID)
+	for _, text := range r.published[path] {
+		err := r.board.add(s.frame.journal, path, topic, published(s.info.ID, round, text))
+		if err != nil {
+			return err
 		}
 	}
+	delete(r.published, path)
+	r.live.posted(topic, path)
 	posting := formats.Posting{
 		By:        s.info.ID,
 		Round:     round,
@@ -51,7 +55,18 @@ func (tr transition) post() error {
 		Issues:    nonNil(res.ret.Issues),
 		Artifacts: nonNil(res.ret.Artifacts),
 	}
-	return r.board.add(s.frame.journal, s.journalPath(), topic, posting)
+	return r.board.add(s.frame.journal, path, topic, posting)
+}
+
+// round is the number of the next result of a step on a topic.
+func (b board) round(topic, by string) int {
+	n := 1
+	for _, p := range b[topic] {
+		if p.By == by && !p.Published {
+			n++
+		}
+	}
+	return n
 }
 
 // prompt is a topic as text for a prompt.

@@ -26,7 +26,7 @@ func (b *budget) bounded() bool {
 // started then.
 func (b *budget) spawn() error {
 	if l := b.limits.Spawns; l != 0 && b.spent.Spawns >= l {
-		return errLimit("spawns", max(0, l))
+		return errLimit("spawns", raiseLimit("spawns"), max(0, l))
 	}
 	if err := b.exhausted(); err != nil {
 		return err
@@ -193,6 +193,9 @@ func (r *run) reserve(journal *cursor, list []dispatch) error {
 	err := r.journal.store.Live(false)
 	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {
 		return r.journal.failed(err)
+	}
+	if err := r.journal.enter(); err != nil {
+		return err
 	}
 
 	var workers []*formats.Request

@@ -155,10 +155,23 @@ func (s step) parsed(profile, path string, src []byte) (*documents.Document, []f
 		}
 		return nil, list
 	}
-	doc, bad := documents.DocumentOptions{Exists: func(name string) bool {
+	opt := documents.Options{Own: s.run.cfg.Profiles, Exists: func(name string) bool {
 		_, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(name))
 		return err == nil
-	}}.Parse(profile, path, src)
+	}}
+	doc, bad := opt.Parse(profile, path, src)
+	if bad.HasErrors() {
+		for _, opt.Variant = range documents.Variants(profile) {
+			older, found := opt.Parse(profile, path, src)
+			if !found.HasErrors() {
+				s.run.report.warn("%s has the older form of a %s (%s); what it does not say is asked "+
+					"or has a default", path, profile, opt.Variant)
+				doc = older
+				bad = found
+				break
+			}
+		}
+	}
 	if bad == nil {
 		return doc, nil
 	}

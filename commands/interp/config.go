@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/trace"
 )
 
@@ -82,6 +83,7 @@ type Config struct {
 	Problems Problems
 	Approve  Approver
 	Lint     Lint
+	Profiles *documents.Own // of the project; nil: the shipped ones
 	Journal  Journal
 	Clock    Clock
 	Trace    trace.Sink
@@ -98,6 +100,9 @@ type Config struct {
 	Env func(name string) (string, bool)
 	// Discard removes the documents of a failed run from the task's folder; nil keeps them.
 	Discard func(ctx context.Context, run string, list []formats.Artifact) error
+	// WayOn says which line brings a task to one of these statuses, or what else can be done with
+	// it; nil: nothing is known.
+	WayOn func(t *formats.Task, to []formats.TaskStatus) string
 	// Abort, when cancelled, cuts Error Handling short, as the second Ctrl-C does. Nil never does.
 	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
 	// Pause, when cancelled with a *formats.LaterError, starts nothing new and suspends the run.
@@ -105,10 +110,20 @@ type Config struct {
 	Pause context.Context //nolint:containedctx // it is a further signal beside the run's own context
 	// Stop, when cancelled, ends this run, as the end of its context does. Nil never does.
 	Stop context.Context //nolint:containedctx // a run among others is ended by its own id
+	// Admit waits until the run may do something new, and gives what ends that; the time of the run
+	// stands still meanwhile. When the context ends, so does the wait, without an error. Nil: at
+	// once.
+	Admit func(ctx context.Context) (leave func(), err error)
+	// Mask masks secrets in what a worker publishes; nil masks nothing.
+	Mask func(string) string
+	// Messages are those of the user to the run; nil: there are none.
+	Messages Messages
 	// GateID makes the id of a gate; nil: gates have no id, and only Approve answers them.
 	GateID func() string
 	// AutoApprove is $run.auto_approve.
 	AutoApprove bool
+	// Commit is $run.commit: what commands commit by themselves; empty: nothing.
+	Commit string
 	// Consent is the auto-approve file that answers this run's gates, as it was when the run
 	// started.
 	Consent formats.Consent
@@ -139,6 +154,7 @@ type Config struct {
 	// nil. Accepted are the files accepted before, by their hashes.
 	Resumed       bool
 	Killed        bool
+	EverKilled    bool // a process of the run was killed, the last one or an earlier one
 	Spent         time.Duration
 	AcceptChanges bool
 	Accepted      map[string]string

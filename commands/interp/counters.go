@@ -51,7 +51,7 @@ func (n *counters) step(limit int) error {
 	n.steps++
 	most := limit + n.passes*formats.ElementSteps
 	if n.steps > most {
-		return errLimit("steps", most)
+		return errLimit("steps", raiseLimit("steps"), most)
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ type call struct {
 	attempt  int
 	question string // all that is asked; empty for work
 
+	// messages are those of the user that its earlier attempts got.
+	messages []formats.Message
+
 	// Of the engine's own calls.
 	task       int    // the number of the task to act on
 	extraInput object // to be added to what the file gives
@@ -95,6 +98,7 @@ func (c *call) tryAll() (formats.Return, error) {
 	retry := c.retryTerms()
 	wait := seconds(retry.Backoff)
 	before := c.step.frame.feedback
+	var faults []formats.Issue // of the last attempt, if its return was none
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := c.try()
 		if err != nil || ret.Outcome() != formats.OutcomeFailed ||
@@ -105,7 +109,12 @@ func (c *call) tryAll() (formats.Return, error) {
 		failure.Path = append(failure.Path, c.to.Agent)
 		failure.Depth++
 		r.report.failures = append(r.report.failures, failure)
-		if c.attempt <= min(retry.Max, r.limits.Retries) && shouldRetry(retry, ret) {
+		same := ret.Class == formats.ClassInvalidReturn && len(ret.Issues) > 0 &&
+			slices.EqualFunc(faults, ret.Issues, func(a, b formats.Issue) bool {
+				return a.Description == b.Description
+			})
+		faults = ret.Issues
+		if !same && c.attempt <= min(retry.Max, r.limits.Retries) && shouldRetry(retry, ret) {
 			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
 				c.step = c.step.withFeedback(c.buildFeedback(ret))
 			}
@@ -167,7 +176,7 @@ func seconds(n float64) time.Duration {
 
 // try makes one delegation and applies what it changed. What was done is kept even if the run was
 // stopped meanwhile; the reason of the stop is then the error.
-func (c call) try() (formats.Return, error) {
+func (c *call) try() (formats.Return, error) {
 	r := c.step.run
 	fr := c.step.frame
 	if fr.ctx.Err() != nil {
@@ -193,14 +202,20 @@ func (c call) try() (formats.Return, error) {
 		return formats.Return{}, err
 	}
 
-	// In a tree where other branches work too, nobody knows what the interrupted call did.
 	replayed := fr.journal.replayed
-	req.Again = replayed && !fr.shared
+	req.Begun = c.begun()
+	if !replayed && !r.journal.off {
+		req.Begun = formats.BegunNow
+	}
 	unfinished := replayed && !r.journal.pastEnd
+	board := c.board(&req)
+	kept := c.keptSession(&req)
 	got := c.performAndAsk(effect{
 		req:    &req,
 		worker: c.isWorker(),
 		flow:   c.to.Info.Workflow,
+		board:  board,
+		kept:   kept,
 		entry: formats.Entry{
 			Type:    formats.EntryDelegationResult,
 			Step:    req.At,
@@ -208,6 +223,9 @@ func (c call) try() (formats.Return, error) {
 			Key:     req.Txn,
 		},
 	})
+	c.messages = req.Facets.Messages
+	board.close(r)
+	kept.close(*c, req, got)
 	if got.err != nil {
 		c.abandon(req, got)
 		return got.ret, got.err
@@ -220,6 +238,15 @@ func (c call) try() (formats.Return, error) {
 		return got.ret, context.Cause(fr.ctx)
 	}
 	return got.ret, c.checkMovedRefs(got.ret)
+}
+
+// begun says of a call that was replayed that it was begun before. In a tree where other branches
+// work too, nobody knows what the interrupted call did.
+func (c call) begun() formats.Begun {
+	if c.step.frame.journal.replayed && !c.step.frame.shared {
+		return formats.BegunAgain
+	}
+	return formats.BegunUnknown
 }
 
 // isWorker tells whether the call is for a subagent that works outside of tercet.
@@ -280,6 +307,9 @@ func (c call) complete(req formats.Request, got answer, takenOver bool) error {
 	if c.isWorker() {
 		r.budget.settle(ret.Metadata)
 		c.noteNextAgent(ret)
+		if len(req.Facets.Messages) > 0 && ret.Metadata.Runner == runnerOffline {
+			r.report.warn("step '%s' got a message and worked offline, where nobody reads it", req.Step)
+		}
 	}
 	c.apply(req, ret)
 
@@ -318,7 +348,7 @@ func (c call) request() (formats.Request, string, error) {
 	visit := r.counts.visit(s.path)
 	req := formats.Request{
 		Agent:    c.to.Agent,
-		Pack:     r.prog.Pack(),
+		Pack:     r.prog.Within(),
 		Task:     r.tasks.current(),
 		Input:    input,
 		Feedback: s.frame.feedback,
@@ -335,7 +365,7 @@ func (c call) request() (formats.Request, string, error) {
 		Dir:      r.cfg.Dir,
 		Question: c.question,
 		Txn:      txn(ids.Run, s.journalPath(), visit, c.attempt),
-		Commits:  r.commits,
+		Terms:    formats.Terms{Commits: r.commits, Wishes: r.prog.Wishes},
 	}
 	switch {
 	case s.info.Terms.In == inNone && !c.to.Info.Builtin:
@@ -346,7 +376,9 @@ func (c call) request() (formats.Request, string, error) {
 		req.Dir = s.frame.dir()
 	}
 
+	req.Facets.Messages = slices.Clone(c.messages)
 	req.Facets.Knowledge = r.board.prompt(s.info.Terms.Board)
+	req.Terms.Live = c.seesLive()
 	if e := s.info.Expect; e != nil && e.Schema != nil && c.question == "" {
 		req.Schema = r.prog.Schema(e.Schema).JSON()
 	}

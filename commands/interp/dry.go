@@ -71,7 +71,7 @@ func (s step) plan(format string, args ...any) {
 	if !s.run.dry.on {
 		return
 	}
-	name := cmp.Or(s.info.Step.Title, s.info.ID)
+	name := cmp.Or(s.title(s.info.Step), s.info.ID)
 	// not one that was made of the title
 	own := s.info.Step.ID
 	written := s.info.ID != own.Text || !own.Pos.IsZero()

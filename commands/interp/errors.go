@@ -55,11 +55,17 @@ func repeatsOnResume(err error) bool {
 		isIOError(err) || isDiverged(err)
 }
 
-// isIOError tells whether the engine could not read or write something, such as on a full disk.
-// What a worker could not do is in its return, and no error.
+// isIOError tells whether the engine could not read or write something, such as on a full disk, or
+// bring it to the home of a team. What a worker could not do is in its return, and no error.
 func isIOError(err error) bool {
+	if err == nil {
+		return false
+	}
+	if _, unrecorded := errors.AsType[*formats.UnrecordedError](err); unrecorded {
+		return true
+	}
 	code := formats.CodeOf(err)
-	return err != nil && (code == formats.CodeIO || code == formats.CodeNotDurable)
+	return code == formats.CodeIO || code == formats.CodeNotDurable
 }
 
 // asInterrupt finds the error of a signal; nil if it is another error.
@@ -83,10 +89,9 @@ func asGateOpen(err error) *formats.GateOpenError {
 }
 
 // errLimit is the failure of a run that reached one of its limits.
-func errLimit(what string, limit int) error {
-	help := "finished work is kept; look at the run with a dry run, or raise limits in the " +
-		"command file if it is meant " +
-		"to be this long"
+func errLimit(what, more string, limit int) error {
+	help := "finished work is kept; look at the run with a dry run, or " + more +
+		" if it is meant to be this long"
 	return formats.Fail(formats.CodeLimit, help, "the run reached its limit of %d %s", limit, what)
 }
 

@@ -130,6 +130,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 		"rollbacks":    r.counts.rollbacks,
 		"auto_approve": r.cfg.AutoApprove,
 		"approval":     approval,
+		"commit":       r.cfg.Commit,
 		"artifacts":    r.artifacts.prepared(),
 		"overrides":    listOf(r.report.overrides),
 		"diff":         "",

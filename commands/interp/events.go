@@ -87,7 +87,7 @@ const maxIssues = 20
 func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 	e := trace.Event{
 		Kind:    trace.Step,
-		Name:    s.info.Step.Title,
+		Name:    s.title(s.info.Step),
 		Step:    s.path,
 		Outcome: outcome.String(),
 		Message: ret.Summary,
@@ -102,6 +102,17 @@ func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 		e.Attrs = object{"issues": ret.Issues[:n]}
 	}
 	s.frame.emit(e)
+}
+
+// title is the title of a step of this run, as the user sees it. A step that sets the status of the
+// run's own task names it: a line may have several.
+func (s step) title(of *syntax.Step) string {
+	status, ok := of.Action.(*syntax.Status)
+	if !ok || status.Task != nil || status.Phase != nil || s.run.tasks.current() == nil {
+		return of.Title
+	}
+	task := fmt.Sprintf("task %d", s.run.tasks.current().Number)
+	return strings.Replace(of.Title, "the task", task, 1)
 }
 
 // emitWarnings shows the warnings of a built-in subagent at once, because the user may want to stop

@@ -62,6 +62,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 		return ret
 	}
 
+	r.warnUndelivered()
 	r.discardDocuments(&ret)
 	r.recordProblems(ret)
 	r.writeEnd(&ret)
@@ -75,15 +76,17 @@ func (r *run) writeEnd(ret *formats.Return) {
 	if !r.journal.begun {
 		return
 	}
-	err := r.main.journal.append(formats.Entry{
-		Type: formats.EntryRunFinished,
-		Data: object{
-			"status":     ret.RunState(),
-			"summary":    ret.Summary,
-			"cost_usd":   r.budget.spent.Cost,
-			"next_steps": ret.NextSteps,
-		},
-	})
+	end := formats.Finished{
+		Status:    ret.RunState(),
+		Summary:   ret.Summary,
+		Text:      ret.Text,
+		Cost:      r.budget.spent.Cost,
+		NextSteps: ret.NextSteps,
+	}
+	if len(ret.Errors) > 0 {
+		end.Code = ret.Errors[0].Code
+	}
+	err := r.main.journal.append(formats.Entry{Type: formats.EntryRunFinished, Data: end})
 	artifacts := ret.Artifacts
 	switch {
 	case err == nil:

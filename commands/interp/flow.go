@@ -200,6 +200,7 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 		if !wanted(u) {
 			continue
 		}
+		r.sessions.forget("an effect was taken back")
 		end, err := u.scope.step(fr, u.info.Undo).execute()
 		switch {
 		case err != nil && (fr.ctx.Err() != nil || repeatsOnResume(err)):

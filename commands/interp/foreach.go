@@ -113,7 +113,8 @@ func (s step) loopResult(f *syntax.Foreach, out loop, items int) (_ result, err 
 		if len(out.votes) == 0 {
 			break
 		}
-		if outcome, err = Decide(s.predicate(f.Merge, out.children), out.votes); err != nil {
+		outcome, err = Decide(s.predicate(f.Merge, out.children), out.votes)
+		if err != nil {
 			return result{}, err
 		}
 		if !outcome.Passes() {
@@ -153,7 +154,7 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 		return nil, err
 	}
 	if len(items) > r.limits.Elements {
-		return nil, errLimit("elements of one loop", r.limits.Elements)
+		return nil, errLimit("elements of one loop", "filter the list of the loop", r.limits.Elements)
 	}
 	s.plan("run for each $%s of %d", f.As.Text, len(items))
 	return items, s.record(formats.EntryLoopEntered, object{"items": items})
@@ -205,6 +206,7 @@ type loop struct {
 	outcome  formats.Outcome // of that child
 }
 
+// add takes the result of one pass: its vote, its documents, and its place in the lists by outcome.
 func (l *loop) add(index int, item any, p pass) {
 	outcome := formats.OutcomeCompleted
 	summary := ""

@@ -86,6 +86,7 @@ func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 		}
 		g.Show = append(g.Show, query.Text(v))
 	}
+	g.Reviews = q.reviews(g.Show)
 	return g, nil
 }
 
@@ -129,6 +130,9 @@ func (q fileGate) offer(g *formats.Gate) error {
 	}
 	if at := leavingChoice(open); at >= 0 {
 		g.Choices[at].Leaves = true
+	}
+	for i, ch := range open {
+		g.Choices[i].After = q.after(ch.Target)
 	}
 	return nil
 }

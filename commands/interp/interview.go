@@ -21,8 +21,11 @@ func (tr transition) interview(list []formats.Question, waits bool) (*ending, er
 	r.counts.targets[key]++
 	if r.counts.targets[key] > mostInterviews {
 		tr.result.outcome = formats.OutcomeFailed
-		return final(tr.limitReturn(fmt.Sprintf("step '%s' asked the user more often than %d times",
-			s.info.Step.Title, mostInterviews))), nil
+		return final(tr.limitReturn(
+			fmt.Sprintf("step '%s' asked the user more often than %d times",
+				s.info.Step.Title, mostInterviews),
+			"give the subagent what it asks for in its input",
+		)), nil
 	}
 
 	answers := make([]string, len(list))
@@ -57,7 +60,8 @@ func (tr transition) askUser(q formats.Question) (words string, err error) {
 	g.Step = s.journalPath()
 	for range 2 {
 		var d formats.Decision
-		if _, d, err = ask(s, fixedGate{gate: g}); err != nil {
+		_, d, err = ask(s, fixedGate{gate: g})
+		if err != nil {
 			return "", err
 		}
 		words = q.Says(d)

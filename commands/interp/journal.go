@@ -30,6 +30,8 @@ type runJournal struct {
 	past []formats.Seen
 	seen []formats.Seen // the same, of a new run
 
+	// admit is called once, before the run does something new; nil: it was.
+	admit func() error
 	// takeOver is called once, before a resumed run does something new.
 	takeOver func() error
 	// paused gives the reason for which nothing new may begin.
@@ -59,12 +61,30 @@ func (j *runJournal) failed(err error) error {
 // reachEnd is called before the first thing that the journal does not have. A resumed run then
 // takes over its tasks.
 func (j *runJournal) reachEnd() error {
+	if err := j.enter(); err != nil {
+		return err
+	}
 	if j.takeOver == nil || j.pastEnd {
 		return nil
 	}
 	j.pastEnd = true
 	j.diverged = j.takeOver()
 	return j.diverged
+}
+
+// enter waits until the run may do something new.
+func (j *runJournal) enter() error {
+	admit := j.admit
+	j.admit = nil
+	if admit == nil {
+		return nil
+	}
+	return admit()
+}
+
+// ends reports whether an entry ends the work of a process on a run, for which nobody waits.
+func ends(t formats.EntryType) bool {
+	return t == formats.EntrySuspended || t == formats.EntryStopped || t == formats.EntryRunFinished
 }
 
 // cursor is the place of one sequence of steps in the journal.
@@ -88,6 +108,9 @@ func (c *cursor) append(e formats.Entry) error {
 	}
 	if replayed {
 		return nil
+	}
+	if ends(e.Type) {
+		j.admit = nil
 	}
 	return j.reachEnd()
 }
@@ -124,6 +147,9 @@ func (c *cursor) live(alone bool) error {
 	}
 	if err := j.store.Live(alone); err != nil {
 		return j.failed(err)
+	}
+	if err := j.enter(); err != nil {
+		return err
 	}
 	if err := j.paused(); err != nil {
 		return err
@@ -168,7 +194,8 @@ func observe[T any](
 	if err := j.reachEnd(); err != nil { // else the task would be read without the lease of this run
 		return out, err
 	}
-	if out, err = look(); err != nil {
+	out, err = look()
+	if err != nil {
 		return out, err
 	}
 
@@ -188,7 +215,8 @@ func observeEarly[T any](j *runJournal, key string, look func() (T, error)) (out
 		}
 		return out, read(data, &out)
 	}
-	if out, err = look(); err == nil {
+	out, err = look()
+	if err == nil {
 		j.seen = append(j.seen, formats.Seen{Key: key, Value: out})
 	}
 	return out, err

@@ -133,6 +133,22 @@ func (ld loader) notFound(l *syntax.Load, what string) error {
 	return formats.Fail(formats.CodeNotFound, help, "%s: %s", ld.frame.run.placeOf(l.Name.Pos), what)
 }
 
+// noDocument refuses a task that has no document of a profile, and says what makes one.
+func (ld loader) noDocument(l *syntax.Load, profile string) error {
+	tasks := &ld.frame.run.tasks
+	var with []formats.TaskStatus
+	for _, s := range formats.TaskStatuses() {
+		if slices.Contains(formats.ArtifactsFor(s), formats.ArtifactType(profile)) {
+			with = append(with, s)
+		}
+	}
+	if tasks.own == nil || with == nil {
+		return ld.notFound(l, "no "+profile+" found: its path is empty")
+	}
+	return formats.Fail(formats.CodeNotFound, tasks.wayTo(with), "%s: task %d has no %s",
+		ld.frame.run.placeOf(l.Name.Pos), tasks.own.Number, profile)
+}
+
 // document parses the first candidate that exists; a second one is a warning. With files it
 // parses all of them.
 func (ld loader) document(l *syntax.Load) (any, error) {
@@ -191,7 +207,7 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 	case l.Optional:
 		return nil, nil
 	case len(candidates) == 0:
-		return nil, ld.notFound(l, "no "+profile+" found: its path is empty")
+		return nil, ld.noDocument(l, profile)
 	default:
 		for i, path := range candidates {
 			candidates[i] = strconv.Quote(path)
@@ -205,8 +221,9 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 // parse gives a document as jq sees it. A document of a flow has the hash of its text, because a
 // run that is resumed asks before it goes on with a changed one.
 func (ld loader) parse(profile, found string, src []byte) (any, error) {
-	doc, bad := documents.DocumentOptions{
+	doc, bad := documents.Options{
 		Needed: true,
+		Own:    ld.frame.run.cfg.Profiles,
 		Exists: func(name string) bool {
 			_, err := ld.docs.Open(ld.frame.ctx, name)
 			return err == nil

@@ -37,7 +37,8 @@ func Decide(holds Predicate, votes []Vote) (_ formats.Outcome, err error) {
 		return !ret.Outcome().Passes()
 	})
 	if holds != nil {
-		if passed, err = holds(ran); err != nil {
+		passed, err = holds(ran)
+		if err != nil {
 			return "", err
 		}
 	}

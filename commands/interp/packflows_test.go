@@ -191,7 +191,8 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 		w.read[host] = ret.Status != formats.StatusFailed // then Retry runs it alone
 	}
 
-	if ret, err = interp.Derive(ctx, info, returns.Typed(ret, info.Fields)); err != nil {
+	ret, err = interp.Derive(ctx, info, returns.Typed(ret, info.Fields))
+	if err != nil {
 		return ret, err
 	}
 	for i := range ret.Artifacts {
@@ -219,7 +220,8 @@ func (w *flowRun) program() (prog *compile.Program, line string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if prog, err = compile.Compile(file, w.world); err != nil {
+	prog, err = compile.Compile(file, w.world)
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	return prog, line

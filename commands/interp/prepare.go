@@ -97,8 +97,24 @@ func (r *run) bind(wanted int) error {
 			Help:    "run 'tercet state verify'",
 		}
 	}
-	r.root.setVar("task", one)
+	r.root.setVar("task", withLists(one))
 	return r.tasks.checkStart()
+}
+
+// withLists gives a task the lists that a state written by hand or by another program left out, so
+// that a command may go through them.
+func withLists(task any) any {
+	m := objectOf(task)
+	if m == nil {
+		return task
+	}
+	out := maps.Clone(m)
+	for _, key := range []string{"artifacts", "dependencies"} {
+		if out[key] == nil {
+			out[key] = []any{}
+		}
+	}
+	return out
 }
 
 func (r *run) taskByNumber(wanted int) (any, error) {

@@ -71,7 +71,7 @@ func (c call) askForWorker(req *formats.Request, q fixedGate) error {
 	r := c.step.run
 	g, d, err := ask(c.step, q)
 	if errors.Is(err, errStale) { // called again, the worker asks about what is there now
-		req.Again = false
+		req.Begun = formats.BegunUnknown
 		return nil
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (c call) askForWorker(req *formats.Request, q fixedGate) error {
 	}
 	// The worker did nothing before its question was answered. An answer that an earlier process
 	// wrote down may have been followed by work.
-	req.Again = c.step.frame.journal.replayed && !c.step.frame.shared
+	req.Begun = c.begun()
 	r.cfg.Approve.Remember(g.Run, g.Subject, d)
 	return nil
 }

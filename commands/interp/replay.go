@@ -27,6 +27,7 @@ func (r *run) begin() error {
 		r.started = recorded.At
 		r.cfg.AutoApprove = recorded.Consent
 		r.cfg.Consent = recorded.Agreed
+		r.cfg.Commit = recorded.Commit
 		r.journal.past = recorded.Seen
 		if err := r.unchanged(recorded, started); err != nil {
 			return err
@@ -67,6 +68,7 @@ func (r *run) startedNow() formats.Started {
 	s.Args = r.args.Map()
 	s.Consent = r.cfg.AutoApprove
 	s.Agreed = r.cfg.Consent
+	s.Commit = r.cfg.Commit
 	return s
 }
 

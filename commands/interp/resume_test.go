@@ -210,6 +210,9 @@ func (p *process) delegate(
 		return ret, err
 	}
 
+	if _, begun := p.told[r.Txn]; begun && r.Begun == formats.BegunNow {
+		p.t.Errorf("%s: a delegation that was begun before is called the first", r.At)
+	}
 	start := r.At + "." + fmt.Sprint(r.Attempt) + " " + r.Agent
 	p.starts[start]++
 	p.budgets = append(p.budgets, fmt.Sprintf("%s %d %.4g", r.At, r.Budget.Tokens, r.Budget.Cost))

@@ -17,12 +17,14 @@ func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 	r := s.run
 	res := tr.result
 	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: r.artifacts.newest()}
-	if ret.Summary, err = s.env().dryText(t.Message, res.value); err != nil {
+	ret.Summary, err = s.env().dryText(t.Message, res.value)
+	if err != nil {
 		return nil, err
 	}
 
 	ret.Summary = cmp.Or(ret.Summary, r.defaultSummary())
-	if ret.NextSteps, err = s.env().dryText(t.NextSteps, res.value); err != nil {
+	ret.NextSteps, err = s.env().dryText(t.NextSteps, res.value)
+	if err != nil {
 		return nil, err
 	}
 	text, err := s.env().value(t.Text, res.value)
@@ -36,12 +38,14 @@ func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 		return final(ret), nil // what else it has, and how it ends, is known at run time
 	}
 	if t.Artifacts != nil {
-		if ret.Artifacts, err = s.env().artifactsOf(t.Artifacts, res.value); err != nil {
+		ret.Artifacts, err = s.env().artifactsOf(t.Artifacts, res.value)
+		if err != nil {
 			return nil, err
 		}
 	}
 	if t.Fields != nil {
-		if ret.Fields, err = s.env().fields(t.Fields, res.value); err != nil {
+		ret.Fields, err = s.env().fields(t.Fields, res.value)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -297,7 +297,7 @@ func TestVariables(t *testing.T) {
 		"$state.tasks | map(.number)":      "[7]",
 		"$env":                             `{"HOME":"/home"}`,
 		"$feedback":                        "",
-		"$run | del(.started_at)":          `{"approval":"autonomous","artifacts":[],"auto_approve":true,"command":"/x 7","depth":1,"diff":"","diffstat":"","id":"r1","overrides":[],"rollbacks":0,"session_id":"sess_1_abcdef","worktree":null}`,
+		"$run | del(.started_at)":          `{"approval":"autonomous","artifacts":[],"auto_approve":true,"command":"/x 7","commit":"","depth":1,"diff":"","diffstat":"","id":"r1","overrides":[],"rollbacks":0,"session_id":"sess_1_abcdef","worktree":null}`,
 		"$run.started_at":                  "2000-01-01T00:00:00Z",
 		"$steps":                           "{}",
 		"$steps | keys":                    "[]",

@@ -33,7 +33,7 @@ func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s",
 		r.limits.Rollbacks, tr.baseReturn().Summary)
 	if r.finishing || r.dry.on || r.cfg.AutoApprove {
-		return final(tr.limitReturn(why)), nil
+		return final(tr.limitReturn(why, raiseLimit("rollbacks"))), nil
 	}
 
 	g := r.question(
@@ -179,7 +179,7 @@ func (tr transition) jump(t *syntax.Target) (*ending, error) {
 	if r.counts.jumps[at] >= r.limits.Visits {
 		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times",
 			to.Title, r.limits.Visits)
-		return final(tr.limitReturn(why)), nil
+		return final(tr.limitReturn(why, raiseLimit("visits"))), nil
 	}
 	r.counts.jumps[at]++
 	data := object{"to": at, "visits": r.counts.jumps[at]}

@@ -30,12 +30,15 @@ type run struct {
 	tree       worktrees
 	artifacts  artifacts
 	board      board
+	published  map[string][]string // by the workers of a step, by its path, not yet on the board
+	live       *liveBoards
 	state      stateMemo
 	suspension suspension
 	dry        dryRun
 
 	started        time.Time // the run
 	processStarted time.Time // the work of this process on it
+	admitted       func()    // ends what Config.Admit gave
 
 	effects effects
 	// lockstep gives branches their next answers together, because what one worker left of the
@@ -47,6 +50,7 @@ type run struct {
 	events    events
 	loads     loads
 	stalls    stalls
+	sessions  agentSessions
 	undoable  []step // whose effect can be compensated, oldest first
 	nextAgent nextAgent
 
@@ -70,22 +74,31 @@ func newRun(
 ) *run {
 	limits := Lower(p.Limits.WithDefaults(), cfg.Limits)
 	r := &run{
-		cfg:             cfg,
-		prog:            p,
-		args:            v,
-		depth:           d,
-		limits:          limits,
-		counts:          newCounters(),
-		budget:          budget{limits: limits},
-		tasks:           tasks{prog: p, session: cfg.IDs.Session, entered: map[int]string{}},
+		cfg:    cfg,
+		prog:   p,
+		args:   v,
+		depth:  d,
+		limits: limits,
+		counts: newCounters(),
+		budget: budget{limits: limits},
+		tasks: tasks{
+			prog:    p,
+			session: cfg.IDs.Session,
+			wayOn:   cfg.WayOn,
+			entered: map[int]string{},
+		},
 		artifacts:       artifacts{linked: map[string]bool{}},
 		dry:             dryRun{on: cfg.DryRun, reads: p.Reads, returns: maps.Clone(cfg.Stubs)},
 		started:         cfg.Clock.Now(),
 		processStarted:  cfg.Clock.Now(),
+		admitted:        func() {},
 		concurrentSteps: map[string]bool{},
 		loads:           loads{sums: map[string]string{}},
 		stalls:          stalls{},
+		sessions:        agentSessions{},
 		board:           board{},
+		published:       map[string][]string{},
+		live:            &liveBoards{topics: map[string][]livePost{}},
 		commits:         p.Commits(),
 	}
 	r.suspension = suspension{run: cfg.IDs.Run}
@@ -134,19 +147,29 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
 	duration := Lower(p.Limits.WithDefaults(), rn.cfg.Limits).Duration
-	timed, cancel := context.WithTimeoutCause(
-		ctx,
-		max(1, duration-rn.cfg.Spent),
-		formats.Fail(formats.CodeTimeout,
+	left := max(1, duration-rn.cfg.Spent)
+	timed, over := context.WithCancelCause(ctx)
+	defer over(nil)
+	timer := time.AfterFunc(left, func() {
+		over(formats.Fail(formats.CodeTimeout,
 			"finished work is kept; raise limits.duration in the command file, or run the "+
 				"command again",
-			"the run took longer than %s", duration),
-	)
-	defer cancel()
+			"the run took longer than %s", duration))
+	})
+	defer timer.Stop()
 	stoppable, leave := endedBy(timed, rn.cfg.Stop)
 	defer leave()
 
 	r := newRun(stoppable, rn.cfg, p, v, d)
+	if rn.cfg.Admit != nil && rn.cfg.Prefix == "" {
+		r.journal.admit = func() error {
+			timer.Stop()
+			err := r.admit()
+			timer.Reset(max(1, left-r.cfg.Clock.Now().Sub(r.processStarted)))
+			return err
+		}
+	}
+	defer func() { r.admitted() }()
 	ret, err := r.execute()
 	if rn.cfg.Prefix != "" && err != nil &&
 		(asInterrupt(err) != nil || isIOError(err) || interrupted(r.main.ctx) != nil) {
@@ -172,6 +195,18 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		end.Counted = r.snapshotCounters()
 	}
 	return ret, r.journal.diverged
+}
+
+// admit waits until the run may do something new. The time of the run begins after that: what came
+// before took no time.
+func (r *run) admit() error {
+	began := r.cfg.Clock.Now()
+	ctx, stop := endedBy(r.main.ctx, r.cfg.Pause)
+	defer stop()
+	leave, err := r.cfg.Admit(ctx)
+	r.admitted = leave
+	r.processStarted = r.processStarted.Add(r.cfg.Clock.Now().Sub(began))
+	return err
 }
 
 // execute does everything up to the end of the workflow.
@@ -216,9 +251,11 @@ func (r *run) failedReturn(err error) formats.Return {
 		err = stopped(r.main.ctx)
 	}
 	if signal := asInterrupt(err); signal != nil && !diverged {
-		if r.journal.begun && r.journal.store.Resumable() {
+		// at a terminal a run that has finished no step is not worth resuming
+		keeps := r.journal.store.Resumable() || signal.Why == formats.ReasonClosed
+		if r.journal.begun && keeps {
 			cancelled := formats.Fail(formats.CodeCancelled, "", "%s", signal)
-			return r.withArtifacts(r.suspension.cut(cancelled, formats.ReasonInterrupted))
+			return r.withArtifacts(r.suspension.cut(cancelled, signal.Why))
 		}
 		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again",
 			"%s", signal)

@@ -17,6 +17,8 @@ type effect struct {
 	worker bool // the request is for one, so that it gets a share of the budget
 	flow   bool // it is for a subagent with steps
 	wait   time.Duration
+	board  *workerBoard  // of the step, for its worker; nil: it has none
+	kept   *keptSession  // of the step, for its worker; nil: it keeps none
 	entry  formats.Entry // of the answer in the journal, without its data
 	reply  chan answer   // takes it
 }
@@ -187,13 +189,18 @@ func (fr frame) start(list []effect) bool {
 		d.effect = e
 		if e.worker && err == nil {
 			d.reserved, err = r.budget.recall(r.journal.store, e.req)
+			err = cmp.Or(err, r.recallMessages(e.req), e.board.open(r))
 		}
 		d.answer, d.done = r.recallAnswer(fr.ctx, e)
+		err = cmp.Or(err, e.kept.recall(r, d.done))
 		live = live || !d.done
 	}
 	if err == nil && live {
 		if err = r.reserve(fr.journal, all); err == nil {
 			err = fr.journal.live(false)
+		}
+		if err == nil {
+			err = r.deliver(fr.journal, all)
 		}
 	}
 	for _, d := range all {

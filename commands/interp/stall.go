@@ -143,7 +143,7 @@ func (tr transition) noProgress(why string) formats.Return {
 		"another round would end the same way. Change the task or the "+
 			"subagent's prompt and run it again, or run it on a terminal to give a hint",
 	)
-	return tr.limitReturn(why)
+	return tr.limitReturn(why, "run it on a terminal to give a hint")
 }
 
 // stallReason says why another round would be one too many, empty if it would not.

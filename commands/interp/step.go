@@ -129,7 +129,8 @@ func (s step) executeOnce() (res result, ran bool, err error) {
 	if err := s.enter(); err != nil {
 		return res, false, err
 	}
-	if res, err = s.runAction(); err != nil {
+	res, err = s.runAction()
+	if err != nil {
 		return res, false, err
 	}
 	if err := s.expect(&res); err != nil {
@@ -252,7 +253,8 @@ func (s step) expect(res *result) error {
 	if !ok {
 		said := "expected " + e.If.Src
 		if e.Else != nil {
-			if said, err = s.env().text(e.Else, res.value); err != nil {
+			said, err = s.env().text(e.Else, res.value)
+			if err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ func ParseStubs(file string, data []byte) (map[string][]formats.Return, error) {
 			list = []json.RawMessage{one}
 		}
 		for _, item := range list {
-			ret, err := returns.ParseReturn(item, returns.ParseOptions{})
+			ret, err := returns.Parse(item, returns.ParseOptions{})
 			if err != nil {
 				return nil, refused("the return for "+key, err)
 			}

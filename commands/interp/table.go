@@ -27,7 +27,8 @@ func (s step) showTable() error {
 		out.Columns = append(out.Columns, w.Text)
 	}
 
-	if out.Title, err = s.env().dryText(t.Title, nil); err != nil {
+	out.Title, err = s.env().dryText(t.Title, nil)
+	if err != nil {
 		return err
 	}
 	if out.Columns == nil {

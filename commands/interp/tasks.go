@@ -11,6 +11,7 @@ import (
 type tasks struct {
 	prog    *compile.Program
 	session string
+	wayOn   func(t *formats.Task, to []formats.TaskStatus) string // Config.WayOn; may be nil
 
 	own        *formats.Task      // of the command, as the run found it; $task
 	status     formats.TaskStatus // that the run gave it; empty: none

@@ -27,7 +27,7 @@ func (tr transition) route() (*ending, error) {
 			if leavesNoWork(tr.result.outcome) {
 				tr.result.outcome = formats.OutcomeFailed
 			}
-			return &ending{ret: tr.limitReturn(why)}, nil
+			return &ending{ret: tr.limitReturn(why, raiseMax(t))}, nil
 		}
 		return tr.follow(t)
 	}
@@ -306,22 +306,36 @@ func (tr transition) exhaustedReturn(t *syntax.Target) formats.Return {
 	case tr.result.outcome.Passes():
 		tr.result.ret.NextSteps = cmp.Or(
 			tr.result.ret.NextSteps,
-			"do what the last round asks for and run it again, raise `max` in the "+
-				"file, or write next behind the rule if the run is to go on then",
+			"do what the last round asks for and run it again, "+raiseMax(t)+
+				", or write next behind the rule if the run is to go on then",
 		)
 		return tr.limitReturn(fmt.Sprintf(
 			"step '%s' is %s, and its '%s' was taken %s, which is its max: %s",
 			s.info.Step.Title, tr.result.outcome, t.Kind, times, tr.baseReturn().Summary,
-		))
+		), raiseMax(t))
 	case tr.result.outcome == formats.OutcomePartial:
 		s.run.report.warn("%s: its '%s' was taken %s, which is its max", s.info.Step.Title, t.Kind, times)
 	}
-	return tr.limitReturn("")
+	return tr.limitReturn("", raiseMax(t))
+}
+
+// raiseLimit is the advice to give a run more of something.
+func raiseLimit(key string) string {
+	return "write more for limits: {" + key + ": N} in the file"
+}
+
+// raiseMax is the advice to let a rule be taken more often. It names a key that stands in the file.
+func raiseMax(t *syntax.Target) string {
+	if t.Max > 0 {
+		return "raise `max` in the file"
+	}
+	return fmt.Sprintf("write `max: N` behind '%s' in the file, which is taken %s without it",
+		t.Kind, formats.Count(formats.DefaultRedo, "time"))
 }
 
 // limitReturn is the return of a step whose rules are used up: its own default outcome with code
-// LIMIT, the last failure's message first.
-func (tr transition) limitReturn(why string) formats.Return {
+// LIMIT, the last failure's message first. More is what would allow a further round.
+func (tr transition) limitReturn(why, more string) formats.Return {
 	ret := tr.defaultReturn()
 	if ret.Status != formats.StatusFailed {
 		return ret
@@ -335,7 +349,7 @@ func (tr transition) limitReturn(why string) formats.Return {
 		Recommendation: cmp.Or(
 			first.Recommendation,
 			"the file allows no further round: fix what the last round found and "+
-				"run it again, or raise `max` in the file",
+				"run it again, or "+more,
 		),
 	}
 	if tr.result.outcome.Passes() {

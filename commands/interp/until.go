@@ -39,7 +39,8 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 			s.plan("go on until %s, which only a run knows", sourceOf(u.Cond))
 			done = true
 		default:
-			if done, err = p.in.env(s.frame).holds(u.Cond, nil); err != nil {
+			done, err = p.in.env(s.frame).holds(u.Cond, nil)
+			if err != nil {
 				return result{}, err
 			}
 			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || r.finishing ||

@@ -52,5 +52,6 @@ func restoreCounters(s step) error {
 		}
 		s.run.counts.restore(was)
 		s.run.budget.spent = was.Spent
+		s.run.sessions.forget("the run went back to a step")
 	}
 }

@@ -41,9 +41,13 @@ type worktrees struct {
 // childGroup is the children of one visit of a step. All start from the same commit.
 type childGroup struct{ base any }
 
-// localDir is the folder of a worktree in the project at a root. The journal has the folder as it
-// was when the worktree was opened, and the project may have been moved since.
+// localDir is the folder of a worktree in the project at a root. The journal has it relative to the
+// root. Older journals have the folder as it was when the worktree was opened, and the project may
+// have been moved since.
 func localDir(root, dir string) string {
+	if filepath.IsLocal(dir) {
+		return filepath.Join(root, filepath.FromSlash(dir))
+	}
 	parent := filepath.Join(formats.Workspace, formats.WorktreeFolder)
 	marker := string(filepath.Separator) + parent + string(filepath.Separator)
 	at := strings.LastIndex(dir, marker)

@@ -12,7 +12,6 @@ import (
 	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
-	"tercet/internal/dialect"
 	"tercet/internal/md"
 )
 
@@ -45,7 +44,8 @@ func Read(name string) ([]byte, error) {
 		return nil, formats.Broken(formats.CodeUsage, name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, formats.Fail(formats.CodeUsage, "", "%s: expected a regular file", name)
+		return nil, formats.Fail(formats.CodeUsage, "name a file or a folder",
+			"%s: expected a regular file", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -88,46 +88,14 @@ func Rewrite(name string, was, text []byte) error {
 
 // Files lists the named files and the markdown files below named folders. It leaves out documents:
 // in a workspace and in the folders of other tools all but commands and subagents, around a
-// workspace the files that declare neither. An unreadable file in a folder is a finding.
-func Files(paths []string) (files []string, unread []formats.Diagnostic, err error) {
+// workspace the files that declare neither. It follows links to folders of the project that it does
+// not come by otherwise. An unreadable file in a folder is a finding.
+func Files(lib *commands.Library, paths []string) (
+	files []string, unread []formats.Diagnostic, err error,
+) {
+	w := &walk{lib: lib, seen: map[string]bool{}}
 	for _, p := range paths {
-		top, _ := filepath.Abs(p) //nolint:errcheck // without a name it is no folder of a tool
-		_, apart := os.Stat(filepath.Join(p, formats.Workspace))
-		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {
-			if name == p && (err != nil || !d.IsDir()) {
-				files = append(files, name)
-				return err
-			}
-
-			around, _ := filepath.Abs(filepath.Dir(name)) //nolint:errcheck // without a name it is no workspace
-			inWorkspace := name != p && filepath.Base(around) == formats.Workspace
-			ofTool := dialect.Within(filepath.ToSlash(strings.TrimPrefix(
-				around,
-				filepath.Dir(top),
-			) + "/"))
-			switch {
-			case err != nil:
-			case d.IsDir():
-				if inWorkspace && d.Name() != "commands" && d.Name() != "subagents" {
-					return filepath.SkipDir
-				}
-				return nil
-			case !inWorkspace && (strings.HasSuffix(name, ".md") && !ofTool || Foreign(name)):
-				inside := ofTool ||
-					strings.Contains(filepath.ToSlash(around)+"/", "/"+formats.Workspace+"/")
-				if err = readable(name); err == nil && apart == nil && !inside && !declares(name) {
-					return nil
-				}
-			default:
-				return nil
-			}
-			if err == nil {
-				files = append(files, name)
-			} else {
-				unread = append(unread, cannotRead(name, err))
-			}
-			return nil
-		})
+		info, err := os.Stat(p)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, formats.Fail(formats.CodeUsage,
 				"write its path from the folder you are in",
@@ -136,9 +104,114 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 		if err != nil {
 			return nil, nil, formats.Broken(formats.CodeUsage, p, err)
 		}
+		if !info.IsDir() {
+			w.files = append(w.files, p)
+			continue
+		}
+		w.start(p)
+	}
+	return w.files, w.unread, nil
+}
+
+// walk collects the files below folders.
+type walk struct {
+	lib    *commands.Library
+	files  []string
+	unread []formats.Diagnostic
+	seen   map[string]bool // folders and files, without links
+	links  []string        // links to folders, not followed yet
+	around bool            // the named folder is a project
+	bound  string          // no link is followed out of it
+}
+
+// start walks a named folder.
+func (w *walk) start(top string) {
+	_, err := os.Stat(filepath.Join(top, formats.Workspace))
+	w.around = err == nil
+	w.bound = resolved(top)
+	if w.lib.Dir != "" {
+		project := resolved(filepath.FromSlash(w.lib.Dir))
+		if within(project, w.bound) {
+			w.bound = project
+		}
+	}
+	w.folder(top)
+	for len(w.links) > 0 {
+		next := w.links[0]
+		w.links = w.links[1:]
+		if within(w.bound, resolved(next)) {
+			w.folder(next)
+		}
+	}
+}
+
+// resolved is an absolute path without links; one that does not exist keeps them.
+func resolved(name string) string {
+	if full, err := filepath.Abs(name); err == nil {
+		name = full
+	}
+	if full, err := filepath.EvalSymlinks(name); err == nil {
+		name = full
+	}
+	return name
+}
+
+func within(dir, name string) bool {
+	inside, err := filepath.Rel(dir, name)
+	return err == nil && filepath.IsLocal(inside)
+}
+
+// folder walks a folder, once. An unreadable one is a finding.
+func (w *walk) folder(dir string) {
+	real := resolved(dir)
+	if w.seen[real] {
+		return
+	}
+	w.seen[real] = true
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		w.unread = append(w.unread, cannotRead(dir, err))
+		return
 	}
 
-	return files, unread, nil
+	inWorkspace := filepath.Base(real) == formats.Workspace
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case inWorkspace && e.Name() != "commands" && e.Name() != "subagents":
+		case e.IsDir():
+			w.folder(name)
+		case e.Type()&fs.ModeSymlink != 0 && isFolder(name):
+			w.links = append(w.links, name)
+		default:
+			w.file(name, real)
+		}
+	}
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// file takes a file in a folder if it is a command or a subagent.
+func (w *walk) file(name, dir string) {
+	foreign := Foreign(w.lib, name)
+	if !foreign && (!strings.HasSuffix(name, ".md") || w.lib.IsDocument(name)) {
+		return
+	}
+	if err := readable(name); err != nil {
+		w.unread = append(w.unread, cannotRead(name, err))
+		return
+	}
+	ofWorkspace := strings.Contains(filepath.ToSlash(dir)+"/", "/"+formats.Workspace+"/")
+	if w.around && !foreign && !ofWorkspace && !declares(name) {
+		return
+	}
+	if real := resolved(name); !w.seen[real] {
+		w.seen[real] = true
+		w.files = append(w.files, name)
+	}
 }
 
 // declares tells a command or subagent from the documents of a project, by its keys.

@@ -36,14 +36,17 @@ func File(lib *commands.Library, name string, src []byte, strict bool) []formats
 // Check checks one file: another tool's if it is in that tool's folder, else a subagent or a
 // command.
 func Check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
-	return append(check(lib, name, src, subagent), scoped(name)...)
+	return append(check(lib, name, src, subagent), scoped(lib, name)...)
 }
 
 func check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
-	if place, inside, ok := foreignPlace(name); ok {
+	if place, inside, ok := lib.PlaceOf(name); ok {
 		return foreign(lib, place, inside, name, src)
 	}
 	if !subagent {
+		if place, inside, ok := commands.OwnPrompt(name, src); ok {
+			return foreign(lib, place, inside, name, src)
+		}
 		prog, err := lib.Compile(name, src)
 		return Of(name, prog, err)
 	}
@@ -64,6 +67,18 @@ func check(lib *commands.Library, name string, src []byte, subagent bool) []form
 		os.DirFS(filepath.Join(folder, "..", "facets")),
 		def.Info.Pack,
 	); err != nil {
+		found = append(found, Of(name, nil, err)...)
+	}
+	project := os.DirFS(filepath.Join(folder, "..", ".."))
+	if err := def.ResolveSkills(project); err != nil {
+		found = append(found, Of(name, nil, err)...)
+	}
+	known := len(def.Warnings)
+	if err := def.ResolveServers(project); err != nil {
+		found = append(found, Of(name, nil, err)...)
+	}
+	found = append(found, def.Warnings[known:]...)
+	if err := def.CheckProgram(project); err != nil {
 		found = append(found, Of(name, nil, err)...)
 	}
 	if !def.Info.Workflow {
@@ -108,8 +123,8 @@ func foreign(
 }
 
 // scoped warns of a folder of commands that has the name of a scope: the scope wins.
-func scoped(name string) []formats.Diagnostic {
-	place, inside, ok := foreignPlace(name)
+func scoped(lib *commands.Library, name string) []formats.Diagnostic {
+	place, inside, ok := lib.PlaceOf(name)
 	if full, err := filepath.Abs(name); !ok && err == nil {
 		_, inside, ok = strings.Cut(filepath.ToSlash(full), "/"+formats.Workspace+"/commands/")
 	}
@@ -129,18 +144,9 @@ func scoped(name string) []formats.Diagnostic {
 	return []formats.Diagnostic{found}
 }
 
-// foreignPlace tells where another tool keeps commands or agents that a file lies, and its name
-// there.
-func foreignPlace(name string) (place dialect.Place, inside string, ok bool) {
-	if full, err := filepath.Abs(name); err == nil {
-		name = full
-	}
-	return dialect.PlaceOf(filepath.ToSlash(name))
-}
-
-// Foreign reports whether a file is in another tool's folder of commands or agents.
-func Foreign(name string) bool {
-	_, _, ok := foreignPlace(name)
+// Foreign reports whether another tool's folder of commands or agents loads a file.
+func Foreign(lib *commands.Library, name string) bool {
+	_, _, ok := lib.PlaceOf(name)
 	return ok
 }
 
@@ -206,7 +212,7 @@ func Mend(lib *commands.Library, name string, src []byte, strict, expand bool) (
 		m.Text = text
 		m.Made = made
 	}
-	if !Foreign(name) {
+	if !Foreign(lib, name) {
 		formatted, err := Format(lib, name, m.Text, expand)
 		if _, unreadable := errors.AsType[*formats.Diagnostics](err); err != nil && !unreadable {
 			return Mended{}, err
@@ -229,6 +235,9 @@ func Format(lib *commands.Library, name string, src []byte, expand bool) ([]byte
 	}
 	if name == "-" {
 		name = InputName(src)
+	}
+	if _, _, ok := commands.OwnPrompt(name, src); ok {
+		return src, nil
 	}
 	f, err := syntax.Parse(name, src)
 	if err != nil {

@@ -47,6 +47,7 @@ func put(t *testing.T, dir, name, text string) string {
 // TestKinds: the first key that only one kind has tells a subagent from a command.
 func TestKinds(t *testing.T) {
 	t.Parallel()
+	lib := library(t)
 	for text, want := range map[string]bool{
 		command:                               false,
 		"---\nname: a\nrole: planner\n---\n":  true,
@@ -58,7 +59,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("Subagent(%q) = %v, want %v", text, got, want)
 		}
 	}
-	if !lint.Foreign("/p/.claude/commands/a.md") || lint.Foreign("/p/.tercet/commands/a.md") {
+	if !lint.Foreign(lib, "/p/.claude/commands/a.md") || lint.Foreign(lib, "/p/.tercet/commands/a.md") {
 		t.Error("Foreign does not tell the folders of other tools from one's own")
 	}
 }
@@ -89,6 +90,7 @@ func TestFile(t *testing.T) {
 // is a finding.
 func TestFiles(t *testing.T) {
 	t.Parallel()
+	lib := library(t)
 	dir := t.TempDir()
 	for _, name := range []string{
 		"a.md", "b.txt", ".tercet/commands/c.md", ".tercet/specs/d.md", ".gemini/commands/e.toml",
@@ -102,7 +104,7 @@ func TestFiles(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(dir, "loose.md")); err != nil {
 		t.Fatal(err)
 	}
-	files, unread, err := lint.Files([]string{dir})
+	files, unread, err := lint.Files(lib, []string{dir})
 	var got []string
 	for _, f := range files {
 		got = append(got, strings.TrimPrefix(f, dir+"/"))
@@ -114,13 +116,13 @@ func TestFiles(t *testing.T) {
 	if !slices.Equal(got, want) || err != nil {
 		t.Errorf("Files = %q, %v, want %q", got, err, want)
 	}
-	if inside, _, err := lint.Files([]string{dir + "/.claude"}); len(inside) != 1 || err != nil {
+	if inside, _, err := lint.Files(lib, []string{dir + "/.claude"}); len(inside) != 1 || err != nil {
 		t.Errorf("Files of .claude = %q, %v, want its skill", inside, err)
 	}
 	if len(unread) != 1 || !strings.HasSuffix(unread[0].File, "loose.md") {
 		t.Errorf("unread = %v, want the loose link", unread)
 	}
-	if _, _, err := lint.Files([]string{dir + "/gone"}); formats.CodeOf(err) != formats.CodeUsage {
+	if _, _, err := lint.Files(lib, []string{dir + "/gone"}); formats.CodeOf(err) != formats.CodeUsage {
 		t.Errorf("Files of what is not there = %v, want USAGE", err)
 	}
 }

@@ -88,14 +88,16 @@ func dollars(text string) (float64, error) {
 	return usd, nil
 }
 
-// Money formats what a run may cost.
+// Money formats what a run may cost. Programs of the project are no alarm: tercet pays for none.
 func (w Worst) Money() string {
 	switch {
+	case w.Cost == nil && w.Programs:
+		return "no money but what the project's own programs spend"
 	case w.Cost == nil:
-		return "no bound: " + strings.Join(w.Unpriced, ", ") +
+		return "no bound on money: " + strings.Join(w.Unpriced, ", ") +
 			" without limits.cost, and the command has none"
 	case *w.Cost == 0:
-		return "none: no runner here is paid for"
+		return "no money"
 	}
-	return fmt.Sprintf("at most $%.2f", *w.Cost)
+	return fmt.Sprintf("$%.2f", *w.Cost)
 }

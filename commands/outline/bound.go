@@ -42,6 +42,7 @@ type EachBound struct {
 // Facts is what bounding the cost of a subagent needs to know about it.
 type Facts struct {
 	Free    bool             // its work costs nothing
+	Own     bool             // a program of the project works: tercet pays for nothing
 	Cost    float64          // upper bound of one call in US dollars, 0 if there is none
 	Program *compile.Program // its own steps; nil if it has none
 	Asks    string           // its question to the user before it works; empty: none
@@ -88,6 +89,8 @@ type Worst struct {
 	// limit.
 	Cost     *float64 `json:"cost_usd"`
 	Unpriced []string `json:"unpriced,omitempty"`
+	// Programs tells that all of those are programs of the project.
+	Programs bool `json:"-"`
 }
 
 // BoundOf adds up the steps of a program for one line.
@@ -118,7 +121,7 @@ func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Va
 		limits:   limits,
 		known:    known,
 		elements: limits.Elements,
-		unpriced: map[string]bool{},
+		unpriced: map[string]Facts{},
 	}
 	total := c.all(o)
 	w := Worst{
@@ -131,6 +134,9 @@ func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Va
 	}
 	w.Seconds = w.Time.Seconds()
 	w.Unpriced = slices.Sorted(maps.Keys(c.unpriced))
+	w.Programs = len(w.Unpriced) > 0 && !slices.ContainsFunc(w.Unpriced, func(name string) bool {
+		return !c.unpriced[name].Own
+	})
 	switch {
 	case limits.Cost > 0 && (len(w.Unpriced) > 0 || total.Dollars > limits.Cost):
 		w.Cost = &limits.Cost
@@ -150,8 +156,8 @@ type counter struct {
 	// elements is how many elements a list is taken to have; 0 keeps loops over lists apart, in
 	// each.
 	elements int
-	nested   bool            // these are the steps of a subagent
-	unpriced map[string]bool // workers whose calls cost an amount that nothing bounds
+	nested   bool             // these are the steps of a subagent
+	unpriced map[string]Facts // workers whose calls cost an amount that nothing bounds
 }
 
 func (c *counter) all(o *Outline) Cost {
@@ -256,7 +262,7 @@ func (c *counter) price(agents []string) float64 {
 		case f.Cost > 0:
 			most = max(most, f.Cost)
 		case c.unpriced != nil:
-			c.unpriced[name] = true
+			c.unpriced[name] = f
 		}
 	}
 	return most
@@ -324,28 +330,10 @@ func product[T int | time.Duration](a, n T) T {
 	return a * n
 }
 
-// String is the bound in one sentence.
-func (b Bound) String() string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "%s of subagents, ", formats.Count(b.Calls, "call"))
-	if len(b.Each) > 0 {
-		s.WriteString("those in loops left out, ")
-	}
-	s.WriteString(b.Cost.String())
-	for _, e := range b.Each {
-		fmt.Fprintf(&s, "; for each $%s of %s %s, %s",
-			e.Item, e.Loop, formats.Count(e.Calls, "call"), e.Cost)
-	}
-	return s.String()
-}
-
-// String is the number of calls, those of workers among them, and the longest time for all.
-func (c Cost) String() string {
-	workers := "none of them a worker's"
-	if c.Workers > 0 {
-		workers = fmt.Sprintf("%d of them workers", c.Workers)
-	}
-	return workers + ", " + Span(c.Time)
+// String is the most that one element of a loop can use.
+func (e EachBound) String() string {
+	return fmt.Sprintf("for each $%s of %s: %s of workers, %s",
+		e.Item, e.Loop, formats.Count(e.Workers, "call"), Span(e.Time))
 }
 
 // Span is a duration without empty parts.

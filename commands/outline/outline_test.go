@@ -242,8 +242,8 @@ func TestBound(t *testing.T) {
 		low.Unpriced != nil {
 		t.Errorf("Worst = %+v, want the limits of the file", low)
 	}
-	if said, want := got.String(), "11 calls of subagents, those in loops left out, 8 of them "+
-		"workers, 1h20m; for each $n of loop 3 calls, 3 of them workers, 15m"; said != want {
+	said := got.Each[0].String()
+	if want := "for each $n of loop: 3 calls of workers, 15m"; said != want {
 		t.Errorf("String() = %q, want %q", said, want)
 	}
 }

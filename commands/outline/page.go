@@ -105,7 +105,6 @@ func (p *Page) Text() string {
 
 	limits := p.Limits.WithDefaults()
 	worst := p.Bound.Worst
-	p.say("at most: %s\ndepth: %d of %d\n", p.Bound, p.Bound.Depth, formats.MaxDepth)
 	p.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
 		limits.Steps, limits.Rollbacks, limits.Retries, Span(limits.Duration), budget(limits))
 	if limits.AutoResume > 0 {
@@ -115,12 +114,16 @@ func (p *Page) Text() string {
 			Span(limits.AutoResume),
 		)
 	}
+	for _, each := range p.Bound.Each {
+		p.say("%s\n", each)
+	}
 	long := ""
 	if len(p.Bound.Each) > 0 && worst.Agents != limits.Spawns {
 		long = fmt.Sprintf(" in loops over %d elements", limits.Elements)
 	}
-	p.say("worst case: %s of workers%s, depth %d, %s\nmoney: %s\n",
-		formats.Count(worst.Agents, "call"), long, worst.Depth, Span(worst.Time), worst.Money())
+	p.say("worst case: %s of workers%s, depth %d of %d, %s, %s\n",
+		formats.Count(worst.Agents, "call"), long,
+		worst.Depth, formats.MaxDepth, Span(worst.Time), worst.Money())
 	return p.text.String()
 }
 

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"slices"
+	"strings"
 
 	"tercet/internal/md"
 )
@@ -9,6 +10,10 @@ import (
 func (p *parser) checkOf(n *md.Node) *Check {
 	c := &Check{Pos: n.Pos}
 	if n.Kind != md.Map {
+		if words := shellLine(n.Value); words != nil && n.Type == md.Str {
+			p.Wrong(n, "jq or a map", "write check: {command: ["+strings.Join(words, ", ")+"]}")
+			return c
+		}
 		c.Expr = p.jq(n)
 		return c
 	}

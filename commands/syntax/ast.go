@@ -69,8 +69,10 @@ type Front struct {
 	Worktree    *Worktree
 	During      *During
 	Limits      []Field // name -> value; compile checks them
+	Routing     []Field // language of the task -> subagent; compile checks them
 	Examples    []string
 	Env         []Word
+	Needs       []Word // labels of a worker of a team
 	// OutputSchema describes the fields that the command returns.
 	OutputSchema *Shape
 	// Subagents is the pack whose subagents are looked up first.
@@ -97,6 +99,7 @@ type Argument struct {
 	Rules       *Word // nil if absent
 	Unless      []Word
 	Of          *Word // nil if absent
+	Path        *Word // nil if absent
 }
 
 // Subagent is the argument type that names a subagent.
@@ -282,6 +285,13 @@ type Field struct {
 	Value *Value
 }
 
+// Board is where the results of a step are posted.
+type Board struct {
+	Pos   Pos
+	Topic *Word
+	Live  bool // what a worker publishes is there at once for those beside it
+}
+
 // Step is one step. For a plain sentence the parser sets only Sentence, and compile expands it.
 type Step struct {
 	Pos Pos // of the heading, the plain line, the item of `do` or the child of `parallel`
@@ -305,7 +315,8 @@ type Step struct {
 	Prompt   *Text
 	Always   *Word // under Error Handling: failed, completed, any
 	In       *Word // worktree or main
-	Board    *Word // a topic
+	Session  *Word // keep
+	Board    *Board
 	// Compensate undoes the step's effect; it has neither id nor transitions.
 	Compensate    *Step
 	After, Before *Around // in Between Steps, exactly one of these
@@ -430,19 +441,30 @@ const (
 	SayTaskReady        // Validate task exists and is ready for VERBing
 	SayValidateFormat   // Validate NOUN format
 	SayLoadTask         // Load task context ...
-	SayForEach          // For each X in JQ: (deeper steps in Body)
+	SayForEach          // For each X [in JQ]: [NAME] (deeper steps, or the call of NAME, in Body)
 	SayReturn           // Return WORDS [to orchestrator]
+	SayCommit           // Delegate to git-workflow-manager to commit WORDS
+	SayParallel         // Delegate in parallel to A, B and C (each in Body)
+	SayEither           // If [ARG is] VALUE: delegate to A, otherwise to B
+	SayIfValid          // If valid: A, else: B
+	SayDelegateWith     // Delegate to NAME with: (lines - KEY: VALUE below)
+	SayFail             // Return error ["TEXT"]
+	SayNothing          // what the engine does anyway: Validate inputs, Aggregate results, ...
 )
 
 // Sentence is a recognised plain sentence. Kind says which fields are set.
 type Sentence struct {
 	Pos   Pos
 	Kind  SentenceKind
-	Name  Word   // agent, argument, noun, loop variable
-	Verb  Word   // "planning" of SayTaskReady
-	To    Word   // status of SayUpdateStatus, empty if absent
-	Index int    // of SayExtract
-	Opt   bool   // of SayExtract
-	Expr  *Expr  // of SayForEach
-	Rest  string // the words after with / return
+	Name  Word    // agent, argument, noun, loop variable
+	Verb  Word    // "planning" of SayTaskReady
+	To    Word    // status of SayUpdateStatus, or of the call of SayForEach; empty if absent
+	Index int     // of SayExtract
+	Opt   bool    // of SayExtract
+	Expr  *Expr   // of SayForEach; nil if it only names what it goes over
+	Agent Word    // of SayForEach, empty if the body is in deeper steps
+	Value Word    // of SayEither
+	Among []Word  // of SayEither and SayIfValid, and the subagents of SayParallel
+	With  []Field // of SayDelegateWith
+	Rest  string  // the words after with / return
 }

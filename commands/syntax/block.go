@@ -12,12 +12,30 @@ import (
 func (p *parser) stepBlock(s *Step, b *md.Block) {
 	p.margin(b)
 	s.Block = b.BodyPos
+	p.todos(b)
 	n := p.block(b)
 	if n == nil {
 		p.refused[s] = true
 		return
 	}
 	p.stepMap(s, n, stepForm)
+}
+
+// todoMark begins a comment about what is left to do, as in the drafts of `lint --adopt`.
+const todoMark = "# TODO: "
+
+// todos reports the comments of a block about what is left to do.
+func (p *parser) todos(b *md.Block) {
+	at := b.BodyPos.Line
+	for line := range strings.SplitSeq(string(b.Body), "\n") {
+		text := strings.TrimLeft(line, " \t")
+		if what, ok := strings.CutPrefix(text, todoMark); ok {
+			pos := Pos{Line: at, Col: len(line) - len(text) + 1}
+			p.report(CodeTodo, pos, "do it, and take the comment away", "left to do: %s",
+				strings.TrimSpace(what))
+		}
+		at++
+	}
 }
 
 // stepMap reads the keys of one step, wherever they stand: in a block, in a list of `do`, below

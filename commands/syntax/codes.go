@@ -34,6 +34,9 @@ const (
 	CodeTag          = "W210"
 	CodeSugar        = "W211"
 	CodeIndent       = "W212"
+	CodeStepOrder    = "W213"
+	CodeTodo         = "W214"
+	CodeOtherForm    = "W215"
 	CodeExpands      = "W240"
 	CodeUnsaid       = "W241"
 )

@@ -118,6 +118,8 @@ func (p *parser) put(to any, key Key, want string, n *md.Node) {
 		*to = p.worktree(n)
 	case **Step:
 		*to = p.compensation(n)
+	case **Board:
+		*to = record[Board](p, boardForm, n)
 	case **Around:
 		*to = p.around(key.Name, n)
 	case *[]*Expr:
@@ -138,7 +140,7 @@ func (p *parser) put(to any, key Key, want string, n *md.Node) {
 func (p *parser) wordOf(key Key, want string, n *md.Node) Word {
 	list, closed := strings.CutPrefix(want, "one of ")
 	switch {
-	case key.Name == "as", key.Name == "board":
+	case key.Name == "as", key.Name == "topic":
 		return p.variable(n, want)
 	case key.Is == "text":
 		return Word{n.ValuePos(0), p.str(n)}

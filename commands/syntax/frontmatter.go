@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 )
@@ -59,12 +60,23 @@ func (p *parser) front() {
 		return
 	}
 
+	p.otherKeys(n)
 	p.fill(f, frontForm, n, nil)
 	p.commandName(f.Command)
 	p.describes(f.Description)
 	for _, key := range []string{"command", "description"} {
 		if n.Get(key) == nil {
 			p.missing(key)
+		}
+	}
+}
+
+// otherKeys warns of keys by which other systems say what tercet does by itself.
+func (p *parser) otherKeys(n *md.Node) {
+	for _, e := range n.Entries {
+		if slices.Contains(formats.DepthKeys(), e.Key.Value) {
+			p.report(CodeOtherForm, e.Key.Pos, "take it away",
+				"key '%s' is ignored: tercet counts the depth by itself", e.Key.Value)
 		}
 	}
 }
@@ -79,7 +91,8 @@ func namesOnly(v *md.Node) bool {
 func (p *parser) foreignFront(n *md.Node) {
 	f := &p.file.Front
 	form := frontForm
-	form.Foreign = slices.Concat([]string{"description"}, inertKeys, p.foreign.Keys)
+	p.otherKeys(n)
+	form.Foreign = slices.Concat([]string{"description"}, formats.DepthKeys(), inertKeys, p.foreign.Keys)
 	v := n.Get("arguments")
 	if v != nil && namesOnly(v) {
 		form.Foreign = append(form.Foreign, "arguments")

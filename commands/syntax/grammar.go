@@ -3,6 +3,7 @@ package syntax
 import (
 	"slices"
 
+	"tercet/formats"
 	"tercet/internal/strict"
 )
 
@@ -32,7 +33,7 @@ var wants = map[string]string{
 	"argument.type":       "a type",
 	"step.among":          "a subagent",
 	"step.as":             "a name",
-	"step.board":          "a topic",
+	"board.topic":         "a topic",
 	"target.auto":         "a choice",
 	"step.auto":           "a choice",
 	"step.code":           "a code",
@@ -61,7 +62,7 @@ func Grammar() []Form {
 	return []Form{
 		frontForm, argumentForm, argsForm, defaultsForm, stepForm, duringForm, worktreeForm,
 		requirementForm, loadForm, statusForm, checkForm, publishForm, returnForm, timeoutForm,
-		waitForm, retryForm, expectForm, targetForm,
+		waitForm, retryForm, expectForm, boardForm, targetForm,
 	}
 }
 
@@ -103,6 +104,11 @@ var frontForm = Form{
 		{"tiers", "words", "names in order; adds --tier and $tier"},
 		{"during", "word|form:during", "status of the task while the command runs"},
 		{"subagents", "word", "the pack whose subagents are looked up first"},
+		{
+			"routing", "map",
+			"subagents by the language of the task, such as {default: planner, lean: lean-planner}: steps " +
+				"that delegate to the default one delegate to these",
+		},
 		{"examples", "texts", "lines for the help"},
 		{"hidden", "boolean", "left out of menus"},
 		{
@@ -113,6 +119,7 @@ var frontForm = Form{
 		},
 		{"worktree", "form:worktree", "where the work is done"},
 		{"env", "words", "names that $env may show"},
+		{"needs", "words", "labels of a worker of the team that may run it"},
 		{
 			"output_schema",
 			"text|map",
@@ -121,7 +128,7 @@ var frontForm = Form{
 	},
 	Foreign: append([]string{
 		"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation",
-	}, inertKeys...),
+	}, slices.Concat(inertKeys, formats.DepthKeys())...),
 }
 
 // inertKeys describe a file to its readers and to other tools.
@@ -167,6 +174,10 @@ var argumentForm = Form{
 		{
 			"of", "word",
 			"the argument of type subagent whose input this gives: a text, or NAME=VALUE",
+		},
+		{
+			"path", "word",
+			"of a text: the argument of type path that a text of one word ending in .md gives instead",
 		},
 	},
 }
@@ -321,6 +332,21 @@ var retryForm = Form{
 		{"backoff", "duration", "before the first retry"},
 		{"factor", "number", "by which it grows"},
 		{"cap", "duration", "up to this"},
+	},
+}
+
+var boardForm = Form{
+	Name:  "board",
+	What:  "'board'",
+	Short: "topic",
+	Needs: "topic: NAME",
+	Keys: []Key{
+		{"topic", "word", "to which results are posted"},
+		{
+			"live",
+			"boolean",
+			"what a worker publishes while it works is there at once for those beside it",
+		},
 	},
 }
 

@@ -63,7 +63,8 @@ var stepForm = Form{
 		{"prompt", "text", "a further instruction"},
 		{"always", "word", "in Error Handling: failed, completed or any"},
 		{"in", "word", "worktree, main or none"},
-		{"board", "word", "topic to which the result is posted"},
+		{"session", "word", "keep: its further rounds go on in the agent's own session"},
+		{"board", "word|form:board", "topic to which the result is posted"},
 		{"compensate", "form:step", "takes the effect back"},
 		{"after", "words", "in Between Steps: runs after these"},
 		{"before", "words", "in Between Steps: runs before these"},
@@ -95,6 +96,7 @@ var beside = map[string][]string{
 	"fallback":   workers,
 	"prompt":     workers,
 	"board":      workers,
+	"session":    {"delegate"},
 	"retry":      {"delegate", "foreach", "parallel", "until", "check", "publish"},
 	"expect":     {"delegate", "foreach", "parallel", "until", "check"},
 	"in":         {"delegate", "foreach", "parallel", "until", "check", "publish"},
@@ -120,7 +122,7 @@ func ActionWords() []string {
 var (
 	childKeys = []string{
 		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry",
-		"fallback", "expect", "prompt", "in", "board",
+		"fallback", "expect", "prompt", "in", "board", "session",
 	}
 	compensationKeys = []string{
 		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout",

@@ -34,19 +34,22 @@ func Parse(name string, src []byte) (*File, error) {
 // parser reads one file.
 type parser struct {
 	strict.Decoder
-	file    *File
-	doc     *md.Document
-	found   []formats.Diagnostic
-	always  bool         // the step stands under Error Handling
-	near    map[int]bool // lines that almost open a block
-	exprs   int          // expressions read
-	between bool         // the step stands under Between Steps
+	file   *File
+	doc    *md.Document
+	found  []formats.Diagnostic
+	always bool         // the step stands under Error Handling
+	near   map[int]bool // lines that almost open a block
+
+	highStep bool // a step stands on the level of the sections
+	exprs    int  // expressions read
+	between  bool // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the
 	// first step.
 	subagent bool
 	foreign  *Foreign                  // of a file of another tool; nil for tercet's own
 	depth    int                       // steps inside each other's keys
 	forms    map[string]*regexp.Regexp // the sentences, as far as the file has needed them
+	beside   map[string]int            // steps side by side out of sentences, by their id
 	// reported; a further report about the step's action would only repeat it
 	refused map[*Step]bool
 }
@@ -262,7 +265,9 @@ func (p *parser) body() {
 			p.file.Errors = p.looseSteps(s, sectionErrors)
 			p.always = false
 		default:
-			p.outside(s.Blocks)
+			if _, _, isStep := stepLine(title); !isStep { // that is one mistake, and was reported
+				p.outside(s.Blocks)
+			}
 		}
 		if name != "" {
 			p.tags(s)
@@ -283,6 +288,9 @@ func (p *parser) noWorkflow(titles []string) {
 		return d.Code == CodeFencePlace
 	})
 	help := "add '## " + sectionWorkflow + "' with the steps below it"
+	if p.file.Front.Command.Text == "" && !strings.Contains(string(p.file.Src), "```yaml step") {
+		help += "; a prompt without steps runs from .claude/commands"
+	}
 	for _, t := range titles {
 		low := strings.ToLower(t)
 		if strings.HasPrefix(low, "workflow") ||

@@ -2,10 +2,12 @@ package syntax
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"tercet/formats"
 	"tercet/internal/md"
+	"tercet/internal/nearest"
 	"tercet/internal/strict"
 )
 
@@ -53,6 +55,53 @@ func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 	return p.file, runs
 }
 
+// IsPrompt reports whether a file is a text for a model, and not a command file that lacks
+// something: it has no section, step or block of one, nothing that looks like one, and no key in its
+// frontmatter but description and those of other tools.
+func IsPrompt(name string, src []byte, keys []string) bool {
+	p := newParser(name, src)
+	p.foreign = &Foreign{Keys: keys, Unknown: CodeKey, Misnamed: CodeKey}
+	p.read()
+	if p.doc.Text == nil || len(p.file.Steps) > 0 || !p.has(CodeSection) {
+		return false
+	}
+	for _, d := range p.found {
+		if d.Code != CodeSection && d.Severity == formats.SeverityError {
+			return false
+		}
+	}
+	if front := p.doc.Front; front != nil {
+		for _, e := range front.Entries {
+			if e.Key.Value != "description" && !slices.Contains(keys, e.Key.Value) {
+				return false
+			}
+		}
+	}
+
+	text := false
+	for i := range p.doc.Blocks {
+		b := &p.doc.Blocks[i]
+		switch {
+		case b.Kind == md.Heading && structural(cleanTitle(b.Text)), p.kind(b) != fenceOther:
+			return false
+		}
+		text = true
+	}
+	return text
+}
+
+// structural tells whether a heading belongs to the form of a command file, or was meant to.
+func structural(title string) bool {
+	low := strings.ToLower(title)
+	sections := []string{sectionArgs, sectionWorkflow, sectionBetween, sectionErrors}
+	for _, section := range sections {
+		if len(nearest.Names(low, []string{strings.ToLower(section)})) > 0 {
+			return true
+		}
+	}
+	return strings.HasPrefix(low, "workflow") || looksLikeStep(title)
+}
+
 // count counts steps, and those that are sentences of the list.
 func count(steps []*Step) (all, said int) {
 	for _, s := range steps {
@@ -78,6 +127,7 @@ func newParser(name string, src []byte) *parser {
 		file:    &File{Name: name, Src: src},
 		forms:   map[string]*regexp.Regexp{},
 		near:    map[int]bool{},
+		beside:  map[string]int{},
 		refused: map[*Step]bool{},
 	}
 	p.Decoder = strict.Decoder{
@@ -87,16 +137,22 @@ func newParser(name string, src []byte) *parser {
 		Key:    CodeStepKey,
 		Absent: CodeAbsent,
 		All:    "the keys are ",
+		Advise: adviseKey,
 	}
 	return p
 }
 
 func (p *parser) read() {
 	name := p.file.Name
-	src := p.file.Src
+	src, at := md.RepeatedMap(p.file.Src, "arguments")
+	p.file.Src = src
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)
+	if at > 0 {
+		p.report(CodeOtherForm, Pos{Line: at, Col: 1}, "run 'tercet lint --fix', which writes the list",
+			"arguments are one map, which is read as a list")
+	}
 	p.file.Prose = doc.Prose()
 	p.file.BodyLine = doc.BodyLine
 	if doc.Text != nil {

@@ -6,6 +6,7 @@ import (
 
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/strict"
 )
 
 // blockWords are what may follow `yaml` behind the backticks.
@@ -80,6 +81,63 @@ func (p *parser) nearFence(d *draft) bool {
 		}
 	}
 	return false
+}
+
+// otherWords are keys of a step in other tools, by what is written here.
+var otherWords = map[string][]string{
+	"write check: {command: [PROGRAM, ARGUMENT]}, such as {command: [npm, test]}": {
+		"run", "command", "cmd", "shell", "script", "exec", "bash", "sh",
+	},
+	"write when: with jq, such as when: $args.fast":      {"if", "condition", "unless", "only_if"},
+	"write delegate: with the name of a subagent":        {"agent", "subagent", "call", "uses"},
+	"write with: {NAME: VALUE}":                          {"input", "inputs", "args", "params"},
+	"write gate: with the question":                      {"ask", "confirm", "approve", "approval"},
+	"the heading is the name of the step; 'id' is a key": {"name", "step", "description"},
+	"steps run in the order of the file":                 {"needs", "depends_on", "after_step"},
+}
+
+// adviseKey is the advice for a key of a step that another tool has.
+func adviseKey(word string, form strict.Form) string {
+	if !slices.Contains(form.Keys, "delegate") {
+		return ""
+	}
+	for advice, words := range otherWords {
+		if slices.Contains(words, word) {
+			return advice
+		}
+	}
+	return ""
+}
+
+// shellLine gives the words of a check that is a line of a shell, nil if it may be jq.
+func shellLine(text string) []string {
+	words := strings.Fields(text)
+	if len(words) == 0 || slices.ContainsFunc(words, notInShellLine) {
+		return nil
+	}
+	if len(words) == 1 {
+		if slices.Contains([]string{"make", "pytest", "tox", "gradle", "mvn"}, words[0]) {
+			return words
+		}
+		return nil
+	}
+	// two words in a row are jq only if one of them is a keyword
+	joins := []string{"and", "or", "as", "then", "if", "try", "reduce", "foreach", "def", "label"}
+	if slices.Contains(joins, words[0]) || slices.Contains(joins, words[1]) {
+		return nil
+	}
+	return words
+}
+
+// notInShellLine tells whether a word cannot be a program or a plain argument.
+func notInShellLine(word string) bool {
+	if slices.Contains([]string{"==", "//", "-", "/", "."}, word) {
+		return true
+	}
+	return strings.ContainsFunc(word, func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && (r < '0' || r > '9') && !strings.ContainsRune("-_./:@=", r)
+	})
 }
 
 // strays reports values that end with a quote or a bracket without its partner, and odd

@@ -1,7 +1,9 @@
 package syntax
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -108,6 +110,7 @@ func (p *parser) misplaced() {
 		if _, _, isStep := stepLine(title); isStep {
 			d := formats.Found(CodeStepHeading, b.Pos, "write ### "+title,
 				"expected a step on heading level 3 to 6, got level %d", b.Level)
+			p.highStep = true
 			marks := strings.Repeat("#", b.Level)
 			if strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
 				d.Fix = &formats.Fix{
@@ -147,6 +150,7 @@ func (p *parser) misplaced() {
 // workflow reads the section with the steps.
 func (p *parser) workflow(s md.Section) {
 	list := p.drafts(s)
+	p.orderOfSteps(list[1:])
 	for _, d := range list[1:] {
 		if looksLikeStep(d.title) || d.number != "" {
 			p.file.Literate = true
@@ -158,7 +162,7 @@ func (p *parser) workflow(s md.Section) {
 		p.plainWorkflow(s, list)
 	}
 	p.bodies(p.file.Steps)
-	if len(p.file.Steps) == 0 && (!p.file.Literate || len(p.found) == 0) {
+	if len(p.file.Steps) == 0 && !p.highStep && (!p.file.Literate || len(p.found) == 0) {
 		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it",
 			"section '%s' has no steps", sectionWorkflow)
 	}
@@ -191,6 +195,53 @@ func (p *parser) numbered(seen map[string]int, number string, at Pos) {
 			"second step %s, the first is on line %d", number, first)
 	}
 	seen[number] = at.Line
+}
+
+// orderOfSteps warns of steps whose number does not fit their place: the readers of the file, people
+// and other tools, go by the numbers, and tercet by the headings.
+func (p *parser) orderOfSteps(list []draft) {
+	var above []string // numbers of the steps around the present one
+	var levels []int
+	for i := range list {
+		d := &list[i]
+		if d.number == "" {
+			continue
+		}
+		last := ""
+		for len(levels) > 0 && levels[len(levels)-1] >= d.heading.Level {
+			last = above[len(above)-1]
+			above = above[:len(above)-1]
+			levels = levels[:len(levels)-1]
+		}
+		within := ""
+		if len(above) > 0 {
+			within = above[len(above)-1] + "."
+		}
+		rest, below := strings.CutPrefix(d.number, within)
+		switch {
+		case !below || strings.Contains(rest, "."):
+			p.report(CodeStepOrder, d.heading.Pos, "number it "+within+"N, or change its heading level",
+				"step %s stands %s", d.number, placeOf(within))
+		case last != "" && strings.HasPrefix(last, within):
+			before, _ := strconv.Atoi(strings.TrimPrefix(last, within)) //nolint:errcheck // it is a number
+			now, _ := strconv.Atoi(rest)                                //nolint:errcheck // it is a number
+			if now != before && now != before+1 {
+				p.report(CodeStepOrder, d.heading.Pos,
+					fmt.Sprintf("number it %s%d", within, before+1),
+					"step %s follows step %s", d.number, last)
+			}
+		}
+		above = append(above, d.number)
+		levels = append(levels, d.heading.Level)
+	}
+}
+
+// placeOf says where a step stands, by the prefix of the numbers there.
+func placeOf(within string) string {
+	if within == "" {
+		return "beside the steps of one number, and is a part of none"
+	}
+	return "below step " + strings.TrimSuffix(within, ".")
 }
 
 // nested is a step on the way down to the present one.
@@ -238,6 +289,10 @@ func (p *parser) bodyOf(s *Step) {
 	first := s.Body[at]
 	body := s.Kind().Body
 	switch {
+	case say && s.Sentence.Agent.Text != "":
+		p.report(CodeBody, first.Pos,
+			"end step "+s.Number+" with the colon, or remove the deeper steps",
+			"a loop has either deeper steps or a delegate")
 	case say:
 	case body != Inline && body != Repeated:
 		p.report(CodeBody, first.Pos, "put the step on the level of step "+s.Number,
@@ -277,10 +332,7 @@ func (p *parser) step(d *draft) *Step {
 			p.refused[s] = true
 			return s
 		}
-		s.Sentence = p.sentence(d.title, p.titleAt(d))
-		if s.Sentence == nil {
-			p.refused[s] = true
-		}
+		p.say(s, d.title, p.titleAt(d))
 		return s
 	}
 	p.stepBlock(s, d.fences[0])

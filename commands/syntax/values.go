@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 	"tercet/internal/strict"
@@ -267,10 +268,18 @@ func (p *parser) literal(n *md.Node, from, to int) Part {
 		if open >= 0 {
 			p.report(CodeTemplate, n.ValuePos(from+open), "write ${{ ... }}",
 				"expected '${{' before '}}', got '%s'", lit[open:open+2])
+		} else if m := otherTemplate().FindStringSubmatchIndex(lit); m != nil {
+			p.report(CodeTemplate, n.ValuePos(from+m[0]), "write ${{ $"+lit[m[2]:m[3]]+" }}",
+				"expected '${{' before '}}', got '{{'")
 		}
 	}
 	return Part{Lit: lit}
 }
+
+// otherTemplate matches an expression as other tools write it.
+var otherTemplate = lazy.Regexp(
+	`\{\{\s*((?:args|steps|task|run|env|state|input)\.[\w.\[\]]+)\s*\}\}`,
+)
 
 // onlyExpr is the place of the one expression of a text with nothing but line ends around it, such
 // as a block scalar. It is -1 for any other text.

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// MaxDocument bounds a document, in bytes.
-const MaxDocument = 2 << 20
+// MaxSize bounds a document, in bytes.
+const MaxSize = 2 << 20
 
 // Document is a document read by its profile. Fields and Sections use the profile's names as keys
 // where it has them, else the text of the document.
@@ -54,21 +55,21 @@ func toJSON(v any) any {
 	return tree.Plain(jsonx.Exact)
 }
 
-// ParseDocument reads a document by its profile. The document is never nil and holds what could be
+// Parse reads a document by its profile. The document is never nil and holds what could be
 // read. The diagnostics are nil if there are no findings; if HasErrors is false, all are warnings.
-func ParseDocument(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
-	return DocumentOptions{}.Parse(profile, file, src)
+func Parse(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
+	return Options{}.Parse(profile, file, src)
 }
 
-// ReadDocument is ParseDocument for a document that a user or another system wrote. Errors are only
+// Read is Parse for a document that a user or another system wrote. Errors are only
 // what blocks work on a plan: no phase, two phases of one number, a misspelt heading of a phase.
 // Every other finding is a warning.
-func ReadDocument(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
-	return DocumentOptions{Needed: true}.Parse(profile, file, src)
+func Read(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
+	return Options{Needed: true}.Parse(profile, file, src)
 }
 
-// Parse is ParseDocument with options.
-func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
+// Parse is the function Parse with options.
+func (o Options) Parse(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
 	d := &Document{
 		Path:     file,
 		Profile:  profile,
@@ -77,15 +78,20 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *fo
 		Phases:   []Phase{},
 	}
 	f := &formats.Findings{File: file}
-	p, err := profileOf(profile)
-	if err != nil {
+	p, err := o.Own.of(profile)
+	unknown, isUnknown := errors.AsType[*formats.ValueError](err)
+	switch {
+	case isUnknown:
 		f.Add(
 			codeUnknownFormat,
 			formats.Pos{},
-			formats.HelpOneOf(profile, Profiles()),
+			formats.HelpOneOf(profile, unknown.Want),
 			"expected a profile, got '%s'",
 			profile,
 		)
+		return d, f.Diagnostics(src)
+	case err != nil:
+		f.Add(codeUnknownFormat, formats.Pos{}, formats.HelpOf(err), "%v", err)
 		return d, f.Diagnostics(src)
 	}
 
@@ -139,7 +145,7 @@ func (r *docReader) warn(code string, at formats.Pos, help, format string, args 
 }
 
 func (r *docReader) read(src []byte) {
-	doc, problems := md.ParseUpTo(src, MaxDocument)
+	doc, problems := md.ParseUpTo(src, MaxSize)
 	r.doc = doc
 	for _, p := range problems {
 		markdownFound(r.Findings, p)
@@ -234,7 +240,7 @@ func (r *docReader) metadata() {
 		for i, line := range strings.Split(b.Raw, "\n") {
 			line = strings.TrimSpace(line)
 			label, value, ok := splitLabel(line)
-			name, known := canonical(label, r.profile.Fields)
+			name, known := r.profile.field(label)
 			switch {
 			case ok && (known || b.Depth == 0):
 				last = name
@@ -284,7 +290,7 @@ func (r *docReader) sections() {
 	places := map[string]int{}
 	var phases *md.Section
 	for _, s := range r.doc.Sections(2) {
-		name, known := canonical(s.Title(), r.profile.sectionNames())
+		name, known := r.profile.sectionOf(s.Title())
 		if first, twice := places[name]; twice {
 			if known {
 				help := fmt.Sprintf("join it with the one on line %d", first)
@@ -306,7 +312,7 @@ func (r *docReader) sections() {
 	}
 	end := formats.Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sectionNames() {
-		if _, ok := places[name]; !ok {
+		if _, ok := places[name]; !ok && !r.profile.section(name).Optional {
 			r.warn(codeNoSection, end,
 				r.suggestMissing("## "+name, name, slices.Sorted(maps.Keys(places))),
 				"expected a section '%s', got none",

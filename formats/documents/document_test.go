@@ -18,10 +18,10 @@ func TestDocuments(t *testing.T) {
 			t.Skip("what is expected of a document")
 		}
 		profile, _, _ := strings.Cut(filepath.Base(file), ".")
-		d, found := documents.ParseDocument(profile, filepath.Base(file), src)
+		d, found := documents.Parse(profile, filepath.Base(file), src)
 		good := filepath.Base(filepath.Dir(file)) == "good"
 		if good == found.HasErrors() {
-			t.Errorf("ParseDocument(%s).HasErrors = %v, want %v", file, found.HasErrors(), !good)
+			t.Errorf("Parse(%s).HasErrors = %v, want %v", file, found.HasErrors(), !good)
 		}
 		var b strings.Builder
 		if found != nil {
@@ -67,7 +67,7 @@ func TestRenderedDocumentsPass(t *testing.T) {
 		}.Render(),
 	}
 	for profile, src := range rendered {
-		d, found := documents.ParseDocument(profile, profile+".md", src)
+		d, found := documents.Parse(profile, profile+".md", src)
 		if found != nil {
 			t.Errorf("%s found %v in\n%s", profile, found, src)
 		}
@@ -76,7 +76,7 @@ func TestRenderedDocumentsPass(t *testing.T) {
 		}
 	}
 
-	report, _ := documents.ParseDocument(documents.ProfileReport, "", rendered[documents.ProfileReport])
+	report, _ := documents.Parse(documents.ProfileReport, "", rendered[documents.ProfileReport])
 	got := report.Sections["Executive Summary"]
 	want := "#### Findings\n\ntext"
 	if got != want {
@@ -85,16 +85,16 @@ func TestRenderedDocumentsPass(t *testing.T) {
 	if got := report.Sections["Findings"]; !strings.Contains(got, body) {
 		t.Errorf("Findings = %q, want the text in a fence", got)
 	}
-	_, found := documents.ParseDocument("plam", "x.md", nil)
+	_, found := documents.Parse("plam", "x.md", nil)
 	if !found.HasErrors() || !strings.Contains(found.List[0].Help, "plan") {
-		t.Errorf("ParseDocument(plam) = %v, want an error that names plan", found)
+		t.Errorf("Parse(plam) = %v, want an error that names plan", found)
 	}
 	for _, name := range documents.Profiles() {
 		if name == documents.ProfileAutoApprove {
 			continue // that it is there is all that it has to say
 		}
-		if _, found := documents.ParseDocument(name, "empty", nil); !found.HasErrors() {
-			t.Errorf("ParseDocument(%s, empty) = nil, want an error", name)
+		if _, found := documents.Parse(name, "empty", nil); !found.HasErrors() {
+			t.Errorf("Parse(%s, empty) = nil, want an error", name)
 		}
 	}
 }

@@ -17,11 +17,13 @@ import (
 	"tercet/internal/nearest"
 )
 
-// DocumentOptions say how to read a document; the zero value reads the current form and checks no
+// Options say how to read a document; the zero value reads the current form and checks no
 // file.
-type DocumentOptions struct {
+type Options struct {
 	Variant string
-	Needed  bool // read as ReadDocument does
+	Needed  bool // read as Read does
+	// Own are the profiles of the project; nil: only the shipped ones.
+	Own *Own
 	// Exists reports whether a path in the document is a file of the project; nil: no check.
 	Exists func(path string) bool
 }
@@ -31,7 +33,7 @@ type handoffReader struct {
 	*formats.Findings
 
 	rules *profile
-	opt   DocumentOptions
+	opt   Options
 	doc   *md.Document
 	out   *Document
 	title formats.Pos // position of the title, else the start
@@ -62,7 +64,7 @@ type entry struct {
 }
 
 func (r *handoffReader) read(src []byte) {
-	doc, problems := md.ParseUpTo(src, MaxDocument)
+	doc, problems := md.ParseUpTo(src, MaxSize)
 	r.doc = doc
 	r.title = startPos
 	for _, p := range problems {

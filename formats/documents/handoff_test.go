@@ -21,7 +21,7 @@ func TestHandoff(t *testing.T) {
 	src := "# Discovery\n\nproduct_type: service\n- **Has UI**: yes\n- open_questions: 3\n" +
 		"PLAN: \"Light\"\ntypes: [a, b]\nnone: null\nplan: Full\n\n## Why\n\nBecause: it is so.\n" +
 		"see https://x.test\n\n~~~\nhidden: 1\n~~~\n"
-	d, found := documents.ParseDocument(documents.ProfileAutoApprove, "auto", []byte(src))
+	d, found := documents.Parse(documents.ProfileAutoApprove, "auto", []byte(src))
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
@@ -40,7 +40,7 @@ func TestHandoff(t *testing.T) {
 	if d.Title != "Discovery" || d.Sections["Why"] != "Because: it is so.\nsee https://x.test" {
 		t.Errorf("title %q, section %q", d.Title, d.Sections["Why"])
 	}
-	_, found = documents.ParseDocument(
+	_, found = documents.Parse(
 		"delivery",
 		"x.md",
 		[]byte("# Delivery\n\nDone.\n"),
@@ -48,7 +48,7 @@ func TestHandoff(t *testing.T) {
 	if !found.HasErrors() {
 		t.Error("a handoff without fields is accepted")
 	}
-	_, found = documents.ParseDocument(documents.ProfileAutoApprove, ".auto", nil)
+	_, found = documents.Parse(documents.ProfileAutoApprove, ".auto", nil)
 	if found.HasErrors() {
 		t.Error(found)
 	}
@@ -80,7 +80,7 @@ func placed(tb testing.TB, src, piece string) string {
 }
 
 // refused tells whether a document has a finding of a code at a place.
-func refused(tb testing.TB, what, file, src, at, code string, opt documents.DocumentOptions) {
+func refused(tb testing.TB, what, file, src, at, code string, opt documents.Options) {
 	tb.Helper()
 	profile, _, _ := strings.Cut(file, ".")
 	_, found := opt.Parse(profile, file, []byte(src))
@@ -145,7 +145,7 @@ func TestHandoffKeys(t *testing.T) {
 		head, tail, _ := strings.Cut(src, one.piece)
 		empty := strings.Replace(one.piece, one.value, "", 1)
 		check := func(how, src, at, code string) {
-			refused(t, what+" "+how, one.file, src, at, code, documents.DocumentOptions{})
+			refused(t, what+" "+how, one.file, src, at, code, documents.Options{})
 		}
 		check("removed", head+tail, placed(t, src, one.heading), "E442")
 		key := placed(t, src, strings.TrimLeft(one.piece, "*"))
@@ -236,7 +236,7 @@ func TestHandoffSections(t *testing.T) {
 				src,
 				at,
 				code,
-				documents.DocumentOptions{},
+				documents.Options{},
 			)
 		}
 		check("removed", head+below, "1:1: ", "E444")
@@ -258,13 +258,13 @@ func TestHandoffSections(t *testing.T) {
 // TestHandoffRules holds the rules that are about more than one key.
 func TestHandoffRules(t *testing.T) {
 	t.Parallel()
-	only := documents.DocumentOptions{Exists: func(name string) bool {
+	only := documents.Options{Exists: func(name string) bool {
 		return name == "docs/SPEC.md"
 	}}
 	for what, one := range map[string]struct {
 		file, old, new string
 		at, code       string // empty: the document is valid
-		opt            documents.DocumentOptions
+		opt            documents.Options
 	}{
 		"no title": {
 			"discovery.en.md", "# Discovery Result: Clock", "", "1:1: ", "W441", only,
@@ -325,7 +325,7 @@ func TestHandoffRules(t *testing.T) {
 			"",
 			"",
 			"",
-			documents.DocumentOptions{Variant: documents.VariantSeed},
+			documents.Options{Variant: documents.VariantSeed},
 		},
 		"seed, maintenance": {
 			"maintenance.en.md",
@@ -334,7 +334,7 @@ func TestHandoffRules(t *testing.T) {
 				"low\n\n## Files\n",
 			"",
 			"",
-			documents.DocumentOptions{Variant: documents.VariantSeed},
+			documents.Options{Variant: documents.VariantSeed},
 		},
 		"seed without an impact": {
 			"maintenance.en.md",
@@ -342,7 +342,7 @@ func TestHandoffRules(t *testing.T) {
 			"## Breaking changes\n\nnone\n\n## Regression risk\n\nlow\n\n## Files\n",
 			"1:1: ",
 			"E442",
-			documents.DocumentOptions{Variant: documents.VariantSeed},
+			documents.Options{Variant: documents.VariantSeed},
 		},
 		"seed without breaking changes": {
 			"maintenance.en.md",
@@ -350,7 +350,7 @@ func TestHandoffRules(t *testing.T) {
 			"## Impact summary\n\nSmall.\n\n## Regression risk\n\nlow\n\n## Files\n",
 			"1:1: ",
 			"E442",
-			documents.DocumentOptions{Variant: documents.VariantSeed},
+			documents.Options{Variant: documents.VariantSeed},
 		},
 		"seed without a risk": {
 			"maintenance.en.md",
@@ -360,7 +360,7 @@ func TestHandoffRules(t *testing.T) {
 			"## Impact summary\n\nSmall.\n\n## Breaking changes\n\nnone\n\n## Files\n",
 			"1:1: ",
 			"E442",
-			documents.DocumentOptions{Variant: documents.VariantSeed},
+			documents.Options{Variant: documents.VariantSeed},
 		},
 		"seed is not current": {
 			"maintenance.en.md", "## impact-analyzer Findings\n",
@@ -372,7 +372,7 @@ func TestHandoffRules(t *testing.T) {
 			"",
 			"1:1: ",
 			"E442",
-			documents.DocumentOptions{Variant: documents.VariantSeed},
+			documents.Options{Variant: documents.VariantSeed},
 		},
 		"no mode of approval": {
 			"planning.a.md", "auto_approve: false\n", "approval_mode: never\nauto_approve: false\n",
@@ -427,7 +427,7 @@ func TestHandoffTiers(t *testing.T) {
 		for _, tier := range []string{
 			"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major", "Nano", "full",
 		} {
-			v, found := documents.DocumentOptions{}.Parse(
+			v, found := documents.Options{}.Parse(
 				profile,
 				one.file,
 				[]byte(head+one.key+tier+"\n"+tail),
@@ -446,7 +446,7 @@ func TestHandoffTiers(t *testing.T) {
 // TestPayload: a payload in a result is held to the same keys, as text and as a map.
 func TestPayload(t *testing.T) {
 	t.Parallel()
-	d, _ := documents.ParseDocument(
+	d, _ := documents.Parse(
 		documents.ProfilePlanning,
 		"p.md",
 		[]byte(document(t, "planning.a.md")),
@@ -517,7 +517,7 @@ func FuzzHandoff(f *testing.F) {
 			if !documents.IsHandoff(profile) && profile != "payload" {
 				continue
 			}
-			d, found := documents.ParseDocument(profile, "f.md", src)
+			d, found := documents.Parse(profile, "f.md", src)
 			if found != nil {
 				for _, one := range found.List {
 					if one.Pos.Line < 1 || one.Pos.Line > lines || one.Pos.Col < 1 {
@@ -525,7 +525,7 @@ func FuzzHandoff(f *testing.F) {
 					}
 				}
 			}
-			again, _ := documents.ParseDocument(profile, "f.md", src)
+			again, _ := documents.Parse(profile, "f.md", src)
 			if diff := cmp.Diff(d.Any(), again.Any()); d.Any()["fields"] == nil || diff != "" {
 				t.Fatalf("%s: %q read twice: %s", profile, src, diff)
 			}
@@ -558,7 +558,7 @@ func TestWithIssue(t *testing.T) {
 		},
 	} {
 		got := documents.WithIssue(c.src, 31, url)
-		d, _ := documents.ParseDocument(documents.ProfilePlanning, "x.md", []byte(got))
+		d, _ := documents.Parse(documents.ProfilePlanning, "x.md", []byte(got))
 		if got != c.want || d.Values["issue_number"] != 31 && d.Values["payload"] == nil {
 			t.Errorf("%s: WithIssue = %q, want %q; read %v", what, got, c.want, d.Values)
 		}

@@ -55,9 +55,9 @@ func TestPhaseHeadings(t *testing.T) {
 			"Read [x] in the middle [COMPLETED]",
 	} {
 		src := "# Plan\n\n## Steps\n\n" + heading + "\n\ntext\n"
-		plan, found := documents.ReadDocument(documents.ProfilePlan, "p.md", []byte(src))
+		plan, found := documents.Read(documents.ProfilePlan, "p.md", []byte(src))
 		if found.HasErrors() || len(plan.Phases) != 1 {
-			t.Errorf("%s: ReadDocument = %d phases, %v", heading, len(plan.Phases), found)
+			t.Errorf("%s: Read = %d phases, %v", heading, len(plan.Phases), found)
 			continue
 		}
 		out, err := documents.SetPhase([]byte(src), 1, documents.PhaseCompleted)
@@ -66,7 +66,7 @@ func TestPhaseHeadings(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s\n got %s, %v\nwant %s", heading, got, err, want)
 		}
-		again, _ := documents.ReadDocument(documents.ProfilePlan, "p.md", out)
+		again, _ := documents.Read(documents.ProfilePlan, "p.md", out)
 		if len(again.Phases) != 1 || again.Phases[0].Status != documents.PhaseCompleted {
 			t.Errorf("%s: read again = %+v", string(out), again.Phases)
 		}
@@ -96,7 +96,7 @@ func TestPhasesToldApart(t *testing.T) {
 			"",
 		},
 	} {
-		_, found := documents.ReadDocument(documents.ProfilePlan, "p.md", []byte(tt.src))
+		_, found := documents.Read(documents.ProfilePlan, "p.md", []byte(tt.src))
 		var got []string
 		for _, d := range found.List {
 			if d.Severity == formats.SeverityError && !slices.Contains(got, d.Code) {
@@ -261,7 +261,7 @@ func TestForeignPlans(t *testing.T) {
 				name != "small mark" {
 				t.Errorf("%s: nothing is lacking", name)
 			}
-			doc, found := documents.ReadDocument(documents.ProfilePlan, "p.md", []byte(text))
+			doc, found := documents.Read(documents.ProfilePlan, "p.md", []byte(text))
 			if found.HasErrors() || len(doc.Phases) != 2 ||
 				doc.Phases[0].Status != documents.PhaseCompleted || doc.Next() == nil ||
 				doc.Next().Number != 2 {

@@ -27,7 +27,7 @@ func payloadKeys() []keyRule {
 // The lines before it are added to its places. An invalid value is null.
 func payloadOf(f *formats.Findings, text string, before int) (values map[string]any, read bool) {
 	keys := payloadKeys()
-	r := record.ReadRecord(record.Lines(text), record.Bounds{
+	r := record.Read(record.Lines(text), record.Bounds{
 		Fence: "-->", // it ends with the text, not at a blank line
 		Ends:  func(string) bool { return false },
 	})
@@ -84,7 +84,7 @@ func names(keys []keyRule) []string {
 }
 
 // payload returns the value of a key of a payload.
-func (k keyRule) payload(f *formats.Findings, e *record.AgentField, at formats.Pos) any {
+func (k keyRule) payload(f *formats.Findings, e *record.Field, at formats.Pos) any {
 	text := unquote(e.String())
 	switch {
 	case k.Null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):

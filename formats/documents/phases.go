@@ -68,7 +68,7 @@ func (r *docReader) phases(section *md.Section) {
 		r.Add(
 			codeNoPhase,
 			at,
-			"add '### Phase 1: name [NOT STARTED]'",
+			"add '"+r.profile.Phase.example(1)+"'",
 			"expected at least one phase, got none",
 		)
 	}
@@ -92,7 +92,7 @@ func (r *docReader) headingsOf(first, last int) (out []int) {
 		if b.Level < 3 || b.Level > 4 {
 			continue
 		}
-		p, _ := phaseHeading(b.Text)
+		p, _ := phaseHeading(r.profile.Phase.shipped(b.Text))
 		if p.Number >= 0 && (level == 0 || p.Number != number) {
 			out = append(out, i)
 			level = b.Level
@@ -106,13 +106,13 @@ func (r *docReader) headingsOf(first, last int) (out []int) {
 func (r *docReader) onePhase(from, end int) {
 	heading := &r.doc.Blocks[from]
 	at := heading.Pos
-	p, problem := phaseHeading(heading.Text)
+	p, problem := phaseHeading(r.profile.Phase.shipped(heading.Text))
 	if heading.Level != 3 && r.profile.Strict {
 		r.warn(codePhaseHeading, at, "make it a heading of level 3 in the section "+r.profile.Phases,
 			"the heading of phase %d has level %d", p.Number, heading.Level)
 	}
 	if problem != "" && r.profile.Strict {
-		r.warn(codePhaseStatus, at, "end the heading with one of "+markWords(), "%s", problem)
+		r.warn(codePhaseStatus, at, "end the heading with one of "+r.profile.Phase.markWords(), "%s", problem)
 	}
 	i := slices.IndexFunc(r.out.Phases, func(o Phase) bool {
 		return o.Number == p.Number
@@ -140,10 +140,10 @@ func (r *docReader) onePhase(from, end int) {
 	r.out.Phases = append(r.out.Phases, p)
 }
 
-func markWords() string {
+func (p *phaseRule) markWords() string {
 	out := make([]string, 0, len(PhaseStatuses()))
 	for _, s := range PhaseStatuses() {
-		out = append(out, "["+s.Mark()+"]")
+		out = append(out, "["+p.markOf(s)+"]")
 	}
 	return strings.Join(out, " ")
 }
@@ -164,7 +164,8 @@ func (r *docReader) strayPhases(section *md.Section) {
 		read := slices.ContainsFunc(r.out.Phases, func(p Phase) bool {
 			return p.Line == b.Pos.Line
 		})
-		p, problem := phaseHeading(b.Text)
+		text := r.profile.Phase.shipped(b.Text)
+		p, problem := phaseHeading(text)
 		switch {
 		case read:
 			within = b.Level
@@ -178,12 +179,12 @@ func (r *docReader) strayPhases(section *md.Section) {
 				"make it a heading of level 3 in the section "+r.profile.Phases,
 				"the heading of phase %d has level %d", p.Number, b.Level)
 		case within == 0 && (b.Level == 3 || b.Level == 4) && p.Number < 0 &&
-			phaseLike().MatchString(b.Text):
+			phaseLike().MatchString(text):
 			r.Add(codePhaseHeading, b.Pos,
-				"write '### Phase 1: name [NOT STARTED]', with a whole number", "%s", problem)
+				"write '"+r.profile.Phase.example(1)+"', with a whole number", "%s", problem)
 		case inside && b.Level == 3:
 			r.warn(codePhaseHeading, b.Pos,
-				"write '### Phase "+strconv.Itoa(len(r.out.Phases)+1)+": name [NOT STARTED]'",
+				"write '"+r.profile.Phase.example(len(r.out.Phases)+1)+"'",
 				"expected the heading of a phase, got %q", b.Text)
 		}
 	}
@@ -200,6 +201,7 @@ type phaseReader struct {
 	quote      md.Pos // end of the enclosing quote
 }
 
+// read reads the blocks of one phase, and reports which parts it lacks if the profile is strict.
 func (r *phaseReader) read(blocks []md.Block) {
 	for i := range blocks {
 		b := &blocks[i]
@@ -231,16 +233,17 @@ func (r *phaseReader) read(blocks []md.Block) {
 	if !r.profile.Strict {
 		return
 	}
+	need := r.profile.Phase.needs
 	lacks := func(what, help string) {
 		r.warn(codePhasePart, r.at, help, "phase %d has no %s", r.phase.Number, what)
 	}
-	if placeholder(r.phase.Goal, true) {
+	if need(partGoal) && placeholder(r.phase.Goal, true) {
 		lacks("goal", "add '**Goal**: what is true when the phase is done'")
 	}
-	if len(r.phase.Tasks) == 0 {
+	if need(partTasks) && len(r.phase.Tasks) == 0 {
 		lacks("checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'")
 	}
-	if placeholder(r.phase.Timing, true) {
+	if need(partTiming) && placeholder(r.phase.Timing, true) {
 		lacks("timing", "add '**Timing**: 1h'")
 	}
 }

@@ -71,7 +71,7 @@ type Plan = Document
 // ParsePlan reads a plan. The plan is never nil and holds what could be read. The diagnostics are
 // nil if there are no findings; if HasErrors is false, all are warnings.
 func ParsePlan(file string, src []byte) (*Plan, *formats.Diagnostics) {
-	return ParseDocument(ProfilePlan, file, src)
+	return Parse(ProfilePlan, file, src)
 }
 
 // Next is the first phase that is not completed; nil if there is none.
@@ -115,10 +115,23 @@ func (p *Plan) CommandDigest() string {
 // the status among the plan's metadata says how far its phases are. NOT_FOUND means that no phase,
 // or more than one, has the number; other faults of the document do not matter.
 func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
+	return (*Own)(nil).SetPhase(src, number, to)
+}
+
+// SetPhase is the function SetPhase by the project's profile of plans.
+func (p *Own) SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
+	rules, err := p.of(ProfilePlan)
+	if err != nil {
+		return nil, err
+	}
+	parse := func(src []byte) *Plan {
+		plan, _ := Options{Own: p}.Parse(ProfilePlan, "", src) //nolint:errcheck // other findings do not matter here
+		return plan
+	}
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
 	}
-	plan, _ := ParsePlan("", src) //nolint:errcheck // other findings do not matter here
+	plan := parse(src)
 	var phase *Phase
 	found := 0
 	for i := range plan.Phases {
@@ -142,12 +155,13 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	}
 
 	heading := lineAt(src, phase.Line)
-	marked := withLine(src, phase.Line, setMark(heading, to))
-	after, _ := ParsePlan("", marked) //nolint:errcheck // other findings do not matter here
-	if p := after.Phase(number); p == nil || p.Status != to || !sameShape(plan, after) {
+	marked := withLine(src, phase.Line, rules.Phase.setMark(heading, to))
+	after := parse(marked)
+	if now := after.Phase(number); now == nil || now.Status != to || !sameShape(plan, after) {
 		return nil, &formats.ValueError{
-			What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
-			Got:  strings.TrimSpace(heading),
+			What: fmt.Sprintf("heading of the form '%s %d: name [%s]'",
+				rules.Phase.word(), number, rules.Phase.markOf(to)),
+			Got: strings.TrimSpace(heading),
 		}
 	}
 
@@ -160,7 +174,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	}
 
 	out = withStatus(out, after.progress())
-	if after, _ = ParsePlan("", out); !sameShape(plan, after) { //nolint:errcheck // as above
+	if after = parse(out); !sameShape(plan, after) {
 		return marked, nil // the form of the plan allows to change only its heading
 	}
 	return out, nil

@@ -356,7 +356,7 @@ func FuzzParsePlan(f *testing.F) {
 		}
 		rendered := d.Render()
 		_, bad := documents.ParsePlan("r.md", rendered)
-		if bad == nil || len(rendered) >= documents.MaxDocument {
+		if bad == nil || len(rendered) >= documents.MaxSize {
 			return
 		}
 		for _, one := range bad.List {

@@ -28,7 +28,7 @@ const (
 	profilePayload      = "payload"
 )
 
-// The profiles of tercet's own files. lint checks them; ParseDocument does not know them.
+// The profiles of tercet's own files. lint checks them; Parse does not know them.
 const (
 	ProfileCommand  = "command"
 	ProfileSubagent = "subagent"
@@ -49,12 +49,17 @@ type profile struct {
 	Sections []sectionRule `json:"sections"` // of level 2
 	Phases   string        `json:"phases"`   // section with the phases; empty: none
 	Strict   bool          `json:"strict"`   // phases are required, each with its parts
+	Phase    *phaseRule    `json:"phase"`    // how their headings are written
+	Spelled  spellings     `json:"spelled"`  // other names of fields
 	Filled   string        `json:"filled"`   // document or sections: where something has to stand
 	Tasks    *tasksRule    `json:"tasks"`
 	Topic    *topicRule    `json:"topic"`
 	Issue    bool          `json:"issue"` // it may name an issue, in a payload or in a line
 	Checks   []checkRule   `json:"checks"`
 }
+
+// spellings are other words for names.
+type spellings map[string]words
 
 // reading is the way in which a document is read.
 type reading string
@@ -108,6 +113,11 @@ func loadProfile(files fs.FS, file, name string) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseProfile(src, file, name)
+}
+
+// parseProfile reads the text of a profile.
+func parseProfile(src []byte, file, name string) (*profile, error) {
 	node, problems := md.ParseYAML(src, md.Pos{})
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("%s:%d: %s", file, problems[0].Pos.Line, problems[0].Msg)
@@ -138,7 +148,7 @@ func profileOf(name string) (*profile, error) {
 	return nil, &formats.ValueError{What: "profile", Got: name, Want: Profiles()}
 }
 
-// Profiles lists the profiles that ParseDocument knows.
+// Profiles lists the shipped profiles.
 func Profiles() []string {
 	var out []string
 	for _, l := range loaders() {

@@ -225,7 +225,8 @@ func inSection(text string) string {
 	}
 	if high {
 		text = lowered
-		if doc, closed = survives(text); closed {
+		doc, closed = survives(text)
+		if closed {
 			_, high = demoteHeadings(doc)
 		}
 	}
@@ -241,7 +242,7 @@ func inSection(text string) string {
 
 // survives parses a text between a title and a heading, and reports whether both survive.
 func survives(text string) (*md.Document, bool) {
-	doc, problems := md.ParseUpTo([]byte("# top\n\n"+text+"\n\n## bottom\n"), 2*MaxDocument)
+	doc, problems := md.ParseUpTo([]byte("# top\n\n"+text+"\n\n## bottom\n"), 2*MaxSize)
 	n := len(doc.Blocks)
 	if len(problems) > 0 || n < 2 {
 		return doc, false

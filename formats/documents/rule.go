@@ -84,7 +84,8 @@ type sectionRule struct {
 	Name      string         `json:"name"`
 	Also      []string       `json:"also"` // other spellings
 	Required  bool           `json:"required"`
-	Filled    bool           `json:"filled"` // it has to say something
+	Optional  bool           `json:"optional"` // of a document with sections: it may be missing
+	Filled    bool           `json:"filled"`   // it has to say something
 	Variant   string         `json:"variant"`
 	Table     *tableRule     `json:"table"`
 	Checklist *checklistRule `json:"checklist"`
@@ -153,13 +154,15 @@ func (p *profile) compile() (err error) {
 		if k.Form == "" {
 			continue
 		}
-		if k.form, err = regexp.Compile(k.Form); err != nil {
+		k.form, err = regexp.Compile(k.Form)
+		if err != nil {
 			return err
 		}
 	}
 	for i := range p.Checks {
 		c := &p.Checks[i]
-		if c.code, err = query.Compile(c.Finds, query.Options{Strict: true}); err != nil {
+		c.code, err = query.Compile(c.Finds, query.Options{Strict: true})
+		if err != nil {
 			return err
 		}
 	}
@@ -280,6 +283,28 @@ var (
 	headingNumber = lazy.Regexp(`^\d+(?:\.\d+)*[.)．]?[ \t]+`)
 	headingSuffix = lazy.Regexp(`[ \t]*[(（][^()（）]*[)）][ \t]*$`)
 )
+
+// field is the metadata that a label names.
+func (p *profile) field(label string) (name string, known bool) {
+	name, known = canonical(label, p.Fields)
+	for own, also := range p.Spelled {
+		if _, same := canonical(label, also); same && !known {
+			return own, true
+		}
+	}
+	return name, known
+}
+
+// sectionOf is the section that a heading names.
+func (p *profile) sectionOf(heading string) (name string, known bool) {
+	name, known = canonical(heading, p.sectionNames())
+	for _, s := range p.Sections {
+		if _, same := canonical(heading, s.Also); same && !known {
+			return s.Name, true
+		}
+	}
+	return name, known
+}
 
 func (p *profile) section(name string) *sectionRule {
 	for i := range p.Sections {

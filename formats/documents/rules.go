@@ -17,7 +17,7 @@ func ReadRules(open func(name string) ([]byte, error)) (values map[string]any, e
 		if err != nil {
 			return nil, err
 		}
-		d, _ := ParseDocument(ProfileRules, name, src) //nolint:errcheck // an invalid value is null
+		d, _ := Parse(ProfileRules, name, src) //nolint:errcheck // an invalid value is null
 		return d.Values, nil
 	}
 	return nil, nil

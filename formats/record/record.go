@@ -9,28 +9,28 @@ import (
 	"tercet/internal/md"
 )
 
-// AgentFieldKind is the form of a field's value.
-type AgentFieldKind string
+// FieldKind is the form of a field's value.
+type FieldKind string
 
 // The forms of a field's value.
 const (
-	FieldText AgentFieldKind = "text"
-	FieldList AgentFieldKind = "list"
-	FieldMap  AgentFieldKind = "map"
+	FieldText FieldKind = "text"
+	FieldList FieldKind = "list"
+	FieldMap  FieldKind = "map"
 )
 
-// AgentField is one field of a record, in one of three forms.
-type AgentField struct {
+// Field is one field of a record, in one of three forms.
+type Field struct {
 	Key   string
 	Pos   md.Pos
-	Kind  AgentFieldKind
+	Kind  FieldKind
 	Items []string // the text, the items of a list, or a map's lines "key: text"
 	plain bool     // not a literal: a placeholder in it was not intended
 }
 
 // IsPlaceholder reports whether the whole value is the placeholder of a template. A JSON object or
 // a link is a value.
-func (f *AgentField) IsPlaceholder() bool {
+func (f *Field) IsPlaceholder() bool {
 	value := func(s string) bool {
 		return !wholePlace().MatchString(s) || json.Valid([]byte(s)) || strings.Contains(s, "://")
 	}
@@ -41,7 +41,7 @@ var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 
 // Value is the field as plain JSON: a string, a list of strings, or a map of strings. In the map
 // the last pair of a key counts.
-func (f *AgentField) Value() any {
+func (f *Field) Value() any {
 	switch f.Kind {
 	case FieldList:
 		out := make([]any, len(f.Items))
@@ -62,7 +62,7 @@ func (f *AgentField) Value() any {
 }
 
 // String is the field as one text; "; " joins items.
-func (f *AgentField) String() string {
+func (f *Field) String() string {
 	return strings.Join(f.Items, "; ")
 }
 
@@ -91,7 +91,7 @@ func SplitPair(text string) (key, value string, ok bool) {
 
 // Record is the fields of one record.
 type Record struct {
-	Fields  []AgentField
+	Fields  []Field
 	Elided  bool     // a line "..." stands for fields left out
 	Skipped []md.Pos // lines inside the fence that are not fields
 	End     int      // index of the line behind the record
@@ -106,8 +106,8 @@ type Bounds struct {
 	Ends func(line string) bool
 }
 
-// ReadRecord reads the fields of a record.
-func ReadRecord(lines []string, in Bounds) Record {
+// Read reads the fields of a record.
+func Read(lines []string, in Bounds) Record {
 	r := recordReader{
 		Bounds: in,
 		lines:  lines,
@@ -125,7 +125,7 @@ type recordReader struct {
 	lines   []string
 	at      int // the current line
 	indent  int // of the fields, -1 before the first one
-	fields  []AgentField
+	fields  []Field
 	elided  bool
 	skipped []md.Pos
 }
@@ -182,18 +182,18 @@ func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 }
 
 // field parses "KEY: rest" at the indentation of the record; the rest is the beginning of its text.
-func (r *recordReader) field(line string) (AgentField, bool) {
+func (r *recordReader) field(line string) (Field, bool) {
 	indent := IndentWidth(line)
 	if indent < r.Base || r.indent >= 0 && indent != r.indent {
-		return AgentField{}, false
+		return Field{}, false
 	}
 	key, rest, ok := keyOf(line[indent:])
 	if !ok {
-		return AgentField{}, false
+		return Field{}, false
 	}
 	r.indent = indent
 	at := md.Pos{Line: r.at + 1, Col: indent + 1}
-	return AgentField{
+	return Field{
 		Key:   key,
 		Pos:   at,
 		Kind:  FieldText,
@@ -220,7 +220,7 @@ func keyOf(s string) (key, rest string, ok bool) {
 }
 
 // value parses the lines of a field, and reports whether it is a list, a map or a literal.
-func (r *recordReader) value(f *AgentField) bool {
+func (r *recordReader) value(f *Field) bool {
 	text := &f.Items[0]
 	switch {
 	case slices.Contains([]string{"|", "|-", "|+", ">", ">-", ">+"}, *text):
@@ -313,7 +313,7 @@ func (r *recordReader) literal() string {
 
 // items parses the lines of a list, "- text", or of a map, "key: text", each with deeper
 // continuation lines. Blank lines may separate them.
-func (r *recordReader) items(kind AgentFieldKind) []string {
+func (r *recordReader) items(kind FieldKind) []string {
 	wanted := func(text string, indent int) bool {
 		if kind == FieldList {
 			return indent >= r.indent && (strings.HasPrefix(text, "- ") || text == "-")

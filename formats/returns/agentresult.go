@@ -15,8 +15,8 @@ import (
 type AgentResult struct {
 	Agent    string
 	Pos      formats.Pos
-	Status   string              // as written
-	Fields   []record.AgentField // all but STATUS and NEXT, in order
+	Status   string         // as written
+	Fields   []record.Field // all but STATUS and NEXT, in order
 	Next     string
 	Elided   bool // the block has a line "..." for fields left out
 	Warnings []string
@@ -37,7 +37,7 @@ const marker = "AGENT_RESULT"
 const MaxAgentText = 4 << 20
 
 // Field returns a field by its key, or nil.
-func (a *AgentResult) Field(key string) *record.AgentField {
+func (a *AgentResult) Field(key string) *record.Field {
 	for i := range a.Fields {
 		if a.Fields[i].Key == key {
 			return &a.Fields[i]
@@ -142,7 +142,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	a := AgentResult{Agent: name, Pos: formats.Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.enclosingFence()
 	s.at++
-	r := record.ReadRecord(s.lines, record.Bounds{
+	r := record.Read(s.lines, record.Bounds{
 		From:  s.at,
 		Base:  indent,
 		Fence: fence,
@@ -164,7 +164,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 		if seen[f.Key] {
 			a.Twice = append(a.Twice, f.Key)
 			a.warn(s, codeRepeatedKey, f.Pos, "key "+f.Key+" stands twice, the last one counts")
-			a.Fields = slices.DeleteFunc(a.Fields, func(old record.AgentField) bool {
+			a.Fields = slices.DeleteFunc(a.Fields, func(old record.Field) bool {
 				return old.Key == f.Key
 			})
 		}

@@ -138,7 +138,7 @@ func (a *AgentResult) firstText(keys ...string) string {
 
 // artifactsOf reads the paths in a field. An item is a path, or a pair with a path on the right; a
 // remark in brackets after the path becomes its summary. Anything else is dropped, with a message.
-func artifactsOf(f *record.AgentField) (out []formats.Artifact, dropped []string) {
+func artifactsOf(f *record.Field) (out []formats.Artifact, dropped []string) {
 	items := f.Items
 	out = []formats.Artifact{}
 	if f.Kind == record.FieldText {

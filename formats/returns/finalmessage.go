@@ -15,8 +15,9 @@ import (
 // FinalMessage reads the return from an agent's final message. Accepted forms: an object with a
 // status, as the whole message or in a fence, or the agent's AGENT_RESULT block. It must carry
 // opt.Nonce: without it a block belongs to another delegation and is ignored. Two blocks with the
-// nonce are an error. raw is the text of the return, nil if there is none. The error is a
-// *Diagnostics with all findings.
+// nonce are an error. With opt.Block a single AGENT_RESULT block of the agent counts without the
+// nonce, and may be quoted: the agent's own file asks for such a block. raw is the text of the
+// return, nil if there is none. The error is a *Diagnostics with all findings.
 //
 // The fields of an AGENT_RESULT block are texts; Typed converts them to the contract's
 // types.
@@ -65,7 +66,7 @@ func FinalMessage(text []byte, opt ParseOptions) (ret formats.Return, raw []byte
 func ParseForm(text []byte, block bool, opt ParseOptions) (formats.Return, error) {
 	text = formats.WithoutBOM(text)
 	if !block || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		return ParseReturn(text, opt)
+		return Parse(text, opt)
 	}
 
 	f := formats.Findings{File: cmp.Or(opt.File, "return")}
@@ -202,7 +203,7 @@ func bareObject(text []byte) (b candidateText, ok bool) {
 			break
 		}
 		object := text[from:end]
-		root, err := jsonx.Parse(object, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+		root, err := jsonx.Parse(object, jsonx.Limits{Bytes: MaxSize, Depth: maxDepth})
 		if err == nil {
 			line := 1 + bytes.Count(text[:from], []byte("\n"))
 			return candidateText{string(object), line, betweenText}, root.Get("status") != nil
@@ -218,7 +219,7 @@ const maxBraces = 1000
 
 // tryObject examines one JSON object of the message. The nonce excuses a wrong position.
 func (m *message) tryObject(b candidateText) {
-	root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+	root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxSize, Depth: maxDepth})
 	if err != nil {
 		if strings.Contains(b.text, `"status"`) { // probably meant as a return
 			at, msg := formats.SyntaxAt([]byte(b.text), err)
@@ -245,12 +246,17 @@ func (m *message) tryObject(b candidateText) {
 		m.ignored = append(m.ignored, b.place()+" has another nonce"+fault)
 		return
 	}
-	ret, err := ParseReturn([]byte(b.text), m.opt)
+	ret, err := Parse([]byte(b.text), m.opt)
 	m.authenticated = append(m.authenticated, candidate{b.text, ret, err})
 }
 
 func (m *message) agentResults(text []byte) {
 	blocks, found := ParseAgentResult(text)
+	if len(blocks) == 0 && m.opt.Block {
+		text = unquoted(text)
+		blocks, found = ParseAgentResult(text)
+	}
+	alone := len(blocks) == 1 && len(m.authenticated)+len(m.ignored) == 0
 	blocks = blocks[max(0, len(blocks)-maxCandidates):]
 	for _, b := range blocks {
 		own := formats.Findings{File: m.File}
@@ -269,9 +275,9 @@ func (m *message) agentResults(text []byte) {
 			if nonce == m.opt.Nonce && nonce != "" {
 				m.Add(codeReturnClaim, b.Pos, "", "expected agent %q, got %q", m.opt.Agent, b.Agent)
 			}
-		case nonce == "":
+		case nonce == "" && (!m.opt.Block || !alone):
 			m.ignored = append(m.ignored, where+" has no NONCE")
-		case nonce != m.opt.Nonce:
+		case nonce != "" && nonce != m.opt.Nonce:
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
 			ret, err := blockReturn(&own, b)
@@ -284,6 +290,18 @@ func (m *message) agentResults(text []byte) {
 	for _, d := range found {
 		addDiagnostic(&m.Findings, d)
 	}
+}
+
+// unquoted takes the marks of a quotation from the beginnings of lines.
+func unquoted(text []byte) []byte {
+	lines := strings.SplitAfter(string(text), "\n")
+	for i, line := range lines {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), ">")
+		if ok {
+			lines[i] = strings.TrimPrefix(rest, " ")
+		}
+	}
+	return []byte(strings.Join(lines, ""))
 }
 
 // addDiagnostic adds an error of the parser of blocks.

@@ -327,19 +327,19 @@ func TestForgedFilesAreRefused(t *testing.T) {
 	for what, w := range forgeries() {
 		switch what {
 		case "no nonce", "null nonce", "nonce below another member":
-			if _, err := returns.ParseReturn([]byte(w.object()), asked()); err != nil {
-				t.Errorf("ParseReturn(%s) = %v, want it accepted: the file authenticates",
+			if _, err := returns.Parse([]byte(w.object()), asked()); err != nil {
+				t.Errorf("Parse(%s) = %v, want it accepted: the file authenticates",
 					what, err)
 			}
 			continue
 		}
-		if ret, err := returns.ParseReturn([]byte(w.object()), asked()); err == nil {
-			t.Errorf("ParseReturn(%s) accepted %+v", what, ret)
+		if ret, err := returns.Parse([]byte(w.object()), asked()); err == nil {
+			t.Errorf("Parse(%s) accepted %+v", what, ret)
 		}
 	}
 	for what, w := range spellings() {
-		if _, err := returns.ParseReturn([]byte(w.object()), asked()); err != nil {
-			t.Errorf("ParseReturn(%s) = %v, want nil", what, err)
+		if _, err := returns.Parse([]byte(w.object()), asked()); err != nil {
+			t.Errorf("Parse(%s) = %v, want nil", what, err)
 		}
 	}
 }
@@ -401,19 +401,54 @@ func TestReturnsAreNestedToOneLimit(t *testing.T) {
 		inner := depth - 2
 		text := `{"agent": "planner", "status": "completed", "summary": "s", "nonce": "n7k2p9qx", "fields": {"a": ` +
 			strings.Repeat("[", inner) + strings.Repeat("]", inner) + `}}`
-		_, parsed := returns.ParseReturn([]byte(text), asked())
+		_, parsed := returns.Parse([]byte(text), asked())
 		_, _, message := returns.FinalMessage([]byte("```json\n"+text+"\n```\n"), asked())
 		_, read := returns.ReadResult([]byte(text), asked(), func(string) formats.AgentInfo {
 			return formats.AgentInfo{NoArtifacts: true}
 		})
 		for what, err := range map[string]error{
-			"ParseReturn":  parsed,
+			"Parse":        parsed,
 			"FinalMessage": message,
 			"ReadResult":   read,
 		} {
 			if accepted != (err == nil) || err != nil && !strings.Contains(err.Error(), "32") {
 				t.Errorf("%s of %d levels = %v, want accepted: %t", what, depth, err, accepted)
 			}
+		}
+	}
+}
+
+// TestBlockOfAForeignAgent: an agent whose own file asks for an AGENT_RESULT block does not know of a
+// nonce. Its block counts if no other return stands in the message.
+func TestBlockOfAForeignAgent(t *testing.T) {
+	t.Parallel()
+	const own = "AGENT_RESULT: planner\nSTATUS: success\nSUMMARY: wrote it\n"
+	const other = "AGENT_RESULT: tester\nSTATUS: success\n"
+	for _, tt := range []struct {
+		name, text string
+		taken      bool
+	}{
+		{"its block", "Done.\n\n" + own, true},
+		{"in a fence", "Done.\n\n```\n" + own + "```\n", true},
+		{"quoted", "Done.\n\n> AGENT_RESULT: planner\n> STATUS: success\n> SUMMARY: wrote it\n", true},
+		{"with the nonce", own + "NONCE: n7k2p9qx\n", true},
+		{"with another nonce", own + "NONCE: other\n", false},
+		{"two blocks", own + "\n" + own, false},
+		{"beside the block of another agent", other + "\n" + own, false},
+		{"beside an object", "```json\n{\"status\": \"failed\"}\n```\n\n" + own, false},
+		{"of another agent", other, false},
+		{"a template", "AGENT_RESULT: planner\nSTATUS: success | error\n", false},
+	} {
+		opt := asked()
+		opt.Block = true
+		ret, _, err := returns.FinalMessage([]byte(tt.text), opt)
+		if (err == nil) != tt.taken || tt.taken && ret.Summary != "wrote it" {
+			t.Errorf("%s: %+v, %v; taken should be %t", tt.name, ret, err, tt.taken)
+		}
+		opt.Block = false
+		if _, _, err := returns.FinalMessage([]byte(tt.text), opt); (err == nil) !=
+			(tt.name == "with the nonce") {
+			t.Errorf("%s, of another agent: %v", tt.name, err)
 		}
 	}
 }

@@ -39,15 +39,15 @@ func TestValidReturns(t *testing.T) {
 	t.Parallel()
 	testkit.Files(t, "returns/valid/*.json", func(t *testing.T, file string, src []byte) {
 		t.Helper()
-		r, err := returns.ParseReturn(src, returns.ParseOptions{})
+		r, err := returns.Parse(src, returns.ParseOptions{})
 		if err != nil {
-			t.Fatalf("ParseReturn(%s) = %v, want nil", file, err)
+			t.Fatalf("Parse(%s) = %v, want nil", file, err)
 		}
 		if bad := returns.Validate(r, formats.AgentInfo{}); bad != nil {
 			t.Errorf("Validate(%s) = %q, want nil", file, bad)
 		}
 		golden(t, testkit.Beside(file, ".golden"), testkit.Pretty(t, r))
-		_, strict := returns.ParseReturn(src, returns.ParseOptions{Strict: true})
+		_, strict := returns.Parse(src, returns.ParseOptions{Strict: true})
 		repaired := 0
 		for _, w := range r.Warnings {
 			if strings.Contains(w, "was") || strings.Contains(w, "were left out") ||
@@ -59,7 +59,7 @@ func TestValidReturns(t *testing.T) {
 			}
 		}
 		if (strict != nil) != (repaired > 0) {
-			t.Errorf("ParseReturn(%s, strict) = %v, want an error for %d repairs",
+			t.Errorf("Parse(%s, strict) = %v, want an error for %d repairs",
 				file, strict, repaired)
 		}
 	})
@@ -69,7 +69,7 @@ func TestInvalidReturns(t *testing.T) {
 	t.Parallel()
 	testkit.Files(t, "returns/invalid/*.json", func(t *testing.T, file string, src []byte) {
 		t.Helper()
-		r, err := returns.ParseReturn(src, returns.ParseOptions{File: filepath.Base(file)})
+		r, err := returns.Parse(src, returns.ParseOptions{File: filepath.Base(file)})
 		var got string
 		if err != nil {
 			if formats.CodeOf(err) != formats.CodeInvalidReturn {
@@ -112,7 +112,7 @@ func TestAgentResults(t *testing.T) {
 	})
 }
 
-func FuzzParseReturn(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, dir := range []string{"valid", "invalid"} {
 		files, _ := filepath.Glob(filepath.Join("testdata/returns", dir, "*.json"))
 		for _, file := range files {
@@ -125,20 +125,20 @@ func FuzzParseReturn(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, src []byte) {
-		r, err := returns.ParseReturn(src, returns.ParseOptions{})
+		r, err := returns.Parse(src, returns.ParseOptions{})
 		if err != nil {
 			return
 		}
 		if r.Metadata.Session != "" || r.Said != "" || r.Schema != "" || r.Status == "" {
-			t.Fatalf("ParseReturn(%q) = %+v, want no claims and a status", src, r)
+			t.Fatalf("Parse(%q) = %+v, want no claims and a status", src, r)
 		}
 		out, err := json.Marshal(r)
 		if err != nil {
-			t.Fatalf("Marshal(ParseReturn(%q)) = %v", src, err)
+			t.Fatalf("Marshal(Parse(%q)) = %v", src, err)
 		}
-		again, err := returns.ParseReturn(out, returns.ParseOptions{})
+		again, err := returns.Parse(out, returns.ParseOptions{})
 		if err != nil {
-			t.Fatalf("ParseReturn(%s) = %v, want nil for what was read from %q", out, err, src)
+			t.Fatalf("Parse(%s) = %v, want nil for what was read from %q", out, err, src)
 		}
 		for i := range r.Artifacts {
 			r.Artifacts[i].Guessed = false // the first time

@@ -14,19 +14,20 @@ import (
 	"tercet/internal/nearest"
 )
 
-// ReturnSchema is the value of the member schema of a return at the edge.
-const ReturnSchema = "tercet.return/1"
+// Schema is the value of the member schema of a return at the edge.
+const Schema = "tercet.return/1"
 
 // item reads an item that is an object, or a text that stands for its main member; bare is true for
 // a text. It is not ok if the item is unusable.
-func (p *returnParser) item(
+func (p *parser) item(
 	v *jsonx.Value,
 	what, main string,
 	to *string,
 	known map[string]reader,
 ) (bare, ok bool) {
 	const none = "expected the %s of %s, got none"
-	if *to, bare = v.Str(); bare {
+	*to, bare = v.Str()
+	if bare {
 		if *to == "" { // rejected like an object without it
 			p.add(codeReturnMember, v, "write it, or remove the item", none, main, what)
 		}
@@ -59,7 +60,7 @@ func (p *returnParser) item(
 	return false, true
 }
 
-func (p *returnParser) artifact(v *jsonx.Value) {
+func (p *parser) artifact(v *jsonx.Value) {
 	var a formats.Artifact
 	var word string
 	at := v
@@ -94,22 +95,25 @@ func (p *returnParser) artifact(v *jsonx.Value) {
 	case strings.TrimSpace(word) == "":
 		p.repaired(v, "artifact %q has no type and is read as %s", a.Path, a.Type)
 	default:
-		p.readAs(at, "artifact type", word, string(a.Type))
+		if word != "research" { // a word of the protocol that this one comes from
+			p.readAs(at, "artifact type", word, string(a.Type))
+		}
 	}
 
 	p.ret.Artifacts = append(p.ret.Artifacts, a)
 }
 
-func (p *returnParser) boolean(to *bool, name string) reader {
+func (p *parser) boolean(to *bool, name string) reader {
 	return func(v *jsonx.Value) {
 		var ok bool
-		if *to, ok = v.Bool(); !ok {
+		*to, ok = v.Bool()
+		if !ok {
 			p.wrong(v, "expected %s as a boolean, got %s", name, v.Kind)
 		}
 	}
 }
 
-func (p *returnParser) issue(v *jsonx.Value) {
+func (p *parser) issue(v *jsonx.Value) {
 	i := formats.Issue{Source: "agent"}
 	bare, ok := p.item(v, "an issue", "description", &i.Description, map[string]reader{
 		"level":       func(v *jsonx.Value) { i.Level = p.level(v) },
@@ -158,7 +162,7 @@ var levels = map[string]formats.Level{
 	"note":       formats.LevelSuggestion,
 }
 
-func (p *returnParser) level(v *jsonx.Value) formats.Level {
+func (p *parser) level(v *jsonx.Value) formats.Level {
 	word := p.text(v, "level")
 	out, known := levels[canon(word)]
 	if !known {
@@ -175,7 +179,7 @@ func (p *returnParser) level(v *jsonx.Value) formats.Level {
 	return out
 }
 
-func (p *returnParser) line(v *jsonx.Value) int {
+func (p *parser) line(v *jsonx.Value) int {
 	if n, ok := v.Int(); ok && n >= 0 && n <= math.MaxInt32 {
 		return int(n)
 	}
@@ -189,7 +193,7 @@ func (p *returnParser) line(v *jsonx.Value) int {
 	return 0
 }
 
-func (p *returnParser) failure(v *jsonx.Value) {
+func (p *parser) failure(v *jsonx.Value) {
 	e := formats.ReturnError{Type: formats.ErrorExecution, Code: formats.CodeUnknown}
 	var kind, code string
 	bare, ok := p.item(v, "an error", "message", &e.Message, map[string]reader{

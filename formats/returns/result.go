@@ -106,7 +106,7 @@ func objectIn(src []byte, nonce string) (object candidateText, ok bool) {
 	for _, b := range slices.Backward(all) {
 		root, err := jsonx.Parse([]byte(
 			b.text,
-		), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+		), jsonx.Limits{Bytes: MaxSize, Depth: maxDepth})
 		if err != nil || root.Get("status") == nil {
 			continue
 		}
@@ -125,7 +125,7 @@ func objectIn(src []byte, nonce string) (object candidateText, ok bool) {
 
 // objectResult parses the object that follows some lines of an output.
 func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, error) {
-	ret, err := ParseReturn(object, opt)
+	ret, err := Parse(object, opt)
 	_, _, unknown := FinalMessage(object, ParseOptions{Agent: opt.Agent, Nonce: opt.Nonce})
 	out := Result{
 		Agent:           opt.Agent,

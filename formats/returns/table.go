@@ -7,19 +7,19 @@ import (
 	"tercet/internal/strict"
 )
 
-// ReturnTables are the keys of a subagent's return and of its objects.
-func ReturnTables() []strict.Table {
-	return returnTables()
+// Tables are the keys of a subagent's return and of its objects.
+func Tables() []strict.Table {
+	return tables()
 }
 
-// SchemaOfReturn is the JSON Schema of a subagent's return, for editors and for agents.
-func SchemaOfReturn() (map[string]any, error) {
-	return strict.Schema("return", returnRules, returnTables())
+// JSONSchema is the JSON Schema of a subagent's return, for editors and for agents.
+func JSONSchema() (map[string]any, error) {
+	return strict.Schema("return", returnRules, tables())
 }
 
 // The parser reads each member by its name and repairs other spellings; this is the form that needs
 // no repair.
-var returnTables = sync.OnceValue(func() []strict.Table {
+var tables = sync.OnceValue(func() []strict.Table {
 	return []strict.Table{
 		{
 			Name:  "return",
@@ -43,7 +43,7 @@ var returnTables = sync.OnceValue(func() []strict.Table {
 				{"warnings", "[text]", "what else to know about the work"},
 				{"nonce", "text", "the nonce of this delegation, where the prompt asks for it"},
 				{"agent", "text", "the name of the subagent, where the prompt asks for it"},
-				{"schema", "'" + ReturnSchema + "'", "the name of this format"},
+				{"schema", "'" + Schema + "'", "the name of this format"},
 			},
 		},
 		{

@@ -184,10 +184,10 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-func TestParseReturnNumbers(t *testing.T) {
+func TestParseNumbers(t *testing.T) {
 	t.Parallel()
 	const src = `{"status": "partial", "summary": "s", "fields": {"i": -7, "f": 1.5, "e": 1e3, "far": -1e999, "big": 99999999999999999999}}`
-	r, err := returns.ParseReturn([]byte(src), returns.ParseOptions{})
+	r, err := returns.Parse([]byte(src), returns.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestParseReturnNumbers(t *testing.T) {
 	}
 }
 
-func TestParseReturnClaims(t *testing.T) {
+func TestParseClaims(t *testing.T) {
 	t.Parallel()
 	const src = `{"status": "partial", "summary": "s", "agent": "planner", "nonce": "n1"}`
 	tests := []struct {
@@ -216,44 +216,44 @@ func TestParseReturnClaims(t *testing.T) {
 		{returns.ParseOptions{Nonce: "n2"}, "the nonce is not the one of this delegation"},
 	}
 	for _, tt := range tests {
-		r, err := returns.ParseReturn([]byte(src), tt.opt)
+		r, err := returns.Parse([]byte(src), tt.opt)
 		if tt.want == "" {
 			if err != nil || r.Fields["nonce"] != nil {
-				t.Errorf("ParseReturn(%+v) = %+v, %v, want no error and no nonce in the fields",
+				t.Errorf("Parse(%+v) = %+v, %v, want no error and no nonce in the fields",
 					tt.opt, r, err)
 			}
 			continue
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) ||
 			strings.Contains(err.Error(), "n2") {
-			t.Errorf("ParseReturn(%+v) = %v, want %q", tt.opt, err, tt.want)
+			t.Errorf("Parse(%+v) = %v, want %q", tt.opt, err, tt.want)
 		}
 	}
 
-	_, err := returns.ParseReturn(
+	_, err := returns.Parse(
 		[]byte(`{"summary": "s", "status": "failed", "metadata": {}, "class": "quality"}`),
 		returns.ParseOptions{Strict: true},
 	)
 	if err != nil {
-		t.Errorf("ParseReturn(claims, strict) = %v, want nil: a claim is never a reason to refuse",
+		t.Errorf("Parse(claims, strict) = %v, want nil: a claim is never a reason to refuse",
 			err)
 	}
 }
 
-func TestParseReturnBounds(t *testing.T) {
+func TestParseBounds(t *testing.T) {
 	t.Parallel()
 	long := `{"status": "partial", "summary": "s", "text": "` +
 		strings.Repeat("ä", formats.MaxText) + `"}`
-	r, err := returns.ParseReturn([]byte(long), returns.ParseOptions{})
+	r, err := returns.Parse([]byte(long), returns.ParseOptions{})
 	if err != nil || len(r.Text) > formats.MaxText || !strings.HasSuffix(r.Text, "ä…") ||
 		len(r.Warnings) != 1 {
-		t.Errorf("ParseReturn(long text) = %d bytes, %q, %v, want a cut with a warning",
+		t.Errorf("Parse(long text) = %d bytes, %q, %v, want a cut with a warning",
 			len(r.Text), r.Warnings, err)
 	}
 	deep := `{"status": "partial", "summary": "s", "x": ` + strings.Repeat("[", 100) +
 		strings.Repeat("]", 100) + `}`
-	if _, err := returns.ParseReturn([]byte(deep), returns.ParseOptions{}); err == nil {
-		t.Error("ParseReturn(deep) = nil, want an error")
+	if _, err := returns.Parse([]byte(deep), returns.ParseOptions{}); err == nil {
+		t.Error("Parse(deep) = nil, want an error")
 	}
 }
 
@@ -275,14 +275,14 @@ func TestPickResult(t *testing.T) {
 	}
 }
 
-func BenchmarkParseReturn(b *testing.B) {
+func BenchmarkParse(b *testing.B) {
 	src, err := os.ReadFile(filepath.Join("testdata", "returns", "valid", "review.json"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := returns.ParseReturn(src, returns.ParseOptions{}); err != nil {
+		if _, err := returns.Parse(src, returns.ParseOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

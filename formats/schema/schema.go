@@ -17,11 +17,12 @@ import (
 	"tercet/internal/jsonx"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/order"
 	"tercet/internal/strict"
 )
 
-// MaxSchema bounds a file with a JSON Schema, in bytes.
-const MaxSchema = 256 << 10
+// MaxSize bounds a file with a JSON Schema, in bytes.
+const MaxSize = 256 << 10
 
 // The bounds of a schema.
 const (
@@ -121,9 +122,9 @@ var newer = []string{
 
 var jsonTypes = []string{"string", "integer", "number", "boolean", "object", "array", "null"}
 
-// ReadSchema parses a schema written as JSON. The error is a *Failure with its place.
-func ReadSchema(src []byte) (*md.Node, error) {
-	v, err := jsonx.Parse(src, jsonx.Limits{Depth: maxSchemaDepth, Bytes: MaxSchema})
+// Read parses a schema written as JSON. The error is a *Failure with its place.
+func Read(src []byte) (*md.Node, error) {
+	v, err := jsonx.Parse(src, jsonx.Limits{Depth: maxSchemaDepth, Bytes: MaxSize})
 	if err == nil {
 		return nodeOf(src, v), nil
 	}
@@ -176,17 +177,17 @@ func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 	return n
 }
 
-// schemaCheck checks a schema itself.
-type schemaCheck struct {
+// check checks a schema itself.
+type check struct {
 	*Schema
 	formats.Findings
 	seen []*md.Node // subschemas in order of their discovery
 	refs []*md.Node // values of $ref
 }
 
-// CompileSchema checks a schema. The findings are in file order, without file name and code; if
+// Compile checks a schema. The findings are in file order, without file name and code; if
 // there are any, the Schema is nil.
-func CompileSchema(root *md.Node) (*Schema, []formats.Diagnostic) {
+func Compile(root *md.Node) (*Schema, []formats.Diagnostic) {
 	s := &Schema{
 		root:     root,
 		draft:    draft2020,
@@ -194,7 +195,7 @@ func CompileSchema(root *md.Node) (*Schema, []formats.Diagnostic) {
 		pointers: map[*md.Node]string{},
 		patterns: map[string]*regexp.Regexp{},
 	}
-	c := &schemaCheck{Schema: s}
+	c := &check{Schema: s}
 	n := root.Get("$schema")
 	switch {
 	case n == nil, n.IsStr() && strings.TrimSuffix(n.Value, "#") == draft2020:
@@ -225,7 +226,8 @@ func CompileSchema(root *md.Node) (*Schema, []formats.Diagnostic) {
 
 	if c.List == nil {
 		var err error
-		if s.text, err = json.Marshal(root.Any()); err == nil {
+		s.text, err = json.Marshal(root.Any())
+		if err == nil {
 			s.resolved, err = s.resolve(root.Any(), wholeName)
 		}
 		if err == nil {
@@ -234,7 +236,7 @@ func CompileSchema(root *md.Node) (*Schema, []formats.Diagnostic) {
 		// the library has no position
 		c.fault(root, "", "expected a schema that can be checked: %v", err)
 	}
-	slices.SortStableFunc(c.List, func(a, b formats.Diagnostic) int {
+	order.Stable(c.List, func(a, b formats.Diagnostic) int {
 		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
 	})
 	return nil, c.List[:min(len(c.List), maxFaults)]
@@ -263,12 +265,12 @@ func (s *Schema) resolve(plain any, name string) (*jsonschema.Resolved, error) {
 // wholeName is the name by which parts of a schema refer to the whole.
 const wholeName = "tercet://schema"
 
-func (c *schemaCheck) fault(n *md.Node, help, format string, args ...any) {
+func (c *check) fault(n *md.Node, help, format string, args ...any) {
 	c.Add("E", n.Pos, help, format, args...)
 }
 
 // schema checks the schema at a JSON pointer.
-func (c *schemaCheck) schema(n *md.Node, at string) {
+func (c *check) schema(n *md.Node, at string) {
 	if len(c.seen) > maxSchemaNodes {
 		return
 	}
@@ -290,7 +292,7 @@ func (c *schemaCheck) schema(n *md.Node, at string) {
 }
 
 // keyword checks one keyword of a schema.
-func (c *schemaCheck) keyword(n, key, v *md.Node) {
+func (c *check) keyword(n, key, v *md.Node) {
 	name := key.Value
 	old := c.draft == draft07
 	var names []string
@@ -338,7 +340,7 @@ func escapePointer(name string) string {
 }
 
 // value checks the value of a keyword, and the subschemas in it.
-func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
+func (c *check) value(name string, kind form, v *md.Node, at string) {
 	x, is := strict.Number(v)
 	list := v.Kind == md.List
 	switch kind {
@@ -413,7 +415,7 @@ func uniqueStrings(v *md.Node) bool {
 	})
 }
 
-func (c *schemaCheck) pattern(v *md.Node) {
+func (c *check) pattern(v *md.Node) {
 	re, err := regexp.Compile(v.Value)
 	switch {
 	case len(v.Value) > maxPattern:
@@ -428,7 +430,7 @@ func (c *schemaCheck) pattern(v *md.Node) {
 
 // refer resolves the references. Only places in the same text can be referred to: nothing is
 // fetched.
-func (c *schemaCheck) refer() {
+func (c *check) refer() {
 	for _, v := range c.refs {
 		where, place, _ := strings.Cut(v.Value, "#")
 		id := c.root.Get("$id")

@@ -14,11 +14,11 @@ import (
 // compiled reads a schema that has no fault.
 func compiled(t *testing.T, text string) *schema.Schema {
 	t.Helper()
-	n, err := schema.ReadSchema([]byte(text))
+	n, err := schema.Read([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, faults := schema.CompileSchema(n)
+	s, faults := schema.Compile(n)
 	if faults != nil {
 		t.Fatalf("Compile(%s) = %v, want no fault", text, faults)
 	}

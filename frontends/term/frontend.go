@@ -7,8 +7,10 @@ import (
 	"iter"
 
 	"tercet/formats"
+	"tercet/internal/phrase"
 	"tercet/internal/plain"
 	"tercet/internal/question"
+	"tercet/internal/style"
 	"tercet/project"
 )
 
@@ -65,7 +67,8 @@ func (t *Terminal) Label(run, text string) {
 
 // Answered implements Frontend.
 func (t *Terminal) Answered(g formats.Gate, answer, by string) {
-	t.Note("%sgate: %s %s (%s)", t.labels[g.Run], g.Question, answer, by)
+	question := phrase.Question(t.language(), g.Question)
+	t.Note("%sgate: %s %s (%s)", t.labels[g.Run], question, answer, by)
 }
 
 // ShowRun implements Frontend.
@@ -86,21 +89,21 @@ func (t *Terminal) Interactive() bool {
 // Ask implements Frontend.
 func (t *Terminal) Ask(ctx context.Context, q project.Question) (project.Reply, error) {
 	who := question.Person{
-		Lines:    t.lines,
-		Out:      t.Err,
-		Screen:   func() (int, int) { return size(t.Err) },
-		Sheet:    t.Sheet(t.ErrTTY),
-		Line:     t.question,
-		Untaken:  t.untaken,
-		Env:      t.config.Environ(),
-		Suspend:  suspended,
-		Lend:     t.stage.lend,
-		Language: t.language(),
+		Lines:      t.lines,
+		Out:        t.Err,
+		Screen:     func() (int, int) { return size(t.Err) },
+		Sheet:      t.Sheet(t.ErrTTY),
+		Line:       t.question,
+		TypedAhead: t.typedAhead,
+		Env:        t.config.Environ(),
+		Suspend:    suspended,
+		Lend:       t.stage.lend,
+		Language:   t.language(),
 	}
 	resume := t.stage.Pause()
 	defer resume(true)
 	m := question.Matter{
-		Begins: t.labels[q.Gate.Run],
+		Prefix: t.labels[q.Gate.Run],
 		Note:   q.Note,
 		Diff:   q.Diff,
 	}
@@ -114,7 +117,7 @@ func (t *Terminal) Ask(ctx context.Context, q project.Question) (project.Reply, 
 	case errors.Is(err, question.ErrLeft):
 		err = project.ErrLeft
 	}
-	return project.Reply(got), err
+	return project.Reply{Label: got.Label, Note: got.Note, Edited: got.Edited}, err
 }
 
 // Leaving implements Frontend: the next Ctrl-C ends the context.
@@ -140,7 +143,7 @@ func (t *Terminal) AskMissing(
 		for _, line := range lines {
 			t.Tell(line)
 		}
-		line, err := t.question(ctx, prompt)
+		line, err := t.question(ctx, func() string { return prompt }, nil)
 		if err == nil || line != "" {
 			return line, nil
 		}
@@ -157,7 +160,10 @@ func (t *Terminal) AskTrust(
 	s *project.Session,
 	v *project.TrustVerdict,
 ) (bool, error) {
-	const most = 20
+	const (
+		most     = 20
+		mostDiff = 12
+	)
 	dir := s.Project.Dir
 	them := "them"
 	if len(v.Changes) <= 1 {
@@ -169,16 +175,35 @@ func (t *Terminal) AskTrust(
 				"that yet: " + dir,
 		)
 	} else {
-		t.Say(fmt.Sprintf("%s of %s can start programs, and you have not agreed to %s:",
-			formats.Count(len(v.Changes), "file"), dir,
-			them))
+		t.Say("you have not agreed to " + v.Pending() + " of " + dir +
+			" that can start programs:")
 	}
+	needed := 0
 	for i, c := range v.Changes {
+		if v.Needs(c) {
+			needed++
+		}
 		if i == most {
 			t.Prompt("  %s and %d more\n", t.Sheet(t.ErrTTY).Mark("…"), len(v.Changes)-most)
-			break
 		}
-		t.Prompt("  %-8s %s%s\n", c.Kind, c.Path, formats.Prefixed("  ", s.LeadsTo(v, c)))
+		if i >= most {
+			continue
+		}
+		later := ""
+		if !v.Needs(c) {
+			later = "  (asked when a line needs it)"
+		}
+		t.Tell(plain.Sprintf("  %-8s %s%s%s",
+			c.Kind, c.Path, formats.Prefixed("  ", s.LeadsTo(v, c)), later))
+		for _, line := range v.Difference(c, mostDiff) {
+			t.Prompt("    %s\n", line)
+		}
+	}
+	if needed < len(v.Changes) {
+		them = fmt.Sprintf("the %d that this line needs", needed)
+		if needed == 1 {
+			them = "the one that this line needs"
+		}
 	}
 	return t.Yes(ctx, "Trust "+them+"? ('tercet trust --show' shows more)")
 }
@@ -191,41 +216,32 @@ func (t *Terminal) language() string {
 	return t.project.Config.Language
 }
 
-// question asks one thing on the terminal and gives the line that is typed then. What was pasted is
-// told and not taken. Ctrl-C leaves the question alone, and not what asks it.
-func (t *Terminal) question(ctx context.Context, text string) (line string, err error) {
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
-	defer t.config.Signals.Instead(leave)()
-	resume := t.stage.Pause()
-	defer func() { resume(err == nil) }()
-	defer aborts(t.stage.restore, func() { fmt.Fprint(t.Err, text) })()
-	for {
-		fmt.Fprint(t.Err, text)
-		line, err = t.lines.Next(ctx)
-		rest := t.lines.Rest(ctx)
-		if err != nil { // the rest of a paste is no line of the prompt
-			t.lines.Drop(ctx)
-		}
-		if len(rest) == 0 || err != nil {
-			return line, err
-		}
-		t.untaken(append([]string{line}, rest...))
-	}
-}
-
-// untaken tells lines that came before a question or by a paste.
-func (t *Terminal) untaken(lines []string) {
+// typedAhead tells lines that came before a question or by a paste.
+func (t *Terminal) typedAhead(lines []string) {
 	for _, one := range lines {
 		t.Say("not taken as an answer, type it again: " + formats.Clip(one, 60))
 	}
 }
 
+// yesOrNo are the keys of a question whose default is no.
+func yesOrNo(key string) (shown string, does question.Effect) {
+	switch key {
+	case "y", "Y":
+		return "yes", question.Answers
+	case "n", "N":
+		return "no", question.Answers
+	}
+	return "expected y or n", question.Ignored
+}
+
 // Yes asks a question whose default is no.
 func (t *Terminal) Yes(ctx context.Context, text string) (bool, error) {
-	t.untaken(t.lines.Drop(ctx))
+	t.typedAhead(t.lines.Drop(ctx))
+	asked := func() string {
+		return style.Wrap(plain.Line(text)+" [y/N]", Columns(t.Err)) + " "
+	}
 	for {
-		line, err := t.question(ctx, plain.Sprintf("%s [y/N] ", text))
+		line, err := t.question(ctx, asked, yesOrNo)
 		if err != nil && line == "" {
 			t.Prompt("\n")
 			return false, context.Cause(ctx)

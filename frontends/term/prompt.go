@@ -30,6 +30,8 @@ type Prompt struct {
 	Run func(ctx context.Context, line string) (begun string, err error)
 	// Offer says what may stand at a byte of a line.
 	Offer func(line string, at int) project.Offers
+	// Runs reports whether a line names a command or a verb.
+	Runs func(line string) bool
 
 	history *history.History
 }
@@ -106,7 +108,8 @@ func (p *Prompt) Loop(ctx context.Context) error {
 		if slices.Contains(strings.Fields("exit quit /exit /quit"), line) {
 			return nil
 		}
-		if begun, err = p.Run(lineCtx, line); err != nil {
+		begun, err = p.Run(lineCtx, line)
+		if err != nil {
 			return err
 		}
 		signals.Calm()
@@ -116,8 +119,7 @@ func (p *Prompt) Loop(ctx context.Context) error {
 // reader gives what reads the lines. A terminal that knows no movements is read plainly.
 func (p *Prompt) reader() lineReader {
 	t := p.Terminal
-	name := t.config.Env("TERM")
-	if t.keyboard == nil || !t.ErrTTY || name == "" || name == "dumb" {
+	if !t.edits() {
 		return plainLines{t}
 	}
 	woken := make(chan os.Signal, 1)
@@ -139,6 +141,7 @@ func (p *Prompt) reader() lineReader {
 		Keys:     strings.Split(keys, "\n"),
 		Lines:    p.history.Lines,
 		Offer:    p.offer,
+		Runs:     p.Runs,
 		Now:      t.config.Clock.Now,
 		Suspend:  suspended,
 	})
@@ -156,6 +159,7 @@ func (p *Prompt) offer(line string, at int) editor.Offer {
 		})
 	}
 	for _, p := range got.Hint {
+		out.Needed = out.Needed || p.Current && strings.HasPrefix(p.Text, "<")
 		out.Hint = append(out.Hint, editor.Word{Text: plain.Line(p.Text), Bold: p.Current})
 	}
 	return out
@@ -165,6 +169,6 @@ func (p *Prompt) offer(line string, at int) editor.Offer {
 const keys = `/       commands; Tab takes the first, Up and Down choose
 @       files           !  a command of the shell
 Ctrl-R  search in what was entered; Up and Down walk through it
-Ctrl-J or Enter runs the line; Alt-Enter, or \ at its end, begins another row
+Enter   runs the line; Ctrl-J, Alt-Enter, or \ at its end, begins another row
 Ctrl-A Ctrl-E begin and end; Alt-B Alt-F words; Ctrl-W Ctrl-U Ctrl-K cut
 Ctrl-C  empties the line, ends what runs; Ctrl-D quits; Ctrl-Z stops; Ctrl-L clears`

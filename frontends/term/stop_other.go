@@ -21,3 +21,8 @@ func suspended() {}
 func aborts(func(), func()) (done func()) {
 	return func() {}
 }
+
+// resizes does nothing here.
+func resizes(func()) (done func()) {
+	return func() {}
+}

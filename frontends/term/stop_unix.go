@@ -42,6 +42,21 @@ func aborts(last, again func()) (done func()) {
 	}
 }
 
+// resizes calls changed when the terminal gets another size, until done is called.
+func resizes(changed func()) (done func()) {
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, syscall.SIGWINCH)
+	go func() {
+		for range came {
+			changed()
+		}
+	}()
+	return func() {
+		signal.Stop(came)
+		close(came)
+	}
+}
+
 // suspended stops the process and those beside it, as a terminal does at Ctrl-Z, until they go on.
 // Where nothing could let them go on, the system does not stop them.
 func suspended() {

@@ -246,9 +246,11 @@ func (t *Terminal) Raw(data []byte) {
 func (t *Terminal) RawJSON(doc []byte) {
 	if t.Set.Filter != nil {
 		var err error
-		if doc, err = t.Set.Filter.Lines(t.config.Signals.Hard(), doc); err != nil {
+		doc, err = t.Set.Filter.Lines(t.config.Signals.Hard(), doc)
+		if err != nil {
 			t.Unfit = formats.ExitFor(formats.CodeUsage)
-			t.Say("--jq: " + err.Error())
+			t.Say(err.Error())
+			t.Help(formats.HelpOf(err))
 		}
 	}
 	t.Out.Write(plain.JSON(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
@@ -399,7 +401,7 @@ func (t *Terminal) Returned(ret formats.Return) {
 		t.stopped(ret)
 	}
 	issues := ret.Issues
-	if t.ErrTTY {
+	if t.tells() {
 		issues = t.stage.UnshownIssues(issues)
 	}
 	for _, issue := range issues[:min(len(issues), mostShown)] {
@@ -451,11 +453,40 @@ func (t *Terminal) stopped(ret formats.Return) {
 		case e.Code == formats.CodeUsage:
 			t.Say(e.Message)
 		default:
-			t.Say(string(e.Code) + ": " + e.Message)
+			e.Message = withoutIssues(e.Message, ret.Issues)
+			t.coded(e)
 		}
 		if e.Recommendation != ret.NextSteps {
 			t.Help(e.Recommendation)
 		}
+	}
+}
+
+// withoutIssues is a message without the list of all issues at its end or before a remark in
+// brackets: the issues have lines of their own.
+func withoutIssues(message string, issues []formats.Issue) string {
+	texts := make([]string, 0, len(issues))
+	for _, issue := range issues {
+		texts = append(texts, issue.Description)
+	}
+	list := ": " + strings.Join(texts, "; ")
+	before, after, found := strings.Cut(message, list)
+	if len(issues) == 0 || len(issues) > mostShown || !found || before == "" ||
+		after != "" && !strings.HasPrefix(after, " (") {
+		return message
+	}
+	return before + after
+}
+
+// coded prints an error with its code behind the first line: it is for scripts and searches.
+func (t *Terminal) coded(e formats.ReturnError) {
+	code := "(" + plain.Line(string(e.Code)) + ")"
+	text := t.Masked("tercet: " + plain.Message(e.Message))
+	first, more, several := strings.Cut(text, "\n")
+	first = strings.TrimSuffix(style.Wrap(first+" "+code, Columns(t.Err)), code)
+	fmt.Fprintln(t.Err, first+t.Sheet(t.ErrTTY).Paint(style.Aside, code))
+	if several {
+		fmt.Fprintln(t.Err, style.Wrap(more, Columns(t.Err)))
 	}
 }
 
@@ -487,9 +518,16 @@ func (t *Terminal) excerpt(d formats.Diagnostic, src []byte) {
 		word = "warning"
 		look = style.Warning
 	}
-	word = fmt.Sprintf("%s[%s]", word, d.Code)
-	head := style.Wrap(word+": "+plain.Message(d.Message), Columns(t.Err))
-	fmt.Fprintln(t.Err, sheet.Paint(look, word)+strings.TrimPrefix(head, word))
+	code := "" // behind the sentence, if it is none to look up
+	if formats.IsDiagnosticCode(d.Code) {
+		word = fmt.Sprintf("%s[%s]", word, d.Code)
+	} else if d.Code != "" {
+		code = "(" + plain.Line(d.Code) + ")"
+	}
+	text := strings.TrimRight(word+": "+plain.Message(d.Message)+" "+code, " ")
+	head := strings.TrimSuffix(style.Wrap(text, Columns(t.Err)), code)
+	head = sheet.Paint(look, word) + strings.TrimPrefix(head, word)
+	fmt.Fprintln(t.Err, head+sheet.Paint(style.Aside, code))
 	at := plain.Line(d.File)
 	if !d.Pos.IsZero() {
 		at = fmt.Sprintf("%s:%d:%d", at, d.Pos.Line, d.Pos.Col)

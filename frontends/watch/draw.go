@@ -129,7 +129,10 @@ func (m *model) head() string {
 	for _, r := range m.list.rows {
 		n[r.State]++
 	}
-	words := []string{"tercet watch", plain.Line(m.effects.Name)}
+	words := []string{"tercet watch", plain.Line(m.effects.Projects[0].Name)}
+	if n := len(m.effects.Projects); n > 1 {
+		words[1] = formats.Count(n, "project")
+	}
 	for state, word := range []string{
 		project.StateAsking:  "waiting for you",
 		project.StateRunning: "at work",
@@ -155,7 +158,7 @@ func (m *model) runLines(columns, most int) []string {
 	}
 	top := 0
 	for i, r := range rows {
-		if r.Run.ID == m.list.selected {
+		if r.key == m.list.selected {
 			top = min(max(0, i-most/2), max(0, len(rows)-most))
 		}
 	}
@@ -186,7 +189,7 @@ func (m *model) rowLine(r row, columns int) string {
 
 	lead := "  "
 	age := style.Age(max(0, now.Sub(r.Run.Started)))
-	if r.Run.ID == m.list.selected {
+	if r.key == m.list.selected {
 		lead = "> "
 	}
 	const wide = 40
@@ -198,12 +201,30 @@ func (m *model) rowLine(r row, columns int) string {
 	}
 	look := style.LookOf(r.word())
 	room := max(1, columns-len(lead)-ansi.StringWidth(mark)-ansi.StringWidth(age)-2)
+	whose := m.placeOf(r, room/3)
+	room = max(1, room-ansi.StringWidth(whose))
 	line := ansi.Truncate(plain.Line(r.Run.Line), room, sheet.Mark("…"))
 	line += strings.Repeat(" ", max(0, room-ansi.StringWidth(line)))
-	if r.Run.ID == m.list.selected && !m.detail.focus {
+	if r.key == m.list.selected && !m.detail.focus {
 		line = sheet.Paint(selected, line)
 	}
-	return lead + sheet.Paint(look, mark) + " " + line + " " + sheet.Paint(style.Aside, age)
+	lead += sheet.Paint(look, mark) + " " + sheet.Paint(style.Aside, whose)
+	return lead + line + " " + sheet.Paint(style.Aside, age)
+}
+
+// placeOf names the project of a run, with a space behind it, if there are several. The names stand
+// in a column, as wide as the longest of them and at most so many columns.
+func (m *model) placeOf(r row, most int) string {
+	if len(m.effects.Projects) < 2 {
+		return ""
+	}
+	wide := 0
+	for _, p := range m.effects.Projects {
+		wide = max(wide, ansi.StringWidth(plain.Line(p.Name)))
+	}
+	wide = max(1, min(wide, most))
+	name := ansi.Truncate(plain.Line(r.place.Name), wide, m.effects.Sheet.Mark("…"))
+	return name + strings.Repeat(" ", wide-ansi.StringWidth(name)+1)
 }
 
 // paneHeader is the row above a pane: the panes, and the run.
@@ -222,6 +243,9 @@ func (m *model) paneHeader() string {
 	line := strings.Join(tabs, " ")
 	if ok {
 		whose := r.Run.ID + " " + r.word()
+		if len(m.effects.Projects) > 1 {
+			whose = r.place.Name + " " + whose
+		}
 		if left, _ := m.sizes(); left == 0 {
 			whose += "  " + r.Run.Line
 		}
@@ -251,16 +275,17 @@ func (m *model) content() []string {
 		if len(out) == 0 {
 			out = []string{"the run has told nothing yet"}
 		}
-		if why := r.Run.WaitReason(); why != "" && r.State != project.StateRunning {
+		if why := r.Run.WaitReason(); why != "" &&
+			(r.State != project.StateRunning || r.Run.Queue != "") {
 			out = append(out, m.wrapText(why, right)...)
 		}
 		switch r.State {
 		case project.StateAsking:
-			out = append(out, m.wrapText("g, or 'tercet approve "+r.Run.ID+"', answers it", right)...)
+			out = append(out, m.wrapText("g, or '"+r.place.line("approve", r.Run.ID)+"', answers it", right)...)
 		case project.StateWaiting:
 			out = append(
 				out,
-				m.wrapText("r, or 'tercet resume "+r.Run.ID+"', goes on with it", right)...,
+				m.wrapText("r, or '"+r.place.line("resume", r.Run.ID)+"', goes on with it", right)...,
 			)
 		case project.StateRunning, project.StateFinished:
 		}
@@ -294,7 +319,7 @@ func (m *model) question(r row, columns int) []string {
 	}
 
 	out := []string{}
-	for _, line := range m.wrapText(g.Question, columns) {
+	for _, line := range m.wrapText(phrase.Question(r.place.Language, g.Question), columns) {
 		out = append(out, m.effects.Sheet.Paint(style.Waits, line))
 	}
 	for _, v := range g.Votes {
@@ -312,19 +337,19 @@ func (m *model) question(r row, columns int) []string {
 		left := style.Age(max(0, until.Sub(m.effects.Now())))
 		out = append(
 			out,
-			plain.Line("takes '"+phrase.In(m.effects.Language, g.Timeout.Choose)+"' in "+left),
+			plain.Line("takes '"+phrase.In(r.place.Language, g.Timeout.Choose)+"' in "+left),
 		)
 	}
 	if !m.detail.focus {
 		out = append(out, "g or Enter, then a key of it answers")
 	}
 	out = append(out, "")
-	for _, key := range question.Of(g.Choices, m.effects.Language).Keys() {
+	for _, key := range question.Of(g.Choices, r.place.Language).Keys() {
 		out = append(out, m.wrapText(key, columns)...)
 	}
 
 	out = append(out, "")
-	for _, text := range g.Show {
+	for _, text := range g.ShownTexts() {
 		for line := range strings.SplitSeq(strings.TrimRight(plain.Text(text), "\n"), "\n") {
 			out = append(out, m.wrapText(line, columns)...)
 		}
@@ -347,13 +372,19 @@ func (m *model) bottom() []string {
 	if t := m.prompt; t != nil {
 		if told == "" && t.what == purposeAnswer {
 			told = "Enter answers, Esc leaves"
-			label, note, ok := question.Of(t.gate.Choices, m.effects.Language).Read(t.input.Value())
+			label, note, ok := question.Of(t.gate.Choices, t.run.place.Language).Read(t.input.Value())
 			if ok {
-				told = "Enter answers '" + plain.Line(phrase.In(m.effects.Language, label)) + "'"
+				told = "Enter answers '" + plain.Line(phrase.In(t.run.place.Language, label)) + "'"
 				if note != "" {
 					told += " with a note"
 				}
-				told += " to: " + plain.Line(t.gate.Question)
+				told += " to: " + plain.Line(phrase.Question(t.run.place.Language, t.gate.Question))
+			}
+		}
+		if told == "" && t.what == purposeNote {
+			told = "Enter sends it, Esc leaves the question as it is"
+			if !t.gate.Lacks(t.label, "") {
+				told = "Enter sends it, also without a note; Esc leaves the question as it is"
 			}
 		}
 		m.prompt.input.SetWidth(max(1, m.width-ansi.StringWidth(m.lead())-1))
@@ -367,8 +398,10 @@ func (m *model) lead() string {
 	switch m.prompt.what {
 	case purposeAnswer:
 		return "answer> "
+	case purposeNote:
+		return "note for '" + plain.Line(phrase.In(m.prompt.run.place.Language, m.prompt.label)) + "'> "
 	case purposeCancel:
-		return "cancel run " + plain.Line(m.prompt.run) + "? [y/N] "
+		return "cancel run " + plain.Line(m.prompt.run.Run.ID) + "? [y/N] "
 	case purposeFilter:
 	}
 	return "filter> "
@@ -396,5 +429,5 @@ p r c         pause, resume, cancel the run
 /             shows the runs whose line, id or status has the words
 q Ctrl-C      leaves; the runs go on; Ctrl-Z stops the screen
 
-In the gate, a letter or number of a choice begins the answer.
-Enter sends it, Esc leaves it. What is pasted answers nothing.`
+In the gate, a letter or number of a choice answers. With Shift, and
+where it says no, it asks for a note first. What is pasted answers nothing.`

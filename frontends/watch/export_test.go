@@ -39,7 +39,7 @@ func (s Screen) run(cmd tea.Cmd) (left bool) {
 		switch msg.(type) {
 		case tea.QuitMsg:
 			return true
-		case update, notice:
+		case update, notice, loneKey:
 			_, cmd = s.Update(msg)
 		default:
 			return false

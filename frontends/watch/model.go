@@ -38,10 +38,11 @@ type model struct {
 // list is the runs on the left.
 type list struct {
 	rows     []row
-	selected string // id of the selected run
+	selected string // key of the selected run
 	filter   string
 	err      string // why the last poll failed
-	// resumed are the runs that were resumed without the user, with the time for which they waited.
+	// resumed are the runs that were resumed without the user, by key, with the time for which they
+	// waited.
 	resumed map[string]time.Time
 }
 
@@ -67,7 +68,7 @@ type detail struct {
 	pane  pane
 	focus bool   // the pane gets the keys
 	top   int    // first visible line; end: follow the end
-	run   string // the selected run, to which the fields below belong
+	run   string // the key of the selected run, to which the fields below belong
 	tree  *live.View
 	last  time.Time // of its last event
 	log   []string
@@ -84,8 +85,9 @@ const maxLog = 2000
 // prompt is a line that the user types at the bottom.
 type prompt struct {
 	what  purpose
-	run   string
+	run   row
 	gate  formats.Gate
+	label string // of a note: the choice that it is for
 	input textinput.Model
 }
 
@@ -95,6 +97,7 @@ type purpose int
 const (
 	purposeFilter purpose = iota
 	purposeAnswer
+	purposeNote
 	purposeCancel
 )
 
@@ -160,7 +163,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case notice:
 		m.notice = notice{plain.Line(msg.text), msg.bad}
 		return m, m.refresh()
+	case loneKey:
+		if m.last.Equal(msg.at) { // nothing came behind it
+			return m, m.send(msg.run, msg.gate, msg.label, "")
+		}
 	case tea.PasteMsg:
+		m.last = m.effects.Now()
 		if m.prompt == nil || m.prompt.what != purposeFilter {
 			m.notice = notice{"what is pasted is not taken; type it", true}
 			return m, nil
@@ -203,6 +211,9 @@ func (m *model) apply(n update) {
 		m.detail.last = e.Time
 	}
 
+	if r, ok := m.chosen(); ok {
+		m.look.Language = r.place.Language
+	}
 	m.detail.tree.Finished(m.width, m.look) // discard: this screen shows the tree
 	m.detail.log = append(m.detail.log, n.log...)
 	m.detail.log = slices.Clip(m.detail.log[max(0, len(m.detail.log)-maxLog):])
@@ -217,8 +228,8 @@ func (m *model) apply(n update) {
 func (m *model) reselect() {
 	rows := m.list.filtered()
 	if len(rows) > 0 &&
-		!slices.ContainsFunc(rows, func(r row) bool { return r.Run.ID == m.list.selected }) {
-		m.choose(rows[0].Run.ID)
+		!slices.ContainsFunc(rows, func(r row) bool { return r.key == m.list.selected }) {
+		m.choose(rows[0].key)
 	}
 }
 
@@ -226,12 +237,12 @@ func (m *model) reselect() {
 func (m *model) resumeDue() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
 		if r.State != project.StateWaiting || !r.Run.DueUnattended(m.effects.Now()) ||
-			m.list.resumed[r.Run.ID].Equal(r.Run.Until) {
+			m.list.resumed[r.key].Equal(r.Run.Until) {
 			continue
 		}
-		m.list.resumed[r.Run.ID] = r.Run.Until
+		m.list.resumed[r.key] = r.Run.Until
 		m.notice = notice{text: "run " + r.Run.ID + " goes on: the time has come for which it waited"}
-		cmds = append(cmds, m.effects.resume(r.Run.ID))
+		cmds = append(cmds, m.effects.resume(r))
 	}
 	return cmds
 }
@@ -244,7 +255,7 @@ func (l list) filtered() []row {
 	var out []row
 	for _, r := range l.rows {
 		if strings.Contains(
-			strings.ToLower(r.Run.ID+" "+r.Run.Line+" "+r.word()),
+			strings.ToLower(r.Run.ID+" "+r.Run.Line+" "+r.word()+" "+r.place.Name),
 			strings.ToLower(l.filter),
 		) {
 			out = append(out, r)
@@ -256,7 +267,7 @@ func (l list) filtered() []row {
 // chosen is the selected run, if it matches the filter.
 func (m *model) chosen() (row, bool) {
 	for _, r := range m.list.filtered() {
-		if r.Run.ID == m.list.selected {
+		if r.key == m.list.selected {
 			return r, true
 		}
 	}
@@ -264,9 +275,9 @@ func (m *model) chosen() (row, bool) {
 }
 
 // choose selects another run.
-func (m *model) choose(id string) {
-	if m.list.selected != id {
-		m.list.selected = id
+func (m *model) choose(key string) {
+	if m.list.selected != key {
+		m.list.selected = key
 		m.detail.top = m.start()
 	}
 }
@@ -311,12 +322,9 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	r, ok := m.chosen()
 	if ok && m.detail.focus && m.detail.pane == paneGate && r.State == project.StateAsking &&
 		len(k.Text) > 0 {
-		if _, _, fits := question.Of(r.Gate.Choices, m.effects.Language).Read(k.Text); fits {
-			return m.begin(&prompt{
-				what: purposeAnswer,
-				run:  r.Run.ID,
-				gate: *r.Gate,
-			}, k.Text)
+		label, _, fits := question.Of(r.Gate.Choices, r.place.Language).Read(k.Text)
+		if fits {
+			return m.answerKey(r, label, k.Text, quick)
 		}
 	}
 	switch name {
@@ -353,6 +361,40 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	return nil
 }
 
+// answerKey answers by one key. Where the user's own words are an answer too it begins a line, and
+// where a note belongs to the choice it asks for that first.
+func (m *model) answerKey(r row, label, key string, quick bool) tea.Cmd {
+	g := *r.Gate
+	switch {
+	case quick:
+		m.notice = notice{"the key came at once behind another, as in a paste; press it again", true}
+		return nil
+	case g.Free != "":
+		return m.begin(&prompt{what: purposeAnswer, run: r, gate: g}, key)
+	case question.WantsNote(g, label, key):
+		return m.begin(&prompt{what: purposeNote, run: r, gate: g, label: label}, "")
+	}
+	at := m.last
+	return tea.Tick(minKeyInterval, func(time.Time) tea.Msg {
+		return loneKey{at: at, run: r, gate: g, label: label}
+	})
+}
+
+// loneKey is a key that answers a question unless another one followed at once, as in a paste.
+type loneKey struct {
+	at    time.Time
+	run   row
+	gate  formats.Gate
+	label string
+}
+
+// send answers a question.
+func (m *model) send(r row, g formats.Gate, label, note string) tea.Cmd {
+	m.prompt = nil
+	m.notice = notice{text: "answers " + plain.Line(phrase.In(r.place.Language, label))}
+	return m.effects.answer(r, g, label, note)
+}
+
 // leave leaves the screen. Runs that go on here would be suspended with that, so it asks for a
 // second key then.
 func (m *model) leave() tea.Cmd {
@@ -375,12 +417,12 @@ func (m *model) order(key string, r row) tea.Cmd {
 		m.notice = notice{"run " + r.Run.ID + " has ended", true}
 	case key == "p":
 		m.notice = notice{text: "run " + r.Run.ID + ": asked to pause"}
-		return m.effects.pause(r.Run.ID)
+		return m.effects.pause(r)
 	case key == "r":
 		m.notice = notice{text: "run " + r.Run.ID + " goes on"}
-		return m.effects.resume(r.Run.ID)
+		return m.effects.resume(r)
 	default:
-		return m.begin(&prompt{what: purposeCancel, run: r.Run.ID}, "")
+		return m.begin(&prompt{what: purposeCancel, run: r}, "")
 	}
 	return nil
 }
@@ -410,6 +452,9 @@ func (m *model) edit(msg tea.Msg) (cmd tea.Cmd) {
 // promptKey handles a key of the prompt.
 func (m *model) promptKey(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	t := m.prompt
+	if t.what == purposeCancel {
+		return m.confirmCancel(k.String(), quick)
+	}
 	switch k.String() {
 	case "esc":
 		m.prompt = nil
@@ -433,7 +478,7 @@ func (m *model) promptKey(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	switch t.what {
 	case purposeFilter:
 	case purposeAnswer:
-		label, note, ok := question.Of(t.gate.Choices, m.effects.Language).Read(text)
+		label, note, ok := question.Of(t.gate.Choices, t.run.place.Language).Read(text)
 		if free := t.gate.Free; !ok && free != "" && strings.TrimSpace(text) != "" {
 			label = free
 			note = strings.TrimSpace(text)
@@ -444,27 +489,41 @@ func (m *model) promptKey(k tea.KeyPressMsg, quick bool) tea.Cmd {
 			return nil
 		}
 		if t.gate.Lacks(label, note) {
-			word := plain.Line(phrase.In(m.effects.Language, label))
+			word := plain.Line(phrase.In(t.run.place.Language, label))
 			m.notice = notice{"'" + word + "' needs a note: type it behind a colon", true}
 			return nil
 		}
-		m.prompt = nil
-		m.notice = notice{text: "answers " + plain.Line(phrase.In(m.effects.Language, label))}
-		return m.effects.answer(t.run, t.gate, label, note)
-	case purposeCancel:
-		yes, ok := question.ParseYes(text)
-		if !ok {
-			m.notice = notice{"expected y or n", true}
+		return m.send(t.run, t.gate, label, note)
+	case purposeNote:
+		note := strings.TrimSpace(text)
+		if t.gate.Lacks(t.label, note) {
+			word := plain.Line(phrase.In(t.run.place.Language, t.label))
+			m.notice = notice{"'" + word + "' needs a note; Esc leaves", true}
 			return nil
 		}
-		m.prompt = nil
-		if yes {
-			m.notice = notice{text: "run " + t.run + ": asked to end"}
-			return m.effects.cancel(t.run)
-		}
+		return m.send(t.run, t.gate, t.label, note)
+	case purposeCancel: // a key has answered it
 	}
 
 	m.prompt = nil
+	return nil
+}
+
+// confirmCancel takes the key that answers whether to cancel a run.
+func (m *model) confirmCancel(key string, quick bool) tea.Cmd {
+	run := m.prompt.run
+	switch {
+	case key == "n" || key == "N" || key == "enter" || key == "esc":
+		m.prompt = nil
+	case key != "y" && key != "Y":
+		m.notice = notice{"expected y or n", true}
+	case quick:
+		m.notice = notice{"the key came at once, as in a paste; press it again", true}
+	default:
+		m.prompt = nil
+		m.notice = notice{text: "run " + run.Run.ID + ": asked to end"}
+		return m.effects.cancel(run)
+	}
 	return nil
 }
 
@@ -500,8 +559,8 @@ func (m *model) move(key string) tea.Cmd {
 	if len(rows) == 0 {
 		return nil
 	}
-	at := slices.IndexFunc(rows, func(r row) bool { return r.Run.ID == m.list.selected })
-	m.choose(rows[min(max(at+by, 0), len(rows)-1)].Run.ID)
+	at := slices.IndexFunc(rows, func(r row) bool { return r.key == m.list.selected })
+	m.choose(rows[min(max(at+by, 0), len(rows)-1)].key)
 	return m.refresh()
 }
 

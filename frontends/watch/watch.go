@@ -24,19 +24,34 @@ type Config struct {
 	Out io.Writer // the terminal
 	Env []string  // the terminal's environment
 
-	Name    string // the project's name
-	Project Project
-	Notes   *Notes // of the project
-	Now     func() time.Time
-	Sheet   style.Sheet
-	// Language is the language of the fixed texts of flows.
-	Language string
+	Projects []Place // at least one
+	Notes    *Notes  // of the projects
+	Now      func() time.Time
+	Sheet    style.Sheet
 	Link     func(file string) string // returns the URL of a project file; nil: no links
 
 	// Suspend stops the process until it continues, as Ctrl-Z does.
 	Suspend func()
 	// Left is called when the screen is gone, before Run waits for runs that it suspends.
 	Left func()
+}
+
+// Place is a project on the screen.
+type Place struct {
+	Name    string // distinct among the projects
+	Project Project
+	// Language is the language of the fixed texts of flows.
+	Language string
+	// Dir is the folder, in the quotes of a shell, that a line to type names; empty: it needs none.
+	Dir string
+}
+
+// line is a line to type about a run of the project.
+func (p *Place) line(verb, run string) string {
+	if p.Dir == "" {
+		return "tercet " + verb + " " + run
+	}
+	return "tercet -C " + p.Dir + " " + verb + " " + run
 }
 
 // Project is what the screen needs of a project. *project.Project is one, and says what the
@@ -106,9 +121,8 @@ const (
 func Run(ctx context.Context, c Config) error {
 	d := newEffects(ctx, c)
 	m := newModel(d, live.Style{
-		Sheet:    c.Sheet,
-		Link:     c.Link,
-		Language: c.Language,
+		Sheet: c.Sheet,
+		Link:  c.Link,
 	})
 	profile := colorprofile.ASCII
 	if c.Sheet.Colour {
@@ -166,14 +180,21 @@ type effects struct {
 	mu      sync.Mutex
 	closed  bool // no new effect starts
 	pending sync.WaitGroup
-	runs    map[string]*project.Run // that were resumed here and are at work
+	runs    map[string]resumed // by the key of the row: those that are at work
+}
+
+// resumed is a run that was resumed here.
+type resumed struct {
+	*project.Run
+
+	place *Place
 }
 
 func newEffects(ctx context.Context, c Config) *effects {
 	d := &effects{
 		Config: c,
 		feed:   newFeed(c),
-		runs:   map[string]*project.Run{},
+		runs:   map[string]resumed{},
 	}
 	d.base, d.interrupt = context.WithCancelCause(ctx)
 	d.ctx, d.end = context.WithCancel(ctx)
@@ -190,14 +211,14 @@ func (d *effects) close() {
 }
 
 // atWork are the runs that were resumed here and are at work.
-func (d *effects) atWork() []*project.Run {
+func (d *effects) atWork() []resumed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var list []*project.Run
-	for id, r := range d.runs {
+	var list []resumed
+	for key, r := range d.runs {
 		select {
 		case <-r.Done():
-			delete(d.runs, id)
+			delete(d.runs, key)
 		default:
 			list = append(list, r)
 		}
@@ -210,7 +231,7 @@ func (d *effects) atWork() []*project.Run {
 func (d *effects) suspend() error {
 	var errs []error
 	for _, r := range d.atWork() {
-		_, pauseErr := d.Project.Pause(d.base, r.ID)
+		_, pauseErr := r.place.Project.Pause(d.base, r.ID)
 		if pauseErr != nil {
 			d.interrupt(formats.Interrupted("interrupted"))
 		}
@@ -219,7 +240,7 @@ func (d *effects) suspend() error {
 		case err != nil:
 			errs = append(errs, pauseErr, err)
 		case ret.Resume != nil:
-			d.Notes.Tell("run " + r.ID + " is suspended; to go on: " + ret.Resume.Line)
+			d.Notes.Tell("run " + r.ID + " is suspended; to go on: " + r.place.line("resume", r.ID))
 		default:
 			d.Notes.Tell(outcome(r.ID, ret)) // it ended before it could be paused
 		}
@@ -272,53 +293,57 @@ func failure(err error) notice {
 	return notice{text: text, bad: true}
 }
 
-// answer answers the question that the user saw.
-func (d *effects) answer(run string, g formats.Gate, label, note string) tea.Cmd {
+// answer answers the question that the user saw, and goes on with a run that nobody works on.
+func (d *effects) answer(r row, g formats.Gate, label, note string) tea.Cmd {
 	return d.act(func() (string, error) {
-		effect, err := d.Project.Answer(
-			d.ctx, run, g.ID, project.Reply{Label: label, Note: note},
+		effect, err := r.place.Project.Answer(
+			d.ctx, r.Run.ID, g.ID, project.Reply{Label: label, Note: note},
 		)
-		if err == nil && effect.Status == "kept" && !d.Project.AtWork(run) {
-			effect.Text = "kept; r goes on with the run"
+		if err == nil && effect.Status == "kept" && !r.place.Project.AtWork(r.Run.ID) {
+			return d.goOn(r)
 		}
 		return label + ": " + effect.Text, err
 	})
 }
 
-func (d *effects) pause(run string) tea.Cmd {
+func (d *effects) pause(r row) tea.Cmd {
 	return d.act(func() (string, error) {
-		r, err := d.Project.Pause(d.ctx, run)
-		return "run " + run + " is suspended: " + r.Why, err
+		now, err := r.place.Project.Pause(d.ctx, r.Run.ID)
+		return "run " + r.Run.ID + " is suspended: " + now.Why, err
 	})
 }
 
-func (d *effects) cancel(run string) tea.Cmd {
+func (d *effects) cancel(r row) tea.Cmd {
 	return d.act(func() (string, error) {
-		_, err := d.Project.Cancel(d.base, run, project.Options{})
-		return "run " + run + " is cancelled", err
+		_, err := r.place.Project.Cancel(d.base, r.Run.ID, project.Options{})
+		return "run " + r.Run.ID + " is cancelled", err
 	})
 }
 
 // resume goes on with a run in this process. Its questions wait for the answers that the user gives
 // on the screen.
-func (d *effects) resume(run string) tea.Cmd {
-	return d.act(func() (string, error) {
-		if d.Project.AtWork(run) {
-			return "", formats.Fail(formats.CodePrecondition, "", "run %s is at work", run)
-		}
-		r, err := d.Project.Resume(d.base, run, "", project.Options{Await: true})
-		if err != nil {
-			return "", err
-		}
-		d.mu.Lock()
-		d.runs[run] = r
-		d.mu.Unlock()
-		ret, err := r.Wait(d.ctx)
-		if d.ctx.Err() != nil {
-			return "", nil //nolint:nilerr // the screen is gone, and nobody reads it
-		}
-		return outcome(run, ret), err
-	})
+func (d *effects) resume(of row) tea.Cmd {
+	return d.act(func() (string, error) { return d.goOn(of) })
+}
+
+// goOn is resume; it waits until the run has ended or waits again.
+func (d *effects) goOn(of row) (string, error) {
+	run := of.Run.ID
+	if of.place.Project.AtWork(run) {
+		return "", formats.Fail(formats.CodePrecondition, "", "run %s is at work", run)
+	}
+	r, err := of.place.Project.Resume(d.base, run, "", project.Options{Await: true})
+	if err != nil {
+		return "", err
+	}
+	d.mu.Lock()
+	d.runs[of.key] = resumed{r, of.place}
+	d.mu.Unlock()
+	ret, err := r.Wait(d.ctx)
+	if d.ctx.Err() != nil {
+		return "", nil //nolint:nilerr // the screen is gone, and nobody reads it
+	}
+	return outcome(run, ret), err
 }
 
 // outcome says how a run that was resumed came out.

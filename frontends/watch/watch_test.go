@@ -48,6 +48,9 @@ func (c *clock) Now() time.Time {
 }
 
 func (c *clock) Sleep(_ context.Context, d time.Duration) error {
+	if d < 100*time.Millisecond {
+		return nil // somebody looks again whether a run is at work, and nobody ends one meanwhile
+	}
 	clear(c.at)
 	c.now = c.now.Add(d)
 	return nil
@@ -94,13 +97,12 @@ func newProject(t *testing.T) *workspace {
 		Note: func(string, ...any) {},
 	}
 	p.config = watch.Config{
-		Name:    "project",
-		Project: p,
-		Notes:   &watch.Notes{Past: func(string) {}},
-		Now:     p.clock.Now,
-		Sheet:   style.Sheet{UTF8: true},
-		Suspend: func() {},
-		Left:    func() {},
+		Projects: []watch.Place{{Name: "project", Project: p}},
+		Notes:    &watch.Notes{Past: func(string) {}},
+		Now:      p.clock.Now,
+		Sheet:    style.Sheet{UTF8: true},
+		Suspend:  func() {},
+		Left:     func() {},
 	}
 	p.diff = func(run string) string {
 		return "a.go | +1 -1\n\ndiff --git a/a.go b/a.go\n@@ -1 +1 @@\n-old\t\x1b[2J\n+new of " + run + "\n"
@@ -464,7 +466,7 @@ func TestScreensOfDocs(t *testing.T) {
 		{"screen-tree", 80, 12, "j"},
 		{"screen-log", 80, 12, "j l"},
 		{"screen-diff", 80, 14, "j d"},
-		{"screen-gate", 80, 16, "enter a"},
+		{"screen-gate", 80, 16, "enter A"},
 		{"screen-narrow", 40, 12, ""},
 	} {
 		p := shown(t)
@@ -497,7 +499,8 @@ func TestScreensOfDocs(t *testing.T) {
 	}
 }
 
-// TestAnswer: only a typed line that Enter ends answers, and it answers what was seen.
+// TestAnswer: what is pasted answers nothing, and an answer is about what was seen. A no, and a key
+// with Shift, ask for a note first.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	p := busy(t)
@@ -513,28 +516,33 @@ func TestAnswer(t *testing.T) {
 	}
 	p.press(s, "a", "enter") // the list has the keys: Enter opens the question
 	answered("")
-	p.press(s, "a", "esc", "enter", "x", "enter")
+	p.press(s, "x", "enter") // no choice
 	answered("")
 	s.Send(tea.PasteMsg{Content: "a\n"})
 	answered("")
-	p.press(s, "a")
-	s.Send(tea.PasteMsg{Content: "pprove\n"})
-	s.Send(key("enter")) // at once
+	s.Send(key("a")) // at once
+	if !strings.Contains(s.Text(), "as in a paste") {
+		t.Errorf("the screen does not say why the key is not taken:\n%s", s.Text())
+	}
+	answered("")
+	p.press(s, "r") // which asks for a note
+	s.Send(key("enter"))
 	if !strings.Contains(s.Text(), "as in a paste") {
 		t.Errorf("the screen does not say why Enter is not taken:\n%s", s.Text())
 	}
-	answered("")
-	p.press(s, "z", "enter") // no choice
-	if !strings.Contains(s.Text(), "that is no choice") {
-		t.Errorf("the screen does not say that it is no choice:\n%s", s.Text())
-	}
+	p.press(s, "x", "esc")
 	answered("")
 	p.press(other, "enter", "3")
-	p.press(s, "backspace", ":", "o", "k", "enter")
-	if !strings.Contains(s.Text(), "approve: kept; r goes on with the run") {
-		t.Errorf("the screen does not say what comes next:\n%s", s.Text())
+	p.press(s, "A")
+	if !strings.Contains(s.Text(), "note for 'approve'>") {
+		t.Errorf("the screen does not ask for a note:\n%s", s.Text())
 	}
+	p.press(s, "o", "k", "enter")
 	answered("approve: ok")
+	if strings.Join(p.started, "") != "resume r3asks" {
+		t.Errorf("started %q, want the run to go on at once: nobody works on it", p.started)
+	}
+	s.Look()
 	p.press(s, "3", "enter")
 	if !strings.Contains(s.Text(), "answered by ann: approve; r goes on with the run") {
 		t.Errorf("the screen does not say that it was answered:\n%s", s.Text())
@@ -544,9 +552,17 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("the screen does not say that somebody else answered:\n%s", other.Text())
 	}
 	answered("approve: ok")
-	p.press(s, "r")
-	if strings.Join(p.started, "") != "resume r3asks" {
-		t.Errorf("started %q, want the run resumed: r is no answer any more", p.started)
+}
+
+// TestAnswerByOneKey: a letter alone answers.
+func TestAnswerByOneKey(t *testing.T) {
+	t.Parallel()
+	p := busy(t)
+	s := p.screen(80, 24)
+	p.press(s, "enter", "a")
+	d, ok, err := p.desk.Answered(gate("r3asks"))
+	if err != nil || !ok || d.Answer != "approve" || d.Note != "" {
+		t.Errorf("answer %+v, %v, %v, want approve", d, ok, err)
 	}
 }
 
@@ -571,11 +587,12 @@ func TestOrders(t *testing.T) {
 	says("nothing to pause")
 	p.press(s, "r")
 	says("no", "resume r3asks")
-	p.press(s, "c", "n", "enter")
-	p.press(s, "c", "y", "esc")
-	p.press(s, "c", "o", "enter")
+	p.press(s, "c", "n")
+	p.press(s, "c", "esc")
+	p.press(s, "c", "enter")
+	p.press(s, "c", "o")
 	says("expected y or n", "resume r3asks")
-	p.press(s, "esc", "c", "y", "enter")
+	p.press(s, "esc", "c", "y")
 	says("no", "resume r3asks", "cancel r3asks")
 	p.press(s, "j", "r")
 	says("run r6work is at work", "resume r3asks", "cancel r3asks")
@@ -826,5 +843,65 @@ func TestKeysAreWhole(t *testing.T) {
 	if words[40] != words[200] || words[80] != words[200] ||
 		!strings.HasSuffix(words[40], "answers nothing.") {
 		t.Errorf("at 40 columns %q, at 80 %q, want %q", words[40], words[80], words[200])
+	}
+}
+
+// TestSeveralProjects: the runs of all projects stand in one list, and the keys work on the project
+// of the selected run, also if two projects have a run of one id.
+func TestSeveralProjects(t *testing.T) {
+	t.Parallel()
+	for _, wide := range []int{40, 80, 200} {
+		first := busy(t)
+		second := newProject(t)
+		g := gate("r3asks")
+		second.run("r3asks", "/deploy", 50*time.Minute, formats.Entry{
+			Type: formats.EntryGateOpened,
+			Step: "go#1",
+			Key:  g.ID,
+			Data: g,
+		}, suspended(formats.Suspended{Question: g.Question}))
+		first.config.Projects = []watch.Place{
+			{Name: "parser", Project: first, Dir: "/work/parser"},
+			{Name: "site", Project: second, Dir: "'/work/my site'"},
+		}
+		s := first.screen(wide, 12)
+		text := s.Text()
+		for _, want := range []string{"2 projects  2 waiting for"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d columns: the screen does not say %q:\n%s", wide, want, text)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if n := ansi.StringWidth(strings.TrimRight(line, "\n")); n > wide {
+				t.Errorf("a line has %d of %d columns: %q", n, wide, line)
+			}
+		}
+		rows := strings.Split(text, "\n")
+		if !strings.Contains(rows[1], "site") || !strings.Contains(rows[1], "/dep") ||
+			!strings.Contains(rows[2], "par") || !strings.Contains(rows[2], "/ship") {
+			t.Errorf("%d columns: the runs do not stand behind their projects, the newest first:\n%s",
+				wide, text)
+		}
+
+		first.press(s, "t")
+		if text := s.Text(); wide > 100 &&
+			!strings.Contains(text, "tercet -C '/work/my site' approve r3asks") {
+			t.Errorf("the screen does not say what to type:\n%s", text)
+		}
+		first.press(s, "esc", "r", "j", "r")
+		if strings.Join(second.started, ", ") != "resume r3asks" ||
+			strings.Join(first.started, ", ") != "resume r3asks" {
+			t.Errorf("started %q and %q, want one each", first.started, second.started)
+		}
+		first.press(s, "/", "s", "i", "t", "e", "enter")
+		if text := s.Text(); !strings.Contains(text, "/dep") || strings.Contains(text, "/ship") {
+			t.Errorf("the filter does not know the projects:\n%s", text)
+		}
+		second.Root.Close() // it cannot be read any more
+		first.press(s, "/", "ctrl+u", "esc")
+		s.Look()
+		if text := s.Text(); !strings.Contains(text, "site: ") || !strings.Contains(text, "/ship") {
+			t.Errorf("a project that cannot be read hides the others:\n%s", text)
+		}
 	}
 }

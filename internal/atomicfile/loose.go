@@ -142,3 +142,20 @@ func copyIn(root *os.Root, from, to string) error {
 	}
 	return WriteIn(root, to, data, Options{Mode: fi.Mode().Perm()})
 }
+
+// WriteScratch writes a file that only this process uses, and that nothing relies on after a crash:
+// it is not synced. A file or link of that name is removed first.
+func WriteScratch(path string, data []byte) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail("remove", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fail("open", path, err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fail("write", path, err)
+	}
+	return nil
+}

@@ -96,7 +96,8 @@ func (l *lab) contend(dir string, n, first int, d time.Duration) *contenders {
 	for _, out := range c.outs {
 		for line := ""; line != "ready\n"; {
 			var err error
-			if line, err = out.ReadString('\n'); err != nil {
+			line, err = out.ReadString('\n')
+			if err != nil {
 				l.t.Fatal(err)
 			}
 		}

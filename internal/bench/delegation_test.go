@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"tercet/internal/testkit"
 )
 
 // The files of a project whose command has a script do next to nothing, n times, two at a time. The
@@ -57,7 +59,7 @@ func (l *lab) delegating(files int) string {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			l.t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		if err := testkit.WriteProgram(file, text); err != nil {
 			l.t.Fatal(err)
 		}
 	}

@@ -110,6 +110,7 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 		{"P11", (*lab).quality},
 		{"P12", (*lab).footprint},
 		{"P13", (*lab).row},
+		{"P14", (*lab).page},
 	} {
 		if *only == "" || slices.Contains(strings.Split(*only, ","), g.name) {
 			g.run(l)

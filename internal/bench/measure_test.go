@@ -289,11 +289,13 @@ func show(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// build compiles a program into dir.
+// build compiles a program into dir, as make build does.
 func build(t *testing.T, dir, name, pkg string) string {
 	t.Helper()
 	out := filepath.Join(dir, name)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s", "-o", out, pkg)
+	cmd := exec.Command(
+		"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s", "-o", out, pkg,
+	)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if msg, err := cmd.CombinedOutput(); err != nil {

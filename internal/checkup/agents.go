@@ -27,19 +27,8 @@ func Unfollowed(names []string, of func(name string) []string) []Finding {
 		return nil
 	}
 	f := warned("agents", fmt.Sprintf("tercet does not follow everything in the files of %s: %s%s",
-		formats.Count(len(found), "agent"), FirstFew(found, ", "), hooks),
+		formats.Count(len(found), "agent"), formats.FirstFew(found, ", "), hooks),
 		"run 'tercet which --agent "+found[0]+"' to see what is left out, and why")
 	f.Detail = map[string]any{"agents": found}
 	return []Finding{f}
-}
-
-// FirstFew are the first of many names: a screen has no room for two hundred. The JSON document has
-// them all.
-func FirstFew(names []string, between string) string {
-	const most = 6
-	if len(names) <= most {
-		return strings.Join(names, between)
-	}
-	return fmt.Sprintf("%s%sand %d more",
-		strings.Join(names[:most], between), between, len(names)-most)
 }

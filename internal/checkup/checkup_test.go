@@ -15,6 +15,7 @@ import (
 	"tercet/internal/checkup"
 	"tercet/internal/config"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 	"tercet/internal/trust"
 	"tercet/router"
 	"tercet/subagents/agentcli"
@@ -49,7 +50,7 @@ func TestProgramsBeforeTrust(t *testing.T) {
 	r := root(t)
 	bin := t.TempDir()
 	for _, name := range []string{"git", "claude"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+		if err := testkit.WriteProgram(filepath.Join(bin, name), "#!/bin/sh\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,7 +165,7 @@ func TestWorkspace(t *testing.T) {
 	locked = formats.Fail(formats.CodeIO, "mount it otherwise", "no locks here")
 	w.Keep.Now = noon.Add(-time.Hour)
 	list = w.Look(t.Context())
-	has(t, list, "state", checkup.Warning, "odd\nrun tercet state verify")
+	has(t, list, "state", checkup.Warning, "odd (S1)\nrun tercet state verify")
 	has(t, list, "lock", checkup.Failure, "no locks here\nmount it otherwise")
 	has(t, list, "clock", checkup.Warning, "in the future")
 	found[0].Severity = formats.SeverityError

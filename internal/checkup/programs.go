@@ -33,7 +33,11 @@ type Programs struct {
 	// Model gives the model requested for a runner, and who requested it; empty: the runner's own
 	// choice.
 	Model func(runner string) (model, from string)
-	May   bool // whether processes may start here
+	// Getenv gives a variable of the user, for advice; nil: they are not known.
+	Getenv func(name string) string
+	May    bool // whether processes may start here
+	// NoWorkspace: there is no project here, so there is nothing that a user could agree to.
+	NoWorkspace bool
 }
 
 // Look asks all programs in parallel, because some start slowly.
@@ -84,7 +88,10 @@ func (p *Programs) trust() Finding {
 	if err == nil && v.By == "" {
 		err = v.Refused()
 	}
-	if err != nil {
+	switch {
+	case err != nil && p.NoWorkspace:
+		return skipped("trust", "no project here; programs are asked for their versions in one")
+	case err != nil:
 		return warned("trust", err.Error(), formats.HelpOf(err))
 	}
 	p.May = true
@@ -151,8 +158,7 @@ func (p *Programs) agent(ctx context.Context, driver agentcli.Driver) Finding {
 	}
 	found, err := agentcli.Probe(ctx, p.Starter, driver)
 	f := fine(driver.Name, " ("+found.Path+")")
-	f.Fix = "start " + driver.Name +
-		" once to log in, or name the variable of its key under `env` in config.yaml"
+	f.Fix = driver.LoginHelp(p.Getenv, p.childVariable)
 	return p.answered(f, driver, found, err)
 }
 
@@ -292,6 +298,13 @@ func (p *Programs) runner(agents, speakers []Finding) Finding {
 	return f
 }
 
+// couldIsolate tells whether something here would isolate commands, had the configuration not left
+// it out.
+func (p *Programs) couldIsolate(probes []sandbox.Probe) bool {
+	best, err := sandbox.Choose(sandbox.Advisory, nil, sandbox.Order(), probes)
+	return err == nil && best.Tier != sandbox.Advisory
+}
+
 // sandbox names the strongest tier that a probe saw at work.
 func (p *Programs) sandbox(ctx context.Context) Finding {
 	if !p.May {
@@ -305,6 +318,10 @@ func (p *Programs) sandbox(ctx context.Context) Finding {
 	switch {
 	case err != nil:
 		return failed("sandbox", err.Error(), formats.HelpOf(err))
+	case best.Tier == sandbox.Advisory && p.couldIsolate(probes):
+		return warned("sandbox", best.Tier.String(),
+			"your configuration chose it: its key sandbox leaves out what works here; "+
+				"'tercet sandbox probe' shows that")
 	case best.Tier == sandbox.Advisory:
 		return warned(
 			"sandbox",

@@ -6,22 +6,25 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/order"
 	"tercet/router"
 )
 
-// Tool is a folder or file of another tool whose commands run here.
+// Tool is a folder or file of another tool whose commands or agents run here.
 type Tool struct {
 	Source   string   `json:"source"`
 	Dialect  string   `json:"dialect"`
 	Commands []string `json:"commands"` // without those that another file hides
-	Behind   []string `json:"behind"`   // the hidden ones, by a name that still reaches them
-	Hides    []string `json:"hides"`    // files that a command of this tool hides: source/path
+	// the hidden ones, by a name that still reaches them, else by their file
+	Behind []string `json:"behind"`
+	Hides  []string `json:"hides"` // files that a command of this tool hides: source/path
 	// how to reach or prefer the shipped commands that this tool hides
 	Advice []string `json:"advice"`
+	Agents []string `json:"agents,omitempty"` // names of its agents
 }
 
-// Tools lists the folders of other tools, sorted by name.
-func Tools(t *router.Table) []Tool {
+// Tools lists the folders of other tools, sorted by name, with those of their agents.
+func Tools(t *router.Table, agents []Tool) []Tool {
 	// of each, what the key prefer takes
 	out := []Tool{}
 	prefer := map[int][]string{}
@@ -32,7 +35,7 @@ func Tools(t *router.Table) []Tool {
 		if i < 0 {
 			none := func() []string { return []string{} }
 			i = len(out)
-			out = append(out, Tool{e.Source, e.Dialect, none(), none(), none(), none()})
+			out = append(out, Tool{e.Source, e.Dialect, none(), none(), none(), none(), nil})
 		}
 		return &out[i]
 	}
@@ -48,8 +51,12 @@ func Tools(t *router.Table) []Tool {
 
 	for _, h := range t.Hidden() {
 		if h.Dialect != "" {
+			name := "/" + h.Call
+			if h.Call == "" {
+				name = h.Source + "/" + h.File + ", which no name reaches"
+			}
 			one := tool(h.Entry)
-			one.Behind = append(one.Behind, "/"+h.Call)
+			one.Behind = append(one.Behind, name)
 			continue
 		}
 		i := slices.IndexFunc(out, func(one Tool) bool {
@@ -73,10 +80,17 @@ func Tools(t *router.Table) []Tool {
 		)
 	}
 
-	slices.SortFunc(out, func(a, b Tool) int {
+	out = append(out, agents...)
+	order.Stable(out, func(a, b Tool) int {
 		return strings.Compare(a.Source, b.Source)
 	})
 	return out
+}
+
+// AgentTool is a folder of another tool with agents.
+func AgentTool(source, dialect string, agents []string) Tool {
+	none := []string{}
+	return Tool{source, dialect, none, none, none, none, agents}
 }
 
 // Agents reports the shipped workers that the project replaces, and the findings about the names of
@@ -99,10 +113,14 @@ func Agents(
 
 // String is the tool in one line.
 func (t Tool) String() string {
+	if n := len(t.Agents); n > 0 {
+		return fmt.Sprintf("%s (%s): %s: %s", t.Source, t.Dialect,
+			formats.Count(n, "agent"), strings.Join(t.Agents, ", "))
+	}
 	text := fmt.Sprintf("%s (%s): %s",
 		t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))
 	if len(t.Hides) > 0 {
-		text += ", which hide " + FirstFew(t.Hides, ", ")
+		text += ", which hide " + formats.FirstFew(t.Hides, ", ")
 	}
 	if n := len(t.Behind); n > 0 {
 		text += fmt.Sprintf(", %d behind other files: %s", n, strings.Join(t.Behind, ", "))

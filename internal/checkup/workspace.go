@@ -29,6 +29,7 @@ type Workspace struct {
 	Alive    func(formats.Lease) bool // whether the process of a lease still runs
 	Keep     past.Keep                // which runs gc keeps
 	Table    *router.Table
+	Agents   []Tool // the folders of other tools with agents
 	Library  *commands.Library
 	May      bool // whether processes may start here
 	Inside   bool // tercet runs inside a run
@@ -157,12 +158,12 @@ func (w *Workspace) foreign() (out []Finding) {
 			out,
 			warned(
 				"commands",
-				"hooks of other tools are never run: "+FirstFew(hooks, " "),
+				"hooks of other tools are never run: "+formats.FirstFew(hooks, " "),
 				"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow",
 			),
 		)
 	}
-	for _, t := range Tools(w.Table) {
+	for _, t := range Tools(w.Table, w.Agents) {
 		f := fine("tools", t.String())
 		f.Fix = strings.Join(t.Advice, "\n")
 		f.Detail = t
@@ -180,7 +181,7 @@ func (w *Workspace) foreign() (out []Finding) {
 		return out
 	}
 	f := fine("commands", fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s",
-		cmp.Or(FirstFew(bases[0], " "), "none"), cmp.Or(FirstFew(bases[1], " "), "none")))
+		cmp.Or(formats.FirstFew(bases[0], " "), "none"), cmp.Or(formats.FirstFew(bases[1], " "), "none")))
 	f.Detail = map[string]any{"positional_base_0": bases[0], "positional_base_1": bases[1]}
 	return append(out, f)
 }

@@ -438,7 +438,7 @@ func TestFindings(t *testing.T) {
 			`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`,
 		},
 		"zzz: 1": {
-			`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, model, aliases, prefer, commands, env, limits, daily, lock_timeout, next_number, language, specs_dir, retention, notify, isolated_home, sandbox, acp, secrets, version`,
+			`warning c.yaml:1:1: W110: unknown key "zzz"; the nearest keys are env, acp, mcp`,
 		},
 		"version: 1": nil,
 		"version: 2": {
@@ -694,4 +694,171 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("Load(%q) = %+v, want values within their bounds", data, c)
 		}
 	})
+}
+
+// TestSharedLimits: only the user's own file bounds what all projects have at work.
+func TestSharedLimits(t *testing.T) {
+	t.Parallel()
+	const both = "limits: {runs: 2, agents: 3, steps: 9}"
+	got, list := config.Load(
+		file(config.WorkspaceLayer, "limits: {runs: 9, agents: 9}"),
+		file(config.UserLayer, both),
+		file("system", "limits: {agents: 1}"),
+	)
+	if got.RunsAtOnce != 2 || got.AgentsAtOnce != 3 || got.Limits.Steps != 9 {
+		t.Errorf("runs %d, agents %d, steps %d, want 2, 3, 9",
+			got.RunsAtOnce, got.AgentsAtOnce, got.Limits.Steps)
+	}
+	const refused = "W111: expected no value for limits.%s here, got %d; set it in your own config.yaml"
+	want := "warning workspace.yaml:1:16: " + fmt.Sprintf(refused, "runs", 9) +
+		"\nwarning workspace.yaml:1:27: " + fmt.Sprintf(refused, "agents", 9) +
+		"\nwarning system.yaml:1:18: " + fmt.Sprintf(refused, "agents", 1)
+	if all := strings.Join(found(list), "\n"); all != want {
+		t.Errorf("found\n%s\nwant\n%s", all, want)
+	}
+	_, list = config.Load(file(config.UserLayer, "limits: {runs: 0, agents: many}"))
+	if len(list) != 2 || list[0].Severity != formats.SeverityError {
+		t.Errorf("found %q, want two errors", found(list))
+	}
+}
+
+// TestMCPAnswers: only the user's own file can let clients pass answers on.
+func TestMCPAnswers(t *testing.T) {
+	t.Parallel()
+	const yes = "mcp: {answers: true}"
+	for _, tt := range []struct {
+		name   string
+		layers []config.Layer
+		want   bool
+		found  string
+	}{
+		{"nobody", nil, false, ""},
+		{"user", []config.Layer{file(config.UserLayer, yes)}, true, ""},
+		{
+			"user says no",
+			[]config.Layer{file(config.UserLayer, "mcp: {answers: false}")},
+			false,
+			"",
+		},
+		{
+			"project",
+			[]config.Layer{file(config.WorkspaceLayer, yes)},
+			false,
+			"warning workspace.yaml:1:16: W111: expected no value for mcp.answers here, got true; " +
+				"set it in your own config.yaml",
+		},
+		{
+			"project beside the user",
+			[]config.Layer{
+				file(config.WorkspaceLayer, "mcp: {answers: false}"),
+				file(config.UserLayer, yes),
+			},
+			true,
+			"warning workspace.yaml:1:16: W111: expected no value for mcp.answers here, got false; " +
+				"set it in your own config.yaml",
+		},
+		{
+			"variable",
+			[]config.Layer{{
+				Name:   "TERCET_MCP",
+				File:   "TERCET_MCP",
+				Values: map[string]string{"mcp": "{answers: true}"},
+			}},
+			false,
+			"warning TERCET_MCP:1:11: W111: expected no value for mcp.answers here, got true; " +
+				"set it in your own config.yaml",
+		},
+		{
+			"system",
+			[]config.Layer{file("system", yes)},
+			false,
+			"warning system.yaml:1:16: W111: expected no value for mcp.answers here, got true; " +
+				"set it in your own config.yaml",
+		},
+	} {
+		got, list := config.Load(tt.layers...)
+		if all := strings.Join(found(list), "\n"); got.MCPAnswers != tt.want || all != tt.found {
+			t.Errorf("%s: MCPAnswers = %t, findings %q, want %t, %q",
+				tt.name, got.MCPAnswers, all, tt.want, tt.found)
+		}
+	}
+}
+
+// TestTeam: only the user's own file says to which team the user belongs.
+func TestTeam(t *testing.T) {
+	t.Parallel()
+	layer := func(name, text string) config.Layer {
+		return config.Layer{Name: name, File: name + ".yaml", Data: []byte(text)}
+	}
+	const text = "team:\n  url: nats://10.0.0.5:4333\n  key: ~/.config/tercet/team.key\n" +
+		"  remote: upstream\n  dead_after: 1m\n  limits: {cost: 2.5, spawns: 40}\n  publish: pr\n"
+	got, list := config.Load(layer(config.UserLayer, text))
+	want := config.Team{
+		URL:       "10.0.0.5:4333",
+		Key:       "~/.config/tercet/team.key",
+		Remote:    "upstream",
+		DeadAfter: time.Minute,
+		Limits:    config.TeamLimits{Cost: 2.5, Spawns: 40},
+		Publish:   config.PublishRequest,
+	}
+	if diff := cmp.Diff(want, got.Team); diff != "" || len(list) > 0 {
+		t.Errorf("the user's own file: %v\n%s", list, diff)
+	}
+	for text, want := range map[string]string{
+		"team: {url: 10.0.0.5}":             "expected address of a hub such as nats://10.0.0.5:4333",
+		"team: {url: 'https://a/b:1'}":      "expected address of a hub",
+		"team: {url: 'a:0'}":                "expected address of a hub",
+		"team: {key: team.key}":             "expected absolute path, or one that begins with ~/, for team.key",
+		"team: {remote: ''}":                "expected name of a git remote such as origin for team.remote",
+		"team: {dead_after: 1s}":            "expected duration of at least 3s for team.dead_after",
+		"team: {limits: {cost: 0}}":         "expected cost above 0 in US dollars for team.limits.cost",
+		"team: {limits: {spawns: many}}":    "expected integer of at least 1 for team.limits.spawns",
+		"team: {publish: merge}":            "expected home or pr for team.publish",
+		"team: {limit: {spawns: 1}}":        `unknown key "team.limit"`,
+		"team: {limits: {spawn: 1}}":        `unknown key "team.limits.spawn"`,
+		"team: origin":                      "expected a map for team",
+		"# of the project\n" + text:         "expected no value for team.url here; set it in your own",
+		"# of the project\nteam: {key: /a}": "expected no value for team.key here; set it in your own",
+	} {
+		name := config.UserLayer
+		if strings.HasPrefix(text, "# of the project") {
+			name = config.WorkspaceLayer
+		}
+		got, list := config.Load(layer(name, text))
+		if all := strings.Join(found(list), "\n"); !strings.Contains(all, want) ||
+			got.Team != (config.Team{}) {
+			t.Errorf("Load(%q) = %+v with %s, want %q", text, got.Team, all, want)
+		}
+	}
+}
+
+// TestWorker: only the user's own file says what a machine offers a team.
+func TestWorker(t *testing.T) {
+	t.Parallel()
+	layer := func(name, text string) config.Layer {
+		return config.Layer{Name: name, File: name + ".yaml", Data: []byte(text)}
+	}
+	const text = "worker: {slots: 2, labels: [linux, gpu], account: team-plan}"
+	got, list := config.Load(layer(config.UserLayer, text))
+	want := config.Worker{Slots: 2, Labels: []string{"linux", "gpu"}, Account: "team-plan"}
+	if diff := cmp.Diff(want, got.Worker); diff != "" || len(list) > 0 {
+		t.Errorf("the user's own file: %v\n%s", list, diff)
+	}
+	for text, want := range map[string]string{
+		text:                     "expected no value for worker.slots here",
+		"worker: {slots: 0}":     "expected integer of at least 1 for worker.slots",
+		"worker: {labels: ['']}": "expected label such as gpu for worker.labels",
+		"worker: {account: a b}": "expected name such as team-plan for worker.account",
+		"worker: 2":              "expected a map for worker",
+	} {
+		name := config.UserLayer
+		if strings.HasPrefix(want, "expected no value") {
+			name = config.WorkspaceLayer
+		}
+		got, list := config.Load(layer(name, text))
+		if all := strings.Join(found(list), "\n"); !strings.Contains(all, want) ||
+			got.Worker.Slots+len(got.Worker.Labels)+len(got.Worker.Account) > 0 {
+			t.Errorf("Load(%q) = %+v with %s, want %q", text, got.Worker, all, want)
+		}
+	}
 }

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/lazy"
@@ -140,6 +144,7 @@ func textNode(s string) *md.Node {
 	}
 }
 
+// key reads the value of one key into the configuration.
 func (l *loader) key(e entry) {
 	c := &l.config
 	switch e.name {
@@ -158,6 +163,10 @@ func (l *loader) key(e entry) {
 		if c.Specs == formats.Specs {
 			c.Specs = ""
 		}
+	case "checks":
+		l.checks(e)
+	case "commit":
+		setValue(l, e, &c.Commit, CommitDocuments+" or none", strict.Word(CommitDocuments, "none"))
 	case "isolated_home":
 		setValue(l, e, &c.IsolatedHome, "true or false", strict.Bool)
 	case "aliases":
@@ -181,9 +190,19 @@ func (l *loader) key(e entry) {
 	case "model":
 		l.model(e)
 	case "notify":
-		l.notify(e)
+		l.program(e, &c.Notify)
+	case "setup":
+		l.program(e, &c.Setup)
+	case "worker":
+		l.worker(e)
+	case "team":
+		l.team(e)
 	case "secrets":
 		l.secrets(e)
+	case "context":
+		l.context(e)
+	case "mcp":
+		l.mcp(e)
 	case "retention":
 		l.retention(e)
 	case "version":
@@ -285,19 +304,48 @@ func (l *loader) limits(e entry, to *formats.Limits) {
 	own := limitsOf(to)
 	known := limitsOf(&full)
 	for e := range l.entries(e, "a map of limits for "+e.name, formOf(e.name)) {
+		if at := l.shared(e); at != nil {
+			l.setShared(e, at)
+			continue
+		}
 		i := slices.IndexFunc(own, func(one limit) bool {
 			return one.name == e.key.Value
 		})
 		n, ok := own[i].read(l, e)
 		switch {
 		case !ok:
-		case !known[i].IsZero() && n > known[i].value() && e.key.Value != "steps":
+		case !known[i].field.IsZero() && n > known[i].value() && e.key.Value != "steps":
 			l.Refuse(CodeNoEffect, e.v, "a limit may only be lowered",
 				fmt.Sprintf("expected %s of at most %s, got %s", e.name, known[i], e.v.Value))
-		case own[i].IsZero() || n < own[i].value() && e.key.Value != "auto_resume":
+		case own[i].field.IsZero() || n < own[i].value() && e.key.Value != "auto_resume":
 			own[i].set(n)
 			l.recordOrigin(e)
 		}
+	}
+}
+
+// shared is the limit over all projects that a key names; nil: it names none.
+func (l *loader) shared(e entry) *int {
+	switch e.name {
+	case "limits.runs":
+		return &l.config.RunsAtOnce
+	case "limits.agents":
+		return &l.config.AgentsAtOnce
+	}
+	return nil
+}
+
+// setShared parses a limit over all projects. Only the user's own file has it: it binds all of
+// them.
+func (l *loader) setShared(e entry, to *int) {
+	n, ok := read(l, e, countWords, strict.Positive)
+	switch {
+	case !ok:
+	case l.layer.Name != UserLayer:
+		l.Refuse(CodeNoEffect, e.v, "set it in your own config.yaml",
+			fmt.Sprintf("expected no value for %s here, got %d", e.name, n))
+	case l.claim(e):
+		*to = n
 	}
 }
 
@@ -310,6 +358,129 @@ func (l *loader) list(e entry, what string, fits func(string) bool, to []string)
 		}
 	}
 	return to
+}
+
+// context parses what agents get of the project besides their own files.
+func (l *loader) context(e entry) {
+	for e := range l.entries(e, "a map for context", formOf("context")) {
+		b, ok := read(l, e, "true or false", strict.Bool)
+		if ok && l.claim(e) {
+			l.config.NoInstructions = !b
+		}
+	}
+}
+
+// mcp parses what clients of the Model Context Protocol may do. A project and a variable cannot say
+// it: a worker can write the one, and a client sets the other.
+func (l *loader) mcp(e entry) {
+	for e := range l.entries(e, "a map for mcp", formOf("mcp")) {
+		b, ok := read(l, e, "true or false", strict.Bool)
+		switch {
+		case !ok:
+		case l.layer.Name != UserLayer:
+			l.Refuse(CodeNoEffect, e.v, "set it in your own config.yaml",
+				fmt.Sprintf("expected no value for %s here, got %t", e.name, b))
+		case l.claim(e):
+			l.config.MCPAnswers = b
+		}
+	}
+}
+
+// userOnly refuses a key outside of the user's own configuration.
+func (l *loader) userOnly(e entry) bool {
+	if l.layer.Name == UserLayer {
+		return true
+	}
+	l.Refuse(CodeNoEffect, e.v, "set it in your own config.yaml",
+		"expected no value for "+e.name+" here")
+	return false
+}
+
+// worker parses what this machine offers a team. A project cannot say it: it does not know the
+// machine.
+func (l *loader) worker(e entry) {
+	to := &l.config.Worker
+	for e := range l.entries(e, "a map for worker", formOf("worker")) {
+		if !l.userOnly(e) {
+			continue
+		}
+		switch e.key.Value {
+		case "slots":
+			setValue(l, e, &to.Slots, countWords, strict.Positive)
+		case "labels":
+			to.Labels = l.list(e, "label such as gpu", labelForm().MatchString, to.Labels)
+		case "account":
+			setValue(l, e, &to.Account, "name such as team-plan",
+				strict.Text(labelForm().MatchString))
+		}
+	}
+}
+
+// team parses the team of the user. A project cannot say it: it would choose where the user's work
+// and key go.
+func (l *loader) team(e entry) {
+	to := &l.config.Team
+	for e := range l.entries(e, "a map for team", formOf("team")) {
+		if !l.userOnly(e) {
+			continue
+		}
+		switch e.key.Value {
+		case "url":
+			setValue(l, e, &to.URL, "address of a hub such as nats://10.0.0.5:4333", hubAddress)
+		case "key":
+			setValue(l, e, &to.Key, "absolute path, or one that begins with ~/,", strict.Text(isOwnFile))
+		case "remote":
+			setValue(l, e, &to.Remote, "name of a git remote such as origin",
+				strict.Text(labelForm().MatchString))
+		case "dead_after":
+			setValue(l, e, &to.DeadAfter, "duration of at least 3s", func(n *md.Node) (time.Duration, bool) {
+				d, ok := strict.Duration(n)
+				return d, ok && d >= LeastDeadAfter
+			})
+		case "limits":
+			l.teamLimits(e)
+		case "publish":
+			setValue(l, e, &to.Publish, "home or pr", strict.Word("home", PublishRequest))
+			if to.Publish == "home" {
+				to.Publish = ""
+			}
+		}
+	}
+}
+
+// LeastDeadAfter is the least time after which a worker of a team has lost its run: three signs of
+// life.
+const LeastDeadAfter = 3 * time.Second
+
+func (l *loader) teamLimits(e entry) {
+	to := &l.config.Team.Limits
+	for e := range l.entries(e, "a map for team.limits", formOf("team.limits")) {
+		switch e.key.Value {
+		case "cost":
+			setValue(l, e, &to.Cost, "cost above 0 in US dollars", func(n *md.Node) (float64, bool) {
+				usd, ok := strict.Number(n)
+				return usd, ok && usd > 0
+			})
+		case "spawns":
+			setValue(l, e, &to.Spawns, countWords, strict.Positive)
+		}
+	}
+}
+
+// hubAddress reads the address of a hub as HOST:PORT.
+func hubAddress(n *md.Node) (string, bool) {
+	text, ok := strict.Text(isFolder)(n)
+	text = strings.TrimPrefix(text, "nats://")
+	host, port, err := net.SplitHostPort(text)
+	number, perr := strconv.ParseUint(port, 10, 16)
+	return text, ok && err == nil && perr == nil && host != "" && number > 0 &&
+		!strings.ContainsAny(host, "/@ ")
+}
+
+// isOwnFile reports whether a path names a file of the user, wherever the program was started.
+func isOwnFile(s string) bool {
+	return isFolder(s) && (filepath.IsAbs(s) || strings.HasPrefix(s, "~/")) &&
+		!strings.HasSuffix(s, "/")
 }
 
 // report records a finding. A layer that is not a file is named in the message.
@@ -352,10 +523,14 @@ var (
 	runnerForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 	slashForm    = lazy.Regexp(`^/?[a-z][a-z0-9-]{0,31}(?:[/:][a-z][a-z0-9-]{0,31})*$`)
 	variableForm = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	labelForm    = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 	// must not be taken for an option
 	imageForm = lazy.Regexp(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]{0,254}$`)
 	sumForm   = lazy.Regexp(`^[0-9A-Fa-f]{64}$`)
 )
+
+// IsImage reports whether a text has the form of a container image's name.
+func IsImage(name string) bool { return imageForm().MatchString(name) }
 
 // secrets parses what the scan before a commit accepts: {allow: [{file, sha256}]}.
 func (l *loader) secrets(e entry) {

@@ -43,7 +43,7 @@ func (l *loader) sandbox(e entry) {
 		case "order":
 			l.tiers(e)
 		case "image":
-			setValue(l, e, &own.Image, "name of an image", strict.Text(imageForm().MatchString))
+			setValue(l, e, &own.Image, "name of an image", strict.Text(IsImage))
 		case "engine":
 			setValue(l, e, &own.Engine, "docker or podman", strict.Word("docker", "podman"))
 		case "agents":

@@ -91,15 +91,43 @@ func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
 	return argv, bad
 }
 
-// notify parses a program and its arguments; a single word is the program.
-func (l *loader) notify(e entry) {
-	const want = "a list of program and arguments for notify"
+// checks parses a map from stack to program and arguments.
+func (l *loader) checks(e entry) {
+	if e.v.Kind != md.Map {
+		l.Wrong(e.v, "a map from a stack, such as lean, to a program and its arguments for checks", "")
+		return
+	}
+	for key, v := range l.Entries(e.v, "") {
+		name, ok := read(
+			l,
+			entry{e.name, key, key},
+			"name of a stack",
+			strict.Text(runnerForm().MatchString),
+		)
+		want := "a list of program and arguments for checks." + name
+		argv, bad := l.argv(entry{e.name + "." + name, key, v}, l.Items(v, want))
+		switch {
+		case !ok || bad:
+		case len(argv) == 0 || argv[0] == "":
+			l.Wrong(v, want, "")
+		case l.claim(entry{e.name + "." + name, key, v}):
+			if l.config.Checks == nil {
+				l.config.Checks = map[string][]string{}
+			}
+			l.config.Checks[name] = argv
+		}
+	}
+}
+
+// program parses a program and its arguments; a single word is the program.
+func (l *loader) program(e entry, to *[]string) {
+	want := "a list of program and arguments for " + e.name
 	argv, bad := l.argv(e, l.Items(e.v, want))
 	switch {
 	case bad || e.v.Kind == md.Map:
 	case len(argv) == 0 || argv[0] == "":
 		l.Wrong(e.v, want, "")
 	case l.claim(e):
-		l.config.Notify = argv
+		*to = argv
 	}
 }

@@ -66,6 +66,18 @@ var tables = []strict.Table{
 					"(.tercet/specs)",
 			},
 			{
+				"checks",
+				"{[text]}",
+				"your own checks by stack, such as lean: a program and its arguments, in place of what " +
+					"is detected",
+			},
+			{
+				"commit",
+				"'documents'|'none'",
+				"what /research, /plan and /revise commit by themselves: their documents, or nothing " +
+					"(none)",
+			},
+			{
 				"retention",
 				"'off'|age|form:retention",
 				"which runs gc keeps: their age (30d), or age and size",
@@ -74,6 +86,22 @@ var tables = []strict.Table{
 				"notify",
 				"text|[text]",
 				"program and arguments that get a JSON line when a gate opens or a run ends",
+			},
+			{
+				"setup",
+				"text|[text]",
+				"program and arguments that prepare a fresh clone of a worker of a team, such as " +
+					"installing what the project depends on",
+			},
+			{
+				"worker",
+				"form:worker",
+				"what 'tercet worker' offers its team; only in your own config.yaml",
+			},
+			{
+				"team",
+				"form:team",
+				"the team that you belong to; only in your own config.yaml",
 			},
 			{"isolated_home", "boolean", "every agent has a home folder of its own"},
 			{
@@ -86,7 +114,13 @@ var tables = []strict.Table{
 				"agent|{agent}",
 				"the agent of runner acp, or a map from runner to agent: its program and arguments",
 			},
+			{"context", "form:context", "what agents get of the project besides their own files"},
 			{"secrets", "form:secrets", "what the scan before a commit lets pass"},
+			{
+				"mcp",
+				"form:mcp",
+				"what clients of the Model Context Protocol may do; only in your own config.yaml",
+			},
 			{"version", "count", "of this file's format"},
 		},
 	},
@@ -100,6 +134,16 @@ var tables = []strict.Table{
 			{"steps", "count", "of a run (200), and 50 more for each element or round of a loop"},
 			{"elements", "count", "of one loop (1000)"},
 			{"parallel", "count", "workers at once"},
+			{
+				"runs",
+				"count",
+				"runs at work at once, of all your projects; only in your own config.yaml",
+			},
+			{
+				"agents",
+				"count",
+				"workers at once, of all your projects; only in your own config.yaml",
+			},
 			{"spawns", "count", "calls of workers in a run"},
 			{"duration", "duration", "of a run"},
 			{"tokens", "count", "of all workers of a run"},
@@ -107,8 +151,8 @@ var tables = []strict.Table{
 			{
 				"auto_resume",
 				"duration",
-				"how long after it stopped 'tercet watch' still resumes a run that waits for " +
-					"a time",
+				"how long after it stopped 'tercet watch' and 'tercet serve' still resume a run " +
+					"that waits for a time",
 			},
 		},
 	},
@@ -159,6 +203,77 @@ var tables = []strict.Table{
 		Unknown: `unknown key "secrets.%s"`,
 		Keys: []strict.Key{
 			{"allow", "[form:allowed]", "findings that are none"},
+		},
+	},
+	{
+		Name:    "context",
+		Unknown: `unknown key "context.%s"`,
+		Keys: []strict.Key{
+			{
+				"instructions",
+				"boolean",
+				"prompts hold the project's CLAUDE.md, AGENTS.md, GEMINI.md or " +
+					".github/copilot-instructions.md (true)",
+			},
+		},
+	},
+	{
+		Name:    "mcp",
+		Unknown: `unknown key "mcp.%s"`,
+		Keys: []strict.Key{
+			{
+				"answers",
+				"boolean",
+				"a client may pass an answer of its user on to a question; a script may answer " +
+					"there in your name (false)",
+			},
+		},
+	},
+	{
+		Name:    "worker",
+		Unknown: `unknown key "worker.%s"`,
+		Keys: []strict.Key{
+			{"slots", "count", "runs side by side, each in a clone of its own (1)"},
+			{"labels", "text|[text]", "what this machine has, for commands with needs:"},
+			{
+				"account",
+				"text",
+				"a name for the account of this machine's agents; workers with one account wait " +
+					"together for its usage limit",
+			},
+		},
+	},
+	{
+		Name:    "team",
+		Unknown: `unknown key "team.%s"`,
+		Keys: []strict.Key{
+			{
+				"url",
+				"text",
+				"where its hub is reached, such as nats://10.0.0.5:4333; 'tercet hub' listens there",
+			},
+			{
+				"key",
+				"text",
+				"file with your key, which 'tercet --on team join' makes " +
+					"(~/.local/state/tercet/team/member.json)",
+			},
+			{"remote", "text", "the git remote that has the team's snapshots (that of the branch)"},
+			{"dead_after", "duration", "a worker that is silent so long has lost its run (30s)"},
+			{"limits", "form:team.limits", "of all runs of the team together"},
+			{
+				"publish",
+				"'home'|'pr'",
+				"the home merges what runs publish (home), or opens a pull request for it",
+			},
+		},
+	},
+	{
+		Name:    "team.limits",
+		Unknown: `unknown key "team.limits.%s"`,
+		Keys: []strict.Key{
+			{"cost", "dollars", "of all workers of the team, in US dollars"},
+			{"spawns", "count", "calls of workers by the whole team"},
 		},
 	},
 	{

@@ -145,7 +145,10 @@ func (d *desk) close(t *testing.T) {
 // begin opens a run and makes entries in its journal.
 func (d *desk) begin(t *testing.T, id, line string, list ...formats.Entry) *journal.Ledger {
 	t.Helper()
-	l := d.Open(t.Context(), id, nil, false, func(string) error { return nil })
+	l := d.Open(t.Context(), id, nil, false, control.Hooks{
+		Ready: func(string) error { return nil },
+		Begun: func() {},
+	})
 	began := formats.Started{
 		Format: formats.JournalFormat,
 		Line:   line,
@@ -242,12 +245,17 @@ func TestTakeAndGiveBack(t *testing.T) {
 		if second.Running("r1") {
 			t.Error("Live = true of a run whose process is gone, want false")
 		}
+		look, err := p.desk("eve").Lock("r1") // as Running does, but on a slow machine
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(50*time.Millisecond, func() { _ = look.Close() })
 		r, err := second.Take(t.Context(), "")
 		if err != nil || r.ID != "r1" || len(second.Past("r1")) != 1 {
 			t.Fatalf("Take = %v, %v with %d records, want r1 with one",
 				r.ID, err, len(second.Past("r1")))
 		}
-		if l := second.Open(t.Context(), "r1", nil, false, nil); l != second.Ledger("r1") {
+		if l := second.Open(t.Context(), "r1", nil, false, control.Hooks{}); l != second.Ledger("r1") {
 			t.Error("Ledger is another one than Open gave")
 		}
 		second.close(t)

@@ -37,6 +37,11 @@ type Controller struct {
 	User  string // login name for orders
 	Mask  *journal.Masker
 	Note  func(format string, args ...any) // prints a note
+	// Share gets the lines of the journals; see journal.Options. Nil: nobody does.
+	Share func(ctx context.Context, run string, lines []byte) error
+	// RunKey gives the key of a run that another machine began; nil, or a nil key: it is derived
+	// from Secret.
+	RunKey func(run string) []byte
 
 	// Tier returns the sandbox tier of new workers. HidesKey reports whether workers in a tier
 	// cannot read the user's key, with which they could forge an answer; nil: no worker can.
@@ -46,6 +51,7 @@ type Controller struct {
 	mu       sync.Mutex
 	runs     map[string]*run
 	journals []*journal.Writer
+	paused   error // why all runs are paused; nil: they are not
 }
 
 // run is the state of a run that this process works on.
@@ -111,13 +117,34 @@ func (d *Controller) signals(ctx context.Context, id string) (pause, end *signal
 		}
 		pause = r.pause
 		end = r.cancel
+		if d.paused != nil {
+			pause.cancel(d.paused)
+		}
 	})
 	return pause, end
+}
+
+// PauseAll pauses the runs of this process as soon as what they began is done, also those that
+// begin later.
+func (d *Controller) PauseAll(why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.paused = &formats.LaterError{Why: why}
+	for _, r := range d.runs {
+		if r.pause != nil {
+			r.pause.cancel(d.paused)
+		}
+	}
 }
 
 // Key derives the key that seals the journal of a run. The user's key is outside the project, so
 // nothing in a project and no worker can forge an answer to a gate.
 func (d *Controller) Key(id string) []byte {
+	if d.RunKey != nil {
+		if key := d.RunKey(id); key != nil {
+			return key
+		}
+	}
 	secret := d.Secret()
 	if secret == nil {
 		return nil
@@ -138,24 +165,40 @@ func (d *Controller) mailbox(id string) letters.Box {
 	}
 }
 
-// Open opens and locks the journal of a run. The first entry creates the file, and ready then gets
-// its folder. A resumed run begins with its recorded entries, and the journal records who resumed
-// it. keepStopped keeps a stopped run stopped.
+// Hooks are called at the first entry of a run's journal.
+type Hooks struct {
+	Ready func(dir string) error // before it is written; gets the folder of the run
+	Begun func()                 // once that of a new run is written
+}
+
+// Open opens and locks the journal of a run, at its first entry. A resumed run begins with its
+// recorded entries, and the journal records who resumed it. stay keeps a stopped run stopped.
 func (d *Controller) Open(
-	ctx context.Context, id string, who map[string]any, stay bool, ready func(dir string) error,
+	ctx context.Context,
+	id string,
+	who map[string]any,
+	stay bool,
+	hooks Hooks,
 ) *journal.Ledger {
 	past := d.Past(id)
 	again := len(past) > 0
+	view := tasksWriter(d.Root, journal.NewTasks(id, past), d.Note)
+	written := func(r journal.Record) {
+		view(r)
+		if r.Seq == 1 {
+			hooks.Begun()
+		}
+	}
 	l := journal.NewLedger(d.writer(id, func(dir string) error {
 		err := atomicfile.MkdirAll(d.Root, dir, 0o700)
 		if err == nil && !again { // a resumed run was locked before it was read
 			err = d.lock(ctx, id)
 		}
 		if err == nil {
-			err = ready(dir)
+			err = hooks.Ready(dir)
 		}
 		return err
-	}, tasksWriter(d.Root, journal.NewTasks(id, past), d.Note)), past, who, stay)
+	}, written), past, who, stay)
 	d.withRun(id, func(r *run) {
 		r.ledger = l
 		r.past = nil
@@ -197,18 +240,24 @@ func (d *Controller) writer(
 	each func(journal.Record),
 ) *journal.Writer {
 	dir := path.Join(journal.Folder, id)
-	w := journal.New(func() (*os.Root, error) {
-		if err := ready(dir); err != nil {
-			return nil, err
-		}
-		return d.Root.OpenRoot(dir)
-	}, journal.Options{
+	opts := journal.Options{
 		Clock: d.Clock.Now,
 		Sync:  true,
 		Mask:  d.Mask,
 		Key:   d.Key(id),
 		Each:  each,
-	})
+	}
+	if d.Share != nil {
+		opts.Share = func(ctx context.Context, lines []byte) error {
+			return d.Share(ctx, id, lines)
+		}
+	}
+	w := journal.New(func() (*os.Root, error) {
+		if err := ready(dir); err != nil {
+			return nil, err
+		}
+		return d.Root.OpenRoot(dir)
+	}, opts)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.journals = append(d.journals, w)
@@ -240,11 +289,26 @@ func (d *Controller) Running(id string) bool {
 	return err != nil || held.Close() != nil
 }
 
+// A lock is held for a moment by whoever looks whether a process works on the run; see Running.
+const (
+	lookTries = 15
+	lookPause = 20 * time.Millisecond
+)
+
 // lock takes the lock of a run until the controller is closed, and follows orders to it from now
 // on.
 func (d *Controller) lock(ctx context.Context, id string) error {
 	since := d.Clock.Now()
 	lock, err := d.Lock(id)
+	for range lookTries {
+		if formats.CodeOf(err) != formats.CodeLocked {
+			break
+		}
+		if err := d.Clock.Sleep(ctx, lookPause); err != nil {
+			return err
+		}
+		lock, err = d.Lock(id)
+	}
 	if err == nil {
 		stopOrders := d.watchOrders(ctx, id, since)
 		d.withRun(id, func(r *run) {

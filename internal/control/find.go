@@ -42,7 +42,8 @@ func (d *Controller) Named(word string) (journal.Run, error) {
 func (d *Controller) FindVerified(word string) (
 	r journal.Run, records []journal.Record, err error,
 ) {
-	if r, err = d.Named(word); err == nil {
+	r, err = d.Named(word)
+	if err == nil {
 		records, err = d.read(r.ID, journal.LoadComplete)
 	}
 	return r, records, err
@@ -53,7 +54,8 @@ func (d *Controller) TakeAny(
 	ctx context.Context,
 	word string,
 ) (r journal.Run, records []journal.Record, err error) {
-	if r, err = d.Named(word); err != nil {
+	r, err = d.Named(word)
+	if err != nil {
 		return r, nil, err
 	}
 	if err := d.lock(ctx, r.ID); err != nil {

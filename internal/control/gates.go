@@ -170,7 +170,7 @@ func (d *Controller) Answered(g formats.Gate) (formats.Decision, bool, error) {
 	if g.ID == "" || d.LocalOnly(g) != "" { // not in a journal, or answered only here
 		return formats.Decision{}, false, nil
 	}
-	list, err := d.mailbox(g.Run).Answers(g)
+	list, err := d.Answers(g)
 	i := slices.IndexFunc(list, func(a formats.Decision) bool {
 		_, before := g.Voted(a.By)
 		return !before
@@ -179,6 +179,11 @@ func (d *Controller) Answered(g formats.Gate) (formats.Decision, bool, error) {
 		return formats.Decision{}, false, err
 	}
 	return list[i], true, nil
+}
+
+// Answers are the valid answers to a gate in its run's folder, oldest first.
+func (d *Controller) Answers(g formats.Gate) ([]formats.Decision, error) {
+	return d.mailbox(g.Run).Answers(g)
 }
 
 // Watch returns a context that ends with an *ArrivedError when another process answers a gate.

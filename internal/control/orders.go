@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"sync"
 	"time"
 
@@ -72,8 +73,13 @@ func (d *Controller) End(ctx context.Context, word string) (r journal.Run, taken
 	return r, false, err
 }
 
-// order asks a run to pause or to stop, waits until it has, and returns its summary.
+// order asks a run to pause or to stop, waits until it has, and returns its summary. The hub of a
+// team reads no such order: it has its own way to a worker.
 func (d *Controller) order(ctx context.Context, r journal.Run, do string) (journal.Run, error) {
+	if _, err := d.Root.Lstat(path.Join(journal.Folder, r.ID, journal.TeamName)); err == nil {
+		return r, formats.Fail(formats.CodePrecondition, "tercet --on team "+do+" "+r.ID,
+			"the hub of the team has run %s", r.ID)
+	}
 	box := d.mailbox(r.ID)
 	at := d.Clock.Now().UTC()
 	end := at.Add(responseTime)

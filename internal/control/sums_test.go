@@ -45,9 +45,9 @@ func spent(t *testing.T) *desk {
 		},
 		{"r3", 0, []formats.Entry{took("reviewer", 1, 0, 0)}},
 	} {
-		l := d.Open(t.Context(), run.id, nil, false, func(string) error {
-			return nil
-		})
+		ready := func(string) error { return nil }
+		l := d.Open(t.Context(), run.id, nil, false,
+			control.Hooks{Ready: ready, Begun: func() {}})
 		began := formats.Started{
 			Format: formats.JournalFormat,
 			Line:   "/x",

@@ -36,7 +36,8 @@ func mark(dir string) error {
 		return err
 	}
 	m := marked{Dir: dir}
-	if m.By, err = proc.Facts(os.Getpid()); err != nil {
+	m.By, err = proc.Facts(os.Getpid())
+	if err != nil {
 		return err
 	}
 	text, err := json.Marshal(m)

@@ -178,6 +178,20 @@ func (r Repo) Test(ctx context.Context) (said string, green bool, err error) {
 	return string(res.Stdout) + string(res.Stderr), res.Success(), err
 }
 
+// GoFlags is GOFLAGS for the demo: the flags of the user, because go compiles the standard library
+// anew for other ones, and -mod=mod, because the module of a demo vendors nothing.
+func GoFlags(ctx context.Context, s *proc.Starter) (string, error) {
+	res, err := s.Run(ctx, proc.Command{
+		Argv:    []string{"go", "env", "GOFLAGS"},
+		Purpose: proc.PurposeCheck,
+	})
+	if err == nil && !res.Success() {
+		err = formats.Fail(formats.CodeToolUnavailable, "the demo needs go",
+			"go env GOFLAGS: %s", strings.TrimSpace(string(res.Stderr)))
+	}
+	return strings.TrimSpace(strings.TrimSpace(string(res.Stdout)) + " -mod=mod"), err
+}
+
 // Colour is "green" or "red" for the result of a test.
 func Colour(green bool) string {
 	if green {

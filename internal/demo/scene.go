@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"tercet/formats"
 	"tercet/formats/documents"
+	"tercet/internal/order"
 	"tercet/internal/plain"
 	"tercet/internal/style"
 	"tercet/internal/trace"
@@ -186,7 +186,7 @@ func (s Scene) Trace() {
 		}
 	}
 
-	slices.SortStableFunc(events, func(a, b traced) int {
+	order.Stable(events, func(a, b traced) int {
 		return a.Time.Compare(b.Time)
 	})
 	for _, e := range events {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"tercet/formats"
@@ -26,9 +27,9 @@ type Agent struct {
 	Commands   []string
 	Unfollowed []string // settings that tercet does not follow, one a line
 	Turns      int      // 0: not set
-	Minutes    int      // 0: not set
-	Text       string   // the prompt
-	Hidden     bool     // disabled or remote: no command can call it
+	Timeout    time.Duration
+	Text       string // the prompt
+	Hidden     bool   // disabled or remote: no command can call it
 	Extra      map[string]any
 	Lenient    bool
 	Src        []byte
@@ -71,7 +72,10 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	a.setName(keys, stem, n)
 	a.grantTools(keys, n)
 	a.Turns = positiveInt(keys, n, "maxTurns", "max_turns", "steps", "maxSteps")
-	a.Minutes = positiveInt(keys, n, "timeout_mins")
+	a.Timeout = cmp.Or(
+		time.Duration(positiveInt(keys, n, "timeout_mins"))*time.Minute,
+		keys.duration(n, "timeout"),
+	)
 	a.Hidden = keys.flag(n, "disable") || keys.flag(n, "disabled") || keys.text("kind") == "remote"
 	if a.Description == "" {
 		a.Description = firstLine(h.body)
@@ -83,7 +87,7 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 		)
 	}
 	c := &Command{Dialect: p.Dialect}
-	c.unknown(keys, "name description tools model "+toolFor(p.Dialect).agentKeys, n)
+	c.unknown(keys, "name description tools model timeout "+toolFor(p.Dialect).agentKeys, n)
 	a.Extra = c.Extra
 	d := &formats.Diagnostics{List: n.list}
 	d.Sort()

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,12 +16,14 @@ func Check(p Place, inside, name string, src []byte) (list []formats.Diagnostic)
 	var err error
 	if p.Agents {
 		var a *Agent
-		if a, err = ParseAgent(p, inside, src); err == nil {
+		a, err = ParseAgent(p, inside, src)
+		if err == nil {
 			list = a.Warnings
 		}
 	} else {
 		var c *Command
-		if c, err = Parse(p, inside, src); err == nil {
+		c, err = Parse(p, inside, src)
+		if err == nil {
 			list = c.Warnings
 		}
 	}
@@ -34,7 +37,31 @@ func Check(p Place, inside, name string, src []byte) (list []formats.Diagnostic)
 	return list
 }
 
-// Unused lists the settings of a command that tercet does not follow.
+// readWishes reads the model and the tools that a command asks for. What a runner cannot be held to
+// is noted.
+func (c *Command) readWishes(keys keySet) {
+	switch c.Dialect {
+	case Claude, OpenCode, Gemini:
+		if formats.IsModel(c.Model) && c.Model != "inherit" {
+			c.Wishes.Model = map[string]string{c.Dialect.String(): c.Model}
+		}
+	case Tercet, Codex, Copilot, Cursor:
+	}
+	k, ok := keys.get("allowed-tools")
+	if c.Dialect != Claude || !ok || k.Value == nil {
+		return
+	}
+	reader := &Agent{Dialect: c.Dialect}
+	granted := map[string]bool{}
+	reader.readTools(keys, k, granted, &notes{})
+	c.Wishes.Tools = slices.DeleteFunc(slices.Clone(allTools), func(t string) bool {
+		return !granted[t]
+	})
+	c.Wishes.Commands = reader.Commands
+	c.unfollowed = reader.Unfollowed
+}
+
+// Unused lists the settings of a command that a workflow made of it does not have.
 func (c *Command) Unused() []string {
 	const not = " not used: the subagent that does it has its own"
 	var out []string
@@ -50,11 +77,37 @@ func (c *Command) Unused() []string {
 	return out
 }
 
+// Settings says what becomes of the settings of a command, and which of them are not followed.
+func (c *Command) Settings() []string {
+	var out []string
+	switch {
+	case c.Wishes.Model != nil:
+		out = append(out, fmt.Sprintf("model %s is passed on to %s; other runners have their own",
+			c.Model, c.Dialect))
+	case c.Model != "":
+		out = append(out, "model "+c.Model+" is not used: the subagent that does it has its own")
+	}
+	switch {
+	case c.Wishes.Tools != nil:
+		tools := cmp.Or(strings.Join(c.Wishes.Tools, ", "), "none")
+		out = append(out, "tools "+strings.Join(c.Tools, ", ")+" limit the worker to "+tools+
+			"; a worker that is no agent CLI is not held to them")
+	case len(c.Tools) > 0:
+		out = append(out, "tools "+strings.Join(c.Tools, ", ")+
+			" are not used: the subagent that does it has its own")
+	}
+	out = append(out, c.unfollowed...)
+	if c.Hooks {
+		out = append(out, "hooks are never run")
+	}
+	return out
+}
+
 // Explain lists whose rules a prompt follows, and what it would run and read with the arguments;
 // for the bare command, its marks. It asks nothing and runs nothing.
 func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 	lines = append(lines, fmt.Sprintf("\na prompt of %s: %s", c.Dialect, c.Rules()))
-	for _, line := range c.Unused() {
+	for _, line := range c.Settings() {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 

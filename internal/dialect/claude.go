@@ -9,13 +9,6 @@ import (
 	"tercet/formats"
 )
 
-// indexed reports whether $ARGUMENTS[N] occurs in the text.
-func (c *Command) indexed() bool {
-	return c.has(func(p *Part) bool {
-		return p.Kind == Nth && strings.HasPrefix(p.Text, "$ARGUMENTS[")
-	})
-}
-
 func claudeVariable(inside string) (Part, bool) {
 	switch inside {
 	case "CLAUDE_SESSION_ID", "CLAUDE_SKILL_DIR", "CLAUDE_EFFORT", "CLAUDE_PLUGIN_ROOT",
@@ -65,7 +58,8 @@ func claudeFinish(c *Command, keys keySet, n *notes) {
 // noteOtherName reports a key that gives a command another name than its file.
 func (c *Command) noteOtherName(keys keySet, n *notes) {
 	k, ok := keys.get("name")
-	if ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
+	name := strings.ReplaceAll(k.Raw, "/", ":")
+	if ok && name != "" && name != c.Name && name != c.bare {
 		n.add(
 			warnName,
 			k.Pos,

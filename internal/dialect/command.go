@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -13,23 +14,29 @@ import (
 // Command is a command file of another tool: a prompt with places for arguments.
 type Command struct {
 	Name        string // slash name, without slash
+	bare        string // the name without that of a plugin
 	File        string // name in messages
 	Dialect     Dialect
 	Description string // default: the first line of the text
 	Hint        string // the file's hint about its arguments
 	Agent       string // the requested agent; empty: the default worker
-	Model       string
-	Tools       []string
-	Names       []string    // of the arguments, in order
-	AgentPos    formats.Pos // of the key that names the agent; else the first line
-	Line        int         // line of the file on which the text begins
-	Base        int         // number of the first argument: 0 or 1
-	Shell       string      // shell of its commands; empty: sh
-	Hidden      bool        // the user should not call it
-	Hooks       bool        // it requests hooks, which never run
-	Parts       []Part
-	Extra       map[string]any // keys unknown to the tool
-	Lenient     bool           // the head was malformed and read line by line
+	// Routing are the agents by the language of the task; "" is the one for any other language.
+	Routing    map[string]string
+	Model      string
+	Tools      []string      // the tools that it names, as written
+	Timeout    time.Duration // of the one step; 0: not set
+	Wishes     formats.Wishes
+	Names      []string    // of the arguments, in order
+	AgentPos   formats.Pos // of the key that names the agent; else the first line
+	Line       int         // line of the file on which the text begins
+	Base       int         // number of the first argument: 0 or 1
+	Shell      string      // shell of its commands; empty: sh
+	Hidden     bool        // the user should not call it
+	Hooks      bool        // it requests hooks, which never run
+	unfollowed []string    // what of its tools no runner can enforce, one a line
+	Parts      []Part
+	Extra      map[string]any // keys unknown to the tool
+	Lenient    bool           // the head was malformed and read line by line
 	// Flow is the file in tercet's own format, with the same line numbers, if it has a workflow
 	// section; else it is empty.
 	Flow     string
@@ -40,8 +47,10 @@ type Command struct {
 // one; all other findings are Warnings.
 func Parse(p Place, inside string, src []byte) (*Command, error) {
 	name, _ := p.Name(inside)
+	bare, _ := p.bareName(inside)
 	c := &Command{
 		Name:    name,
+		bare:    bare,
 		File:    p.Label + "/" + inside,
 		Dialect: p.Dialect,
 		Base:    1,
@@ -62,6 +71,8 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	c.Hint = keys.hint()
 	c.Model = keys.text("model")
 	c.Agent = keys.text("agent")
+	c.Timeout = keys.duration(n, "timeout")
+	c.Routing = keys.routing()
 	c.Names = keys.list("arguments")
 	c.AgentPos = formats.Pos{Line: 1, Col: 1}
 	if k, ok := keys.get("agent"); ok && !k.Pos.IsZero() {
@@ -69,7 +80,8 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	}
 	_, c.Hooks = keys.get("hooks")
 	t := toolFor(p.Dialect)
-	c.unknown(keys, t.keys, n)
+	c.unknown(keys, t.keys+" timeout routing", n)
+	c.readWishes(keys)
 	c.Parts = t.parseTemplate(n, h.body, h.line, c.Names)
 	if strings.TrimSpace(h.body) == "" {
 		n.add(
@@ -157,10 +169,20 @@ func (c *Command) unknown(keys keySet, names string, n *notes) {
 			warnKey,
 			first.Pos,
 			"",
-			fmt.Sprintf("keys %s mean nothing to %s; they are kept",
-				strings.Join(strange, ", "), c.Dialect),
+			fmt.Sprintf("keys %s mean nothing to %s; they are kept", listed(strange), c.Dialect),
 		)
 	}
+}
+
+// maxListed bounds the keys that one finding names.
+const maxListed = 8
+
+// listed names the first of many keys, and says how many more there are.
+func listed(names []string) string {
+	if len(names) <= maxListed+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 }
 
 // oneLine is the first line of a text, at most maxDescription characters.
@@ -233,3 +255,6 @@ func (c *Command) Usage() string {
 	}
 	return out
 }
+
+// FirstArgument is the number of the first argument, if the prompts of the tool differ in it.
+func (c *Command) FirstArgument() (base int, ok bool) { return c.Base, c.Dialect == Claude }

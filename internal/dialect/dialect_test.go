@@ -77,11 +77,11 @@ func TestExplain(t *testing.T) {
 	}
 	for bare, want := range map[bool][]string{
 		true: {
-			"a prompt of claude: ", "model a is not used", "runs line 4: !`ls $1`",
+			"a prompt of claude: ", "model a is passed on to claude", "runs line 4: !`ls $1`",
 			"reads, if it is there, line 4: @main.go",
 		},
 		false: {
-			"a prompt of claude: ", "model a is not used", "runs line 4: ls ", `=\"x y\"`,
+			"a prompt of claude: ", "model a is passed on to claude", "runs line 4: ls ", `=\"x y\"`,
 			"reads, if it is there, line 4: main.go",
 		},
 	} {
@@ -113,8 +113,9 @@ func TestExpand(t *testing.T) {
 		{"arguments as typed", c, "fix $ARGUMENTS now", `a  "b c"`, `fix a  "b c" now`},
 		{
 			"one-based without $0", c, "fix $1 of $2", `12 "b c"`,
-			"fix 12 of b c\n\nARGUMENTS: 12 \"b c\"",
+			"fix 12 of b c",
 		},
+		{"no value to take", c, "fix $2 at \\$1", "12", "fix $2 at $1\n\nARGUMENTS: 12"},
 		{"zero-based by $0", c, "fix $0 of $1 $ARGUMENTS", "a b", "fix a of b a b"},
 		{"zero-based by an index", c, "fix $ARGUMENTS[0] of $ARGUMENTS[1]", "a b", "fix a of b"},
 		{

@@ -101,7 +101,11 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 		return nil, formats.Fail(formats.CodeUsage, "usage: "+c.namedUsage(),
 			"/%s: missing %s", c.Name, strings.Join(e.missing, ", "))
 	}
-	if e.raw != "" && !slices.ContainsFunc(t.appendWithout, c.uses) && !c.indexed() {
+	lost := !slices.ContainsFunc(t.appendWithout, c.uses)
+	if t.appendUnfilled {
+		lost = !e.filled
+	}
+	if e.raw != "" && lost {
 		text.WriteString("\n\n" + strings.Replace(t.lead, "NAME", c.Name, 1) + e.raw)
 	}
 	text.WriteString(e.unbound)
@@ -134,6 +138,7 @@ type expansion struct {
 	named   map[string]string
 	missing []string
 	unbound string // words without a name, appended to the text
+	filled  bool   // a mark took a value of the arguments
 }
 
 // bindNames binds words to names. NAME=value comes first; a tool with positional values then binds
@@ -210,11 +215,13 @@ func (e *expansion) value(p Part) (string, bool) {
 	case Literal:
 		return p.Text, true
 	case All:
+		e.filled = true
 		return e.raw, true
 	case Nth:
 		if p.Index >= len(e.words) {
 			return "", false
 		}
+		e.filled = true
 		if p.Rest {
 			return strings.Join(e.words[p.Index:], " "), true
 		}

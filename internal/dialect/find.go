@@ -83,7 +83,7 @@ func (f *Finder) Commands() []Folder {
 		}
 	}
 
-	return append(out, f.plugins(false)...)
+	return distinct(append(out, f.plugins(false)...))
 }
 
 // Agents lists the folders with agents, in order of precedence.
@@ -109,6 +109,9 @@ func (f *Finder) existing(list []Place) []Folder {
 			tree = dirFS(p.Dir)
 		}
 		if info, err := fs.Stat(tree, "."); err == nil && info.IsDir() {
+			if p.Only != nil {
+				tree = onlyFS{tree, p.Only}
+			}
 			if !p.Agents {
 				tree = withoutExported{tree, p, f.Skip}
 			}
@@ -161,23 +164,7 @@ func (f *Finder) parentFolders() []Folder {
 // those that the project lists, those of its own marketplace, and installed ones that its or the
 // user's settings enable. agents selects those with agents, else those with commands.
 func (f *Finder) plugins(agents bool) []Folder {
-	var places []Place
-	var market struct {
-		Plugins []struct {
-			Name   string `json:"name"`
-			Source any    `json:"source"`
-		} `json:"plugins"`
-	}
-	readJSON(f.Sub("."), ".claude-plugin/marketplace.json", &market)
-	for _, p := range market.Plugins {
-		// others are fetched from elsewhere, and are installed or not there
-		source, ok := p.Source.(string)
-		source = path.Clean(filepath.ToSlash(source))
-		if ok && p.Name != "" && fs.ValidPath(source) {
-			places = append(places, Plugins(p.Name, source, source)...)
-		}
-	}
-
+	places := f.ownPlugins()
 	home := f.Homes.Home
 	if home != "" {
 		places = append(places, f.enabledPlugins(dirFS(home))...)
@@ -239,7 +226,11 @@ func (f *Finder) enabledPlugins(home fs.FS) []Place {
 			name, _, _ := strings.Cut(id, "@")
 			if filepath.IsAbs(one.Path) &&
 				(one.Project == "" || filepath.Clean(one.Project) == f.Dir) {
-				out = append(out, Plugins(name, filepath.ToSlash(one.Path), "plugin "+name)...)
+				dir := filepath.ToSlash(one.Path)
+				m := pluginManifest{Name: name}
+				readJSON(dirFS(dir), pluginFile, &m)
+				m.Name = name
+				out = append(out, f.pluginPlaces(dirFS(dir), dir, "plugin "+name, m)...)
 				break
 			}
 		}
@@ -325,30 +316,40 @@ func extensionEnabled(rules []string, folder string) bool {
 	return on
 }
 
-// AgentFiles lists the agent files of a place.
+// AgentFiles lists the agent files of a place, also those behind links to folders.
 func (p Folder) AgentFiles() []string {
 	var out []string
-	err := fs.WalkDir(p.FS, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil //nolint:nilerr // a folder of another tool that cannot be read costs its agents, no command
-		case d.IsDir() && name != "." &&
-			(strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" ||
-				strings.Count(name, "/") >= maxAgentDepth):
-			return fs.SkipDir
-		case d.IsDir():
-		case len(out) == maxAgents:
-			return fs.SkipAll
-		default:
-			if _, ok := p.IsAgent(name); ok {
+	var walk func(dir string, around []fs.FileInfo)
+	walk = func(dir string, around []fs.FileInfo) {
+		info, err := fs.Stat(p.FS, dir)
+		if err != nil || slices.ContainsFunc(around, func(one fs.FileInfo) bool {
+			return os.SameFile(one, info)
+		}) {
+			return // a link back to a folder that holds it
+		}
+		around = append(slices.Clip(around), info)
+		//nolint:errcheck // a folder of another tool that cannot be read costs its agents, no command
+		entries, _ := fs.ReadDir(p.FS, dir)
+		for _, e := range entries {
+			name := path.Join(dir, e.Name())
+			folder := e.IsDir()
+			if e.Type()&fs.ModeSymlink != 0 {
+				at, err := fs.Stat(p.FS, name)
+				folder = err == nil && at.IsDir()
+			}
+			_, agent := p.IsAgent(name)
+			switch {
+			case len(out) == maxAgents:
+				return
+			case !folder && agent:
 				out = append(out, name)
+			case folder && !strings.HasPrefix(e.Name(), ".") && e.Name() != "node_modules" &&
+				len(around) <= maxAgentDepth:
+				walk(name, around)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return nil
 	}
+	walk(".", nil)
 	return out
 }
 

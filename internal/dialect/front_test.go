@@ -432,3 +432,19 @@ func TestTOML(t *testing.T) {
 		})
 	}
 }
+
+// TestManyUnknownKeys: a file with very many keys that mean nothing has one finding that can be read.
+func TestManyUnknownKeys(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&b, "key%d = 1\n", i)
+	}
+	b.WriteString("prompt = \"p\"\n")
+	c := parse(t, dialect.Gemini, b.String())
+	const want = `keys key0, key1, key2, key3, key4, key5, key6, key7 and 492 more mean nothing to gemini; ` +
+		`they are kept`
+	if len(c.Warnings) != 1 || c.Warnings[0].Message != want {
+		t.Errorf("got %v, want %q", c.Warnings, want)
+	}
+}

@@ -65,6 +65,9 @@ type Place struct {
 	Skills  bool   // one folder for each command, with a file SKILL.md
 	Agents  bool
 	Plugin  string // name of the plugin that owns the files; prefix of its commands
+	Root    string // folder of that plugin, spelled as Dir is
+	// Only names the files or folders of Dir that belong to the place; nil: all of them.
+	Only []string
 	// Extension is the Gemini CLI extension that owns the files; it prefixes a name only if another
 	// command has that name.
 	Extension string
@@ -249,7 +252,8 @@ func ofExtension(slashed string) (place Place, inside string, ok bool) {
 	dir := slashed[at+1:]
 	name, rest, _ := strings.Cut(strings.TrimPrefix(dir, extensions+"/"), "/")
 	for _, p := range Extensions(name, path.Join(extensions, name), path.Join(extensions, name)) {
-		if inside, ok = strings.CutPrefix(rest, path.Base(p.Dir)+"/"); !ok {
+		inside, ok = strings.CutPrefix(rest, path.Base(p.Dir)+"/")
+		if !ok {
 			continue
 		}
 		return p, inside, p.has(inside)
@@ -278,14 +282,16 @@ func (p Place) Name(file string) (string, bool) {
 
 // bareName is the name without that of a plugin.
 func (p Place) bareName(file string) (string, bool) {
+	mine := p.covers(file)
 	if p.Skills {
 		dir, base := path.Split(file)
 		dir = strings.TrimSuffix(dir, "/")
-		return typableName(dir), base == "SKILL.md" && dir != "" && !strings.Contains(dir, "/")
+		skill := base == "SKILL.md" && dir != "" && !strings.Contains(dir, "/")
+		return typableName(dir), skill && mine
 	}
 	end := toolFor(p.Dialect).end
 	stem, ok := strings.CutSuffix(file, end)
-	ok = ok && path.Base(file) != end
+	ok = ok && path.Base(file) != end && mine
 	if p.Dialect == Gemini {
 		return geminiName(stem), ok
 	}
@@ -295,9 +301,18 @@ func (p Place) bareName(file string) (string, bool) {
 	return typableName(strings.ReplaceAll(stem, "/", ":")), ok
 }
 
+// covers reports whether a file below Dir belongs to the place.
+func (p Place) covers(file string) bool {
+	first, _, _ := strings.Cut(file, "/")
+	return p.Only == nil || slices.Contains(p.Only, first)
+}
+
 // IsAgent reports whether a file below a place of agents is one, and returns the name that follows
 // from its path.
 func (p Place) IsAgent(file string) (string, bool) {
+	if !p.covers(file) {
+		return "", false
+	}
 	for _, end := range []string{".agent.md", ".chatmode.md"} {
 		if stem, ok := strings.CutSuffix(file, end); ok && p.Dialect == Copilot {
 			return path.Base(stem), stem != ""
@@ -331,7 +346,8 @@ func Within(file string) bool {
 // the dialect of a file on a command line.
 func PlaceOf(file string) (place Place, inside string, ok bool) {
 	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
-	if place, inside, ok = ofExtension(slashed); ok {
+	place, inside, ok = ofExtension(slashed)
+	if ok {
 		return place, inside, true
 	}
 	if !strings.Contains(slashed, "/.") { // the folder of every place starts with a dot

@@ -15,7 +15,7 @@ var blankLine = lazy.Regexp(`\n[ \t]+\n`)
 // AddSetting adds an entry to a map in an editor's settings, which are JSON with comments. All
 // other bytes stay. It returns nil if the entry exists already. file is for messages.
 func AddSetting(file string, src []byte, setting, key, value string) ([]byte, error) {
-	by := `by hand: "` + setting + `": {"` + key + `": "` + value + `"}`
+	byHand := `by hand: "` + setting + `": {"` + key + `": "` + value + `"}`
 	head := []byte(nil)
 	body := src
 	if bytes.HasPrefix(src, []byte(bom)) {
@@ -28,7 +28,7 @@ func AddSetting(file string, src []byte, setting, key, value string) ([]byte, er
 	plain := stripJSON(body)
 	at := func(offset int, format string, args ...any) error {
 		line, col := jsonx.Pos(body, offset)
-		return formats.Fail(formats.CodeConfig, "mend it, or add "+by, "%s:%d:%d: "+format,
+		return formats.Fail(formats.CodeConfig, "mend it, or add "+byHand, "%s:%d:%d: "+format,
 			append([]any{file, line, col}, args...)...)
 	}
 	root, err := jsonx.Parse(plain, jsonx.Limits{Bytes: MaxBytes, Depth: 100})

@@ -62,6 +62,8 @@ type argSpot struct {
 	escaped bool   // a backslash precedes it
 	name    bool   // it is part of a name
 	sum     bool   // it is in arithmetic, where sh allows no quotes
+	here    bool   // it is in the text of a here-document, where quotes are text
+	asIs    bool   // its here-document has a quoted delimiter, so that sh fills nothing in
 }
 
 // Limits of a script that takes arguments.
@@ -97,7 +99,7 @@ var folderVariables = []string{
 // many words, as in the tool, and an empty one is none.
 func (s *argSpot) words() []string {
 	switch {
-	case s.quote != 0, s.isLiteral():
+	case s.quote != 0, s.here, s.isLiteral():
 	case s.text == "":
 		return nil
 	case s.part.Rest:
@@ -216,9 +218,10 @@ func (s *argSpot) place(around []syntax.Node, src string) {
 		case *syntax.DblQuoted:
 			s.quote = cmp.Or(s.quote, '"')
 		case *syntax.Redirect:
-			if n.Hdoc == nil || n.Hdoc != around[i+1] {
-				s.name = s.name || n.Hdoc != nil // the delimiter of a here document
-			}
+			s.here = n.Hdoc != nil && n.Hdoc == around[i+1]
+			delimiter := n.Word.Lit() // empty: a part of it is in quotes
+			s.asIs = s.here && (delimiter == "" || strings.Contains(delimiter, `\`))
+			s.name = s.name || n.Hdoc != nil && !s.here // its delimiter
 		case *syntax.Stmt:
 			return
 		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop:
@@ -237,6 +240,7 @@ func (w *shellWriter) refusal() string {
 	}
 	known := false
 	named := false
+	asIs := false
 	for _, s := range w.spots {
 		if s.isLiteral() || s.quote == '#' || s.text == "" {
 			continue
@@ -246,6 +250,7 @@ func (w *shellWriter) refusal() string {
 		}
 		known = true
 		named = named || s.name
+		asIs = asIs || s.asIs
 	}
 
 	switch {
@@ -257,6 +262,9 @@ func (w *shellWriter) refusal() string {
 		return "an argument would stand in a script that cannot be read"
 	case named:
 		return "an argument would be a part of a name"
+	case asIs:
+		return "an argument would stand in a here-document with a quoted delimiter, which the shell " +
+			"leaves as it is; take the quotes off"
 	case strings.Contains(w.script.Source, shell.ArgumentPrefix):
 		return "it names the variables in which tercet hands arguments on"
 	}
@@ -267,8 +275,11 @@ func (w *shellWriter) refusal() string {
 // writeArgument writes the references for one argument.
 func (w *shellWriter) writeArgument(s *argSpot) {
 	form := map[byte]string{'"': "${%s}", '\'': `'"${%s}"'`, 0: `"${%s}"`}[s.quote]
-	if s.sum && s.quote == 0 {
+	if s.sum && s.quote == 0 || s.here {
 		form = "${%s}"
+	}
+	if s.asIs && s.text == "" {
+		return
 	}
 	texts := s.words()
 	if s.part.Kind != Variable {

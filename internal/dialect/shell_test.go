@@ -149,7 +149,7 @@ func TestArgumentsNeverRun(t *testing.T) {
 		shells = append(shells, "bash")
 	}
 	echo := filepath.Join(t.TempDir(), "echo1")
-	if err := os.WriteFile(echo, []byte("#!/bin/sh\nprintf %s \"$1\"\n"), 0o755); err != nil {
+	if err := testkit.WriteProgram(echo, "#!/bin/sh\nprintf %s \"$1\"\n"); err != nil {
 		t.Fatal(err)
 	}
 	templates := []struct {
@@ -168,7 +168,11 @@ func TestArgumentsNeverRun(t *testing.T) {
 		},
 		{"words", "!`" + echo + " $ARGUMENTS`", false},
 		{"middle of a word", "!`" + echo + " pre-\"$ARGUMENTS\"-post`", false},
-		{"here document", "```!\ncat <<END\n# text: $ARGUMENTS\nEND\n```", false},
+		{
+			"here document",
+			"```!\nx=$(cat <<END\n$ARGUMENTS\nEND\n); printf %s \"$x\"\n```",
+			true,
+		},
 		{"odd quote before", "```!\n# don't\n" + echo + " \"$ARGUMENTS\"\n```", false},
 		{"pipe", "!`echo \"$ARGUMENTS\" | cat`", false},
 		{"redirect", "!`cat < \"$ARGUMENTS\"`", false},
@@ -428,6 +432,20 @@ func attacks() []attack {
 		{"ls f | while read -r y; do sort $1 f; done", "-oCANARY", true},
 		{"for i in 1 2; do sh ./x.sh; echo \"$1\" > x.sh; done", `"touch CANARY"`, true},
 		{"{sh,-c,$1}", `"touch CANARY"`, true},
+		{"bash -c -- \"$1\"", `"touch CANARY"`, true},
+		{"sh -c -e \"$1\"", `"touch CANARY"`, true},
+		{"bash +e -c \"$1\"", `"touch CANARY"`, true},
+		{"env A=\"$1\" sh -c 'sort $A f'", `"-o CANARY"`, true},
+		{"env A=\"$1\" bash -c 'echo $((A))'", `"a[$(touch CANARY)]"`, true},
+		{"sh -c 'for x; do sort \"$x\" f; done' _ \"$ARGUMENTS\"", "--output=CANARY", true},
+		{"echo \"$1\" > x.awk; awk -f x.awk f", `'BEGIN{system("touch CANARY")}'`, true},
+		{"echo \"$1\" | tee x.mk; make -s -f x.mk", `"all:;touch CANARY"`, true},
+		{"echo \"$1\" > timeit.py; python3 -m timeit -n 1 1", `"open('CANARY', 'w')"`, true},
+		{
+			"echo \"$1\" > .git/hooks/post-checkout; chmod +x .git/hooks/*; git checkout -q HEAD",
+			`"touch CANARY"`,
+			true,
+		},
 	}
 }
 
@@ -452,7 +470,7 @@ func hostileFolder(t *testing.T) string {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		if err := testkit.WriteProgram(file, text); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // Limits of a TOML file, because the library's cost grows with the square of its size or faster.
@@ -56,12 +57,15 @@ var tomlTexts = []struct {
 	},
 	{
 		`^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got )`,
-		"expected = after the key", "write key = value", 0,
+		noEquals, "write key = value", 0,
 	},
 	{`^expected .* to end table name`, "expected ] after the name of a table", "write [name]", 0},
 	{`^expected a comma.*'}'`, "expected , or } in a table", "close the table with }", 0},
 	{`^expected a comma.*']'`, "expected , or ] in a list", "close the list with ]", 0},
 }
+
+// noEquals is the message for a line that is neither a key nor a comment.
+const noEquals = "expected = after the key"
 
 const escapeHelp = `write \\ for a backslash, or put ''' around the text`
 
@@ -106,9 +110,16 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 			Raw:   fmt.Sprint(values[name]),
 		}
 		starts[name] = 0
-		place, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(places[name], &noValue{}))
-		if ok &&
-			(len(keys) < maxPositions || name == "prompt") {
+		// the library looks for one place among all keys
+		wanted := len(keys) < maxPositions || name == "prompt"
+		var place toml.ParseError
+		ok := false
+		if wanted {
+			place, ok = errors.AsType[toml.ParseError](
+				meta.PrimitiveDecode(places[name], &noValue{}),
+			)
+		}
+		if ok {
 			starts[name] = place.Position.Start
 			k.Pos.Line = posAt(text, starts[name]).Line
 			line := text[strings.LastIndexByte(text[:starts[name]], '\n')+1:]
@@ -140,7 +151,43 @@ func (n *notes) noteTOMLError(text string, err error) {
 			break
 		}
 	}
-	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", e.LastKey, 1))
+	if message == noEquals && frontLine().MatchString(lineAt(text, at)) {
+		message = "--- has no place in TOML"
+		help = "take the line out: a file in TOML has no frontmatter"
+	}
+	message = formats.Clip(message, 200)
+	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", lastKey(text, e), 1))
+}
+
+// lastKey is the key whose value was read last. The library gives none for a value at the top of a
+// file: then it is the last key that begins a line before the error.
+func lastKey(text string, e toml.ParseError) string {
+	if e.LastKey != "" {
+		return e.LastKey
+	}
+	key := "the key"
+	before := longText().ReplaceAllString(text[:min(max(e.Position.Start, 0), len(text))], "")
+	for _, found := range topKey().FindAllStringSubmatch(before, -1) {
+		key = found[1]
+	}
+	return key
+}
+
+// longText matches a text of several lines, in which a line may look like a key.
+var longText = lazy.Regexp(`(?s)""".*?"""|'''.*?'''`)
+
+// frontLine matches a line that would open or close the frontmatter of a Markdown file.
+var frontLine = lazy.Regexp(`^-{3}`)
+
+// topKey matches the beginning of a line that sets a key.
+var topKey = lazy.Regexp(`(?m)^[ \t]*([A-Za-z0-9_.-]{1,64}|"[^"\n]{1,64}")[ \t]*=`)
+
+// lineAt is the line that holds an offset, without white space around it.
+func lineAt(text string, offset int) string {
+	at := min(max(offset, 0), len(text))
+	start := strings.LastIndexByte(text[:at], '\n') + 1
+	line, _, _ := strings.Cut(text[start:], "\n")
+	return strings.TrimSpace(line)
 }
 
 // tooDeep returns the offset at which brackets or the parts of a name exceed the limits, or -1.

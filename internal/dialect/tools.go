@@ -21,7 +21,9 @@ type tool struct {
 	// without any of these marks the arguments are appended to the text, after lead, in which NAME
 	// is the command
 	appendWithout []PartKind
-	lead          string
+	// instead of appendWithout: they are appended if no mark took a value of them
+	appendUnfilled bool
+	lead           string
 	// what the arguments mean, in one line; BASE is what the first one is called
 	rules string
 	// finish completes a command after its text was parsed.
@@ -52,12 +54,12 @@ var tools = map[Dialect]tool{
 		block:          true,
 		stopsOnRefusal: true,
 		words:          shellWords,
-		appendWithout:  []PartKind{All},
+		appendUnfilled: true,
 		lead:           "ARGUMENTS: ",
 		finish:         claudeFinish,
 		rules: "$ARGUMENTS is the text as typed; $BASE is the first word; a word that is missing " +
 			"stays as written; " +
-			"without $ARGUMENTS the text goes to the end",
+			"where no mark takes a value, the text goes to the end",
 	},
 	OpenCode: {
 		end:  ".md",

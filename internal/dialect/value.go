@@ -2,7 +2,9 @@ package dialect
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // keySet looks keys up by name.
@@ -113,6 +115,31 @@ func splitOutside(text string, sep func(byte) bool) []string {
 	return out
 }
 
+// duration returns a time, written as a number of seconds or as 90s, 30m and 2h; 0: not set.
+func (s keySet) duration(n *notes, name string) time.Duration {
+	k, ok := s.get(name)
+	if !ok || k.Value == nil {
+		return 0
+	}
+	if seconds, err := strconv.Atoi(k.Raw); err == nil && seconds > 0 && seconds <= maxSeconds {
+		return time.Duration(seconds) * time.Second
+	}
+	d, err := time.ParseDuration(k.Raw)
+	if err != nil || d < time.Second || d > maxSeconds*time.Second {
+		n.add(
+			warnValue,
+			k.Pos,
+			"write seconds, or a time such as 30m; until then the limit is that of the step",
+			fmt.Sprintf("expected a time of at most 24 hours for %s, got %.40q", name, k.Raw),
+		)
+		return 0
+	}
+	return d
+}
+
+// maxSeconds bounds the time that a file may ask for.
+const maxSeconds = 24 * 60 * 60
+
 // hint is the text of argument-hint: authors write `[a] [b]`, which is a list in YAML.
 func (s keySet) hint() string {
 	k, ok := s.get("argument-hint", "argument_hint")
@@ -120,4 +147,26 @@ func (s keySet) hint() string {
 		return ""
 	}
 	return strings.Join(strings.Fields(k.Raw), " ")
+}
+
+// routing reads agents by language. language_based and target_agent are the words of those who have
+// one agent for all languages.
+func (s keySet) routing() map[string]string {
+	k, ok := s.get("routing")
+	table, isMap := k.Value.(map[string]any)
+	if !ok || !isMap {
+		return nil
+	}
+	out := map[string]string{}
+	for language, value := range table {
+		agent, isText := value.(string)
+		switch {
+		case !isText || agent == "":
+		case language == "default" || language == "target_agent":
+			out[""] = agent
+		case table["language_based"] != false:
+			out[language] = agent
+		}
+	}
+	return out
 }

@@ -35,8 +35,8 @@ const (
 	later = time.Second           // for the rest of a paste
 )
 
-// patience is how long to wait for more, negative: for ever.
-func (d *decoder) patience() time.Duration {
+// readTimeout is how long to wait for more input; negative: without end.
+func (d *decoder) readTimeout() time.Duration {
 	switch {
 	case d.pasting:
 		return later

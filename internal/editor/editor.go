@@ -34,9 +34,11 @@ type Offer struct {
 	From, To int    // start of the replaced bytes of the line
 	Items    []Item // best first
 	Hint     []Word
+	// Needed means that the line is not complete without one of the items.
+	Needed bool
 }
 
-// Config is what an Editor needs. All fields but Suspend are required.
+// Config is what an Editor needs. Keys, Runs, Suspend and Leaves are optional.
 type Config struct {
 	Keyboard *keyboard.Keyboard
 	Out      io.Writer // the terminal
@@ -49,9 +51,13 @@ type Config struct {
 	Lines func() []string
 	// Offer gives the completions at a byte of a line, after each key.
 	Offer func(line string, at int) Offer
-	Now   func() time.Time
+	// Runs reports whether a line names something that can be run; nil: every line does.
+	Runs func(line string) bool
+	Now  func() time.Time
 	// Suspend stops the process until it continues; the terminal is restored meanwhile.
 	Suspend func()
+	// Leaves makes the first Ctrl-C leave, as where the line answers a question.
+	Leaves bool
 }
 
 // Editor reads lines from a terminal.
@@ -100,7 +106,7 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 		return "", err
 	}
 	defer func() {
-		if err != nil { // nothing may be left to end the marks once more
+		if err != nil { // the process may end at once, and a signal would discard the output
 			e.Keyboard.Settle(e.Out)
 		}
 		e.Keyboard.Restore(e.Out)
@@ -108,10 +114,10 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 	e.begin(begun)
 	for {
 		if e.dirty {
-			e.look()
+			e.updateMenu()
 		}
 		e.paint(false)
-		data, err := e.Keyboard.Read(ctx, e.decoder.patience())
+		data, err := e.Keyboard.Read(ctx, e.decoder.readTimeout())
 		if err != nil {
 			e.paint(true)
 			return "", err
@@ -120,7 +126,7 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 		for ev, ok := e.decoder.next(); ok; ev, ok = e.decoder.next() {
 			if line, over, err := e.event(ev); over {
 				e.paint(true)
-				e.Keyboard.Keep(e.decoder.rest())
+				e.Keyboard.Unread(e.decoder.rest())
 				return line, err
 			}
 		}
@@ -167,7 +173,7 @@ func (e *Editor) begin(begun string) {
 	e.resize()
 	if begun != "" {
 		e.set(begun, len(begun))
-		e.look()
+		e.updateMenu()
 	}
 }
 
@@ -187,7 +193,7 @@ func keyMap() textarea.KeyMap {
 	m.SelectLineDown = none
 	m.LineNext.SetKeys("down")
 	m.LinePrevious.SetKeys("up")
-	m.InsertNewline.SetKeys("alt+enter")
+	m.InsertNewline.SetKeys("alt+enter", "ctrl+j")
 	return m
 }
 
@@ -226,7 +232,7 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 	switch name {
 	case "tab", "shift+tab", "esc", "up", "down":
 		if e.dirty { // typed in one go with what is to be chosen from
-			e.look()
+			e.updateMenu()
 		}
 	}
 
@@ -240,7 +246,7 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 			return "", true, io.EOF
 		}
 		e.edit(k)
-	case "enter", "ctrl+j", "kpenter":
+	case "enter", "kpenter":
 		return e.enter(value)
 	case "tab":
 		e.complete()
@@ -262,7 +268,7 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 	case "ctrl+z":
 		e.stop = e.Suspend != nil
 	case "?":
-		if value == "" {
+		if value == "" && e.Keys != nil {
 			e.help = !e.help
 			break
 		}
@@ -274,10 +280,10 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 	return "", false, nil
 }
 
-// interrupt empties the line; on an empty one the second time leaves.
+// interrupt empties the line; on an empty one the second time leaves, or the first with Leaves.
 func (e *Editor) interrupt(value string) (leave bool) {
 	now := e.Now()
-	if value == "" && now.Sub(e.leaving) < again {
+	if e.Leaves || value == "" && now.Sub(e.leaving) < again {
 		return true
 	}
 	e.set("", 0)
@@ -292,11 +298,16 @@ func (e *Editor) interrupt(value string) (leave bool) {
 	return false
 }
 
-// enter takes what is picked in the menu, goes on with a line that ends with a backslash, and gives
-// any other.
+// enter takes what is picked in the menu, or its only entry, goes on with a line that ends with a
+// backslash, and gives any other. A line that begins no command stays while the menu shows several
+// that it may mean.
 func (e *Editor) enter(value string) (line string, over bool, err error) {
-	if e.menu.picked >= 0 {
+	switch {
+	case e.menu.picked >= 0, e.takesOnly(value):
 		e.complete()
+		return "", false, nil
+	case e.mustChoose(value):
+		e.notice = "no command of that name: Up and Down choose, Esc leaves the menu"
 		return "", false, nil
 	}
 	if n := len(value) - len(strings.TrimRight(value, `\`)); n%2 == 1 {
@@ -305,6 +316,25 @@ func (e *Editor) enter(value string) (line string, over bool, err error) {
 		return "", false, nil
 	}
 	return value, true, nil
+}
+
+// takesOnly reports whether Enter takes the only entry of the menu: the word at the cursor was begun
+// and is not that entry yet, or the line lacks it. What was typed in one go with Enter saw no menu.
+func (e *Editor) takesOnly(value string) bool {
+	o := e.menu.offer
+	if e.dirty || !e.menu.open() || len(o.Items) != 1 || o.To != len(value) {
+		return false
+	}
+	typed := value[o.From:o.To]
+	if typed == "" {
+		return o.Needed
+	}
+	return strings.TrimRight(o.Items[0].Value, " ") != typed
+}
+
+// mustChoose reports whether the line is the beginning of several commands, and none itself.
+func (e *Editor) mustChoose(value string) bool {
+	return !e.dirty && e.menu.open() && e.menu.offer.From == 0 && e.Runs != nil && !e.Runs(value)
 }
 
 // edit hands a key to the text and looks at what may stand there then.
@@ -324,21 +354,21 @@ func (e *Editor) paste(p paste) {
 			"name that"
 	default:
 		e.text.InsertString(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(p.text))
-		e.look()
+		e.updateMenu()
 		e.menu.close()
 	}
 }
 
-// look asks what may stand at the cursor.
-func (e *Editor) look() {
+// updateMenu asks what may stand at the cursor.
+func (e *Editor) updateMenu() {
 	e.dirty = false
 	e.menu = menu{picked: -1, offer: e.Offer(e.text.Value(), e.cursor())}
 }
 
-// complete inserts the item that is picked, else the first.
+// complete inserts the item that is picked, else what all items begin with, else the first.
 func (e *Editor) complete() {
 	if e.dirty || e.menu.closed || len(e.menu.offer.Items) == 0 {
-		e.look()
+		e.updateMenu()
 	}
 	o := e.menu.offer
 	if len(o.Items) == 0 {
@@ -346,6 +376,12 @@ func (e *Editor) complete() {
 	}
 	item := o.Items[max(e.menu.picked, 0)]
 	value := e.text.Value()
+	if e.menu.picked < 0 {
+		if common := o.common(); len(common) > o.To-o.From &&
+			strings.HasPrefix(common, value[o.From:o.To]) {
+			item = Item{Value: common, Open: true}
+		}
+	}
 	tail := value[o.To:]
 	if !item.Open && !strings.HasPrefix(tail, " ") {
 		item.Value += " "
@@ -355,7 +391,26 @@ func (e *Editor) complete() {
 		at++
 	}
 	e.set(value[:o.From]+item.Value+tail, at)
-	e.look()
+	e.updateMenu()
+}
+
+// common is the text with which all items begin, empty for a single one.
+func (o Offer) common() string {
+	if len(o.Items) < 2 {
+		return ""
+	}
+	text := o.Items[0].Value
+	for _, i := range o.Items[1:] {
+		n := 0
+		for at, r := range text {
+			if !strings.HasPrefix(i.Value[at:], string(r)) {
+				break
+			}
+			n = at + utf8.RuneLen(r)
+		}
+		text = text[:n]
+	}
+	return text
 }
 
 // vertical moves in the menu, else between the rows of the text, else in the history.
@@ -393,7 +448,7 @@ func (e *Editor) walk(step int) {
 		line = p.lines[to]
 	}
 	e.set(line, len(line))
-	e.look()
+	e.updateMenu()
 	e.menu.close()
 }
 

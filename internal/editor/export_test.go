@@ -44,3 +44,27 @@ func Decode(pieces ...string) (events []string, left int) {
 	}
 	return events, len(d.buf)
 }
+
+// Typed gives the text of a line after some pieces were typed, each at once, and whether it was
+// entered.
+func Typed(c Config, pieces ...string) (text string, entered bool) {
+	c.Now = time.Now
+	c.Lines = func() []string { return nil }
+	c.Size = func() (int, int) { return 80, 24 }
+	e := New(c)
+	e.begin("")
+	for _, p := range pieces {
+		for _, part := range []string{p, ""} { // nothing more comes in time
+			e.decoder.feed([]byte(part))
+			for ev, ok := e.decoder.next(); ok; ev, ok = e.decoder.next() {
+				if line, over, _ := e.event(ev); over {
+					return line, true
+				}
+			}
+		}
+		if e.dirty {
+			e.updateMenu()
+		}
+	}
+	return e.text.Value(), false
+}

@@ -69,7 +69,7 @@ func (e *Editor) searching(name string, k tea.KeyPressMsg) {
 		if len(s.found) > 0 {
 			line := s.found[s.picked]
 			e.set(line, len(line))
-			e.look()
+			e.updateMenu()
 			e.menu.close()
 		}
 	case "ctrl+c", "ctrl+g", "esc", "ctrl+d":

@@ -23,15 +23,20 @@ type frame struct {
 	row, column   int // of the cursor in it
 }
 
-// resize takes over the size of the terminal. One that has become narrower may have broken rows in
-// two.
+// resize takes over the size of the terminal.
 func (e *Editor) resize() {
-	columns, rows := e.Size()
+	if e.frame.resize(e.Size()) {
+		e.text.SetWidth(e.frame.columns - 1)
+	}
+}
+
+// resize takes over the size of a terminal, and tells whether it is another. A terminal that has
+// become narrower may have broken rows in two.
+func (f *frame) resize(columns, rows int) (changed bool) {
 	columns = max(columns, 10)
 	rows = max(rows, 3)
-	f := &e.frame
 	if columns == f.columns && rows == f.rows {
-		return
+		return false
 	}
 	if f.columns > 0 && columns < f.columns {
 		row := 0
@@ -42,7 +47,19 @@ func (e *Editor) resize() {
 	}
 	f.columns = columns
 	f.rows = rows
-	e.text.SetWidth(columns - 1)
+	return true
+}
+
+// hold makes the rows of a text those that are shown, with the cursor behind the last.
+func (f *frame) hold(text string) (rows []string) {
+	rows = strings.Split(text, "\n")
+	f.widths = f.widths[:0]
+	for _, r := range rows {
+		f.widths = append(f.widths, lipgloss.Width(r))
+	}
+	f.row = len(rows) - 1
+	f.column = f.widths[f.row]
+	return rows
 }
 
 // paint shows the line with its menu in the place of what was shown before; at the end of a line

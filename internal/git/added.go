@@ -49,6 +49,22 @@ func (r *Repo) Added(
 	return errors.Join(err, p.err)
 }
 
+// AddedToTree is Added for what a tree has and another one lacks. Both may be given by a commit.
+func (r *Repo) AddedToTree(
+	ctx context.Context,
+	from, to string,
+	see func(file string, number int, text string),
+) error {
+	p := &patchParser{emit: see}
+	_, _, err := r.runInTree(ctx, call{
+		args: append(diffArgs(), "--unified=0", "--text", "--src-prefix=a/", "--dst-prefix=b/",
+			from, to, "--"),
+		revs:  []string{from, to},
+		watch: p.write,
+	})
+	return errors.Join(err, p.err)
+}
+
 // patchParser parses a patch without context as it arrives.
 type patchParser struct {
 	emit              func(file string, number int, text string)

@@ -29,7 +29,8 @@ func (r *Repo) Changes(
 			return nil, nil, err
 		}
 	}
-	if patch, err = r.Diff(ctx, base, ""); err != nil {
+	patch, err = r.Diff(ctx, base, "")
+	if err != nil {
 		return nil, nil, err
 	}
 
@@ -64,7 +65,22 @@ func (r *Repo) FullPatch(ctx context.Context, other *Repo, hidden string) (strin
 	if err != nil || len(files) == 0 && len(all) == 0 {
 		return "", err
 	}
+	return r.withNewFiles(ctx, all, hidden)
+}
 
+// PatchSince returns what differs in the working tree from a tree or a commit that the index has:
+// the files of it, and the content of some that it lacks, without the hidden folder.
+func (r *Repo) PatchSince(ctx context.Context, rev, hidden string) (string, error) {
+	all, err := r.Diff(ctx, rev, "")
+	if err != nil {
+		return "", err
+	}
+	return r.withNewFiles(ctx, all, hidden)
+}
+
+// withNewFiles adds the content of some untracked files to a patch, and leaves the hidden folder
+// out.
+func (r *Repo) withNewFiles(ctx context.Context, all []byte, hidden string) (string, error) {
 	const begin = "diff --git "
 	var patch strings.Builder
 	for part := range strings.SplitSeq("\n"+string(all), "\n"+begin) {
@@ -88,6 +104,5 @@ func (r *Repo) FullPatch(ctx context.Context, other *Repo, hidden string) (strin
 		})
 		patch.Write(one)
 	}
-
 	return patch.String(), err
 }

@@ -121,6 +121,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s does not take branch %s: %s", e.Remote, e.Branch, e.Reason)
 }
 
+// ByRemote reports whether the remote does not want the ref at all, for whatever it points to.
+func (e *RefusedError) ByRemote() bool { return strings.Contains(e.Reason, "[remote rejected]") }
+
 // NoIssueError means that the user can see no issue with a number.
 type NoIssueError struct {
 	Number int

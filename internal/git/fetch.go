@@ -65,7 +65,8 @@ func (r *Repo) Archive(
 		return "", nil, err
 	}
 
-	if commit, err = r.Resolve(ctx, "FETCH_HEAD"); err != nil {
+	commit, err = r.Resolve(ctx, "FETCH_HEAD")
+	if err != nil {
 		return "", nil, err
 	}
 	if err := r.checkBounds(ctx, commit, most); err != nil {

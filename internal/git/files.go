@@ -144,7 +144,13 @@ func (r *Repo) commitInFiles(rev string) string {
 	if strings.HasPrefix(rev, branchPrefix) {
 		hash, _ = branchTarget(common, rev)
 	}
-	if !isHash(hash) || !strings.HasPrefix(looseObject(common, hash), "commit ") {
+	if !isHash(hash) {
+		return ""
+	}
+	if _, known := r.Settings.commit(common, hash); known && rev != hash { // a branch names it
+		return hash
+	}
+	if !strings.HasPrefix(looseObject(common, hash), "commit ") {
 		return ""
 	}
 	return hash
@@ -182,14 +188,18 @@ const (
 // index has another version, other hashes, or entries elsewhere.
 func (r *Repo) submodulesInIndex() (folders []string, ok bool) {
 	own, common := r.certainDirs()
-	if own == "" || r.Index != "" {
+	if own == "" {
 		return nil, false
+	}
+	index := filepath.Join(own, "index")
+	if r.Index != "" {
+		index = r.Index
 	}
 	config := strings.ToLower(readSmall(filepath.Join(common, "config")))
 	if strings.Contains(config, "objectformat") || strings.Contains(config, "include") {
 		return nil, false
 	}
-	data, err := atomicfile.ReadPath(filepath.Join(own, "index"))
+	data, err := atomicfile.ReadPath(index)
 	if err != nil || len(data) < indexHeader+indexSum || string(data[:4]) != "DIRC" {
 		return nil, false
 	}

@@ -76,7 +76,8 @@ type call struct {
 // run executes git and returns its output and exit code. An unexpected code is an *Error.
 func (r *Repo) run(ctx context.Context, c call) (out []byte, exit int, err error) {
 	for range maxAttempts {
-		if out, exit, err = r.runOnce(ctx, c); !racedWorktree(err) || c.sideEffects {
+		out, exit, err = r.runOnce(ctx, c)
+		if !racedWorktree(err) || c.sideEffects {
 			break
 		}
 	}
@@ -202,7 +203,8 @@ func (r *Repo) runInTree(ctx context.Context, c call) ([]byte, int, error) {
 // Locate returns the top folder of the working tree, and Dir relative to it. It fails if Dir is not
 // inside, because core.worktree may point anywhere.
 func (r *Repo) Locate(ctx context.Context) (top, rel string, err error) {
-	if top, err = r.Toplevel(ctx); err != nil {
+	top, err = r.Toplevel(ctx)
+	if err != nil {
 		return "", "", err
 	}
 	dir, err := filepath.EvalSymlinks(r.Dir)
@@ -243,6 +245,10 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	})
 	if err == nil && exit == 1 {
 		err = fmt.Errorf("%w: %s", ErrNoCommit, rev)
+	}
+	if err == nil {
+		_, common := r.certainDirs()
+		r.Settings.setCommit(common, trimLine(out), "")
 	}
 	return trimLine(out), err
 }

@@ -25,6 +25,7 @@ func fixedConfig() []string {
 		"core.pager", "cat",
 		"core.editor", "false",
 		"core.sshCommand", "false",
+		"core.alternateRefsCommand", "true", // a fetch asks it for refs; it names none
 		"core.quotePath", "false",
 		"diff.external", "",
 		"diff.ignoreSubmodules", "all",

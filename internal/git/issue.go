@@ -95,7 +95,8 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 		return issue, false
 	}
 
-	if issue.URL, ok = checkURL(cmp.Or(in.URL, in.Web)); !ok {
+	issue.URL, ok = checkURL(cmp.Or(in.URL, in.Web))
+	if !ok {
 		return issue, false
 	}
 	issue.Title = oneLine(in.Title)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tercet/internal/atomicfile"
 )
 
 // Exists reports whether Dir is inside a repository, without starting git.
@@ -30,6 +32,17 @@ func (r *Repo) WorktreeLink(top string) (file, text string) {
 	file = filepath.Join(top, ".git")
 	name := filepath.Base(strings.TrimSpace(readSmall(file)))
 	return file, "gitdir: " + filepath.Join(common, "worktrees", name)
+}
+
+// LinkedPlace is where the repository of a linked worktree knows it, which is another folder after
+// the worktree was copied. Empty if the repository is gone.
+func LinkedPlace(top string) string {
+	own, _ := gitDirsAt(top)
+	link := strings.TrimSpace(readSmall(filepath.Join(own, "gitdir")))
+	if link == "" {
+		return ""
+	}
+	return filepath.Dir(link)
 }
 
 // CheckUsable refuses a .git, in Dir or above, that leads to no repository, or to one in which a
@@ -142,10 +155,56 @@ func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
+// Filtered tells which of the files, by paths relative to Dir, git keeps in another form than they
+// have in the working tree: the name of the filter by path. No filter is run.
+func (r *Repo) Filtered(ctx context.Context, files []string) (map[string]string, error) {
+	out, _, err := r.run(ctx, call{
+		args:  []string{"check-attr", "-z", "--stdin", "filter"},
+		stdin: []byte(strings.Join(files, "\x00") + "\x00"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	by := map[string]string{}
+	list := records(out)
+	const members = 3 // path, attribute and value
+	for ; len(list) >= members; list = list[members:] {
+		switch value := list[2]; value {
+		case "unspecified", "unset", "set", "":
+		default:
+			by[list[0]] = value
+		}
+	}
+	if len(list) > 0 {
+		return nil, badOutput("check-attr", "path, attribute and value", strings.Join(list, " "))
+	}
+	return by, nil
+}
+
 // ReadTree loads a commit or a tree into the index, and leaves the working tree alone.
 func (r *Repo) ReadTree(ctx context.Context, rev string) error {
 	_, _, err := r.runInTree(ctx, call{args: []string{"read-tree", rev}, revs: []string{rev}})
 	return err
+}
+
+// CopyIndex copies the index of the working tree to a file, for a Repo with that Index. Unlike after
+// ReadTree git then reads only the files that have changed. What is staged is staged in the copy.
+func (r *Repo) CopyIndex(to string) error {
+	own, _ := gitDirs(r.Dir)
+	name := filepath.Join(own, "index")
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	data, err := atomicfile.ReadPath(name)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteScratch(to, data); err != nil {
+		return err
+	}
+	// git looks again at files that changed in the moment in which the index was written
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // Restore sets index and working tree to a commit or a tree. It removes files that the index has
@@ -169,10 +228,17 @@ func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
 	if tree := r.treeInFiles(rev); tree != "" {
 		return tree, nil
 	}
+	_, common := r.certainDirs()
+	if tree, _ := r.Settings.commit(common, rev); tree != "" {
+		return tree, nil
+	}
 	out, _, err := r.run(ctx, call{
 		args: []string{"rev-parse", "--verify", rev + "^{tree}"},
 		revs: []string{rev},
 	})
+	if _, known := r.Settings.commit(common, rev); known && err == nil {
+		r.Settings.setCommit(common, rev, trimLine(out))
+	}
 	return trimLine(out), err
 }
 

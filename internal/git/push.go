@@ -50,6 +50,66 @@ func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error)
 // PushRemote finds the remote for a branch as git does: that of the branch, else the default, else
 // the only one, else origin. It accepts https, ssh and folders outside the working tree.
 func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err error) {
+	found, err := r.Settings.answer(r.configState(), "remote "+to, func() ([]string, error) {
+		return r.findRemote(ctx, to)
+	})
+	if err != nil {
+		return remote, err
+	}
+	return r.usableRemote(ctx, found[0], found[1])
+}
+
+// NamedRemote is the remote with a name. It accepts what PushRemote accepts.
+func (r *Repo) NamedRemote(ctx context.Context, name string) (Remote, error) {
+	found, err := r.Settings.answer(r.configState(), "named "+name, func() ([]string, error) {
+		names, err := r.Remotes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, name) || CheckBranch(name) != nil {
+			return nil, &RemoteError{
+				fmt.Sprintf("expected one of the remotes %s, got %q", strings.Join(names, ", "), name),
+				"add it: git remote add " + name + " URL",
+			}
+		}
+		urls, err := r.read(ctx, "remote", "get-url", "--push", "--all", name)
+		return []string{name, trimLine(urls)}, err
+	})
+	if err != nil {
+		return Remote{}, err
+	}
+	return r.usableRemote(ctx, found[0], found[1])
+}
+
+// usableRemote is a remote, or why it is not used.
+func (r *Repo) usableRemote(
+	ctx context.Context, name, address string,
+) (remote Remote, err error) {
+	remote, ok := parseAddress(address) // several addresses do not parse as one
+	remote.Name = name
+	if ok && remote.Host == "" {
+		ok, err = r.isOutside(ctx, remote.Path)
+	}
+	switch {
+	case err != nil || ok:
+	case isRelative(address):
+		err = &RemoteError{
+			fmt.Sprintf("remote %s has the relative path %q, which names another folder in a "+
+				"worktree: expected an absolute one", name, address),
+			"change it: git remote set-url " + name + " /ABSOLUTE/PATH",
+		}
+	default:
+		err = &RemoteError{
+			fmt.Sprintf("remote %s is neither https, ssh nor a folder outside of the project",
+				name),
+			"change it: git remote set-url " + name + " URL",
+		}
+	}
+	return remote, err
+}
+
+// findRemote finds the name and the address of the remote for a branch.
+func (r *Repo) findRemote(ctx context.Context, to string) ([]string, error) {
 	names, err := r.Remotes(ctx)
 	name := ""
 	for _, key := range []string{
@@ -64,9 +124,9 @@ func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err er
 
 	switch {
 	case err != nil:
-		return remote, err
+		return nil, err
 	case len(names) == 0:
-		return remote, &RemoteError{
+		return nil, &RemoteError{
 			"the repository has no remote",
 			"add one: git remote add origin URL",
 		}
@@ -77,7 +137,7 @@ func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err er
 	}
 
 	if !slices.Contains(names, name) || CheckBranch(name) != nil {
-		return remote, &RemoteError{
+		return nil, &RemoteError{
 			fmt.Sprintf("expected one of the remotes %s to push to, got %q",
 				strings.Join(names, ", "), name),
 			"name it: git config remote.pushDefault NAME",
@@ -85,19 +145,7 @@ func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err er
 	}
 
 	urls, err := r.read(ctx, "remote", "get-url", "--push", "--all", name)
-	remote, ok := parseAddress(trimLine(urls)) // several addresses do not parse as one
-	remote.Name = name
-	if ok && remote.Host == "" {
-		ok, err = r.isOutside(ctx, remote.Path)
-	}
-	if err == nil && !ok {
-		err = &RemoteError{
-			fmt.Sprintf("remote %s is neither https, ssh nor a folder outside of the project",
-				name),
-			"change it: git remote set-url " + name + " URL",
-		}
-	}
-	return remote, err
+	return []string{name, trimLine(urls)}, err
 }
 
 // parseAddress parses the address of a remote; ok is false for an unsupported one.
@@ -135,6 +183,12 @@ func parseAddress(address string) (r Remote, ok bool) {
 	return r, ok && !strings.ContainsFunc(r.Host+r.Path, odd)
 }
 
+// isRelative reports whether the address of a remote is a path that does not begin at the root.
+func isRelative(address string) bool {
+	return address != "" && !strings.ContainsFunc(address, unicode.IsControl) &&
+		!strings.Contains(address, ":") && !filepath.IsAbs(address)
+}
+
 // isOutside reports whether a folder is in neither the working tree nor the repository. A folder
 // there may have come with the project, and its hooks would run.
 func (r *Repo) isOutside(ctx context.Context, dir string) (bool, error) {
@@ -168,24 +222,63 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 	if err := CheckBranch(branch); err != nil {
 		return err
 	}
+	return r.push(ctx, remote, commit, branchPrefix+branch)
+}
+
+// PushNew pushes a commit to a ref of tercet's own, which must not have another one.
+func (r *Repo) PushNew(ctx context.Context, remote Remote, commit, ref string) error {
+	name, own := strings.CutPrefix(ref, ownRefs)
+	if err := CheckBranch(name); err != nil || !own {
+		return &RefusedError{ref, remote.Name, "it is not below " + ownRefs}
+	}
+	options := []string{"--force-with-lease=" + ref + ":"}
+	if remote.Host == "" { // a push of something else tidies up there
+		options = append(options, "--receive-pack=git -c receive.autoGC=false receive-pack")
+	}
+	return r.push(ctx, remote, commit, ref, options...)
+}
+
+// ownRefs is the prefix of refs that no git of a user looks at.
+const ownRefs = "refs/tercet/"
+
+// FetchCommit fetches a commit that a ref of the remote names, by its hash. It moves no ref.
+func (r *Repo) FetchCommit(ctx context.Context, remote Remote, commit string) error {
+	pairs, err := r.userConfig(ctx)
+	if err != nil {
+		return err
+	}
+	_, _, err = r.run(ctx, call{
+		args: []string{
+			"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
+			"--no-auto-maintenance", "--upload-pack=git-upload-pack", "--", remote.Name, commit,
+		},
+		revs:   []string{commit},
+		config: pairs,
+		online: true,
+	})
+	return err
+}
+
+// push pushes a commit to a ref.
+func (r *Repo) push(
+	ctx context.Context, remote Remote, commit, ref string, options ...string,
+) error {
 	pairs, err := r.userConfig(ctx)
 	if err != nil {
 		return err
 	}
 
+	args := append([]string{
+		"push",
+		"--porcelain",
+		"--no-verify",
+		"--no-signed",
+		"--no-follow-tags",
+		"--recurse-submodules=no",
+		"--receive-pack=git-receive-pack",
+	}, options...)
 	out, exit, err := r.run(ctx, call{
-		args: []string{
-			"push",
-			"--porcelain",
-			"--no-verify",
-			"--no-signed",
-			"--no-follow-tags",
-			"--recurse-submodules=no",
-			"--receive-pack=git-receive-pack",
-			"--",
-			remote.Name,
-			commit + ":" + branchPrefix + branch,
-		},
+		args:    append(args, "--", remote.Name, commit+":"+ref),
 		revs:    []string{commit},
 		okExits: []int{1},
 		config:  pairs,
@@ -202,11 +295,17 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 		}
 	}
 
-	return &RefusedError{branch, remote.Name, reason}
+	return &RefusedError{strings.TrimPrefix(ref, branchPrefix), remote.Name, reason}
 }
 
 // userConfig is the configuration for network calls, from the files of the user and the system.
 func (r *Repo) userConfig(ctx context.Context) ([]string, error) {
+	return r.Settings.answer(r.configState(), "user", func() ([]string, error) {
+		return r.readUserConfig(ctx)
+	})
+}
+
+func (r *Repo) readUserConfig(ctx context.Context) ([]string, error) {
 	pairs := []string{"credential.helper", "", "push.pushOption", ""}
 	ssh := "ssh -o BatchMode=yes"
 	for _, scope := range []string{"--system", "--global"} {

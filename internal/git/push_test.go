@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode"
 
 	"tercet/internal/git"
+	"tercet/internal/testkit"
 )
 
 // TestPlace: what is used of the addresses of remotes, and what is not.
@@ -94,7 +94,7 @@ func TestPushRunsNothing(t *testing.T) {
 	} {
 		err := errors.Join(
 			os.MkdirAll(filepath.Dir(name), 0o755),
-			os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755),
+			testkit.WriteProgram(name, "#!/bin/sh\n"+text+"\n"),
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -275,11 +275,7 @@ func TestAsker(t *testing.T) {
 				"\necho \"$*\" >> log\ncase \"$1 $2\" in\n'auth status') exit 0;;\n*list) " +
 				c.list + ";;\n*create) " + c.create + "\n;;\nesac\n"
 			for _, tool := range []string{"gh", "glab"} {
-				// a child of another test that began now would hold it open, and it could not be
-				// run
-				syscall.ForkLock.RLock()
-				err := os.WriteFile(filepath.Join(bin, tool), []byte(script), 0o755)
-				syscall.ForkLock.RUnlock()
+				err := testkit.WriteProgram(filepath.Join(bin, tool), script)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,6 +15,10 @@ type Settings struct {
 	mu      sync.Mutex
 	tops    map[string]string        // by the folder and the state of the configuration
 	configs map[string]configuration // by the state of the configuration
+	answers map[string][]string      // by that state and a question
+	// commits have their trees, empty where nobody asked, by repository and hash. A commit never
+	// changes, and what a branch names is there.
+	commits map[string]string
 }
 
 // maxAnswers bounds what is kept: every worktree of a run has an answer of its own.
@@ -69,6 +73,61 @@ func (s *Settings) setConfig(state configState, c configuration) {
 		s.configs = map[string]configuration{}
 	}
 	s.configs[state.content] = c
+}
+
+// answer gives what git said to a question about the configuration in one state, or asks it.
+func (s *Settings) answer(
+	state configState, question string, ask func() ([]string, error),
+) ([]string, error) {
+	if s == nil || state.content == "" {
+		return ask()
+	}
+	key := state.content + "\x00\x00" + question
+	s.mu.Lock()
+	known, ok := s.answers[key]
+	s.mu.Unlock()
+	if ok {
+		return slices.Clone(known), nil
+	}
+	got, err := ask()
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers == nil || len(s.answers) >= maxAnswers {
+		s.answers = map[string][]string{}
+	}
+	s.answers[key] = slices.Clone(got)
+	return got, nil
+}
+
+// commit reports whether a hash is known to be that of a commit in a repository, and its tree,
+// empty if that is not known.
+func (s *Settings) commit(common, hash string) (tree string, ok bool) {
+	if s == nil {
+		return "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tree, ok = s.commits[common+"\x00"+hash]
+	return tree, ok
+}
+
+// setCommit notes a commit, and its tree unless that is empty.
+func (s *Settings) setCommit(common, hash, tree string) {
+	if s == nil || common == "" || !isHash(hash) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := common + "\x00" + hash
+	if s.commits == nil || len(s.commits) >= maxAnswers {
+		s.commits = map[string]string{}
+	}
+	if tree != "" || s.commits[key] == "" {
+		s.commits[key] = tree
+	}
 }
 
 // configState identifies a folder of a repository and the content of its configuration.

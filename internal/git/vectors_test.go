@@ -46,7 +46,7 @@ func (a trap) program(name, text string) string {
 	a.t.Helper()
 	err := errors.Join(
 		os.MkdirAll(filepath.Dir(name), 0o755),
-		os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755),
+		testkit.WriteProgram(name, "#!/bin/sh\n"+text+"\n"),
 	)
 	if err != nil {
 		a.t.Fatal(err)
@@ -764,7 +764,10 @@ func everything(t *testing.T, r *git.Repo) {
 	if len(list) != 1 || list[0] != "" {
 		t.Errorf("Trailers() = %q for a commit without one, want one empty value", list)
 	}
-	did("Fingerprint", "Refs", "Trailers")
+	if look, ok := r.Look(); look == "" || !ok {
+		t.Errorf("Look() = %q, %v, want a fingerprint", look, ok)
+	}
+	did("Fingerprint", "Refs", "Trailers", "Look")
 	plumbing(t, r, did)
 	online(t, r, did)
 	if ok != nil {
@@ -823,7 +826,49 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if err != nil || commit != head || len(zip) == 0 {
 		t.Errorf("Archive() = %s, %d bytes, %v, want %s", commit, len(zip), err, head)
 	}
-	did("Remotes", "PushRemote", "DefaultBranch", "Push", "HostCLI", "Archive")
+	const ref = "refs/tercet/runs/r1/t1/1"
+	if err := r.PushNew(cx, remote, head, ref); err != nil {
+		t.Error(err)
+	}
+	tree := must[string](t)(r.Tree(cx, head))
+	other := must[string](t)(r.CommitTree(cx, tree, []string{head}, "another"))
+	for _, taken := range []string{ref, "refs/heads/main", "refs/tercet/../heads/main"} {
+		if err := r.PushNew(cx, remote, other, taken); err == nil {
+			t.Errorf("%s was pushed to, which is there or not tercet's own", taken)
+		}
+	}
+	if err := r.FetchCommit(cx, remote, head); err != nil {
+		t.Error(err)
+	}
+	if named, err := r.NamedRemote(cx, remote.Name); err != nil || named != remote {
+		t.Errorf("NamedRemote(%s) = %+v, %v, want %+v", remote.Name, named, err, remote)
+	}
+	if _, err := r.NamedRemote(cx, "nobody"); err == nil {
+		t.Error("a remote that is not there was found")
+	}
+	bundle := filepath.Join(t.TempDir(), "own.bundle")
+	for range 2 { // the ref is gone again
+		if err := r.BundleCommit(cx, git.Bundle{
+			File:    bundle,
+			Ref:     ref + "0",
+			Commit:  other,
+			Remote:  remote,
+			Without: []string{head},
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	if needs, err := git.BundleNeeds(bundle); err != nil || !slices.Contains(needs, head) {
+		t.Errorf("BundleNeeds = %v, %v, want %s", needs, err, head)
+	}
+	if err := r.Unbundle(cx, bundle); err != nil {
+		t.Error(err)
+	}
+	if err := r.DeleteOwnRef(cx, "refs/heads/main", head); err == nil {
+		t.Error("a branch was deleted as a ref of tercet's own")
+	}
+	did("Remotes", "PushRemote", "NamedRemote", "DefaultBranch", "Push", "PushNew", "FetchCommit", "BundleCommit",
+		"Unbundle", "DeleteOwnRef", "HostCLI", "Archive")
 }
 
 // plumbing commits beside the person's index, and brings files back from a tree.
@@ -845,6 +890,7 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	head := must[string](t)(r.Head(cx))
 	write(t, r.Dir, "p.wt", "x\n")
 	err := errors.Join(own.ReadTree(cx, head), own.Add(cx, "p.wt"))
+	err = errors.Join(err, own.CopyIndex(filepath.Join(t.TempDir(), "index")))
 	if some := must[bool](t)(own.Staged(cx)); !some {
 		t.Error("Staged() = false, want true")
 	}
@@ -863,6 +909,9 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	}
 	if in := must[map[string]string](t)(r.Files(cx, made, "p.wt")); len(in) != 1 {
 		t.Errorf("Files() = %q, want p.wt", in)
+	}
+	if by := must[map[string]string](t)(r.Filtered(cx, []string{"a.txt"})); len(by) > 1 {
+		t.Errorf("Filtered() = %v, want at most that file", by)
 	}
 	if list := must[[]string](t)(r.Submodules(cx)); len(list) > 1 { // one vector has one
 		t.Errorf("Submodules() = %q, want at most one", list)
@@ -893,8 +942,8 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Error(err)
 	}
 	did(
-		"Exists", "OperationInProgress", "CheckUsable", "WorktreeLink", "ReadTree", "Staged", "WriteTree", "CommitTree",
-		"Tree", "DiffPaths", "Files", "Submodules", "Ignored", "Restore", "Reset",
+		"Exists", "OperationInProgress", "CheckUsable", "WorktreeLink", "ReadTree", "CopyIndex", "Staged", "WriteTree", "CommitTree",
+		"Tree", "DiffPaths", "Files", "Submodules", "Filtered", "Ignored", "Restore", "Reset",
 	)
 }
 
@@ -923,7 +972,13 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		}
 	}
 
-	did("Added")
+	added := 0
+	err := r.AddedToTree(cx, base, "HEAD", func(string, int, string) { added++ })
+	if err != nil || added == 0 {
+		t.Errorf("AddedToTree() = %d lines, %v", added, err)
+	}
+
+	did("Added", "AddedToTree")
 	if _, files, err := r.Changes(cx, r, ".tercet"); err != nil {
 		t.Errorf("Changes() = %q, %v", files, err)
 	}
@@ -932,10 +987,14 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	if err != nil || !strings.Contains(patch, "+++ b/fresh.txt\n@@ -0,0 +1 @@\n+fresh\n") {
 		t.Errorf("Work() = %q, %v, want the new file in it", patch, err)
 	}
+	since, err := r.PatchSince(cx, "HEAD", ".tercet")
+	if err != nil || !strings.Contains(since, "+++ b/fresh.txt\n@@ -0,0 +1 @@\n+fresh\n") {
+		t.Errorf("PatchSince() = %q, %v, want the new file in it", since, err)
+	}
 	if err := os.Remove(filepath.Join(r.Dir, "fresh.txt")); err != nil {
 		t.Error(err)
 	}
-	did("Changes", "FullPatch")
+	did("Changes", "FullPatch", "PatchSince")
 	if s := must[[]git.Stat](t)(r.DiffStat(cx, base, "HEAD")); len(s) != 4 {
 		t.Errorf("DiffStat() = %v, want 4 files", s)
 	}

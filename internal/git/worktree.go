@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tercet/internal/order"
 )
 
 // Worktree is one working tree of a repository.
@@ -83,10 +85,51 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	// on a branch or a folder, and its filters are visible only there.
 	tree := &Repo{Starter: r.Starter, Dir: n.Path, Settings: r.Settings}
 	_, _, err = tree.runInTree(ctx, call{args: []string{"reset", "--quiet", "--hard"}})
+	if err == nil {
+		err = tree.backdate(ctx)
+	}
 	if err != nil {
 		return errors.Join(err, r.WorktreeRemove(ctx, n.Path))
 	}
 	return nil
+}
+
+// fewFiles are read again sooner than they are backdated.
+const fewFiles = 50
+
+// backdate gives the files of a new working tree a time before that of its index. git compares the
+// two in seconds, and reads a file with the same time again at every call, because it may have
+// changed after the index was written. All files of a new working tree would be such files.
+func (r *Repo) backdate(ctx context.Context) error {
+	out, err := r.read(ctx, "ls-files", "-z")
+	if err != nil {
+		return err
+	}
+	names := records(out)
+	if len(names) < fewFiles {
+		return nil
+	}
+	own, _ := gitDirs(r.Dir)
+	index, err := os.Stat(filepath.Join(own, "index"))
+	if err != nil {
+		return err
+	}
+	before := index.ModTime().Add(-2 * time.Second)
+	for _, name := range names {
+		file := filepath.Join(r.Dir, filepath.FromSlash(name))
+		info, err := os.Lstat(file)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // a link, a submodule, or a file that is not checked out
+		}
+		if err := os.Chtimes(file, before, before); err != nil {
+			return err
+		}
+	}
+	_, _, err = r.runInTree(ctx, call{
+		args:    []string{"update-index", "-q", "--refresh"},
+		okExits: []int{1}, // a filter that is not run makes a file differ
+	})
+	return err
 }
 
 // Worktrees lists all working trees of the repository, the main one first, the others by path.
@@ -100,11 +143,12 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		return list, err
 	}
 	if !list[0].Bare {
-		if list[0].Path, err = r.mainTree(ctx, list[0].Path); err != nil {
+		list[0].Path, err = r.mainTree(ctx, list[0].Path)
+		if err != nil {
 			return nil, err
 		}
 	}
-	slices.SortFunc(list[1:], func(a, b Worktree) int {
+	order.Stable(list[1:], func(a, b Worktree) int {
 		return strings.Compare(a.Path, b.Path)
 	})
 	return list, nil

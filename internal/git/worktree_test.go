@@ -2,17 +2,18 @@ package git_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/internal/git"
+	"tercet/internal/testkit"
 )
 
 func TestWorktrees(t *testing.T) {
@@ -151,6 +152,44 @@ func TestFastForward(t *testing.T) {
 
 // TestWorktreeBesideAnother: git fails at a worktree that another process is just making; it is
 // asked again until that is there.
+// TestWorktreeIsOlderThanItsIndex: git need not read a file of a new worktree again, and still sees
+// one that changes at once and keeps its size.
+func TestWorktreeIsOlderThanItsIndex(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	const files = 100
+	for i := range files {
+		write(t, r.Dir, fmt.Sprintf("many/%d.txt", i), "old\n")
+	}
+	raw(t, r.Dir, "add", "-A")
+	raw(t, r.Dir, "commit", "-q", "-m", "many")
+	tree := filepath.Join(t.TempDir(), "tree")
+	err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, tree, "many/7.txt", "new\n")
+	in := &git.Repo{Starter: r.Starter, Dir: tree}
+	got := must[[]git.Entry](t)(in.StatusPorcelain(t.Context()))
+	if d := cmp.Diff([]git.Entry{{Code: " M", Path: "many/7.txt"}}, got); d != "" {
+		t.Errorf("StatusPorcelain() (-want +got)\n%s", d)
+	}
+	index, err := os.Stat(filepath.Join(r.Dir, ".git", "worktrees", "tree", "index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range files {
+		file, err := os.Stat(filepath.Join(tree, fmt.Sprintf("many/%d.txt", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i != 7 && file.ModTime().Unix() >= index.ModTime().Unix() {
+			t.Fatalf("%s has the time %s, that of the index is %s", file.Name(), file.ModTime(),
+				index.ModTime())
+		}
+	}
+}
+
 func TestWorktreeBesideAnother(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
@@ -211,10 +250,7 @@ func TestWorktreeFillsUpAgain(t *testing.T) {
 		" \"$@\" || exit $?\ncase \" $* \" in\n*' worktree remove '*)\n" +
 		"mkdir " + tree + "\necho x >" + tree + "/new\necho \"error: failed to delete '" + tree +
 		"': Directory not empty\" >&2\nexit 255;;\nesac\n"
-	// a child of another test that began now would hold it open, and it could not be run
-	syscall.ForkLock.RLock()
-	err = os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755)
-	syscall.ForkLock.RUnlock()
+	err = testkit.WriteProgram(filepath.Join(bin, "git"), script)
 	if err != nil {
 		t.Fatal(err)
 	}

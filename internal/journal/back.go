@@ -180,6 +180,8 @@ var visitSuffix = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
 // Worktree is the worktree of a run and the last commit on its branch that the journal knows.
 // Uncommitted is the first worker step since that commit, if any. Closing means that tercet began
 // to close it and may have removed it.
+//
+// Dir is relative to the project root; in older journals it is absolute.
 type Worktree struct {
 	Dir, Branch, Head, Uncommitted string
 	Closing                        bool

@@ -147,7 +147,8 @@ func firstDifference(where string, a, b any) (at string, x, y any) {
 	other, both := b.(map[string]any)
 	if ok && both {
 		for _, key := range slices.Sorted(maps.Keys(one)) {
-			if at, x, y = firstDifference(where+"."+key, one[key], other[key]); x != nil ||
+			at, x, y = firstDifference(where+"."+key, one[key], other[key])
+			if x != nil ||
 				y != nil {
 				return at, x, y
 			}

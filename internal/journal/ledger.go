@@ -31,8 +31,9 @@ type Ledger struct {
 	// or the run is new.
 	pendingResume map[string]any
 	finished      atomic.Bool
-	resumable     atomic.Bool // a step has finished, or a gate was opened
+	resumable     atomic.Bool // see Resumable
 	suspended     bool        // the last process suspended the run
+	everKilled    bool        // a process of the run ended without that
 
 	mu        sync.Mutex
 	entries   []pastEntry
@@ -72,6 +73,12 @@ func NewLedger(w *Writer, records []Record, who map[string]any, keepStopped bool
 	if n := len(records); n > 0 {
 		l.pendingResume = who
 		l.suspended = records[n-1].Type == formats.EntrySuspended
+		l.everKilled = !l.suspended
+	}
+	for i, r := range records {
+		if r.Type == formats.EntryResumed && i > 0 {
+			l.everKilled = l.everKilled || records[i-1].Type != formats.EntrySuspended
+		}
 	}
 	l.Accepted, _ = Accepted(records)
 	records = currentRecords(records)
@@ -144,6 +151,11 @@ func (l *Ledger) Resumed() (resumed, killed bool) {
 	return resumed, resumed && !l.suspended
 }
 
+// EverKilled reports whether any process of the run so far ended without suspending it.
+func (l *Ledger) EverKilled() bool {
+	return l != nil && l.everKilled
+}
+
 // delegation is the call that an entry belongs to: "phases#1[2]/run#1.1/" for
 // "phases#1[2]/run#1.1/code#1". A call has its attempt after the visit; a step has no attempt.
 func delegation(step string) string {
@@ -163,7 +175,8 @@ const visitMark = '#'
 
 // isProcessEntry reports whether an entry is about a process and not a decision of the run.
 func isProcessEntry(t formats.EntryType) bool {
-	return t == formats.EntrySuspended || t == formats.EntryResumed || t == formats.EntryReopened
+	return t == formats.EntrySuspended || t == formats.EntryResumed ||
+		t == formats.EntryReopened || t == formats.EntryQueued
 }
 
 // Append makes an entry durable. If the journal already has it, it writes nothing and old is true.
@@ -260,7 +273,8 @@ func (l *Ledger) Finished() bool {
 	return l.finished.Load()
 }
 
-// Resumable reports whether there is anything to resume: a step has finished, or a gate was opened.
+// Resumable reports whether there is anything to resume: a step has finished, a gate was opened, or
+// the run was queued.
 func (l *Ledger) Resumable() bool {
 	return l.resumable.Load()
 }
@@ -268,7 +282,7 @@ func (l *Ledger) Resumable() bool {
 // makesResumable reports whether an entry makes a run worth resuming.
 func makesResumable(e formats.Entry) bool {
 	if e.Type != formats.EntryStepFinished {
-		return e.Type == formats.EntryGateOpened
+		return e.Type == formats.EntryGateOpened || e.Type == formats.EntryQueued
 	}
 	var step struct{ Status formats.Outcome }
 	data, err := json.Marshal(e.Data)
@@ -345,11 +359,26 @@ func (l *Ledger) compare(p pastEntry, e formats.Entry) error {
 		return err
 	}
 	now := Record{Entry: e}.Raw()
-	if bytes.Equal(now, p.data) || reflect.DeepEqual(decodeJSON(now), decodeJSON(p.data)) {
+	if bytes.Equal(now, p.data) || equalData(p.kind, decodeJSON(p.data), decodeJSON(now)) {
 		return nil
 	}
 	return diverged(p, fmt.Sprintf("%s of step '%s' was %s and comes out as %s", p.kind, p.step,
 		formats.Clip(string(p.data), maxQuoted), formats.Clip(string(now), maxQuoted)))
+}
+
+// equalData compares the recorded data of an entry with the present one. The end of a run that an
+// earlier version recorded has neither code nor text.
+func equalData(kind formats.EntryType, recorded, now any) bool {
+	then, isMap := recorded.(map[string]any)
+	end, alike := now.(map[string]any)
+	if isMap && alike && kind == formats.EntryRunFinished && then != nil {
+		for _, name := range []string{"code", "text"} {
+			if _, has := then[name]; !has {
+				delete(end, name)
+			}
+		}
+	}
+	return reflect.DeepEqual(recorded, now)
 }
 
 // maxQuoted bounds how much of an entry an error shows.
@@ -387,12 +416,13 @@ func decodeJSON(data []byte) any {
 	return v
 }
 
-// WorkingTime is the working time of all processes of the run, without the time between them.
+// WorkingTime is the working time of all processes of the run, without the time between them and
+// in a queue.
 func WorkingTime(records []Record) (all time.Duration) {
 	for i, r := range records {
 		begins := r.Type == formats.EntryResumed || r.Type == formats.EntryReopened ||
 			r.Type == formats.EntryWentBack
-		if i > 0 && !begins {
+		if i > 0 && !begins && records[i-1].Type != formats.EntryQueued {
 			all += r.Time.Sub(records[i-1].Time)
 		}
 	}
@@ -435,13 +465,12 @@ func Started(records []Record) (formats.Started, error) {
 	return s, nil
 }
 
-// Next is the next step that a finished run recommended, or empty.
-func Next(records []Record) string {
-	var end formats.Return
-	if !Finished(records) || json.Unmarshal(records[len(records)-1].Raw(), &end) != nil {
-		return ""
+// End is how a run ended; ok is false if it did not.
+func End(records []Record) (end formats.Finished, ok bool) {
+	if !Finished(records) {
+		return end, false
 	}
-	return end.NextSteps
+	return end, json.Unmarshal(records[len(records)-1].Raw(), &end) == nil
 }
 
 // Finished reports whether the run has ended and was not reopened since.

@@ -113,8 +113,7 @@ func (l *Log) Poll() (events []Event, over bool, err error) {
 				events = append(events, e)
 			}
 			if r.Type == formats.EntryDelegationResult || r.Type == formats.EntryDelegationCut {
-				printed, err := l.output(fmt.Sprintf("%s-%d",
-					plainStep(r.Step), max(r.Attempt, 1)))
+				printed, err := l.output(CallFolder(r.Step, r.Attempt))
 				if err != nil {
 					return nil, false, err
 				}
@@ -196,6 +195,11 @@ func (l *Log) matchesFolder(name string) bool {
 		id, _, _ := strings.Cut(part, "-")
 		return id == l.step || part == l.step
 	}) || strings.HasPrefix(name, plainStep(l.step)+"-")
+}
+
+// CallFolder is the folder of an attempt to call a subagent, below that of the run.
+func CallFolder(step string, attempt int) string {
+	return fmt.Sprintf("%s-%d", plainStep(step), max(attempt, 1))
 }
 
 // plainStep is a step in the form of a folder name.

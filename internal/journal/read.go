@@ -48,12 +48,17 @@ func Read(data []byte) (records []Record, err error) {
 func VerifyKey(records []Record, key []byte) error {
 	for i, r := range records {
 		if key != nil && !hmac.Equal([]byte(r.MAC), []byte(macOf(key, r.SHA))) {
-			return formats.Fail(formats.CodeDenied,
-				"begin the run afresh; move its folder away if a task waits for it",
-				"%s:%d:1: the line was not written by you here", Name, i+1)
+			return foreign(i + 1)
 		}
 	}
 	return nil
+}
+
+// foreign is the error about a line without the MAC of this user.
+func foreign(line int) error {
+	return formats.Fail(formats.CodeDenied,
+		"begin the run afresh; move its folder away if a task waits for it",
+		"%s:%d:1: the line was not written by you here", Name, line)
 }
 
 // The last members of a line.
@@ -70,7 +75,8 @@ func scan(from io.Reader, each func(Record)) (size int, err error) {
 	interned := map[string]string{} // interned strings that repeat in many lines
 	var line []byte
 	for number := 1; ; number++ {
-		if line, err = nextLine(in, line[:0]); err != nil {
+		line, err = nextLine(in, line[:0])
+		if err != nil {
 			return 0, failure(formats.CodeIO, "read", err)
 		}
 		switch {

@@ -163,21 +163,19 @@ func FinalStatus(records []Record, task int, before formats.TaskStatus) formats.
 }
 
 // ReopenStep returns the step from which a failed run can continue without repeating what was paid
-// for or answered; empty if there is none.
+// for or answered; empty if there is none. If a step had used up its rounds, this is where the last
+// round began, because the step alone would judge the same work again.
 func ReopenStep(records []Record) string {
 	if !Finished(records) || Succeeded(records) {
 		return ""
 	}
 	list := currentRecords(records)
-	at := -1
-	for i, r := range slices.Backward(list) {
-		if r.Type == formats.EntryStepScheduled && !IsCleanup(r.Step) && delegation(r.Step) == "" {
-			at = i
-			break
-		}
-	}
+	at := lastStep(list)
 	if at < 0 {
 		return ""
+	}
+	if endCode(records) == formats.CodeLimit {
+		at = lastRound(list, at)
 	}
 	to := visitSuffix().ReplaceAllString(outermost(list, list[at].Step), "")
 	step, _, err := BackTarget(records, to)
@@ -185,6 +183,75 @@ func ReopenStep(records []Record) string {
 		return ""
 	}
 	return to
+}
+
+// RefusedQuestion returns the question of the last step of a run if an answer to it ended the run as
+// rejected and the step did no other work; empty if not. To go on from that step is to be asked
+// again.
+func RefusedQuestion(records []Record) string {
+	if !Finished(records) || endCode(records) != formats.CodeRejected {
+		return ""
+	}
+	list := currentRecords(records)
+	at := lastStep(list)
+	if at < 0 {
+		return ""
+	}
+
+	worked := slices.ContainsFunc(list[at:], func(r Record) bool {
+		return r.Type == formats.EntryDelegationStarted && r.Step == list[at].Step
+	})
+	_, done := Gates(list[at:])
+	if worked || len(done) == 0 {
+		return ""
+	}
+	return done[len(done)-1].Gate.Question
+}
+
+// lastStep is the index at which the last step began that is neither cleanup nor one of a subagent;
+// -1 if there is none.
+func lastStep(records []Record) int {
+	for i, r := range slices.Backward(records) {
+		if r.Type == formats.EntryStepScheduled && !IsCleanup(r.Step) && delegation(r.Step) == "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// endCode is the code with which the run ended; empty if there is none.
+func endCode(records []Record) formats.Code {
+	var end struct{ Code formats.Code }
+	for _, r := range slices.Backward(records) {
+		if r.Type != formats.EntryRunFinished || r.Step != "" {
+			continue
+		}
+		if json.Unmarshal(r.Raw(), &end) != nil {
+			return ""
+		}
+		break
+	}
+	return end.Code
+}
+
+// lastRound gives the index at which the step began that the one at an index sent the run back to
+// last; the same index if it never did.
+func lastRound(records []Record, at int) int {
+	place := visitSuffix().ReplaceAllString(records[at].Step, "")
+	for i, r := range slices.Backward(records[:at]) {
+		back := r.Type == formats.EntryRedo || r.Type == formats.EntryRollback ||
+			r.Type == formats.EntryGoto
+		if !back || visitSuffix().ReplaceAllString(r.Step, "") != place {
+			continue
+		}
+		for j, began := range records[i:at] {
+			if began.Type == formats.EntryStepScheduled && !IsCleanup(began.Step) &&
+				delegation(began.Step) == "" {
+				return i + j
+			}
+		}
+	}
+	return at
 }
 
 // Succeeded reports whether a run ended with an outcome that passes.

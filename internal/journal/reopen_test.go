@@ -13,6 +13,8 @@ const (
 `
 	failedEnd = `run_finished - {"status":"failed"}
 `
+	limitEnd = `run_finished - {"status":"failed","code":"LIMIT"}
+`
 )
 
 // TestReopens: a failed run is offered from its last step, from the step around steps side by side,
@@ -36,6 +38,28 @@ func TestReopens(t *testing.T) {
 				"step_scheduled l#1\nstep_scheduled l#1[0]/b#1\nstep_scheduled l#1[1]/b#1\n" +
 				"step_scheduled l#1[0]/c#1\n" + failedEnd,
 			"l",
+		},
+		"a check that used up its rounds": {
+			"step_scheduled a#1\n" + worked +
+				"step_scheduled c#1\nredo c#1 {}\nstep_scheduled a#2\n" +
+				"step_scheduled b#1\nstep_scheduled c#2\n" + limitEnd,
+			"a",
+		},
+		"a check that sent nothing back": {
+			"step_scheduled a#1\n" + worked + "step_scheduled c#1\n" + limitEnd,
+			"c",
+		},
+		"a round of another check": {
+			"step_scheduled a#1\n" + worked +
+				"step_scheduled b#1\nredo b#1 {}\nstep_scheduled a#2\n" +
+				"step_scheduled b#2\nstep_scheduled c#1\n" + limitEnd,
+			"c",
+		},
+		"a check that failed within its rounds": {
+			"step_scheduled a#1\n" + worked +
+				"step_scheduled c#1\nredo c#1 {}\nstep_scheduled a#2\n" +
+				"step_scheduled c#2\n" + failedEnd,
+			"c",
 		},
 		"a child": {
 			"step_scheduled a#1\n" + worked + "step_scheduled both#1\nstep_scheduled both#1/x#1\n" +

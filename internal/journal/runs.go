@@ -17,6 +17,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/order"
 )
 
 // Folder has the folders of the runs, relative to the project root.
@@ -25,6 +26,10 @@ const Folder = formats.Workspace + "/runs"
 // LockName is the lock file in a run's folder, held by the process that appends to the journal. It
 // exists while the run can continue.
 const LockName = "lock"
+
+// TeamName is the file in a run's folder that the home of a team keeps: what it has to know of the
+// run besides its journal.
+const TeamName = "team.json"
 
 // Run is the summary of a run, from the first and last lines of its journal.
 type Run struct {
@@ -39,6 +44,9 @@ type Run struct {
 	Cost    float64         `json:"cost_usd,omitempty"`
 	Begun   formats.Started `json:"-"`
 	sawLast bool
+	// Queue says which place a run has that waits for its turn; empty: it does not, or it is
+	// unknown.
+	Queue string `json:"queue,omitempty"`
 
 	Place             // the current place
 	formats.Postponed // why it is suspended
@@ -52,9 +60,11 @@ type Place struct {
 	Of     int `json:"step_count,omitempty"`
 }
 
-// WaitReason says what a suspended run waits for; empty for any other run.
+// WaitReason says what a suspended or queued run waits for; empty for any other run.
 func (r Run) WaitReason() string {
 	switch {
+	case r.Queue != "":
+		return r.Queue
 	case r.Gate != "":
 		return fmt.Sprintf("waits for an answer to %q", r.Gate)
 	case r.Why != "":
@@ -105,7 +115,7 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b Run) int {
+	order.Stable(out, func(a, b Run) int {
 		return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.ID, a.ID))
 	})
 	return out, err
@@ -382,61 +392,4 @@ func Stopped(records []Record, since time.Time) bool {
 	return slices.ContainsFunc(records, func(r Record) bool {
 		return r.Type == formats.EntryStopped && !r.Time.Before(since)
 	})
-}
-
-// Step is the summary of one step of a run.
-type Step struct {
-	Path    string   `json:"step_path"`
-	Outcome string   `json:"outcome,omitempty"` // empty while unfinished
-	Seconds float64  `json:"seconds"`
-	Tokens  int64    `json:"tokens,omitempty"`
-	Summary string   `json:"summary,omitempty"`
-	Files   []string `json:"artifacts,omitempty"`
-}
-
-// Steps returns the steps in the order in which they began.
-func Steps(records []Record) []Step {
-	var out []Step
-	began := map[string]time.Time{}
-	at := map[string]int{}
-	of := func(path string) *Step {
-		if _, ok := at[path]; !ok {
-			at[path] = len(out)
-			out = append(out, Step{Path: path})
-		}
-		return &out[at[path]]
-	}
-	for _, r := range currentRecords(records) {
-		var data struct {
-			Status, Summary string
-			Artifacts       []formats.Artifact
-			Metadata        formats.Metadata
-		}
-		if raw := r.Raw(); raw != nil && json.Unmarshal(raw, &data) != nil {
-			continue // data of another shape
-		}
-		switch r.Type { //nolint:exhaustive // other entries are not about steps
-		case formats.EntryStepScheduled:
-			began[r.Step] = r.Time
-			of(r.Step)
-		case formats.EntryDelegationResult:
-			if began[r.Step].IsZero() {
-				continue // a delegation of tercet itself
-			}
-			s := of(r.Step)
-			s.Tokens += data.Metadata.Tokens.Total()
-			for _, a := range data.Artifacts {
-				s.Files = append(s.Files, a.Path)
-			}
-		case formats.EntryStepFinished:
-			s := of(r.Step)
-			s.Outcome = data.Status
-			s.Summary = data.Summary
-			if !began[r.Step].IsZero() {
-				s.Seconds = r.Time.Sub(began[r.Step]).Seconds()
-			}
-		}
-	}
-
-	return out
 }

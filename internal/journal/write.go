@@ -39,6 +39,10 @@ type Options struct {
 	Key   []byte           // for the MAC of each line, which proves who wrote it; nil: no MAC
 	Mask  *Masker          // nil: NewMasker()
 	Each  func(Record)     // called with each written entry, in order; may be nil
+	// Share gets the lines since its last call once they are on the disk; nil: nobody does. Entries
+	// that only record what a replay decides again wait for the next one. After its error the
+	// Writer takes no further entry: the effect of this one must not begin.
+	Share func(ctx context.Context, lines []byte) error
 }
 
 // journalFile is an open journal.
@@ -58,6 +62,7 @@ type Writer struct {
 	size    int // of the file
 	seq     int
 	lastSHA string // hash of the last line
+	held    []byte // lines that were not shared yet
 	failed  error
 	closed  bool
 }
@@ -74,7 +79,7 @@ func New(open func() (*os.Root, error), opts Options) *Writer {
 
 // Append writes an entry. It ignores cancellation, because events must be recorded while a run is
 // being stopped.
-func (w *Writer) Append(_ context.Context, e formats.Entry) error {
+func (w *Writer) Append(ctx context.Context, e formats.Entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -124,6 +129,23 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	if w.opts.Each != nil {
 		w.opts.Each(r)
 	}
+	return w.share(ctx, e, line)
+}
+
+// share shares a line and those before it that were held back.
+func (w *Writer) share(ctx context.Context, e formats.Entry, line []byte) error {
+	if w.opts.Share == nil {
+		return nil
+	}
+	w.held = append(w.held, line...)
+	if isDecision(e.Type) {
+		return nil
+	}
+	if err := w.opts.Share(context.WithoutCancel(ctx), w.held); err != nil {
+		w.failed = &formats.UnrecordedError{Err: err}
+		return w.failed
+	}
+	w.held = nil
 	return nil
 }
 
@@ -150,7 +172,8 @@ func (w *Writer) mask(e *formats.Entry) error {
 	raw, err := jsonx.Marshal(e.Data, "")
 	if err == nil {
 		var tree *jsonx.Value
-		if tree, err = jsonx.Parse(raw, jsonx.Limits{Depth: maxDataDepth}); err == nil {
+		tree, err = jsonx.Parse(raw, jsonx.Limits{Depth: maxDataDepth})
+		if err == nil {
 			raw, err = jsonx.Marshal(w.opts.Mask.tree(tree), "")
 		}
 	}

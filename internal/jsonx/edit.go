@@ -180,6 +180,8 @@ type form struct {
 	nl    string // how lines end
 }
 
+// detect finds the layout of an array or object, to insert items as its author would have written
+// them.
 func detect(src []byte, box *Value, items []item) form {
 	f := form{
 		nl:    "\n",

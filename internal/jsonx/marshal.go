@@ -131,7 +131,8 @@ func appendList(
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if out, err = item(out, i); err != nil {
+		out, err = item(out, i)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@
 package keyboard
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -27,9 +28,10 @@ const (
 
 // Keyboard is a terminal to read from.
 type Keyboard struct {
-	tty  *os.File
-	wake [2]int // a pipe that ends a wait
-	kept []byte
+	tty    *os.File
+	wake   [2]int // a pipe that ends a wait
+	unread []byte
+	mute   bool // the terminal did not say where its cursor is
 
 	mu  sync.Mutex
 	was *term.State // before Raw, nil outside of it
@@ -39,28 +41,92 @@ type Keyboard struct {
 // without end. The error is the context's, or io.EOF if the terminal closed or the user typed its
 // end.
 func (k *Keyboard) Read(ctx context.Context, within time.Duration) ([]byte, error) {
-	if out := k.Kept(); len(out) > 0 {
+	if out := k.takeUnread(); len(out) > 0 {
 		return out, nil
 	}
 	return k.read(ctx, within)
 }
 
-// Keep puts unused input back.
-func (k *Keyboard) Keep(data []byte) {
-	k.kept = append(append([]byte(nil), data...), k.kept...)
+// Unread puts input back: the next Read returns it first.
+func (k *Keyboard) Unread(data []byte) {
+	k.unread = append(append([]byte(nil), data...), k.unread...)
 }
 
-// Kept takes the input that Keep put back.
-func (k *Keyboard) Kept() []byte {
-	out := k.kept
-	k.kept = nil
+// takeUnread returns what Unread put back, once.
+func (k *Keyboard) takeUnread() []byte {
+	out := k.unread
+	k.unread = nil
 	return out
 }
 
 // Drop discards all unread input.
 func (k *Keyboard) Drop() {
-	k.kept = nil
+	k.unread = nil
 	flush(k.tty)
+}
+
+// Whether the terminal has drawn what was written before: it says where its cursor is. reportTime is
+// how long that may take, also far away.
+const (
+	askCursor  = "\x1b[6n"
+	reportTime = time.Second
+)
+
+// Catch drops what was typed before the terminal had drawn all that was written, and then writes
+// text: the terminal's answer stands in the input behind it, however slow the terminal is. A Ctrl-C
+// is not dropped. The input of a terminal that does not answer in time stays, and it is asked once
+// only. Raw has to be in effect.
+func (k *Keyboard) Catch(ctx context.Context, out io.Writer, text string) error {
+	if k.mute {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	if _, err := io.WriteString(out, askCursor+text); err != nil {
+		return err
+	}
+	late := time.After(reportTime)
+	var typed []byte
+	for {
+		data, err := k.Read(ctx, reportTime)
+		if err != nil {
+			return err
+		}
+		typed = append(typed, data...)
+		if at, end := report(typed); at >= 0 {
+			rest := typed[end:]
+			if bytes.IndexByte(typed[:at], interrupt) >= 0 {
+				rest = append([]byte{interrupt}, rest...)
+			}
+			k.Unread(rest)
+			return nil
+		}
+		select {
+		case <-late:
+			k.mute = true
+			k.Unread(typed)
+			return nil
+		default:
+		}
+	}
+}
+
+// interrupt is Ctrl-C.
+const interrupt byte = 0x03
+
+// report finds where a terminal says where its cursor is, as in "\x1b[24;80R"; at is negative
+// without.
+func report(typed []byte) (at, end int) {
+	for at := range typed {
+		rest, ok := bytes.CutPrefix(typed[at:], []byte("\x1b["))
+		if !ok {
+			continue
+		}
+		n := bytes.IndexFunc(rest, func(r rune) bool { return r != ';' && (r < '0' || r > '9') })
+		if n > 0 && rest[n] == 'R' {
+			return at, at + len("\x1b[") + n + 1
+		}
+	}
+	return -1, 0
 }
 
 // Raw delivers each key at once without echo, and marks pastes, until Restore.

@@ -13,24 +13,25 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/order"
 )
 
 // The files of letters in a run's folder, and the folder for files moved aside.
 const (
-	answers = "answers"
-	control = "control.json"
-	aside   = "aside"
+	answers  = "answers"
+	messages = "messages"
+	control  = "control.json"
+	aside    = "aside"
 )
 
-// maxLetter bounds a letter.
-const maxLetter = 64 << 10
+// maxLetter bounds a letter. A byte of a note or a message takes up to six in JSON.
+const maxLetter = 128 << 10
 
 // MaxNote bounds a note, in bytes.
 const MaxNote = 16 << 10
@@ -52,16 +53,17 @@ type Box struct {
 
 // Answer is one user's answer to a gate.
 type Answer struct {
-	Schema string    `json:"schema"`
-	Run    string    `json:"run"`
-	Gate   string    `json:"gate"` // id of the gate's opening
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
-	Choice string    `json:"choice"`
-	Note   string    `json:"note,omitempty"`
-	Edited string    `json:"edited,omitempty"`
-	Digest string    `json:"digest"` // digest of the content that the user saw
-	MAC    string    `json:"mac"`
+	Schema  string    `json:"schema"`
+	Run     string    `json:"run"`
+	Gate    string    `json:"gate"` // id of the gate's opening
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+	Choice  string    `json:"choice"`
+	Note    string    `json:"note,omitempty"`
+	Edited  string    `json:"edited,omitempty"`
+	Channel string    `json:"channel,omitempty"`
+	Digest  string    `json:"digest"` // digest of the content that the user saw
+	MAC     string    `json:"mac"`
 }
 
 // The actions of an order.
@@ -96,15 +98,16 @@ func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 	}
 
 	a := Answer{
-		Schema: answerSchema,
-		Run:    b.Run,
-		Gate:   g.ID,
-		By:     d.By,
-		At:     d.At.UTC(),
-		Choice: d.Answer,
-		Note:   d.Note,
-		Edited: d.Edited,
-		Digest: g.Digest,
+		Schema:  answerSchema,
+		Run:     b.Run,
+		Gate:    g.ID,
+		By:      d.By,
+		At:      d.At.UTC(),
+		Choice:  d.Answer,
+		Note:    d.Note,
+		Edited:  d.Edited,
+		Channel: d.Channel,
+		Digest:  g.Digest,
 	}
 	a.MAC = b.seal(a)
 	name := path.Join(answers, fileOf(g, d.By))
@@ -173,16 +176,17 @@ func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 			continue
 		}
 		out = append(out, formats.Decision{
-			Answer: a.Choice,
-			By:     a.By,
-			Person: true,
-			Note:   a.Note,
-			At:     a.At,
-			Edited: a.Edited,
+			Answer:  a.Choice,
+			By:      a.By,
+			Person:  true,
+			Note:    a.Note,
+			At:      a.At,
+			Edited:  a.Edited,
+			Channel: a.Channel,
 		})
 	}
 
-	slices.SortFunc(out, func(a, b formats.Decision) int {
+	order.Stable(out, func(a, b formats.Decision) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.By, b.By))
 	})
 	return out, err

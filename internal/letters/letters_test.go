@@ -225,7 +225,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		"an unknown key":  {text(`{"why": "so"}`), `unknown field "why"`},
 		"two":             {text("{}\n{}"), "something stands after it"},
 		"no UTF-8":        {text("{\"by\": \"\xff\"}"), "no UTF-8"},
-		"too large":       {text(strings.Repeat(" ", 70000)), "too large"},
+		"too large":       {text(strings.Repeat(" ", 140000)), "too large"},
 		"an empty object": {text("{}"), "it is not the answer that its name says"},
 		"another choice":  {change("choice", "no"), "it was not sealed with your key"},
 		"another person":  {change("by", "bob"), "it was not sealed with your key"},
@@ -445,7 +445,11 @@ func FuzzLetters(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, name := range []string{"answers/GATE.json", "control.json"} {
+	err = b.Leave(formats.Message{ID: "M", By: "ann", At: noon, Text: "use the old one"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range []string{"answers/GATE.json", "control.json", "messages/M.json"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			f.Fatal(err)
@@ -459,25 +463,114 @@ func FuzzLetters(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, dir, told := box(t)
 		b.Key = []byte("another key")
-		if err := os.Mkdir(filepath.Join(dir, "answers"), 0o700); err != nil {
-			t.Fatal(err)
+		for _, name := range []string{"answers", "messages"} {
+			if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+				t.Fatal(err)
+			}
 		}
-		for _, name := range []string{"answers/GATE.json", "control.json"} {
+		for _, name := range []string{"answers/GATE.json", "control.json", "messages/M.json"} {
 			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		list, err := b.Answers(gate())
 		o, ok, oerr := b.Take(noon)
-		if err != nil || oerr != nil || len(list) > 0 || ok || len(*told) != 2 {
-			t.Fatalf("%q: Answers = %v, %v; Take = %v, %v; told %q",
-				data, list, err, o, oerr, *told)
+		messages, merr := b.Messages()
+		if err := errors.Join(err, oerr, merr); err != nil || len(list) > 0 || ok ||
+			len(messages) > 0 || len(*told) != 3 {
+			t.Fatalf("%q: Answers = %v; Take = %v; Messages = %v; %v; told %q",
+				data, list, o, messages, err, *told)
 		}
-		for _, name := range []string{"answers-GATE.json.1", "control.json.1"} {
+		for _, name := range []string{
+			"answers-GATE.json.1", "control.json.1", "messages-M.json.1",
+		} {
 			kept, err := os.ReadFile(filepath.Join(dir, "aside", name))
 			if err != nil || string(kept) != string(data) {
 				t.Fatalf("%s = %q, %v, want %q", name, kept, err, data)
 			}
 		}
 	})
+}
+
+// TestMessages holds the order of messages, their bounds, and what is none.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	b, dir, told := box(t)
+	for i, text := range []string{"first", "second <&>\n\ttab"} {
+		m := formats.Message{
+			ID:   fmt.Sprint("ID", 9-i),
+			By:   "me",
+			At:   noon.Add(time.Duration(i) * time.Second),
+			Text: text,
+		}
+		if err := b.Leave(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := b.Messages()
+	if err != nil || len(list) != 2 || list[0].Text != "first" || list[1].ID != "ID8" {
+		t.Fatalf("got %+v, %v", list, err)
+	}
+
+	bad := map[string]string{
+		"":                            "empty",
+		" \n":                         "empty",
+		"a\x00b":                      "U+0000",
+		"a\x1b[2J":                    "U+001B",
+		"a\u0085":                     "U+0085",
+		"\xff":                        "UTF-8",
+		strings.Repeat("x", 1+16<<10): "16384 bytes",
+	}
+	for text, want := range bad {
+		err := b.Leave(formats.Message{ID: "X", By: "me", At: noon, Text: text})
+		if formats.CodeOf(err) != formats.CodeUsage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: got %v", text, err)
+		}
+	}
+	// the largest text of what JSON escapes most still is a letter
+	largest := formats.Message{ID: "L", By: "me", At: noon, Text: strings.Repeat("<", 16<<10)}
+	if err := b.Leave(largest); err != nil {
+		t.Fatal(err)
+	}
+
+	// a copy under another name, a changed text and what is no JSON do not count
+	folder := filepath.Join(dir, "messages")
+	data, err := os.ReadFile(filepath.Join(folder, "ID9.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := map[string]string{
+		"copy.json": string(data),
+		"ID7.json": strings.Replace(
+			strings.Replace(string(data), "first", "other", 1), "ID9", "ID7", 1),
+		"none.json": "{",
+	}
+	for name, text := range forged {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err = b.Messages()
+	if err != nil || len(list) != 3 || len(*told) != 3 {
+		t.Fatalf("got %d messages, told %q, %v", len(list), *told, err)
+	}
+
+	removed, err := b.Remove("ID9")
+	if err != nil || !removed {
+		t.Fatal(removed, err)
+	}
+	removed, err = b.Remove("ID9")
+	if err != nil || removed {
+		t.Fatal(removed, err)
+	}
+	for i := range 14 {
+		m := formats.Message{ID: fmt.Sprint("M", i), By: "me", At: noon, Text: "x"}
+		if err := b.Leave(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = b.Leave(formats.Message{ID: "more", By: "me", At: noon, Text: "x"})
+	if formats.CodeOf(err) != formats.CodePrecondition {
+		t.Errorf("got %v for one more than there is room for", err)
+	}
 }

@@ -76,12 +76,16 @@ type line struct {
 	// placeholders marks text as a fixed text of flows and has its placeholders and values. nil:
 	// ordinary text.
 	placeholders []string
+	step         string // the title of a step, with which text ends; empty: it has none
 }
 
 // draw renders the line in at most width columns.
 func (l line) draw(width int, now time.Time, s Style) string {
 	if l.placeholders != nil {
 		l.text = phrase.In(s.Language, l.text, l.placeholders...)
+	}
+	if before, ok := strings.CutSuffix(l.text, l.step); ok && l.step != "" {
+		l.text = before + phrase.Title(s.Language, l.step)
 	}
 	width = max(width, minWidth)
 	l.text = s.Text(l.text)
@@ -154,11 +158,11 @@ func draw(list []line, width int, now time.Time, s Style) []string {
 func (v *View) Lines(width int, now time.Time, s Style) []string {
 	var list []line
 	for _, r := range v.list {
-		head := r.line(now)
+		head := r.root.line(now)
 		head.indent = 0
 		head.notes = append(head.notes, r.totals()...)
 		list = append(list, head)
-		list = r.tree(list, now)
+		list = r.root.tree(list, now)
 	}
 	return draw(list, width, now, s)
 }
@@ -174,8 +178,8 @@ func (n *node) tree(list []line, now time.Time) []line {
 		case one.single:
 			list = one.tree(list, now)
 		default:
-			list = append(list, one.line(now))
-			list = append(list, one.openIssues()...)
+			list = append(append(list, one.line(now)), one.speech()...)
+			list = append(list, one.issueLines(one.openIssues())...)
 			list = one.tree(list, now)
 		}
 	}
@@ -188,8 +192,8 @@ func (v *View) Running(width, most int, now time.Time, s Style) []string {
 	var list, below []line
 	last := v.last
 	for _, r := range v.list {
-		all := r.running(nil)
-		if r.finished || len(all) == 0 && r.question == "" {
+		all := r.root.running(nil)
+		if r.root.finished || len(all) == 0 && r.question == "" {
 			continue
 		}
 		for _, n := range all {
@@ -199,7 +203,7 @@ func (v *View) Running(width, most int, now time.Time, s Style) []string {
 					last = up
 				}
 			}
-			list = append(list, n.line(now))
+			list = append(append(list, n.line(now)), n.speech()...)
 			last = n.parent
 		}
 		if r.question != "" {
@@ -210,7 +214,7 @@ func (v *View) Running(width, most int, now time.Time, s Style) []string {
 			})
 		}
 		if notes := r.totals(); len(notes) > 0 {
-			text := r.prefix + duration(now.Sub(r.start))
+			text := r.prefix + duration(now.Sub(r.root.start))
 			below = append(below, line{
 				indent: 1,
 				text:   text,
@@ -231,7 +235,7 @@ func (v *View) Running(width, most int, now time.Time, s Style) []string {
 func (v *View) Heartbeat(now time.Time, s Style) string {
 	var words []string
 	for _, r := range v.list {
-		for _, n := range r.running(nil) {
+		for _, n := range r.root.running(nil) {
 			words = append(words, n.title()+" ("+strings.Join(n.notes(now), ", ")+")")
 		}
 		if r.question != "" {
@@ -263,6 +267,18 @@ func (n *node) running(out []*node) []*node {
 	return out
 }
 
+// speech is the last sentence of the agent at work, below its step.
+func (n *node) speech() []line {
+	if n.finished || n.said == "" {
+		return nil
+	}
+	return []line{{
+		indent: n.depth() + 1,
+		symbol: markAside,
+		text:   "\"" + n.said + "\"",
+	}}
+}
+
 // title is the name of a step, with the pass that it stands for.
 func (n *node) title() string {
 	if n.parent != nil && n.parent.single {
@@ -277,7 +293,7 @@ func (n *node) depth() int {
 
 // line renders the present state of a node.
 func (n *node) line(now time.Time) line {
-	l := line{indent: n.depth(), text: n.title()}
+	l := line{indent: n.depth(), text: n.title(), step: n.name}
 	switch {
 	case !n.finished && n.outcome != "" && n.outcome.Passes():
 		l.symbol = markOk // the worker has returned; parallel ones have not
@@ -311,6 +327,7 @@ func (n *node) head() line {
 		indent: n.depth(),
 		symbol: markHead,
 		text:   n.title(),
+		step:   n.name,
 	}
 	if left := n.remaining(); left != "" {
 		l.notes = []string{left}
@@ -360,7 +377,7 @@ func (n *node) notes(now time.Time) []string {
 // totals are a run's usage, compared with its limits.
 func (r *run) totals() []string {
 	used := r.spent
-	for _, n := range r.running(nil) {
+	for _, n := range r.root.running(nil) {
 		used.tokens += n.used.tokens
 		used.cost += n.used.cost
 	}
@@ -450,7 +467,7 @@ func (r *run) summary() (out []line) {
 	}
 
 	notes := r.totals()
-	if took := r.end.Sub(r.start) - r.waiting; took >= time.Second || len(notes) > 0 {
+	if took := r.root.end.Sub(r.root.start) - r.root.waiting; took >= time.Second || len(notes) > 0 {
 		if r.workers > 0 {
 			notes = slices.Insert(notes, 0, formats.Count(r.workers, "worker"))
 		}

@@ -72,6 +72,7 @@ func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[tra
 		}
 	}
 	s.view.finished = nil
+	s.view.seenIssues = nil
 	s.view.shownIssues = nil
 	s.view.last = nil
 	s.view.previousScreens = 1

@@ -21,7 +21,8 @@ type View struct {
 	runs            map[string]*run
 	list            []*run // in the order of their beginning
 	finished        []line
-	shownIssues     []string // issues shown below steps
+	seenIssues      []string // issues of steps that did not pass
+	shownIssues     []string // of these, those that were shown below their step
 	last            *node    // the last finished line is below this node; nil: below a run
 	previousScreens int      // number of screens drawn on before
 }
@@ -39,7 +40,7 @@ const (
 
 // run is one run.
 type run struct {
-	node // start and end of the run itself
+	root node // its own start and end; its children are the steps
 
 	id        string
 	prefix    string           // prefix of its lines
@@ -71,7 +72,7 @@ type node struct {
 	span
 	work
 	pass
-	phase
+	phase    phase
 	headedOn int // the screen on which its head was shown, from 1
 }
 
@@ -86,6 +87,7 @@ type span struct {
 // work is what the worker of a step reports.
 type work struct {
 	agent, doing string
+	said         string // the last sentence
 	used         budget
 	issues       []formats.Issue
 }
@@ -121,6 +123,7 @@ type attrs struct {
 	Limits    formats.Budget     `json:"limits"`
 	Artifacts []formats.Artifact `json:"artifacts"`
 	Changed   []Changed          `json:"changed"`
+	Said      string             `json:"said"`
 	action
 	phase
 }
@@ -222,7 +225,7 @@ func (v *View) runOf(e trace.Event) *run {
 	r := v.runs[e.Run]
 	if r == nil {
 		r = &run{id: e.Run, nodes: map[string]*node{}}
-		r.node = node{
+		r.root = node{
 			run:  r,
 			name: clean(e.Run),
 			span: span{start: e.Time},
@@ -275,7 +278,7 @@ func (r *run) at(place string) *node {
 // parentNode is the parent of a node, or the node of its run.
 func (n *node) parentNode() *node {
 	if n.parent == nil {
-		return &n.run.node
+		return &n.run.root
 	}
 	return n.parent
 }
@@ -294,35 +297,35 @@ func (r *run) forget(n *node) {
 // runEvent handles that a run began, continued in another process, or ended.
 func (v *View) runEvent(r *run, e trace.Event, f attrs) {
 	if e.Outcome == "" {
-		for _, n := range r.children { // left unfinished by another process
+		for _, n := range r.root.children { // left unfinished by another process
 			n.stop(e.Time)
 		}
-		if r.finished || r.name == clean(r.id) {
-			r.start = e.Time
+		if r.root.finished || r.root.name == clean(r.id) {
+			r.root.start = e.Time
 		}
-		r.finished = false
-		r.outcome = ""
+		r.root.finished = false
+		r.root.outcome = ""
 		r.asked = time.Time{}
 		r.limits = budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
-		r.name = clean(e.Message)
-		if r.name == "" {
-			r.name = clean(e.Name)
+		r.root.name = clean(e.Message)
+		if r.root.name == "" {
+			r.root.name = clean(e.Name)
 		}
 		return
 	}
 
-	r.finished = true
-	r.end = e.Time
-	r.outcome = formats.Outcome(clean(e.Outcome))
+	r.root.finished = true
+	r.root.end = e.Time
+	r.root.outcome = formats.Outcome(clean(e.Outcome))
 	r.artifacts = f.Artifacts
 	r.question = ""
-	if r.name == clean(r.id) {
-		r.name = clean(e.Name)
+	if r.root.name == clean(r.id) {
+		r.root.name = clean(e.Name)
 	}
 	if e.Duration > 0 && !e.Time.IsZero() {
-		r.start = e.Time.Add(-e.Duration)
+		r.root.start = e.Time.Add(-e.Duration)
 	}
-	for _, n := range r.children {
+	for _, n := range r.root.children {
 		n.stop(e.Time)
 	}
 
@@ -372,7 +375,7 @@ func (p phase) places() []string {
 
 // phaseResult lists the result of a phase.
 func (n *node) phaseResult(e trace.Event, made []formats.Artifact) (out []line) {
-	if n.Phase == 0 || !n.outcome.Passes() {
+	if n.phase.Phase == 0 || !n.outcome.Passes() {
 		return nil
 	}
 	tell := func(text, end string, with ...string) {
@@ -381,7 +384,7 @@ func (n *node) phaseResult(e trace.Event, made []formats.Artifact) (out []line) 
 		l.placeholders = append([]string{}, with...)
 		out = append(out, l)
 	}
-	tell("Phase {N} complete: {agent}", "", n.places()...)
+	tell("Phase {N} complete: {agent}", "", n.phase.places()...)
 	var files []string
 	for _, a := range made[:min(len(made), maxChildren)] {
 		files = append(files, clean(a.Path))
@@ -410,35 +413,62 @@ func (v *View) stepEnded(n *node, e trace.Event, f attrs) {
 	n.outcome = formats.Outcome(clean(e.Outcome))
 	n.issues = f.Issues
 	n.doing = ""
+	n.said = ""
 	if n.outcome == formats.OutcomeSkipped {
 		return
 	}
 	v.showHeads(n, true)
-	v.finished = append(append(v.finished, n.line(time.Time{})), n.openIssues()...)
+	v.finished = append(v.finished, n.line(time.Time{}))
+	v.finished = append(v.finished, v.newIssues(n)...)
 	v.finished = append(v.finished, n.phaseResult(e, f.Artifacts)...)
-	if !n.outcome.Passes() {
-		for _, i := range n.issues {
-			v.shownIssues = append(v.shownIssues, issue(i))
+}
+
+// newIssues are the issues of a step that ended. Those that a step showed before, such as the round
+// before this one, are only counted.
+func (v *View) newIssues(n *node) (out []line) {
+	var list []formats.Issue
+	var before int
+	for _, i := range n.openIssues() {
+		if slices.Contains(v.seenIssues, issue(i)) {
+			before++
+		} else {
+			list = append(list, i)
 		}
-		v.shownIssues = v.shownIssues[max(0, len(v.shownIssues)-maxShownIssues):]
 	}
+	for i, one := range list {
+		v.seenIssues = append(v.seenIssues, issue(one))
+		if i < maxIssues {
+			v.shownIssues = append(v.shownIssues, issue(one))
+		}
+	}
+	v.seenIssues = v.seenIssues[max(0, len(v.seenIssues)-maxShownIssues):]
+	v.shownIssues = v.shownIssues[max(0, len(v.shownIssues)-maxShownIssues):]
+	out = n.issueLines(list)
+	if before > 0 {
+		out = append(out, n.remark(formats.Count(before, "issue")+" as before"))
+	}
+	return out
 }
 
 // openIssues are the issues of a step that did not pass, without those shown below a step inside
 // it.
-func (n *node) openIssues() (out []line) {
+func (n *node) openIssues() []formats.Issue {
 	if !n.finished || n.outcome == "" || n.outcome.Passes() {
 		return nil
 	}
-	own := slices.DeleteFunc(slices.Clone(n.issues), func(i formats.Issue) bool {
+	return slices.DeleteFunc(slices.Clone(n.issues), func(i formats.Issue) bool {
 		return slices.ContainsFunc(n.children, func(one *node) bool {
 			return one.hasIssue(i.Description)
 		})
 	})
-	for _, i := range own[:min(len(own), maxIssues)] {
+}
+
+// issueLines are the lines of issues below a step.
+func (n *node) issueLines(list []formats.Issue) (out []line) {
+	for _, i := range list[:min(len(list), maxIssues)] {
 		out = append(out, n.remark(issue(i)))
 	}
-	if more := len(own) - maxIssues; more > 0 {
+	if more := len(list) - maxIssues; more > 0 {
 		out = append(out, n.remark("... and "+formats.Count(more, "more issue")))
 	}
 	return out
@@ -555,6 +585,16 @@ func (v *View) working(n *node, e trace.Event, f attrs) {
 		n.agent = clean(f.Runner)
 	}
 	n.used = budget{max(n.used.tokens, f.Tokens), max(n.used.cost, f.Cost)}
+	if said := clean(f.Said); said != "" && said != n.said {
+		n.said = said
+		if v.Verbose {
+			v.finished = append(v.finished, line{
+				indent: 1,
+				symbol: markAside,
+				text:   n.title() + ": \"" + n.said + "\"",
+			})
+		}
+	}
 	if doing := f.describe(); doing != "" && doing != n.doing {
 		n.doing = doing
 		if v.Verbose {
@@ -617,6 +657,7 @@ func (r *run) delegationEnded(n *node, e trace.Event, f attrs) {
 	if n != nil && !n.finished && e.Outcome != "" {
 		n.used = budget{}
 		n.doing = ""
+		n.said = ""
 		n.agent = ""
 		n.outcome = formats.Outcome(clean(e.Outcome))
 		n.end = e.Time.Add(e.Duration)
@@ -652,10 +693,10 @@ func (v *View) gate(r *run, n *node, e trace.Event) {
 // subtractWait subtracts the time that a question waited from its step, and from the steps around
 // it if nothing else was running.
 func (r *run) subtractWait(n *node, until time.Time) {
-	alone := len(r.running(nil)) < 2
+	alone := len(r.root.running(nil)) < 2
 	for away := until.Sub(r.asked); n != nil && !r.asked.IsZero() && away > 0; n = n.parentNode() {
 		n.waiting += away
-		if !alone || n == &r.node {
+		if !alone || n == &r.root {
 			break
 		}
 	}

@@ -283,7 +283,7 @@ func TestHostileEvents(t *testing.T) {
 		}).Message = nasty
 		events.at(1, trace.Step, place+"/one", nasty, "", nil)
 		events.at(2, trace.Agent, place+
-			"/one", nasty, "", attrs{"tokens": -5, "runner": 7, "tool": nasty, "on": nasty})
+			"/one", nasty, "", attrs{"tokens": -5, "runner": 7, "tool": nasty, "on": nasty, "said": nasty})
 		events.at(3, trace.Gate, place+"/one", nasty, "", nil).Message = "asked"
 	}
 
@@ -563,4 +563,29 @@ func FuzzView(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSaid: below a step stands the last sentence of its agent while it works.
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	var events tape
+	events.at(0, trace.Step, "plan", "Write the plan", "", nil)
+	events.at(1, trace.Agent, "plan", "planner", "", attrs{"runner": "claude", "said": "I read."})
+	events.at(2, trace.Agent, "plan", "planner", "", attrs{
+		"runner": "claude", "said": "I run the tests.", "did": "run", "tool": "Bash", "on": "make test",
+	})
+	var view live.View
+	for _, e := range events {
+		view.Apply(e)
+	}
+	got := strings.Join(view.Running(80, 10, noon.Add(3*time.Second), live.Style{}), "\n")
+	if !strings.Contains(got, "runs make test") || strings.Contains(got, "I read.") ||
+		!strings.Contains(got, "\n    | \"I run the tests.\"") {
+		t.Errorf("the step is shown as\n%s", got)
+	}
+	events.at(4, trace.Step, "plan", "Write the plan", "completed", nil)
+	view.Apply(events[len(events)-1])
+	if got := view.Running(80, 10, noon.Add(5*time.Second), live.Style{}); len(got) > 0 {
+		t.Errorf("a step that has ended shows %q", got)
+	}
 }

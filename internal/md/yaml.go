@@ -265,6 +265,8 @@ func (c *converter) properties(off int, absent bool) int {
 	return off
 }
 
+// mapping converts a map. In a flow map, {a: b, c}, YAML ends an unquoted value at a comma and
+// takes the rest for keys without values; such pieces are reported together, once.
 func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 	end := start
 	flow := c.collection(n, y)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// most bounds the lines that are compared one by one; longer pieces count as replaced.
-const most = 2000
+// maxAligned bounds the lines that are compared one by one; longer pieces count as replaced.
+const maxAligned = 2000
 
 // Align gives for each line of a the index of its equal in b, or -1; the indexes ascend.
 func Align(a, b []string) []int {
@@ -29,12 +29,13 @@ func Align(a, b []string) []int {
 		tail++
 		out[len(a)-tail] = len(b) - tail
 	}
-	middle(out[head:len(a)-tail], a[head:len(a)-tail], b[head:len(b)-tail], head)
+	alignMiddle(out[head:len(a)-tail], a[head:len(a)-tail], b[head:len(b)-tail], head)
 	return out
 }
 
-func middle(out []int, a, b []string, shift int) {
-	if len(a) > most || len(b) > most {
+// alignMiddle aligns the lines between a common head and a common tail; shift is where b begins.
+func alignMiddle(out []int, a, b []string, shift int) {
+	if len(a) > maxAligned || len(b) > maxAligned {
 		return
 	}
 	// same[i][j] is the length of the longest common sequence of a[i:] and b[j:].

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"tercet/internal/order"
 )
 
 // Names gives at most three similar candidates, nearest first, ties in alphabetical order. The
@@ -35,7 +37,7 @@ func Names(word string, candidates []string) []string {
 		found = append(found, scored{name, score})
 	}
 
-	slices.SortFunc(found, func(a, b scored) int {
+	order.Stable(found, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name))
 	})
 	var out []string
@@ -46,6 +48,15 @@ func Names(word string, candidates []string) []string {
 	}
 
 	return out
+}
+
+// Closest gives the n candidates that are nearest to a word, however far they are.
+func Closest(word string, candidates []string, n int) []string {
+	out := slices.Clone(candidates)
+	slices.SortStableFunc(out, func(a, b string) int {
+		return cmp.Compare(Distance(word, a), Distance(word, b))
+	})
+	return out[:min(n, len(out))]
 }
 
 // Help is the advice for a misspelt name: `did you mean 'plan'?`; empty if no name is near.

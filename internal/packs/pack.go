@@ -228,7 +228,15 @@ func (r *reader) manifest(p *Pack) {
 		})
 	}
 
-	if root == nil || len(problems) > 0 {
+	if len(problems) > 0 {
+		return
+	}
+	if root == nil {
+		r.file(
+			"pack.yaml",
+			"expected name, version and description, got an empty file",
+			"write the three keys into it",
+		)
 		return
 	}
 	line := func(s string) bool {

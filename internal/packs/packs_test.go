@@ -33,6 +33,7 @@ func TestNewer(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("name: a\nversion: 1.0.0\ndescription: x\n"), []byte("---\ncommand: a\n---\n"))
 	f.Add([]byte("name: tercet\n"), []byte(""))
+	f.Add([]byte("# nothing but a comment\n"), []byte("---\nsubagents:\n---\n"))
 	f.Fuzz(func(t *testing.T, manifest, command []byte) {
 		p, err := packs.Read("p", fstest.MapFS{
 			"pack.yaml":     {Data: manifest},

@@ -11,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/jsonx"
 	"tercet/internal/merge3"
+	"tercet/internal/order"
 )
 
 // Action is what a change does with one file.
@@ -57,6 +58,17 @@ type Plan struct {
 
 	ops    map[string]op
 	record Record
+}
+
+// Texts are the texts of the files that the change writes, by path.
+func (p Plan) Texts() map[string][]byte {
+	out := map[string][]byte{}
+	for name, o := range p.ops {
+		if !o.Delete {
+			out[name] = o.After
+		}
+	}
+	return out
 }
 
 // Conflicts reports whether a file keeps both texts.
@@ -146,10 +158,10 @@ func (p *planner) done(from *Pack) (Plan, error) {
 			}
 		}
 	}
-	slices.SortFunc(p.Pack.Files, func(a, b Sum) int {
+	order.Stable(p.Pack.Files, func(a, b Sum) int {
 		return strings.Compare(a.Path, b.Path)
 	})
-	slices.SortFunc(p.Steps, func(a, b Step) int {
+	order.Stable(p.Steps, func(a, b Step) int {
 		return strings.Compare(a.Path, b.Path)
 	})
 	p.record = p.record.with(p.Pack)
@@ -224,6 +236,13 @@ func (p *Plan) Choose(name string, packs bool) {
 			Was:    s.Yours,
 		}
 	}
+}
+
+// KeepBoth decides about a taken file: yours stays, and the pack's text goes beside it as .new.
+func (p *Plan) KeepBoth(name string) {
+	i := slices.IndexFunc(p.Steps, func(s Step) bool { return s.Path == name })
+	p.Steps[i].Action = Conflict
+	p.ops[name+".new"] = op{Path: name + ".new", After: p.Steps[i].Packs}
 }
 
 // Update plans to bring an installed pack, as recorded, to another version and commit. prune
@@ -373,7 +392,8 @@ func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
 
 // list are the files of a plan in the order in which they are written: what is deleted last.
 func (p Plan) list() []op {
-	return slices.SortedFunc(maps.Values(p.ops), func(a, b op) int {
+	out := slices.Collect(maps.Values(p.ops))
+	order.Stable(out, func(a, b op) int {
 		switch {
 		case a.Delete == b.Delete:
 			return strings.Compare(a.Path, b.Path)
@@ -382,4 +402,5 @@ func (p Plan) list() []op {
 		}
 		return 1
 	})
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/jsonx"
 	"tercet/internal/lazy"
+	"tercet/internal/order"
 )
 
 // RecordFile lists the packs of a workspace; Folder holds the base of their files.
@@ -64,7 +65,7 @@ func (r Record) with(p Installed) Record {
 	if p.Files != nil {
 		r.Packs = append(r.Packs, p)
 	}
-	slices.SortFunc(r.Packs, func(a, b Installed) int {
+	order.Stable(r.Packs, func(a, b Installed) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return r

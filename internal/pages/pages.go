@@ -8,8 +8,9 @@ package pages
 
 import (
 	"embed"
-	"slices"
 	"strings"
+
+	"tercet/internal/order"
 )
 
 // The pages about diagnostics: a line `# CODE MEANING`, a text, an example that brings it about (`!
@@ -56,12 +57,13 @@ func All() ([]Page, error) {
 		}
 		out = append(out, readPages(string(text))...)
 	}
-	slices.SortFunc(out, func(a, b Page) int {
+	order.Stable(out, func(a, b Page) int {
 		return strings.Compare(a.Code, b.Code)
 	})
 	return out, nil
 }
 
+// readPages reads the pages of a file: see pageFiles for its marks.
 func readPages(text string) []Page {
 	var out []Page
 	var into *Example

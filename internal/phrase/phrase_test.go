@@ -25,6 +25,21 @@ func TestBothLanguagesHaveEveryText(t *testing.T) {
 	}
 }
 
+func TestTitle(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ language, title, want string }{
+		{phrase.English, "Write the plan", "Write the plan"},
+		{phrase.Japanese, "Write the plan", "計画を書く"},
+		{phrase.Japanese, "Mark the task as planned", "このタスクを計画済みにする"},
+		{phrase.Japanese, "Mark task 12 as planned", "タスク 12 を計画済みにする"},
+		{phrase.Japanese, "Mark task 12 as sold", "Mark task 12 as sold"},
+	} {
+		if got := phrase.Title(tt.language, tt.title); got != tt.want {
+			t.Errorf("Title(%q, %q) = %q, want %q", tt.language, tt.title, got, tt.want)
+		}
+	}
+}
+
 func TestIn(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -53,4 +68,37 @@ func TestIn(t *testing.T) {
 			t.Errorf("In(%q, %q, %q) = %q, want %q", tt.language, tt.text, tt.with, got, tt.want)
 		}
 	}
+}
+
+// TestQuestion: what stands in the holes of a question stays, in the order of the language.
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	for english, want := range map[string]string{
+		"Archive 2 tasks?":                 "2 tasks をアーカイブしますか？",
+		"Run the 3 commands of plan {1}?":  "plan {1} の 3 commands を実行しますか？",
+		"Write these files?":               "これらのファイルを書き込みますか？",
+		"Write these files? And others":    "Write these files? And others",
+		"run r1 of /plan 1 did not end:":   "/plan 1 の実行 r1 は終わっていません:",
+		"step 'x' is failed: a: b":         "ステップ 'x' は failed: a: b",
+		"Is this a question of somebody's": "Is this a question of somebody's",
+	} {
+		if got := phrase.Question(phrase.Japanese, english); got != want {
+			t.Errorf("Question(%q) = %q, want %q", english, got, want)
+		}
+		if got := phrase.Question(phrase.English, english); got != english {
+			t.Errorf("Question(%q) in English = %q", english, got)
+		}
+	}
+}
+
+// FuzzQuestion: no question breaks the translation, and none of another language changes.
+func FuzzQuestion(f *testing.F) {
+	f.Add("Run the {} of {1}?")
+	f.Add("step '' is : ")
+	f.Fuzz(func(t *testing.T, text string) {
+		phrase.Question(phrase.Japanese, text)
+		if got := phrase.Question("", text); got != text {
+			t.Errorf("Question(%q) = %q", text, got)
+		}
+	})
 }

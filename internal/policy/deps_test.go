@@ -4,11 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"go/token"
 	"io/fs"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -226,9 +223,10 @@ func TestOnlyTheManagerWrites(t *testing.T) {
 	}
 }
 
-// textHelpers make and read text for people; they decide nothing, so every frontend may use them.
+// textHelpers make, read and sort text for people; they decide nothing, so every frontend may use
+// them.
 var textHelpers = []string{
-	"editor", "history", "keyboard", "lazy", "live", "nearest", "pages", "phrase", "plain",
+	"editor", "history", "keyboard", "lazy", "live", "nearest", "order", "pages", "phrase", "plain",
 	"question", "style",
 }
 
@@ -264,68 +262,5 @@ func TestProcessesHaveOneOwner(t *testing.T) {
 		if !s.test && s.pkg != "internal/proc" && slices.Contains(importsOf(s), "os/exec") {
 			t.Errorf("%s imports os/exec, want only internal/proc", s.name)
 		}
-	}
-}
-
-// edgeKnows lists the names of a package of decisions that cmd/tercet may use: one constructor, few
-// methods, plain data. A longer list means that policy went to the edge.
-var edgeKnows = map[string][]string{
-	"internal/control": {},
-	"internal/trust":   {},
-}
-
-// usedNames gives the names of a package that a file uses, each with its place.
-func usedNames(s source, pkg string) map[string]string {
-	word := ""
-	for _, spec := range s.file.Imports {
-		if spec.Path.Value != strconv.Quote("tercet/"+pkg) {
-			continue
-		}
-		word = path.Base(pkg)
-		if spec.Name != nil {
-			word = spec.Name.Name
-		}
-	}
-	out := map[string]string{}
-	selectors(s, func(pos token.Pos, from, name string) {
-		if from == word {
-			out[name] = s.at(pos)
-		}
-	})
-	return out
-}
-
-// TestPolicyLeftTheEdge: cmd/tercet uses of packages that decide what is listed, and nothing listed
-// is unused.
-func TestPolicyLeftTheEdge(t *testing.T) {
-	t.Parallel()
-	for pkg, known := range edgeKnows {
-		seen := map[string]bool{}
-		for _, s := range sources(t) {
-			if s.test || s.pkg != "cmd/tercet" {
-				continue
-			}
-			for word, at := range usedNames(s, pkg) {
-				seen[word] = true
-				if !slices.Contains(known, word) {
-					t.Errorf("%s uses %s of %s, which is not among what the edge may know",
-						at, word, pkg)
-				}
-			}
-		}
-		for _, word := range known {
-			if !seen[word] {
-				t.Errorf("the edge may know %s of %s, and does not use it", word, pkg)
-			}
-		}
-	}
-
-	s := planted(
-		t,
-		"cmd/tercet/a.go",
-		"package main\n\nimport who \"tercet/internal/trust\"\n\nvar _ = who.Open\n",
-	)
-	if used := usedNames(s, "internal/trust"); used["Open"] == "" {
-		t.Errorf("a planted use is %v, want it found", used)
 	}
 }

@@ -43,6 +43,11 @@ var tree = sync.OnceValues(func() ([]source, error) {
 			(d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
 			return filepath.SkipDir
 		}
+		if d.IsDir() && name != "." {
+			if _, err := fs.Stat(top(), path.Join(name, "go.mod")); err == nil {
+				return filepath.SkipDir // a module of its own
+			}
+		}
 		if d.IsDir() || !strings.HasSuffix(name, ".go") {
 			return nil
 		}
@@ -117,6 +122,7 @@ func rules() []rule {
 		{"status words come from formats", statusWords},
 		{"only atomicfile and journal write files", writers},
 		{"depth is raised by the dispatcher", depth},
+		{"no method is found by its name", reflection},
 	}
 }
 
@@ -181,6 +187,18 @@ func TestHouseFinds(t *testing.T) {
 			"commands/interp/a.go",
 			"package interp\n\nfunc f(d D) { d.Depth.Next() }\n",
 		},
+		"no method is found by its name: an import": {
+			"state/a.go",
+			"package state\n\nimport _ \"text/template\"\n",
+		},
+		"no method is found by its name: a call": {
+			"state/a.go",
+			"package state\n\nfunc f(v V) { v.MethodByName(\"x\") }\n",
+		},
+		"no method is found by its name: an embedded value": {
+			"state/a.go",
+			"package state\n\nimport \"reflect\"\n\ntype t struct{ reflect.Value }\n",
+		},
 	} {
 		s := planted(t, plant.file, plant.text)
 		found := 0
@@ -193,6 +211,39 @@ func TestHouseFinds(t *testing.T) {
 			t.Errorf("rule %q found nothing in %q, want a finding", name, plant.text)
 		}
 	}
+}
+
+// reflection: as soon as one reachable line can find a method by its name, the linker keeps every
+// exported method of the program, which makes it 2.9 MB larger.
+func reflection(s source, tell func(at, what string)) {
+	if s.test {
+		return
+	}
+	for _, imported := range importsOf(s) {
+		if imported == "text/template" || imported == "html/template" {
+			tell(s.name, imported+" finds methods by name: use internal/parts")
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if n.Sel.Name == "MethodByName" {
+				tell(s.at(n.Pos()), "MethodByName keeps every method in the program")
+			}
+		case *ast.StructType:
+			for _, f := range n.Fields.List {
+				embedded, ok := f.Type.(*ast.SelectorExpr)
+				if !ok || len(f.Names) > 0 {
+					continue
+				}
+				if pkg, ok := embedded.X.(*ast.Ident); ok && pkg.Name == "reflect" {
+					tell(s.at(f.Pos()), "an embedded reflect."+embedded.Sel.Name+
+						" has MethodByName")
+				}
+			}
+		}
+		return true
+	})
 }
 
 func nouns(s source, tell func(at, what string)) {
@@ -492,7 +543,7 @@ func statusWords(s source, tell func(at, what string)) {
 
 func writers(s source, tell func(at, what string)) {
 	if s.test || s.pkg == "internal/atomicfile" || s.pkg == "internal/journal" ||
-		s.pkg == "cmd/tercet" {
+		s.pkg == "cmd/tercet" || s.pkg == "internal/testkit" {
 		return
 	}
 	selectors(s, func(pos token.Pos, pkg, name string) {

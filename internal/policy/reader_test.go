@@ -44,7 +44,7 @@ var looksItself = map[string][]string{
 		"commands/syntax.misplaced", "commands/syntax.nearFence", "commands/syntax.argSentences",
 	},
 	"holds what it is about to write to one form": {
-		"commands/compile.heading", "commands/syntax.FormatText", "commands/syntax.commented",
+		"commands/compile.headingLine", "commands/syntax.FormatText", "commands/syntax.commented",
 		"subagents/prompt.opensSection", "templates.scalar",
 	},
 	"comments and rules in the output or input of programs": {

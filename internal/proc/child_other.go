@@ -17,6 +17,11 @@ func detach(*exec.Cmd) error {
 	return errors.ErrUnsupported
 }
 
+// PrintTo is not supported here.
+func PrintTo(*os.File) error {
+	return errors.ErrUnsupported
+}
+
 func interrupt(*exec.Cmd) {}
 func terminate(*exec.Cmd) {}
 func kill(*exec.Cmd)      {}

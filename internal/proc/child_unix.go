@@ -24,6 +24,16 @@ func detach(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
+// PrintTo makes a file the standard output and the error output of this process.
+func PrintTo(f *os.File) error {
+	for _, fd := range []int{unix.Stdout, unix.Stderr} {
+		if err := unix.Dup2(int(f.Fd()), fd); err != nil {
+			return os.NewSyscallError("dup2", err)
+		}
+	}
+	return nil
+}
+
 func interrupt(cmd *exec.Cmd) {
 	signalGroup(cmd, unix.SIGINT)
 }

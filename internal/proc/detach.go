@@ -1,33 +1,44 @@
 package proc
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 )
 
-// Detach starts tercet in a new session, which outlives this process and its terminal. It uses only
-// Argv, Dir and Env of the command; Env is the complete environment. The process has no input and
-// prints to out. ended receives its exit code.
-func Detach(c Command, out *os.File) (ended <-chan int, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, wrapError(ErrStart, "this program", err)
-	}
+// Detached is a process of this program that outlives the one that started it.
+type Detached struct {
+	// Ended receives its exit code.
+	Ended <-chan int
+
+	cmd *exec.Cmd
+}
+
+// Detach starts Argv, which is this program, in a new session, which outlives this process and its
+// terminal. It uses only Argv, Dir, Stdin and Env of the command; Env is the complete environment.
+// The process prints to out.
+func Detach(c Command, out *os.File) (*Detached, error) {
 	cmd := &exec.Cmd{
-		Path:   self,
+		Path:   c.Argv[0],
 		Args:   c.Argv,
 		Dir:    c.Dir,
 		Env:    c.Env,
+		Stdin:  bytes.NewReader(c.Stdin),
 		Stdout: out,
 		Stderr: out,
 	}
 	if err := detach(cmd); err != nil {
 		return nil, c.notStarted(err)
 	}
-	done := make(chan int, 1)
+	ended := make(chan int, 1)
 	go func() {
 		ignore(cmd.Wait()) // the code says how it ended
-		done <- cmd.ProcessState.ExitCode()
+		ended <- cmd.ProcessState.ExitCode()
 	}()
-	return done, nil
+	return &Detached{Ended: ended, cmd: cmd}, nil
+}
+
+// Interrupt asks the process to end.
+func (d *Detached) Interrupt() {
+	terminate(d.cmd)
 }

@@ -68,7 +68,8 @@ func lookPath(env []string, dir, name string) (string, error) {
 			name = filepath.Join(dir, name)
 		}
 		if !executable(name) {
-			return "", &NotFoundError{Name: name}
+			info, err := os.Stat(name)
+			return "", &NotFoundError{Name: name, There: err == nil && info.Mode().IsRegular()}
 		}
 		return name, nil
 	}
@@ -99,7 +100,8 @@ func (s *Starter) TempFolder() (dir string, remove func() error, err error) {
 	forget := func() {}
 	if owner, ferr := self(); ferr == nil && s.Record != nil {
 		// The record names no child: the session of this process has more than what it started.
-		if forget, err = s.Record(Started{Owner: owner, Temp: dir}); err != nil {
+		forget, err = s.Record(Started{Owner: owner, Temp: dir})
+		if err != nil {
 			return "", nil, err
 		}
 	}
@@ -144,9 +146,9 @@ func Inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR",
 		"SHELL", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN",
-		"GONOSUMDB", "GOSUMDB", "CARGO_HOME", "RUSTUP_HOME", "npm_config_cache", "XDG_CACHE_HOME",
-		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR",
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+		"GONOSUMDB", "GOSUMDB", "GOENV", "GOWORK", "CGO_ENABLED", "CARGO_HOME", "RUSTUP_HOME",
+		"npm_config_cache", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "CODEX_HOME",
+		"CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	}
 }
 

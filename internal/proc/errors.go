@@ -26,6 +26,9 @@ var (
 	ErrEvicted = errors.New("ended, because it held a lock of tercet")
 )
 
+// errUnbuilt means that a sandbox could not be made around a program, which therefore never ran.
+var errUnbuilt = errors.New("the sandbox could not be made")
+
 func outputError(file string, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrOutput, file, err)
 }
@@ -37,13 +40,17 @@ func wrapError(kind error, what string, err error) error {
 // NotFoundError means that a program is not on the PATH of the child, or that its path is not an
 // executable file.
 type NotFoundError struct {
-	Name string
+	Name  string
+	There bool // a file that is there and not executable
 }
 
 // Error implements error.
 func (e *NotFoundError) Error() string {
-	if strings.ContainsRune(e.Name, '/') {
-		return fmt.Sprintf("file %q is not there, or not executable; chmod +x makes it so", e.Name)
+	switch {
+	case e.There:
+		return fmt.Sprintf("file %q is not executable; chmod +x makes it so", e.Name)
+	case strings.ContainsRune(e.Name, '/'):
+		return fmt.Sprintf("file %q is not there", e.Name)
 	}
 	return fmt.Sprintf("program %q is not on PATH", e.Name)
 }

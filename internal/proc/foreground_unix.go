@@ -29,7 +29,7 @@ func (f Foreground) Run(ctx context.Context) (Result, error) {
 	cmd.Stdin = f.In
 	cmd.Stdout = f.Out
 	cmd.Stderr = f.Out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = f.ownGroup()
 	var background sync.WaitGroup
 	if f.Stdin != nil {
 		r, w, err := os.Pipe()
@@ -81,25 +81,35 @@ func (f Foreground) setForeground(group int) {
 	ignore(unix.IoctlSetPointerInt(int(f.In.Fd()), unix.TIOCSPGRP, group))
 }
 
-// wait returns the program the terminal until it has ended. A program that asks for the terminal
-// before it has it is stopped; it is continued here.
+// ownGroup makes the program start in a process group of its own, which has the terminal before
+// the program's first instruction: from its first line on Ctrl-C is for the program.
+func (f Foreground) ownGroup() *syscall.SysProcAttr {
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	fd := int(f.In.Fd())
+	_, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	if err == nil { // it is the controlling terminal
+		attributes.Foreground = true
+		attributes.Ctty = fd
+	}
+	return attributes
+}
+
+// wait waits for the end of the program. Each time the program is stopped, it takes the terminal,
+// calls Stopped, and lets the program go on.
 func (f Foreground) wait(cmd *exec.Cmd) (state unix.WaitStatus) {
 	group := cmd.Process.Pid
 	for {
-		f.setForeground(group)
-		signalGroup(cmd, unix.SIGCONT)
-		for {
-			_, err := unix.Wait4(group, &state, unix.WUNTRACED, nil)
-			if err == unix.EINTR {
-				continue
-			}
-			if err != nil || !state.Stopped() {
-				return state
-			}
-			break
+		_, err := unix.Wait4(group, &state, unix.WUNTRACED, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || !state.Stopped() {
+			return state
 		}
 		f.setForeground(unix.Getpgrp())
 		f.Stopped()
+		f.setForeground(group)
+		signalGroup(cmd, unix.SIGCONT)
 	}
 }
 

@@ -50,8 +50,8 @@ type forkedChild struct {
 	path    *byte
 	argv    []*byte
 	env     []*byte
-	streams [3]int // above 2
-	group   bool   // becomes a process group leader
+	streams [statusDescriptor + 1]int // above their own numbers; negative: none
+	group   bool                      // becomes a process group leader
 	ruleset int
 	errPipe int       // write end of a pipe that exec closes
 	failure [2]uint32 // step and errno that the child writes to errPipe
@@ -70,18 +70,25 @@ func forkExecRuleset(
 	ruleset int,
 ) (pid int, err error) {
 	c := &forkedChild{group: attr.Sys.Setpgid, ruleset: ruleset}
-	if c.path, err = syscall.BytePtrFromString(path); err != nil {
+	c.path, err = syscall.BytePtrFromString(path)
+	if err != nil {
 		return 0, err
 	}
 
-	if c.argv, err = syscall.SlicePtrFromStrings(argv); err != nil {
+	c.argv, err = syscall.SlicePtrFromStrings(argv)
+	if err != nil {
 		return 0, err
 	}
-	if c.env, err = syscall.SlicePtrFromStrings(attr.Env); err != nil {
+	c.env, err = syscall.SlicePtrFromStrings(attr.Env)
+	if err != nil {
 		return 0, err
 	}
 
 	for i := range c.streams {
+		c.streams[i] = -1
+		if i == len(attr.Files) {
+			break
+		}
 		c.streams[i] = int(attr.Files[i])
 		if c.streams[i] < len(c.streams) {
 			return 0, fmt.Errorf("stream %d: expected a descriptor of its own, got %d",
@@ -99,6 +106,7 @@ func forkExecRuleset(
 	defer func() { ignore(failed.Close()) }() // read only
 	c.errPipe = int(report.Fd())
 	forked, errno := c.fork()
+	afterFork()
 	syscall.ForkLock.Unlock()
 	ignore(report.Close()) // nothing was written to it here
 	runtime.KeepAlive(c)
@@ -106,14 +114,15 @@ func forkExecRuleset(
 		return 0, fmt.Errorf("%s: %w", stepNone, errno)
 	}
 
+	pid = int(forked)
 	failure := make([]byte, unsafe.Sizeof(c.failure))
 	_, err = io.ReadFull(failed, failure)
 	if errors.Is(err, io.EOF) {
-		return forked, nil // the program runs: exec closed the pipe
+		return pid, nil // the program runs: exec closed the pipe
 	}
 
 	for {
-		_, waited := unix.Wait4(forked, nil, 0, nil)
+		_, waited := unix.Wait4(pid, nil, 0, nil)
 		if waited != unix.EINTR {
 			break
 		}
@@ -127,22 +136,23 @@ func forkExecRuleset(
 }
 
 // fork creates the child, which execs the program, or reports the failed step and exits. The child
-// has a copy of this process's memory and none of its other threads, so it only makes raw system
-// calls.
+// has none of the other threads of this process, so it only makes raw system calls.
+//
+// Where forkFlags share the memory, the parent waits until exec, and the child writes on its stack
+// meanwhile. So the parent returns at once, and the caller calls afterFork.
 //
 //go:noinline
 //go:norace
-func (c *forkedChild) fork() (pid int, errno syscall.Errno) {
-	flags := uintptr(unix.SIGCHLD)
+func (c *forkedChild) fork() (pid uintptr, errno syscall.Errno) {
+	flags := uintptr(unix.SIGCHLD | forkFlags)
 	stack := uintptr(0)
 	if runtime.GOARCH == "s390x" { // the first two arguments of clone are swapped there
 		flags, stack = stack, flags
 	}
 	beforeFork()
-	r, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, flags, stack, 0, 0, 0, 0)
-	if r != 0 || errno != 0 {
-		afterFork()
-		return int(r), errno
+	pid, errno = rawClone(flags, stack)
+	if pid != 0 || errno != 0 {
+		return pid, errno
 	}
 
 	afterForkInChild()
@@ -165,6 +175,9 @@ func (c *forkedChild) fork() (pid int, errno syscall.Errno) {
 //go:norace
 func (c *forkedChild) execRestricted() (step forkStep, errno syscall.Errno) {
 	for i, fd := range c.streams {
+		if fd < 0 {
+			continue
+		}
 		if _, _, errno = syscall.RawSyscall(unix.SYS_DUP3, uintptr(fd), uintptr(i), 0); errno != 0 {
 			return stepStream, errno
 		}

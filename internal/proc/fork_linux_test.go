@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,71 @@ func BenchmarkRulesets(b *testing.B) {
 	for b.Loop() {
 		if _, err := s.Run(b.Context(), ruled("no folders", "true")); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// wrapped gives a command that a shell script starts in the place of bubblewrap. The script learns
+// how often it was asked for.
+func wrapped(attempts *int, rules, script string) proc.Command {
+	return proc.Command{
+		Argv:    []string{"true"},
+		Purpose: proc.PurposeScript,
+		Within: func(string) proc.Launch {
+			*attempts = *attempts + 1
+			return proc.Launch{
+				Argv:   []string{"sh", "-c", script, "sh", strconv.Itoa(*attempts)},
+				Rules:  []byte(rules),
+				Status: true,
+			}
+		},
+	}
+}
+
+// TestSandboxIsMadeAgain: a sandbox that could not be made is asked for again, and nothing of the
+// attempt is left. A program that ran is never started a second time.
+func TestSandboxIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := supervised(t)
+	for _, tt := range []struct {
+		name, script string
+		attempts     int
+		out, err     string
+		exit         int
+	}{
+		{
+			"made at the third attempt",
+			`[ $1 = 3 ] || { echo "bwrap: no such file" >&2; exit 1; }
+cat; echo '{ "exit-code": 1 }' >&3; exit 1`,
+			3, "input", "", 1,
+		},
+		{
+			"never made",
+			`echo '{ "child-pid": 7 }' >&3; echo x >&2; echo "bwrap: no such file" >&2; exit 1`,
+			5, "", "the sandbox could not be made: bwrap: no such file", 0,
+		},
+		{"ran and failed", `echo '{ "exit-code": 1 }' >&3; exit 1`, 1, "", "", 1},
+		{"ended in another way", `exit 2`, 1, "", "", 2},
+	} {
+		for _, rules := range []string{"", "no folders"} {
+			if rules != "" {
+				needsLandlock(t)
+			}
+			attempts := 0
+			c := wrapped(&attempts, rules, tt.script)
+			c.Stdin = []byte("input")
+			res, err := s.Run(t.Context(), c)
+			if attempts != tt.attempts || string(res.Stdout) != tt.out || res.Exit != tt.exit {
+				t.Errorf("%s, rules %q: %d attempts, stdout %q, exit %d, want %d, %q, %d",
+					tt.name, rules, attempts, res.Stdout, res.Exit, tt.attempts, tt.out, tt.exit)
+			}
+			switch {
+			case tt.err == "" && err != nil:
+				t.Errorf("%s, rules %q: %v", tt.name, rules, err)
+			case tt.err != "" &&
+				(!errors.Is(err, proc.ErrStart) || !strings.Contains(err.Error(), tt.err)):
+				t.Errorf("%s, rules %q: %v, want ErrStart with %q", tt.name, rules, err, tt.err)
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ type startRequest struct {
 	Path             string
 	Argv, Env, After []string
 	Rules            []byte // as in Launch
+	Status           bool   // as in Launch
 	Dir              string
 	Streams          [3]string // files to open as input, output and error output
 }
@@ -26,6 +27,7 @@ type childReport struct {
 	Signal string
 
 	Evicted bool // ended because it held a lock
+	Unbuilt bool // the sandbox could not be made, so the program never ran
 }
 
 // supervisorClient is a running supervisor. It has one child at a time.
@@ -71,7 +73,8 @@ func (s *Starter) acquireSupervisor() (*supervisorClient, error) {
 	if err := launch(h.cmd); err != nil {
 		return nil, err
 	}
-	if h.Proc, err = Facts(h.cmd.Process.Pid); err != nil {
+	h.Proc, err = Facts(h.cmd.Process.Pid)
+	if err != nil {
 		h.kill()
 	}
 	return h, err

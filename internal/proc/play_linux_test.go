@@ -3,7 +3,10 @@ package proc_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"os/exec"
 	"time"
 
 	"tercet/internal/proc"
@@ -17,10 +20,41 @@ func playMore(part string) int {
 	case "supervised":
 		fmt.Println(proc.Supervised(superviseWord))
 		return 0
+	case "lend": // lends its terminal to a program, many times
+		return lend()
+	case "dial": // prints what the one at an address says
+		return dial(os.Args[1], os.Args[2], func(c io.Reader) error {
+			_, err := io.Copy(os.Stdout, c)
+			return err
+		})
+	case "leave": // connects, leaves the connection to a child, and ends
+		return dial(os.Args[1], os.Args[2], func(c io.Reader) error {
+			file, err := c.(*net.UnixConn).File()
+			if err != nil {
+				return err
+			}
+			cmd := exec.Command("cat")
+			cmd.Stdin = file
+			cmd.Stdout = os.Stdout
+			return cmd.Start()
+		})
 	case "floodowner":
 		return floodOwner(os.Getenv("PROC_DIR"))
 	}
 	return 99
+}
+
+// dial connects to an address.
+func dial(network, address string, use func(io.Reader) error) int {
+	c, err := net.Dial(network, address)
+	if err == nil {
+		err = use(c)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // own starts a child that escapes as it can, in the folder PROC_DIR, and records it there.

@@ -154,6 +154,10 @@ type Launch struct {
 	// Rules, if not empty, is the input of the supervisor's Restrict. Without a supervisor such a
 	// program does not start.
 	Rules []byte
+	// Status says that Argv is bubblewrap with --json-status-fd 3. The supervisor then knows
+	// whether the program inside ever ran. If not, the launch is asked for again, because what
+	// bubblewrap was told to cover may have been removed meanwhile.
+	Status bool
 }
 
 // Restrict makes a landlock ruleset from Launch.Rules, which the child enforces on itself before it

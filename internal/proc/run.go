@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,13 +40,23 @@ func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, c.notStarted(err)
 	}
 	c.fill()
-	return s.run(ctx, c)
+	for attempt := 1; ; attempt++ {
+		res, err := s.run(ctx, c)
+		if !errors.Is(err, errUnbuilt) || attempt == buildAttempts || ctx.Err() != nil {
+			return res, err
+		}
+	}
 }
+
+// buildAttempts is how often a sandbox is made for one child. A file that it covers may be removed
+// at the moment it is made: other programs come and go.
+const buildAttempts = 5
 
 func (c Command) notStarted(err error) error {
 	return wrapError(ErrStart, fmt.Sprintf("%q", c), err)
 }
 
+// run prepares environment and folder of the child, starts it, and waits for its end.
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	env := mergeEnv(s.Env, c.Env)
 	if owner, err := self(); err == nil && c.Purpose == PurposeGit {
@@ -69,7 +80,8 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		After: c.After,
 		Dir:   c.Dir,
 	}
-	if o.Path, err = lookPath(env, c.Dir, o.Argv[0]); err != nil && c.Within == nil {
+	o.Path, err = lookPath(env, c.Dir, o.Argv[0])
+	if err != nil && c.Within == nil {
 		return Result{}, err
 	}
 
@@ -99,6 +111,9 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	res.Duration = s.Now().Sub(begin)
 	if stop == stopContext {
 		err = errors.Join(ctx.Err(), err)
+	}
+	if k.unbuilt && stop == stopNone {
+		return Result{}, c.notStarted(fmt.Errorf("%w: %s", errUnbuilt, lastLine(res.Stderr)))
 	}
 	if k.evicted {
 		return res, errors.Join(fmt.Errorf("%q: %w", c, ErrEvicted), err)
@@ -165,6 +180,7 @@ type child struct {
 	exit       int               // exit code, set by wait or finish
 	signal     string
 	evicted    bool
+	unbuilt    bool // as in childReport
 }
 
 // start opens pipes and files and starts the process. If it returns an error nothing is left open.
@@ -177,7 +193,8 @@ func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err erro
 		}
 	}()
 	pipe := func() (r, w *os.File, err error) {
-		if r, w, err = os.Pipe(); err == nil {
+		r, w, err = os.Pipe()
+		if err == nil {
 			parentEnds = append(parentEnds, r)
 			childEnds = append(childEnds, w)
 		}
@@ -194,7 +211,8 @@ func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err erro
 			name:  file,
 		}
 		if file != "" {
-			if s.file, err = openSpill(file); err != nil {
+			s.file, err = openSpill(file)
+			if err != nil {
 				return nil, nil, err
 			}
 			parentEnds = append(parentEnds, s.file)
@@ -202,11 +220,13 @@ func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err erro
 		return s, w, nil
 	}
 	var stdin, stdout, stderr *os.File
-	if k.out, stdout, err = sinkTo(k.command.StdoutCap, k.command.OutFile); err != nil {
+	k.out, stdout, err = sinkTo(k.command.StdoutCap, k.command.OutFile)
+	if err != nil {
 		return err
 	}
 
-	if k.err, stderr, err = sinkTo(k.command.StderrCap, k.command.ErrFile); err != nil {
+	k.err, stderr, err = sinkTo(k.command.StderrCap, k.command.ErrFile)
+	if err != nil {
 		return err
 	}
 	k.out.watch = k.command.Watch
@@ -214,7 +234,8 @@ func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err erro
 		k.out.watch = k.talk.tee(k.command.Watch)
 	}
 	if k.command.Stdin != nil || k.talk != nil {
-		if stdin, k.stdin, err = os.Pipe(); err != nil {
+		stdin, k.stdin, err = os.Pipe()
+		if err != nil {
 			return err
 		}
 		parentEnds = append(parentEnds, k.stdin)
@@ -254,7 +275,8 @@ var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
 // startSupervised records the child and starts it by a supervisor. If it returns an error the child
 // is gone.
 func (k *child) startSupervised(s *Starter, o startRequest, streams ...*os.File) (err error) {
-	if k.supervisor, err = s.acquireSupervisor(); err != nil {
+	k.supervisor, err = s.acquireSupervisor()
+	if err != nil {
 		return err
 	}
 	k.cmd = k.supervisor.cmd
@@ -293,6 +315,7 @@ func (k *child) prepare(o *startRequest) (err error) {
 	o.Path = launch.Path
 	o.Argv = launch.Argv
 	o.Rules = launch.Rules
+	o.Status = launch.Status
 	if o.Path == "" {
 		o.Path, err = lookPath(o.Env, o.Dir, o.Argv[0])
 	}
@@ -354,6 +377,7 @@ func (k *child) wait() {
 		k.exit = n.Exit
 		k.signal = n.Signal
 		k.evicted = n.Evicted
+		k.unbuilt = n.Unbuilt
 	} else {
 		blockUntilExit(k.cmd)
 	}
@@ -518,6 +542,12 @@ func (k *child) result() Result {
 	case stopNone, stopContext, stopFlood, stopWatch, stopTalk:
 	}
 	return r
+}
+
+// lastLine is the last line of a text that is not empty.
+func lastLine(text []byte) string {
+	text = bytes.TrimSpace(text)
+	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }
 
 // ignore discards an error; each call says why.

@@ -30,6 +30,10 @@ const supervisable = true
 // bounds of children that have some; it may be nil if none has.
 func Supervise(in io.Reader, out io.Writer, restrict Restrict) int {
 	becomeSubreaper()
+	if err := reserveStatus(); err != nil {
+		ignore(gob.NewEncoder(out).Encode(childReport{Why: err.Error()})) // the owner may be gone
+		return 1
+	}
 	// it mostly waits; the runtime would wake threads for each processor
 	runtime.GOMAXPROCS(1)
 	s := &supervisor{
@@ -88,10 +92,11 @@ func (s *supervisor) listen(in *gob.Decoder, orders chan<- startRequest) {
 
 // serve runs one child and Command.After.
 func (s *supervisor) serve(o startRequest) childReport {
-	pid, err := s.start(o)
+	pid, status, err := s.start(o)
 	if err != nil {
 		return childReport{Why: err.Error()}
 	}
+	defer status.close()
 	ignore(s.out.Encode(childReport{})) // the owner may be gone
 	end := s.reapAll(pid)
 	s.mu.Lock()
@@ -108,7 +113,11 @@ func (s *supervisor) serve(o startRequest) childReport {
 			Evicted: evicted,
 		}
 	}
-	return childReport{Exit: end.ExitStatus(), Evicted: evicted}
+	return childReport{
+		Exit:    end.ExitStatus(),
+		Evicted: evicted,
+		Unbuilt: o.Status && end.ExitStatus() == 1 && !status.ran(),
+	}
 }
 
 // evictSignal asks a supervisor to end its child, which holds a lock that tercet waits for.
@@ -126,13 +135,19 @@ func (s *supervisor) evict(asked <-chan os.Signal) {
 }
 
 // start starts the program in the supervisor's group. Bubblewrap gets its own group: a signal to
-// the group would end it and the program with it.
-func (s *supervisor) start(o startRequest) (int, error) {
+// the group would end it and the program with it. The caller closes the status.
+func (s *supervisor) start(o startRequest) (pid int, status statusPipe, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	status = noStatus
 	if s.ownerGone {
-		return 0, errors.New("no process needs it any more")
+		return 0, status, errors.New("no process needs it any more")
 	}
+	defer func() {
+		if err != nil {
+			status.close()
+		}
+	}()
 
 	attr := &syscall.ProcAttr{
 		Env: o.Env,
@@ -151,21 +166,29 @@ func (s *supervisor) start(o startRequest) (int, error) {
 		}
 		fd, err := unix.Open(name, flag|unix.O_CLOEXEC, 0)
 		if err != nil {
-			return 0, fmt.Errorf("stream %d: %w", i, err)
+			return 0, status, fmt.Errorf("stream %d: %w", i, err)
 		}
 		attr.Files = append(attr.Files, uintptr(fd))
+	}
+	if o.Status {
+		var ends [2]int
+		if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+			return 0, status, err
+		}
+		status = statusPipe(ends[0])
+		attr.Files = append(attr.Files, uintptr(ends[1]))
 	}
 
 	if o.Dir != "" {
 		if err := os.Chdir(o.Dir); err != nil { // for Command.After too
-			return 0, err
+			return 0, status, err
 		}
 	}
-	pid, err := s.fork(o, attr)
+	pid, err = s.fork(o, attr)
 	if err == nil {
 		s.child = pid
 	}
-	return pid, err
+	return pid, status, err
 }
 
 // fork starts the program, restricted if there are rules.

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -23,13 +24,45 @@ func becomeSubreaper() {
 // blockUntilExit returns when the process has ended and does not reap it. So its number, which is
 // also that of its group and session, is not reused before the group is killed.
 func blockUntilExit(cmd *exec.Cmd) {
+	pid := cmd.Process.Pid
+	if waitPolled(pid) {
+		return
+	}
 	for {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
+		if ended, err := hasEnded(pid, 0); ended || !errors.Is(err, unix.EINTR) {
 			return
 		}
 	}
+}
+
+// waitPolled waits for the end of a child by the runtime's poller, and reports whether it could.
+// While a thread waits inside a system call, the runtime looks at it every 20 us at first, which
+// costs more than the start of a short child.
+func waitPolled(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer func() { ignore(f.Close()) }() // nothing was written to it
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	ended := false
+	err = conn.Read(func(uintptr) bool {
+		var err error
+		ended, err = hasEnded(pid, unix.WNOHANG)
+		return ended || err != nil
+	})
+	return err == nil && ended
+}
+
+// hasEnded reports whether a child has ended, and leaves it to be reaped.
+func hasEnded(pid, flags int) (bool, error) {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|flags, nil)
+	return err == nil && info.Signo != 0, err
 }
 
 // reap reaps the process.

@@ -101,6 +101,12 @@ type Input struct {
 	File  io.ReaderAt `json:"-"`
 }
 
+// Palette reads the colours of JQ_COLORS. Of an invalid text it gives the usual ones.
+func Palette(text string) (*jsonx.Palette, bool) {
+	p, ok := jsonx.PaletteOf(text)
+	return &p, ok
+}
+
 func newCLI(req CLIRequest) *cli {
 	r := &cli{
 		req:     req,
@@ -172,7 +178,8 @@ func (r *cli) prepare() (exit int, err error) {
 		c.allowed = append(c.allowed, readyName+"/0")
 		c.extra = append(c.extra, readyFunction(r.req.Statuses))
 	}
-	if r.code, err = c.compile(); err != nil {
+	r.code, err = c.compile()
+	if err != nil {
 		return exitCompile, err
 	}
 

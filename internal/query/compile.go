@@ -68,6 +68,7 @@ type compiler struct {
 	extra   []gojq.CompilerOption // their code
 }
 
+// compile parses the query, checks it by our rules, and lets gojq compile it.
 func (c *compiler) compile() (*Code, error) {
 	if len(c.src) > MaxSource {
 		return nil, c.fail(
@@ -209,6 +210,14 @@ func (c *compiler) check(q *gojq.Query, w *walker) error {
 				suggest(r.Var, append(boundNames(w), c.vars...)),
 			),
 		)
+	}
+
+	for _, r := range w.assigned {
+		list = append(list, c.fail(
+			r.Offset,
+			"'=' assigns, and "+r.Var+" cannot be changed; to compare, write '=='",
+			"",
+		))
 	}
 
 	for _, f := range w.calls {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"tercet/internal/jsonx"
 )
 
 // Error is an error found in a query before it runs.
@@ -87,6 +89,34 @@ func (e *LimitError) Error() string {
 		return fmt.Sprintf("query needs more than %d MiB of memory", e.Limit>>20)
 	}
 	return fmt.Sprintf("query exceeded its bound of %s", e.What)
+}
+
+// valueError is an error of a function or operator that got a value that it has no result for.
+type valueError struct{ msg string }
+
+// Error is the message of gojq, which shows the value.
+func (e *valueError) Error() string {
+	return e.msg
+}
+
+// Advice says what to do about an error of a query; empty if there is nothing to say.
+func Advice(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		if e.DidYouMean != "" {
+			return "did you mean '" + e.DidYouMean + "'?"
+		}
+		return "filters are written as in jq: '.tasks[].title', '.tasks | map(.number)'"
+	}
+	if e, ok := errors.AsType[*valueError](err); ok {
+		if strings.HasSuffix(e.msg, ": null") {
+			return "a key that is not there gives null: the filter keys shows those that are"
+		}
+		return "each part behind a | gets what the part before gives: try the first parts alone"
+	}
+	if errors.As(err, new(*jsonx.SyntaxError)) {
+		return "an input is JSON, also several values one after the other; -R reads lines of text"
+	}
+	return ""
 }
 
 // errState is the error of `ready` for a value that is not a state.

@@ -8,7 +8,8 @@ import (
 // RunCLI runs a request in this process, bounded by nothing but ctx.
 func RunCLI(ctx context.Context, req CLIRequest) (exit int, err error) {
 	r := newCLI(req)
-	if exit, err = r.prepare(); err != nil {
+	exit, err = r.prepare()
+	if err != nil {
 		return exit, err
 	}
 	return r.run(ctx)

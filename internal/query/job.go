@@ -41,6 +41,9 @@ type Host struct {
 	Open    func(Input) (File, error)
 	Starter *proc.Starter
 	Self    string // path of this binary; empty if it cannot be started again
+	// Shared means that this process has other work: a query in it leaves alone how the process
+	// collects garbage.
+	Shared bool
 }
 
 // Run runs a request and returns the exit code. The error is an *Error, Errors, several joined
@@ -53,7 +56,8 @@ func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
 	}
 	req.Memory = maxMemory + perByte*size
 	r := newCLI(req)
-	if exit, err = r.prepare(); err != nil {
+	exit, err = r.prepare()
+	if err != nil {
 		return exit, err
 	}
 	if canBoundProcess && h.Self != "" && (r.code.risky || size > largeInput && r.plan == nil) {
@@ -62,7 +66,7 @@ func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
 			return exit, err
 		}
 	}
-	return r.runTimed(ctx)
+	return r.runTimed(ctx, h.Shared)
 }
 
 // open opens the inputs. They stay open until the process ends.
@@ -152,17 +156,21 @@ func RunBounded(
 
 // runTimed runs a compiled query up to its deadline. A query that continues past it, in the middle
 // of a step, is not waited for: it ends with the process.
-func (r *cli) runTimed(ctx context.Context) (int, error) {
+func (r *cli) runTimed(ctx context.Context, shared bool) (int, error) {
 	c := r.req
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{
 		BoundTime,
 		c.Timeout.Milliseconds(),
 	})
 	defer cancel()
-	// All input stays alive to the end, and of a stream almost nothing does. Garbage collection
-	// while memory grows took half of the time of a small query.
-	debug.SetGCPercent(-1)
-	ctx, stop := watchMemory(ctx, c.Memory, r.gcThreshold())
+	threshold := int64(0)
+	if !shared {
+		// All input stays alive to the end, and of a stream almost nothing does. Garbage collection
+		// while memory grows took half of the time of a small query.
+		debug.SetGCPercent(-1)
+		threshold = r.gcThreshold()
+	}
+	ctx, stop := watchMemory(ctx, c.Memory, threshold)
 	defer stop()
 	type end struct {
 		exit int
@@ -195,10 +203,12 @@ func (r *cli) gcThreshold() int64 {
 }
 
 // watchMemory collects garbage only above a threshold, which begins at calm and grows with live
-// memory. It cancels the context shortly before limit is reached, so that the message can be a good
-// one.
+// memory; with 0 it leaves that to the runtime. It cancels the context shortly before limit is
+// reached, so that the message can be a good one.
 func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context, stop func()) {
-	debug.SetMemoryLimit(calm)
+	if calm > 0 {
+		debug.SetMemoryLimit(calm)
+	}
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
@@ -221,7 +231,7 @@ func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context
 				cancel(&LimitError{BoundMemory, limit})
 				return
 			}
-			if used > calm {
+			if calm > 0 && used > calm {
 				calm = min(2*used, limit/4*3)
 				debug.SetMemoryLimit(calm)
 			}

@@ -49,7 +49,8 @@ func (r *readiness) add(task any) bool {
 	r.open[n] = word != r.Done
 	deps := make([]int, len(list))
 	for i, d := range list {
-		if deps[i], isInt = d.(int); !isInt {
+		deps[i], isInt = d.(int)
+		if !isInt {
 			return false
 		}
 	}

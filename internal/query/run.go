@@ -225,7 +225,8 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 		if !c.uses(name) {
 			continue
 		}
-		if values[i], err = normalize(vars[name], 0); err != nil {
+		values[i], err = normalize(vars[name], 0)
+		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -254,7 +255,7 @@ func wrapError(ctx context.Context, err error) error {
 	if own, ok := errors.AsType[gojq.ValueError](err); ok {
 		return thrownError(own.Value())
 	}
-	return errors.New(err.Error()) // no error of gojq leaves the package
+	return &valueError{err.Error()} // no error of gojq leaves the package
 }
 
 // thrownError is the error for a value that the query passed to error or halt_error.

@@ -119,7 +119,8 @@ func (r *cli) streamedInput(ctx context.Context) bool {
 	s := r.newStream(ctx, r.plan, r.origins)
 	if tasks := r.plan.root.fields[readyTasks]; tasks != nil && tasks.ready && tasks.canSkip() {
 		var ok bool
-		if s.ready, ok = r.readReady(ctx); !ok {
+		s.ready, ok = r.readReady(ctx)
+		if !ok {
 			return false
 		}
 	}

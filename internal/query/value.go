@@ -73,7 +73,8 @@ func normalize(v any, depth int) (out any, err error) {
 		}
 		list := make([]any, len(v))
 		for i, e := range v {
-			if list[i], err = normalize(e, depth+1); err != nil {
+			list[i], err = normalize(e, depth+1)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -84,7 +85,8 @@ func normalize(v any, depth int) (out any, err error) {
 		}
 		m := make(map[string]any, len(v))
 		for k, e := range v {
-			if m[k], err = normalize(e, depth+1); err != nil {
+			m[k], err = normalize(e, depth+1)
+			if err != nil {
 				return nil, err
 			}
 		}

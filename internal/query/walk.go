@@ -30,8 +30,10 @@ type mentions struct {
 	calls   []Call
 	paths   []Ref // static paths into the query's own input
 	members []Member
-	keys    []string // members read of any value, "" for a computed name
-	risky   bool     // a single step may take all time or memory
+	// assigned are uses of variables that stand left of =; a value of a variable never changes
+	assigned []Ref
+	keys     []string // members read of any value, "" for a computed name
+	risky    bool     // a single step may take all time or memory
 }
 
 // Ref is one use of a variable with the static path after it: $steps.plan["artifacts"][0] is $steps
@@ -111,7 +113,12 @@ func (w *walker) query(q *gojq.Query) {
 	if q.Op == gojq.OpMul || q.Op == gojq.OpUpdateMul {
 		w.risky = w.risky || !small(q.Left) && !small(q.Right) // it may repeat a string
 	}
+	from := len(w.refs)
 	w.query(q.Left)
+	if q.Op == gojq.OpAssign && from < len(w.refs) && q.Left.Term != nil &&
+		q.Left.Term.Type == gojq.TermTypeFunc && strings.HasPrefix(q.Left.Term.Func.Name, "$") {
+		w.assigned = append(w.assigned, w.refs[from])
+	}
 	w.patterns(q.Patterns)
 	w.query(q.Right)
 	w.guardOperator(q)

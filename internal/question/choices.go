@@ -2,6 +2,7 @@ package question
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -76,20 +77,22 @@ func (s Set) Keys() []string {
 	}
 	return append(
 		out,
-		"type a letter, a number or the beginning of a label; ': words' after it become your note",
+		"a letter or number answers; with Shift, and where it says no, it asks for a note first",
 	)
 }
 
 // Read parses a line into a label, and the note after a colon.
 func (s Set) Read(line string) (label, note string, ok bool) {
-	if label, ok = s.find(line); ok {
+	label, ok = s.find(line)
+	if ok {
 		return label, "", true
 	}
 	for at, r := range line {
 		if r != ':' && r != '：' {
 			continue
 		}
-		if label, ok = s.find(line[:at]); ok {
+		label, ok = s.find(line[:at])
+		if ok {
 			return label, strings.TrimSpace(strings.TrimLeft(line[at:], ":：")), true
 		}
 	}
@@ -129,6 +132,15 @@ func (s Set) find(typed string) (string, bool) {
 		return "", false
 	}
 	return found[0], true
+}
+
+// begins reports whether the name of a choice begins with what was typed, in either language.
+func (s Set) begins(typed string) bool {
+	word := folded(typed)
+	return word != "" && slices.ContainsFunc(s.labels, func(l string) bool {
+		return strings.HasPrefix(folded(l), word) ||
+			strings.HasPrefix(folded(phrase.In(phrase.Japanese, l)), word)
+	})
 }
 
 // Chosen is the choice for a word; without a word, the one that approves or leaves. It may require

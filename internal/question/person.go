@@ -25,10 +25,12 @@ type Person struct {
 	Sheet  style.Sheet
 	// Language is that of the flows' labels.
 	Language string
-	// Line shows a prompt and reads one line. Its error means that the user leaves the question.
-	Line func(ctx context.Context, prompt string) (string, error)
-	// Untaken reports lines typed before the question, which do not answer it.
-	Untaken func(lines []string)
+	// Line shows a prompt and reads one line, or one of the keys; a key with Enter right behind it
+	// ends with a line feed. It asks for the prompt again when the terminal has another width. Its
+	// error means that the user leaves the question.
+	Line func(ctx context.Context, prompt func() string, keys Keys) (string, error)
+	// TypedAhead reports lines that were typed before the question and do not answer it.
+	TypedAhead func(lines []string)
 	// Env is the user's environment, which names editor and pager. Lend reserves the terminal for
 	// one of them until done, and Suspend stops this process like Ctrl-Z until it continues.
 	Env     []string
@@ -36,9 +38,23 @@ type Person struct {
 	Suspend func()
 }
 
+// Keys tells what a typed letter does at a question, and what is shown for it: of one that answers
+// its word, of one that is ignored what is expected instead. nil: only a line answers.
+type Keys func(key string) (shown string, does Effect)
+
+// Effect is what a typed letter does at a question.
+type Effect uint8
+
+// The effects of a letter.
+const (
+	Ignored Effect = iota // no answer begins with it
+	Begins                // it begins a line
+	Answers               // it answers by itself
+)
+
 // Matter is the subject of a question.
 type Matter struct {
-	Begins string // prefix of the question's lines
+	Prefix string // of the question's lines
 	Note   string // a note given in advance
 	// Root is the project, whose documents the user reads and edits. Diff gives the changes of the
 	// work; nil: unknown.
@@ -83,16 +99,20 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 	if g.Flow {
 		a.say(phrase.In(p.Language, "Confirmation needed"))
 	}
-	for _, s := range g.Show {
+	for _, s := range g.ShownTexts() {
 		if text := plain.Text(strings.TrimRight(s, "\n")); text != "" {
 			a.show(text)
 		}
 	}
 
+	for _, text := range g.Reviews {
+		a.show(plain.Line(text))
+	}
+	a.outlook()
 	a.diff = a.current(ctx)
-	p.Untaken(p.Lines.Drop(ctx))
+	p.TypedAhead(p.Lines.Drop(ctx))
 	for {
-		line, err := p.Line(ctx, a.prompt())
+		line, err := p.Line(ctx, a.prompt, a.key)
 		if err != nil && line == "" {
 			fmt.Fprintln(p.Out)
 			left := ErrInterrupted
@@ -103,6 +123,12 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 		}
 		label, note, ok := a.set.Read(line)
 		word, which, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && len(line) == 1 && a.note == "" && WantsNote(g, label, line) {
+			note, err = a.noteFor(ctx, label)
+			if err != nil {
+				continue
+			}
+		}
 		switch {
 		case ok && a.changed(ctx):
 			a.say("the diff has changed since you looked at it: d shows it as it is now")
@@ -137,6 +163,55 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 	}
 }
 
+// key tells whether a letter or number answers at once. Where words of the user's own are an answer,
+// a line has to be sent: its first letter decides nothing.
+func (a *asking) key(typed string) (shown string, does Effect) {
+	if a.gate.Free != "" {
+		return "", Begins
+	}
+	if label, ok := a.set.find(typed); ok {
+		return phrase.In(a.Language, label), Answers
+	}
+	switch {
+	case typed == "d" && a.diff != "":
+		return "diff", Answers
+	case typed == "e" && len(a.gate.Documents) == 0:
+		return "edit", Answers
+	case typed == "?":
+		return "", Answers
+	case typed == "e", a.set.begins(typed):
+		return "", Begins
+	}
+	return "no choice has this key; ? shows the keys", Ignored
+}
+
+// WantsNote reports whether a key that answers a gate asks for a note first: that of a choice that
+// does not go on, since who is told no wants to know why, and any with Shift. A question that no
+// journal has keeps no note.
+func WantsNote(g formats.Gate, label, key string) bool {
+	if g.ID == "" {
+		return false
+	}
+	c, _ := g.Choice(label)
+	shifted := key >= "A" && key <= "Z"
+	return shifted || c.NeedsNote || !c.Approves && !g.NeedsPerson
+}
+
+// noteFor reads a note for a choice. An error means that the user goes back to the question.
+func (a *asking) noteFor(ctx context.Context, label string) (string, error) {
+	word := plain.Line(phrase.In(a.Language, label))
+	hint := " (Enter: none): "
+	if a.gate.Lacks(label, "") {
+		hint = ": "
+	}
+	prompt := func() string { return "  note for '" + word + "'" + hint }
+	note, err := a.Line(ctx, prompt, nil)
+	if err != nil {
+		fmt.Fprintln(a.Out)
+	}
+	return strings.TrimSpace(note), err
+}
+
 // show prints a text that the answer is bound to. Prose is broken between words; patches, commands
 // and blocks of code are left whole.
 func (a *asking) show(text string) {
@@ -148,6 +223,22 @@ func (a *asking) show(text string) {
 		text = style.Prose(text, columns-len("  | "))
 	}
 	fmt.Fprintln(a.Out, "  | "+strings.ReplaceAll(text, "\n", "\n  | "))
+}
+
+// outlook says what happens after each choice, if that is known.
+func (a *asking) outlook() {
+	var words []string
+	for i, c := range a.gate.Choices {
+		if c.After != "" {
+			words = append(words, plain.Line(a.set.words[i]+" "+c.After))
+		}
+	}
+	if len(words) > 0 {
+		columns, _ := a.Screen()
+		for line := range strings.SplitSeq(style.Wrap(strings.Join(words, "; "), columns), "\n") {
+			fmt.Fprintln(a.Out, a.Sheet.Paint(style.Aside, line))
+		}
+	}
 }
 
 // say prints a line, broken between words.
@@ -163,10 +254,10 @@ func (a *asking) prompt() string {
 	if a.diff != "" {
 		more = "[d]iff " + more
 	}
-	if len(a.gate.Documents) > 0 {
+	if len(a.gate.Documents) > 0 && a.editorName() != "" {
 		more = strings.Replace(more, "[?]", "[e]dit [?]", 1)
 	}
-	question := a.Begins + plain.Line(a.gate.Question)
+	question := a.Prefix + plain.Line(phrase.Question(a.Language, a.gate.Question))
 	items := append(a.set.shownAll(), a.Sheet.Paint(style.Aside, more))
 	line := question + "  " + strings.Join(items, "  ") + " "
 	if style.Width(question)+style.Width(a.set.String())+len(more)+5 <= columns {
@@ -196,6 +287,11 @@ func (a *asking) prompt() string {
 	return out.String() + " "
 }
 
+// editorName is the command of the user's editor; empty if none is set.
+func (a *asking) editorName() string {
+	return cmp.Or(a.get("VISUAL"), a.get("EDITOR"))
+}
+
 // keys explains how to answer.
 func (a *asking) keys() {
 	list := a.set.Keys()
@@ -207,7 +303,7 @@ func (a *asking) keys() {
 			fmt.Sprintf("d  what the work has changed: %s", formats.Count(files(a.diff), "file")),
 		)
 	}
-	editor := cmp.Or(a.get("VISUAL"), a.get("EDITOR"))
+	editor := a.editorName()
 	if editor == "" {
 		own = append(own, "e  an editor; set VISUAL or EDITOR to have one")
 	} else {

@@ -51,8 +51,8 @@ func (p Person) words(text string) (list []string, err error) {
 	return list, err
 }
 
-// call gives the terminal to the program that a variable names until it ends, and tells whether it
-// did its work. Everything else is told.
+// call gives the terminal to the program that a variable names until it ends, and reports whether
+// the program succeeded. The user is told why it did not.
 func (a *asking) call(
 	ctx context.Context,
 	variable, dir string,
@@ -89,7 +89,7 @@ func (a *asking) call(
 	res, err := f.Run(ctx)
 	back(res.Signal != "")
 	done()
-	a.Lines.Drop(ctx) // what was typed for the program and not taken
+	a.Lines.Drop(ctx) // typed for the program, which did not read it
 	name := plain.Line(argv[0])
 	switch {
 	case errors.As(err, new(*proc.NotFoundError)):
@@ -113,11 +113,10 @@ func (a *asking) page(ctx context.Context, patch string) {
 	text := a.Sheet.Diff(patch) + "\n"
 	if pager := a.get("PAGER"); pager != "" {
 		argv, err := a.words(pager)
-		_, missing := (&proc.Starter{Env: a.Env}).LookPath(cmp.Or(
-			slices.Concat(argv, []string{""})[0],
-			"",
-		))
-		if err == nil && missing == nil {
+		if err == nil {
+			_, err = (&proc.Starter{Env: a.Env}).LookPath(argv[0])
+		}
+		if err == nil {
 			a.call(ctx, "PAGER", os.TempDir(), []byte(text))
 			return
 		}
@@ -142,17 +141,20 @@ func (a *asking) page(ctx context.Context, patch string) {
 			fmt.Fprintln(a.Out)
 			return
 		}
-		line, err := a.Line(
-			ctx,
-			fmt.Sprintf("line %d of %d: Enter goes on, q ends ", at, len(lines)),
-		)
-		if err != nil || strings.TrimSpace(line) != "" {
+		more := fmt.Sprintf("line %d of %d: Enter or Space goes on, q ends ", at, len(lines))
+		line, err := a.Line(ctx, func() string { return more }, pageKey)
+		if err != nil || folded(line) == "q" {
 			if err != nil {
 				fmt.Fprintln(a.Out)
 			}
 			return
 		}
 	}
+}
+
+// pageKey are the keys between two pages; every key but q shows the next one.
+func pageKey(key string) (shown string, does Effect) {
+	return "", Answers
 }
 
 // editor edits a text in a file of a name, and gives what stands there then. Without one, and when

@@ -193,12 +193,12 @@ func TestAskNarrow(t *testing.T) {
 	var prompts []string
 	answers := []string{"?", "x", "r: too long"}
 	p := question.Person{
-		Lines:   question.NewLines(strings.NewReader(""), nil),
-		Out:     &out,
-		Screen:  func() (int, int) { return 40, 10 },
-		Untaken: func([]string) {},
-		Line: func(_ context.Context, text string) (string, error) {
-			prompts = append(prompts, text)
+		Lines:      question.NewLines(strings.NewReader(""), nil),
+		Out:        &out,
+		Screen:     func() (int, int) { return 40, 10 },
+		TypedAhead: func([]string) {},
+		Line: func(_ context.Context, text func() string, _ question.Keys) (string, error) {
+			prompts = append(prompts, text())
 			answer := answers[0]
 			answers = answers[1:]
 			return answer, nil
@@ -221,7 +221,7 @@ func TestAskNarrow(t *testing.T) {
 		t.Errorf("Ask = %+v, %v", a, err)
 	}
 	want := "Merge the work of task 12 with what has\ncome meanwhile?\n  [A]pprove and start\n" +
-		"  [R]equest modification  A[b]ort\n  [d]iff [e]dit [?] "
+		"  [R]equest modification  A[b]ort\n  [d]iff [?] " // without an editor there is no edit
 	if prompts[0] != want {
 		t.Errorf("prompt = %q, want %q", prompts[0], want)
 	}
@@ -258,11 +258,11 @@ func TestCommandsAreWhole(t *testing.T) {
 	} {
 		var out strings.Builder
 		p := question.Person{
-			Lines:   question.NewLines(strings.NewReader(""), nil),
-			Out:     &out,
-			Screen:  func() (int, int) { return 40, 10 },
-			Untaken: func([]string) {},
-			Line: func(context.Context, string) (string, error) {
+			Lines:      question.NewLines(strings.NewReader(""), nil),
+			Out:        &out,
+			Screen:     func() (int, int) { return 40, 10 },
+			TypedAhead: func([]string) {},
+			Line: func(context.Context, func() string, question.Keys) (string, error) {
 				return "a", nil
 			},
 		}
@@ -295,11 +295,11 @@ func TestNoteIsNeeded(t *testing.T) {
 		want := max(1, len(answers))
 		asked := 0
 		p := question.Person{
-			Lines:   question.NewLines(strings.NewReader(""), nil),
-			Out:     &out,
-			Screen:  func() (int, int) { return 80, 10 },
-			Untaken: func([]string) {},
-			Line: func(context.Context, string) (string, error) {
+			Lines:      question.NewLines(strings.NewReader(""), nil),
+			Out:        &out,
+			Screen:     func() (int, int) { return 80, 10 },
+			TypedAhead: func([]string) {},
+			Line: func(context.Context, func() string, question.Keys) (string, error) {
 				asked++
 				return answers[asked-1], nil
 			},
@@ -319,6 +319,90 @@ func TestNoteIsNeeded(t *testing.T) {
 		usage := err != nil && formats.CodeOf(err) == formats.CodeUsage
 		if usage != (word != "Go on") {
 			t.Errorf("Chosen(%q, %q) = %v", word, note, err)
+		}
+	}
+}
+
+// TestOneKey: a letter of a choice answers by itself, with what judges said and what happens after
+// each choice above it. A no asks for a note, and so does a letter with Shift; where the user's own
+// words are an answer no letter decides.
+func TestOneKey(t *testing.T) {
+	t.Parallel()
+	g := formats.Gate{
+		ID:       "g1",
+		Question: "Ship it?",
+		Reviews:  []string{"judge: approved: it\x1b[31m reads well"},
+		Choices: []formats.Choice{
+			{Label: "ship", Approves: true, After: "goes on with 'Say'"},
+			{Label: "again", After: "does 'Write' again, with your note"},
+		},
+	}
+	for _, tt := range []struct {
+		typed      []string
+		free       string
+		want, note string
+		asked      int // for a note
+	}{
+		{typed: []string{"s"}, want: "ship"},
+		{typed: []string{"a", ""}, want: "again", asked: 1},
+		{typed: []string{"a", "shorter"}, want: "again", note: "shorter", asked: 1},
+		{typed: []string{"a\n"}, want: "again"}, // Enter came with it
+		{typed: []string{"S", "fine"}, want: "ship", note: "fine", asked: 1},
+		{typed: []string{"again: shorter"}, want: "again", note: "shorter"},
+		{typed: []string{"better words"}, free: "again", want: "again", note: "better words"},
+	} {
+		var out strings.Builder
+		asked := 0
+		answers := tt.typed
+		p := question.Person{
+			Lines:      question.NewLines(strings.NewReader(""), nil),
+			Out:        &out,
+			Screen:     func() (int, int) { return 80, 10 },
+			TypedAhead: func([]string) {},
+			Line: func(_ context.Context, text func() string, keys question.Keys) (string, error) {
+				if strings.Contains(text(), "note for '") {
+					asked++
+				} else {
+					checkEffects(t, keys, tt.free != "")
+				}
+				answer := answers[0]
+				answers = answers[1:]
+				return answer, nil
+			},
+		}
+		gate := g
+		gate.Free = tt.free
+		a, err := p.Ask(t.Context(), gate, question.Matter{})
+		if err != nil || a.Label != tt.want || a.Note != tt.note || asked != tt.asked {
+			t.Errorf("Ask after %q = %+v, %v, asked for a note %d times, want %+v",
+				tt.typed, a, err, asked, tt)
+		}
+		for _, want := range []string{
+			"  | judge: approved: it<U+001B>[31m reads well\n",
+			"ship goes on with 'Say'; again does 'Write' again, with your note\n",
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("nothing says %q:\n%s", want, out.String())
+			}
+		}
+	}
+}
+
+// checkEffects checks what letters do at the question of TestAskShows: where other words are an
+// answer, each begins a line.
+func checkEffects(t *testing.T, keys question.Keys, free bool) {
+	t.Helper()
+	for key, want := range map[string]question.Effect{
+		"s": question.Answers,
+		"?": question.Answers,
+		"x": question.Ignored,
+		" ": question.Ignored,
+	} {
+		if free {
+			want = question.Begins
+		}
+		if _, got := keys(key); got != want {
+			t.Errorf("the key %q does %v, want %v; other words answer: %v", key, got, want, free)
 		}
 	}
 }

@@ -22,7 +22,7 @@ const Runner = "stub"
 // read gives what the engine gets of a return.
 func (r Return) read(agent string) (formats.Return, error) {
 	if strings.HasPrefix(strings.TrimSpace(r.Text), "{") {
-		return returns.ParseReturn([]byte(r.Text), returns.ParseOptions{})
+		return returns.Parse([]byte(r.Text), returns.ParseOptions{})
 	}
 	blocks, found := returns.ParseAgentResult([]byte(r.Text))
 	own, _, ok := returns.PickResult(blocks, agent)

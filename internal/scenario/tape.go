@@ -54,7 +54,8 @@ func (c *Cast) tape(
 	if err != nil {
 		return ret, used, err
 	}
-	if kept.Writes, kept.Removes, err = cassette.Changed(before, r.Dir); err != nil {
+	kept.Writes, kept.Removes, err = cassette.Changed(before, r.Dir)
+	if err != nil {
 		return ret, used, err
 	}
 

@@ -62,11 +62,17 @@ func Refusal(script string, args []Argument) string {
 		args:    a,
 	}
 	a.script(s, file)
-	for _, wrote := range a.wrote {
-		for _, ran := range a.ran {
+	for _, wrote := range a.files.wrote {
+		for _, ran := range a.files.ran {
 			if wrote == "" || ran == "" || path.Clean(wrote) == path.Clean(ran) {
 				a.refuse("an argument could be written into a file that the script runs")
 			}
+		}
+	}
+	for _, name := range a.files.holds {
+		if a.files.loads != "" && !isData().MatchString(name) {
+			a.refuse("an argument could be written into a file that %s reads as a program; write it "+
+				"into one that ends in .txt", a.files.loads)
 		}
 	}
 
@@ -80,17 +86,33 @@ var (
 	isNumber = lazy.Regexp(`^[0-9]{1,18}$`)
 	// isIndex is an index or a part of a text that is not computed, as in ${x:0:7} and ${x[@]}.
 	isIndex = lazy.Regexp(`^(?:[0-9: -]*|[@*])$`)
+	// isData is a file that no program takes for a program, for its settings or for a hook.
+	isData = lazy.Regexp(`^(?:/tmp/|\./)?(?:[A-Za-z0-9_-]+/)*[a-z0-9_-]+\.` +
+		`(?:txt|md|log|out|err|csv|diff|patch|html)$|^/tmp/[A-Za-z0-9_-]+$`)
 	// isPlain is a text in which no program and no shell sees a sign.
 	isPlain = lazy.Regexp(`^[A-Za-z0-9_./:@%,+-]*$`)
 	// startsPrograms are variables by which programs are found, started or given options.
 	startsPrograms = lazy.Regexp(
-		`^(?:(?:CD|MAN|INFO|F|GCONV_|LOC|NLS)?PATH|ENV|HOME|SHELL|BROWSER|IFS|PS[0-9]|CC|CXX|` +
-			`CPP|LD|AR|MAKE|FC|LINKER|MAKEFILES|TEXINPUTS|CLASSPATH|KUBECONFIG|PHPRC|CURL_HOME|WGETRC|INPUTRC|LESS|LESSOPEN|` +
-			`LESSCLOSE|LESSKEY.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|TERMINFO.*|LUA_INIT.*|TAR_OPTIONS|GREP_OPTIONS|UNZIP|ZIPOPT|` +
-			`GZIP|XZ_.*|RUBYLIB|PERL5.*|PERLLIB|PYTHON.*|NODE_.*|RUBYOPT|_?JAVA.*|JDK_.*|DOTNET_.*|` +
-			`GO(?:FLAGS|PATH|ROOT|ENV|PROXY|BIN|TOOLCHAIN|TOOLDIR|EXPERIMENT)|CGO_.*|CARGO.*|RUST.*|PYTEST_.*|DOCKER_.*|` +
+		`^(?:(?:CD|MAN|INFO|F|GCONV_|LOC|NLS|AWK|AWKLIB|C|LIBRARY_|COMPILER_|MAIL)?PATH|ENV|HOME|` +
+			`SHELL|BROWSER|IFS|PS[0-9]|CC|CXX|CPP|LD|AR|MAKE.*|FC|LINKER|TEXINPUTS|CLASSPATH|KUBECONFIG|` +
+			`PHP.*|CURL_HOME|WGETRC|INPUTRC|LESS|LESSOPEN|LESSCLOSE|LESSKEY.*|SHELLOPTS|BASHOPTS|` +
+			`GLOBIGNORE|TERMINFO.*|LUA_.*|TAR_OPTIONS|GREP_OPTIONS|UNZIP|ZIPOPT|GZIP|XZ_.*|RUBYLIB|` +
+			`PERL.*|PYTHON.*|NODE_.*|RUBYOPT|_?JAVA.*|JDK_.*|DOTNET_.*|` +
+			// files that a program reads as a program or as its settings
+			`ZDOTDIR|VIMINIT|EXINIT|MYVIMRC|GVIMINIT|FCEDIT|HISTFILE|CONFIG_SHELL|PSQLRC|HGRCPATH|` +
+			`OPENSSL_.*|GEM_.*|BUNDLE_.*|R_.*|JULIA_.*|TCL.*|GUILE_.*|EMACS.*|SYSTEMD_.*|SUDO_.*|` +
+			`GROFF_.*|GCC_.*|GTK_.*|QT_.*|GIO_.*|GST_.*|DENO_.*|BUN_.*|YARN_.*|PNPM_.*|COREPACK_.*|` +
+			`GRADLE_.*|MAVEN_.*|ANT_.*|SBT_.*|PIP_.*|UV_.*|POETRY_.*|PIPENV_.*|TOX_.*|NOX_.*|CONDA_.*|` +
+			`AWS_.*|HELM_.*|TF_.*|ANSIBLE_.*|VAGRANT_.*|CMAKE_.*|CTEST_.*|ERL_.*|ELIXIR_.*|MIX_.*|` +
+			`HG.*|ASDF_.*|MISE_.*|NIX_.*|VOLTA_.*|NVM_.*|PYENV_.*|RBENV_.*|RUBYSHELL|GNUPGHOME|` +
+			`TEXTDOMAIN.*|TROFF|` +
+			// bash computes what it assigns to these
+			`S?RANDOM|OPTIND|HISTCMD|SECONDS|LINENO|EPOCH.*|BASHPID|E?UID|PPID|` +
+			`GO(?:FLAGS|PATH|ROOT|ENV|PROXY|BIN|TOOLCHAIN|TOOLDIR|EXPERIMENT)|CGO_.*|CARGO.*|RUST.*|` +
+			`PYTEST_.*|DOCKER_.*|` +
 			`BASH_.*|XDG_.*|RSYNC_.*|CVS_.*|SVN_.*|SSH_.*|GIT.*|GH_.*|LD_.*|DYLD_.*|npm_.*|NPM_.*|` +
-			`.*(?:FLAGS|OPTS|OPTIONS|PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_RSH|_CONFIG.*|_WRAPPER|_proxy|_PROXY))$`,
+			`.*(?:FLAGS|OPTS|OPTIONS|PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_RSH|_CONFIG.*|` +
+			`_WRAPPER|_proxy|_PROXY))$`,
 	)
 )
 
@@ -133,6 +155,15 @@ func (v value) join(o value) value {
 	return out
 }
 
+// without gives the value behind a beginning that all its texts have.
+func (v value) without(beginning string) value {
+	var texts []string
+	for _, text := range v.texts {
+		texts = append(texts, strings.TrimPrefix(text, beginning))
+	}
+	return value{v.origin, texts}
+}
+
 // arguments follows the arguments of a script while scan walks it.
 type arguments struct {
 	vars   map[string]value // variables that hold arguments, wherever they were assigned
@@ -143,9 +174,16 @@ type arguments struct {
 	moved  bool             // the working folder comes from an argument
 	input  bool             // the command at hand reads what came from an argument
 	depth  int
-	wrote  []string // files that hold arguments; an empty name is not known
-	ran    []string // files that are run; an empty name is not known
+	files  fileUse
 	reason string
+}
+
+// fileUse is what a script does with files.
+type fileUse struct {
+	wrote []string // files that hold or are named by arguments; an empty name is not known
+	holds []string // those that hold the text of one
+	ran   []string // files that are run; an empty name is not known
+	loads string   // a program that may run files of the project; empty: none does
 }
 
 func (a *arguments) refuse(format string, args ...any) {
@@ -181,7 +219,9 @@ func (a *arguments) script(s *scan, file *syntax.File) {
 // variable gives what stands in a variable; false if no argument can.
 func (a *arguments) variable(name string) (value, bool) {
 	v, ok := a.vars[name]
-	if !ok && a.given && (name == "_" || strings.HasPrefix(name, ArgumentPrefix)) {
+	shown := name == "_" || strings.HasPrefix(name, "BASH_ARG") ||
+		strings.HasPrefix(name, ArgumentPrefix)
+	if !ok && a.given && shown {
 		return value{origin: given}, true
 	}
 	return v, ok
@@ -199,7 +239,17 @@ func (a *arguments) reaches(nodes ...syntax.Node) trust {
 					most = max(most, v.origin)
 				}
 			case *syntax.Lit: // in a here-document that only another shell expands
-				if _, name := a.vars[n.Value]; !name && strings.Contains(n.Value, ArgumentPrefix) {
+				_, name := a.vars[n.Value]
+				if !name && strings.Contains(n.Value, ArgumentPrefix) || a.given && isEnviron(n.Value) {
+					most = given
+				}
+			case *syntax.CallExpr: // prints every variable, the arguments among them
+				if a.given && len(n.Args) > 0 &&
+					oneOf(n.Args[0].Lit(), "env", "printenv", "set", "compgen") {
+					most = given
+				}
+			case *syntax.DeclClause:
+				if a.given {
 					most = given
 				}
 			}
@@ -207,6 +257,11 @@ func (a *arguments) reaches(nodes ...syntax.Node) trust {
 		})
 	}
 	return most
+}
+
+// isEnviron tells whether a text names a file that holds the variables of a process.
+func isEnviron(text string) bool {
+	return strings.HasSuffix(text, "/environ")
 }
 
 // output is the value of the output of commands.
@@ -247,13 +302,20 @@ func (a *arguments) collect(s *scan, file *syntax.File) {
 			case *syntax.Assign:
 				a.assigned(s, n)
 			case *syntax.ForClause:
+				if n.Select && a.given {
+					a.set("REPLY", value{origin: given})
+				}
 				if iter, ok := n.Loop.(*syntax.WordIter); ok {
+					a.splits = a.splits || iter.Name.Value == ifs
+					if params, ok := a.variable("@"); ok && !iter.InPos.IsValid() {
+						a.set(iter.Name.Value, params)
+					}
 					for _, f := range a.quiet(s, iter.Items) {
 						a.set(iter.Name.Value, f.value())
 					}
 				}
 			case *syntax.CallExpr:
-				a.filled(n)
+				a.filled(s, n)
 			case *syntax.ParamExp: // ${x:=...} assigns
 				if n.Exp != nil && n.Param != nil && n.Exp.Word != nil {
 					a.set(n.Param.Value, value{origin: a.reaches(n.Exp.Word)})
@@ -286,6 +348,7 @@ func (a *arguments) set(name string, v value) {
 	if !v.known() {
 		return
 	}
+	a.surroundings(name, v.origin)
 	if old, ok := a.vars[name]; ok {
 		v = old.join(v)
 	}
@@ -297,7 +360,7 @@ func (a *arguments) assigned(s *scan, n *syntax.Assign) {
 		return
 	}
 	name := n.Name.Value
-	a.splits = a.splits || name == "IFS"
+	a.splits = a.splits || name == ifs
 	switch {
 	case n.Array != nil:
 		a.set(name, value{origin: a.reaches(n.Array)})
@@ -312,29 +375,45 @@ func (a *arguments) assigned(s *scan, n *syntax.Assign) {
 	}
 }
 
-// filled notes the variables that a command fills with what it reads.
-func (a *arguments) filled(call *syntax.CallExpr) {
-	if !a.given || len(call.Args) == 0 {
+// ifs names the signs at which a shell splits words.
+const ifs = "IFS"
+
+// filled notes the variables that a command fills with what it reads, whatever starts the command.
+func (a *arguments) filled(s *scan, call *syntax.CallExpr) {
+	if !a.given {
 		return
 	}
-	var names []string
-	from := given
-	switch call.Args[0].Lit() {
+	words := a.quiet(s, call.Args)
+	for len(words) > 0 && oneOf(words[0].lead, "command", "builtin", "-p", "--") {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return
+	}
+	rest := words[1:]
+	switch words[0].lead {
 	case "read", "mapfile", "readarray", "getopts":
-		names = []string{"REPLY", "MAPFILE", "OPTARG"}
-		for _, arg := range call.Args[1:] {
-			names = append(names, arg.Lit())
-		}
+		a.fills(words[0].lead, rest, given, "REPLY", "MAPFILE", "OPTARG")
 	case "cd", "pushd":
-		names = []string{"PWD", "OLDPWD", "DIRSTACK"}
-		from = a.reaches(call)
+		a.fills(words[0].lead, nil, a.reaches(call), "PWD", "OLDPWD", "DIRSTACK")
 	case "printf":
-		if len(call.Args) > 2 && call.Args[1].Lit() == "-v" {
-			names = []string{call.Args[2].Lit()}
-			from = a.reaches(call)
+		if len(rest) > 1 && rest[0].lead == "-v" {
+			a.fills("printf -v", rest[1:2], a.reaches(call))
 		}
 	}
-	for _, name := range names {
+}
+
+// fills notes that a command assigns to variables, those that its words name and others. A name
+// that is not known could be any.
+func (a *arguments) fills(command string, words []field, from trust, others ...string) {
+	for _, w := range words {
+		if w.origin != fixed || w.loose {
+			a.refuse("an argument could be in any variable, because %s takes a name from one", command)
+		}
+		a.splits = a.splits || w.lead == ifs
+		others = append(others, w.lead)
+	}
+	for _, name := range others {
 		a.set(name, value{origin: from})
 	}
 }
@@ -466,6 +545,9 @@ func (a *arguments) declared(n *syntax.DeclClause) {
 		if arg.Naked && arg.Value != nil && a.reaches(arg.Value) >= number {
 			a.refuse("an argument would be a name given to %s", variant)
 		}
+		if a.given && arg.Naked && arg.Value != nil && arg.Value.Lit() == "" {
+			a.refuse("an argument could be in any variable, because %s takes a name from one", variant)
+		}
 		option := arg.Naked && arg.Value != nil && strings.HasPrefix(arg.Value.Lit(), "-")
 		if a.given && (option && variant != "export" || variant == "nameref") {
 			a.refuse("an argument could be computed by %s", variant)
@@ -521,7 +603,8 @@ func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
 		body = a.reaches(r.Hdoc)
 	}
 	call, ok := st.Cmd.(*syntax.CallExpr)
-	if ok && len(call.Args) == 1 && call.Args[0].Lit() == "exec" && max(from, body) == given {
+	everything := ok && len(call.Args) == 1 && call.Args[0].Lit() == "exec"
+	if everything && max(from, body) == given {
 		a.refuse("an argument would be the input of everything that follows")
 	}
 	other := a.input && r.N != nil && r.N.Value != "0" // what is read stays as it is
@@ -537,7 +620,7 @@ func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
 		if from == given {
 			a.refuse("an argument would name a file that is written")
 		}
-		if r.Op != syntax.DplOut && (a.input || a.reaches(st) == given) {
+		if r.Op != syntax.DplOut && (a.input || everything && a.given || a.reaches(st) == given) {
 			still := *s
 			still.still = true
 			a.writes(a.field(still.word(r.Word)))
@@ -547,13 +630,19 @@ func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
 
 // writes notes a file that holds something of an argument.
 func (a *arguments) writes(f field) {
-	name := ""
-	if f.origin == fixed {
-		name = f.lead
-	}
+	name := f.known()
 	if name != "/dev/null" && name != "/dev/stderr" && name != "/dev/stdout" {
-		a.wrote = append(a.wrote, name)
+		a.files.wrote = append(a.files.wrote, name)
+		a.files.holds = append(a.files.holds, name)
 	}
+}
+
+// known is the word where it stands in the script as a whole, else empty.
+func (f field) known() string {
+	if f.origin == fixed && !f.glob && !f.tilde {
+		return f.lead
+	}
+	return ""
 }
 
 // field is a word as the program gets it.

@@ -15,13 +15,13 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 	for _, w := range rest {
 		switch verb {
 		case "read", "name":
-			j.reads(w, verb == "name")
+			j.scan.reads(w, verb == "name")
 		case "remove":
-			j.removes(w, arg == "all")
+			j.scan.removes(w, arg == "all")
 		case "write":
-			j.writes(w, how)
+			j.scan.writes(w, how)
 		case "modes":
-			j.modes(w, j.has("-R", "--recursive"))
+			j.scan.modes(w, j.has("-R", "--recursive"))
 		}
 	}
 
@@ -31,11 +31,11 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 	case "move":
 		sources, dest := j.ends()
 		for _, w := range sources {
-			if _, z := j.resolve(w); z.foreign() || z == whole {
-				j.removes(w, z != whole)
+			if _, z := j.scan.resolve(w); z.foreign() || z == whole {
+				j.scan.removes(w, z != whole)
 			}
 		}
-		j.writes(dest, "writes")
+		j.scan.writes(dest, "writes")
 	case "find":
 		j.finds()
 	case "each": // what fd starts for each file
@@ -43,19 +43,21 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 			return oneOf(w.text, "-x", "--exec", "-X", "--exec-batch")
 		})
 		if i >= 0 {
-			j.inner(j.v, append(slices.Clone(j.args[i+1:]), word{text: hole, pos: j.args[i].pos}))
+			j.scan.inner(j.v, append(slices.Clone(j.args[i+1:]), word{text: hole, pos: j.args[i].pos}))
 		}
 	case "unpack":
 		if w, ok := j.get("-C", "--directory", "-d"); ok {
-			j.writes(w, "unpacks into")
+			j.scan.writes(w, "unpacks into")
 		}
 	case "dd":
 		for _, w := range j.args {
 			var name string
-			if name, w.text, _ = strings.Cut(w.text, "="); name == "of" {
-				j.writes(w, "overwrites")
-			} else if name == "if" {
-				j.reads(w, false)
+			name, w.text, _ = strings.Cut(w.text, "=")
+			switch name {
+			case "of":
+				j.scan.writes(w, "overwrites")
+			case "if":
+				j.scan.reads(w, false)
 			}
 		}
 	}
@@ -83,24 +85,24 @@ func (l line) ends() (sources []word, dest word) {
 func (j *judgement) copies() {
 	sources, dest := j.ends()
 	if !remotePath(dest) {
-		j.writes(dest, "writes")
+		j.scan.writes(dest, "writes")
 		for _, o := range j.options {
-			if j.cmd == "rsync" && dest.text != "" && strings.HasPrefix(o.name, "--delete") {
-				if _, z := j.resolve(dest); z.foreign() {
-					j.removes(dest, true)
+			if j.scan.cmd == "rsync" && dest.text != "" && strings.HasPrefix(o.name, "--delete") {
+				if _, z := j.scan.resolve(dest); z.foreign() {
+					j.scan.removes(dest, true)
 				} else if z != temp {
-					j.risk("fs+", dest.text, "deletes what the source does not have")
+					j.scan.risk("fs+", dest.text, "deletes what the source does not have")
 				}
 			}
 		}
 	}
 	for _, w := range sources {
-		if j.cmd == "rsync" && j.has("--remove-source-files") && !remotePath(dest) &&
+		if j.scan.cmd == "rsync" && j.has("--remove-source-files") && !remotePath(dest) &&
 			dest.text != "" {
-			j.removes(w, false)
+			j.scan.removes(w, false)
 		}
-		if j.cmd != "ln" {
-			j.reads(w, false)
+		if j.scan.cmd != "ln" {
+			j.scan.reads(w, false)
 		}
 	}
 }
@@ -118,7 +120,7 @@ func (j *judgement) finds() {
 	}
 
 	if len(paths) == 0 {
-		paths = []word{{text: ".", pos: j.here}}
+		paths = []word{{text: ".", pos: j.scan.here}}
 	}
 	filtered := false
 	for i := 0; i < len(rest); i++ {
@@ -128,11 +130,11 @@ func (j *judgement) finds() {
 		switch rest[i].text {
 		case "-delete":
 			for _, p := range paths {
-				j.findDeletes(p, filtered)
+				j.scan.findDeletes(p, filtered)
 			}
 		case "-fprint", "-fls", "-fprintf":
 			if i+1 < len(rest) {
-				j.writes(rest[i+1], "writes")
+				j.scan.writes(rest[i+1], "writes")
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
 			command := rest[i+1:]
@@ -144,7 +146,7 @@ func (j *judgement) finds() {
 			}
 			i += len(command)
 			for _, p := range paths {
-				j.inner(j.v, filled(command, p, filtered))
+				j.scan.inner(j.v, filled(command, p, filtered))
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func like(text, pattern string) bool {
 
 // judgement is one program held to the rules.
 type judgement struct {
-	*scan
+	scan *scan
 	line // its words, taken apart as the entry at hand says
 
 	v      invocation
@@ -177,13 +177,13 @@ func (j *judgement) book(f Finding, why string) {
 		f.Target = hidden(target)
 	}
 	net := f.Category == ExternalNet
-	j.add(found{
+	j.scan.add(found{
 		Finding: f,
 		fetches: net,
 		sends:   net || f.Category == ProdDB && f.Level == Required,
 	})
 	if why == "fetches code and may run it at once" && j.has("-g", "--global") {
-		j.risk("fs+", f.Target, "installs outside the project")
+		j.scan.risk("fs+", f.Target, "installs outside the project")
 	}
 }
 
@@ -295,7 +295,7 @@ func (j *judgement) holds(condition string) bool {
 		return i >= 0
 	case "image":
 		return slices.ContainsFunc(j.rest, func(w word) bool {
-			_, z := j.resolve(w)
+			_, z := j.scan.resolve(w)
 			return z == inside || z == temp
 		})
 	default: // prod
@@ -329,37 +329,37 @@ func (j *judgement) does(verb, arg string) bool {
 	rest := j.rest[min(n, len(j.rest)):]
 	switch verb {
 	case "run":
-		j.inner(j.v, rest)
+		j.scan.inner(j.v, rest)
 	case "past":
-		j.inner(j.v, split(rest, j.valued, true).rest)
+		j.scan.inner(j.v, split(rest, j.valued, true).rest)
 	case "text":
 		if len(rest) > 0 {
-			j.text(joined(rest), single(rest))
+			j.scan.text(joined(rest), single(rest))
 		}
 	case "word":
-		j.text(rest[0].text, rest[0])
+		j.scan.text(rest[0].text, rest[0])
 	case "option":
 		if w, ok := j.get(options...); ok {
-			j.text(w.text, w)
+			j.scan.text(w.text, w)
 		}
 	case "stop":
 	case "shell":
 		j.shell()
 	case "eval":
-		if len(j.args) > 0 && !j.refetched(j.args) {
-			j.text(joined(j.args), single(j.args))
+		if len(j.args) > 0 && !j.scan.refetched(j.args) {
+			j.scan.text(joined(j.args), single(j.args))
 		}
 	case "source":
 		if len(j.args) == 0 || !j.args[0].code {
 			return false
 		}
-		j.substituted(j.args[0])
+		j.scan.substituted(j.args[0])
 	case "alias":
-		j.alias(j.args)
+		j.scan.alias(j.args)
 	case "cd":
-		j.goTo(append(j.rest, word{text: "~", tilde: true})[0])
+		j.scan.goTo(append(j.rest, word{text: "~", tilde: true})[0])
 	case "popd":
-		j.dirKnown = false
+		j.scan.dirKnown = false
 	case "env":
 		j.env()
 	case "xargs":

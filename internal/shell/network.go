@@ -19,13 +19,13 @@ func (j *judgement) reaches(verb, arg string) {
 				urls = append(urls, o.value)
 			}
 		}
-		j.web(urls, verb == "send")
+		j.scan.web(urls, verb == "send")
 	case "http":
 		j.http()
 	case "open":
 		for _, w := range j.rest {
 			if host := hostOf(w.text); host != "" && !isLoopback(host) {
-				j.remote("net+", w.text, "opens an address elsewhere")
+				j.scan.remote("net+", w.text, "opens an address elsewhere")
 			}
 		}
 	case "socat":
@@ -35,53 +35,53 @@ func (j *judgement) reaches(verb, arg string) {
 	case "unknown":
 		for _, w := range append(j.hits, word{})[:max(1, len(j.hits))] {
 			if w.pos.IsZero() {
-				w.pos = j.here
+				w.pos = j.scan.here
 			}
-			j.unknown(w.pos, arg)
+			j.scan.unknown(w.pos, arg)
 		}
 	case "urls":
 		// only text
-		if !listed(j.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") {
-			j.urls(j.args, "")
+		if !listed(j.scan.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") {
+			j.scan.urls(j.args, "")
 		}
 	case "client":
 		j.client(strings.Split(arg, "/"))
 	case "embedded":
-		if _, z := j.resolve(j.rest[0]); z.foreign() {
-			j.risk("fs+", j.arg(0), "opens a database outside the project")
+		if _, z := j.scan.resolve(j.rest[0]); z.foreign() {
+			j.scan.risk("fs+", j.arg(0), "opens a database outside the project")
 		}
 		if destroys(joined(j.rest[1:])) || j.v.in.known() && destroys(j.v.in.text) {
-			j.risk("db+", j.arg(0), "changes or deletes data")
+			j.scan.risk("db+", j.arg(0), "changes or deletes data")
 		}
 	case "printenv":
 		for _, w := range j.args {
 			if isSecretName(w.text) {
-				j.risk("secret+", w.text, "prints a variable that holds a secret by its name")
+				j.scan.risk("secret+", w.text, "prints a variable that holds a secret by its name")
 			}
 		}
 	case "mentions":
 		for _, w := range j.args {
 			if !j.named {
-				j.mentions(w)
+				j.scan.mentions(w)
 			}
 		}
 	case "module":
 		m, _ := j.get("-m")
-		j.inner(j.v, append([]word{m}, j.rest...))
+		j.scan.inner(j.v, append([]word{m}, j.rest...))
 	case "code":
 		w, ok := j.get(strings.Fields(arg)...)
 		if !ok {
 			w = j.hit
 		}
-		j.code(w.text)
+		j.scan.code(w.text)
 	case "piped":
-		j.piped(j.v, false)
+		j.scan.piped(j.v, false)
 	case "quoted":
-		for _, w := range j.quoted(j.args[0].text) {
-			if _, z := j.resolve(w); arg == "remove" && z.foreign() {
-				j.removes(w, true)
+		for _, w := range j.scan.quoted(j.args[0].text) {
+			if _, z := j.scan.resolve(w); arg == "remove" && z.foreign() {
+				j.scan.removes(w, true)
 			} else if arg == "write" && z.foreign() && z != outside {
-				j.writes(w, "writes")
+				j.scan.writes(w, "writes")
 			}
 		}
 	}
@@ -94,9 +94,9 @@ func (j *judgement) saves(options ...string) {
 	if !ok {
 		return
 	}
-	j.writes(w, "writes")
-	if p, _ := j.resolve(w); p != "" && len(j.rest) > 0 && !isLoopback(hostOf(j.arg(0))) {
-		j.fetched[p] = true
+	j.scan.writes(w, "writes")
+	if p, _ := j.scan.resolve(w); p != "" && len(j.rest) > 0 && !isLoopback(hostOf(j.arg(0))) {
+		j.scan.fetched[p] = true
 	}
 }
 
@@ -130,17 +130,17 @@ func (j *judgement) http() {
 	if j.holds("1: GET POST PUT PATCH DELETE HEAD") {
 		j.rest = j.rest[1:]
 	}
-	j.web(j.rest[:min(1, len(j.rest))], sends)
+	j.scan.web(j.rest[:min(1, len(j.rest))], sends)
 }
 
 func (j *judgement) socat() {
 	for _, w := range j.rest {
 		kind, host, _ := strings.Cut(w.text, ":")
 		if k := strings.ToUpper(kind); hasAny(k, "EXEC", "SYSTEM") {
-			j.unknown(w.pos, "it starts a program for anyone who connects")
+			j.scan.unknown(w.pos, "it starts a program for anyone who connects")
 		} else if hasAny(k, "TCP", "UDP", "SSL") && !strings.Contains(k, "LISTEN") &&
 			!isLoopback(host) {
-			j.remote("net!", w.text, "opens a connection to another machine")
+			j.scan.remote("net!", w.text, "opens a connection to another machine")
 		}
 	}
 }
@@ -148,19 +148,19 @@ func (j *judgement) socat() {
 // carries judges copies from and to other machines.
 func (j *judgement) carries() {
 	host, _, _ := strings.Cut(j.arg(0), ":")
-	if !oneOf(j.cmd, "scp", "rsync", "rclone") && len(j.rest) > 0 && !isLoopback(afterAt(host)) {
-		j.remote("net!", j.arg(0), "carries files between machines")
+	if !oneOf(j.scan.cmd, "scp", "rsync", "rclone") && len(j.rest) > 0 && !isLoopback(afterAt(host)) {
+		j.scan.remote("net!", j.arg(0), "carries files between machines")
 		return
 	}
 	l := j.line
-	if j.cmd == "rclone" && len(l.rest) > 1 {
+	if j.scan.cmd == "rclone" && len(l.rest) > 1 {
 		l.rest = l.rest[1:]
 	}
 	sources, dest := l.ends()
 	if remotePath(dest) {
-		j.remote("net!", dest.text, "copies to another machine")
+		j.scan.remote("net!", dest.text, "copies to another machine")
 	} else if i := slices.IndexFunc(sources, remotePath); i >= 0 {
-		j.remote("net+", sources[i].text, "copies from another machine")
+		j.scan.remote("net+", sources[i].text, "copies from another machine")
 	}
 }
 
@@ -244,7 +244,7 @@ func (j *judgement) client(by []string) {
 	for _, address := range []string{
 		"PGHOST", "MYSQL_HOST", "MONGO_URL", "DATABASE_URL", "REDIS_URL", "PGSERVICE",
 	} {
-		if value, ok := j.vars[address]; ok && value != hole {
+		if value, ok := j.scan.vars[address]; ok && value != hole {
 			look(value)
 		}
 		for _, e := range j.v.env {
@@ -261,9 +261,9 @@ func (j *judgement) client(by []string) {
 	if j.v.in != nil {
 		sql = append(sql, j.v.in.text)
 	}
-	changes := destroys(strings.Join(sql, " ")) || oneOf(j.cmd, "dropdb", "dropuser") ||
+	changes := destroys(strings.Join(sql, " ")) || oneOf(j.scan.cmd, "dropdb", "dropuser") ||
 		j.has("--clean", "--drop")
-	j.data(where, target, isProd(strings.Join(append(names, target), " ")), changes)
+	j.scan.data(where, target, isProd(strings.Join(append(names, target), " ")), changes)
 }
 
 // data books what is done to a database.

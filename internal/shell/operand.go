@@ -29,6 +29,7 @@ import (
 type intake struct {
 	name, kind string
 	lists      map[string]string
+	unknown    bool // no row names the program
 }
 
 // The lists of an intake:
@@ -79,7 +80,7 @@ var intakes = sync.OnceValue(func() map[string]intake {
 			lists[key] = words
 		}
 		for name := range strings.FieldsSeq(names) {
-			all[name] = intake{name, kind, lists}
+			all[name] = intake{name, kind, lists, false}
 		}
 	}
 	return all
@@ -99,6 +100,7 @@ func intakeOf(name string) intake {
 	}
 	p := intakes()["*"]
 	p.name = base
+	p.unknown = true
 	return p
 }
 
@@ -195,7 +197,9 @@ type started struct {
 	scan    *scan
 	written string // the program's name in the script
 	args    []field
-	again   bool // another shell reads the words once more
+	// ownFolder means that the program lies in one of tercet's own folders
+	ownFolder bool
+	again     bool // another shell reads the words once more
 }
 
 // program judges a program with its words.
@@ -224,15 +228,30 @@ func (a *arguments) program(s *scan, args []field, again bool) {
 		return
 	}
 
+	if beginsOption(name.lead) && (hasKnown(args) || a.input) {
+		// ssh and kubectl take options behind a host and a pod, too
+		a.refuse("an argument could be part of the program that stands behind the option %s",
+			name.lead)
+		return
+	}
+
 	p := intakeOf(name.lead)
 	if a.moved && !oneWord("free test cd", p.kind) {
 		a.refuse("an argument would name the folder in which %s looks for programs", p.name)
 		return
 	}
 
-	c := &started{a, p, s, name.lead, args[1:], again || p.has("again")}
+	c := &started{
+		arguments: a,
+		intake:    p,
+		scan:      s,
+		written:   name.lead,
+		args:      args[1:],
+		ownFolder: name.origin == folder,
+		again:     again || p.has("again"),
+	}
 	if strings.Contains(name.lead, "/") || name.origin == folder {
-		a.ran = append(a.ran, name.lead)
+		a.files.ran = append(a.files.ran, name.lead)
 	}
 	c.judge()
 }
@@ -251,10 +270,26 @@ func (c *started) judge() {
 	if c.has("deaf") && c.input {
 		c.reach()
 	}
+	if c.mayLoad() {
+		c.files.loads = c.written
+	}
 	switch c.kind {
 	case "free":
 		c.parameters(c.args, true)
 	case "operands":
+		// what a script of the project gets are its parameters; an absolute path may be any program
+		own := strings.Contains(c.written, "/") && !strings.HasPrefix(c.written, "/")
+		if c.unknown && (own || c.ownFolder) {
+			c.parameters(c.args, false)
+			return
+		}
+		if rest, ok := c.behindRun(); ok && c.unknown {
+			if rest[0].origin != fixed || intakeOf(rest[0].lead).unknown {
+				c.partOf()
+			}
+			c.program(c.scan, rest, true)
+			return
+		}
 		c.operands(c.args)
 	case "verb":
 		c.verb()
@@ -278,12 +313,55 @@ func (c *started) judge() {
 		c.operands(c.args)
 		c.moved = c.moved || hasGiven(c.args)
 	case "names":
-		if hasGiven(c.args) {
+		// after set -k, words behind a program are variables for it
+		keyword := c.name == "set" && c.given && slices.ContainsFunc(c.args, func(f field) bool {
+			return beginsOption(f.lead) && strings.Contains(f.lead, "k")
+		})
+		if hasGiven(c.args) || keyword {
 			c.refuse("an argument would be a name given to %s", c.written)
 		}
 	default:
 		c.never()
 	}
+}
+
+// mayLoad tells whether a program may run files of the project by their names, such as a Makefile,
+// a hook or a module beside it.
+func (c *started) mayLoad() bool {
+	switch c.kind {
+	case "free", "test", "printf", "cd", "names", "url", "find":
+		return false
+	case "start":
+		return c.lists["verbs"] != ""
+	case "operands":
+		return !oneWord(plainTools, c.name)
+	}
+	return true
+}
+
+// plainTools are programs with operands that run nothing of the project.
+const plainTools = writers + " sort gsort rg mkdir rmdir rm chmod chown date diff uniq column " +
+	"file xxd strings uname hostname ps kill gtar bsdtar"
+
+// startWords are the words behind which a program that no rule names usually starts another one.
+const startWords = "run exec x dlx eval shell ssh console"
+
+// behindRun gives the words behind such a word, if it stands before an argument.
+func (c *started) behindRun() ([]field, bool) {
+	for i, f := range c.args {
+		if f.origin >= number {
+			return nil, false
+		}
+		if f.origin != fixed || !oneWord(startWords, f.lead) {
+			continue
+		}
+		rest := c.args[i+1:]
+		if len(rest) > 0 && rest[0].origin == fixed && rest[0].lead == "--" {
+			rest = rest[1:]
+		}
+		return rest, hasKnown(rest)
+	}
+	return nil, false
 }
 
 // reach refuses what a program would read as a program.
@@ -323,7 +401,7 @@ func (c *started) code(text field, params []field) {
 		c.partOf()
 		return
 	case unsure:
-		if c.given && hasGiven(params) {
+		if c.given {
 			c.reach()
 		}
 		return
@@ -336,11 +414,20 @@ func (c *started) code(text field, params []field) {
 	vars := maps.Clone(c.vars)
 	defer func() { c.vars = vars }()
 	c.vars = maps.Clone(vars)
-	for i, f := range params {
-		c.set(strconv.Itoa(i), f.value())
-		c.set("@", f.value())
-		c.set("*", f.value())
+	every := value{texts: []string{}}
+	for _, f := range params {
+		every = every.join(f.value())
 	}
+	shifts := strings.Contains(text.text, "shift")
+	for i, f := range params {
+		v := f.value()
+		if shifts {
+			v = every
+		}
+		c.set(strconv.Itoa(i), v)
+	}
+	c.set("@", every)
+	c.set("*", every)
 	c.scan.child(func(s *scan) { c.arguments.script(s, file) })
 }
 
@@ -378,8 +465,14 @@ const writers = "tee cp mv ln dd install tar unzip sponge ed touch"
 
 // operands judges the words of a program by its options.
 func (c *started) operands(args []field) {
-	if oneWord(writers, c.name) && (hasGiven(args) || c.input) {
-		c.wrote = append(c.wrote, "")
+	writes := oneWord(writers, c.name) || c.name == "uniq" && len(args) > 1
+	if writes && (hasGiven(args) || c.input) {
+		c.files.wrote = append(c.files.wrote, "")
+	}
+	for _, f := range args {
+		if writes && c.input && !beginsOption(f.lead) {
+			c.files.holds = append(c.files.holds, f.known())
+		}
 	}
 	if c.has("no:") {
 		c.archive(args)
@@ -410,6 +503,9 @@ func (c *started) operands(args []field) {
 			}
 		case before != "" && !c.takes(before):
 			c.valueOf(before)
+		case c.name == "gh" && (before == "--hostname" ||
+			oneWord("-R --repo", before) && !f.all(isOwnersRepo)):
+			c.host(before)
 		}
 		c.operand(f)
 		before = ""
@@ -444,9 +540,22 @@ func (c *started) operand(f field) {
 		c.refuse("an argument that begins with @ would name a file for %s", c.written)
 	case c.has("no:") && !f.all(func(text string) bool { return !strings.Contains(text, ":") }):
 		c.refuse("an argument with : would name a host for %s", c.written)
+	case c.name == "gh" && !f.all(isOfHost):
+		c.refuse("an argument would name a host for %s", c.written)
 	case c.has("local") && !f.all(inProject):
 		c.refuse("an argument would name code outside of the project for %s", c.written)
 	}
+}
+
+// isOfHost tells whether a text names nothing at another host than the usual one: gh would send a
+// token there.
+func isOfHost(text string) bool {
+	return !strings.Contains(text, "://") || strings.HasPrefix(text, "https://github.com/")
+}
+
+// isOwnersRepo tells whether a text is OWNER/REPO without a host in front.
+func isOwnersRepo(text string) bool {
+	return strings.Count(text, "/") < 2
 }
 
 // inProject tells whether a text leads to nothing outside of the project.
@@ -458,7 +567,7 @@ func inProject(text string) bool {
 var (
 	unaryTest  = lazy.Regexp(`^-[nzfdersxhLwSpbcgku]$`)
 	binaryTest = lazy.Regexp(`^(?:=|==|!=|-nt|-ot|-ef)$`)
-	anyFormat  = lazy.Regexp(`%[-+ #0-9.]*[A-Za-z(*]`)
+	anyFormat  = lazy.Regexp(`%[-+ #0-9.'$]*[A-Za-z(*]`)
 )
 
 // test judges test and [: a value is one only where the form has two or three words.
@@ -485,7 +594,7 @@ func (c *started) test() {
 
 	for _, f := range args {
 		asks := f.origin == fixed && strings.HasPrefix(f.lead, "-") &&
-			!unaryTest().MatchString(f.lead)
+			!unaryTest().MatchString(f.lead) && f.lead != "-a" && f.lead != "-o"
 		name := func(text string) bool {
 			return !strings.ContainsAny(text, "([")
 		}
@@ -602,7 +711,7 @@ func (c *started) starts() {
 		if !found || !isName(strings.TrimSuffix(name, "+")) {
 			break
 		}
-		c.surroundings(strings.TrimSuffix(name, "+"), rest[0].origin)
+		c.set(strings.TrimSuffix(name, "+"), rest[0].value().without(name+"="))
 		rest = rest[1:]
 	}
 
@@ -623,9 +732,14 @@ func (c *started) looks(args []field) {
 	if c.input && len(args) < 2 {
 		c.partOf()
 	}
+	if !hasGiven(args) {
+		return
+	}
 	for i, f := range args {
-		option := f.option || f.loose || beginsOption(f.lead)
-		if hasGiven(args) && (option || i == 0 && f.origin != fixed) {
+		// another option could name a file with programs, or a host
+		known := f.origin == fixed && oneWord("-n -l -o -A --namespace --selector --output", f.lead)
+		option := f.option || f.loose || beginsOption(f.lead) && !known
+		if option || i == 0 && f.origin != fixed {
 			c.partOf()
 		}
 	}
@@ -640,16 +754,13 @@ func (c *started) behindScript(rest []field) {
 		script.origin == folder && (!script.ownFirst || script.loose):
 		c.refuse("an argument would be the script of %s", c.written)
 		return
-	case script.origin == unsure && hasGiven(rest), input && (c.input || hasGiven(rest)):
+	case script.origin == unsure && (hasGiven(rest) || c.input), input && c.input,
+		input && c.given && !oneOf(script.lead, "-", "/dev/stdin"):
 		c.reach()
 		return
 	}
 	if script.origin != folder {
-		name := ""
-		if script.origin == fixed {
-			name = script.lead
-		}
-		c.ran = append(c.ran, name)
+		c.files.ran = append(c.files.ran, script.known())
 	}
 	c.parameters(rest[1:], false)
 }
@@ -659,25 +770,39 @@ func isInput(name string) bool {
 }
 
 // runningModules are modules of python whose words are programs.
-const runningModules = "timeit pdb bdb cProfile profile trace runpy code pip doctest unittest " +
-	"pytest zipapp idlelib " +
-	"ensurepip venv asyncio"
+const runningModules = "timeit pdb bdb cProfile profile trace runpy code codeop pip doctest unittest " +
+	"pytest zipapp idlelib idlelib.idle ensurepip venv asyncio pickle pydoc inspect test coverage " +
+	"IPython ipython pipx uv poetry flask uvicorn gunicorn hypercorn celery nox tox " +
+	"pyinstrument scalene kernprof line_profiler memory_profiler debugpy ipdb pudb invoke " +
+	"fabric nose nose2 behave robot locust jupyter notebook streamlit webbrowser ptpython " +
+	"bpython hy xonsh mpi4py torch.distributed.run torch.distributed.launch " +
+	"accelerate.commands.launch viztracer"
 
 // script judges a shell or another interpreter: everything before its script or its code is the
 // file's.
 func (c *started) script() {
+	code := false // of a shell: the first word that is no option is its program text
 	for i := 0; i < len(c.args); i++ {
 		f := c.args[i]
-		if f.lead == "--" && f.origin == fixed {
+		switch {
+		case f.origin == fixed && code && (f.lead == "-" || f.lead == "--"):
+			if i+1 < len(c.args) {
+				c.behindCode(c.args[i+1], c.args[i+2:])
+			}
+			return
+		case f.origin == fixed && f.lead == "--":
 			continue
-		}
-		if !strings.HasPrefix(f.lead, "-") && f.origin != given || f.lead == "-" {
+		case code && !c.isOption(f):
+			c.behindCode(f, c.args[i+1:])
+			return
+		case !c.isOption(f) && f.origin != given || f.lead == "-":
 			c.behindScript(c.args[i:])
 			return
 		}
+
 		use := useUnknown
 		if f.origin == fixed {
-			use = c.option(f.lead)
+			use = c.option("-" + f.lead[1:])
 		}
 		switch use {
 		case useFlag:
@@ -688,6 +813,10 @@ func (c *started) script() {
 					c.written)
 			}
 		case useCode:
+			if c.has("shell") {
+				code = true
+				continue
+			}
 			if i+1 < len(c.args) {
 				c.behindCode(c.args[i+1], c.args[i+2:])
 			}
@@ -714,6 +843,11 @@ func (c *started) script() {
 	if c.input {
 		c.reach()
 	}
+}
+
+// isOption tells whether a word begins as an option. A shell turns one off by a plus.
+func (c *started) isOption(f field) bool {
+	return strings.HasPrefix(f.lead, "-") || c.has("shell") && strings.HasPrefix(f.lead, "+")
 }
 
 // behindCode judges a program text, and the parameters behind it.
@@ -757,8 +891,15 @@ func (c *started) text() {
 		}
 		seen = seen || use != useValue
 		i++
-		if i < len(c.args) {
-			c.textOf(c.args[i])
+		if i == len(c.args) {
+			continue
+		}
+		c.textOf(c.args[i])
+		if use == useScript {
+			c.files.ran = append(c.files.ran, c.args[i].known())
+			if c.args[i].origin == number {
+				c.refuse("an argument would be the script of %s", c.written)
+			}
 		}
 	}
 }
@@ -783,7 +924,7 @@ func (c *started) textOf(f field) {
 
 // find judges find: paths and conditions, and the programs that it starts.
 func (c *started) find() {
-	behind := false
+	strange := false // a word in front is not known, and may start an expression
 	before := ""
 	for i := 0; i < len(c.args); i++ {
 		f := c.args[i]
@@ -802,9 +943,9 @@ func (c *started) find() {
 		}
 		switch {
 		case f.origin != given:
-			behind = behind || f.origin != unsure && !strings.HasPrefix(f.lead, "-")
+			strange = strange || f.origin == unsure
 		case before != "" && oneWord(c.lists["values"], before) && !f.loose:
-		case !behind || f.option || f.loose || before != "" || beginsOption(f.lead) || !f.all(word):
+		case strange || f.option || f.loose || before != "" || beginsOption(f.lead) || !f.all(word):
 			c.partOf()
 		}
 		before = ""
@@ -812,6 +953,12 @@ func (c *started) find() {
 			before = f.lead
 		}
 	}
+}
+
+// evaluates are the words behind which a program with targets takes a program text or a file.
+var evaluates = map[string]string{
+	"mix":  "run eval rpc cmd do",
+	"lein": "run exec repl eval update-in",
 }
 
 // targets judges make, npm and their like: arguments stand behind a target or a script of the
@@ -829,6 +976,10 @@ func (c *started) targets() {
 		}
 	}
 
+	if len(rest) > 0 && oneWord(evaluates[c.name], rest[0].lead) {
+		c.never()
+		return
+	}
 	known := ok && len(rest) >= need && (verbs == "" || oneWord(verbs, rest[0].lead))
 	for _, f := range rest[:min(need, len(rest))] {
 		own := f.origin == folder && f.ownFirst
@@ -849,11 +1000,20 @@ func (c *started) targets() {
 	plain := func(text string) bool {
 		return isPlain().MatchString(text) && !strings.ContainsAny(text, "=:%@")
 	}
+	ended := c.name == "deno" // all that is behind its script is the script's
+	before := ""
 	for _, f := range rest[need:] {
 		if f.origin != given {
+			ended = ended || f.origin == fixed && f.lead == "--" && verbs != ""
+			before = ""
+			if beginsOption(f.lead) && c.option(f.lead) != useFlag && !ended {
+				before = f.lead
+			}
 			continue
 		}
 		switch {
+		case before != "":
+			c.valueOf(before)
 		case c.has("target") && (f.option || f.loose || f.lead != "" || !f.all(plain)):
 			c.partOf()
 		case f.option || f.loose || beginsOption(f.lead):
@@ -912,6 +1072,7 @@ func (c *started) host(verb string) {
 }
 
 var (
+	savesFile  = lazy.Regexp(`^-[A-Za-z]*[oO]|^--(?:output|remote)`)
 	hostPrefix = lazy.Regexp(`^["']?https?://[^/$@?#]+/`)
 	urlFlags   = lazy.Regexp(
 		`^(?:-[sSfLIivk]|-sS|-fsSL|-sL|-sSL|-fsS|-q|-O-|--(?:silent|fail|location))$`,
@@ -922,6 +1083,10 @@ var (
 func (c *started) urls() {
 	if c.input {
 		c.refuse("an argument could reach %s, which can read options from its input", c.written)
+	}
+	saves := func(f field) bool { return savesFile().MatchString(f.lead) }
+	if hasGiven(c.args) && (c.name != "curl" || slices.ContainsFunc(c.args, saves)) {
+		c.files.wrote = append(c.files.wrote, "")
 	}
 	for i, f := range c.args {
 		if f.origin != given {

@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"tercet/formats"
+	"tercet/internal/order"
 )
 
 // MaxSource bounds a command, in bytes.
@@ -196,7 +197,7 @@ func (f *findings) report() Report {
 			r.Level = max(r.Level, one.Level)
 		}
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+	order.Stable(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 	})
 	return r

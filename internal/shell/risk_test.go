@@ -230,9 +230,9 @@ func TestUnknown(t *testing.T) {
 func TestNotAClassify(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
-		"echo 'x":         "command:1:6: USAGE: reached EOF without closing quote `'`",
-		"ls\nif true; ls": "command:2:1: USAGE: `if <cond>` must be followed by `then`",
-		"a && && b":       "command:1:3: USAGE: `&&` must be followed by a statement",
+		"echo 'x":         "command:1:6: reached EOF without closing quote `'` (USAGE)",
+		"ls\nif true; ls": "command:2:1: `if <cond>` must be followed by `then` (USAGE)",
+		"a && && b":       "command:1:3: `&&` must be followed by a statement (USAGE)",
 	} {
 		_, err := shell.Classify(src, here())
 		if err == nil || !strings.HasPrefix(err.Error(), want[:strings.LastIndex(want, ": ")]) ||
@@ -418,7 +418,8 @@ func TestClasses(t *testing.T) {
 		}
 		n++
 		if strings.HasPrefix(command, `"`) {
-			if command, err = strconv.Unquote(command); err != nil {
+			command, err = strconv.Unquote(command)
+			if err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}
 		}

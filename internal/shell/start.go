@@ -90,23 +90,23 @@ func isName(n string) bool {
 
 func (j *judgement) env() {
 	if w, ok := j.get("-S", "--split-string"); ok {
-		j.text(w.text+" "+joined(j.rest), w)
+		j.scan.text(w.text+" "+joined(j.rest), w)
 	} else if w, ok := j.get("-C", "--chdir"); ok {
-		j.child(func(c *scan) {
+		j.scan.child(func(c *scan) {
 			c.goTo(w)
 			c.inner(j.v, j.rest)
 		})
 	} else {
-		j.inner(j.v, j.rest)
+		j.scan.inner(j.v, j.rest)
 		if len(j.rest) == 0 && !j.has("-i", "--ignore-environment") && !asked(j.args) {
-			j.risk("secret+", "", everyVariable)
+			j.scan.risk("secret+", "", everyVariable)
 		}
 	}
 }
 
 func (j *judgement) xargs() {
 	rest := slices.Clone(j.rest)
-	if j.cmd == "parallel" {
+	if j.scan.cmd == "parallel" {
 		i := slices.IndexFunc(rest, func(w word) bool {
 			return strings.HasPrefix(w.text, ":::")
 		})
@@ -114,7 +114,7 @@ func (j *judgement) xargs() {
 			rest = rest[:i]
 		}
 		if len(rest) == 1 && strings.ContainsAny(rest[0].text, " ;|&") {
-			j.text(strings.ReplaceAll(rest[0].text, "{}", unknownName), rest[0])
+			j.scan.text(strings.ReplaceAll(rest[0].text, "{}", unknownName), rest[0])
 			return
 		}
 	}
@@ -137,7 +137,7 @@ func (j *judgement) xargs() {
 	}
 	v := j.v
 	v.in = nil
-	j.inner(v, rest)
+	j.scan.inner(v, rest)
 }
 
 func (s *scan) alias(args []word) {
@@ -163,8 +163,8 @@ func (s *scan) goTo(w word) {
 func (j *judgement) shell() {
 	switch {
 	case j.has("-c", "--command"):
-		if len(j.rest) > 0 && !j.refetched(j.rest[:1]) {
-			j.child(func(c *scan) {
+		if len(j.rest) > 0 && !j.scan.refetched(j.rest[:1]) {
+			j.scan.child(func(c *scan) {
 				for _, e := range j.v.env {
 					c.vars[e.name] = e.value.value()
 				}
@@ -172,12 +172,12 @@ func (j *judgement) shell() {
 			})
 		}
 	case len(j.rest) > 0 && !j.has("-s") && !oneOf(j.rest[0].text, "-", "/dev/stdin"):
-		j.runs(j.rest[0])
+		j.scan.runs(j.rest[0])
 		if j.rest[0].code {
-			j.substituted(j.rest[0])
+			j.scan.substituted(j.rest[0])
 		}
 	default:
-		j.piped(j.v, true)
+		j.scan.piped(j.v, true)
 	}
 }
 

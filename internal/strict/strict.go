@@ -45,6 +45,9 @@ type Decoder struct {
 	Full func() bool
 	// All is the beginning of the advice that lists all keys, if no key is near.
 	All string
+	// Advise gives the advice for an unknown key that means something in other tools; nil or empty:
+	// there is none.
+	Advise func(word string, form Form) string
 	// Got describes a value in a message; nil means Describe.
 	Got func(*md.Node) string
 }
@@ -116,8 +119,23 @@ func (d *Decoder) Unknown(code string, word *md.Node, form Form) {
 	if d.Full != nil && d.Full() {
 		return
 	}
-	help := cmp.Or(nearest.Help(word.Value, form.Keys), d.All+strings.Join(form.Keys, ", "))
+	help := ""
+	if d.Advise != nil {
+		help = d.Advise(word.Value, form)
+	}
+	help = cmp.Or(help, nearest.Help(word.Value, form.Keys), d.list(word.Value, form.Keys))
 	d.Refuse(code, word, help, fmt.Sprintf(form.Unknown, word.Value))
+}
+
+// maxListed is how many keys an advice lists; of more it names the nearest.
+const maxListed = 15
+
+// list is the advice that lists the keys.
+func (d *Decoder) list(word string, keys []string) string {
+	if len(keys) <= maxListed {
+		return d.All + strings.Join(keys, ", ")
+	}
+	return "the nearest keys are " + strings.Join(nearest.Closest(word, keys, 3), ", ")
 }
 
 // Wrong reports a value of the wrong form.

@@ -29,7 +29,7 @@ const (
 	Heading Look = "1"
 	Aside   Look = "2"
 	Error   Look = "31;1"
-	Warning Look = "33;1"
+	Warning Look = "33" // bold would make it a bright yellow, which vanishes on white
 	Bad     Look = "31"
 	Good    Look = "32"
 	Waits   Look = "33"

@@ -91,8 +91,8 @@ func wrapLine(line string, columns int) string {
 	return b.String()
 }
 
-// quoted joins the words between two quotes, such as those of a command that users copy, where they
-// fit on a line.
+// quoted joins the words between two quotes where they fit on a line. It joins those of a line for
+// tercet, which users copy, also where they do not.
 func quoted(words []string, most int) (out []string) {
 	for i := 0; i < len(words); {
 		n := 1
@@ -102,14 +102,49 @@ func quoted(words []string, most int) (out []string) {
 				return strings.HasSuffix(strings.TrimRight(word, ".,:;?)"), begin[:1])
 			}
 			at := slices.IndexFunc(words[i:], closes)
-			if at > 0 && Width(strings.Join(words[i:i+at+1], " ")) <= most {
+			copied := begin[1:] == "tercet"
+			if at > 0 && (copied || Width(strings.Join(words[i:i+at+1], " ")) <= most) {
 				n = at + 1
 			}
+		}
+		if i > 0 && endsWithCommand(words[i-1], words[i:]) {
+			n = len(words) - i
+		}
+		if n == 1 {
+			n = max(n, callOf(words[i:], most))
 		}
 		out = append(out, strings.Join(words[i:i+n], " "))
 		i += n
 	}
 	return out
+}
+
+// callOf is how many words at the beginning are a slash command as a shell is given it, such as
+// "tercet /plan 1": up to a comma, if they fit on a line. 0: none.
+func callOf(words []string, most int) int {
+	if words[0] != "tercet" || len(words) < 2 || !strings.HasPrefix(words[1], "/") {
+		return 0
+	}
+	n := 1 + slices.IndexFunc(words, func(word string) bool {
+		return strings.ContainsAny(word[max(0, len(word)-1):], ",;:")
+	})
+	if n == 0 {
+		n = len(words)
+	}
+	if Width(strings.Join(words[:n], " ")) > most {
+		return 0
+	}
+	return n
+}
+
+// endsWithCommand reports whether a text ends with a line for tercet: all words behind a colon, or
+// behind "such as".
+func endsWithCommand(before string, words []string) bool {
+	begins := strings.HasSuffix(before, ":") && words[0] == "tercet" ||
+		before == "as" && strings.HasPrefix(words[0], "/")
+	return begins && !slices.ContainsFunc(words, func(word string) bool {
+		return strings.HasSuffix(word, ",") || strings.HasSuffix(word, ";") || word == "or"
+	})
 }
 
 // listed is the mark of an element of a list.

@@ -54,6 +54,20 @@ func TestWrap(t *testing.T) {
 		{" 10. one two three four", 20, " 10. one two three\n     four"},
 		{"please run 'tercet gc --all', or stop", 20, "please run\n'tercet gc --all',\nor stop"},
 		{"it's 'a very long quoted text'", 20, "it's 'a very long\nquoted text'"},
+		{
+			"please run 'tercet gc --all --dry-run', or stop",
+			20,
+			"please run\n'tercet gc --all --dry-run',\nor stop",
+		},
+		{"and then tercet /plan 1, or stop", 20, "and then\ntercet /plan 1, or\nstop"},
+		{"then type tercet /task one two three four", 20, "then type tercet\n/task one two three\nfour"},
+		{
+			"go on with: tercet resume r7 --from 'the step'",
+			20,
+			"go on with:\ntercet resume r7 --from 'the step'",
+		},
+		{"such as /meta triage --agents a,b", 20, "such as\n/meta triage --agents a,b"},
+		{"run it: tercet one, or stop then", 20, "run it: tercet one,\nor stop then"},
 		{"one two three.  Four five", 20, "one two three.  Four\nfive"},
 		{"no width is known, so nothing is broken", 0, "no width is known, so nothing is broken"},
 	} {

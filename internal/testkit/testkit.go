@@ -84,7 +84,8 @@ func readAll(tb testing.TB, dir string) fstest.MapFS {
 		}
 		file := &fstest.MapFile{Mode: info.Mode(), ModTime: info.ModTime()}
 		if info.Mode().IsRegular() {
-			if file.Data, err = fs.ReadFile(os.DirFS(dir), name); err != nil {
+			file.Data, err = fs.ReadFile(os.DirFS(dir), name)
+			if err != nil {
 				return err
 			}
 		}

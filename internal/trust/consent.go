@@ -167,7 +167,8 @@ func (c *autoApprove) set(key, value string) (want string) {
 			c.until = day.AddDate(0, 0, 1)
 			return ""
 		}
-		if c.until, err = time.Parse(time.RFC3339, value); err != nil {
+		c.until, err = time.Parse(time.RFC3339, value)
+		if err != nil {
 			return "a date such as 2030-01-31 or a time such as 2030-01-31T18:00:00Z"
 		}
 	}

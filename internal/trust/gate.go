@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +24,9 @@ type Config struct {
 	Root *os.Root // of the project
 	Dir  string   // its path, absolute
 	Home string   // tercet's folder outside projects; empty: no place for a record
+	// RecordOf is another folder whose record counts here, because both are clones of one
+	// repository that the same user prepared; empty: that of Dir.
+	RecordOf string
 	// Digests is the value of --trust: comma-separated digests.
 	Digests string
 	// Override says what replaces the user's answer: ByEnvironment, ByDemo or nothing.
@@ -36,6 +40,8 @@ type Config struct {
 	Argv func(name string, src []byte) []string
 	// Settings are files of other tools that name programs; the name of a folder ends with a slash.
 	Settings []string
+	// Instructions lists the files of the project that tell agents how to work; nil: none.
+	Instructions func() []string
 	// ConfigArgv are the words of the command lines in the configuration.
 	ConfigArgv []string
 	Now        func() time.Time
@@ -76,8 +82,13 @@ type Verdict struct {
 	Changes  []Change
 	Store    *Store // nil: no place for a record
 	Note     error  // why there is no store
-	record   Record
-	dir      string
+	// Unasked are files that need approval and that no line so far could reach.
+	Unasked []Change
+	// Needed are the changes that a question is about, because the line that asks can reach them;
+	// nil: all.
+	Needed []Change
+	record Record
+	dir    string
 }
 
 // Verdict compares the listed files with the approved ones, once. It never asks. The error is a
@@ -100,7 +111,8 @@ func (g *Gate) Verdict() (*Verdict, error) {
 		v.Files[i].Path = displayPath(f.Path)
 	}
 
-	if v.Manifest, err = Read(g.Root, names); err != nil {
+	v.Manifest, err = Read(g.Root, names)
+	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeIO,
 			Message: "files that can start a program",
@@ -108,7 +120,8 @@ func (g *Gate) Verdict() (*Verdict, error) {
 		}
 	}
 
-	if v.Store, v.Note = Open(g.Home, g.Dir); v.Note == nil {
+	v.Store, v.Note = Open(g.Home, cmp.Or(g.RecordOf, g.Dir))
+	if v.Note == nil {
 		v.record, v.Note = v.Store.Load()
 	} else {
 		v.Store = nil
@@ -135,6 +148,17 @@ func (g *Gate) Verdict() (*Verdict, error) {
 
 	g.verdict = v
 	return v, nil
+}
+
+// Renew forgets the verdict and what was read before it, so that the next one is about the files as
+// they are then. It is for a process that stays open while the user changes and trusts files.
+func (g *Gate) Renew() {
+	g.verdictMu.Lock()
+	defer g.verdictMu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.verdict = nil
+	g.readSums = map[string]string{}
 }
 
 // checkRead compares a content with the manifest, or remembers it until there is one.
@@ -175,11 +199,7 @@ func (v *Verdict) Refused() error {
 		if n > 5 {
 			names = append(names, fmt.Sprintf("%d more", n-5))
 		}
-		files := "1 file"
-		if n > 1 {
-			files = fmt.Sprintf("%d files", n)
-		}
-		what = files + " of " + v.dir + ": " + strings.Join(names, ", ")
+		what = v.Pending() + " of " + v.dir + ": " + strings.Join(names, ", ")
 	}
 	help := "run 'tercet trust' on a terminal, or pass --trust=sha256:" + v.Manifest.Hash() +
 		" to agree to exactly this"
@@ -187,6 +207,15 @@ func (v *Verdict) Refused() error {
 		Failure: formats.Fail(formats.CodeUntrusted, help, "you have not agreed to %s", what),
 		Verdict: v,
 	}
+}
+
+// Pending counts the files that need approval, and all listed ones if these are more.
+func (v *Verdict) Pending() string {
+	all := formats.Count(len(v.Manifest.Files), "file")
+	if len(v.Changes) == len(v.Manifest.Files) {
+		return all
+	}
+	return fmt.Sprintf("%d of %s", len(v.Changes), all)
 }
 
 // All returns every listed file: those that need approval as in Changes, the others as trusted.
@@ -219,21 +248,62 @@ func (v *Verdict) Difference(c Change, most int) []string {
 	return merge3.Diff(string(old), string(c.text), most)
 }
 
-// Agree stores the user's approval: in this process, and in the record. The error says why it is
-// not in the record.
+// Agree stores the user's approval: in this process, and in the record. It is about what the line
+// that asked needs, and about all files where there is no record. The error says why it is not in
+// the record.
 func (g *Gate) Agree(v *Verdict) error {
+	later := v.later()
 	g.mu.Lock()
-	if g.Agreed != nil {
+	if g.Agreed != nil && later == nil {
 		g.Agreed[v.Manifest.Hash()] = true
 	}
 	v.By = ByRecord
+	v.Unasked = later
 	g.mu.Unlock()
 	if v.Store == nil {
 		return v.Note
 	}
-	v.record = v.record.Approve(v.Manifest)
-	v.Changes = nil
+	agreed := v.Manifest
+	agreed.Files = slices.DeleteFunc(slices.Clone(agreed.Files), func(f File) bool {
+		return slices.ContainsFunc(later, func(c Change) bool { return c.Path == f.Path })
+	})
+	v.record = v.record.Approve(agreed)
+	v.Changes = later
+	v.Needed = nil
 	return v.Store.Save(v.record, v.Manifest, g.Now())
+}
+
+// later are the changes that the question is not about.
+func (v *Verdict) later() []Change {
+	if v.Needed == nil || v.Store == nil {
+		return nil
+	}
+	var out []Change
+	for _, c := range v.Changes {
+		if !v.Needs(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Needs reports whether the question is about a change.
+func (v *Verdict) Needs(c Change) bool {
+	return v.Needed == nil || v.Store == nil ||
+		slices.ContainsFunc(v.Needed, func(one Change) bool { return one.Path == c.Path })
+}
+
+// Known reports whether the user agreed to files of this project before.
+func (v *Verdict) Known() bool {
+	return len(v.record.Files) > 0
+}
+
+// Pass lets a line run that reaches none of the files that need approval. They stay unapproved.
+func (g *Gate) Pass(v *Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v.By = ByRecord
+	v.Unasked = v.Changes
 }
 
 // Remember approves exactly the files that tercet itself has just written into a project, by path.

@@ -13,6 +13,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/order"
 )
 
 // Listed is a project file that can start a process, with its kind.
@@ -23,15 +24,16 @@ type Listed struct {
 
 // The kinds of listed files.
 const (
-	KindConfig   = "configuration"
-	KindApproval = "auto-approve file"
-	KindCommand  = "command"
-	KindSubagent = "subagent"
-	KindProgram  = "program of a subagent"
-	KindSpeaker  = "program of a runner"
-	KindAgent    = "agent of another tool"
-	KindSettings = "settings of another tool"
-	kindUnnamed  = "file whose name is not UTF-8"
+	KindConfig       = "configuration"
+	KindApproval     = "auto-approve file"
+	KindCommand      = "command"
+	KindSubagent     = "subagent"
+	KindProgram      = "program of a subagent"
+	KindSpeaker      = "program of a runner"
+	KindAgent        = "agent of another tool"
+	KindSettings     = "settings of another tool"
+	KindInstructions = "instructions for agents"
+	kindUnnamed      = "file whose name is not UTF-8"
 )
 
 const (
@@ -54,12 +56,13 @@ var editorSettings = []string{".cursor/mcp.json", ".cursor/hooks.json", ".vscode
 var wholeFolders = []Listed{
 	{Path: formats.Workspace + "/facets", Kind: "facet"},
 	{Path: formats.Workspace + "/templates", Kind: "template"},
+	{Path: formats.Workspace + "/profiles", Kind: "profile"},
 	{Path: formats.Workspace + "/hooks", Kind: "hook"},
 	{Path: formats.Workspace + "/tests", Kind: "test"},
 }
 
 // ownFolders are the workspace folders that decide what runs next.
-var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks", "tests"}
+var ownFolders = []string{"commands", "subagents", "facets", "templates", "profiles", "hooks", "tests"}
 
 // listing returns every file of the project that can start a program, sorted by path. It does not
 // read .git.
@@ -110,11 +113,17 @@ func (g *Gate) listing() (_ []Listed, err error) {
 		}
 	}
 
+	if g.Instructions != nil {
+		for _, name := range g.Instructions() {
+			out = append(out, Listed{Path: name, Kind: KindInstructions})
+		}
+	}
+
 	// Last, so that a command in such a folder is listed as a command.
 	for _, dir := range settingsFolders {
 		walk(dir, KindSettings, nil)
 	}
-	slices.SortStableFunc(out, func(x, y Listed) int {
+	order.Stable(out, func(x, y Listed) int {
 		return cmp.Compare(x.Path, y.Path)
 	})
 	return slices.CompactFunc(out, func(x, y Listed) bool { return x.Path == y.Path }), err

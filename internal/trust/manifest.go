@@ -16,6 +16,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/order"
 )
 
 // Limits of a manifest.
@@ -60,7 +61,7 @@ func Read(root *os.Root, names []string) (Manifest, error) {
 			m.Files = append(m.Files, f)
 		}
 	}
-	slices.SortFunc(m.Files, func(x, y File) int {
+	order.Stable(m.Files, func(x, y File) int {
 		return strings.Compare(x.Path, y.Path)
 	})
 	return m, nil
@@ -84,6 +85,8 @@ func displayPath(name string) string {
 	return b.String()
 }
 
+// read reads a file of the project for the manifest. ok is false if there is no such file; a file
+// that cannot be read is listed with its problem.
 func read(root *os.Root, name string) (file File, ok bool, err error) {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {

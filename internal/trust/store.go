@@ -38,7 +38,8 @@ func Open(dir, project string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if real, err = filepath.Abs(real); err != nil {
+	real, err = filepath.Abs(real)
+	if err != nil {
 		return nil, err
 	}
 	s := &Store{dir: filepath.Clean(dir), project: real}
@@ -131,7 +132,8 @@ func (s *Store) Load() (Record, error) {
 		err = errors.New("it is no regular file")
 	case err == nil:
 		var data []byte
-		if data, err = root.ReadFile(recordFile); err == nil {
+		data, err = root.ReadFile(recordFile)
+		if err == nil {
 			if newer := s.newer(data); newer != nil {
 				return Record{}, errors.Join(newer, root.Close())
 			}

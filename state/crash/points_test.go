@@ -97,7 +97,8 @@ func prepare(t *testing.T, op operation) *subject {
 	if said.Code != "" || out.Calls == 0 || out.Calls != len(s.calls) {
 		t.Fatalf("without a fault: %d calls, %+v", out.Calls, said)
 	}
-	if s.new, err = view(dir); err != nil {
+	s.new, err = view(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !op.still && s.new == s.old {
@@ -265,7 +266,8 @@ func (s *subject) next(w *workspace) (string, error) {
 		var err error
 		// a missing file has no text
 		if text, _ := w.read("state.json"); text == "" || text != s.broken {
-			if got, err = view(w.dir); err != nil {
+			got, err = view(w.dir)
+			if err != nil {
 				return "", err
 			}
 		}

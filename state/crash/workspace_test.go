@@ -152,7 +152,8 @@ func folder(t *testing.T) string {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir

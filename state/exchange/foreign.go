@@ -25,6 +25,9 @@ func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.
 		p := sourceRecord{value: v}
 		if t, ok := m.readRecord(v, status); ok {
 			p.n = t.Task.Number
+			if m.opt.Place != "" {
+				t.sum = digestOfRecord(v, t.archived)
+			}
 			m.tasks = append(m.tasks, t)
 		}
 		list.records = append(list.records, p)
@@ -56,7 +59,7 @@ func (m *Import) readRecord(v *jsonx.Value, status formats.TaskStatus) (record, 
 		return t, false
 	}
 
-	if task, ok := statefile.DecodeTask(m.src, v); ok {
+	if task, ok := statefile.DecodeTask(m.src, v); ok && len(task.Slug) <= statefile.MaxSlug {
 		t.Task = task
 		t.Raw = v.Raw(m.src)
 		if _, err := jsonx.Parse(t.Raw, jsonx.Limits{}); err != nil {
@@ -266,7 +269,12 @@ func (f *foreignTask) names(t *formats.Task) {
 	}
 	t.Slug = statefile.Slug(t.Title)
 	for _, key := range []string{"project_name", "slug"} {
-		if s := statefile.TextOf(f.v, key); s != "" && statefile.SlugFault(s) == "" {
+		s := statefile.TextOf(f.v, key)
+		switch {
+		case s == "" || statefile.SlugFault(s) != "":
+		case len(s) > statefile.MaxSlug:
+			t.Slug = statefile.Slug(s) // a longer one can name no folder
+		default:
 			t.Slug = s
 		}
 	}
@@ -350,6 +358,7 @@ const unlinkableKey = "artifacts_left_out"
 // several tasks share a number, the slug tells their folders apart.
 func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 	out = []formats.Artifact{}
+	seen := map[string]bool{} // paths
 	v := f.get("artifacts")
 	add := func(kind string, e *jsonx.Value) {
 		a := formats.Artifact{Type: formats.ArtifactType(strings.ToLower(kind))}
@@ -376,7 +385,8 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 			f.unlinkable = append(f.unlinkable, e)
 			return
 		}
-		if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) {
+		if !seen[a.Path] {
+			seen[a.Path] = true
 			out = append(out, a)
 			f.linked = append(f.linked, e)
 		}
@@ -384,10 +394,8 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 	defer func() {
 		var found []formats.Artifact
 		for _, a := range f.m.opt.Folders.Documents[f.taskNumber] {
-			if !slices.ContainsFunc(out, func(b formats.Artifact) bool {
-				return a.Path == b.Path
-			}) &&
-				(!f.m.duplicates[f.taskNumber] || strings.Contains(a.Path, "_"+slug+"/")) {
+			own := !f.m.duplicates[f.taskNumber] || strings.Contains(a.Path, "_"+slug+"/")
+			if own && !seen[a.Path] {
 				found = append(found, a)
 			}
 		}
@@ -429,9 +437,13 @@ func (f *foreignTask) encode(t *formats.Task) []byte {
 			!containsFold(statefile.TaskKeys(), m.Key) &&
 				!containsFold(slices.Collect(maps.Values(projectKeys)), m.Key) {
 			o.Set(m.Key, m.Value)
+			if !f.used[m.Key] {
+				f.m.kept["member "+m.Key]++
+			}
 		}
 	}
 
+	f.m.kept["artifact path"] += len(f.unlinkable)
 	if len(f.unlinkable) > 0 {
 		o.Set(unlinkableKey, f.unlinkable)
 	}
@@ -450,7 +462,7 @@ func containsFold(keys []string, key string) bool {
 
 // where is the position of a record in its source, as the prefix of a message.
 func (t *record) where() string {
-	at := statefile.Position(t.source.src, t.offset)
+	at := t.source.place(t.offset)
 	return fmt.Sprintf("%s:%d:%d: ", t.source.File, at.Line, at.Col)
 }
 

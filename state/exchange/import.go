@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,7 +54,9 @@ type Import struct {
 	Findings   []Finding `json:"findings"`
 	NextNumber int       `json:"next_number"`
 
+	kept       map[string]int // of Kept
 	src        []byte
+	places     *statefile.Places // of src, once one is asked for
 	opt        Options
 	titles     map[int][]string // of TODO.md, by number
 	duplicates map[int]bool     // the numbers that the file has more than once
@@ -66,8 +69,21 @@ type Import struct {
 type record struct {
 	statefile.RawTask
 	source   *Import
-	offset   int  // of the record in the source
-	archived bool // archived in the source
+	offset   int    // of the record in the source
+	archived bool   // archived in the source
+	sum      string // of the record in the source; empty if the place of the file is unknown
+}
+
+// Kept counts by kind what has no place in a task of this format, of the records that became tasks.
+// It is kept as it is, and exported again.
+func (m *Import) Kept() map[string]int {
+	out := maps.Clone(m.kept)
+	if m.opt.Archive != nil {
+		for kind, n := range m.opt.Archive.kept {
+			out[kind] += n
+		}
+	}
+	return out
 }
 
 // Count returns the number of tasks.
@@ -89,6 +105,9 @@ type Options struct {
 	Todo []byte
 	// Archive is the archive next to the file; may be nil. Its tasks are imported into the archive.
 	Archive *Import
+	// Place is the path of the file from the project root, by which another import of it is known;
+	// empty for a file outside. That of the archive is the same.
+	Place string
 }
 
 // ArchiveName is the path of the archive, relative to the folder of an imported state.
@@ -164,6 +183,7 @@ func Read(file string, src []byte, opt Options) *Import {
 		File:     file,
 		Digest:   formats.Sum(src),
 		Findings: []Finding{},
+		kept:     map[string]int{},
 		src:      src,
 		opt:      opt,
 	}
@@ -249,7 +269,7 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 	}
 	m.Findings = append(m.Findings, Finding{
 		Class:   class,
-		Pos:     statefile.Position(m.src, offset),
+		Pos:     m.place(offset),
 		Message: message,
 		Help:    help,
 		Mended:  mended,
@@ -261,11 +281,20 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 func (m *Import) reportSkipped(offset int, message, help string) {
 	m.Findings = append(m.Findings, Finding{
 		Class:   DamageValue,
-		Pos:     statefile.Position(m.src, offset),
+		Pos:     m.place(offset),
 		Message: message,
 		Help:    help,
 		LeftOut: true,
 	})
+}
+
+// place gives line and column of an offset in the source.
+func (m *Import) place(offset int) formats.Pos {
+	if m.places == nil {
+		places := statefile.PlacesIn(m.src)
+		m.places = &places
+	}
+	return m.places.At(offset)
 }
 
 // diagnose finds why a text is not JSON and returns the values that can be read from it.
@@ -547,7 +576,7 @@ func (m *Import) dedupe() {
 		}
 		unique[first] = winner
 		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ",
-			n, statefile.Position(m.src, old.offset).Line)
+			n, m.place(old.offset).Line)
 		fresh := m.freeNumber()
 		switch {
 		case m.opt.Fresh:
@@ -558,11 +587,11 @@ func (m *Import) dedupe() {
 			m.renumber(loser.offset, fresh)
 			m.NextNumber = fresh + 1
 			text += fmt.Sprintf("; %q in line %d is task %d here",
-				loser.Task.Title, statefile.Position(m.src, loser.offset).Line, fresh)
+				loser.Task.Title, m.place(loser.offset).Line, fresh)
 		default:
 			m.keepRecord(loser.offset)
 			text += fmt.Sprintf("; %s is kept: %q in line %d",
-				why, winner.Task.Title, statefile.Position(m.src, winner.offset).Line)
+				why, winner.Task.Title, m.place(winner.offset).Line)
 		}
 		m.report(DamageDuplicateTask, t.offset, text, "")
 	}

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,11 +20,15 @@ type Target struct {
 	Archive *statefile.Document // nil if there is none
 	// Fresh gives tasks whose number is taken a new one, instead of failing.
 	Fresh bool
+	// Conflicts says which side wins where a task changed both here and in a file that was imported
+	// before; ResolveNone fails, ResolveUnion is not used.
+	Conflicts Resolution
 }
 
 // Addition is what an import adds to a state.
 type Addition struct {
 	Tasks      []Added
+	Replaced   []Added         // active tasks that an earlier import added and that changed since
 	Unchanged  []*formats.Task // tasks of the file that the state already has
 	Members    []jsonx.Change  // members of the state itself
 	NextNumber int
@@ -34,6 +39,7 @@ type Addition struct {
 type Added struct {
 	statefile.RawTask
 	Archived bool // it belongs in the archive
+	Kept     bool // it stays as it is, and only its form changes
 }
 
 // Into returns what the import adds to a state. It refuses numbers that other tasks have.
@@ -47,6 +53,8 @@ func (m *Import) Into(t Target) (*Addition, error) {
 		out:      &Addition{NextNumber: max(t.Base.NextNumber, t.Base.Highest()+1)},
 		existing: map[int]bool{},
 	}
+	a.again = m.opt.Place != "" &&
+		statefile.TextOf(t.Base.Tree.Get(formKey), fromKey) == m.opt.Place
 	for i := range t.Base.Tasks {
 		a.existing[t.Base.Tasks[i].Number] = true
 	}
@@ -62,11 +70,17 @@ func (m *Import) Into(t Target) (*Addition, error) {
 	if err := a.dropDangling(); err != nil {
 		return nil, err
 	}
-	for _, r := range a.tasks {
-		a.out.Tasks = append(a.out.Tasks, Added{
-			RawTask:  r.RawTask,
-			Archived: r.archived && r.Task.Status.Terminal(),
-		})
+	for i := range a.tasks {
+		r := &a.tasks[i]
+		if err := r.track(); err != nil {
+			return nil, err
+		}
+		one := Added{RawTask: r.RawTask, Archived: r.archived && r.Task.Status.Terminal()}
+		if a.replaced[r.Task.Number] {
+			a.out.Replaced = append(a.out.Replaced, one)
+		} else {
+			a.out.Tasks = append(a.out.Tasks, one)
+		}
 	}
 	return a.out, nil
 }
@@ -78,6 +92,8 @@ type adder struct {
 	tasks    []record
 	existing map[int]bool // the numbers that are active with the import
 	taken    map[int]bool // the numbers that other tasks of the state have
+	replaced map[int]bool // the numbers of tasks that are replaced
+	again    bool         // the state has the form of this file from an earlier import
 	out      *Addition
 }
 
@@ -102,6 +118,8 @@ func (a *adder) find(n int) *formats.Task {
 // taken.
 func (a *adder) chooseTasks() error {
 	a.taken = map[int]bool{}
+	a.replaced = map[int]bool{}
+	var conflicts, archived []int
 	inFile := map[int]bool{}
 	for i := range a.m.tasks {
 		inFile[a.m.tasks[i].Task.Number] = true
@@ -121,6 +139,30 @@ func (a *adder) chooseTasks() error {
 			now.Parent = nil
 		}
 		old := a.find(n)
+		if was, ok := a.importedBefore(n); ok && was.from == t.source.opt.Place {
+			changed := was.task != digestOfTask(old)
+			here := a.Base.Find(n) != nil
+			switch {
+			case was.record == t.sum:
+				a.out.Unchanged = append(a.out.Unchanged, old)
+			case !here && (t.archived || a.Conflicts == ResolveOurs):
+				a.out.Unchanged = append(a.out.Unchanged, old)
+				a.warn("%stask %d is archived here, so that its change is not taken over",
+					t.where(), n)
+			case !here:
+				archived = append(archived, n)
+			case changed && a.Conflicts == ResolveOurs:
+				if err := a.keep(n, t.sum); err != nil {
+					return err
+				}
+			case changed && a.Conflicts == ResolveNone:
+				conflicts = append(conflicts, n)
+			default:
+				a.replaced[n] = true
+				a.tasks = append(a.tasks, t)
+			}
+			continue
+		}
 		if old != nil && statefile.SameTask(old, &now) {
 			a.out.Unchanged = append(a.out.Unchanged, old)
 			continue
@@ -129,6 +171,22 @@ func (a *adder) chooseTasks() error {
 			a.taken[n] = true
 		}
 		a.tasks = append(a.tasks, t)
+	}
+
+	if len(archived) > 0 {
+		return a.refused(
+			"bring them back first with 'tercet task unarchive', or keep yours with --ours",
+			"%s changed in %s, and the archive has them here",
+			taskNames(archived), a.m.File,
+		)
+	}
+	if len(conflicts) > 0 {
+		return a.refused(
+			"take those of the file with --theirs, or keep yours with --ours; the others are "+
+				"taken over either way",
+			"%s changed here and in %s since the last import",
+			taskNames(conflicts), a.m.File,
+		)
 	}
 
 	if len(a.taken) > 0 && !a.Fresh {
@@ -169,7 +227,11 @@ func (a *adder) addTasks() error {
 	return nil
 }
 
+// setMember sets a member of the state, unless it has that value.
 func (a *adder) setMember(key string, raw []byte) {
+	if v, err := jsonx.Parse(raw, jsonx.Limits{}); err == nil && equalJSON(a.Base.Tree.Get(key), v) {
+		return
+	}
 	a.out.Members = append(a.out.Members, jsonx.Change{Key: key, Raw: raw})
 }
 
@@ -185,14 +247,14 @@ func (a *adder) storeMembers() error {
 	for _, c := range m.unknown {
 		old := members.Get(c.Key)
 		switch {
-		case old == nil || m.archive:
+		case old == nil || m.archive || a.again:
 			added = append(added, c)
 		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
 			a.warn("member %q of the file is left out: the state has another one", c.Key)
 		}
 	}
 
-	if err := a.storeLeftOut(); err != nil {
+	if err := errors.Join(a.storeLeftOut(), a.storeSource()); err != nil {
 		return err
 	}
 	if m.Shape != ShapeProjects {
@@ -204,7 +266,7 @@ func (a *adder) storeMembers() error {
 		return err
 	}
 	o := new(jsonx.Object)
-	if members.Is(jsonx.Dict) {
+	if members.Is(jsonx.Dict) && !a.again {
 		for _, one := range members.Members {
 			o.Set(one.Key, one.Value)
 		}
@@ -225,7 +287,11 @@ func (a *adder) formOf(m *Import) *jsonx.Object {
 	for _, one := range m.tree.Members {
 		keys = append(keys, one.Key)
 	}
-	form := new(jsonx.Object).Set("keys", keys).Set("order", m.order())
+	form := new(jsonx.Object)
+	if place := m.opt.Place; place != "" && !m.archive {
+		form.Set(fromKey, place)
+	}
+	form.Set("keys", keys).Set("order", m.order())
 	if m.archive {
 		beside := new(jsonx.Object)
 		for _, c := range m.unknown {
@@ -233,7 +299,7 @@ func (a *adder) formOf(m *Import) *jsonx.Object {
 		}
 		return form.Set("members", beside)
 	}
-	if len(a.Base.Tasks) > 0 || m.opt.Fresh {
+	if len(a.Base.Tasks) > 0 && !a.again || m.opt.Fresh {
 		return form // numbers are assigned here
 	}
 	if was := m.tree.Get("next_project_number"); was != nil {
@@ -251,9 +317,9 @@ func (a *adder) hasForm() bool {
 	return existing.Get("keys") != nil
 }
 
-// storeForm stores the form of the first imported file.
+// storeForm stores the form of the first imported file, or that of the same file as it is now.
 func (a *adder) storeForm() error {
-	if a.hasForm() {
+	if a.hasForm() && !a.again {
 		return nil
 	}
 	form := a.formOf(a.m)
@@ -266,7 +332,7 @@ func (a *adder) storeForm() error {
 	out := new(jsonx.Object)
 	for _, v := range []*jsonx.Value{existing, parsed(form)} {
 		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
-			if v == existing || existing.Get(v.Members[i].Key) == nil {
+			if v == existing || a.again || existing.Get(v.Members[i].Key) == nil {
 				out.Set(v.Members[i].Key, v.Members[i].Value)
 			}
 		}
@@ -305,7 +371,8 @@ func (a *adder) storeLeftOut() error {
 
 	before := len(list)
 	for _, file := range files {
-		placed := a.m.Shape == ShapeProjects && !a.hasForm() && (file == a.m || file.archive)
+		placed := a.m.Shape == ShapeProjects && (a.again || !a.hasForm()) &&
+			(file == a.m || file.archive)
 		for _, v := range file.leftOut(placed) {
 			if raw := string(jsonx.AppendValue(nil, v)); !known[raw] {
 				known[raw] = true
@@ -395,6 +462,7 @@ func (a *adder) dropDangling() error {
 			"leave --strict out, and such references are kept in the notes of their tasks",
 			"%s", strings.Join(all, "; "))
 	}
+	a.m.kept["reference"] = len(all)
 	for _, text := range all {
 		a.warn("%s; its notes keep the reference", text)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/internal/order"
 	"tercet/state/statefile"
 )
 
@@ -81,14 +82,17 @@ func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 		conflicted:  map[int][]byte{},
 	}
 	if len(bytes.TrimSpace(s.Base)) > 0 {
-		if m.base, err = statefile.Parse(s.Name, s.Base); err != nil {
+		m.base, err = statefile.Parse(s.Name, s.Base)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if m.ours, err = statefile.Parse(s.Name, s.Ours); err != nil {
+	m.ours, err = statefile.Parse(s.Name, s.Ours)
+	if err != nil {
 		return nil, err
 	}
-	if m.theirs, err = statefile.Parse(s.Name, s.Theirs); err != nil {
+	m.theirs, err = statefile.Parse(s.Name, s.Theirs)
+	if err != nil {
 		return nil, err
 	}
 	if err := m.renumber(); err != nil {
@@ -155,6 +159,7 @@ func (m *merger) renumber() error {
 	return err
 }
 
+// run merges the members of the document and the tasks, and lays the result out in our style.
 func (m *merger) run() error {
 	m.mergeMembers()
 	for i := range m.ours.Tasks {
@@ -183,7 +188,7 @@ func (m *merger) run() error {
 	}
 
 	m.edits = append(m.edits, jsonx.EditElems(m.ours.Src, m.ours.List, m.elems)...)
-	slices.SortStableFunc(m.edits, func(x, y jsonx.Edit) int {
+	order.Stable(m.edits, func(x, y jsonx.Edit) int {
 		return cmp.Compare(x.Start, y.Start)
 	})
 	data, err := jsonx.Splice(m.ours.Src, m.edits)
@@ -196,7 +201,8 @@ func (m *merger) run() error {
 		return err
 	}
 	if style.OneLine && !doc.Sorted() {
-		if data, err = statefile.LayOut(data, statefile.LayoutLines); err != nil {
+		data, err = statefile.LayOut(data, statefile.LayoutLines)
+		if err != nil {
 			return err
 		}
 	}
@@ -482,7 +488,8 @@ func (m *merger) writeMarkers(name string) error {
 		if err != nil {
 			return err
 		}
-		if doc, err = statefile.Parse(name, data); err != nil {
+		doc, err = statefile.Parse(name, data)
+		if err != nil {
 			return err
 		}
 	}

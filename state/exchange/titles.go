@@ -3,15 +3,25 @@ package exchange
 import (
 	"strconv"
 	"strings"
+
+	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
+// titleMark is a word in brackets in capitals, such as [IN PROGRESS].
+var titleMark = lazy.Regexp(`\[[A-Z][A-Z _-]*\]`)
+
 // todoTitles returns the titles that any system's TODO.md has for its tasks, by number: those of
-// headings and items such as "### 196. Fix the parser" and "- [ ] **Task 196**: Fix the parser".
+// headings such as "### 196. Fix the parser", and for a task without one those of items such as
+// "- [ ] **Task 196**: Fix the parser". A heading may hold the task's status in brackets. An item
+// with a status belongs to a list of the order of work, and has no title.
 func todoTitles(src []byte) map[int][]string {
-	out := map[int][]string{}
+	headings := map[int][]string{}
+	items := map[int][]string{}
 	for line := range strings.Lines(string(src)) {
-		text := strings.TrimLeft(strings.TrimSpace(line), "#*-+ ")
-		if len(text) == len(strings.TrimSpace(line)) {
+		line = strings.TrimSpace(line)
+		text := strings.TrimLeft(line, "#*-+ ")
+		if len(text) == len(line) {
 			continue // neither a heading nor an item
 		}
 		for _, mark := range []string{"[ ]", "[x]", "[X]"} {
@@ -27,7 +37,30 @@ func todoTitles(src []byte) map[int][]string {
 		if err != nil || n < 1 || title == rest {
 			continue
 		}
-		out[n] = append(out[n], oneLine(strings.Trim(title, "* \t\r\n")))
+
+		heading := line[0] == '#'
+		marked := false
+		title = titleMark().ReplaceAllStringFunc(title, func(mark string) string {
+			if _, err := formats.LooseTaskStatus(strings.Trim(mark, "[]")); err != nil {
+				return mark
+			}
+			marked = true
+			return ""
+		})
+		title = oneLine(strings.Trim(title, "* \t\r\n"))
+		switch {
+		case title == "":
+		case heading:
+			headings[n] = append(headings[n], title)
+		case !marked:
+			items[n] = append(items[n], title)
+		}
 	}
-	return out
+
+	for n, list := range items {
+		if headings[n] == nil {
+			headings[n] = list
+		}
+	}
+	return headings
 }

@@ -36,7 +36,7 @@ func Open(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is %s, expected a regular file", name, KindOf(info.Mode()))
+		err = fmt.Errorf("%s is %s, %w", name, KindOf(info.Mode()), errNotRegular)
 	case info.Size() > limit:
 		err = fmt.Errorf("%s has %d bytes, expected at most %d", name, info.Size(), limit)
 	}
@@ -167,12 +167,18 @@ func ResolveLinks(root *os.Root, name string) (string, error) {
 
 // Failure is the error of reading or writing a file.
 func Failure(doing, name string, err error) error {
-	return &formats.Failure{
+	failed := &formats.Failure{
 		Code:    formats.CodeIO,
 		Message: doing + " " + name,
 		Err:     err,
 	}
+	if errors.Is(err, errNotRegular) {
+		failed.Help = "move it away, or put the file back in its place"
+	}
+	return failed
 }
+
+var errNotRegular = errors.New("expected a regular file")
 
 // KindOf describes what is there instead of a regular file.
 func KindOf(m fs.FileMode) string {

@@ -42,10 +42,12 @@ func ReadLog(root *os.Root) (*Log, error) {
 	a.Exists = true
 	a.data = data[:bytes.LastIndexByte(data, '\n')+1]
 	before, line := lastLine(a.data)
-	if a.Last, err = decodeLine(line); err != nil && len(a.data) == len(data) {
+	a.Last, err = decodeLine(line)
+	if err != nil && len(a.data) == len(data) {
 		a.data = before
 		_, line = lastLine(before)
-		if a.Last, err = decodeLine(line); err != nil {
+		a.Last, err = decodeLine(line)
+		if err != nil {
 			a.Last = Line{} // Verify reports it
 		}
 	}

@@ -78,7 +78,8 @@ func (t *RunChanges) taskAt(line, n int) (*statefile.RawTask, error) {
 		if err != nil {
 			return nil, err
 		}
-		if doc, err = statefile.Parse(statefile.Path, src); err != nil {
+		doc, err = statefile.Parse(statefile.Path, src)
+		if err != nil {
 			return nil, err
 		}
 		t.docs[line] = doc
@@ -103,7 +104,8 @@ func (t *RunChanges) Task(n int) (*TaskChange, error) {
 	}
 
 	var err error
-	if c.Before, err = t.taskAt(first-1, n); err != nil {
+	c.Before, err = t.taskAt(first-1, n)
+	if err != nil {
 		return nil, err
 	}
 	after, err := t.taskAt(c.last, n)
@@ -112,7 +114,8 @@ func (t *RunChanges) Task(n int) (*TaskChange, error) {
 	}
 	c.Archived = after == nil
 	for i := c.last; after == nil && i >= first; i-- {
-		if after, err = t.taskAt(i-1, n); err != nil {
+		after, err = t.taskAt(i-1, n)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/jsonx"
+	"tercet/internal/order"
 	"tercet/state/files"
 	"tercet/state/statefile"
 )
@@ -122,8 +123,9 @@ func segmentsBefore(data []byte) int {
 func ReverseEdits(src []byte, edits []jsonx.Edit) []jsonx.Edit {
 	out := make([]jsonx.Edit, 0, len(edits))
 	shift := 0
-	for _, e := range slices.SortedStableFunc(slices.Values(edits),
-		func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) }) {
+	sorted := slices.Clone(edits)
+	order.Stable(sorted, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	for _, e := range sorted {
 		start := e.Start + shift
 		out = append(out, jsonx.Edit{
 			Start: start,

@@ -24,7 +24,8 @@ type Timeline struct {
 // Read reads the log and the backups.
 func Read(root *os.Root) (_ *Timeline, err error) {
 	c := &Timeline{anchors: map[string][]byte{}}
-	if c.segments, err = readSegments(root); err != nil {
+	c.segments, err = readSegments(root)
+	if err != nil {
 		return nil, err
 	}
 

@@ -12,6 +12,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/huge"
 	"tercet/internal/jsonx"
+	"tercet/internal/order"
 )
 
 // Changes are what a write changes in a document. An index is a position in the document's tasks.
@@ -19,6 +20,7 @@ type Changes struct {
 	Serial     uint64
 	NextNumber int
 	Changed    map[int]*formats.Task // the new content of tasks, by index
+	Replaced   map[int][]byte        // the whole new text of tasks that changed, by index
 	Created    []*formats.Task
 	Removed    map[int]bool // by index
 	Restored   []RawTask
@@ -41,7 +43,7 @@ func (d *Document) Encode(c *Changes) (data []byte, edits []jsonx.Edit, err erro
 	e.edits = append(e.edits, jsonx.EditMembers(d.Src, d.Tree, c.Members)...)
 	moving := e.tasksToMove(c)
 	for _, i := range slices.Sorted(maps.Keys(c.Changed)) {
-		if !c.Removed[i] && !slices.Contains(moving, i) {
+		if !c.Removed[i] && c.Replaced[i] == nil && !slices.Contains(moving, i) {
 			if err := e.change(d.Full(i), &d.Tasks[i], c.Changed[i]); err != nil {
 				return nil, nil, err
 			}
@@ -51,7 +53,7 @@ func (d *Document) Encode(c *Changes) (data []byte, edits []jsonx.Edit, err erro
 	if err := e.taskList(c, moving); err != nil {
 		return nil, nil, err
 	}
-	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int {
+	order.Stable(e.edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
 	data, err = jsonx.AppendSplice(huge.List[byte](len(d.Src)+1024), d.Src, e.edits)
@@ -69,8 +71,9 @@ func (d *Document) Mismatch(
 	c *Changes,
 	tasks iter.Seq[*formats.Task],
 ) string {
-	if len(c.Created)+len(c.Removed)+len(c.Restored)+len(c.Renamed)+len(c.Members) == 0 &&
-		c.Layout == "" && !d.BOM {
+	whole := len(c.Replaced) + len(c.Created) + len(c.Removed) + len(c.Restored) +
+		len(c.Renamed) + len(c.Members)
+	if whole == 0 && c.Layout == "" && !d.BOM {
 		return d.editedMismatch(data, edits, c)
 	}
 	doc, err := Parse(d.File, data)
@@ -219,7 +222,15 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 func (e *encoder) taskList(c *Changes, moving []int) error {
 	var list jsonx.ElemChanges
 	list.Remove = append(slices.Sorted(maps.Keys(c.Removed)), moving...)
+	list.Replace = map[int][]byte{}
 	style := e.doc.Style()
+	for i, task := range c.Replaced {
+		raw, err := style.Reformat(task)
+		if err != nil {
+			return err
+		}
+		list.Replace[i] = raw
+	}
 	for i := range c.Restored {
 		raw, err := style.Reformat(c.Restored[i].Raw)
 		if err != nil {
@@ -255,7 +266,7 @@ func (e *encoder) taskList(c *Changes, moving []int) error {
 	for _, l := range added {
 		list.Append = append(list.Append, l.raw)
 	}
-	if len(list.Remove)+len(list.Append) > 0 {
+	if len(list.Remove)+len(list.Append)+len(list.Replace) > 0 {
 		e.edits = append(e.edits, jsonx.EditElems(e.src, e.doc.List, list)...)
 	}
 	return nil

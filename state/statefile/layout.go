@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tercet/internal/jsonx"
+	"tercet/internal/order"
 )
 
 // Layout is the formatting of state.json.
@@ -20,7 +21,7 @@ const (
 
 // Edited applies edits to the bytes of one value.
 func Edited(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
-	slices.SortStableFunc(edits, func(a, b jsonx.Edit) int {
+	order.Stable(edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
 	for i := range edits {

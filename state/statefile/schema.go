@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"tercet/formats"
@@ -174,12 +175,40 @@ func Position(src []byte, offset int) formats.Pos {
 	return formats.Pos{Line: 1 + bytes.Count(src[:start], []byte{'\n'}), Col: offset - start + 1}
 }
 
+// Places finds the places of many offsets in one text: Position looks through the text each time.
+type Places struct {
+	starts []int // of the lines
+	length int   // of the text
+}
+
+// PlacesIn gives the places in a text.
+func PlacesIn(src []byte) Places {
+	p := Places{[]int{0}, len(src)}
+	for i, c := range src {
+		if c == '\n' {
+			p.starts = append(p.starts, i+1)
+		}
+	}
+	return p
+}
+
+// At converts an offset to line and column, in bytes.
+func (p Places) At(offset int) formats.Pos {
+	offset = min(max(offset, 0), p.length)
+	line, begins := slices.BinarySearch(p.starts, offset)
+	if !begins {
+		line--
+	}
+	return formats.Pos{Line: line + 1, Col: offset - p.starts[line] + 1}
+}
+
 // decoder converts a tree to types and collects what is wrong.
 type decoder struct {
 	file  string
 	src   []byte
 	found []formats.Diagnostic
 	where string // "task 196: " while a task is read
+	brief bool   // only whether something is wrong is asked, not where
 }
 
 func (d *decoder) fail(v *jsonx.Value, format string, args ...any) {
@@ -187,6 +216,10 @@ func (d *decoder) fail(v *jsonx.Value, format string, args ...any) {
 }
 
 func (d *decoder) failAt(offset int, help, message string) {
+	if d.brief {
+		d.found = append(d.found, formats.Diagnostic{})
+		return
+	}
 	d.found = append(
 		d.found,
 		Finding(formats.SeverityError, d.file, Position(d.src, offset), help, message),

@@ -13,14 +13,14 @@ import (
 
 // DecodeTask reads the task that v is in src; false if it is not valid.
 func DecodeTask(src []byte, v *jsonx.Value) (t formats.Task, ok bool) {
-	d := &decoder{src: src}
+	d := &decoder{src: src, brief: true}
 	d.task(&t, v, 0)
 	return t, len(d.found) == 0
 }
 
 // DecodeLease reads a lease; false if it is not valid.
 func DecodeLease(v *jsonx.Value) (*formats.Lease, bool) {
-	d := &decoder{}
+	d := &decoder{brief: true}
 	l := d.lease(v, "lease")
 	if len(d.found) > 0 {
 		return nil, false

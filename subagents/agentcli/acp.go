@@ -197,6 +197,8 @@ func (c *acpClient) hello() error {
 	return nil
 }
 
+// converse opens a session, sets mode and model, sends the prompt, and waits for the end of the
+// turn.
 func (c *acpClient) converse(text string) error {
 	if err := c.hello(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package agentcli_test
 
 import (
+	"slices"
 	"testing"
 
 	"tercet/subagents/agentcli"
@@ -90,6 +91,57 @@ func TestActionsFromEvents(t *testing.T) {
 	} {
 		if r := read(t, c.driver, agentcli.Ending{}, c.line); r.Doing() != c.want {
 			t.Errorf("%s: %s is %+v, want %+v", c.driver, c.line, r.Doing(), c.want)
+		}
+	}
+}
+
+// TestLastSentence: what an agent says is told by its last sentence, a text in parts when a
+// sentence is over; what it thinks and gets is not.
+func TestLastSentence(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lines []string
+		want  []string
+	}{
+		"claude": {
+			[]string{
+				`{"type":"assistant","message":{"content":[{"type":"text","text":"First. I run the tests now."}]}}`,
+				`{"type":"user","message":{"content":[{"type":"tool_result","content":"12 passed."}]}}`,
+				`{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"Hm."}]}}`,
+				`{"type":"assistant","message":{"content":[{"type":"text","text":"All of it\n\nThey pass"}]}}`,
+			},
+			[]string{"I run the tests now.", "They pass"},
+		},
+		"codex": {
+			[]string{`{"type":"item.completed","item":{"type":"agent_message","text":"Done! 終わりました。"}}`},
+			[]string{"終わりました。"},
+		},
+		"gemini": {
+			[]string{
+				`{"type":"message","role":"assistant","content":"I rea","delta":true}`,
+				`{"type":"message","role":"assistant","content":"d a file. Th","delta":true}`,
+				`{"type":"message","role":"assistant","content":"en I stop.","delta":true}`,
+			},
+			[]string{"I read a file.", "Then I stop."},
+		},
+		"opencode": {
+			[]string{`{"type":"text","part":{"text":"One. Two."}}`},
+			[]string{"Two."},
+		},
+		"copilot": {
+			[]string{`{"type":"assistant.message","data":{"content":"Said."}}`},
+			[]string{"Said."},
+		},
+		"acp": {
+			[]string{
+				`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hello the"}}}}`,
+				`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"re."}}}}`,
+			},
+			[]string{"Hello there."},
+		},
+	} {
+		if got := agentcli.Said(c.lines...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: said %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 		violation := "expected a file that can be read as return_path, got " + unreadable.Error()
 		return nil, []string{violation}, nil //nolint:nilerr // what a program does wrong is a violation
 	}
-	raw, err = io.ReadAll(io.LimitReader(f, returns.MaxReturn+1))
+	raw, err = io.ReadAll(io.LimitReader(f, returns.MaxSize+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, onFolder("read the return", err)
 	}

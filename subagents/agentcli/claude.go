@@ -3,6 +3,7 @@ package agentcli
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,11 +23,21 @@ func Claude() Driver {
 		Metered: formats.MeteredSteps,
 		Schema:  true,
 		Parts:   true,
-		Logins:  []Login{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", File: ".credentials.json"}},
-		Keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
-		Argv:    claudeArgv,
-		Env:     claudeEnv,
-		Line:    events(claudeLine),
+		Servers: true,
+		Sessions: &Sessions{
+			Named: true,
+			Gone:  "No conversation found",
+			Files: []string{"projects/*/ID.jsonl", "projects/*/ID"},
+		},
+		Logins: []Login{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", File: ".credentials.json"}},
+		Keys:   []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
+		Accounts: []accountFile{{
+			Login{Var: "CLAUDE_CONFIG_DIR", File: ".claude.json"},
+			[]string{"oauthAccount", "accountUuid"},
+		}},
+		Argv: claudeArgv,
+		Env:  claudeEnv,
+		Line: events(claudeLine),
 
 		UsageLimit: `usage limit|(?:hit|reached) your [a-z0-9' -]*limit|out of usage credits`,
 
@@ -42,7 +53,7 @@ func Claude() Driver {
 		}},
 		Settings: []string{
 			".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/",
-			".claude-plugin/marketplace.json",
+			".claude-plugin/marketplace.json", ".claude-plugin/plugin.json",
 		},
 	}
 }
@@ -88,13 +99,23 @@ func claudeArgv(c Call) []string {
 		"user",
 		"--strict-mcp-config",
 		"--no-chrome",
-		"--no-session-persistence",
 		"--permission-mode",
 		"dontAsk",
 		"--tools",
 		strings.Join(tools, ","),
 		"--settings",
 		claudeSettings(c),
+	}
+	switch {
+	case !c.Session.Keep:
+		args = append(args, "--no-session-persistence")
+	case c.Session.Resume:
+		args = append(args, "--resume", c.Session.ID)
+	default:
+		args = append(args, "--session-id", c.Session.ID)
+	}
+	if len(c.Servers) > 0 {
+		args = append(args, "--mcp-config", claudeServers(c))
 	}
 	if c.Model != "" {
 		args = append(args, "--model", c.Model)
@@ -111,12 +132,36 @@ func claudeArgv(c Call) []string {
 	return args
 }
 
+// claudeServers are the servers that it may use, and it starts no others.
+func claudeServers(c Call) string {
+	all := map[string]any{}
+	for _, s := range c.Servers {
+		env := map[string]string{}
+		maps.Copy(env, s.Env)
+		for _, name := range s.Vars {
+			env[name] = "${" + name + "}" // it fills that in
+		}
+		all[s.Name] = map[string]any{
+			"type":    "stdio",
+			"command": s.Command,
+			"args":    append([]string{}, s.Args...),
+			"env":     env,
+		}
+	}
+	return string(raw(map[string]any{"mcpServers": all}))
+}
+
 // claudeSettings grants by path: a rule that denies wins.
 func claudeSettings(c Call) string {
 	_, granted, deny, folders := claudeRules(c)
 	allow := []string{"Read", "Grep", "Glob", claudeEdit(c.Out + "/**"), claudeEdit(c.Return)}
 	if c.Grant.Write {
 		allow = append(allow, claudeEdit(c.Dir+"/**"))
+	}
+	for _, s := range c.Servers {
+		for _, tool := range s.Tools {
+			allow = append(allow, "mcp__"+s.Name+"__"+tool)
+		}
 	}
 	for _, tool := range granted {
 		if tool != "Bash" || c.Grant.Commands == nil {
@@ -153,6 +198,7 @@ type claudeEvent struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`
 	Model   string `json:"model"`
+	Session string `json:"session_id"`
 	Message struct {
 		ID      string      `json:"id"`
 		Model   string      `json:"model"`
@@ -193,6 +239,7 @@ func (u claudeUsage) tokens() formats.Tokens {
 }
 
 func claudeLine(r *Reading, e claudeEvent) {
+	r.Session = cmp.Or(e.Session, r.Session)
 	switch e.Type {
 	case "system":
 		if e.Subtype == "init" && e.Model != "" {

@@ -34,17 +34,35 @@ type CLI struct {
 	Starter    *proc.Starter
 	// Root is the project root. An ACP agent's program with a slash is looked up there.
 	Root string
+	// Tercet is what starts this program in a shell: its path, quoted.
+	Tercet string
 	// Nonce makes the nonce that authenticates a return in text. Required.
 	Nonce func() string
+	// NewSession makes the id of a session, a UUID; nil: none is kept.
+	NewSession func() string
 	// IsolatedHome gives every call its own home folder.
 	IsolatedHome bool
 	// Heard handles the output.
 	Heard
+	// Getenv gives a variable of the user, for advice; nil: they are not known.
+	Getenv func(name string) string
+	// Instructions, if not nil, gives the project's instructions for this runner in a run.
+	Instructions func(run, runner string) []prompt.Text
 	// Allow, if not nil, is called before a start. Its *formats.LaterError suspends the run.
 	Allow func() error
+	// Accounts, if not nil, shares usage limits with other machines. Account is the user's own name
+	// for the account of this machine's agents; empty: it is found out.
+	Accounts Accounts
+	Account  string
 	// Confine, if not nil, puts the agent CLI into a sandbox.
 	Confine Confine
+
+	raced bool // in the copy of one call: errRaced came, and does not come again
 }
+
+// errRaced means that the agent CLI did nothing, because another start of it was making its
+// database at the same time.
+var errRaced = errors.New("another start made the database")
 
 // Heard handles the output of an agent CLI.
 type Heard struct {
@@ -82,7 +100,7 @@ func (c *CLI) run(
 	ctx context.Context,
 	r formats.Request,
 ) (formats.Return, subagents.Measured, error) {
-	model, from := c.Models.For(c.Definition, c.Runner)
+	model, from := c.Models.For(c.Definition, c.Runner, r.Terms.Wishes)
 	used := subagents.Measured{Runner: c.Runner, Asked: model}
 	failed := func(f *formats.Failure) (formats.Return, subagents.Measured, error) {
 		return formats.Failed(f), used, nil
@@ -108,6 +126,9 @@ func (c *CLI) run(
 			"expected the name of a model, got %q", model))
 	}
 
+	if f := c.refusesServers(); f != nil {
+		return failed(f)
+	}
 	_, err := c.Starter.LookPath(c.program())
 	if errors.As(err, new(*proc.NotFoundError)) {
 		what := c.Runner
@@ -119,6 +140,9 @@ func (c *CLI) run(
 	if err == nil && c.Allow != nil {
 		err = c.Allow()
 	}
+	if err == nil && c.Accounts != nil {
+		err = c.Accounts.Wait(ctx, r.Run, c.account())
+	}
 	if err == nil && c.Driver.Unpacks && c.Confine != nil && !c.IsolatedHome {
 		_, err = Probe(ctx, c.Starter, c.Driver)
 		if gone, ok := errors.AsType[*formats.Failure](err); ok {
@@ -129,12 +153,56 @@ func (c *CLI) run(
 		return formats.Return{}, used, err
 	}
 
+	ret, err := c.boxed(ctx, r, false, &used)
+	if errors.Is(err, errRaced) {
+		c.raced = true
+		ret, err = c.boxed(ctx, r, false, &used)
+	}
+	if errors.Is(err, errSessionGone) {
+		ret, err = c.boxed(ctx, r, true, &used)
+	}
+	return ret, used, err
+}
+
+// refusesServers is the failure of an agent CLI that cannot be held to the MCP servers that the
+// subagent's file grants; nil if it can.
+func (c *CLI) refusesServers() *formats.Failure {
+	if len(c.Definition.Servers) > 0 && (c.Speaker != nil || !c.Driver.Servers) {
+		return formats.Fail(
+			formats.CodeToolUnavailable,
+			"use runner claude, codex or opencode, or remove `mcp` from "+c.Definition.File,
+			"runner %s cannot be held to the named tools of MCP servers",
+			c.Runner,
+		)
+	}
+	for _, s := range c.Definition.Servers {
+		if c.Driver.Unfit == nil {
+			break
+		}
+		if why := c.Driver.Unfit(s); why != "" {
+			return formats.Fail(
+				formats.CodeToolUnavailable,
+				"change it in "+subagents.ServersFile+", or use another runner",
+				"runner %s cannot be given the server %s: %s", c.Runner, s.Name, why,
+			)
+		}
+	}
+	return nil
+}
+
+// boxed makes a call in a folder of its own; lost means that the session of the step is gone.
+func (c *CLI) boxed(
+	ctx context.Context, r formats.Request, lost bool, used *subagents.Measured,
+) (formats.Return, error) {
 	b, err := newBox(r.Out)
 	if err != nil {
-		return formats.Return{}, used, err
+		return formats.Return{}, err
 	}
-	ret, err := c.call(ctx, r, b, &used)
-	return ret, used, errors.Join(err, b.close())
+	ret, err := c.call(ctx, r, b, lost, used)
+	if limit, ok := errors.AsType[*usageLimitError](err); ok && c.Accounts != nil {
+		err = errors.Join(c.Accounts.Reached(ctx, r.Run, c.account(), limit.later), limit)
+	}
+	return ret, errors.Join(err, b.close())
 }
 
 // program is what is started.
@@ -146,16 +214,21 @@ func (c *CLI) program() string {
 }
 
 func (c *CLI) failure(code formats.Code, message string) *formats.Failure {
+	help := c.Driver.help(code)
+	if code == formats.CodeAuth {
+		child := func(name string) string { return variable(c.Starter.Env, name) }
+		help = c.Driver.LoginHelp(c.Getenv, child)
+	}
 	return &formats.Failure{
 		Code:    code,
 		Message: message,
-		Help:    c.Driver.help(code),
+		Help:    help,
 	}
 }
 
 // call starts the program, watches it or talks to it, and judges how it ended.
 func (c *CLI) call(
-	ctx context.Context, r formats.Request, b *box, used *subagents.Measured,
+	ctx context.Context, r formats.Request, b *box, lost bool, used *subagents.Measured,
 ) (ret formats.Return, err error) {
 	nonce := c.Nonce()
 	info := c.Definition.Info
@@ -164,13 +237,31 @@ func (c *CLI) call(
 		Info:    info,
 		Channel: prompt.Channel{File: b.file, Nonce: nonce},
 	}
-	p := prompt.Compose(in)
-	used.Prompt = p.SHA256
-	used.Told = prompt.StableSum(in)
+	if c.Instructions != nil {
+		in.Instructions = c.Instructions(r.Run, c.Runner)
+	}
 	call, env, err := c.prepare(r, b, nonce)
 	if err != nil {
 		return formats.Return{}, err
 	}
+	call.Session, in.News, err = c.session(r, lost)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	// The same on every machine, which have tercet in different places.
+	used.Told = prompt.StableSum(in)
+	if r.Terms.Live && call.Grant.Shell {
+		tellBoard(&in.Request, c.Tercet)
+	}
+	p := prompt.Compose(in)
+	used.Prompt = p.SHA256
+
+	desk, err := b.attend(r.Terms.Board)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	defer desk.leave()
+	env = append(env, desk.env()...)
 
 	call.Model = used.Asked
 	bound := c.bounds(r)
@@ -202,9 +293,14 @@ func (c *CLI) call(
 		private: b.dir,
 		over:    tooMuch,
 	}
+	kept := named{runner: c.Runner, session: call.Session, keeper: r.Terms.Kept}
 	lines := lineReader{each: func(line []byte) bool {
 		out.line(line)
-		return heard.line(line)
+		ear.listen(line)
+		defer ear.flush()
+		more := heard.line(line)
+		kept.hear(&heard.reading)
+		return more && kept.err == nil
 	}}
 	program := proc.Command{
 		Argv:    append([]string{c.program()}, c.Driver.Argv(call)...),
@@ -230,7 +326,8 @@ func (c *CLI) call(
 		program.Talk = heard.client.talk(p.Text)
 	}
 	if c.Confine != nil {
-		if program, used.Sandbox, err = c.Confine(ctx, r, program, room); err != nil {
+		program, used.Sandbox, err = c.Confine(ctx, r, program, room)
+		if err != nil {
 			return formats.Return{}, notRun(ctx, err, c.Runner, install)
 		}
 	}
@@ -241,6 +338,14 @@ func (c *CLI) call(
 	}
 	heard.end(&res)
 	c.measure(used, &heard.reading)
+	used.AgentSession = kept.left(&heard.reading)
+	if runErr == nil && c.sessionGone(call.Session, res, &heard.reading) {
+		return formats.Return{}, errSessionGone
+	}
+	if runErr == nil && c.lostRace(res, &heard.reading) {
+		return formats.Return{}, errRaced
+	}
+	runErr = errors.Join(runErr, kept.err)
 	if heard.client != nil && heard.client.call.Model != used.Asked && c.Models.Unused != nil {
 		c.Models.Unused(c.Runner, used.Asked)
 	}
@@ -254,6 +359,12 @@ func (c *CLI) call(
 		box:     b,
 		nonce:   nonce,
 	})
+}
+
+// lostRace tells whether the first start of a call ended by errRaced.
+func (c *CLI) lostRace(res proc.Result, r *Reading) bool {
+	return !c.raced && c.Speaker == nil && c.Driver.Raced != nil && !res.Success() &&
+		!res.Killed && r.Turns == 0 && !r.worked && c.Driver.Raced(string(res.Stderr))
 }
 
 // hearing is what is understood of a program while it runs, by its lines or by a conversation.
@@ -321,7 +432,8 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 		Out:     r.Out,
 		Return:  b.file,
 		Private: b.dir,
-		Grant:   c.grants(),
+		Grant:   c.grants(r),
+		Servers: c.Definition.Servers,
 	}
 	var env []string
 	if c.IsolatedHome {
@@ -341,13 +453,7 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 		}
 	}
 	call.Lookup = func(name string) string {
-		value := ""
-		for _, kv := range slices.Concat(c.Starter.Env, env) {
-			if k, v, ok := strings.Cut(kv, "="); ok && k == name {
-				value = v
-			}
-		}
-		return value
+		return variable(slices.Concat(c.Starter.Env, env), name)
 	}
 	if c.Driver.Env != nil {
 		env = append(env, c.Driver.Env(call)...)
@@ -361,6 +467,16 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 		"NO_COLOR=1",
 	)
 	return call, env, nil
+}
+
+// variable gives the value of a variable in a list of KEY=VALUE, of which the last counts.
+func variable(env []string, name string) (value string) {
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			value = v
+		}
+	}
+	return value
 }
 
 // homeEnv moves everything that a CLI stores of the user into a folder. It does so for all of them,
@@ -564,7 +680,7 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 func (c *CLI) faulty(f Fault) (formats.Return, error) {
 	message := c.Driver.Name + ": " + c.masked(firstLine(f.Message))
 	if until, reached := f.limit(c.Starter.Now()); reached {
-		return formats.Return{}, &formats.LaterError{Why: message, Until: until}
+		return formats.Return{}, &usageLimitError{&formats.LaterError{Why: message, Until: until}}
 	}
 	return formats.Failed(c.failure(f.code(), message)), nil
 }
@@ -577,7 +693,8 @@ func (c *CLI) find(
 	e ending,
 ) (ret formats.Return, raw []byte, bad []string, err error) {
 	opt := returns.ParseOptions{Agent: r.Agent, Nonce: e.nonce}
-	if raw, bad, err = e.box.read(); err != nil || len(bad) > 0 {
+	raw, bad, err = e.box.read()
+	if err != nil || len(bad) > 0 {
 		return ret, raw, bad, err
 	}
 	var broken error
@@ -601,6 +718,7 @@ func (c *CLI) said(messages []answer, opt returns.ParseOptions) (formats.Return,
 			ret, err := returns.ParseForm(m.structured, c.Definition.Info.AgentResult, opt)
 			return ret, m.structured, err
 		}
+		opt.Block = c.Definition.Info.Open && c.Definition.Info.AgentResult && i == 0
 		ret, raw, err := returns.FinalMessage([]byte(m.text), opt)
 		if raw != nil {
 			return ret, raw, err

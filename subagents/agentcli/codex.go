@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tercet/formats"
+	"tercet/subagents"
 )
 
 // Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that
@@ -27,11 +29,21 @@ func Codex() Driver {
 		Tested:  "0.169.0",
 		Metered: formats.MeteredEnd,
 		Schema:  true,
-		Logins:  []Login{{Var: "CODEX_HOME", Home: ".codex", File: "auth.json"}},
-		Keys:    []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
-		Argv:    codexArgv,
-		Files:   codexFiles,
-		Line:    events(codexLine),
+		Servers: true,
+		Sessions: &Sessions{
+			Files: []string{"sessions/*/*/*/rollout-*-ID.jsonl"},
+			// its databases know the session too
+			Delete: func(id string) []string { return []string{"delete", "--force", id} },
+		},
+		Logins: []Login{{Var: "CODEX_HOME", Home: ".codex", File: "auth.json"}},
+		Keys:   []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+		Accounts: []accountFile{{
+			Login{Var: "CODEX_HOME", Home: ".codex", File: "auth.json"},
+			[]string{"tokens", "account_id"},
+		}},
+		Argv:  codexArgv,
+		Files: codexFiles,
+		Line:  events(codexLine),
 
 		UsageLimit: `hit your usage limit`,
 
@@ -60,7 +72,6 @@ func codexArgv(c Call) []string {
 		"exec",
 		"--json",
 		"--skip-git-repo-check",
-		"--ephemeral",
 		"-C",
 		c.Dir,
 		"-c",
@@ -69,6 +80,9 @@ func codexArgv(c Call) []string {
 		"analytics.enabled=false",
 		"-c",
 		`otel.exporter="none"`,
+		// tercet's prompt holds the instructions of the project.
+		"-c",
+		"project_doc_max_bytes=0",
 		"-c",
 		"features.plugins=false",
 		"-c",
@@ -84,13 +98,21 @@ func codexArgv(c Call) []string {
 		"-c",
 		"permissions.tercet.filesystem=" + codexFolders(c),
 	}
+	if !c.Session.Keep {
+		args = append(args, "--ephemeral")
+	}
 	if c.Grant.Net {
 		args = append(args, "-c", "permissions.tercet.network={enabled=true}")
 	}
 	provider, servers := codexConfig(c)
 	for _, name := range servers {
+		if slices.ContainsFunc(c.Servers, func(s subagents.Server) bool { return s.Name == name }) {
+			continue
+		}
 		args = append(args, "-c", "mcp_servers."+name+".enabled=false") // its tools have no grant
 	}
+
+	args = append(args, codexServers(c)...)
 
 	at := "model_providers." + provider
 	if provider != "" {
@@ -102,7 +124,31 @@ func codexArgv(c Call) []string {
 	if c.Schema != nil {
 		args = append(args, "--output-schema", filepath.Join(c.Private, codexSchema))
 	}
+	if c.Session.Resume {
+		args = append(args, "resume", c.Session.ID)
+	}
 	return append(args, "-") // the prompt comes on standard input
+}
+
+// codexServers are the servers that it may use, with the tools that it is offered. They need no
+// approval, which nobody could give.
+func codexServers(c Call) (args []string) {
+	for _, s := range c.Servers {
+		at := "mcp_servers." + s.Name + "."
+		set := func(key string, value any) {
+			args = append(args, "-c", at+key+"="+string(raw(value)))
+		}
+		set("enabled", true)
+		set("command", s.Command)
+		set("args", append([]string{}, s.Args...))
+		set("env_vars", append([]string{}, s.Vars...))
+		set("enabled_tools", s.Tools)
+		set("default_tools_approval_mode", "approve")
+		for _, name := range sortedKeys(s.Env) {
+			set("env."+name, s.Env[name])
+		}
+	}
+	return args
 }
 
 // codexFolders is what its sandbox lets commands write, as an inline table of TOML.
@@ -208,8 +254,9 @@ func codexConfig(c Call) (provider string, servers []string) {
 
 // codexEvent is the part of an event that is read.
 type codexEvent struct {
-	Type string `json:"type"`
-	Item struct {
+	Type   string `json:"type"`
+	Thread string `json:"thread_id"`
+	Item   struct {
 		Type    string `json:"type"`
 		Text    string `json:"text"`
 		Command string `json:"command"`
@@ -242,6 +289,8 @@ func codexLine(r *Reading, e codexEvent) {
 	}
 
 	switch e.Type {
+	case "thread.started":
+		r.Session = e.Thread
 	case "item.completed":
 		switch e.Item.Type {
 		case "agent_message":

@@ -292,6 +292,55 @@ func (d drive) more(
 			},
 		},
 		{
+			"instructions of the project",
+			scene{scenario: "document", project: map[string]string{
+				"AGENTS.md":                       "Count the zebras.",
+				"CLAUDE.md":                       "Count the zebras.",
+				".claude/CLAUDE.md":               "Count the zebras.",
+				"GEMINI.md":                       "Count the zebras.",
+				".github/copilot-instructions.md": "Count the zebras.",
+			}},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				for _, turn := range d.server.Turns(p.key) {
+					if !returnPath.MatchString(turn.Prompt) {
+						continue // a title, or the like
+					}
+					all := turn.System + turn.Prompt
+					if n := strings.Count(all, "Count the zebras."); n != 1 {
+						t.Errorf("the model was told %d times, want once", n)
+					}
+				}
+			},
+		},
+		{
+			"instructions of a folder",
+			scene{scenario: "nested", project: map[string]string{
+				"AGENTS.md":     "Count the zebras.",
+				"sub/AGENTS.md": "Feed the okapi.",
+				"sub/CLAUDE.md": "Feed the okapi.",
+				"sub/GEMINI.md": "Feed the okapi.",
+				"sub/x.txt":     "some text\n",
+			}},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				read, told := false, false
+				for _, turn := range d.server.Turns(p.key) {
+					outputs := strings.Join(turn.Outputs, "")
+					read = read || strings.Contains(outputs, "some text")
+					all := turn.System + turn.Prompt + outputs
+					told = told || strings.Contains(all, "Feed the okapi.")
+				}
+				// it cannot be told to leave these, so tercet gives it none of them
+				if want := d.driver.Name == "opencode"; told != want {
+					t.Errorf("the program told the model what the folder says: %v, want %v", told, want)
+				}
+				if !read {
+					t.Error("the file was not read, so nothing was shown")
+				}
+			},
+		},
+		{
 			"your own MCP servers",
 			scene{scenario: "served", servers: true},
 			func(t *testing.T, d drive, p played) {
@@ -308,6 +357,51 @@ func (d drive) more(
 				}
 				turns := d.server.Turns(p.key)
 				t.Logf("the tools said %q", turns[len(turns)-1].Outputs)
+			},
+		},
+		{
+			"an MCP server that is granted",
+			scene{scenario: "served", granted: "mark"},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				if !d.driver.Servers || d.speaker.Driver.Argv != nil {
+					n := len(d.server.Turns(p.key))
+					if n > 0 || len(p.ret.Errors) != 1 ||
+						p.ret.Errors[0].Code != formats.CodeToolUnavailable {
+						t.Errorf("Run = %+v, %v after %d requests, want it refused at once",
+							p.ret, p.err, n)
+					}
+					return
+				}
+				if _, err := os.Stat(filepath.Join(p.out, "called")); err != nil {
+					turns := d.server.Turns(p.key)
+					t.Errorf("the granted tool was not called; offered %v, it said %q",
+						turns[0].Tools, turns[len(turns)-1].Outputs)
+				}
+			},
+		},
+		{
+			"a granted MCP server beside your own of that name",
+			scene{scenario: "served", granted: "mark", servers: true},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				if _, err := os.Stat(filepath.Join(p.home, "called")); err == nil {
+					t.Error("the person's server was called, want the granted one")
+				}
+				_, err := os.Stat(filepath.Join(p.out, "called"))
+				if called := err == nil; called != (d.driver.Servers && d.speaker.Driver.Argv == nil) {
+					t.Errorf("the granted server was called: %v", called)
+				}
+			},
+		},
+		{
+			"another tool of an MCP server",
+			scene{scenario: "served", granted: "other"},
+			func(t *testing.T, _ drive, p played) {
+				t.Helper()
+				if _, err := os.Stat(filepath.Join(p.out, "called")); err == nil {
+					t.Error("a tool was called that is not granted")
+				}
 			},
 		},
 		{"output without an end", scene{

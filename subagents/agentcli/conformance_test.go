@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"tercet/internal/testkit/modelserver"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
+	"tercet/subagents/prompt"
 )
 
 // The conformance tests drive real agent CLIs against a model server of ours, and are run by
@@ -61,6 +63,7 @@ type scene struct {
 	isolated bool              // with a home of its own
 	hosts    bool              // under strace
 	servers  bool              // the person has a server of tools
+	granted  string            // the tool of a server that may be called
 	// further files of the project; MARK in them is a file that they make if they are obeyed
 	project map[string]string
 }
@@ -96,12 +99,14 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var listener *httptest.Server
+			var refusals atomic.Int64 // requests that the server of models does not see
 			server := modelserver.New(scripts(func() string {
 				return listener.URL
 			}))
 			listener = httptest.NewServer(http.HandlerFunc(
 				func(w http.ResponseWriter, r *http.Request) {
 					if strings.HasPrefix(r.URL.Path, "/spent/") && r.Method == http.MethodPost {
+						refusals.Add(1)
 						spent(w, r)
 						return
 					}
@@ -121,16 +126,21 @@ func TestConformance(t *testing.T) {
 				url:     listener.URL,
 			}
 			t.Run("version", d.version) //nolint:paralleltest // one program at a time, what they take is measured
+			if d.speaker.Name == "" {
+				t.Run("a kept session", d.keepsSession) //nolint:paralleltest // as above
+			}
 			for _, c := range d.cases() {
 				t.Run(c.name, func(t *testing.T) { //nolint:paralleltest // as above
 					var p played
 					testkit.Widen(t, c.scene.patience(), func(limit time.Duration) bool {
 						c.scene.timeout = limit
+						before := refusals.Load()
 						p = d.play(t, c.scene)
 						timedOut := len(p.ret.Errors) == 1 &&
 							p.ret.Errors[0].Code == formats.CodeTimeout
 						// else the program was slow to begin
-						return !timedOut || len(d.server.Turns(p.key)) > 0
+						return !timedOut || len(d.server.Turns(p.key)) > 0 ||
+							refusals.Load() > before
 					})
 					c.check(t, d, p)
 				})
@@ -194,6 +204,12 @@ func scripts(server func() string) map[string]modelserver.Script {
 				toReturn,
 				`{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", "path": "r.md"}]}`,
 			),
+			done,
+		),
+		"keeps": keeping,
+		"nested": steps(
+			func(t turn, _, _, dir string) reply { return t.Read(filepath.Join(dir, "sub/x.txt")) },
+			write(toReturn, ok),
 			done,
 		),
 		"tree":  steps(write(inTree("made.txt"), "made\n"), write(toReturn, ok), done),
@@ -260,6 +276,11 @@ func scripts(server func() string) map[string]modelserver.Script {
 				modelserver.Chat:      "own_mark",
 				modelserver.Gemini:    "mcp_own_mark",
 			}[t.API]
+			for _, offered := range []string{"mcp__own::mark", "tercet-own_mark"} {
+				if slices.Contains(t.Tools, offered) {
+					tool = offered
+				}
+			}
 			return reply{Calls: []modelserver.Call{{
 				Tool:   tool,
 				Args:   map[string]any{},
@@ -462,6 +483,19 @@ func (d drive) play(t *testing.T, s scene) played {
 			Model:  model,
 			Limits: s.limits,
 		},
+	}
+	if s.granted != "" {
+		agent.Definition.Servers = []subagents.Server{{
+			Name:    "own",
+			Tools:   []string{s.granted},
+			Command: supervisor(t)[0],
+			Args:    []string{"__mcp", filepath.Join(p.out, "called")},
+		}}
+	}
+	if text, ok := s.project["AGENTS.md"]; ok {
+		agent.Instructions = func(string, string) []prompt.Text {
+			return []prompt.Text{{From: "AGENTS.md", Text: text}}
+		}
 	}
 	agent.Confine = d.confine(t, agent.Starter, root)
 	for name, text := range s.files {

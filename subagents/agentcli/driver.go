@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tercet/formats"
+	"tercet/subagents"
 )
 
 // Driver describes one agent CLI, as data and pure functions. It starts nothing.
@@ -33,9 +34,19 @@ type Driver struct {
 	Schema bool
 	// Parts means that it can restrict the shell to some commands.
 	Parts bool
+	// Servers means that it can be given MCP servers of which it may call the named tools and no
+	// others.
+	Servers bool
+	// Unfit says why one of them cannot be given to it, empty if it can; nil: all can.
+	Unfit func(subagents.Server) string
+	// Sessions says how it goes on in a session of its own; nil: it begins afresh each time.
+	Sessions *Sessions
 	// Unpacks means that its first start unpacks files into a cache that a sandbox protects; so
 	// tercet asks for its version outside the sandbox first.
 	Unpacks bool
+	// Raced tells by its standard error that it did nothing because another start of it was making
+	// its database; nil: it never does.
+	Raced func(stderr string) bool
 	// UsageLimit is a regular expression of the words by which it says that the account may not use
 	// its model for a while; empty: those of the others. Case does not matter.
 	UsageLimit string
@@ -43,12 +54,34 @@ type Driver struct {
 	// variables with an API key.
 	Logins []Login
 	Keys   []string
+	// Accounts are files that name the account of a logged-in user.
+	Accounts []accountFile
 	// Adapters are programs that speak the Agent Client Protocol for it, with the same Footprint.
 	Adapters  []string
 	Footprint Footprint
 	// Settings are the files of a project that name programs which it may start: servers, hooks,
 	// plugins. The name of a folder ends with a slash. They are part of what a user trusts.
 	Settings []string
+}
+
+// Sessions is how an agent CLI stores its sessions.
+type Sessions struct {
+	// Named means that the session gets its id before the start; else the output tells it.
+	Named bool
+	// Files are patterns of the files of a session, with ID for its id, below the first of the
+	// Footprint's Stores. The first one is there while the session is.
+	Files []string
+	// Gone is what it says on standard error of a session that it does not have.
+	Gone string
+	// Delete gives the arguments that remove a session; nil: removing Files does.
+	Delete func(id string) []string
+}
+
+// Session is the session of one call.
+type Session struct {
+	Keep   bool   // the session stays behind
+	ID     string // empty: it is new and gets its id from the agent CLI
+	Resume bool   // the session is there
 }
 
 // Login is a file below the folder in the variable Var, or below Home in the home folder if Var is
@@ -97,12 +130,15 @@ type Grant struct {
 	Commands          []string // of the shell; nil: all
 }
 
-// grants reads what a subagent may use. Where only some commands are granted, a program that cannot
-// be held to them gets none.
-func (c *CLI) grants() Grant {
-	tools := c.Definition.Info.Tools
-	some := c.Definition.Info.Commands
+// grants reads what a subagent may use for a request. Where only some commands are granted, a
+// program that cannot be held to them gets none.
+func (c *CLI) grants(r formats.Request) Grant {
+	info := c.Definition.Info
+	tools, some := r.Terms.Wishes.Narrow(info.Tools, info.Commands)
 	holds := some == nil || c.Driver.Parts && c.Speaker == nil
+	if some != nil && r.Terms.Live {
+		some = append(slices.Clone(some), boardCommands(c.Tercet)...)
+	}
 	return Grant{
 		Write:    slices.Contains(tools, "write"),
 		Shell:    slices.Contains(tools, "shell") && holds,
@@ -121,9 +157,11 @@ type Call struct {
 	Home    string // private home; empty: the user's
 	Model   string // empty: the agent CLI's own choice
 	Grant   Grant
-	Turns   int             // limit of turns, 0: none
-	Cost    float64         // limit in US dollars, 0: none
-	Schema  json.RawMessage // of the answer; nil: none
+	Servers []subagents.Server // MCP servers that it may use
+	Turns   int                // limit of turns, 0: none
+	Cost    float64            // limit in US dollars, 0: none
+	Schema  json.RawMessage    // of the answer; nil: none
+	Session Session
 	// Lookup gives a variable of the child's environment.
 	Lookup func(name string) string
 }
@@ -143,6 +181,7 @@ type Reading struct {
 	Tokens     formats.Tokens
 	Cost       float64 // US dollars
 	Turns      int
+	Session    string   // id of its session
 	Denied     []string // refused tools
 	Fault      *Fault   // failure that the agent CLI reports
 	Ended      bool     // it reported that it is done

@@ -28,6 +28,8 @@ type Exec struct {
 	// which other agents write. The same holds for an argument with a slash whose file differs in
 	// the tree.
 	Root string
+	// Tercet is what starts this program in a shell: its path, quoted.
+	Tercet string
 	// Nonce makes a word that the executable may echo in its return; nil: none.
 	Nonce func() string
 	// Wrap, if not nil, sandboxes the executable and names the tier.
@@ -58,6 +60,9 @@ func (x *Exec) RunMetered(
 	return ret, used, err
 }
 
+// run starts the program of the subagent with the request as JSON on standard input, and reads its
+// return. A program of the project is always the one at its root, which the user agreed to, and not
+// one that the work has changed.
 func (x *Exec) run(
 	ctx context.Context,
 	r formats.Request,
@@ -93,10 +98,13 @@ func (x *Exec) run(
 		Info:    x.Definition.Info,
 		Channel: prompt.Channel{File: b.file, Nonce: nonce},
 	}
+	used.Told = prompt.StableSum(in) // the same on every machine
+	if r.Terms.Live {
+		tellBoard(&in.Request, x.Tercet)
+	}
 	told := prompt.Compose(in)
 	used.Prompt = told.SHA256
-	used.Told = prompt.StableSum(in)
-	stdin, err := json.Marshal(newRequest(r, b.file, nonce, told))
+	stdin, err := json.Marshal(newRequest(in.Request, b.file, nonce, told))
 	if err != nil {
 		err = &formats.Failure{
 			Code:    formats.CodeBug,
@@ -122,8 +130,15 @@ func (x *Exec) run(
 		OutFile: b.dir + outSuffix,
 		ErrFile: b.dir + errSuffix,
 	}
+	desk, err := b.attend(r.Terms.Board)
+	if err != nil {
+		return formats.Return{}, errors.Join(err, b.close())
+	}
+	c.Env = append(c.Env, desk.env()...)
 	if x.Wrap != nil {
-		if c, used.Sandbox, err = x.Wrap(ctx, r, c); err != nil {
+		c, used.Sandbox, err = x.Wrap(ctx, r, c)
+		if err != nil {
+			desk.leave()
 			return formats.Return{}, errors.Join(
 				notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File),
 				b.close(),
@@ -131,6 +146,7 @@ func (x *Exec) run(
 		}
 	}
 	ret, err := x.call(ctx, r, c, b, nonce)
+	desk.leave()
 	return ret, errors.Join(err, b.close())
 }
 

@@ -196,16 +196,16 @@ func TestExec(t *testing.T) {
 		want string // "summary (warnings)", "CODE: message" or "bad: violation; ..."
 		raw  string // kept for a person, of a bad return
 	}{
-		{"file", "did it (1)", ""},
-		{"stdout", "did it (1)", ""},
-		{"exit-with-return", "did it (2)", ""},
+		{"file", "did it (0)", ""},
+		{"stdout", "did it (0)", ""},
+		{"exit-with-return", "did it (1)", ""},
 		{
 			"prose",
 			"bad: expected a return as JSON in the file return_path, or as the whole standard " +
 				"output, got neither",
 			"Here is the return you asked for:\n" + good,
 		},
-		{"noisy", "did it (1)", ""},
+		{"noisy", "did it (0)", ""},
 		{
 			"large",
 			"bad: expected a return as JSON in the file return_path, or as the whole standard " +

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/trace"
 	"tercet/subagents/sandbox"
 )
 
@@ -44,7 +45,8 @@ func (r Reading) Doing() Act {
 func RoomOf(program string, call Call) sandbox.Room {
 	c := CLI{}
 	var ok bool
-	if c.Driver, ok = ByName(program); !ok {
+	c.Driver, ok = ByName(program)
+	if !ok {
 		c.Driver = SpeakerOf([]string{program}).Driver
 		c.Driver.Name = filepath.Base(c.Driver.Name)
 	}
@@ -55,3 +57,26 @@ func RoomOf(program string, call Call) sandbox.Room {
 func HomeEnv(home string) []string {
 	return homeEnv(home)
 }
+
+// Said gives the last sentences that a listener is told of while an agent prints some lines.
+func Said(lines ...string) []string {
+	var told []string
+	ear := &teller{to: sinkFunc(func(e trace.Event) {
+		said, _ := e.Attrs["said"].(string)
+		told = append(told, said)
+	})}
+	for _, line := range lines {
+		ear.listen([]byte(line))
+		ear.flush()
+	}
+	return told
+}
+
+type sinkFunc func(trace.Event)
+
+func (f sinkFunc) Emit(e trace.Event) {
+	f(e)
+}
+
+// AccountOf names the account of an agent CLI.
+func (c *CLI) AccountOf() string { return c.account() }

@@ -79,9 +79,7 @@ func statusIn(message string) int {
 func (d Driver) help(code formats.Code) string {
 	name := d.Name
 	advice := map[formats.Code]string{
-		formats.CodeAuth: "log in by starting " + name +
-			" once, or name the variable of its key under `env` " +
-			"in config.yaml",
+		formats.CodeAuth:      d.LoginHelp(nil, nil),
 		formats.CodeTransient: "run the command again, or give the step `retry`",
 		formats.CodeLimit:     "raise `limits` in the subagent's file, or give it less to do",
 		formats.CodeConfig: "name another model by --model, or by `model` in the subagent's file " +
@@ -94,6 +92,32 @@ func (d Driver) help(code formats.Code) string {
 			"`argv` in the subagent's file"
 	}
 	return cmp.Or(advice[code], "run tercet doctor, then "+name+" by hand")
+}
+
+// LoginHelp says how to log in. user gives a variable of the user, child one that the agent CLI gets
+// of these; nil: they are not known.
+func (d Driver) LoginHelp(user, child func(name string) string) string {
+	start := "start " + d.Name + " once to log in"
+	if len(d.Keys) == 0 {
+		return start
+	}
+	set := func(get func(string) string) string {
+		for _, key := range d.Keys {
+			if get != nil && get(key) != "" {
+				return key
+			}
+		}
+		return ""
+	}
+	if key := set(child); key != "" {
+		return "look at the key in " + key + ", or " + start
+	}
+	if key := set(user); key != "" {
+		return key + " is set, but " + d.Name + " does not get it: write `env: [" + key +
+			"]` into config.yaml; or " + start
+	}
+	key := d.Keys[0]
+	return start + ", or set " + key + " and write `env: [" + key + "]` into config.yaml"
 }
 
 // firstLine is the first line of a message, shortened.

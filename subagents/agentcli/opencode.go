@@ -1,11 +1,15 @@
 package agentcli
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
+	"tercet/subagents"
 )
 
 // OpenCode drives `opencode run`. Its traps: no event marks the end, and the final message is the
@@ -19,14 +23,21 @@ func OpenCode() Driver {
 		Tested:  "1.18.33",
 		Metered: formats.MeteredSteps,
 		Parts:   true,
-		Logins:  []Login{{Var: "XDG_DATA_HOME", Home: ".local/share", File: "opencode/auth.json"}},
+		Servers: true,
+		Sessions: &Sessions{
+			Gone:   "Session not found",
+			Delete: func(id string) []string { return []string{"session", "delete", id} },
+		},
+		Logins: []Login{{Var: "XDG_DATA_HOME", Home: ".local/share", File: "opencode/auth.json"}},
 		Keys: []string{
 			"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY",
 		},
-		Argv: openCodeArgv,
-		Env:  openCodeEnv,
-		Line: events(openCodeLine),
-		End:  openCodeEnd,
+		Unfit: openCodeUnfit,
+		Raced: func(stderr string) bool { return openCodeRaced().MatchString(stderr) },
+		Argv:  openCodeArgv,
+		Env:   openCodeEnv,
+		Line:  events(openCodeLine),
+		End:   openCodeEnd,
 
 		Footprint: Footprint{Known: true, Stores: []Store{
 			{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
@@ -47,10 +58,19 @@ func OpenCode() Driver {
 	}
 }
 
+// openCodeRaced is what it says where two of its first starts make its tables at once.
+var openCodeRaced = lazy.Regexp(
+	"(?i)failed query:\\s+(create|alter|drop) |failed query:.*drizzle_migrations|" +
+		"database is locked|sqlite_busy",
+)
+
 func openCodeArgv(c Call) []string {
 	args := []string{"run", "--format", "json", "--pure"}
 	if c.Model != "" {
 		args = append(args, "--model", c.Model)
+	}
+	if c.Session.Resume {
+		args = append(args, "--session", c.Session.ID)
 	}
 	return args
 }
@@ -123,12 +143,29 @@ func openCodeConfig(c Call) string {
 		}
 		bash += "}"
 	}
+	servers := map[string]any{}
+	var granted strings.Builder
+	for _, s := range c.Servers {
+		name := openCodeServer + s.Name
+		servers[name] = map[string]any{
+			"type":        "local",
+			"command":     s.Words(),
+			"environment": openCodeServerEnv(s),
+			"enabled":     true,
+		}
+		for _, tool := range s.Tools {
+			fmt.Fprintf(&granted, `%s:"allow",`, raw(name+"_"+tool))
+		}
+	}
 	// What is not named is a tool of a server or plugin of the user's, without a grant.
 	return fmt.Sprintf(
-		`{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{"*":"deny",`+
+		`{"autoupdate":false,"share":"disabled","snapshot":false,"mcp":%s,`+
+			`"permission":{"*":"deny",%s`+
 			`"read":"allow","list":"allow","glob":"allow","grep":"allow","todowrite":"allow","todoread":"allow","lsp":"allow",`+
 			`"edit":{%s},"external_directory":{%s},"bash":%s,"webfetch":%q,"websearch":%q,`+
 			`"task":"deny","question":"deny","skill":"deny","doom_loop":"deny"}}`,
+		raw(servers),
+		granted.String(),
 		strings.Join(edit, ","),
 		strings.Join(outside, ","),
 		bash,
@@ -137,10 +174,40 @@ func openCodeConfig(c Call) string {
 	)
 }
 
+// openCodeServer begins the names of granted servers: those of the user stay configured, and one of
+// the same name would be merged with it, or lend its tools' names.
+const openCodeServer = "tercet-"
+
+// openCodeServerEnv are the variables of a server, for which it fills in those of its environment.
+func openCodeServerEnv(s subagents.Server) map[string]string {
+	env := map[string]string{}
+	maps.Copy(env, s.Env)
+	for _, name := range s.Vars {
+		env[name] = "{env:" + name + "}"
+	}
+	return env
+}
+
+// openCodeUnfit says why a server cannot be granted: it fills in variables and files in every text
+// of its configuration.
+func openCodeUnfit(s subagents.Server) string {
+	texts := s.Words()
+	for _, value := range s.Env {
+		texts = append(texts, value)
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "{env:") || strings.Contains(text, "{file:") {
+			return "opencode would fill in " + text
+		}
+	}
+	return ""
+}
+
 // openCodeEvent is the part of an event that is read.
 type openCodeEvent struct {
-	Type string `json:"type"`
-	Part struct {
+	Type    string `json:"type"`
+	Session string `json:"sessionID"`
+	Part    struct {
 		Text   string `json:"text"`
 		Tool   string `json:"tool"`
 		Reason string `json:"reason"`
@@ -170,6 +237,7 @@ type openCodeEvent struct {
 }
 
 func openCodeLine(r *Reading, e openCodeEvent) {
+	r.Session = cmp.Or(e.Session, r.Session)
 	switch e.Type {
 	case "step_start":
 		r.Text = ""

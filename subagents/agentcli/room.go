@@ -39,6 +39,15 @@ type Store struct {
 	Keep            string // what in it decides what the CLI does or runs, with blanks between
 }
 
+// dir is where it is for a user with these variables.
+func (s Store) dir(lookup func(string) string) string {
+	dir := lookup(s.Var)
+	if s.Var == "" || dir == "" {
+		dir = filepath.Join(lookup("HOME"), filepath.FromSlash(s.Home))
+	}
+	return filepath.Join(dir, filepath.FromSlash(s.Path))
+}
+
 // footprintOf gives that of a program which is a driver's or an adapter's. A program whose name
 // begins like a driver's starts sandboxes as that one does; its data is not known.
 func footprintOf(program string) Footprint {
@@ -70,11 +79,7 @@ func (c *CLI) room(call Call) sandbox.Room {
 	}
 
 	for _, s := range used.Stores {
-		dir := call.Lookup(s.Var)
-		if s.Var == "" || dir == "" {
-			dir = filepath.Join(call.Lookup("HOME"), filepath.FromSlash(s.Home))
-		}
-		dir = filepath.Join(dir, filepath.FromSlash(s.Path))
+		dir := s.dir(call.Lookup)
 		if !filepath.IsAbs(dir) || slices.Contains(room.Write, dir) {
 			continue
 		}

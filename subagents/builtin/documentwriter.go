@@ -76,7 +76,8 @@ func (h *handoff) write(
 	kind string,
 	body func(*handoff),
 ) (_ formats.Return, err error) {
-	if h.tree, err = os.OpenRoot(r.Dir); err != nil {
+	h.tree, err = os.OpenRoot(r.Dir)
+	if err != nil {
 		return formats.Return{}, err
 	}
 	defer func() { err = errors.Join(err, h.tree.Close()) }()
@@ -89,7 +90,7 @@ func (h *handoff) write(
 
 	name := documents.HandoffFiles(kind)[0]
 	text := h.out.String()
-	_, found := documents.DocumentOptions{Exists: h.exists}.Parse(kind, name, []byte(text))
+	_, found := documents.Options{Exists: h.exists}.Parse(kind, name, []byte(text))
 	if found.HasErrors() { // a phase returned what the document may not hold
 		found.Of = formats.CodeValidationFailed
 		return formats.Return{}, found
@@ -260,7 +261,7 @@ func (h *handoff) read(name string) (title string, sections map[string]string) {
 	if err != nil {
 		return "", nil
 	}
-	doc, _ := md.ParseUpTo(text, documents.MaxDocument)
+	doc, _ := md.ParseUpTo(text, documents.MaxSize)
 	for _, b := range doc.Blocks {
 		if b.Kind == md.Heading && b.Level == 1 && title == "" {
 			title = b.Text

@@ -55,7 +55,8 @@ func (d DocumentWriter) draft(
 	}
 
 	ret, err := func() (_ formats.Return, err error) {
-		if h.tree, err = os.OpenRoot(r.Dir); err != nil {
+		h.tree, err = os.OpenRoot(r.Dir)
+		if err != nil {
 			return formats.Return{}, err
 		}
 		defer func() { err = errors.Join(err, h.tree.Close()) }()
@@ -133,7 +134,7 @@ var (
 )
 
 func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.Return, error) {
-	doc, _ := md.ParseUpTo([]byte(t.text), documents.MaxDocument)
+	doc, _ := md.ParseUpTo([]byte(t.text), documents.MaxSize)
 	if list := unknownPlaces(doc, t.name); list != nil {
 		return formats.Return{}, &formats.Diagnostics{List: list, Of: formats.CodeValidationFailed}
 	}
@@ -190,7 +191,7 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 
 // CheckTemplate gives the unknown placeholders in the template of a deliverable.
 func CheckTemplate(file string, text []byte) []formats.Diagnostic {
-	doc, _ := md.ParseUpTo(text, documents.MaxDocument)
+	doc, _ := md.ParseUpTo(text, documents.MaxSize)
 	return unknownPlaces(doc, file)
 }
 

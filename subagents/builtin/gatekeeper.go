@@ -18,6 +18,8 @@ type Gatekeeper struct {
 	// Check runs one check for a request, in its folder. An error means that the check could not
 	// run.
 	Check func(ctx context.Context, r formats.Request, c checks.Check) (checks.Result, error)
+	// Own are the checks that the configuration names, by stack.
+	Own map[string][]string
 }
 
 // Run does what RunMetered does.
@@ -37,6 +39,7 @@ func (g Gatekeeper) RunMetered(
 	return ret, used, err
 }
 
+// run checks the input, then runs one command or the project's own checks of the wanted kinds.
 func (g Gatekeeper) run(
 	ctx context.Context,
 	r formats.Request,
@@ -66,7 +69,7 @@ func (g Gatekeeper) run(
 	list := []checks.Check{{Argv: argv}}
 	var warnings []string
 	if len(argv) == 0 {
-		found := checks.Detect(os.DirFS(r.Dir))
+		found := checks.Detect(os.DirFS(r.Dir), g.Own)
 		list = slices.DeleteFunc(slices.Clone(found),
 			func(c checks.Check) bool {
 				return !slices.Contains(project, string(c.Kind))

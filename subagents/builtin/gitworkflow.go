@@ -104,7 +104,7 @@ func (w GitWorkflow) open(in input) act {
 				"worktree":  w.shown(t.Dir),
 				"continued": t.Continued,
 			},
-			Metadata: formats.Metadata{Worktree: t.Dir},
+			Metadata: formats.Metadata{Worktree: w.shown(t.Dir)},
 		}
 		if t.Continued {
 			ret.Summary += ", which has commits of an earlier run"
@@ -200,10 +200,10 @@ func (w GitWorkflow) commit(in input) act {
 			return w.commitHere(ctx, r, msg)
 		}
 		return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
-			hash, files, err := w.Trees.Commit(ctx, r.Dir, msg)
-			ret := committed(msg, hash, files)
-			if hash != "" && err == nil {
-				ret.Fields["changed"], err = w.changed(ctx, r.Dir, hash)
+			done, err := w.Trees.Commit(ctx, r.Dir, msg)
+			ret := committed(msg, done.Hash, done.Files)
+			if done.Hash != "" && err == nil {
+				ret.Fields["changed"] = changedLines(done.Stats)
 			}
 			return ret, err
 		})(ctx, r)
@@ -221,6 +221,7 @@ func (w GitWorkflow) message(
 		Subject: subject,
 		Session: r.Session,
 		Txn:     r.Txn,
+		First:   r.Begun == formats.BegunNow,
 	}
 	if w.Open == nil {
 		return msg, nil
@@ -234,14 +235,13 @@ func (w GitWorkflow) message(
 	return msg, err
 }
 
-// changed are the files of a commit with their lines, for who watches.
-func (w GitWorkflow) changed(ctx context.Context, dir, hash string) ([]any, error) {
-	stats, err := w.Trees.Git(dir).DiffStat(ctx, hash+"~1", hash)
+// changedLines are the files of a commit with their lines, for who watches.
+func changedLines(stats []git.Stat) []any {
 	out := make([]any, len(stats))
 	for i, s := range stats {
 		out[i] = map[string]any{"path": s.Path, "added": s.Added, "deleted": s.Deleted}
 	}
-	return out, err
+	return out
 }
 
 // committed is the return of a commit; an empty hash means that there was nothing to commit.
@@ -292,6 +292,8 @@ func (w GitWorkflow) commitHere(
 	return ret, err
 }
 
+// publish brings the work of a worktree into another branch: as a merge, a squash, a patch or a
+// request.
 func (w GitWorkflow) publish(in input) act {
 	in.only("action", "to", "as", "message", "child", "push", "closes")
 	to := in.text("to")
@@ -348,7 +350,7 @@ func (w GitWorkflow) publish(in input) act {
 		if err != nil {
 			return formats.Return{}, err
 		}
-		if _, _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
+		if _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
 			return formats.Return{}, err
 		}
 
@@ -380,7 +382,7 @@ func (w GitWorkflow) publish(in input) act {
 }
 
 func (w GitWorkflow) project() worktree.Repository {
-	return worktree.Repository{Manager: w.Trees}
+	return worktree.Repository{Trees: w.Trees}
 }
 
 // pending tells which of the files the last commit does not have as they stand in the checkout.

@@ -106,7 +106,7 @@ func (r *repo) do(txn string, input map[string]any) formats.Return {
 	case formats.WorktreeClosed:
 		r.req.Dir = r.dir
 	default:
-		r.req.Dir = ret.Metadata.Worktree
+		r.req.Dir = filepath.Join(r.dir, filepath.FromSlash(ret.Metadata.Worktree))
 	}
 	return ret
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/order"
 	"tercet/subagents"
 )
 
@@ -45,7 +45,8 @@ func (h Reference) Run(_ context.Context, r formats.Request) (_ formats.Return, 
 	summary := fmt.Sprintf("%d commands", len(list))
 	text := menu(list)
 	if name != "" {
-		if text, err = h.Catalog.Text(name); err != nil {
+		text, err = h.Catalog.Text(name)
+		if err != nil {
 			return formats.Failed(err), nil
 		}
 		summary = "/" + strings.TrimPrefix(name, "/")
@@ -79,7 +80,7 @@ func (h Reference) subagents() []formats.CommandInfo {
 
 // menu lists the commands, a line each, those of a pack under its name.
 func menu(list []formats.CommandInfo) string {
-	slices.SortStableFunc(list, func(a, b formats.CommandInfo) int {
+	order.Stable(list, func(a, b formats.CommandInfo) int {
 		return strings.Compare(a.Pack, b.Pack)
 	})
 	wide := 0

@@ -180,7 +180,7 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 			"take the contract of the pack",
 			"the file of %s asks for what Go does not return: %s", b.r.Agent,
 			strings.Join(b.r.Repair, "; "))
-	case b.r.Again:
+	case b.r.Begun == formats.BegunAgain:
 		return b.denied("it was started before tercet was killed, and may have run",
 			"look what it did, and run it yourself: "+b.command), nil
 	}

@@ -34,6 +34,7 @@ var operations = []string{
 // Run does one operation with the request's transaction id.
 func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
+	in.alias()
 	op := operation(in)
 	if err := in.err(formats.AgentStatusSync); err != nil {
 		return formats.Failed(err), nil
@@ -68,6 +69,38 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 		Fields:   fields,
 		Warnings: res.Warnings,
 	}, nil
+}
+
+// alias puts calls in the words of other systems into ours: a status without an operation, and one
+// task to create.
+func (i input) alias() {
+	if i.in == nil {
+		return
+	}
+	if i.in["operation"] == "create_task" && !i.has("tasks") {
+		task := map[string]any{}
+		for _, name := range []string{"title", "description", "language", "priority", "effort"} {
+			if i.has(name) {
+				task[name] = i.in[name]
+				delete(i.in, name)
+			}
+		}
+		i.in["operation"] = "create_tasks"
+		i.in["tasks"] = []any{task}
+	}
+
+	if i.has("new_status") && !i.has("status") {
+		i.in["status"] = i.in["new_status"]
+		delete(i.in, "new_status")
+		if !i.has("operation") {
+			i.in["operation"] = "update_status"
+		}
+	}
+	if path, ok := i.in["artifact_path"].(string); ok && !i.has("artifacts") {
+		kind := formats.GuessArtifactType(path)
+		i.in["artifacts"] = []any{map[string]any{"type": string(kind), "path": path}}
+		delete(i.in, "artifact_path")
+	}
 }
 
 // operation reads the operation with its input.

@@ -33,11 +33,13 @@ const maxTitle = 120
 // Run reads the text or the file.
 func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
-	in.only("text", "from", "parts_of", "priority", "issue")
+	in.only("text", "from", "parts_of", "priority", "effort", "language", "issue")
 	text := in.text("text")
 	from := in.text("from")
 	parent := in.number("parts_of")
 	priority := in.text("priority")
+	effort := in.text("effort")
+	named := in.text("language")
 	url := ""
 	switch {
 	case len(*in.bad) > 0:
@@ -95,6 +97,7 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 		for key, value := range map[string]string{
 			"language":  language,
 			"priority":  priority,
+			"effort":    effort,
 			"issue_url": url,
 		} {
 			if value != "" {
@@ -109,9 +112,13 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 			add(part, "")
 		}
 	} else {
-		language, err := c.language(ctx)
-		if err != nil {
-			return formats.Return{}, err
+		language := named
+		if language == "" {
+			found, err := c.language(ctx)
+			if err != nil {
+				return formats.Return{}, err
+			}
+			language = found
 		}
 		if strings.TrimSpace(text) != "" {
 			add(text, language)
@@ -133,7 +140,8 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 func quoted(in input) (text, url string) {
 	issue := input{at: "issue.", bad: in.bad}
 	var ok bool
-	if issue.in, ok = in.in["issue"].(map[string]any); !ok {
+	issue.in, ok = in.in["issue"].(map[string]any)
+	if !ok {
 		in.wrong("issue", "an object")
 		return "", ""
 	}

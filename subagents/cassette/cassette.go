@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
@@ -36,8 +37,9 @@ type take struct {
 	Raw       string            `json:"raw,omitempty"`
 	Documents map[string]string `json:"documents,omitempty"` // by name in the folder for documents
 	// files that were changed or made, by path in the tree
-	Tree    map[string]string `json:"tree,omitempty"`
-	Removed []string          `json:"removed,omitempty"` // files of the tree that were removed
+	Tree      map[string]string `json:"tree,omitempty"`
+	Removed   []string          `json:"removed,omitempty"`   // files of the tree that were removed
+	Published []string          `json:"published,omitempty"` // on the board of the step
 	// ids that stood in the return, replaced by those of the run that plays it
 	Run     string `json:"run"`
 	Session string `json:"session_id"`
@@ -70,6 +72,10 @@ func (c *Recorder) RunMetered(
 		return ret, used, err
 	}
 
+	said := &heard{Board: r.Terms.Board}
+	if r.Terms.Board != nil {
+		r.Terms.Board = said
+	}
 	if m, ok := c.Agent.(subagents.Metered); ok {
 		ret, used, err = m.RunMetered(ctx, r)
 	} else {
@@ -89,11 +95,14 @@ func (c *Recorder) RunMetered(
 
 	text := told(c.Info, r, c.Root)
 	t := take{
-		Schema:  Schema,
-		Agent:   r.Agent,
-		Step:    r.Step,
-		Sum:     formats.Sum([]byte(text)),
-		Prompt:  text,
+		Schema: Schema,
+		Agent:  r.Agent,
+		Step:   r.Step,
+		Sum:    formats.Sum([]byte(text)),
+		Prompt: text,
+
+		Published: said.texts,
+
 		Run:     r.Run,
 		Session: r.Session,
 	}
@@ -105,10 +114,12 @@ func (c *Recorder) RunMetered(
 		t.Said = ret.Said
 	}
 
-	if t.Documents, _, err = Changed(nil, r.Out); err != nil {
+	t.Documents, _, err = Changed(nil, r.Out)
+	if err != nil {
 		return ret, used, err
 	}
-	if t.Tree, t.Removed, err = Changed(before, r.Dir); err != nil {
+	t.Tree, t.Removed, err = Changed(before, r.Dir)
+	if err != nil {
 		return ret, used, err
 	}
 
@@ -132,6 +143,25 @@ func (c *Recorder) RunMetered(
 		return ret, used, broken
 	}
 	return ret, used, nil
+}
+
+// heard is a board that keeps what is published. The call is over when it is read.
+type heard struct {
+	formats.Board
+
+	mu    sync.Mutex
+	texts []string
+}
+
+// Publish implements formats.Board.
+func (h *heard) Publish(text string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.Board.Publish(text)
+	if err == nil {
+		h.texts = append(h.texts, text)
+	}
+	return err
 }
 
 // newer refuses a recording that a newer version of the program made, to be played or replaced.
@@ -202,6 +232,13 @@ func (p *Player) RunMetered(
 			name(r), Diff(t.Prompt, text))
 	}
 
+	if r.Terms.Board != nil {
+		for _, text := range t.Published {
+			if err := r.Terms.Board.Publish(text); err != nil {
+				return formats.Return{}, used, err
+			}
+		}
+	}
 	if err := Write(r.Out, t.Documents, nil); err != nil {
 		return formats.Return{}, used, err
 	}

@@ -47,6 +47,7 @@ func Changed(
 	return files, slices.Sorted(maps.Keys(gone)), err
 }
 
+// each calls do for every regular file of a tree that is not too large to be recorded.
 func each(dir string, do func(name string, data []byte)) (err error) {
 	if dir == "" {
 		return nil

@@ -26,12 +26,13 @@ const (
 	Node   Stack = "node"
 	Rust   Stack = "rust"
 	Python Stack = "python"
+	Lean   Stack = "lean"
 	Make   Stack = "make"
 )
 
 // Stacks lists every stack.
 func Stacks() []Stack {
-	return []Stack{Go, Node, Rust, Python, Make}
+	return []Stack{Go, Node, Rust, Python, Lean, Make}
 }
 
 func (s Stack) String() string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,8 +16,19 @@ import (
 const maxManifest = 1 << 20
 
 // Detect gives the checks of the project in fsys: by stack, then lint, build, test. It reads only
-// the manifests in the top folder.
-func Detect(fsys fs.FS) []Check {
+// the manifests in the top folder. The project's own checks, by stack, come last and replace what is
+// detected for their stack; one of an unknown stack is there too.
+func Detect(fsys fs.FS, own map[string][]string) []Check {
+	list := slices.DeleteFunc(detect(fsys), func(c Check) bool {
+		return len(own[string(c.Stack)]) > 0
+	})
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		list = append(list, Check{Stack: Stack(name), Kind: Test, Argv: own[name]})
+	}
+	return list
+}
+
+func detect(fsys fs.FS) []Check {
 	var list []Check
 	if exists(fsys, "go.mod") {
 		list = all(Go, "go vet ./...", "go build ./...", "go test ./...")
@@ -27,6 +39,9 @@ func Detect(fsys fs.FS) []Check {
 			"cargo build --quiet --message-format=short", "cargo test --quiet")...)
 	}
 	list = append(list, detectPython(fsys)...)
+	if exists(fsys, "lakefile.lean") || exists(fsys, "lakefile.toml") {
+		list = append(list, check(Lean, Build, "lake build")) // which checks the proofs
+	}
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		if exists(fsys, name) {
 			if hasTarget(read(fsys, name), "check") {

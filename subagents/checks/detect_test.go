@@ -2,6 +2,7 @@ package checks_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/fstest"
 
@@ -17,6 +18,24 @@ func fsys(files map[string]string) fstest.MapFS {
 		m[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return m
+}
+
+// TestDetectOwn: a project's own checks replace those of their stack.
+func TestDetectOwn(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, c := range checks.Detect(
+		fsys(map[string]string{"lakefile.toml": "", "Cargo.toml": ""}),
+		map[string][]string{"lean": {"lake", "exe", "check"}, "docs": {"sh", "docs.sh"}},
+	) {
+		if c.Stack != checks.Rust {
+			got = append(got, fmt.Sprintf("%s %s: %s", c.Stack, c.Kind, c))
+		}
+	}
+	want := []string{"docs test: sh docs.sh", "lean test: lake exe check"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("Detect() (-want +got)\n%s", d)
+	}
 }
 
 func TestDetect(t *testing.T) {
@@ -65,6 +84,16 @@ func TestDetect(t *testing.T) {
 				"rust build: cargo build --quiet --message-format=short",
 				"rust test: cargo test --quiet",
 			},
+		},
+		{
+			"lean",
+			map[string]string{"lakefile.toml": "", "lean-toolchain": ""},
+			[]string{"lean build: lake build"},
+		},
+		{
+			"lean, as lake wrote it before",
+			map[string]string{"lakefile.lean": ""},
+			[]string{"lean build: lake build"},
 		},
 		{
 			"python",
@@ -126,7 +155,7 @@ func TestDetect(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, c := range checks.Detect(fsys(tt.files)) {
+			for _, c := range checks.Detect(fsys(tt.files), nil) {
 				got = append(got, c.Stack.String()+" "+c.Kind.String()+": "+c.String())
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {

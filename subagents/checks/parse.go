@@ -63,6 +63,8 @@ func (p *parser) parse(out string) ([]formats.Issue, int) {
 		p.rust(lines)
 	case Python:
 		p.python(lines)
+	case Lean:
+		p.lean(lines)
 	case Make: // it may have called any of them
 		p.golang(lines)
 		p.rust(lines)
@@ -125,7 +127,8 @@ func (p *parser) file(name string) string {
 	rest := name
 	ok := p.vet && (strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/"))
 	for at == "" && ok {
-		if _, rest, ok = strings.Cut(rest, "/"); ok {
+		_, rest, ok = strings.Cut(rest, "/")
+		if ok {
 			at = p.place(rest)
 		}
 	}

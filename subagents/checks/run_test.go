@@ -355,7 +355,7 @@ func TestRealTools(t *testing.T) {
 			}
 			dir := project(t, tt.files)
 			got := map[checks.Kind]string{}
-			for _, c := range checks.Detect(os.DirFS(dir)) {
+			for _, c := range checks.Detect(os.DirFS(dir), nil) {
 				r, err := checks.Run(t.Context(), s, dir, c, nil)
 				if err != nil {
 					t.Fatal(err)

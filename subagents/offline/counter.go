@@ -46,7 +46,8 @@ func (c *counter) count(text string, into []int) int {
 	}
 	for rest := text; rest != ""; {
 		var name string
-		if name, rest = nextName(rest); name == "" {
+		name, rest = nextName(rest)
+		if name == "" {
 			continue
 		}
 		if i, ok := c.exact[name]; ok {

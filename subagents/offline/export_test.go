@@ -78,7 +78,8 @@ func Search(
 	}
 	defer root.Close()
 	if files == nil {
-		if files, err = walk(ctx, root); err != nil {
+		files, err = walk(ctx, root)
+		if err != nil {
 			return nil, err
 		}
 	}

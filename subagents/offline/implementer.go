@@ -24,6 +24,7 @@ type Implementer struct {
 	named
 
 	Docs     Docs
+	Profiles *documents.Own // of the project; nil: the shipped ones
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
 	Approver Approver
@@ -114,7 +115,8 @@ func (m Implementer) open(ctx context.Context, r formats.Request) (*phaseWork, e
 		r:    r,
 		task: task,
 	}
-	if w.path, _, w.plan, err = planOf(ctx, m.Docs, r, task); err != nil {
+	w.path, _, w.plan, err = planOf(ctx, m.Docs, m.Profiles, r, task)
+	if err != nil {
 		return nil, err
 	}
 	return w, w.choose()
@@ -142,7 +144,8 @@ func (w *phaseWork) choose() error {
 		return badInput("phase", "a phase of the plan", fmt.Sprintf("%T", in))
 	}
 
-	if w.number, ok = intOf(m["number"]); !ok {
+	w.number, ok = intOf(m["number"])
+	if !ok {
 		return badInput("phase.number", "an integer", fmt.Sprint(m["number"]))
 	}
 	w.name, _ = m["name"].(string) //nolint:errcheck // a phase without a name is shown by its number
@@ -301,7 +304,8 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		Purpose: proc.PurposeScript,
 	}
 	if w.m.Confine != nil {
-		if c, w.tier, err = w.m.Confine(ctx, w.r, c, body); err != nil {
+		c, w.tier, err = w.m.Confine(ctx, w.r, c, body)
+		if err != nil {
 			return err
 		}
 	}
@@ -349,7 +353,7 @@ func issuesIn(dir, output string, verify bool) []formats.Issue {
 	if !verify {
 		return nil
 	}
-	list, err := detect(dir, "")
+	list, err := detect(dir, "", nil)
 	if err != nil {
 		return nil // the output stands in the error; without the stacks it is not read further
 	}

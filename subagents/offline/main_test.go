@@ -254,7 +254,7 @@ func document(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, found := documents.ParseDocument(string(kind), string(kind), data); found != nil {
+	if _, found := documents.Parse(string(kind), string(kind), data); found != nil {
 		t.Errorf("the %s breaks its profile: %v\n%s", kind, found, data)
 	}
 	return string(data)

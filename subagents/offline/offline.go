@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/formats/documents"
 	"tercet/internal/git"
 	"tercet/internal/plain"
 	"tercet/internal/proc"
@@ -35,6 +36,7 @@ type Clock interface{ Now() time.Time }
 // Workers holds the effects of the workers; every field without a note is required.
 type Workers struct {
 	Docs     Docs
+	Profiles *documents.Own // of the project; nil: the shipped ones
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
 	Approver Approver
@@ -43,6 +45,8 @@ type Workers struct {
 	Confine Confine
 	// ConfineCheck sandboxes a project's checks; nil: no sandbox.
 	ConfineCheck checks.Confine
+	// Checks are those that the configuration names, by stack.
+	Checks map[string][]string
 }
 
 // Confine gives the sandboxed command for a script of a delegation, and the name of the tier. Its
@@ -70,10 +74,11 @@ func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 	case formats.RoleResearcher:
 		return Researcher{Git: w.Git, Clock: w.Clock}
 	case formats.RolePlanner:
-		return Planner{Docs: w.Docs}
+		return Planner{Docs: w.Docs, Profiles: w.Profiles}
 	case formats.RoleImplementer:
 		return Implementer{
 			Docs:     w.Docs,
+			Profiles: w.Profiles,
 			Git:      w.Git,
 			Starter:  w.Starter,
 			Approver: w.Approver,
@@ -84,6 +89,7 @@ func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 			Starter:  w.Starter,
 			Contract: info,
 			Confine:  w.ConfineCheck,
+			Own:      w.Checks,
 		}
 	case formats.RoleWriter, formats.RoleUtility:
 	}

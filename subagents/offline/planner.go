@@ -16,7 +16,8 @@ import (
 type Planner struct {
 	named
 
-	Docs Docs
+	Docs     Docs
+	Profiles *documents.Own // of the project; nil: the shipped ones
 }
 
 // planName is the document in the delegation's folder.
@@ -33,6 +34,10 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	}
 
 	d := draft{task: task}
+	d.prompt, err = textInput(r, "prompt")
+	if err != nil {
+		return agentFault(err)
+	}
 	if err := p.findReport(ctx, r, &d); err != nil {
 		return agentFault(err)
 	}
@@ -67,6 +72,7 @@ type draft struct {
 	report   string
 	previous string   // path of the plan before
 	texts    []string // of revisions, oldest first
+	prompt   string   // what the user asks of a first plan
 	notes    []string
 }
 
@@ -74,10 +80,24 @@ type draft struct {
 func (d *draft) first() {
 	got := read(d.task.Description)
 	d.notes = append(d.notes, got.Notes...)
-	d.phases = number(phases([]reading{got}, nil), 1)
+	d.phases = phases([]reading{got}, nil)
 	if len(d.phases) == 0 {
-		d.phases = number([]documents.Phase{doTheTask(d.task.Title, got)}, 1)
+		d.phases = []documents.Phase{doTheTask(d.task.Title, got)}
 	}
+	if d.prompt != "" {
+		asked := read(d.prompt)
+		d.notes = append(d.notes, asked.Notes...)
+		more := phases([]reading{asked}, d.phases)
+		if len(more) == 0 {
+			more = []documents.Phase{noted(d.prompt)}
+			d.notes = append(d.notes, fmt.Sprintf(
+				"phase %q is for you or an agent: the prompt has neither commands nor items",
+				more[0].Name,
+			))
+		}
+		d.phases = append(d.phases, more...)
+	}
+	d.phases = number(d.phases, 1)
 }
 
 // number gives phases their numbers, counted from the first.
@@ -117,12 +137,14 @@ func (p Planner) findReport(ctx context.Context, r formats.Request, d *draft) er
 func planOf(
 	ctx context.Context,
 	docs Docs,
+	own *documents.Own,
 	r formats.Request,
 	task *formats.Task,
 ) (path string, src []byte,
 	plan *documents.Plan, err error,
 ) {
-	if path, err = textInput(r, "plan"); err != nil {
+	path, err = textInput(r, "plan")
+	if err != nil {
 		return "", nil, nil, err
 	}
 	if newest := task.Newest(formats.ArtifactPlan); path == "" && newest != nil {
@@ -132,10 +154,11 @@ func planOf(
 		return "", nil, nil, formats.Fail(formats.CodePrecondition,
 			fmt.Sprintf("make one with /plan %d", task.Number), "task %d has no plan", task.Number)
 	}
-	if src, err = docs.Open(ctx, path); err != nil {
+	src, err = docs.Open(ctx, path)
+	if err != nil {
 		return "", nil, nil, err
 	}
-	plan, found := documents.ReadDocument(documents.ProfilePlan, path, src)
+	plan, found := documents.Options{Needed: true, Own: own}.Parse(documents.ProfilePlan, path, src)
 	if found != nil && found.HasErrors() {
 		return "", nil, nil, found
 	}
@@ -145,7 +168,7 @@ func planOf(
 // revise reads the plan before and the texts of its revisions, the new one last. The completed
 // phases are kept, the others are made anew.
 func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text string) error {
-	path, src, _, err := planOf(ctx, p.Docs, r, d.task)
+	path, src, _, err := planOf(ctx, p.Docs, p.Profiles, r, d.task)
 	if err != nil {
 		return err
 	}

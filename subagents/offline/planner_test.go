@@ -204,14 +204,16 @@ func revise(t *testing.T, task formats.Task, done []int, texts ...string) (forma
 	for i, one := range texts {
 		src := []byte(doc)
 		for _, n := range done[:min(len(done), strings.Count(doc, "### Phase "))] {
-			if src, err = documents.SetPhase(src, n, documents.PhaseCompleted); err != nil {
+			src, err = documents.SetPhase(src, n, documents.PhaseCompleted)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		d["p.md"] = string(src)
 		task.Artifacts = []formats.Artifact{{Type: formats.ArtifactPlan, Path: "p.md"}}
 		r.Input = map[string]any{"revision": one}
-		if ret, err = p.Run(t.Context(), r); err != nil {
+		ret, err = p.Run(t.Context(), r)
+		if err != nil {
 			t.Fatal(err)
 		}
 		valid(t, ret, formats.RolePlanner)

@@ -111,18 +111,21 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 			q.notes,
 			"no git repository: the folder was searched, and there is no history to cite",
 		)
-		if files, err = walk(ctx, root); err != nil {
+		files, err = walk(ctx, root)
+		if err != nil {
 			return err
 		}
 	}
 	var log []git.Commit
 	if inGit {
-		if log, err = repo.Log(ctx, historyRead); err != nil {
+		log, err = repo.Log(ctx, historyRead)
+		if err != nil {
 			return err
 		}
 	}
 	ask := query{q.words, q.task.Title, q.task.Description}
-	if q.found, err = search(ctx, root, files, ask, log); err != nil || !inGit {
+	q.found, err = search(ctx, root, files, ask, log)
+	if err != nil || !inGit {
 		return err
 	}
 

@@ -24,6 +24,8 @@ type Reviewer struct {
 	Contract formats.AgentInfo
 	// Confine sandboxes the checks; nil: no sandbox.
 	Confine checks.Confine
+	// Own are the checks that the configuration names, by stack.
+	Own map[string][]string
 }
 
 const (
@@ -66,11 +68,12 @@ func (v Reviewer) run(
 
 	only := checks.Stack(word)
 	if word != "" {
-		if only, err = checks.ParseStack(word); err != nil {
+		only, err = checks.ParseStack(word)
+		if err != nil {
 			return formats.Failed(err), nil
 		}
 	}
-	list, err := detect(r.Dir, only)
+	list, err := detect(r.Dir, only, v.Own)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -101,20 +104,24 @@ func (v Reviewer) run(
 }
 
 // detect lists the checks that a review runs: the tests of every stack, make check among them, and
-// go vet. For Python, whose tests may be missing, it checks that its files compile. An empty stack
-// means all.
-func detect(dir string, only checks.Stack) ([]checks.Check, error) {
+// go vet. For Python, whose tests may be missing, it checks that its files compile, for Lean that
+// its proofs hold. An empty stack means all.
+func detect(
+	dir string,
+	only checks.Stack,
+	own map[string][]string,
+) ([]checks.Check, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, formats.OnFile("write", dir, err)
 	}
 	var out []checks.Check
-	for _, c := range checks.Detect(root.FS()) {
+	for _, c := range checks.Detect(root.FS(), own) {
 		if only != "" && c.Stack != only {
 			continue
 		}
 		if c.Kind == checks.Test || c.Stack == checks.Go && c.Kind == checks.Lint ||
-			c.Stack == checks.Python {
+			c.Stack == checks.Python || c.Stack == checks.Lean {
 			out = append(out, c)
 		}
 	}

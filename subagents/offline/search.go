@@ -17,6 +17,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/git"
+	"tercet/internal/order"
 )
 
 // The limits of a search.
@@ -172,7 +173,7 @@ func (f *finding) rank(all []found, list []searchWord) {
 		}
 		d.score *= kindWeights[d.kind]
 	}
-	slices.SortFunc(all, func(a, b found) int {
+	order.Stable(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(min(b.named, 0), min(a.named, 0)), cmp.Compare(b.score, a.score),
 			cmp.Compare(a.name, b.name))
 	})
@@ -262,7 +263,7 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 		}
 		h.Text = raw
 		best = append(best, h)
-		slices.SortStableFunc(best, func(a, b scored) int {
+		order.Stable(best, func(a, b scored) int {
 			return cmp.Compare(b.score, a.score)
 		})
 		best = best[:min(len(best), maxHitsPerFile)]

@@ -12,6 +12,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/git"
+	"tercet/internal/order"
 	"tercet/internal/proc"
 )
 
@@ -72,7 +73,7 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 		}
 	}
 
-	slices.SortFunc(c.Files, func(a, b changedFile) int {
+	order.Stable(c.Files, func(a, b changedFile) int {
 		return cmp.Compare(a.Path, b.Path)
 	})
 	c.Files = slices.Compact(c.Files)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/internal/md"
+	"tercet/internal/order"
 )
 
 // wordKind says how a search word was written in the task, which is how much it tells about the
@@ -68,7 +69,7 @@ func words(title, description string) []searchWord {
 			c.plain(text)
 		}
 	}
-	slices.SortStableFunc(c.list, func(a, b searchWord) int {
+	order.Stable(c.list, func(a, b searchWord) int {
 		return cmp.Compare(b.Kind, a.Kind)
 	})
 	return c.list[:min(len(c.list), maxWords)]

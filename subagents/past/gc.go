@@ -3,6 +3,7 @@ package past
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +68,8 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 	over := map[string]bool{}
 	sizes := make([]int64, len(list))
 	for i, r := range list {
-		if sizes[i], err = p.size(r.ID); err != nil {
+		sizes[i], err = p.size(r.ID)
+		if err != nil {
 			return nil, err
 		}
 		c.Size += sizes[i]
@@ -211,6 +213,15 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 			err != nil && errors.Is(gone, fs.ErrNotExist) { // another process removed it
 			continue
 		}
+		if err == nil && c.p.Trees != nil {
+			err = worktree.Repository{Trees: c.p.Trees}.DropSnapshots(ctx, r.Run)
+		}
+		if err == nil {
+			err = c.forget(ctx, r.Run)
+			if err != nil {
+				err = errors.Join(err, held.Close())
+			}
+		}
 		if err == nil {
 			// Its name goes first: what is half removed is no run any more, and is swept the next
 			// time.
@@ -231,6 +242,32 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 		all = errors.Join(all, c.p.Trees.Clear(ctx, c.Left))
 	}
 	return all
+}
+
+// forget removes the sessions that the run's workers left with their agent CLIs. If one stays, so
+// does the run, which names it.
+func (c *Cleaning) forget(ctx context.Context, run string) error {
+	if c.p.Forget == nil {
+		return nil
+	}
+	src, err := atomicfile.ReadFile(c.p.Root, path.Join(journal.Folder, run, journal.Name))
+	if err != nil {
+		return nil //nolint:nilerr // a run without a journal names none
+	}
+	records, _ := journal.Read(src) //nolint:errcheck // of a damaged one what can be read
+	done := map[formats.AgentSession]bool{}
+	for _, r := range records {
+		var start formats.SessionStart
+		if r.Type != formats.EntryAgentSession || json.Unmarshal(r.Raw(), &start) != nil ||
+			start.ID == "" || done[start.AgentSession] {
+			continue
+		}
+		done[start.AgentSession] = true
+		if err := c.p.Forget(ctx, start.AgentSession); err != nil {
+			return fmt.Errorf("run %s stays, for its session of %s: %w", run, start.Runner, err)
+		}
+	}
+	return nil
 }
 
 // Daily reports whether an automatic cleaning is due: the last one was more than a day ago, and a

@@ -29,7 +29,8 @@ func newProject(t *testing.T) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir()}
 	var err error
-	if p.root, err = os.OpenRoot(p.dir); err != nil {
+	p.root, err = os.OpenRoot(p.dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.root.Close() })
@@ -282,7 +283,8 @@ func TestUndoDocuments(t *testing.T) {
 		t.Errorf("what is left = %q, want nothing", u.Lines())
 	}
 	p.run("r2", "", day)
-	if records, err = journal.Load(p.root, "r2"); err != nil {
+	records, err = journal.Load(p.root, "r2")
+	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = at.Plan(t.Context(), journal.Run{ID: "r2"}, records)

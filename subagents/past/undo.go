@@ -24,6 +24,8 @@ type Project struct {
 	State   State
 	Trees   *worktree.Manager
 	Session string // of this process
+	// Forget removes the session of an agent CLI; nil: none is removed.
+	Forget func(ctx context.Context, s formats.AgentSession) error
 }
 
 // State restores tasks.
@@ -99,6 +101,30 @@ func read(records []journal.Record) (f facts) {
 	return f
 }
 
+// Work is what a run made in the repository.
+type Work struct {
+	Commits []worktree.Brought // on branches that are not tercet's, newest first
+	Branch  string             // tercet's own, which alone has the work; else empty
+	From    string             // the commit from which Branch began
+}
+
+// Made finds what a run made in the repository.
+func (p Project) Made(ctx context.Context, records []journal.Record) (Work, error) {
+	f := read(records)
+	if len(f.txns) == 0 {
+		return Work{}, nil
+	}
+	list, err := p.Trees.Brought(ctx, f.txns, f.into)
+	if err != nil || len(list) > 0 || f.branch == "" {
+		return Work{Commits: list}, err
+	}
+	ahead, err := p.Trees.Ahead(ctx, f.branch, f.head)
+	if err != nil || ahead == "" {
+		return Work{}, err
+	}
+	return Work{Branch: f.branch, From: f.head}, nil
+}
+
 // Plan plans the undoing of a run. Its error lists everything that prevents it.
 func (p Project) Plan(
 	ctx context.Context,
@@ -141,6 +167,8 @@ func (u *Undoing) txn(branch string) string {
 	return "undo-" + u.Run + "-" + branch
 }
 
+// commits finds what the run brought into other branches and is not reverted yet. Files that
+// changed since then are an error, because a revert would conflict.
 func (u *Undoing) commits(ctx context.Context, f facts) error {
 	if len(f.txns) == 0 {
 		return nil

@@ -6,37 +6,25 @@ import (
 	_ "embed"
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"text/template"
 
 	"tercet/formats"
+	"tercet/internal/parts"
 )
 
-// contractText holds the parts of a contract; `code` puts a text into backticks.
+// contractText holds the parts of a contract.
 //
-//go:embed contract.tmpl
+//go:embed contract.txtar
 var contractText string
 
-// contractTexts are the parts, parsed when the first is needed: parsing takes longer than all that
-// is said with them.
-var contractTexts = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{
-		"inline": func(v any) string {
-			return inline(reflect.ValueOf(v).String())
-		},
-		"code": func(s string) string { return "`" + inline(s) + "`" },
-		"choice": func(words []string) string {
-			return strings.Join(words, "|")
-		},
-	}).Parse(contractText))
-})
+var contractParts = sync.OnceValue(func() parts.Parts { return parts.Parse(contractText) })
 
 // contract says how to return, out of what the subagent's file promises.
 func contract(in Input) string {
-	c := contractor{Input: in}
+	c := contractor{in}
 	if in.Request.Question != "" {
 		// Nothing of what the work needs or makes is due.
 		c.Info = formats.AgentInfo{
@@ -45,71 +33,207 @@ func contract(in Input) string {
 			AgentResult: c.Info.AgentResult,
 		}
 	}
-	say := func(name string) string {
-		var b strings.Builder
-		if err := contractTexts().ExecuteTemplate(&b, name, c); err != nil {
-			return err.Error() // a test makes every part
-		}
-		return b.String()
-	}
+
 	var s sheet
 	s.add(settle(in.Request.Facets.Output))
-	s.add(say("documents"))
+	s.add(c.documents())
 	s.add("## Return")
-	s.add(say("where"))
-	what := "The object ~fields~ of the return"
-	if c.Block() {
-		s.add(material("The block, each value replaced by yours:", "text", say("block")))
+	s.add(c.channel())
+	what := "The object `fields` of the return"
+	if c.block() {
+		s.add(material("The block, each value replaced by yours:", "text", c.blockShape()))
 		what = "The fields of the block, as one object,"
 	} else {
 		s.add(material(
 			"The members of the object; words between | are a choice, and a member that is not "+
-				"needed is left "+
-				"out:",
+				"needed is left out:",
 			"text",
-			say("json"),
+			c.jsonShape(),
 		))
 	}
 
 	var schema bytes.Buffer
 	if in.Request.Question == "" && json.Indent(&schema, in.Request.Schema, "", "  ") == nil {
-		what = strings.ReplaceAll(what, "~", "`") +
-			" must fit this JSON Schema; every violation is told, once:"
+		what += " must fit this JSON Schema; every violation is told, once:"
 		s.add(material(what, "json", schema.String()))
 	}
-	s.add(say("rules"))
+	s.add(c.rules())
 	return s.String()
 }
 
-// contractor answers what the texts of a contract ask.
+// contractor makes the texts of a contract.
 type contractor struct{ Input }
 
-// Block reports whether the return is an AGENT_RESULT block.
-func (c contractor) Block() bool {
-	return c.Info.AgentResult
-}
-
-// Moved reports whether the contract names documentation, which tercet moves from the folder for
-// documents to docs/.
-func (c contractor) Moved() bool {
+// documents says where documents go, and which are due.
+func (c contractor) documents() string {
+	texts := contractParts()
+	if c.Info.NoArtifacts {
+		return texts.Fill("no documents", nil)
+	}
+	values := parts.Values{
+		"folder": place(c.Request.Out, "TERCET_OUT"),
+		"moved":  "",
+		"asked":  "",
+	}
+	// tercet moves documentation from the folder for documents to docs/.
 	documentation := func(s formats.ArtifactSpec) bool {
 		return s.Type == formats.ArtifactDocumentation
 	}
-	return slices.ContainsFunc(c.Info.Artifacts, documentation)
+	if slices.ContainsFunc(c.Info.Artifacts, documentation) {
+		values["moved"] = texts.Fill("moved", nil)
+	}
+	var asked []string
+	for _, a := range c.Info.Artifacts {
+		line := "- an artifact of type " + inline(string(a.Type))
+		if a.Name != "" {
+			line += ", as the file " + code(a.Name)
+		}
+		if a.Document != "" {
+			line += ", a document of the profile " + inline(a.Document)
+		}
+		asked = append(asked, line)
+	}
+	if len(asked) > 0 {
+		values["asked"] = texts.Fill("asked", parts.Values{"artifacts": strings.Join(asked, "\n")})
+	}
+	return texts.Fill("documents", values)
 }
 
-// Name is the agent's name.
-func (c contractor) Name() string {
+// place names a path and the environment variable with it, or the variable alone.
+func place(path, variable string) string {
+	if path == "" {
+		return "that the environment variable " + code(variable) + " names"
+	}
+	return code(path) + " (" + code(variable) + ")"
+}
+
+// code puts a text into backticks.
+func code(s string) string {
+	return "`" + inline(s) + "`"
+}
+
+// channel says where the return goes.
+func (c contractor) channel() string {
+	fenced := "one fenced block marked " + code("json") + " with the object shown here"
+	shape := "one JSON object"
+	otherwise := "the object in one fenced block marked " + code("json")
+	if c.block() {
+		fenced = "a block as shown here"
+		shape = fenced
+		otherwise = "the block"
+	}
+	if c.Channel.NoFile {
+		return contractParts().Fill("return as a message", parts.Values{"shape": fenced})
+	}
+	return contractParts().Fill("return as a file", parts.Values{
+		"shape":     shape,
+		"file":      place(c.Channel.File, "TERCET_RETURN"),
+		"otherwise": otherwise,
+	})
+}
+
+// jsonShape shows a return as a JSON object.
+func (c contractor) jsonShape() string {
+	values := parts.Values{
+		"statuses":       choice(c.statuses()),
+		"max_summary":    strconv.Itoa(formats.MaxSummary),
+		"nonce":          inline(c.Channel.Nonce),
+		"agent":          c.name(),
+		"verdicts":       choice(c.verdicts()),
+		"answer":         "",
+		"types":          "",
+		"fields":         "",
+		"codes":          choice(errorCodes()),
+		"blocked_reason": "",
+	}
+	if c.Request.Question != "" {
+		values["answer"] = "the answer, in Markdown"
+	}
+	if !c.Info.NoArtifacts {
+		values["types"] = choice(c.types())
+	}
+	if len(allowed(c, formats.StatusBlocked)) > 0 {
+		values["blocked_reason"] = "the question that keeps you from going on"
+	}
+	var fields []string
+	for _, f := range c.fields() {
+		fields = append(fields, `"`+f.name+`": "`+f.kind+`"`)
+	}
+	if len(fields) > 0 {
+		values["fields"] = strings.Join(fields, ", ")
+	} else if c.Request.Schema != nil && c.Request.Question == "" {
+		values["fields"] = "..."
+	}
+	return contractParts().Fill("json", values)
+}
+
+// blockShape shows a return as an AGENT_RESULT block.
+func (c contractor) blockShape() string {
+	texts := contractParts()
+	values := parts.Values{
+		"agent":     c.name(),
+		"words":     c.words(),
+		"nonce":     inline(c.Channel.Nonce),
+		"artifacts": "",
+	}
+	var fields []string
+	for _, f := range c.fields() {
+		if f.list {
+			fields = append(fields, f.name+":\n  - "+f.kind)
+		} else {
+			fields = append(fields, f.name+": "+f.kind)
+		}
+	}
+	values["fields"] = strings.Join(fields, "\n")
+	if !c.Info.NoArtifacts {
+		values["artifacts"] = texts.Fill("block artifacts", nil)
+	}
+	return texts.Fill("block", values)
+}
+
+// rules are what a return must fulfil.
+func (c contractor) rules() string {
+	texts := contractParts()
+	values := parts.Values{
+		"nonce":       "",
+		"agent":       c.name(),
+		"verdict":     "",
+		"artifacts":   "",
+		"error_codes": "",
+	}
+	if c.Channel.Nonce != "" {
+		values["nonce"] = code(c.Channel.Nonce)
+	}
+	if len(c.verdicts()) > 0 {
+		values["verdict"] = ", the verdict what you judge; a review that rejects is completed"
+	}
+	if !c.Info.NoArtifacts {
+		values["artifacts"] = ", and every artifact that it names is there and not empty"
+	}
+	if !c.block() {
+		values["error_codes"] = texts.Fill("error codes", nil)
+	}
+	return texts.Fill("rules", values)
+}
+
+// choice shows words of which one is chosen.
+func choice(words []string) string {
+	return strings.Join(words, "|")
+}
+
+// block reports whether the return is an AGENT_RESULT block.
+func (c contractor) block() bool {
+	return c.Info.AgentResult
+}
+
+// name is the agent's name.
+func (c contractor) name() string {
 	return inline(cmp.Or(c.Info.Name, c.Request.Agent))
 }
 
-// MaxSummary bounds a summary, in characters.
-func (contractor) MaxSummary() int {
-	return formats.MaxSummary
-}
-
-// Codes lists the codes of errors that a worker has a use for. The last is that of any other error.
-func (contractor) Codes() []string {
+// errorCodes lists the codes of errors that a worker has a use for. The last is that of any other
+// error.
+func errorCodes() []string {
 	return formats.Words([]formats.Code{
 		formats.CodeTransient, formats.CodeTimeout, formats.CodeToolUnavailable,
 		formats.CodeBuildError, formats.CodeDenied, formats.CodeUnknown,
@@ -118,20 +242,20 @@ func (contractor) Codes() []string {
 
 // field is a member of fields as a contract shows it.
 type field struct {
-	Name, Kind string
-	List       bool
+	name, kind string
+	list       bool
 }
 
-// Fields lists the members of fields with their types.
-func (c contractor) Fields() []field {
+// fields lists the members of fields with their types.
+func (c contractor) fields() []field {
 	var out []field
 	for _, name := range slices.Sorted(maps.Keys(c.Info.Fields)) {
 		f := c.Info.Fields[name]
-		if c.Block() && name == "ARTIFACT_PATHS" {
+		if c.block() && name == "ARTIFACT_PATHS" {
 			continue // the block has ARTIFACTS
 		}
 		kind := string(f.Type)
-		if f.Type == formats.TypeList && !c.Block() {
+		if f.Type == formats.TypeList && !c.block() {
 			kind = "array of strings"
 		}
 		if f.Optional {
@@ -146,8 +270,8 @@ func (c contractor) Fields() []field {
 	return out
 }
 
-// Types lists the allowed artifact types.
-func (c contractor) Types() []string {
+// types lists the allowed artifact types.
+func (c contractor) types() []string {
 	var out []string
 	for _, a := range c.Info.Artifacts {
 		if t := inline(string(a.Type)); !slices.Contains(out, t) {
@@ -176,32 +300,27 @@ func allowed[T ~string](c contractor, outcomes ...T) []string {
 	return out
 }
 
-// Verdicts lists the allowed verdicts; none if tercet derives the verdict from fields.
-func (c contractor) Verdicts() []string {
+// verdicts lists the allowed verdicts; none if tercet derives the verdict from fields.
+func (c contractor) verdicts() []string {
 	if c.Info.StatusQuery != "" || c.Info.Role != formats.RoleReviewer && c.Info.Statuses == nil {
 		return nil
 	}
 	return allowed(c, formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected)
 }
 
-// Blocked reports whether the contract allows the agent to ask a question.
-func (c contractor) Blocked() bool {
-	return len(allowed(c, formats.StatusBlocked)) > 0
-}
-
-// Statuses lists the allowed statuses; a failure is always allowed.
-func (c contractor) Statuses() []string {
+// statuses lists the allowed statuses; a failure is always allowed.
+func (c contractor) statuses() []string {
 	out := allowed(c, formats.StatusCompleted)
-	if len(c.Verdicts()) > 0 || c.Info.StatusQuery != "" {
+	if len(c.verdicts()) > 0 || c.Info.StatusQuery != "" {
 		out = []string{string(formats.StatusCompleted)}
 	}
 	out = append(out, allowed(c, formats.StatusPartial, formats.StatusBlocked)...)
 	return append(out, string(formats.StatusFailed))
 }
 
-// Words are the statuses of a block. Work that says success has `failure` for the answer no; other
+// words are the statuses of a block. Work that says success has `failure` for the answer no; other
 // work its verdict.
-func (c contractor) Words() string {
+func (c contractor) words() string {
 	var words []string
 	if c.Info.Statuses == nil || len(allowed(c, formats.StatusCompleted)) > 0 {
 		words = []string{"success"}
@@ -217,7 +336,7 @@ func (c contractor) Words() string {
 		)
 	}
 	if c.Info.Statuses == nil {
-		words = append(words, c.Verdicts()...)
+		words = append(words, c.verdicts()...)
 	} else {
 		words = append(words, allowed(c, formats.OutcomeSkipped, formats.OutcomeSuspended)...)
 	}

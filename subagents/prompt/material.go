@@ -12,10 +12,22 @@ import (
 	"tercet/internal/lazy"
 )
 
-// knowledge is the task, what the step passes on, and the knowledge of the subagent's file and of
-// the boards.
-func knowledge(r formats.Request) string {
+// knowledge is the instructions of the project, the task, what the step passes on, and the
+// knowledge of the subagent's file and of the boards.
+func knowledge(in Input) string {
+	r := in.Request
 	var s sheet
+	for _, one := range in.Instructions {
+		if r.Question == "" {
+			where := "it"
+			if one.Folder != "" {
+				where = "the folder " + code(one.Folder)
+			}
+			s.add("The project's instructions for everyone who works in " + where + ", from " +
+				code(one.From) + ". They hold where nothing else in this prompt differs:\n\n" +
+				quoted(one.Text))
+		}
+	}
 	if r.Task != nil {
 		s.add(material(
 			fmt.Sprintf("Task %d, from the list of tasks:", r.Task.Number),
@@ -109,6 +121,14 @@ func asJSON(value any) string {
 // instruction is what to do, and in later rounds what became of it.
 func instruction(r formats.Request) string {
 	var s sheet
+	for _, m := range r.Facets.Messages {
+		from := "The person for whom you work sent this while the run was under way."
+		if m.Channel != "" {
+			from = "This was sent through " + m.Channel + ", in the name of the person for whom you " +
+				"work, while the run was under way."
+		}
+		s.add(from + " It goes before what follows:\n\n" + quoted(m.Text))
+	}
 	if r.Question != "" {
 		s.add(
 			"Answer one question of another agent, and do nothing else. Change no file and make " +

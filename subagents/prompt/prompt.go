@@ -34,6 +34,17 @@ type Input struct {
 	Request formats.Request
 	Info    formats.AgentInfo
 	Channel Channel
+	// Instructions are the project's own, which count for every agent.
+	Instructions []Text
+	// News, if not nil, is what is new in a session that has the prompt of the call before. The
+	// prompt is then that, the feedback, and where this call returns.
+	News *formats.News
+}
+
+// Text is a text with the file that it comes from.
+type Text struct {
+	From, Text string
+	Folder     string // below which it holds; empty: everywhere
 }
 
 // Facet is one section of a prompt with its heading.
@@ -51,22 +62,25 @@ type Prompt struct {
 
 // Compose makes the prompt of one delegation.
 func Compose(in Input) Prompt {
-	bodies := []string{
-		persona(in),
-		knowledge(in.Request),
-		instruction(in.Request),
-		contract(in),
-		policy(in.Request),
+	facets := []Facet{
+		{Persona, persona(in)},
+		{Knowledge, knowledge(in)},
+		{Instruction, instruction(in.Request)},
+		{Output, contract(in)},
+		{Policy, policy(in.Request)},
 	}
-	p := Prompt{Facets: make([]Facet, len(bodies))}
-	texts := make([]string, len(bodies))
-	for i, name := range Names() {
+	if in.News != nil {
+		facets = continuation(in)
+	}
+	p := Prompt{Facets: facets}
+	texts := make([]string, len(facets))
+	for i, f := range facets {
 		end := "\n\n"
-		if i == len(bodies)-1 {
+		if i == len(facets)-1 {
 			end = "\n"
 		}
-		texts[i] = "# " + name + "\n\n" + bodies[i] + end
-		p.Facets[i] = Facet{Name: name, Text: texts[i]}
+		texts[i] = "# " + f.Name + "\n\n" + f.Text + end
+		p.Facets[i].Text = texts[i]
 	}
 	p.Text = strings.Join(texts, "")
 	p.SHA256 = formats.Sum([]byte(p.Text))
@@ -82,9 +96,10 @@ func Stable(in Input) Prompt {
 	return Compose(in)
 }
 
-// StableSum is the SHA-256 of a delegation's stable prompt, the same in every repair round. A
-// replay composes it again.
+// StableSum is the SHA-256 of a delegation's stable prompt, the same in every repair round and
+// whether it goes on in a session or not. A replay composes it again.
 func StableSum(in Input) string {
+	in.News = nil
 	in.Request.Repair = nil
 	in.Request.Refused = ""
 	return Stable(in).SHA256
@@ -92,7 +107,7 @@ func StableSum(in Input) string {
 
 func persona(in Input) string {
 	var s sheet
-	who := "You are the subagent `" + (contractor{in}).Name() + "`"
+	who := "You are the subagent `" + (contractor{in}).name() + "`"
 	if in.Info.Role != "" {
 		who += " in the role " + inline(string(in.Info.Role))
 	}

@@ -155,7 +155,8 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	argv := c.Argv
 	dir := c.Dir
 	if dir == "" {
-		if dir, err = os.Getwd(); err != nil {
+		dir, err = os.Getwd()
+		if err != nil {
 			return c, err
 		}
 	}
@@ -174,9 +175,10 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 		}
 		words := append(b.bubblewrap(bounds), "--chdir", dir, "--", path)
 		return proc.Launch{
-			Path:  b.Tool,
-			Argv:  append(words, argv[1:]...),
-			Rules: scopeRules(),
+			Path:   b.Tool,
+			Argv:   append(words, argv[1:]...),
+			Rules:  scopeRules(),
+			Status: true,
 		}
 	}
 	return c, nil
@@ -231,7 +233,7 @@ func (r restriction) encode() []byte {
 // bubblewrap gives the words of bwrap but for the program.
 func (b Box) bubblewrap(bounds Bounds) []string {
 	args := []string{
-		b.Tool, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc",
+		b.Tool, "--json-status-fd", "3", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc",
 		"--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL", "--ro-bind", "/", "/",
 		"--dev", "/dev", "--proc", "/proc",
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/internal/testkit"
 	"tercet/subagents/sandbox"
@@ -112,7 +113,7 @@ func fakeEngine(t *testing.T, image string) (*sandbox.Prober, string) {
 	t.Helper()
 	p := prober(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(scripted), 0o700); err != nil {
+	if err := testkit.WriteProgram(filepath.Join(dir, "docker"), scripted); err != nil {
 		t.Fatal(err)
 	}
 	s := *p.Starter
@@ -244,7 +245,8 @@ func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
 		Tool:  tool,
 		Image: p.Image,
 	}
-	if c, err = b.Wrap(c, sandbox.Bounds{}); err != nil {
+	c, err = b.Wrap(c, sandbox.Bounds{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	res, err := p.Starter.Run(ctx, c)
@@ -259,6 +261,97 @@ func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
 		t.Errorf("containers left: %q, %v, want none", left, err)
 	}
 	return true
+}
+
+// boxed is an engine that makes its containers by bubblewrap: of this machine they have the programs
+// in /usr and what is mounted.
+const boxed = `#!/bin/sh
+case $1 in
+version) echo 99.1 ;;
+run)
+	words='--unshare-user --unshare-pid --die-with-parent --ro-bind /usr /usr --proc /proc --dev /dev --tmpfs /tmp'
+	words="$words --ro-bind /proc/sys /proc/sys"
+	words="$words --setenv TMPDIR /tmp --setenv HOME /tmp"
+	for name in bin sbin lib lib64; do words="$words --symlink usr/$name /$name"; done
+	for word; do
+		case $last in
+		--mount)
+			source=${word#*source=} target=${word#*target=} bind=--bind
+			case $word in *,readonly) bind=--ro-bind ;; esac
+			words="$words $bind ${source%%,*} ${target%%,*}" ;;
+		--workdir) words="$words --chdir $word" ;;
+		--entrypoint) program=$word ;;
+		esac
+		last=$word
+	done
+	while [ "$1" != "$IMAGE" ]; do shift; done
+	shift
+	exec bwrap $words --remount-ro / "$program" "$@" ;;
+esac
+`
+
+// wordless is a board on which nothing stands.
+type wordless struct{}
+
+func (wordless) Publish(string) error { return nil }
+
+func (wordless) Since(int) (list []formats.Posting, all int) { return nil, 0 }
+
+// TestBoardInAnImage: an image lacks tercet, so a worker with a board sees the file of the tercet at
+// work there, and cannot change it. Any other worker does not see it.
+func TestBoardInAnImage(t *testing.T) {
+	t.Parallel()
+	p, dir := fakeEngine(t, "tools:1")
+	if err := testkit.WriteProgram(filepath.Join(dir, "docker"), boxed); err != nil {
+		t.Fatal(err)
+	}
+	probes, err := p.Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !probes[0].OK {
+		t.Skipf("bubblewrap makes no such container here: %s", probes[0].Why)
+	}
+
+	tercet := filepath.Join(t.TempDir(), "tercet")
+	if err := testkit.WriteProgram(tercet, "#!/bin/sh\necho heard\n"); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	out := filepath.Join(root, "call", "out")
+	if err := os.MkdirAll(out, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k := &sandbox.Keeper{
+		Prober: *p,
+		Root:   root,
+		Tercet: tercet,
+		Order:  []sandbox.Tier{sandbox.Container},
+		Getenv: func(string) string { return "" },
+		Allow:  func() error { return nil },
+		Note:   func(text string) { t.Errorf("note %q", text) },
+	}
+	for want, board := range map[string]formats.Board{"heard\n": wordless{}, "none\n": nil} {
+		r := formats.Request{Dir: root, Out: out}
+		r.Terms.Board = board
+		script := `if test -e "$1"; then "$1"; (: > "$1") 2>/dev/null && echo changed; else echo none; fi`
+		c, tier, err := k.Program(t.Context(), r, proc.Command{
+			Argv:    []string{"sh", "-c", script, "sh", tercet},
+			Dir:     root,
+			Private: true,
+			Purpose: proc.PurposeAgent,
+		}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := p.Starter.Run(t.Context(), c)
+		if got := string(res.Stdout); err != nil || got != want {
+			t.Errorf("in %s: %q, stderr %q, %v, want %q", tier, got, res.Stderr, err, want)
+		}
+		if tier != "container (docker)" {
+			t.Errorf("the tier is %s, want that of the image", tier)
+		}
+	}
 }
 
 func TestWordsOfAContainer(t *testing.T) {

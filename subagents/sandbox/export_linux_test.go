@@ -1,7 +1,5 @@
 package sandbox //nolint:testpackage // it exports to the tests
 
-import llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
-
 // RefusesSocketFiles reports whether a box keeps a program from sockets that are files.
 func RefusesSocketFiles(b Box) bool {
 	return b.Means == Bubblewrap || openSockets() == ""
@@ -10,6 +8,6 @@ func RefusesSocketFiles(b Box) bool {
 // RefusesAbstract reports whether the kernel can keep a program from abstract sockets.
 func RefusesAbstract() bool {
 	const since = 6 // ABI of landlock
-	abi, err := llsys.LandlockGetABIVersion()
+	abi, err := landlockABI()
 	return err == nil && abi >= since
 }

@@ -20,6 +20,8 @@ type Keeper struct {
 	Hide []string // files of the project that no program may see, if the sandbox can hide them
 	// the user's folder of tercet, with the keys; no program within bounds may read it
 	Own string
+	// Tercet is the file of this program: where an image lacks it, a worker with a board sees it.
+	Tercet string
 	// Sockets are files of sockets to which a program may connect that has a grant for the network.
 	Sockets []string
 	Order   []Tier // allowed tiers, see Tighten
@@ -112,6 +114,9 @@ func (k *Keeper) Program(
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	b.ask(net)
+	if r.Terms.Board != nil && k.Tercet != "" {
+		b.Read = append(b.Read, k.Tercet)
+	}
 	return k.wrap(ctx, c, shell.Report{}, b)
 }
 

@@ -9,30 +9,31 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
-
-	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Access rights to files. The first three sets are those of go-landlock's RODirs and RWDirs and of
-// files in them.
+// Access rights to files.
 const (
-	readAccess = llsys.AccessFSExecute | llsys.AccessFSReadFile | llsys.AccessFSReadDir
+	readAccess = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_READ_DIR
 
-	writeAccess = llsys.AccessFSWriteFile | llsys.AccessFSTruncate |
-		llsys.AccessFSRemoveDir | llsys.AccessFSRemoveFile |
-		llsys.AccessFSMakeChar | llsys.AccessFSMakeDir | llsys.AccessFSMakeReg |
-		llsys.AccessFSMakeSock |
-		llsys.AccessFSMakeFifo | llsys.AccessFSMakeBlock | llsys.AccessFSMakeSym
+	writeAccess = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
+		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 
 	// fileAccess can be granted for something that is no folder.
-	fileAccess = llsys.AccessFSExecute | llsys.AccessFSReadFile | llsys.AccessFSWriteFile |
-		llsys.AccessFSTruncate |
-		llsys.AccessFSIoctlDev | llsys.AccessFSResolveUnix
+	fileAccess = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 
-	treeAccess   = readAccess | writeAccess | llsys.AccessFSRefer | llsys.AccessFSResolveUnix
-	deviceAccess = llsys.AccessFSReadFile | llsys.AccessFSWriteFile | llsys.AccessFSTruncate |
-		llsys.AccessFSExecute |
-		llsys.AccessFSIoctlDev
+	treeAccess = readAccess | writeAccess | unix.LANDLOCK_ACCESS_FS_REFER |
+		unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+
+	deviceAccess = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_EXECUTE |
+		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
 // leastABI is the first version of landlock's interface that can move files between folders. An
@@ -40,27 +41,29 @@ const (
 const leastABI = 2
 
 // handledAccess gives what a kernel with a version of landlock's interface can refuse.
-func handledAccess(abi int) llsys.RulesetAttr {
-	attr := llsys.RulesetAttr{
-		HandledAccessFS: treeAccess &^ (llsys.AccessFSTruncate | llsys.AccessFSResolveUnix),
+func handledAccess(abi int) unix.LandlockRulesetAttr {
+	attr := unix.LandlockRulesetAttr{
+		Handled_access_fs: treeAccess &^
+			(unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX),
 	}
 	if abi >= 3 {
-		attr.HandledAccessFS |= llsys.AccessFSTruncate
+		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
 	if abi >= 4 {
-		attr.HandledAccessNet = llsys.AccessNetBindTCP | llsys.AccessNetConnectTCP
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if abi >= 5 {
-		attr.HandledAccessFS |= llsys.AccessFSIoctlDev
+		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
 	if abi >= 6 {
-		attr.Scoped = llsys.ScopeAbstractUnixSocket | llsys.ScopeSignal
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	if abi >= 9 {
-		attr.HandledAccessFS |= llsys.AccessFSResolveUnix
+		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 	}
 	if abi >= 10 {
-		attr.HandledAccessNet |= llsys.AccessNetBindUDP | llsys.AccessNetConnectSendUDP
+		attr.Handled_access_net |= unix.LANDLOCK_ACCESS_NET_BIND_UDP |
+			unix.LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP
 	}
 	return attr
 }
@@ -84,7 +87,7 @@ func Ruleset(text []byte) (*os.File, error) {
 }
 
 func (r restriction) ruleset() (*os.File, error) {
-	abi, err := llsys.LandlockGetABIVersion()
+	abi, err := landlockABI()
 	if err != nil {
 		abi = 0 // the kernel has none, or it is switched off
 	}
@@ -93,16 +96,16 @@ func (r restriction) ruleset() (*os.File, error) {
 	case r.Scope && attr.Scoped == 0:
 		return nil, nil
 	case r.Scope:
-		attr.HandledAccessFS = 0
-		attr.HandledAccessNet = 0
+		attr.Handled_access_fs = 0
+		attr.Handled_access_net = 0
 	case abi < leastABI:
 		return nil, fmt.Errorf("expected ABI %d of the kernel or a newer one, got %d",
 			leastABI, abi)
 	case r.Net:
-		attr.HandledAccessNet = 0
+		attr.Handled_access_net = 0
 	}
 
-	fd, err := llsys.LandlockCreateRuleset(&attr, 0)
+	fd, err := createRuleset(&attr)
 	if err != nil {
 		return nil, os.NewSyscallError("landlock_create_ruleset", err)
 	}
@@ -111,7 +114,7 @@ func (r restriction) ruleset() (*os.File, error) {
 		return out, nil
 	}
 
-	b := ruleBuilder{fd: fd, handled: attr.HandledAccessFS}
+	b := ruleBuilder{fd: fd, handled: attr.Handled_access_fs}
 	if err := b.addAll(r); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
@@ -135,7 +138,7 @@ func (b ruleBuilder) addAll(r restriction) error {
 	if err != nil {
 		return err
 	}
-	if err := b.allow(readAccess|writeAccess|llsys.AccessFSIoctlDev, "/dev/pts"); err != nil {
+	if err := b.allow(readAccess|writeAccess|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, "/dev/pts"); err != nil {
 		return err
 	}
 	for _, name := range r.Write {
@@ -147,7 +150,7 @@ func (b ruleBuilder) addAll(r restriction) error {
 			return err
 		}
 	}
-	return b.allow(llsys.AccessFSResolveUnix, slices.Concat(nameServices, r.Sockets)...)
+	return b.allow(unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, slices.Concat(nameServices, r.Sockets)...)
 }
 
 // addReads allows reading. landlock can only grant, so where something is secret, the folders on
@@ -168,7 +171,7 @@ func (b ruleBuilder) addReads(secret []string) error {
 	if err := b.allow(readAccess&fileAccess, view.files...); err != nil {
 		return err
 	}
-	return b.allow(llsys.AccessFSReadDir, view.listed...)
+	return b.allow(unix.LANDLOCK_ACCESS_FS_READ_DIR, view.listed...)
 }
 
 // allow adds a rule for each path, as far as the kernel handles the access. What does not exist is
@@ -195,8 +198,10 @@ func (b ruleBuilder) allowOne(access uint64, name string) error {
 			Err:  err,
 		}
 	}
-	attr := llsys.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}
-	err = llsys.LandlockAddPathBeneathRule(b.fd, &attr, 0)
+	err = addPathRule(b.fd, unix.LandlockPathBeneathAttr{
+		Allowed_access: access,
+		Parent_fd:      int32(fd), //nolint:gosec // descriptors are small
+	})
 	if err = errors.Join(err, unix.Close(fd)); err != nil {
 		return &fs.PathError{
 			Op:   "landlock_add_rule",
@@ -211,7 +216,7 @@ func (b ruleBuilder) allowOne(access uint64, name string) error {
 // is so.
 func openSockets() string {
 	const since = 9 // ABI
-	if abi, err := llsys.LandlockGetABIVersion(); err != nil || abi >= since {
+	if abi, err := landlockABI(); err != nil || abi >= since {
 		return ""
 	}
 	return "; it can use sockets that are files: the kernel is too old to refuse that"

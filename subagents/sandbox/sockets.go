@@ -15,8 +15,8 @@ var nameServices = []string{
 	"/run/systemd/resolve", "/run/avahi-daemon/socket",
 }
 
-// settledAge is how old a socket must be to count. A younger one may be removed while bubblewrap
-// starts, which then fails because it can no longer cover the file.
+// settledAge is how old a socket must be to count. A younger one is more likely to be removed while
+// bubblewrap starts, which then fails to cover the file and is started again.
 const settledAge = 10 * time.Second
 
 // sockets gives the files of the sockets of other programs that the bounds do not allow. A

@@ -61,13 +61,15 @@ func (m *Manager) CommitHere(
 		run:  run,
 		msg:  msg,
 	}
-	if c.top, c.rel, err = repo.Locate(ctx); errors.Is(err, git.ErrMissing) {
+	c.top, c.rel, err = repo.Locate(ctx)
+	if errors.Is(err, git.ErrMissing) {
 		return CheckoutCommit{Why: "git is not installed"}, nil
 	} else if err != nil {
 		return CheckoutCommit{}, err
 	}
 
-	if c.own, err = os.OpenRoot(c.top); err != nil {
+	c.own, err = os.OpenRoot(c.top)
+	if err != nil {
 		return CheckoutCommit{}, err
 	}
 	defer func() { err = errors.Join(err, c.own.Close()) }()
@@ -93,8 +95,10 @@ type hereCommit struct {
 	head     string
 }
 
+// attempt makes the commit once, on an index of its own. The error is a *git.StaleError if the
+// branch moved meanwhile.
 func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
-	if c.msg.Txn != "" {
+	if c.msg.Txn != "" && !c.msg.First {
 		hash, err := c.repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: c.msg.Txn})
 		if err != nil || hash != "" {
 			return c.finish(ctx, hash, err)
@@ -152,13 +156,15 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 
 // obstacle says why nothing can be committed in the checkout, whichever files.
 func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
-	if c.branch, err = c.repo.CurrentBranch(ctx); err != nil {
+	c.branch, err = c.repo.CurrentBranch(ctx)
+	if err != nil {
 		return "", err
 	}
 	if c.branch == "" {
 		return "the checkout is on no branch", nil
 	}
-	if c.head, err = c.repo.Head(ctx); errors.Is(err, git.ErrNoCommit) {
+	c.head, err = c.repo.Head(ctx)
+	if errors.Is(err, git.ErrNoCommit) {
 		return "branch " + c.branch + " has no commit yet", nil
 	}
 	if why = c.repo.OperationInProgress(); err != nil || why != "" {
@@ -319,7 +325,8 @@ func (c *hereCommit) finish(ctx context.Context, hash string, err error) (Checko
 func (c *hereCommit) refreshIndex(ctx context.Context, hash string, names []string) (err error) {
 	var at [4]map[string]string
 	for i, rev := range []string{hash + "~1", hash, "HEAD", ""} {
-		if at[i], err = c.repo.Files(ctx, rev, names...); err != nil {
+		at[i], err = c.repo.Files(ctx, rev, names...)
+		if err != nil {
 			return err
 		}
 	}

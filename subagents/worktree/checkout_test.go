@@ -171,10 +171,10 @@ func TestCommitHereRefuses(t *testing.T) {
 		}, []string{"mod/a.md"}, "mod/a.md lies in the repository mod"},
 		"changed before": {func(p *project) {
 			_, err := p.Ready(p.t.Context(), formats.Request{
-				Run:     "r1",
-				Txn:     "t0",
-				Dir:     p.Root,
-				Commits: true,
+				Run:   "r1",
+				Txn:   "t0",
+				Dir:   p.Root,
+				Terms: formats.Terms{Commits: true},
 			})
 			if err != nil {
 				p.t.Fatal(err)

@@ -94,13 +94,15 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 
 	var work uncommitted
 	if repo.HasIndex() { // otherwise every file would count as deleted
-		if work, err = m.uncommittedWork(ctx, repo); err != nil {
+		work, err = m.uncommittedWork(ctx, repo)
+		if err != nil {
 			return Closed{}, err
 		}
 	}
 	var c Closed
 	if len(work.files) > 0 {
-		if c.Wip, err = m.saveWip(ctx, repo, branch, filepath.Base(top), work.files); err != nil {
+		c.Wip, err = m.saveWip(ctx, repo, branch, filepath.Base(top), work.files)
+		if err != nil {
 			return Closed{}, err
 		}
 	}
@@ -119,7 +121,8 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 		return c, nil
 	}
 
-	if c.Deleted, err = deleteMerged(ctx, main, branch, isChild(top)); c.Deleted && c.Wip == "" {
+	c.Deleted, err = deleteMerged(ctx, main, branch, isChild(top))
+	if c.Deleted && c.Wip == "" {
 		err = errors.Join(err, m.deleteMergedWip(ctx, main, branch))
 	}
 	return c, err
@@ -264,7 +267,7 @@ func (m *Manager) Discard(
 		return "", c.refused(dir)
 	}
 
-	if _, _, err := m.Commit(ctx, dir, msg); err != nil {
+	if _, err := m.Commit(ctx, dir, msg); err != nil {
 		return "", err
 	}
 	repo := m.Git(dir)

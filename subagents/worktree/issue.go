@@ -94,15 +94,15 @@ func (m Repository) FileIssue(
 	}
 
 	text := string(src)
-	doc, _ := documents.ParseDocument(documents.ProfilePlanning, name, src) //nolint:errcheck // of any kind
-	plan, _ := doc.Values["payload"].(map[string]any)                       //nolint:errcheck // null is none
+	doc, _ := documents.Parse(documents.ProfilePlanning, name, src) //nolint:errcheck // of any kind
+	plan, _ := doc.Values["payload"].(map[string]any)               //nolint:errcheck // null is none
 	done.Payload = textValue(doc.Values, "payload_text")
 	done.URL = cmp.Or(textValue(doc.Values, "issue_url"), textValue(plan, "issue_url"))
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
 		return done, nil
 	}
 
-	repo := m.Git(m.Root)
+	repo := m.Trees.Git(m.Trees.Root)
 	state, err := m.State(ctx)
 	if err != nil || state != formats.RepoGitHub {
 		done.Skipped = state.Skipped()
@@ -124,15 +124,16 @@ func (m Repository) FileIssue(
 		return done, err
 	}
 
-	if found := disallowed(secrets.File(name, text), m.Allow); len(found) > 0 {
+	if found := disallowed(secrets.File(name, text), m.Trees.Allow); len(found) > 0 {
 		return done, secretFound("the issue would hold", "take it out", found)
 	}
 	title := cmp.Or(textValue(plan, "issue_title"), doc.Title, path.Base(name))
 	body := strings.Replace(text, "> GitHub Issue: none\n", "", 1)
 	body = strings.ToValidUTF8(body[:min(maxBody, len(body))], "")
-	if done.URL, err = asker.FileIssue(
+	done.URL, err = asker.FileIssue(
 		ctx, formats.Clip(title, 200), body, attribution(run),
-	); err != nil {
+	)
+	if err != nil {
 		return done, networkError(err, "run the command again, or open the issue yourself")
 	}
 
@@ -144,7 +145,7 @@ func (m Repository) FileIssue(
 	}
 
 	text = documents.WithIssue(text, number, done.URL)
-	doc, _ = documents.ParseDocument(documents.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
+	doc, _ = documents.Parse(documents.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
 	done.Payload = textValue(doc.Values, "payload_text")
 	return done, atomicfile.WriteIn(tree, name, []byte(
 		text,

@@ -115,7 +115,7 @@ func TestWorkIsNotLost(t *testing.T) {
 				if p.closed() {
 					return nil
 				}
-				_, _, err := m.Commit(p.t.Context(), dir(
+				_, err := m.Commit(p.t.Context(), dir(
 					p,
 				), worktree.Message{Subject: "größe", Txn: "t1"})
 				if err == nil {
@@ -193,14 +193,52 @@ func TestCommitOfTheKilled(t *testing.T) {
 			}
 			return nil
 		})
-		hash, files, err := m.Commit(t.Context(), tree.Dir, worktree.Message{
+		done, err := m.Commit(t.Context(), tree.Dir, worktree.Message{
 			Subject: "of the task",
 			Txn:     txn,
 		})
-		if err != nil || hash == "" || hash != made || len(files) != 1 {
-			t.Errorf("made before call %d of %d: Commit = %q, %q, %v; want %q",
-				at, n, hash, files, err, made)
+		if err != nil || done.Hash == "" || done.Hash != made || len(done.Files) != 1 {
+			t.Errorf("made before call %d of %d: Commit = %+v, %v; want %q",
+				at, n, done, err, made)
 		}
+	}
+}
+
+// TestFirstCommit: of a commit that no earlier process can have made, none is looked for.
+func TestFirstCommit(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
+	msg := worktree.Message{
+		Subject: "of the task",
+		Txn:     "t1",
+	}
+	commit := func() (worktree.Committed, int) {
+		n := 0
+		m := p.allowing(func() error {
+			n++
+			return nil
+		})
+		done, err := m.Commit(t.Context(), tree.Dir, msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done, n
+	}
+	p.write(tree.Dir, "a.txt", "precious\n")
+	made, _ := commit()
+	if again, _ := commit(); made.Hash == "" || again.Hash != made.Hash {
+		t.Errorf("made %+v, then %+v; want the same commit", made, again)
+	}
+	_, looking := commit()
+	msg.First = true
+	if none, calls := commit(); none.Hash != "" || calls >= looking {
+		t.Errorf("made %+v with %d calls of git, looked for with %d; want none and fewer",
+			none, calls, looking)
 	}
 }
 

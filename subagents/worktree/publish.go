@@ -94,6 +94,7 @@ type publication struct {
 	target   Target
 }
 
+// publication looks up the branches and commits that a publication is about. It changes nothing.
 func (m *Manager) publication(
 	ctx context.Context,
 	dir string,
@@ -108,19 +109,23 @@ func (m *Manager) publication(
 	}
 	repo := m.Git(dir)
 	if t.Child {
-		if p.to, err = m.Git(m.treePath(t.Run, "")).CurrentBranch(ctx); err != nil {
+		p.to, err = m.Git(m.treePath(t.Run, "")).CurrentBranch(ctx)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if p.branch, err = repo.CurrentBranch(ctx); err != nil {
+	p.branch, err = repo.CurrentBranch(ctx)
+	if err != nil {
 		return nil, err
 	}
 
-	if p.work, err = repo.Head(ctx); err != nil {
+	p.work, err = repo.Head(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if p.to == "" {
-		if p.to, err = p.main.CurrentBranch(ctx); err != nil {
+		p.to, err = p.main.CurrentBranch(ctx)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -134,7 +139,8 @@ func (m *Manager) publication(
 			"expected a worktree on a branch other than %s, got %q", p.to, p.branch)
 	}
 
-	if p.checkout, err = p.main.CheckedOut(ctx, p.to); err != nil {
+	p.checkout, err = p.main.CheckedOut(ctx, p.to)
+	if err != nil {
 		return nil, err
 	}
 	p.msg = Message{
@@ -166,7 +172,8 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 			return Published{}, err
 		}
 		if hash != "" {
-			if has, err = p.main.IsAncestor(ctx, hash, old); err != nil {
+			has, err = p.main.IsAncestor(ctx, hash, old)
+			if err != nil {
 				return Published{}, err
 			}
 		}
@@ -193,7 +200,8 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		}
 	}
 	if p.target.As == AsSquash {
-		if merged.Commit, err = p.squash(ctx, merged.Commit, old); err != nil {
+		merged.Commit, err = p.squash(ctx, merged.Commit, old)
+		if err != nil {
 			return Published{}, err
 		}
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 // Repository is the project's repository in the user's checkout, with its remote.
-type Repository struct{ *Manager }
+type Repository struct{ Trees *Manager }
 
 // State says what tercet can do with the repository beyond commits. It uses no network: tercet
 // checks gh's login only when it needs a request.
 func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) {
 	defer setCode(&err, formats.CodeIO)
-	repo := m.Git(m.Root)
+	repo := m.Trees.Git(m.Trees.Root)
 	if !repo.Exists() {
 		return formats.RepoNone, nil
 	}
@@ -34,8 +34,9 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 	}
 
 	said := ""
-	if m.RemoteType != nil {
-		if said, err = m.RemoteType(ctx); err != nil {
+	if m.Trees.RemoteType != nil {
+		said, err = m.Trees.RemoteType(ctx)
+		if err != nil {
 			return "", err
 		}
 	}
@@ -56,7 +57,7 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 // a worktree would lack them.
 func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
 	defer setCode(&err, formats.CodeIO)
-	repo := m.Git(m.Root)
+	repo := m.Trees.Git(m.Trees.Root)
 	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,8 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 
 	has := map[string]string{}
 	if head, err := repo.Head(ctx); err == nil {
-		if has, err = repo.Files(ctx, head, files...); err != nil {
+		has, err = repo.Files(ctx, head, files...)
+		if err != nil {
 			return nil, err
 		}
 	} else if !errors.Is(err, git.ErrNoCommit) {
@@ -111,8 +113,9 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return Pushed{Skipped: state.Skipped(), Request: state.Skipped()}, err
 	}
 
-	repo := m.Git(m.Root)
-	if done.Branch, err = repo.CurrentBranch(ctx); err != nil {
+	repo := m.Trees.Git(m.Trees.Root)
+	done.Branch, err = repo.CurrentBranch(ctx)
+	if err != nil {
 		return done, err
 	}
 	head, err := repo.Head(ctx)
@@ -137,7 +140,7 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return done, nil
 	}
 
-	if err := m.scan(ctx, repo, git.AtRemote+remote.Name, head); err != nil {
+	if err := m.Trees.scan(ctx, repo, git.AtRemote+remote.Name, head); err != nil {
 		return done, err
 	}
 	if err := repo.Push(ctx, remote, head, done.Branch); err != nil {
@@ -180,7 +183,8 @@ func (m Repository) isProtected(
 	if branch == "main" || branch == "master" {
 		return "", true, nil
 	}
-	if first, err = m.Git(m.Root).DefaultBranch(ctx, remote); err != nil {
+	first, err = m.Trees.Git(m.Trees.Root).DefaultBranch(ctx, remote)
+	if err != nil {
 		err = networkError(err, "look at the remote: git ls-remote "+remote.Name)
 	}
 	return first, branch == first, err

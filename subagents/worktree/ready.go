@@ -45,9 +45,9 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	}
 	repo := m.Git(r.Dir)
 	switch {
-	case r.Dir == m.Root && r.Commits && repo.Exists():
+	case r.Dir == m.Root && r.Terms.Commits && repo.Exists():
 		return nil, m.recordForeign(ctx, repo, r.Run)
-	case r.Dir == m.Root && r.Commits:
+	case r.Dir == m.Root && r.Terms.Commits:
 		return nil, repo.CheckUsable() // otherwise the commit fails after the work was paid for
 	case r.Dir == m.Root || !repo.HasIndex():
 		return nil, nil
@@ -58,7 +58,8 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 		repo: repo,
 		r:    r,
 	}
-	if a.index, err = m.runFile(r.Run, "before-"+r.Txn+".index"); err != nil {
+	a.index, err = m.runFile(r.Run, "before-"+r.Txn+".index")
+	if err != nil {
 		return nil, err
 	}
 
@@ -69,21 +70,25 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 		Settings: repo.Settings,
 	}
 	defer func() { _ = os.Remove(a.index) }() //nolint:errcheck // reason: nothing reads it again
-	known := false
-	if r.Again {
-		if known, err = m.load(r.Run, snapshotName(r.Txn), &a.before); err != nil {
+	recorded := false
+	if r.Begun == formats.BegunAgain {
+		recorded, err = m.load(r.Run, snapshotName(r.Txn), &a.before)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if known {
+	if recorded {
 		return a.restore(ctx)
 	}
 
-	now, err := a.snapshot(ctx)
-	if err == nil {
-		err = m.write(r.Run, snapshotName(r.Txn), now)
+	now, known := m.known(repo)
+	if !known {
+		now, err = a.snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
 	}
-	return nil, err
+	return nil, m.write(r.Run, snapshotName(r.Txn), now)
 }
 
 // recordForeign records what is changed in the checkout, once for each run.
@@ -116,10 +121,12 @@ type recovery struct {
 
 // snapshot returns the present state of the worktree, and loads all of it into the private index.
 func (a *recovery) snapshot(ctx context.Context) (now treeSnapshot, err error) {
-	if now.Branch, err = a.repo.CurrentBranch(ctx); err != nil {
+	now.Branch, err = a.repo.CurrentBranch(ctx)
+	if err != nil {
 		return now, err
 	}
-	if now.Head, err = a.repo.Head(ctx); err != nil {
+	now.Head, err = a.repo.Head(ctx)
+	if err != nil {
 		return now, err
 	}
 	work, err := a.m.uncommittedWork(ctx, a.repo)
@@ -127,7 +134,7 @@ func (a *recovery) snapshot(ctx context.Context) (now treeSnapshot, err error) {
 		return now, err
 	}
 	now.Nested = work.nested
-	if len(work.files) == 0 && !a.r.Again {
+	if len(work.files) == 0 && a.r.Begun != formats.BegunAgain {
 		now.Tree, err = a.repo.Tree(ctx, now.Head)
 		return now, err
 	}
@@ -159,7 +166,8 @@ func (a *recovery) restore(ctx context.Context) ([]string, error) {
 	if err := a.saveWip(ctx, now); err != nil {
 		return nil, err
 	}
-	if now, err = a.snapshot(ctx); err != nil { // files that look like secrets were moved
+	now, err = a.snapshot(ctx)
+	if err != nil { // files that look like secrets were moved
 		return nil, err
 	}
 	if err := a.private.Restore(ctx, a.before.Tree); err != nil {
@@ -187,7 +195,8 @@ func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
 		if err := a.quarantine(ctx, found); err != nil {
 			return err
 		}
-		if tree, err = a.stage(ctx, now.Head, files); err != nil {
+		tree, err = a.stage(ctx, now.Head, files)
+		if err != nil {
 			return err
 		}
 	}

@@ -14,13 +14,16 @@ import (
 
 // worker is the request of a worker in a worktree.
 func worker(tree worktree.Tree, txn string, again bool) formats.Request {
-	return formats.Request{
-		Run:   "r1",
-		Step:  "code",
-		Txn:   txn,
-		Dir:   tree.Dir,
-		Again: again,
+	r := formats.Request{
+		Run:  "r1",
+		Step: "code",
+		Txn:  txn,
+		Dir:  tree.Dir,
 	}
+	if again {
+		r.Begun = formats.BegunAgain
+	}
+	return r
 }
 
 func (p *project) ready(r formats.Request) string {

@@ -33,7 +33,7 @@ func TestWatch(t *testing.T) {
 			name: "tercet commits",
 			worker: func(p *project, tree worktree.Tree) {
 				p.write(tree.Dir, "b.txt", "two\n")
-				_, _, err := p.Commit(p.t.Context(), tree.Dir, worktree.Message{
+				_, err := p.Commit(p.t.Context(), tree.Dir, worktree.Message{
 					Subject: "two",
 					Txn:     "t1",
 				})
@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 					Slug: "b",
 				})
 				p.write(other.Dir, "c.txt", "three\n")
-				_, _, err := p.Commit(p.t.Context(), other.Dir, worktree.Message{
+				_, err := p.Commit(p.t.Context(), other.Dir, worktree.Message{
 					Subject: "three",
 					Txn:     "t2",
 				})
@@ -327,7 +327,8 @@ func TestWatchInTheCheckout(t *testing.T) {
 	p.git(p.top, "reset", "-q", "--soft", "HEAD~1")
 	look(0) // everything is where it was
 	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "precious")
-	if w, err = p.Watch(p.top); err != nil {
+	w, err = p.Watch(p.top)
+	if err != nil {
 		t.Fatal(err)
 	}
 	p.git(p.top, "reset", "-q", "--soft", "HEAD~1")
@@ -335,7 +336,8 @@ func TestWatchInTheCheckout(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(p.top, ".git")); err != nil {
 		t.Fatal(err)
 	}
-	if w, err = p.Watch(p.top); err != nil {
+	w, err = p.Watch(p.top)
+	if err != nil {
 		t.Fatal(err)
 	}
 	look(0)

@@ -17,9 +17,10 @@ import (
 func (m Repository) CanReopen(ctx context.Context, branch, head, wip string) (err error) {
 	defer setCode(&err, formats.CodeIO)
 	const help = "type its line with --new to begin afresh"
-	main := m.Git(m.Root)
+	main := m.Trees.Git(m.Trees.Root)
 	if wip != "" {
-		if head, err = main.Resolve(ctx, "refs/heads/"+wip+"^"); err != nil {
+		head, err = main.Resolve(ctx, "refs/heads/"+wip+"^")
+		if err != nil {
 			return formats.Fail(formats.CodeInvalidState, help,
 				"branch %s with the work of the run is gone", wip)
 		}
@@ -48,8 +49,8 @@ func (m Repository) CanReopen(ctx context.Context, branch, head, wip string) (er
 // be repeated after a crash.
 func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err error) {
 	defer setCode(&err, formats.CodePrecondition)
-	main := m.Git(m.Root)
-	place := m.treePath(s.Run, "")
+	main := m.Trees.Git(m.Trees.Root)
+	place := m.Trees.treePath(s.Run, "")
 	_, err = os.Lstat(filepath.Join(place, ".git"))
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -66,7 +67,7 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 		}
 	}
 
-	repo := m.Git(place)
+	repo := m.Trees.Git(place)
 	on, err := repo.CurrentBranch(ctx)
 	if err != nil || on != wip {
 		return err
@@ -92,7 +93,7 @@ func (m Repository) checkoutWip(
 		err = main.CreateBranch(ctx, branch, "refs/heads/"+wip+"^")
 	}
 	if err == nil {
-		err = os.MkdirAll(m.Base, 0o755)
+		err = os.MkdirAll(m.Trees.Base, 0o755)
 	}
 	if err != nil {
 		return fmt.Errorf("worktree of the run: %w", err)

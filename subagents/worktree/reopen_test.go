@@ -29,12 +29,12 @@ func TestReopen(t *testing.T) {
 		if closed.Wip == "" || !p.closed() {
 			t.Fatalf("Close = %+v, want it gone, with a branch for loose work", closed)
 		}
-		repo := worktree.Repository{Manager: p.Manager}
+		repo := worktree.Repository{Trees: p.Manager}
 		if err := repo.CanReopen(t.Context(), spec.Branch, head, closed.Wip); err != nil {
 			t.Fatal(err)
 		}
 		m, calls := p.dying(n)
-		err := worktree.Repository{Manager: m}.Reopen(t.Context(), spec, head, closed.Wip)
+		err := worktree.Repository{Trees: m}.Reopen(t.Context(), spec, head, closed.Wip)
 		if n == 0 && err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestMayReopen(t *testing.T) {
 	head, _ := p.commit(tree.Dir, "of the task", "t1")
 	p.write(tree.Dir, "new.txt", "loose\n")
 	closed := p.close(tree.Dir)
-	repo := worktree.Repository{Manager: p.Manager}
+	repo := worktree.Repository{Trees: p.Manager}
 	p.advance("task/7-a", "other.txt")
 	for wip, want := range map[string]string{
 		closed.Wip:      "branch task/7-a has moved on since the run failed",

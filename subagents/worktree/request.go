@@ -25,7 +25,8 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 		Body:   attribution(p.target.Run),
 	}
 	var closes string
-	if q.Title, closes, _ = strings.Cut(p.msg.Subject, "\n\n"); closes != "" {
+	q.Title, closes, _ = strings.Cut(p.msg.Subject, "\n\n")
+	if closes != "" {
 		q.Body += "\n\n" + closes
 	}
 	if found := secrets.Line("the title", 1, q.Title); len(found) > 0 {
@@ -121,7 +122,7 @@ func (m Repository) hostCLI(ctx context.Context, remote git.Remote, counts bool,
 			return nil, state, err
 		}
 	}
-	a, _, err = m.Git(m.Root).HostCLI(ctx, remote)
+	a, _, err = m.Trees.Git(m.Trees.Root).HostCLI(ctx, remote)
 	if a == nil {
 		state = formats.RepoGitHubUnauth
 	}

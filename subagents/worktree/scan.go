@@ -18,14 +18,32 @@ func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) err
 		return err
 	}
 	if from != "" {
-		return secretFound(
-			"the branch holds",
-			"take it out of the commits of the branch in "+repo.Dir,
-			found,
-		)
+		return branchHolds(repo, found)
 	}
 	return secretFound("the commit would hold", "take it out in "+repo.Dir, found)
 }
+
+func branchHolds(repo *git.Repo, found []secrets.Finding) error {
+	return secretFound(
+		"the branch holds",
+		"take it out of the commits of the branch in "+repo.Dir,
+		found,
+	)
+}
+
+// scanTree is scan for what a tree has and another one, which was scanned, lacks.
+func (m *Manager) scanTree(ctx context.Context, repo *git.Repo, from, to string) error {
+	found, err := m.findingsOf(ctx, repo, func(see seeLine) error {
+		return repo.AddedToTree(ctx, from, to, see)
+	})
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return branchHolds(repo, found)
+}
+
+// seeLine gets one added line.
+type seeLine = func(file string, number int, text string)
 
 // findings are the findings of scan, with files relative to the folder of repo.
 func (m *Manager) findings(
@@ -33,12 +51,23 @@ func (m *Manager) findings(
 	repo *git.Repo,
 	from, to string,
 ) (found []secrets.Finding, err error) {
+	return m.findingsOf(ctx, repo, func(see seeLine) error {
+		return repo.Added(ctx, from, to, see)
+	})
+}
+
+// findingsOf are the findings in lines, with files relative to the folder of repo.
+func (m *Manager) findingsOf(
+	ctx context.Context,
+	repo *git.Repo,
+	added func(see seeLine) error,
+) (found []secrets.Finding, err error) {
 	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return nil, err
 	}
 	last := ""
-	err = repo.Added(ctx, from, to, func(file string, number int, text string) {
+	err = added(func(file string, number int, text string) {
 		shown := file
 		below, err := filepath.Rel(filepath.FromSlash(rel), filepath.FromSlash(file))
 		if err == nil {

@@ -35,7 +35,7 @@ func TestSecretsAreNotCommitted(t *testing.T) {
 		head := p.git(tree.Dir, "rev-parse", "HEAD")
 		p.write(tree.Dir, "conf/b.txt", "one\nkey = "+key+"\n")
 		p.write(tree.Dir, "deploy/.env", "A=1\n")
-		_, _, err := p.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "task 7: b"})
+		_, err := p.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "task 7: b"})
 		refused(t, err, "conf/b.txt:2: cloud key")
 		refused(t, err, "deploy/.env: file of secrets")
 		_, err = p.Close(t.Context(), tree.Dir)
@@ -56,7 +56,7 @@ func TestSecretsAreNotCommitted(t *testing.T) {
 			t.Errorf("Commit() = %q, want both files", files)
 		}
 		p.write(tree.Dir, "deploy/.env", "A=1\nB="+key+"\n")
-		_, _, err = p.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "task 7: c"})
+		_, err = p.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "task 7: c"})
 		refused(t, err, "deploy/.env:2: cloud key")
 		p.Allow = append(p.Allow, secrets.Allowed{
 			File: "deploy/.env",

@@ -62,7 +62,8 @@ func (m *Manager) Brought(
 				b.To = to
 			}
 		}
-		if b.Files, err = m.changed(ctx, main, hash+"~1", hash); err != nil {
+		b.Files, err = m.changed(ctx, main, hash+"~1", hash)
+		if err != nil {
 			return nil, err
 		}
 		list = append(list, b)
@@ -197,7 +198,8 @@ func (m *Manager) ResetBranch(
 	}
 	kept = wipPrefix + wipName(branch) + "-" + run
 	if at, err := main.Resolve(ctx, "refs/heads/"+kept); err != nil || at != now {
-		if kept, err = newWip(ctx, main, branch, run, now); err != nil {
+		kept, err = newWip(ctx, main, branch, run, now)
+		if err != nil {
 			return "", err
 		}
 	}

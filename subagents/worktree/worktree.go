@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"tercet/formats"
 	"tercet/internal/git"
@@ -55,9 +56,34 @@ type Manager struct {
 	Base string // folder for worktrees, absolute, ignored by git
 	// folder of the documents of tasks, relative to Root; empty: in the workspace
 	Specs string
-	Allow []secrets.Allowed // accepted findings of the scan for secrets
+	// Remote is the name of the remote with the snapshots of a team; empty: that of the branch.
+	Remote string
+	Allow  []secrets.Allowed // accepted findings of the scan for secrets
 	// RemoteType returns the remote's type in the project's rules file; nil: none.
 	RemoteType func(ctx context.Context) (string, error)
+
+	// states are the last known states of worktrees, by folder, as knownState.
+	states *sync.Map
+}
+
+// knownState is the state of a worktree while it looks like this.
+type knownState struct {
+	look  string
+	state treeSnapshot
+}
+
+// known gives the state of a worktree without asking git, if it looks as it did when that was noted.
+func (m *Manager) known(repo *git.Repo) (treeSnapshot, bool) {
+	noted, ok := m.states.Load(repo.Dir)
+	if !ok {
+		return treeSnapshot{}, false
+	}
+	last, ok := noted.(knownState)
+	if !ok {
+		return treeSnapshot{}, false
+	}
+	look, ok := repo.Look()
+	return last.state, ok && look == last.look
 }
 
 // New returns m, or an error if a field is missing.
@@ -65,6 +91,7 @@ func New(m Manager) (*Manager, error) {
 	if m.Git == nil || m.Made == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
 		return nil, formats.Unset("a repository, journals, a root and a base of worktrees")
 	}
+	m.states = &sync.Map{}
 	return &m, nil
 }
 
@@ -152,7 +179,8 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 
 	place := m.treePath(s.Run, s.Child)
 	if s.Child != "" {
-		if branch, head, err = m.parent(ctx, s); err != nil {
+		branch, head, err = m.parent(ctx, s)
+		if err != nil {
 			return t, err
 		}
 	}
@@ -176,11 +204,13 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
 		return t, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
-	if t.Head, err = main.Resolve(ctx, "refs/heads/"+branch); err != nil {
+	t.Head, err = main.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil {
 		return t, err
 	}
 
-	if t.Base, err = main.MergeBase(ctx, head, t.Head); err != nil {
+	t.Base, err = main.MergeBase(ctx, head, t.Head)
+	if err != nil {
 		return t, err
 	}
 	t.Continued = t.Base != t.Head
@@ -193,7 +223,8 @@ func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err 
 		return "", "", &formats.ValueError{What: "the name of a child", Got: s.Child}
 	}
 	dir := m.treePath(s.Run, "")
-	if branch, err = m.Git(dir).CurrentBranch(ctx); err != nil {
+	branch, err = m.Git(dir).CurrentBranch(ctx)
+	if err != nil {
 		return "", "", err
 	}
 	branch += "." + s.Child
@@ -207,7 +238,7 @@ func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err 
 	if err != nil {
 		return "", "", err
 	}
-	if _, _, err := m.Commit(ctx, filepath.Join(dir, rel), s.Message); err != nil {
+	if _, err := m.Commit(ctx, filepath.Join(dir, rel), s.Message); err != nil {
 		return "", "", err
 	}
 	base, err = m.Git(dir).Head(ctx)
@@ -306,36 +337,37 @@ func (m *Manager) ownsWorktree(dir string) bool {
 }
 
 // CheckMoved fails if a worktree of the run is no longer linked to the repository, as after the
-// project was moved or copied. recorded is where the run's worktree was opened. The help of the
-// error says how to link it again.
-func (m Repository) CheckMoved(recorded, run string) error {
-	entries, err := os.ReadDir(m.Base)
+// project was moved or copied. The help of the error says how to link it again.
+func (m Repository) CheckMoved(run string) error {
+	entries, err := os.ReadDir(m.Trees.Base)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
 
 	var repairs []string
+	original := ""
 	for _, entry := range entries {
 		isRun := entry.Name() == run || strings.HasPrefix(entry.Name(), run+".")
-		top := filepath.Join(m.Base, entry.Name())
+		top := filepath.Join(m.Trees.Base, entry.Name())
 		_, err := os.Lstat(filepath.Join(top, ".git"))
 		removed := errors.Is(err, fs.ErrNotExist) // it will be recreated
-		if !isRun || removed || git.IsLinkedWorktree(top, m.Root) {
+		if !isRun || removed || git.IsLinkedWorktree(top, m.Trees.Root) {
 			continue
 		}
-		file, text := m.Git(m.Root).WorktreeLink(top)
+		original = git.LinkedPlace(top)
+		file, text := m.Trees.Git(m.Trees.Root).WorktreeLink(top)
 		repairs = append(repairs, fmt.Sprintf("echo %s > %s && git -C %s worktree repair %s",
-			Quoted(text), Quoted(file), Quoted(m.Root), Quoted(top)))
+			Quoted(text), Quoted(file), Quoted(m.Trees.Root), Quoted(top)))
 	}
 
 	if len(repairs) == 0 {
 		return nil
 	}
-	if _, err := os.Stat(recorded); err == nil && !m.ownsWorktree(recorded) {
+	if _, err := os.Stat(original); err == nil && !m.Trees.ownsWorktree(original) {
 		return formats.Fail(formats.CodePrecondition,
 			"resume it there",
 			"run %s belongs to the project that this one was copied from: its worktree is %s", run,
-			recorded)
+			original)
 	}
 	return formats.Fail(formats.CodeSuspended, strings.Join(repairs, " && "),
 		"the worktree of run %s is not linked to the repository any more, as after the project "+
@@ -346,12 +378,12 @@ func (m Repository) CheckMoved(recorded, run string) error {
 // CheckTree fails if the worktree of a run is gone, or belongs to the project from which this one
 // was copied.
 func (m Repository) CheckTree(dir string) error {
-	if dir == m.Root {
+	if dir == m.Trees.Root {
 		return nil
 	}
 	// Without a repository git reports the problem.
-	linked := git.IsLinkedWorktree(dir, m.Root) || !m.Git(m.Root).Exists()
-	if _, err := os.Stat(dir); err == nil && m.ownsWorktree(dir) && linked {
+	linked := git.IsLinkedWorktree(dir, m.Trees.Root) || !m.Trees.Git(m.Trees.Root).Exists()
+	if _, err := os.Stat(dir); err == nil && m.Trees.ownsWorktree(dir) && linked {
 		return nil
 	}
 	return formats.Fail(formats.CodePrecondition,
@@ -362,8 +394,8 @@ func (m Repository) CheckTree(dir string) error {
 
 // WasRemoved reports whether dir was the worktree of a run in this project, and a user removed it.
 func (m Repository) WasRemoved(dir, run string) bool {
-	_, err := os.Lstat(filepath.Join(m.treePath(run, ""), ".git"))
-	return dir != "" && m.ownsWorktree(dir) && errors.Is(err, fs.ErrNotExist)
+	_, err := os.Lstat(filepath.Join(m.Trees.treePath(run, ""), ".git"))
+	return dir != "" && m.Trees.ownsWorktree(dir) && errors.Is(err, fs.ErrNotExist)
 }
 
 // Recreate recreates a missing worktree. A branch that was deleted too begins at head, its last
@@ -371,7 +403,7 @@ func (m Repository) WasRemoved(dir, run string) bool {
 func (m Repository) Recreate(ctx context.Context, s Spec, head string) (said string, err error) {
 	defer setCode(&err, formats.CodePrecondition)
 	said = "the worktree of run " + s.Run + " was removed: it is made again from branch " + s.Branch
-	main := m.Git(m.Root)
+	main := m.Trees.Git(m.Trees.Root)
 	there, err := main.BranchExists(ctx, s.Branch)
 	if err == nil && !there {
 		said += fmt.Sprintf(", which was deleted, at commit %.12s", head)
@@ -383,7 +415,7 @@ func (m Repository) Recreate(ctx context.Context, s Spec, head string) (said str
 		}
 	}
 	if err == nil {
-		_, err = m.Open(ctx, s)
+		_, err = m.Trees.Open(ctx, s)
 	}
 	return said, err
 }
@@ -397,6 +429,8 @@ type Message struct {
 	Subject string
 	Session string // trailer; empty: none
 	Txn     string // trailer; empty: none; a commit that has it is not repeated
+	// First means that no process can have made the commit, so it is not looked for.
+	First bool
 	// CoAuthor is the trailer Co-Authored-By, "Name <address>"; empty: none.
 	CoAuthor string
 	// Only lists the files to commit, relative to dir; nil: everything that changed. Unchanged
@@ -418,27 +452,41 @@ func (m Message) trailers() []git.Trailer {
 	return list
 }
 
+// Committed is the result of a commit in a worktree.
+type Committed struct {
+	Hash  string     // empty: there was nothing to commit
+	Files []string   // relative to the folder that was named
+	Stats []git.Stat // of these files
+}
+
 // Commit commits every change in the worktree at dir outside the workspace folder, by name. It
-// returns the hash, empty if there was nothing to commit, and the files relative to dir. It ignores
-// what was staged before.
+// ignores what was staged before.
 func (m *Manager) Commit(
 	ctx context.Context,
 	dir string,
 	msg Message,
-) (hash string, files []string, err error) {
+) (done Committed, err error) {
 	defer setCode(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(dir)
-	made := func() (hash string, files []string, err error) {
-		if msg.Txn != "" {
-			hash, err = repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: msg.Txn})
-		}
-		if err == nil && hash != "" {
-			files, err = m.changed(ctx, repo, hash+"~1", hash)
-		}
-		return hash, files, err
+	committed := func(hash string) (Committed, error) {
+		c := Committed{Hash: hash}
+		var err error
+		c.Files, c.Stats, err = m.changedLines(ctx, repo, hash+"~1", hash)
+		return c, err
 	}
-	if hash, files, err = made(); err != nil || hash != "" {
-		return hash, files, err
+	// made is the commit that an earlier process made.
+	made := func() (Committed, error) {
+		if msg.Txn == "" || msg.First {
+			return Committed{}, nil
+		}
+		hash, err := repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: msg.Txn})
+		if err != nil || hash == "" {
+			return Committed{}, err
+		}
+		return committed(hash)
+	}
+	if done, err = made(); err != nil || done.Hash != "" {
+		return done, err
 	}
 
 	work, err := m.uncommittedWork(ctx, repo)
@@ -447,7 +495,7 @@ func (m *Manager) Commit(
 	}
 	switch {
 	case err != nil:
-		return "", nil, err
+		return Committed{}, err
 	case len(work.files) == 0: // the git of a killed process may have committed meanwhile
 		return made()
 	}
@@ -455,6 +503,7 @@ func (m *Manager) Commit(
 	if err = repo.Add(ctx, work.files...); err == nil {
 		err = m.scan(ctx, repo, "", "")
 	}
+	var hash string
 	if err == nil {
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 	}
@@ -463,17 +512,16 @@ func (m *Manager) Commit(
 		return made()
 	}
 	if err != nil {
-		return "", nil, err
+		return Committed{}, err
 	}
-
-	files, err = m.changed(ctx, repo, hash+"~1", hash)
-	return hash, files, err
+	return committed(hash)
 }
 
 // uncommitted is the uncommitted work in a worktree.
 type uncommitted struct {
 	files  []string // relative to the top of the worktree
 	nested []string // repositories inside, which a commit cannot hold
+	staged bool     // something was staged, and is not any more
 }
 
 // restrict keeps only the named files, which are relative to the folder of repo.
@@ -520,6 +568,7 @@ func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncomm
 	if slices.ContainsFunc(entries, func(e git.Entry) bool {
 		return !strings.ContainsAny(e.Code[:1], " ?")
 	}) {
+		w.staged = true
 		if err = repo.Unstage(ctx); err == nil {
 			entries, err = repo.StatusPorcelain(ctx)
 		}
@@ -567,22 +616,31 @@ func inWorkspace(specs, rel, p string) bool {
 
 // changed lists the files that differ between two commits, relative to Dir of repo, sorted.
 func (m *Manager) changed(ctx context.Context, repo *git.Repo, from, to string) ([]string, error) {
+	files, _, err := m.changedLines(ctx, repo, from, to)
+	return files, err
+}
+
+// changedLines is changed with the number of lines of each file.
+func (m *Manager) changedLines(
+	ctx context.Context,
+	repo *git.Repo,
+	from, to string,
+) (files []string, stats []git.Stat, err error) {
 	_, rel, err := repo.Locate(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	stats, err := repo.DiffStat(ctx, from, to)
+	stats, err = repo.DiffStat(ctx, from, to)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var files []string
 	for _, s := range stats {
 		p, err := filepath.Rel(rel, filepath.FromSlash(s.Path))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		files = append(files, filepath.ToSlash(p))
 	}
 	slices.Sort(files)
-	return files, nil
+	return files, stats, nil
 }

@@ -144,7 +144,7 @@ func (p *project) open(s worktree.Spec) worktree.Tree {
 
 func (p *project) commit(dir, subject, txn string) (string, []string) {
 	p.t.Helper()
-	hash, files, err := p.Commit(p.t.Context(), dir, worktree.Message{
+	done, err := p.Commit(p.t.Context(), dir, worktree.Message{
 		Subject: subject,
 		Session: "s-1",
 		Txn:     txn,
@@ -152,7 +152,7 @@ func (p *project) commit(dir, subject, txn string) (string, []string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return hash, files
+	return done.Hash, done.Files
 }
 
 func (p *project) close(dir string) worktree.Closed {

@@ -16,9 +16,14 @@ import (
 type answers struct {
 	templates.Data
 	shape    templates.Shape
+	auto     bool              // the work says what the line takes
+	domain   string            // what the command is about; may be empty
 	agents   []string          // in order
 	programs map[string]string // of new subagents, the program that does their work
 }
+
+// argsAuto, as the arguments of the command, leaves them to the work.
+const argsAuto = "auto"
 
 // usageAdvice is the help for a wrong answer.
 const usageAdvice = `/meta NAME --shape single|sequential|conditional|iterative|parallel --agents a,b+c "what it does"`
@@ -55,13 +60,19 @@ func read(in map[string]any) (answers, error) {
 	var err error
 	a.Merge, err = templates.ParseMerge(text("merge", "how results are merged", "all"))
 	wrong(err)
-	a.Args, err = templates.ParseArgs(text("arguments", "the arguments of the command", "task"))
-	wrong(err)
+	a.domain, _ = in["domain"].(string) //nolint:errcheck // empty without it
+	line := text("arguments", "the arguments of the command", argsAuto)
+	a.auto = line == argsAuto
+	if !a.auto {
+		a.Args, err = templates.ParseArgs(line)
+		wrong(err)
+	}
 	if a.Name != "" {
 		wrong(templates.CheckName("command", a.Name))
 	}
 	if word != "" {
-		if a.shape, err = templates.ParseShape(word); err != nil {
+		a.shape, err = templates.ParseShape(word)
+		if err != nil {
 			bad = append(
 				bad,
 				strings.TrimSpace(err.Error()+" "+

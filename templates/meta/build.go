@@ -16,7 +16,7 @@ import (
 	"tercet/templates"
 )
 
-// Builder is meta-builder. Root, Agents, Lint, DryRun and Catalog are required.
+// Builder is meta-builder.
 type Builder struct {
 	Root   *os.Root // the project root
 	Agents Agents
@@ -28,25 +28,17 @@ type Builder struct {
 	Catalog *commands.Catalog
 	// Fills reports whether a model can write texts of the files; nil: no model.
 	Fills func() bool
+	// Wrote is told which files were written; nil: nobody is.
+	Wrote func(files []File)
 }
 
 var _ subagents.Agent = (*Builder)(nil)
 
 // Run makes the files, checks them, and writes all or none.
 func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
-	switch {
-	case b.Root == nil:
+	if b.Root == nil {
 		return formats.Return{}, formats.Unset("a project root")
-	case b.Agents == nil:
-		return formats.Return{}, formats.Unset("subagents")
-	case b.Lint == nil:
-		return formats.Return{}, formats.Unset("a linter")
-	case b.Catalog == nil:
-		return formats.Return{}, formats.Unset("the commands there are")
-	case b.DryRun == nil:
-		return formats.Return{}, formats.Unset("a dry run")
 	}
-
 	d, err := b.begin(r.Input)
 	if err != nil {
 		return failed(err), nil
@@ -55,6 +47,9 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	switch action := r.Input["action"]; action {
 	case "draft", "write":
 	case "fill":
+		if _, prompt := r.Input["from"].(string); prompt {
+			return b.rewrite(ctx, d, r.Input["texts"])
+		}
 		return b.fill(d, r.Input["texts"]), nil
 	default:
 		return failed(formats.Fail(formats.CodeValidationFailed, "name one of them",
@@ -78,29 +73,70 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 		}
 		return formats.Return{}, err
 	}
+	// What an agent wrote may start programs, which a yes to this question did not mean.
+	if byAgent := formats.As[bool](r.Input["by_agent"]); b.Wrote != nil && !byAgent {
+		b.Wrote(d.files)
+	}
 	return formats.Return{Status: formats.StatusCompleted, Summary: "/" + d.Name + " written"}, nil
 }
 
+// Lines are some lines of a prompt, and what became of them.
+type Lines struct {
+	From    int      `json:"from"`
+	To      int      `json:"to"`
+	Title   string   `json:"title"`
+	Becomes []string `json:"becomes"`
+}
+
+// Draft is what Adopt wrote.
+type Draft struct {
+	File  string   // its path
+	Notes []string // what it did not translate, and what the draft hides
+	Lines []Lines  // what became of the prompt, in its order
+	// From is the prompt as it was read, and Files are what was written.
+	From  []byte
+	Files []File
+	// Hides are the files of the commands that it hides.
+	Hides []string
+}
+
 // Adopt writes the workflow made from another tool's prompt, without changing existing files. It
-// returns the path, and what it did not translate.
+// asks accept before that; its error leaves all as it was.
 func (b *Builder) Adopt(
-	ctx context.Context,
-	file string,
-) (written string, notes []string, err error) {
-	ret, err := b.Run(ctx, formats.Request{Input: map[string]any{"action": "draft", "from": file}})
-	notes = ret.Warnings
-	if files := formats.As[[]any](ret.Fields["files"]); err == nil && len(files) > 0 {
-		written = formats.As[string](formats.As[map[string]any](files[0])["name"])
-		ret, err = b.Run(ctx, formats.Request{Input: map[string]any{
-			"action": "write",
-			"files":  files,
-		}})
+	ctx context.Context, file string, accept func(Draft) error,
+) (Draft, error) {
+	d, err := b.adopt(file, nil)
+	if err != nil {
+		return Draft{}, err
 	}
+	ret, ok := b.check(d)
+	if ok {
+		ret, err = b.dry(ctx, d)
+	}
+	out := Draft{Lines: d.lines, From: d.prompt, Files: d.files, Hides: b.hides(d)}
+	if len(d.files) > 0 {
+		out.File = d.files[len(d.files)-1].Name
+	}
+	if err == nil && len(ret.Errors) == 0 {
+		ret = b.result(d)
+		if err = accept(out); err == nil {
+			err = b.write(ctx, d.files)
+		}
+	}
+	out.Notes = ret.Warnings
 	if len(ret.Errors) > 0 {
 		e := ret.Errors[0]
 		err = errors.Join(err, formats.Fail(e.Code, e.Recommendation, "%s", e.Message))
 	}
-	return written, notes, err
+	return out, err
+}
+
+// adopt makes the draft of a prompt, or of a workflow in YAML.
+func (b *Builder) adopt(file string, name any) (*draft, error) {
+	if isScore(file) {
+		return b.adoptScore(file, name)
+	}
+	return b.translate(file, name)
 }
 
 // begin makes the draft of an action: from the answers, from a file, or from the files of an
@@ -111,14 +147,18 @@ func (b *Builder) begin(in map[string]any) (*draft, error) {
 	case in["action"] != "draft":
 		return draftFrom(in["files"])
 	case from:
-		return b.translate(file, in["name"])
+		return b.adopt(file, in["name"])
 	}
 	a, err := read(in)
 	if err != nil {
 		return nil, err
 	}
+	if a.auto {
+		a.Args = templates.NeededArgs(a.shape, a.agents, a.Purpose, b.Agents.Agent)
+	}
 	d := &draft{answers: a}
-	if d.fresh, err = a.unknown(b.Agents); err == nil {
+	d.fresh, err = a.unknown(b.Agents)
+	if err == nil {
 		err = b.compose(d)
 	}
 	return d, err
@@ -155,15 +195,20 @@ func draftFrom(files any) (*draft, error) {
 	return d, nil
 }
 
+// domainDocuments is the domain of commands that write and start nothing.
+const domainDocuments = "documents"
+
 // draft is a set of files before they are written.
 type draft struct {
 	answers
 	fresh     []string // subagents that are new
 	files     []File   // new subagents first, the command last
 	warnings  []string
-	dry       string // what the dry run showed
-	source    string // path of the translated prompt
-	followUps []any  // tasks to create: {title, description}
+	dry       string  // what the dry run showed
+	prompt    []byte  // the translated prompt, as it was read
+	source    string  // path of the translated prompt
+	followUps []any   // tasks to create: {title, description}
+	lines     []Lines // what became of the translated prompt
 }
 
 // compose renders every file, and refuses one that exists.
@@ -181,10 +226,13 @@ func (b *Builder) compose(d *draft) (err error) {
 			Purpose: d.Purpose,
 			Args:    d.Args,
 			Program: d.programs[name],
+
+			Documents: d.domain == domainDocuments,
 		}
 		role, _ := s.Role()
 		if !s.Plain() {
-			if s.Contract, s.Output, s.Policy, err = contract(role); err != nil {
+			s.Contract, s.Output, s.Policy, err = contract(role)
+			if err != nil {
 				return err
 			}
 		}

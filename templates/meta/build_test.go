@@ -386,13 +386,13 @@ func TestDefectsOfTemplates(t *testing.T) {
 		{
 			Type:           formats.ErrorValidation,
 			Code:           formats.CodeBug,
-			Message:        "f.md:3:1: E1: one",
+			Message:        "f.md:3:1: one (E1)",
 			Recommendation: "mend it",
 		},
 		{
 			Type:           formats.ErrorValidation,
 			Code:           formats.CodeBug,
-			Message:        "f.md:3:1: E1: three",
+			Message:        "f.md:3:1: three (E1)",
 			Recommendation: "mend it",
 		},
 	}
@@ -497,8 +497,10 @@ func TestWarnings(t *testing.T) {
 	ret := b.run(t, request("plan", "sequential", "reseacher,architect,architect", "p"))
 	want := []string{
 		"subagent reseacher is new; was researcher meant?",
+		"the offline runner cannot do the work of a utility: reseacher needs an agent CLI",
 		"the offline runner cannot do the work of a utility: architect needs an agent CLI",
-		"/plan now hides the command in library/plan.md",
+		"as long as .tercet/commands/plan.md is there, /plan hides the command in library/plan.md; " +
+			"'tercet which plan' says how that one is called",
 	}
 	if diff := cmp.Diff(want, ret.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -509,22 +511,13 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestMissingParts(t *testing.T) {
+func TestNoProject(t *testing.T) {
 	t.Parallel()
-	whole := newBench(t)
-	for _, drop := range []func(*meta.Builder){
-		func(b *meta.Builder) { b.Root = nil },
-		func(b *meta.Builder) { b.Agents = nil },
-		func(b *meta.Builder) { b.Lint = nil },
-		func(b *meta.Builder) { b.DryRun = nil },
-		func(b *meta.Builder) { b.Catalog = nil },
-	} {
-		b := whole.Builder
-		drop(&b)
-		_, err := b.Run(t.Context(), request("x", "single", "researcher", "p"))
-		if formats.CodeOf(err) != formats.CodeBug {
-			t.Errorf("Run of a builder without a part = %v, want BUG", err)
-		}
+	b := newBench(t).Builder
+	b.Root = nil
+	_, err := b.Run(t.Context(), request("x", "single", "researcher", "p"))
+	if formats.CodeOf(err) != formats.CodeBug {
+		t.Errorf("Run without a project root = %v, want BUG", err)
 	}
 	none := newBench(t)
 	if err := os.RemoveAll(filepath.Join(none.dir, ".tercet")); err != nil {
@@ -586,7 +579,7 @@ func TestSample(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, bad := documents.ParseDocument(a["type"].(string), a["path"].(string), src)
+			_, bad := documents.Parse(a["type"].(string), a["path"].(string), src)
 			if bad.HasErrors() {
 				t.Errorf("%s: %v", a["path"], bad)
 			}

@@ -20,34 +20,23 @@ import (
 // New makes the builder of a project. It checks unwritten files, and dry-runs them with the
 // library's fakes, together with the commands of the catalog.
 func New(root *os.Root, agents Agents, catalog *commands.Catalog) *Builder {
-	d := drafts{root, agents, catalog}
-	return &Builder{
-		Root:    root,
-		Agents:  agents,
-		Catalog: catalog,
-		Lint:    d.lint,
-		DryRun:  d.dryRun,
-	}
-}
-
-// drafts compiles as if further files existed.
-type drafts struct {
-	root    *os.Root
-	agents  Agents
-	catalog *commands.Catalog
+	b := &Builder{Root: root, Agents: agents, Catalog: catalog}
+	b.Lint = b.lint
+	b.DryRun = b.dryRun
+	return b
 }
 
 // library is the library including the files.
-func (d drafts) library(files []File) (*commands.Library, []formats.Diagnostic) {
-	agents, found := With(d.agents, files)
-	lib := *d.catalog.Library
-	lib.Env = commands.Contracts{Env: agents, Root: d.root}
+func (b *Builder) library(files []File) (*commands.Library, []formats.Diagnostic) {
+	agents, found := With(b.Agents, files)
+	lib := *b.Catalog.Library
+	lib.Env = commands.Contracts{Env: agents, Root: b.Root}
 	return &lib, found
 }
 
 // lint checks the files.
-func (d drafts) lint(files []File) []formats.Diagnostic {
-	lib, found := d.library(files)
+func (b *Builder) lint(files []File) []formats.Diagnostic {
+	lib, found := b.library(files)
 	for _, f := range Commands(files) {
 		prog, err := lib.Compile(f.Name, f.Data)
 		found = append(found, lint.Of(f.Name, prog, err)...)
@@ -56,8 +45,8 @@ func (d drafts) lint(files []File) []formats.Diagnostic {
 }
 
 // dryRun runs a command of the files without effects, on a sample task.
-func (d drafts) dryRun(ctx context.Context, files []File, name string) (formats.Return, error) {
-	lib, _ := d.library(files)
+func (b *Builder) dryRun(ctx context.Context, files []File, name string) (formats.Return, error) {
+	lib, _ := b.library(files)
 	list := Commands(files)
 	i := slices.IndexFunc(list, func(f File) bool {
 		return strings.TrimSuffix(path.Base(f.Name), ".md") == name

@@ -24,6 +24,15 @@ type File struct {
 	Data []byte
 }
 
+// Texts are the texts of files, by path.
+func Texts(files []File) map[string][]byte {
+	out := map[string][]byte{}
+	for _, f := range files {
+		out[f.Name] = f.Data
+	}
+	return out
+}
+
 const (
 	commandFolder  = formats.Workspace + "/commands"
 	subagentFolder = formats.Workspace + "/subagents"
@@ -101,6 +110,9 @@ func contract(role formats.Role) (lines, output, policy string, err error) {
 	var kept []string
 	for line := range strings.SplitSeq(front, "\n") {
 		key, _, _ := strings.Cut(line, ":")
+		if key == "tools" && role == formats.RoleReviewer {
+			line = "tools: [read, search]" // the shipped one also runs the project's checks
+		}
 		if !slices.Contains([]string{"name", "description", "role"}, key) {
 			kept = append(kept, line)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/nearest"
 	"tercet/templates"
@@ -81,7 +82,20 @@ func (b *Builder) result(d *draft) formats.Return {
 	for _, f := range d.files {
 		fmt.Fprintf(&text, "- %s: %s\n", f.Name, d.about(f))
 	}
-	ret.Fields["fill"] = b.Fills != nil && b.Fills() && d.shape != ""
+	if d.source != "" {
+		ret.Fields["hides"] = b.hides(d)
+	}
+	fromPrompt := d.source != "" && !isScore(d.source)
+	ret.Fields["fill"] = b.Fills != nil && b.Fills() && (d.shape != "" || fromPrompt)
+	if fromPrompt && ret.Fields["fill"] == true {
+		ret.Fields["reference"] = commands.Reference()
+	}
+	for _, line := range Shown(d.source, d.lines) {
+		text.WriteString("\n    " + line)
+	}
+	if len(d.lines) > 0 {
+		text.WriteString("\n")
+	}
 	fmt.Fprintf(&text, "\nRun it: /%s", d.Name)
 	for _, a := range d.Args {
 		text.WriteString(" " + a.Usage())
@@ -93,6 +107,19 @@ func (b *Builder) result(d *draft) formats.Return {
 	}
 	ret.Text = formats.Clip(text.String(), formats.MaxText/4)
 	return ret
+}
+
+// Shown is what became of the lines of a prompt, as text.
+func Shown(source string, list []Lines) []string {
+	var out []string
+	for _, l := range list {
+		at := fmt.Sprintf("%s:%d-%d", source, l.From, l.To)
+		if l.Title != "" {
+			at += " " + formats.Clip(l.Title, 60)
+		}
+		out = append(out, at+" -> "+strings.Join(l.Becomes, "; "))
+	}
+	return out
 }
 
 // about describes a file briefly.
@@ -107,10 +134,10 @@ func (d *draft) about(f File) string {
 	if d.programs[name] != "" {
 		return "new subagent, whose work the program " + d.programs[name] + " does"
 	}
-	s := templates.Subagent{Name: name, Args: d.Args}
+	s := templates.Subagent{Name: name, Args: d.Args, Documents: d.domain == domainDocuments}
 	role, told := s.Role()
 	if s.Plain() {
-		return fmt.Sprintf("new subagent of role %s, which gets the arguments of the command", role)
+		return fmt.Sprintf("new subagent of role %s, which may %s", role, s.Tools())
 	}
 	why := "taken from its name"
 	if !told {
@@ -145,14 +172,24 @@ func (b *Builder) notes(d *draft) []string {
 		}
 	}
 
-	for _, e := range b.Catalog.Entries {
-		if e.Name == d.Name {
-			out = append(
-				out,
-				fmt.Sprintf("/%s now hides the command in %s", d.Name, path.Join(e.Source, e.File)),
-			)
-		}
+	for _, file := range b.hides(d) {
+		out = append(
+			out,
+			fmt.Sprintf("as long as %s is there, /%s hides the command in %s; 'tercet which %s' says how "+
+				"that one is called", d.files[len(d.files)-1].Name, d.Name, file, d.Name),
+		)
 	}
 
+	return out
+}
+
+// hides are the files of the commands that the draft hides once it is written.
+func (b *Builder) hides(d *draft) []string {
+	out := []string{}
+	for _, e := range b.Catalog.Entries {
+		if e.Name == d.Name {
+			out = append(out, path.Join(e.Source, e.File))
+		}
+	}
 	return out
 }

@@ -19,12 +19,12 @@ import (
 
 // translate converts a prompt command of another tool with numbered steps or stages to a draft.
 func (b *Builder) translate(file string, name any) (*draft, error) {
-	c, err := b.prompt(file)
+	c, src, err := b.prompt(file)
 	if err != nil {
 		return nil, err
 	}
 
-	d := &draft{source: file}
+	d := &draft{source: file, prompt: src}
 	d.Name = formats.As[string](name)
 	if d.Name == "" {
 		d.Name = dialect.AgentName(c.Name[strings.LastIndexByte(c.Name, ':')+1:])
@@ -73,6 +73,9 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	if c.Agent != "" {
 		t.addLost(1, "agent "+c.Agent+" is not used: name it in the steps that need it")
 	}
+	if t.needsOutline(b.Agents) {
+		return d, b.outline(d, t, out)
+	}
 	d.warnings = t.untranslated
 	if len(t.untranslated) > 0 {
 		d.addFollowUp("Finish /"+d.Name, strings.Join(t.untranslated, "; "))
@@ -81,8 +84,9 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 		d.warnings = append(d.warnings, w.Error())
 	}
 
+	d.lines = t.becameSteps()
 	d.Args = t.arguments()
-	src, err := templates.Translate(templates.Prompt{
+	src, err = templates.Translate(templates.Prompt{
 		Name:    d.Name,
 		Purpose: c.Description,
 		Source:  file,
@@ -94,23 +98,51 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	return d, err
 }
 
+// becameSteps says what became of the lines of a prompt whose steps keep their text.
+func (t *translation) becameSteps() []Lines {
+	t.ends(t.command.Text())
+	var out []Lines
+	at := t.command.Line
+	other := func(to int) {
+		if at <= to {
+			out = append(out, Lines{From: at, To: to, Becomes: []string{"each step gets it"}})
+		}
+	}
+	for i, p := range t.parts {
+		other(p.Line - 1)
+		does := "delegate: general"
+		if p.Gate {
+			does = "gate: " + p.Title
+		}
+		out = append(out, Lines{
+			From:    p.Line,
+			To:      t.last[i],
+			Title:   p.Title,
+			Becomes: []string{fmt.Sprintf("step %d, %s", i+1, does)},
+		})
+		at = t.last[i] + 1
+	}
+	other(t.command.Line + strings.Count(strings.TrimRight(t.command.Text(), "\n"), "\n"))
+	return out
+}
+
 // prompt reads a prompt command. Outside the folders of tools, the rules of Claude Code apply, or
 // for TOML those of Gemini CLI.
-func (b *Builder) prompt(file string) (*dialect.Command, error) {
+func (b *Builder) prompt(file string) (*dialect.Command, []byte, error) {
 	if info, err := b.Root.Stat(filepath.FromSlash(file)); err != nil {
-		return nil, formats.OnFile("read", file, err)
+		return nil, nil, formats.OnFile("read", file, err)
 	} else if !info.Mode().IsRegular() {
-		return nil, formats.Fail(formats.CodeValidationFailed, "",
+		return nil, nil, formats.Fail(formats.CodeValidationFailed, "",
 			"expected a file as --from, got %s, which is none", file)
 	}
 	src, err := dialect.ReadFile(atomicfile.FS(b.Root), file)
 	if err != nil {
-		return nil, formats.OnFile("read", file, err)
+		return nil, nil, formats.OnFile("read", file, err)
 	}
 	place, inside, ok := dialect.PlaceOf(file)
 	switch {
 	case strings.HasPrefix(file, formats.Workspace+"/"):
-		return nil, formats.Fail(formats.CodePrecondition, "edit it, or copy it",
+		return nil, nil, formats.Fail(formats.CodePrecondition, "edit it, or copy it",
 			"%s is a file of tercet already", file)
 	case !ok || place.Agents:
 		place = dialect.Place{Dialect: dialect.Claude, Dir: path.Dir(file)}
@@ -120,7 +152,8 @@ func (b *Builder) prompt(file string) (*dialect.Command, error) {
 		}
 	}
 	place.Label = path.Clean(strings.TrimSuffix(file, inside))
-	return dialect.Parse(place, inside, src)
+	c, err := dialect.Parse(place, inside, src)
+	return c, src, err
 }
 
 // translation is the conversion of a prompt to steps.
@@ -137,6 +170,7 @@ type translation struct {
 	names        []string // names of named arguments
 	wholeLine    bool     // it uses the raw line
 	ended        bool     // a heading follows the steps
+	last         []int    // the last line of each part
 }
 
 // form is how the steps of a prompt are written.
@@ -152,7 +186,8 @@ var (
 	numbered = lazy.Regexp(
 		`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP|Phase|Stage)\s+)?([0-9]{1,3})[.):](?:\*\*)?\s+(\S.*)$`,
 	)
-	stage    = lazy.Regexp(`^\s*<stage\b([^>]*)>`)
+	stage    = lazy.Regexp(`^\s*<(?:stage\b|step_[0-9]+\b)([^>]*)>`)
+	stageEnd = lazy.Regexp(`^\s*</(?:stage|step_[0-9]+)>\s*$`)
 	stageTag = lazy.Regexp(`\b(?:name|title)="([^"]*)"`)
 	asking   = lazy.Regexp(
 		`(?i)^(ask (me|the user|for|whether|if)|confirm with|wait for|get (an )?approval)\b`,
@@ -243,7 +278,7 @@ func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 
 // stage handles a line with the tag of a stage, which begins or ends a step; false for any other.
 func (t *translation) stage(at int, raw string) bool {
-	if strings.TrimSpace(raw) == "</stage>" {
+	if stageEnd().MatchString(raw) {
 		t.ended = true
 		return true
 	}

@@ -39,7 +39,16 @@ type tool struct {
 	hint        bool   // it supports a hint for the arguments
 	skills      string
 	builtins    string
+	command     string            // the text of a command's file; empty: that for tools with a shell
+	guides      map[string]string // further skills, by name
+	files       map[string]string // further files, which say nothing about who wrote them
 }
+
+// Plugin is the tool whose files are a plugin for Claude Code, in a folder of its own.
+const Plugin = "claude-plugin"
+
+// PluginFile is the file that makes a folder a plugin.
+const PluginFile = ".claude-plugin/plugin.json"
 
 var tools = map[string]tool{
 	"claude": {
@@ -49,6 +58,22 @@ var tools = map[string]tool{
 		more:      "allowed-tools: Bash(tercet:*)\n",
 		hint:      true,
 		skills:    ".claude/skills",
+	},
+	Plugin: {
+		folder:    "commands",
+		end:       ".md",
+		arguments: "$ARGUMENTS",
+		more: "allowed-tools: mcp__plugin_tercet_tercet__run, mcp__plugin_tercet_tercet__show, " +
+			"mcp__plugin_tercet_tercet__answer\n",
+		hint:    true,
+		skills:  "skills",
+		command: pluginCommand,
+		guides:  map[string]string{"run-workflow": pluginSkill},
+		files: map[string]string{
+			PluginFile:  pluginJSON,
+			".mcp.json": pluginMCP,
+			"README.md": pluginReadme,
+		},
 	},
 	"codex": {folder: ".agents/skills", end: "/SKILL.md", skills: ".agents/skills"},
 	"opencode": {
@@ -102,6 +127,31 @@ var command string
 //go:embed skill.md
 var skill string
 
+// pluginCommand is the template of a command's file in a plugin.
+//
+//go:embed plugin_command.md
+var pluginCommand string
+
+// pluginSkill teaches an agent to run a workflow.
+//
+//go:embed plugin_skill.md
+var pluginSkill string
+
+// pluginJSON makes a folder a plugin.
+//
+//go:embed plugin.json
+var pluginJSON string
+
+// pluginMCP names the MCP server of a plugin.
+//
+//go:embed plugin_mcp.json
+var pluginMCP string
+
+// pluginReadme says what a plugin is for.
+//
+//go:embed plugin_readme.md
+var pluginReadme string
+
 // What happens to a file.
 const (
 	Written   = "written"
@@ -119,9 +169,10 @@ type Change struct {
 	old, data []byte // nil for a missing file
 }
 
-// Writer writes below the project root.
+// Writer writes below the project root, and a plugin below the folder of that.
 type Writer struct {
-	Root *os.Root
+	Root    *os.Root
+	Version string // of tercet, which a plugin has too
 	// Word returns an unguessable word, which ends the user's text in a shell command.
 	Word func() string
 }
@@ -152,6 +203,16 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 		wanted[t.skills+"/"+Skill+"/SKILL.md"] = func([]byte) []byte {
 			return dialect.Seal("---\n" + dialect.ExportMark(of) + skill + exits())
 		}
+		for name, text := range t.guides {
+			wanted[t.skills+"/"+name+"/SKILL.md"] = func([]byte) []byte {
+				return dialect.Seal("---\n" + dialect.ExportMark(of) + text)
+			}
+		}
+		for name, text := range t.files {
+			wanted[name] = func([]byte) []byte {
+				return []byte(strings.ReplaceAll(text, versionMark, w.Version))
+			}
+		}
 	}
 	there, err := w.exported(t)
 	if err != nil {
@@ -166,7 +227,7 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 
 	out := []Change{}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		one, err := w.change(name, wanted[name])
+		one, err := w.change(t, name, wanted[name])
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +239,7 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 }
 
 // change compares the wanted content of a file with the present one.
-func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, error) {
+func (w Writer) change(t tool, name string, wanted func(old []byte) []byte) (Change, error) {
 	c := Change{File: name, Did: Written}
 	info, err := w.Root.Lstat(name)
 	switch {
@@ -193,11 +254,12 @@ func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, err
 		return c, nil
 	}
 
-	if c.old, err = w.Root.ReadFile(name); err != nil {
+	c.old, err = w.Root.ReadFile(name)
+	if err != nil {
 		return c, formats.OnFile("read", name, err)
 	}
 	c.data = wanted(c.old)
-	exported, intact := dialect.Exported(c.old)
+	exported, intact := t.exported(name, c.old)
 	switch {
 	case !exported:
 		c.Did = Kept
@@ -214,8 +276,32 @@ func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, err
 	return c, nil
 }
 
-// exported lists the files of a tool with the mark of tercet.
+// versionMark stands for the version of tercet in a file of a plugin.
+const versionMark = "<VERSION>"
+
+// versionOf finds the version in such a file.
+var versionOf = lazy.Regexp(`"version": "[^"]*"`)
+
+// exported reports whether tercet wrote a file, and whether it is unchanged. A file without a mark
+// is one of tercet's if it differs in nothing but the version.
+func (t tool) exported(name string, src []byte) (exported, intact bool) {
+	text, ok := t.files[name]
+	if !ok {
+		return dialect.Exported(src)
+	}
+	same := versionOf().ReplaceAllString(string(src), "") ==
+		versionOf().ReplaceAllString(text, "")
+	return same, same
+}
+
+// exported lists the files of a tool that tercet wrote.
 func (w Writer) exported(t tool) (out []string, err error) {
+	for name := range t.files {
+		data, err := w.Root.ReadFile(name)
+		if ours, _ := t.exported(name, data); err == nil && ours {
+			out = append(out, name)
+		}
+	}
 	for _, folder := range slices.Compact([]string{t.folder, t.skills}) {
 		err = errors.Join(
 			err,
@@ -290,7 +376,7 @@ func (w Writer) write(name, did string, data []byte) (err error) {
 
 // inSkillFolder reports whether a file has a folder of its own.
 func inSkillFolder(name string) bool {
-	return path.Base(name) == "SKILL.md" || path.Base(path.Dir(name)) == "tercet"
+	return path.Base(name) == "SKILL.md" || name == PluginFile || path.Base(path.Dir(name)) == "tercet"
 }
 
 // file is the path of a command's file.
@@ -320,16 +406,17 @@ func (w Writer) word(old []byte) string {
 func (t tool) text(of, name string, c formats.CommandInfo, word string) string {
 	hint := strings.TrimSpace(strings.TrimPrefix(c.Usage, "/"+c.Name))
 	typed := t.arguments
-	body := command
+	body := cmp.Or(t.command, command)
 	if typed == "" {
 		typed = "ARGUMENTS"
 		body = "In place of ARGUMENTS put what the user typed behind the name (" +
 			cmp.Or(hint, "here nothing") +
 			"),\nas it stands: without quotes, without any change.\n\n" + body
 	}
-	body = strings.NewReplacer("<WORD>", word, "<NAME>", c.Name, "<TYPED>", typed).Replace(
-		body,
-	) + exits()
+	body = strings.NewReplacer("<WORD>", word, "<NAME>", c.Name, "<TYPED>", typed).Replace(body)
+	if t.command == "" {
+		body += exits()
+	}
 	if t.end == ".toml" {
 		return dialect.ExportMark(of) + "description = " + quoted(c.Description) +
 			"\nprompt = '''\n" + body + "'''\n"

@@ -13,6 +13,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/testkit"
 	"tercet/subagents"
 	"tercet/templates/shims"
 )
@@ -51,6 +52,9 @@ func apply(t *testing.T, w shims.Writer, tool string, list ...formats.CommandInf
 func TestFilesAreTheirTools(t *testing.T) {
 	t.Parallel()
 	for _, tool := range shims.Tools() {
+		if tool == shims.Plugin {
+			continue // a folder of its own, which 'claude plugin validate' checks
+		}
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
 			w, dir := writer(t)
@@ -107,7 +111,7 @@ func TestArgumentsAreText(t *testing.T) {
 		t.Fatalf("no command in %s", data)
 	}
 	fake := "#!/bin/sh\nprintf '%s\\n' \"$*\" >args\ncat >line\n"
-	if err := os.WriteFile(filepath.Join(dir, "tercet"), []byte(fake), 0o755); err != nil { //nolint:gosec // reason: it is a program
+	if err := testkit.WriteProgram(filepath.Join(dir, "tercet"), fake); err != nil {
 		t.Fatal(err)
 	}
 	for _, typed := range []string{
@@ -136,7 +140,7 @@ func TestArgumentsAreText(t *testing.T) {
 		out, err := sh.CombinedOutput()
 		line, _ := os.ReadFile(filepath.Join(dir, "line"))
 		args, _ := os.ReadFile(filepath.Join(dir, "args"))
-		if err != nil || string(line) != "/plan "+typed+"\n" || string(args) != "--json run -\n" {
+		if err != nil || string(line) != "/plan "+typed+"\n" || string(args) != "--json start --await-answers -\n" {
 			t.Errorf("typed %q, tercet got %q by %q: %v %s", typed, line, args, err, out)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "owned")); err == nil {

@@ -58,6 +58,11 @@ func (b blanks) calls(r Reply, form string) []json.RawMessage {
 			args = object{}
 		}
 		b["TOOL"] = c.Tool
+		b["SPACE"] = json.RawMessage("null")
+		if space, name, ok := strings.Cut(c.Tool, namespaceMark); ok {
+			b["TOOL"] = name
+			b["SPACE"] = space
+		}
 		b["I"] = i
 		b["ARGS"] = args
 		b["QUOTED"] = string(text(args))
@@ -142,7 +147,7 @@ func responses(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	items = append(
 		items,
 		b.calls(r, `{"type":"function_call","id":"fc_call_<N>_<I>","call_id":"call_<N>_<I>",`+
-			`"name":<TOOL>,"arguments":<QUOTED>,"status":"completed"}`)...,
+			`"namespace":<SPACE>,"name":<TOOL>,"arguments":<QUOTED>,"status":"completed"}`)...,
 	)
 	b["OUTPUT"] = items
 	whole := b.in(

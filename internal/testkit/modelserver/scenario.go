@@ -95,6 +95,22 @@ func (t Turn) Write(path, content string) Reply {
 		"\nEND_OF_FILE")
 }
 
+// Read is a reply that reads a file with the tool offered for it, or by a command.
+func (t Turn) Read(path string) Reply {
+	args := map[string]string{
+		"Read":      "file_path",
+		"read_file": "file_path",
+		"read":      "filePath",
+		"view":      "path",
+	}
+	for _, tool := range t.Tools {
+		if name, ok := args[tool]; ok {
+			return call(tool, name, path)
+		}
+	}
+	return t.Shell("cat '" + path + "'")
+}
+
 // Shell is a reply that runs a command with the tool offered for it; a text if there is none.
 func (t Turn) Shell(command string) Reply {
 	for _, tool := range t.Tools {

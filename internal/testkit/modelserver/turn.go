@@ -47,6 +47,9 @@ type wire struct {
 		Declarations []struct {
 			Name string `json:"name"`
 		} `json:"functionDeclarations"`
+		Inside []struct { // responses: the tools of a namespace
+			Name string `json:"name"`
+		} `json:"tools"`
 	} `json:"tools"`
 	Messages []message `json:"messages"` // anthropic, chat
 	Contents []content `json:"contents"` // gemini
@@ -68,6 +71,9 @@ type content struct {
 	} `json:"parts"`
 }
 
+// namespaceMark stands between a namespace and the name of a tool in it.
+const namespaceMark = "::"
+
 // parseTurn reads a request. Members that it does not know are none of its business.
 func parseTurn(api API, body []byte) (Turn, error) {
 	var w wire
@@ -87,6 +93,9 @@ func parseTurn(api API, body []byte) (Turn, error) {
 		}
 		for _, d := range tool.Declarations {
 			t.Tools = append(t.Tools, d.Name)
+		}
+		for _, one := range tool.Inside {
+			t.Tools = append(t.Tools, tool.Name+namespaceMark+one.Name)
 		}
 	}
 

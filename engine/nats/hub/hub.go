@@ -1,0 +1,813 @@
+// Package hub is the home of a team over NATS: an embedded server that only members of the team
+// reach, each for what its role may do, a queue in its JetStream, and the services of the home.
+//
+// The journals at the home are what counts. The queue is made anew from them when the hub starts.
+package hub
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"tercet/engine/nats/link"
+	"tercet/formats"
+	"tercet/internal/config"
+	"tercet/internal/journal"
+	"tercet/project"
+	"tercet/team"
+)
+
+// Config is what a hub is started with.
+type Config struct {
+	Project   *project.Project
+	Version   string
+	Listen    string // HOST:PORT
+	Folder    string // of its own, outside of the project
+	Program   string // tercet
+	DeadAfter time.Duration
+	Limits    config.TeamLimits
+	Publish   string // config.PublishRequest; empty: the home merges
+	Tell      func(format string, args ...any)
+}
+
+// Hub is a running hub.
+type Hub struct {
+	cfg    Config
+	keeper *team.Keeper
+	server *server.Server
+	conn   *nats.Conn
+	jobs   *queue
+
+	members     *members
+	objects     *objects
+	fingerprint [sha256.Size]byte // of the certificate
+
+	mu     sync.Mutex
+	held   map[string]*held // by the id of the job
+	queued map[string]bool  // by run
+	// settling are runs whose attempt has ended, until it is decided what becomes of them
+	settling map[string]bool
+	ends     map[string]runEnd // by run
+	stuck    map[string]string
+	failed   map[string]int  // attempts in a row that did not get on
+	seats    map[string]seat // by name
+}
+
+// held is a job that a worker has.
+type held struct {
+	taken  team.Taken
+	worker string // the member
+	seat   string // which of its slots
+	done   int    // what the run had behind it when it was taken
+}
+
+// Start starts a hub.
+func Start(ctx context.Context, cfg Config) (*Hub, error) {
+	h := &Hub{
+		cfg:    cfg,
+		held:   map[string]*held{},
+		queued: map[string]bool{},
+
+		settling: map[string]bool{},
+		ends:     map[string]runEnd{},
+		stuck:    map[string]string{},
+		failed:   map[string]int{},
+		seats:    map[string]seat{},
+	}
+	var err error
+	h.keeper, err = team.NewKeeper(cfg.Project, team.Options{
+		Limits:  cfg.Limits,
+		Publish: cfg.Publish,
+	})
+	if err != nil {
+		return nil, err
+	}
+	unfinished := h.keeper.Unfinished() // which also locks them
+	err = h.listen()
+	if err == nil {
+		h.jobs, err = newQueue(ctx, h.conn, cfg.DeadAfter)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	for _, j := range unfinished {
+		if _, waits := h.waits(j.Run); !waits && h.keeper.OrderOf(j.Run) != team.Pause {
+			if err := h.submit(ctx, j); err != nil {
+				return nil, errors.Join(err, h.Close())
+			}
+		}
+	}
+	h.tellVersions(unfinished)
+	if err := h.serve(ctx); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// tellVersions says which runs wait for a worker with the version with which they began.
+func (h *Hub) tellVersions(unfinished []team.Job) {
+	counts := map[string]int{}
+	for _, j := range unfinished {
+		if j.Version != h.cfg.Version && h.keeper.Lines(j.Run) > 0 {
+			counts[j.Version]++
+		}
+	}
+	for _, version := range slices.Sorted(maps.Keys(counts)) {
+		verb := "wait"
+		if counts[version] == 1 {
+			verb = "waits"
+		}
+		h.cfg.Tell("%s began with %s, and %s for a worker with it or with %s",
+			formats.Count(counts[version], "run"), version, verb, h.cfg.Version)
+	}
+}
+
+// listen starts the server and connects to it.
+func (h *Hub) listen() error {
+	id, err := identity(h.cfg.Folder)
+	if err != nil {
+		return err
+	}
+	h.fingerprint = id.fingerprint()
+	host, port, err := hostPort(h.cfg.Listen)
+	if err != nil {
+		return err
+	}
+	// the queue is made anew from the journals, and objects belong to jobs of the hub that made them
+	if err := os.RemoveAll(h.cfg.Folder + "/jetstream"); err != nil {
+		return formats.OnFile("remove", h.cfg.Folder+"/jetstream", err)
+	}
+	own := rand.Text()
+	h.members, err = readMembers(h.cfg.Folder, own)
+	if err != nil {
+		return err
+	}
+	h.server, err = server.NewServer(&server.Options{
+		ServerName: "tercet-hub",
+		Host:       host,
+		Port:       port,
+		JetStream:  true,
+		StoreDir:   h.cfg.Folder + "/jetstream",
+		SyncAlways: true,
+		NoSigs:     true,
+		NoLog:      true,
+		MaxPayload: link.MaxPayload,
+		MaxPending: 4 * link.MaxPayload,
+		TLS:        true,
+		TLSConfig:  id.tls(),
+		TLSTimeout: 10,
+
+		AlwaysEnableNonce:          true,
+		CustomClientAuthentication: h.members,
+	})
+	if err != nil {
+		return formats.Broken(formats.CodeIO, "the hub", err)
+	}
+	h.objects = &objects{server: h.server, password: own, homes: map[string]*objectHome{}}
+	h.members.server = h.server
+	h.members.objects = h.objectAccount
+	h.members.alive = func(id uint64) bool { return h.server.GetClient(id) != nil }
+	go h.server.Start()
+	if !h.server.ReadyForConnections(30 * time.Second) {
+		return formats.Fail(formats.CodeIO, "let the hub listen elsewhere: --listen HOST:PORT",
+			"the hub cannot listen at %s", h.cfg.Listen)
+	}
+	h.conn, err = nats.Connect("", nats.InProcessServer(h.server), nats.UserInfo(hubUser, own))
+	if err != nil {
+		return formats.Broken(formats.CodeIO, "the hub", err)
+	}
+	return nil
+}
+
+// Address is where the hub listens.
+func (h *Hub) Address() string { return h.server.Addr().String() }
+
+// request is what a member asked of a service. from is the member: the server lets nobody publish
+// under the name of another one.
+type request struct {
+	from   string
+	data   []byte
+	job    string
+	object string // name of the data, which is then empty
+}
+
+// serve answers until the hub is closed.
+func (h *Hub) serve(ctx context.Context) error {
+	services := map[string]func(q request) any{
+		link.Take:   func(q request) any { return h.take(ctx, q) },
+		link.Beat:   func(q request) any { return h.beat(q) },
+		link.Done:   func(q request) any { return h.done(ctx, q) },
+		link.Call:   func(q request) any { return h.call(ctx, q) },
+		link.Store:  func(q request) any { return h.store(ctx, q) },
+		link.Submit: func(q request) any { return h.line(ctx, q) },
+		link.State:  func(request) any { return h.state(ctx) },
+		link.Verb:   func(q request) any { return h.verb(ctx, q) },
+		link.Order:  func(q request) any { return h.order(ctx, q) },
+		link.Invite: func(q request) any { return h.invite(q.data) },
+		link.Remove: func(q request) any { return h.remove(q.data) },
+	}
+	for name, service := range services {
+		_, err := h.conn.Subscribe(link.Subject("*", name), func(m *nats.Msg) {
+			from := strings.Split(m.Subject, ".")[1]
+			q := request{
+				from:   from,
+				data:   m.Data,
+				job:    m.Header.Get(link.JobHeader),
+				object: m.Header.Get(link.ObjectHeader),
+			}
+			go func() { h.answer(m, service(q)) }()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := h.conn.Subscribe(link.JoinService+"*", func(m *nats.Msg) {
+		h.answer(m, h.join(m.Subject, m.Data))
+	})
+	if err != nil {
+		return err
+	}
+	go h.wakeUp(ctx)
+	return h.conn.Flush()
+}
+
+// answer answers a request.
+func (h *Hub) answer(m *nats.Msg, out any) {
+	reply, ready := out.(*nats.Msg)
+	if !ready {
+		data, err := json.Marshal(out)
+		if err != nil {
+			h.cfg.Tell("%s: %s", m.Subject, err)
+			return
+		}
+		reply = nats.NewMsg("")
+		reply.Data = data
+	}
+	if err := m.RespondMsg(reply); err != nil {
+		h.cfg.Tell("%s: %s", m.Subject, err)
+	}
+}
+
+func fault(err error) *link.Fault { return link.FaultOf(err) }
+
+// submit queues a run unless it is queued or a worker has it.
+func (h *Hub) submit(ctx context.Context, j team.Job) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.queued[j.Run] || h.holder(j.Run) != nil {
+		return nil
+	}
+	if err := h.jobs.Submit(ctx, j); err != nil {
+		return formats.Broken(formats.CodeIO, "the queue", err)
+	}
+	h.queued[j.Run] = true
+	delete(h.stuck, j.Run)
+	delete(h.failed, j.Run)
+	return nil
+}
+
+// holder is what holds a run; nil: no worker. The caller holds h.mu.
+func (h *Hub) holder(run string) *held {
+	for _, one := range h.held {
+		if one.taken.Job.Run == run {
+			return one
+		}
+	}
+	return nil
+}
+
+// holds is the job with an id, if the member has it; nil: it has not. The caller holds h.mu.
+func (h *Hub) holds(member, id string) *held {
+	if one := h.held[id]; one != nil && one.worker == member {
+		return one
+	}
+	return nil
+}
+
+// line begins the runs of a line.
+func (h *Hub) line(ctx context.Context, q request) link.Begun {
+	var l link.Line
+	if err := json.Unmarshal(q.data, &l); err != nil {
+		return link.Begun{Fault: fault(err)}
+	}
+	jobs, err := h.keeper.BeginEach(ctx, l.Text, team.BeginOptions{Yes: l.Yes, Needs: l.Needs})
+	var begun link.Begun
+	for _, j := range jobs {
+		begun.Runs = append(begun.Runs, j.Run)
+		if _, waits := h.waits(j.Run); !waits && err == nil {
+			err = h.submit(ctx, j)
+		}
+	}
+	begun.Fault = fault(err)
+	return begun
+}
+
+// take gives a worker a job, or nothing after some seconds.
+func (h *Hub) take(ctx context.Context, q request) link.Given {
+	var asked link.Asked
+	if err := json.Unmarshal(q.data, &asked); err != nil {
+		return link.Given{Fault: fault(err)}
+	}
+	s, err := h.sit(q.from, asked)
+	if err != nil {
+		return link.Given{Fault: fault(err)}
+	}
+	if h.keeper.Writable() != nil {
+		select {
+		case <-time.After(fullFor):
+		case <-ctx.Done():
+		}
+		return link.Given{DeadAfter: h.cfg.DeadAfter}
+	}
+	taken, err := h.fitting(ctx, s)
+	switch {
+	case errors.Is(err, errNone):
+		return link.Given{DeadAfter: h.cfg.DeadAfter}
+	case errors.Is(err, errBehind):
+		base, err := h.keeper.Base(ctx)
+		if base == asked.Base { // it is there already, and its files are other ones all the same
+			base = ""
+		}
+		return link.Given{Base: base, Fault: fault(err)}
+	}
+	if err != nil {
+		return link.Given{Fault: fault(formats.Broken(formats.CodeTransient, "the queue", err))}
+	}
+	run := taken.Job.Run
+	if over, err := h.keeper.Finished(run); over || err != nil {
+		// its worker died before it said so, or it was cancelled
+		if err := taken.Done(); err != nil {
+			h.cfg.Tell("run %s: %s", run, err)
+		}
+		h.forget(run)
+		h.cfg.Tell("run %s: there is nothing left to do for it", run)
+		return link.Given{DeadAfter: h.cfg.DeadAfter}
+	}
+	id := rand.Text()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.members.has(q.from) { // it was removed while it waited
+		h.queued[run] = true
+		return link.Given{Fault: fault(taken.Back(0))}
+	}
+	delete(h.queued, run)
+	for old, one := range h.held { // the earlier worker was silent for too long
+		if one.taken.Job.Run == run {
+			h.cfg.Tell("run %s: worker %s is silent, %s goes on with it", run, one.seat, s.name)
+			delete(h.held, old)
+			h.release(one.worker, old)
+		}
+	}
+	h.held[id] = &held{
+		taken:  taken,
+		worker: q.from,
+		seat:   s.name,
+		done:   h.keeper.Done(run),
+	}
+	h.cfg.Tell("run %s: worker %s has it", run, s.name)
+	return link.Given{ID: id, Run: run, Line: taken.Job.Line, DeadAfter: h.cfg.DeadAfter}
+}
+
+// fullFor is how long a worker waits until the disk of the home is tried again.
+const fullFor = time.Second
+
+// errBehind means that a run is queued for which the worker's clone has other files than the home.
+var errBehind = errors.New("the clone is behind the home")
+
+// fitting takes a job that the worker may have. Jobs that it may not have go back into the queue,
+// for others.
+func (h *Hub) fitting(ctx context.Context, s seat) (team.Taken, error) {
+	const away = time.Second // what went back does not come again at once
+	end := time.Now().Add(away)
+	behind := false
+	for time.Now().Before(end) {
+		taken, err := h.jobs.Take(ctx, s.name)
+		if errors.Is(err, errNone) && behind {
+			return taken, errBehind
+		}
+		if err != nil {
+			return taken, err
+		}
+		fit, err := h.keeper.Fit(ctx, taken.Job.Run, s.candidate)
+		if fit.Why == "" && (err == nil || formats.CodeOf(err) == formats.CodeNotFound) {
+			return taken, nil // a run that is gone is dealt with later
+		}
+		behind = behind || fit.Behind
+		if err := errors.Join(err, taken.Back(away)); err != nil {
+			return taken, err
+		}
+	}
+	if behind {
+		return team.Taken{}, errBehind
+	}
+	return team.Taken{}, errNone
+}
+
+// giveBack queues the runs of some holders. The caller holds h.mu.
+func (h *Hub) giveBack(of func(*held) bool) error {
+	for id, one := range h.held {
+		if !of(one) {
+			continue
+		}
+		delete(h.held, id)
+		h.release(one.worker, id)
+		if err := one.taken.Back(0); err != nil {
+			return formats.Broken(formats.CodeTransient, "the queue", err)
+		}
+		h.queued[one.taken.Job.Run] = true
+	}
+	return nil
+}
+
+// forget drops what the queue and earlier workers have of a run.
+func (h *Hub) forget(run string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.queued, run)
+	maps.DeleteFunc(h.held, func(_ string, one *held) bool { return one.taken.Job.Run == run })
+}
+
+// beat says that a worker is alive. One that lost its job, or whose run is to be paused or
+// cancelled, is told to stop.
+func (h *Hub) beat(q request) link.Told {
+	var r link.Report
+	if json.Unmarshal(q.data, &r) != nil {
+		return link.Told{Stop: true}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one := h.holds(q.from, r.ID)
+	if one == nil {
+		return link.Told{Stop: true}
+	}
+	h.heardOf(one.seat)
+	if err := one.taken.Extend(); err != nil {
+		h.cfg.Tell("run %s: %s", one.taken.Job.Run, err)
+	}
+	order := h.keeper.OrderOf(one.taken.Job.Run)
+	return link.Told{Stop: order != ""}
+}
+
+// most bounds the attempts in a row that do not get on.
+const most = 3
+
+// done ends the work of a worker on a job.
+func (h *Hub) done(ctx context.Context, q request) link.Told {
+	var r link.Report
+	if json.Unmarshal(q.data, &r) != nil {
+		return link.Told{}
+	}
+	h.mu.Lock()
+	one := h.holds(q.from, r.ID)
+	if one == nil {
+		h.mu.Unlock()
+		return link.Told{}
+	}
+	job := one.taken.Job
+	delete(h.held, r.ID)
+	h.release(q.from, r.ID)
+	h.settling[job.Run] = true
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.settling, job.Run)
+	}()
+	over, err := h.keeper.Finished(job.Run)
+	if err != nil {
+		h.cfg.Tell("run %s: %s", job.Run, err)
+	}
+	_, waits := h.waits(job.Run)
+	order := h.keeper.OrderOf(job.Run)
+	again := false
+	switch {
+	case over:
+		h.cfg.Tell("run %s: ended with %d", job.Run, r.Code)
+	case order == team.Cancel:
+		again = true
+	case order == team.Pause, waits && r.Code == formats.ExitFor(formats.CodeSuspended):
+		h.cfg.Tell("run %s: waits", job.Run)
+	default:
+		again = h.retry(job.Run, one.done, r)
+	}
+	err = one.taken.Done()
+	if again && err == nil {
+		err = h.submitAfter(ctx, job)
+	}
+	if err != nil {
+		h.cfg.Tell("run %s: %s", job.Run, err)
+	}
+	return link.Told{}
+}
+
+// retry tells whether a run that did not end is tried again. While the home cannot write, its
+// attempts do not count: none is made until it can.
+func (h *Hub) retry(run string, done int, r link.Report) bool {
+	if err := h.keeper.Writable(); err != nil {
+		h.cfg.Tell("run %s: attempt ended with %d: %s", run, r.Code, err)
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.keeper.Done(run) > done {
+		h.failed[run] = 0
+	}
+	h.failed[run]++
+	h.cfg.Tell("run %s: attempt ended with %d: %s", run, r.Code, r.Said)
+	// another attempt would pay its agents again and end alike
+	needsPerson := r.Code == formats.ExitFor(formats.CodeLimit) || r.Stopped.NeedsPerson()
+	if h.failed[run] < most && !needsPerson {
+		return true
+	}
+	h.stuck[run] = fmt.Sprintf("exit %d: %s", r.Code, r.Said)
+	return false
+}
+
+// submitAfter queues a run again, keeping the count of its attempts.
+func (h *Hub) submitAfter(ctx context.Context, j team.Job) error {
+	h.mu.Lock()
+	n := h.failed[j.Run]
+	h.mu.Unlock()
+	err := h.submit(ctx, j)
+	h.mu.Lock()
+	h.failed[j.Run] = n
+	h.mu.Unlock()
+	return err
+}
+
+// call answers a call of a run, if its worker still has the job.
+func (h *Hub) call(ctx context.Context, q request) *nats.Msg {
+	answer := func(err error) *nats.Msg { return h.given(ctx, q, team.Refusal(err)) }
+	h.mu.Lock()
+	one := h.holds(q.from, q.job)
+	h.mu.Unlock()
+	if one == nil {
+		return answer(formats.Fail(formats.CodeNotDurable,
+			"nothing is to be done: another worker goes on with it", "another worker has the run"))
+	}
+	data, err := h.taken(ctx, q)
+	if err != nil {
+		return answer(err)
+	}
+	run, err := team.RunOf(data)
+	if err == nil && one.taken.Job.Run != run {
+		err = formats.Fail(formats.CodeNotDurable,
+			"nothing is to be done: another worker goes on with it", "another worker has run %s", run)
+	}
+	if err != nil {
+		return answer(err)
+	}
+	reply := team.Handle(ctx, h.keeper, data)
+	if err := link.TooLarge("what the home has of run "+run, len(reply)); err != nil {
+		return answer(err)
+	}
+	return h.given(ctx, q, reply)
+}
+
+// objectAccount is the account in which a worker reaches the objects of a job that it holds; nil: it
+// holds none.
+func (h *Hub) objectAccount(member, job string, connection uint64) *server.Account {
+	h.mu.Lock()
+	held := h.holds(member, job) != nil
+	h.mu.Unlock()
+	if !held {
+		return nil
+	}
+	return h.objects.admit(member, job, connection)
+}
+
+// waits tells what an unfinished run waits for: a run before it, an answer that is not there, a
+// time, or a user.
+func (h *Hub) waits(run string) (why string, waits bool) {
+	before, err := h.keeper.WaitsFor(run)
+	if err != nil {
+		return err.Error(), true
+	}
+	if before != "" {
+		return "its task depends on that of run " + before, true
+	}
+	p := h.cfg.Project
+	r, ok := journal.Summarize(p.Root, run)
+	if !ok || r.Status != formats.OutcomeSuspended.String() || r.Code != "" {
+		return "", false
+	}
+	if !r.Until.IsZero() && r.Due(time.Now()) {
+		return "", false
+	}
+	if r.Gate == "" {
+		return r.WaitReason(), true
+	}
+	_, g, err := p.Control.Gate(run)
+	if err != nil {
+		return "", false // its time is over
+	}
+	g.Run = run
+	_, answered, err := p.Control.Answered(g)
+	if answered && err == nil {
+		return "", false
+	}
+	return r.WaitReason(), true
+}
+
+// wakeUp queues runs whose answer or time has come.
+func (h *Hub) wakeUp(ctx context.Context) {
+	const often = 500 * time.Millisecond
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(often):
+		}
+		for _, j := range h.keeper.Unfinished() {
+			h.mu.Lock()
+			busy := h.queued[j.Run] || h.settling[j.Run] || h.holder(j.Run) != nil || h.stuck[j.Run] != ""
+			h.mu.Unlock()
+			if busy || h.keeper.OrderOf(j.Run) == team.Pause {
+				continue
+			}
+			if _, waits := h.waits(j.Run); waits && h.keeper.OrderOf(j.Run) == "" {
+				continue
+			}
+			if err := h.submitAfter(ctx, j); err != nil {
+				h.cfg.Tell("run %s: %s", j.Run, err)
+			}
+		}
+	}
+}
+
+// order pauses, resumes or cancels a run.
+func (h *Hub) order(ctx context.Context, q request) link.Begun {
+	var o link.Ordered
+	err := json.Unmarshal(q.data, &o)
+	var job team.Job
+	if err == nil {
+		job, err = h.keeper.Find(o.Run)
+	}
+	if err == nil {
+		err = h.keeper.Order(job.Run, o.Do)
+	}
+	if err == nil && o.Do != team.Pause {
+		err = h.submit(ctx, job)
+	}
+	return link.Begun{Run: job.Run, Fault: fault(err)}
+}
+
+// state is what the team does.
+func (h *Hub) state(ctx context.Context) link.Team {
+	t := link.Team{Runs: []link.Run{}, Workers: []link.Worker{}, Members: h.members.known()}
+	for _, j := range h.keeper.All() {
+		r := h.runState(j)
+		if r.State == "queued" && r.Why == "" {
+			r.Why = h.lacking(ctx, j.Run)
+		}
+		t.Runs = append(t.Runs, r)
+	}
+	for _, s := range h.seated() {
+		t.Workers = append(t.Workers, link.Worker{
+			Name:    s.name,
+			Ago:     time.Since(s.heard).Seconds(),
+			Labels:  s.candidate.Labels,
+			Version: s.candidate.Version,
+			Refuses: s.candidate.Refuses,
+		})
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, one := range h.held {
+		for i, w := range t.Workers {
+			if w.Name == one.seat {
+				t.Workers[i].Run = one.taken.Job.Run
+			}
+		}
+	}
+	return t
+}
+
+// runState tells what becomes of a run. What it waits for is looked up only where it waits: the
+// status of a thousand runs is asked for again and again.
+func (h *Hub) runState(j team.Job) link.Run {
+	r := link.Run{Run: j.Run, Line: j.Line, Lines: h.keeper.Lines(j.Run)}
+	over, err := h.keeper.Finished(j.Run)
+	if err != nil {
+		r.State = "broken"
+		r.Why = err.Error()
+		return r
+	}
+	if over {
+		return h.ended(r)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch one := h.holder(j.Run); {
+	case one != nil:
+		r.State = "running"
+		r.Worker = one.seat
+	case h.settling[j.Run]:
+		r.State = "running"
+	case h.stuck[j.Run] != "":
+		r.State = "stuck"
+		r.Why = h.stuck[j.Run]
+	case h.keeper.OrderOf(j.Run) == team.Pause:
+		r.State = "paused"
+	case h.queued[j.Run]:
+		r.State = "queued"
+	default:
+		r.State = "waiting"
+	}
+	if r.State != "waiting" {
+		return r
+	}
+	var waits bool
+	r.Why, waits = h.waits(j.Run)
+	if !waits {
+		r.State = "queued" // it is as soon as wakeUp sees it
+	}
+	if before, err := h.keeper.WaitsFor(j.Run); err == nil && before != "" {
+		r.State = "queued"
+	}
+	return r
+}
+
+// runEnd is how a run ended, as its journal said when it was read.
+type runEnd struct {
+	run  link.Run
+	file fs.FileInfo // of the journal
+}
+
+// ended tells how a run ended. The owner may have let it go on at the home since, which the file of
+// its journal shows.
+func (h *Hub) ended(r link.Run) link.Run {
+	root := h.cfg.Project.Root
+	r.State = "ended"
+	file, err := root.Stat(path.Join(journal.Folder, r.Run, journal.Name))
+	if err != nil {
+		r.Why = err.Error()
+		return r
+	}
+	h.mu.Lock()
+	known, ok := h.ends[r.Run]
+	h.mu.Unlock()
+	if ok && known.file.Size() == file.Size() && known.file.ModTime().Equal(file.ModTime()) {
+		return known.run
+	}
+	records, err := journal.Load(root, r.Run)
+	if err != nil {
+		r.Why = err.Error()
+		return r
+	}
+	end, over := journal.End(records)
+	if !over {
+		return h.atHome(r)
+	}
+	r.Why = end.Status
+	r.Code = formats.ExitCode(end.Return(r.Run))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ends[r.Run] = runEnd{run: r, file: file}
+	return r
+}
+
+// atHome tells about a run that the owner let go on at the home, outside of the team.
+func (h *Hub) atHome(r link.Run) link.Run {
+	r.Worker = "home"
+	if h.cfg.Project.AtWork(r.Run) {
+		r.State = "running"
+		return r
+	}
+	r.State = "waiting"
+	r.Why = "the owner goes on with it at the home: tercet resume " + r.Run
+	s, ok := journal.Summarize(h.cfg.Project.Root, r.Run)
+	if ok && s.Gate != "" {
+		r.Why = s.WaitReason()
+	}
+	return r
+}
+
+// Close ends the hub.
+func (h *Hub) Close() error {
+	if h.conn != nil {
+		h.conn.Close()
+	}
+	if h.objects != nil {
+		h.objects.close()
+	}
+	if h.server != nil {
+		h.server.Shutdown()
+		h.server.WaitForShutdown()
+	}
+	return h.keeper.Close()
+}

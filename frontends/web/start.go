@@ -1,0 +1,407 @@
+package web
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+	h "tercet/frontends/web/markup"
+	"tercet/internal/plain"
+	"tercet/project"
+)
+
+// commands lists the commands of a project.
+func (s *Server) commands(v *view) error {
+	var list []formats.CommandInfo
+	err := v.site.now().Afresh(v.r.Context(), func(one *project.Session) error {
+		list = one.Commands()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	items := make([]h.Node, len(list))
+	for i, c := range list {
+		items[i] = h.Li(h.Class("row"), h.A(h.Class("row-link"), h.Data("go", ""),
+			h.Href(v.site.path("start", c.Name)),
+			h.Span(h.Class("row-main"),
+				h.Span(h.Class("command"), line(c.Usage)),
+				h.Span(h.Class("why"), line(clip(c.Description, maxTitle)))),
+			h.Span(h.Class("facts"), line(c.Source)),
+		))
+	}
+	return v.show(page{
+		title: "Start",
+		nav:   "start",
+		parts: []part{{"commands", h.Section(
+			h.Div(h.Class("lead"), h.H1(h.Text("Start a command"))),
+			h.Ul(h.Class("rows"), h.Group(items)))}},
+	})
+}
+
+// filled is a form with what a user wrote into it.
+type filled struct {
+	*project.Form
+
+	values  map[string][]string
+	line    string
+	wrong   map[string]string // by argument
+	err     error             // about the line, or why nothing began
+	outline *project.Outline
+	tasks   []formats.Task
+	paths   []string
+}
+
+// form shows the arguments of a command, and what it would do.
+func (s *Server) form(v *view) error {
+	values := map[string][]string(v.r.URL.Query())
+	f, err := v.fill(values)
+	if err != nil {
+		return err
+	}
+	return v.showForm(f)
+}
+
+// fill reads a command, with values for its arguments.
+func (v *view) fill(values map[string][]string) (*filled, error) {
+	name := v.r.PathValue("command")
+	f := &filled{values: map[string][]string{}}
+	err := v.site.now().Afresh(v.r.Context(), func(one *project.Session) error {
+		form, err := one.Form(name)
+		if err != nil {
+			return err
+		}
+		f.Form = form
+		for _, a := range form.Arguments {
+			f.values[a.Name] = given(a, values[a.Name])
+			if a.Type == "path" {
+				f.paths = one.Paths(v.r.Context())
+			}
+			if a.Type == "task" || a.Type == "tasks" {
+				f.tasks, err = one.Project.Tasks(v.r.Context(), project.TaskFilter{})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		f.values[""] = values[""]
+		f.line, f.wrong = form.Line(f.values)
+		asked := len(values) > 0
+		explain := "/" + form.Name
+		if asked {
+			f.err = form.Check(f.line)
+			if f.err == nil {
+				explain = f.line
+			}
+		} else {
+			f.wrong = nil
+		}
+		var failed error
+		f.outline, failed = one.Explain(v.r.Context(), project.Line{Raw: explain})
+		if f.err == nil && asked {
+			f.err = failed
+		}
+		return nil
+	})
+	return f, err
+}
+
+// maxValues bounds the values of one argument.
+const maxValues = 1000
+
+// given are the values of an argument in a form. One that takes several has each on a line of its
+// own.
+func given(a project.Argument, values []string) []string {
+	if !a.Repeat {
+		return values
+	}
+	var out []string
+	for _, text := range values {
+		for one := range strings.SplitSeq(strings.ReplaceAll(text, "\r", ""), "\n") {
+			if one != "" && len(out) < maxValues {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// showForm shows a form.
+func (v *view) showForm(f *filled) error {
+	var notices []h.Node
+	if f.err != nil {
+		v.code = statusOf(f.err)
+		notices = append(notices, v.failure(f.err))
+	}
+	if waits, ok := errors.AsType[*project.ResumableError](f.err); ok {
+		notices = append(notices, v.resumable(waits))
+	}
+	fields := make([]h.Node, 0, len(f.Arguments)+1)
+	for _, a := range f.Arguments {
+		fields = append(fields, v.field(f, a))
+	}
+	if f.Free != "" {
+		fields = append(fields, h.Div(h.Class("field"),
+			h.Label(h.For("words"), h.Text("Words behind the command")),
+			h.Textarea(h.ID("words"), h.Name(""), h.Rows("3"),
+				text(strings.Join(f.values[""], " "))),
+			h.P(h.Class("aside"), line(f.Free))))
+	}
+	address := v.site.path("start", f.Name)
+	form := v.form(address, h.Class("start"), h.ID("start"),
+		h.Group(fields),
+		h.Group(notices),
+		h.Div(h.Class("actions"),
+			h.Button(h.Class("primary"), h.Name("do"), h.Value("start"), h.Text("Start")),
+			h.Button(h.Name("do"), h.Value("look"), h.Text("What would it do?"))),
+	)
+	return v.show(page{
+		title: "/" + f.Name,
+		nav:   "start",
+		wide:  true,
+		parts: []part{
+			{"form-head", h.Div(h.Class("lead"),
+				h.H1(h.Class("command"), line("/"+f.Name)),
+				h.P(line(f.Description)),
+				h.P(h.Class("mono aside"), line(f.Usage)))},
+			{"", h.Div(h.Class("columns"),
+				h.Div(h.Class("part"), form),
+				h.Div(h.Class("part"), h.ID("outline"), v.outline(f.outline)))},
+		},
+	})
+}
+
+// resumable offers what can be done about an earlier run.
+func (v *view) resumable(waits *project.ResumableError) h.Node {
+	run := waits.Return().Metadata.Run
+	if r := waits.Return().Resume; r != nil {
+		run = r.Run
+	}
+	if run == "" {
+		return h.Text("")
+	}
+	return h.Div(h.Class("notice"), h.P(
+		h.A(h.Href(v.site.path("runs", run)), h.Text("To that run")),
+		h.Text(", or give it up: "),
+		h.Button(h.Class("danger"), h.Name("do"), h.Value("anew"), h.Text("Begin anew"))))
+}
+
+// field is an argument.
+func (v *view) field(f *filled, a project.Argument) h.Node {
+	id := "arg-" + a.Name
+	value := strings.Join(f.values[a.Name], "\n")
+	wrong := f.wrong[a.Name]
+	common := []h.Node{h.ID(id), h.Name(a.Name)}
+	if wrong != "" {
+		common = append(common, h.Aria("invalid", "true"), h.Aria("describedby", id+"-wrong"))
+	}
+	option := func(value, title string, chosen bool) h.Node {
+		return h.Option(h.Value(plain.Line(value)), h.If(chosen, h.Selected()), line(title))
+	}
+	var control h.Node
+	switch {
+	case a.Type == "boolean":
+		control = h.Select(h.Group(common), option("", "as without it", value == ""),
+			option("true", "yes", value == "true"), option("false", "no", value == "false"))
+	case len(a.Values) > 0 && a.Type == "enum" && !a.Repeat:
+		options := []h.Node{option("", without(a), value == "")}
+		for _, one := range a.Values {
+			options = append(options, option(one, one, value == one))
+		}
+		control = h.Select(h.Group(common), h.Group(options))
+	case a.Type == "task" && len(f.tasks) > 0:
+		options := []h.Node{option("", without(a), value == "")}
+		for _, t := range f.tasks {
+			n := strconv.Itoa(t.Number)
+			title := n + " " + clip(t.Title, maxChoice) + " (" + t.Status.String() + ")"
+			options = append(options, option(n, title, value == n))
+		}
+		control = h.Select(h.Group(common), h.Group(options))
+	case a.Type == "text" || a.Repeat || a.Type == "json":
+		control = h.Textarea(h.Group(common), h.Rows("3"), text(value))
+	default:
+		list := v.offers(f, a)
+		control = h.Group{
+			h.Input(h.Group(common), h.Value(plain.Line(value)), h.AutoComplete("off"),
+				h.Placeholder(plain.Line(a.DefaultText)), h.If(list != nil, h.List(id+"-list"))),
+			h.If(list != nil, h.DataList(h.ID(id+"-list"), h.Group(list))),
+		}
+	}
+	about := a.Type
+	if a.Repeat {
+		about += ", one a line"
+	}
+	if !a.Required {
+		about += ", may be empty"
+	}
+	return h.Div(h.Class("field"),
+		h.Label(h.For(id), line(a.Name), h.Text(" "), h.Span(h.Class("aside"), line(about))),
+		control,
+		h.If(a.Description != "", h.P(h.Class("aside"), line(a.Description))),
+		h.If(wrong != "", h.P(h.Class("wrong"), h.ID(id+"-wrong"), words(wrong))),
+	)
+}
+
+// maxChoice bounds a title in a list of choices, in characters, and maxOffers the names that are
+// offered.
+const (
+	maxChoice = 60
+	maxOffers = 2000
+)
+
+// without is the first choice of an argument: none.
+func without(a project.Argument) string {
+	switch {
+	case a.DefaultText != "":
+		return a.DefaultText
+	case a.Required:
+		return "choose"
+	}
+	return "none"
+}
+
+// offers are the names that fit an argument.
+func (v *view) offers(f *filled, a project.Argument) []h.Node {
+	names := a.Offers
+	switch a.Type {
+	case "path":
+		names = f.paths
+	case "tasks":
+		names = a.Values
+	}
+	var out []h.Node
+	for _, name := range names[:min(len(names), maxOffers)] {
+		if name == plain.Line(name) { // another one could not be typed
+			out = append(out, h.Option(h.Value(name)))
+		}
+	}
+	return out
+}
+
+// outline is what a command would do at most.
+func (v *view) outline(o *project.Outline) h.Node {
+	if o == nil {
+		return h.P(h.Class("aside"), h.Text("What it would do cannot be said yet."))
+	}
+	worst := o.Page.Bound.Worst
+	row := func(name, value string) h.Node {
+		if value == "" {
+			return h.Text("")
+		}
+		return h.Group{h.Dt(h.Text(name)), h.Dd(line(value))}
+	}
+	var asks []h.Node
+	for _, one := range o.Page.Asks {
+		asks = append(asks, h.Li(line(one)))
+	}
+	missing := h.Text("")
+	if o.Page.Missing != nil {
+		missing = h.Div(h.Class("notice bad"),
+			h.P(h.Text("would not begin: "), words(o.Page.Missing.Error())))
+	}
+	return h.Section(
+		h.H2(h.Text("At most")),
+		missing,
+		h.Dl(h.Class("facts-list"),
+			row("calls of workers", strconv.Itoa(worst.Agents)),
+			row("depth", strconv.Itoa(worst.Depth)),
+			row("time", short(worst.Time)),
+			row("cost", worst.Money()),
+			row("subagents", strings.Join(o.Page.Agents(), ", ")),
+			row("reads", strings.Join(o.Page.Effects.Reads, ", ")),
+			row("writes", strings.Join(o.Page.Effects.Writes, ", ")),
+		),
+		h.If(len(asks) > 0, h.Group{h.H3(h.Text("It asks you")), h.Ul(h.Group(asks))}),
+		h.H3(h.Text("Steps")),
+		v.stepList(o, nil),
+		h.Details(h.ID("explained"), h.Summary(h.Text("All of it")),
+			h.Pre(h.Class("code"), h.TabIndex("0"), text(o.Page.Text()))),
+	)
+}
+
+// stepList is the steps of a command. Link gives the address of a line of its file; nil: none.
+func (v *view) stepList(o *project.Outline, link func(line int) string) h.Node {
+	var items []h.Node
+	for _, s := range o.StepList() {
+		name := line(s.ID)
+		if link != nil {
+			name = h.A(h.Href(link(s.Line)), name)
+		}
+		items = append(items, h.Li(
+			h.Class("d"+strconv.Itoa(min(s.Depth, maxDepth))),
+			h.Span(h.Class("mono"), name), h.Text(" "),
+			h.Span(h.Class("aside"), line(clip(s.Does, maxTitle))),
+			h.If(s.When != "", h.Span(h.Class("aside"), h.Text(" when "), line(s.When))),
+			h.If(len(s.Ways) > 0, h.Span(h.Class("ways aside"),
+				line(strings.Join(s.Ways, "; ")))),
+		))
+	}
+	return h.Ol(h.Class("outline"), h.Group(items))
+}
+
+// start begins a run, or shows what it would do.
+func (s *Server) start(v *view) error {
+	values := map[string][]string(v.r.PostForm)
+	do := v.r.PostFormValue("do")
+	f, err := v.fill(values)
+	if err != nil {
+		return err
+	}
+	if do == "look" || f.err != nil || len(f.wrong) > 0 {
+		return v.showForm(f)
+	}
+	r, err := v.site.begin(f.line, do == "anew")
+	if _, untrusted := errors.AsType[*project.UntrustedError](err); untrusted {
+		return v.see(v.site.path("trust") + "?" + url.Values{"back": {v.back(f)}}.Encode())
+	}
+	if err != nil {
+		f.err = err
+		return v.showForm(f)
+	}
+	s.hub.poke()
+	if v.site.hasRun(r) {
+		return v.see(v.site.path("runs", r.ID))
+	}
+	ret, err := r.Wait(v.r.Context())
+	if err != nil {
+		return err
+	}
+	if len(ret.Errors) > 0 { // a full disk keeps a run from its journal
+		e := ret.Errors[0]
+		f.err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+		return v.showForm(f)
+	}
+	return v.answered(f, ret)
+}
+
+// back is the address of a form with its values.
+func (v *view) back(f *filled) string {
+	query := url.Values{}
+	for name, list := range f.values {
+		if len(list) > 0 {
+			query[name] = []string{strings.Join(list, "\n")}
+		}
+	}
+	return v.site.path("start", f.Name) + "?" + query.Encode()
+}
+
+// answered shows what a line without a run says, such as /help.
+func (v *view) answered(f *filled, ret formats.Return) error {
+	return v.show(page{
+		title: f.line,
+		nav:   "start",
+		parts: []part{{"answered", h.Section(
+			h.Div(h.Class("lead"), h.H1(h.Class("command"), line(f.line))),
+			h.P(text(ret.Summary)), passage(ret.Text))}},
+	})
+}
+
+// notBegun shows why a run did not go on; about missing trust it asks.
+func (v *view) notBegun(err error, back string) error {
+	if _, untrusted := errors.AsType[*project.UntrustedError](err); untrusted {
+		return v.see(v.site.path("trust") + "?" + url.Values{"back": {back}}.Encode())
+	}
+	return err
+}
