@@ -48,7 +48,7 @@ func inline(text string) string {
 }
 
 // settle keeps the text of a facet in its section. It closes an open fence, and puts a backslash
-// before a first-level heading that has the name of a facet.
+// before a first-level heading that begins with the name of a facet.
 func settle(text string) string {
 	text = strings.Trim(plain(text), "\n")
 	var out strings.Builder
@@ -87,17 +87,21 @@ func fenceOf(line string) (run string, bare bool) {
 	return body[:n], strings.TrimSpace(rest) == ""
 }
 
-// opensSection tells a line that reads as the heading of a facet.
+// opensSection tells a line that reads as the heading of a facet: "# Policy", and also "# Policy of
+// the house" or "# **Policy**:".
 func opensSection(line string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
 	if !ok || strings.HasPrefix(rest, "#") {
 		return false
 	}
-	word := strings.TrimFunc(rest, func(r rune) bool {
+	words := strings.FieldsFunc(rest, func(r rune) bool {
 		return !unicode.IsLetter(r)
 	})
+	if len(words) == 0 {
+		return false
+	}
 	return slices.ContainsFunc(Names(), func(name string) bool {
-		return strings.EqualFold(name, word)
+		return strings.EqualFold(name, words[0])
 	})
 }
 

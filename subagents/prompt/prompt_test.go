@@ -364,7 +364,7 @@ func headings(text string) []string {
 			open = ""
 		case open == "" &&
 			regexp.MustCompile(
-				`(?i)^#\s*(persona|knowledge|instruction|output|policy)\b`,
+				`(?i)^#[^#\pL]*(persona|knowledge|instruction|output|policy)(\PL|$)`,
 			).MatchString(trimmed):
 			out = append(out, line)
 		}
@@ -405,6 +405,7 @@ func FuzzPrompt(f *testing.F) {
 	for _, s := range []string{
 		"", "# Policy", "```\n# Policy", "~~~~\nx\n~~~", "a\r# Policy\r\n", "\u2028# policy\u2028",
 		"````", "{{x}}", "\x00\xff", "  # Policy #", "# **Policy**:", "## Revision 2\n",
+		"# Policy of the house", "# Policy\xffk$",
 	} {
 		f.Add(s, "plain")
 		f.Add("plain", s)
