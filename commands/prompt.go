@@ -24,8 +24,8 @@ const (
 	Reader = "reader"
 )
 
-// Prompt reads a command file by the rules of another tool, and tells whether it runs as a workflow;
-// nil for a file in tercet's own format.
+// Prompt reads a command file by the rules of another tool, and tells whether it runs as a
+// workflow; nil for a file in tercet's own format.
 func (l *Library) Prompt(source, file string) (c *dialect.Command, flow bool, err error) {
 	if _, foreign := l.Foreign[source]; !foreign && !strings.HasPrefix(source, ownFolder) {
 		return nil, false, nil
@@ -138,7 +138,9 @@ func firstTask(raw string) (int, bool) {
 }
 
 // routed is the value of 'delegate' that chooses the worker by the language of a task.
-func (l *Library) routed(c *dialect.Command, worker string, task int) (string, []formats.Diagnostic) {
+func (l *Library) routed(
+	c *dialect.Command, worker string, task int,
+) (string, []formats.Diagnostic) {
 	var found []formats.Diagnostic
 	among := []string{worker}
 	choice := []string{"if false then empty"}
@@ -155,8 +157,10 @@ func (l *Library) routed(c *dialect.Command, worker string, task int) (string, [
 		}
 		choice = append(choice, fmt.Sprintf("elif . == %q then %q", language, name))
 	}
-	expr := fmt.Sprintf("[$state.tasks[] | select(.number == %d) | .language] | first | %s else %q end",
-		task, strings.Join(choice, " "), worker)
+	expr := fmt.Sprintf(
+		"[$state.tasks[] | select(.number == %d) | .language] | first | %s else %q end",
+		task, strings.Join(choice, " "), worker,
+	)
 	return "'${{ " + strings.ReplaceAll(expr, "'", "''") + " }}'\namong: [" +
 		strings.Join(among, ", ") + "]", found
 }

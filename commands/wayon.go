@@ -73,7 +73,8 @@ func (c *Catalog) taskCommands() []taskCommand {
 // startsFrom tells whether the command starts with a task as it is.
 func (c taskCommand) startsFrom(t *formats.Task) bool {
 	for _, l := range c.prog.File.Args.Load {
-		if l.Document != nil && !l.Optional && l.Document.Profile.Text == string(formats.ArtifactPlan) &&
+		if l.Document != nil && !l.Optional &&
+			l.Document.Profile.Text == string(formats.ArtifactPlan) &&
 			t.Newest(formats.ArtifactPlan) == nil {
 			return false
 		}

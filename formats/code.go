@@ -219,7 +219,12 @@ var exits = []Exit{
 		[]Code{CodeConfig, CodeNoWorkspace},
 		"the configuration or the workspace is missing or wrong",
 	},
-	{79, "running", []Code{CodeStillRunning}, "'tercet wait' was over before the run, which goes on"},
+	{
+		79,
+		"running",
+		[]Code{CodeStillRunning},
+		"'tercet wait' was over before the run, which goes on",
+	},
 	{124, "timeout", []Code{CodeTimeout}, "a step or the run took too long"},
 	{
 		130,

@@ -71,7 +71,8 @@ func TaskOfFolder(name string) int {
 // Workspace is the name of the workspace folder inside the project root.
 const Workspace = ".tercet"
 
-// PackLibrary is the pack of what ships with tercet, where a pack decides which subagent a name means.
+// PackLibrary is the pack of what ships with tercet, where a pack decides which subagent a name
+// means.
 const PackLibrary = "tercet"
 
 // The names of the shipped files in messages: the folder before the file's name.

@@ -127,7 +127,8 @@ type Board interface {
 	Since(n int) (list []Posting, all int)
 }
 
-// Bounds of what a worker publishes: MaxPublished of one text in bytes, MaxPublications of one call.
+// Bounds of what a worker publishes: MaxPublished of one text in bytes, MaxPublications of one
+// call.
 const (
 	MaxPublished    = 4 << 10
 	MaxPublications = 64

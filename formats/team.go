@@ -45,12 +45,13 @@ type RunHistory struct {
 	Lines   []byte            `json:"lines,omitempty"`
 	Trees   []TreeSnapshot    `json:"trees,omitempty"`
 	Bundles map[string][]byte `json:"bundles,omitempty"` // of Trees that are Bundled, by commit
-	Base    string            `json:"base,omitempty"`    // commit of the home's checkout; empty: none
+	Base    string            `json:"base,omitempty"`    // commit of the home's checkout, if any
 	Files   map[string][]byte `json:"files,omitempty"`
 	Letters map[string][]byte `json:"letters,omitempty"` // answers, by file name
 	// Key seals the journal of this run and no other.
 	Key []byte `json:"key"`
-	// Now is the time at the home, by which the attempt goes: the clocks of two machines may differ.
+	// Now is the time at the home, by which the attempt goes: the clocks of two machines may
+	// differ.
 	Now time.Time `json:"now"`
 }
 

@@ -24,8 +24,8 @@ const (
 // Tool is a folder or file of another tool whose commands or agents run here.
 type Tool = checkup.Tool
 
-// Checkup says what is there, what is missing and what to do about it. It starts the installed agent
-// CLIs to ask for their versions, as far as the user trusts the project, and changes nothing.
+// Checkup says what is there, what is missing and what to do about it. It starts the installed
+// agent CLIs to ask for their versions, as far as the user trusts the project, and changes nothing.
 func (s *Session) Checkup(ctx context.Context) ([]Finding, error) {
 	p := s.Project
 	programs := checkup.Programs{

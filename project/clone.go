@@ -79,7 +79,8 @@ func (p *Project) cloneState() (CloneState, error) {
 	s := CloneState{Files: sums(v.Manifest), Worker: p.Config.Worker, Team: p.Config.Team}
 	if v.By == "" {
 		s.Refuses = withHelp(formats.Fail(formats.CodeUntrusted,
-			"type there: tercet trust", "nobody has agreed to %s in %s", v.Pending(), p.trustFolder()))
+			"type there: tercet trust",
+			"nobody has agreed to %s in %s", v.Pending(), p.trustFolder()))
 	}
 	return s, nil
 }
@@ -102,9 +103,10 @@ func sums(m trust.Manifest) map[string]string {
 
 // DecidingFiles are the files of a project that can start a program, as they are now.
 type DecidingFiles struct {
-	Sums    map[string]string // SHA-256, by path
-	Digest  string            // of all of them
-	Pending string            // those that the user has not agreed to, such as 2 of 9 files; empty: none
+	Sums   map[string]string // SHA-256, by path
+	Digest string            // of all of them
+	// Pending names those that the user has not agreed to, such as "2 of 9 files"; empty: none.
+	Pending string
 }
 
 // DecidingFiles reads the files that can start a program.

@@ -187,7 +187,8 @@ func (w *detachedWork) run(ctx context.Context, h Host) (formats.Return, error) 
 		return formats.Return{}, formats.Fail(
 			formats.CodePrecondition,
 			"start the program anew that asked for it",
-			"tercet %s asked for a run in the background, and this is tercet %s", r.Version, h.Version,
+			"tercet %s asked for a run in the background, and this is tercet %s",
+			r.Version, h.Version,
 		)
 	}
 	h.Frontend = w

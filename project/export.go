@@ -32,7 +32,9 @@ func (e Export) IsPlugin() bool { return e.Tool == ExportPlugin }
 // KeepsFiles reports whether a file stays as it is because tercet did not write it, or because it
 // was changed since.
 func KeepsFiles(changes []ExportChange) bool {
-	return slices.ContainsFunc(changes, func(one ExportChange) bool { return one.Did == shims.Kept })
+	return slices.ContainsFunc(changes, func(one ExportChange) bool {
+		return one.Did == shims.Kept
+	})
 }
 
 // Does says in a word what becomes of a file.

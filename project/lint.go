@@ -157,8 +157,8 @@ func (r *LintReport) Code(o LintOptions) formats.Code {
 	return ""
 }
 
-// LintFiles checks command and subagent files and those in folders, and fixes them. Without any such
-// file it fails with CodeUsage, unless the project itself was to be checked.
+// LintFiles checks command and subagent files and those in folders, and fixes them. Without any
+// such file it fails with CodeUsage, unless the project itself was to be checked.
 func (s *Session) LintFiles(paths []string, o LintOptions) (*LintReport, error) {
 	files, unread, err := lint.Files(s.Library, paths)
 	if err != nil {
@@ -217,8 +217,8 @@ func (p *Project) isWhole(name string) bool {
 	return false
 }
 
-// agreedFiles are the files of the project that the user agreed to; none inside a run, whose workers
-// must not give files their trust.
+// agreedFiles are the files of the project that the user agreed to; none inside a run, whose
+// workers must not give files their trust.
 func (s *Session) agreedFiles() map[string]string {
 	if s.Project.mayWrite() != nil {
 		return nil
@@ -366,8 +366,8 @@ type Adopted struct {
 	Shown []string     `json:"-"`
 }
 
-// acceptDraft asks before a draft hides the prompt that it was made of, or another command. One that
-// hides nothing takes nothing away.
+// acceptDraft asks before a draft hides the prompt that it was made of, or another command. One
+// that hides nothing takes nothing away.
 func (s *Session) acceptDraft(ctx context.Context, from string, d meta.Draft) error {
 	if len(d.Hides) == 0 {
 		return nil

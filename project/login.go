@@ -8,8 +8,8 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// InstalledAgents are the names of the agent CLIs on the user's PATH, in the order in which `runner:
-// auto` takes them. Nothing is started for it.
+// InstalledAgents are the names of the agent CLIs on the user's PATH, in the order in which
+// `runner: auto` takes them. Nothing is started for it.
 func (h Host) InstalledAgents() []string {
 	return agentcli.Installed(&proc.Starter{Env: []string{"PATH=" + h.Env("PATH")}})
 }
@@ -28,7 +28,8 @@ func (p *Project) AgentLogin(name string) (Login, error) {
 	drivers := agentcli.Drivers()
 	i := slices.IndexFunc(drivers, func(d agentcli.Driver) bool { return d.Name == name })
 	if i < 0 {
-		return Login{}, formats.Fail(formats.CodeBug, "", "no driver of an agent CLI is named %s", name)
+		return Login{},
+			formats.Fail(formats.CodeBug, "", "no driver of an agent CLI is named %s", name)
 	}
 	driver := drivers[i]
 	by := driver.LoggedIn(p.WorkerVariable)

@@ -302,7 +302,9 @@ type PackFile = packs.File
 // PackTests gives the files and the tests of a pack: as they stand in the workspace where it is
 // installed, else as its source has them. Tests can start programs: what is installed needs trust
 // before they run, and what is not, and does not come with tercet, TERCET_TRUST=1.
-func (p *Project) PackTests(ctx context.Context, name string) (placed, tests []PackFile, err error) {
+func (p *Project) PackTests(
+	ctx context.Context, name string,
+) (placed, tests []PackFile, err error) {
 	if p.HasWorkspace {
 		record, err := packs.Load(atomicfile.FS(p.Root))
 		if err != nil {

@@ -329,7 +329,8 @@ func (d *stepDiff) beside(worked []*workCall) (steps []string) {
 		}
 		if slices.ContainsFunc(worked, func(own *workCall) bool {
 			ends := own.ended == 0 || c.began < own.ended
-			return c.before.Branch == own.before.Branch && ends && (c.ended == 0 || c.ended > own.began)
+			return c.before.Branch == own.before.Branch && ends &&
+				(c.ended == 0 || c.ended > own.began)
 		}) {
 			steps = append(steps, c.step)
 		}

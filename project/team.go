@@ -144,8 +144,8 @@ func hasResult(lines []byte) bool {
 	return false
 }
 
-// snapshots pushes the worktrees of a run that have changed. Those that the remote does not take are
-// bundles for the home, by commit.
+// snapshots pushes the worktrees of a run that have changed. Those that the remote does not take
+// are bundles for the home, by commit.
 func (t *team) snapshots(
 	ctx context.Context, id string, r *teamRun,
 ) (list []formats.TreeSnapshot, bundles map[string][]byte, err error) {
@@ -349,8 +349,8 @@ func (a teamAccounts) Reached(
 	return err
 }
 
-// teamGit is git-workflow-manager in a clone of the team: the home publishes, except requests, which
-// the worker opens if it is logged in where the remote is.
+// teamGit is git-workflow-manager in a clone of the team: the home publishes, except requests,
+// which the worker opens if it is logged in where the remote is.
 type teamGit struct {
 	builtin.GitWorkflow
 
@@ -371,7 +371,8 @@ func (g teamGit) Run(ctx context.Context, r formats.Request) (formats.Return, er
 		return formats.Return{}, err
 	}
 	ret, err := g.GitWorkflow.Run(ctx, r)
-	notHere := err == nil && len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeToolUnavailable
+	notHere := err == nil && len(ret.Errors) > 0 &&
+		ret.Errors[0].Code == formats.CodeToolUnavailable
 	if notHere || formats.CodeOf(err) == formats.CodeToolUnavailable {
 		return g.team.publish(ctx, r) // the owner of the home may be logged in
 	}
@@ -402,7 +403,8 @@ func (t *team) publish(ctx context.Context, call formats.Request) (formats.Retur
 	}
 	var done Publication
 	if err := json.Unmarshal(reply.Result, &done); err != nil {
-		return formats.Return{}, formats.Broken(formats.CodeNotDurable, "the answer of the home", err)
+		return formats.Return{},
+			formats.Broken(formats.CodeNotDurable, "the answer of the home", err)
 	}
 	own := worktree.Repository{Trees: t.p.Trees}
 	if err := own.Unbundle(ctx, call.Run, reply.Bundles); err != nil {

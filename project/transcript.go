@@ -96,7 +96,8 @@ func inWords(e LogLine) string {
 	case formats.EntryGateOpened:
 		return "asks: " + d.Question
 	case formats.EntryGateVoted, formats.EntryGateDecided:
-		return "answer: " + d.Choice + formats.Prefixed(" by ", d.By) + formats.Prefixed(": ", d.Note)
+		return "answer: " + d.Choice + formats.Prefixed(" by ", d.By) +
+			formats.Prefixed(": ", d.Note)
 	case formats.EntryGateRefused:
 		return "asks again: what it is about has changed"
 	case formats.EntryRedo:

@@ -12,8 +12,8 @@ import (
 	"tercet/internal/config"
 )
 
-// UserTeam reads the key team of the user's own config.yaml, for programs without a project. What it
-// does not set is zero, but the file of the key is always an absolute path, unless there is no
+// UserTeam reads the key team of the user's own config.yaml, for programs without a project. What
+// it does not set is zero, but the file of the key is always an absolute path, unless there is no
 // place for it.
 func (h *Host) UserTeam() (config.Team, error) {
 	var layer config.Layer

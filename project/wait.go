@@ -126,8 +126,9 @@ func suspendedReturn(r RunInfo) formats.Return {
 		Said:          formats.OutcomeSuspended,
 		Summary:       "run " + r.ID + ": " + why,
 		BlockedReason: "run " + r.ID + ": " + why,
-		NextSteps:     "run '" + resume + "' to go on, or 'tercet cancel " + r.ID + "' to give it up",
-		Metadata:      formats.Metadata{Run: r.ID},
+		NextSteps: "run '" + resume + "' to go on, or 'tercet cancel " + r.ID +
+			"' to give it up",
+		Metadata: formats.Metadata{Run: r.ID},
 		Resume: &formats.Resume{
 			Run:   r.ID,
 			Line:  resume,

@@ -20,8 +20,8 @@ type Part struct {
 
 // Chain splits a line of the prompt at ` && /NAME` and ` ; /NAME`, outside quotes, where NAME is a
 // known command. It rejects ` | /NAME` and a name that is nearly one of a command. Behind a command
-// that has no words but numbers and flags it also rejects any other name, and a pipe to a program or
-// a file. Elsewhere these characters are text.
+// that has no words but numbers and flags it also rejects any other name, and a pipe to a program
+// or a file. Elsewhere these characters are text.
 func (t *Table) Chain(line string) ([]Part, error) {
 	var out []Part
 	start := 0
@@ -74,8 +74,8 @@ func isSign(word string) bool {
 }
 
 // misspelt is an error if the word behind a sign looks like a command and is none: if it is nearly
-// the name of one, or if nothing before the sign is text. As text of the command before it, the slip
-// would go to a worker.
+// the name of one, or if nothing before the sign is text. As text of the command before it, the
+// slip would go to a worker.
 func (t *Table) misspelt(before, sign, word string) error {
 	name, slash := strings.CutPrefix(word, "/")
 	if !isSign(sign) || !slash || t.has(word) {

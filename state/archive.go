@@ -70,7 +70,8 @@ func (s *session) intoArchive(d *draft, line history.Line) error {
 		if base.Find(t.Number) != nil {
 			return bothPlaces(s.doc, i)
 		}
-		a.restored = append(a.restored, statefile.RawTask{Task: t, Raw: s.doc.Values[i].Raw(s.doc.Src)})
+		a.restored = append(a.restored,
+			statefile.RawTask{Task: t, Raw: s.doc.Values[i].Raw(s.doc.Src)})
 	}
 	return s.writeArchive(a, archive, line)
 }

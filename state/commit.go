@@ -98,10 +98,12 @@ func (s *session) backup(c change) error {
 		return nil
 	}
 	if c.readInfo != nil && c.old != nil {
-		if err := atomicfile.BackupLoose(s.cfg.Root, c.resolved, statefile.Path+".bak"); err != nil {
+		err := atomicfile.BackupLoose(s.cfg.Root, c.resolved, statefile.Path+".bak")
+		if err != nil {
 			return err
 		}
-		if _, err := s.cfg.Root.Lstat(history.BackupName(c.old.Serial)); errors.Is(err, fs.ErrNotExist) {
+		_, err = s.cfg.Root.Lstat(history.BackupName(c.old.Serial))
+		if errors.Is(err, fs.ErrNotExist) {
 			if err := s.writeBackup(c.old.Serial, c.old.Src); err != nil {
 				return err
 			}
@@ -165,7 +167,8 @@ func (s *session) copyCorrupt(src []byte) (string, error) {
 		return "", err
 	}
 	for _, name := range copies {
-		if old, err := files.Read(root, name, files.MaxState); err == nil && string(old) == string(src) {
+		if old, err := files.Read(root, name, files.MaxState); err == nil &&
+			string(old) == string(src) {
 			return name, nil
 		}
 	}

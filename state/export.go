@@ -45,8 +45,8 @@ func (r *Reader) effectiveDocument(d *statefile.Document) *statefile.Document {
 	return &out
 }
 
-// ImportedFrom returns the files that were imported and their SHA-256 at that time, by their path from
-// the project root.
+// ImportedFrom returns the files that were imported and their SHA-256 at that time, by their path
+// from the project root.
 func (r *Reader) ImportedFrom(ctx context.Context) (map[string]string, error) {
 	d, err := r.load(ctx)
 	if err != nil {

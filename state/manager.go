@@ -294,7 +294,8 @@ func (s *session) continueNumbers(fresh statefile.Doc) (statefile.Doc, error) {
 func emptyState(file string, d statefile.Doc) (*statefile.Document, error) {
 	src, err := jsonx.Marshal(
 		new(jsonx.Object).Set("version", statefile.Version).Set("lineage", d.Lineage).
-			Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}),
+			Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).
+			Set("tasks", []any{}),
 		"  ",
 	)
 	if err != nil {

@@ -214,8 +214,9 @@ func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 		return nil, nil, err
 	}
 	if !tree.Get("errors").Is(jsonx.Array) {
-		return nil, nil, statefile.Invalid(errorsFile, src, statefile.Finding(formats.SeverityError, errorsFile,
-			statefile.Position(src, tree.Start), "", `expected key "errors" with an array`))
+		found := statefile.Finding(formats.SeverityError, errorsFile,
+			statefile.Position(src, tree.Start), "", `expected key "errors" with an array`)
+		return nil, nil, statefile.Invalid(errorsFile, src, found)
 	}
 	return src, tree, nil
 }

@@ -110,7 +110,8 @@ func (op SetLayout) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	d.verdicts = append(d.verdicts, history.Verdict{Op: d.op, Changed: !bytes.Equal(data, d.base.Src)})
+	d.verdicts = append(d.verdicts,
+		history.Verdict{Op: d.op, Changed: !bytes.Equal(data, d.base.Src)})
 	if !bytes.Equal(data, d.base.Src) {
 		d.layout = op.To
 	}

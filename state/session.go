@@ -192,8 +192,12 @@ func (s *session) recover() error {
 	}
 	// A move is complete when both of its files are written. The last line of a complete move is
 	// about its second file.
-	second := map[string]string{history.MoveOut: statefile.Path, history.MoveBack: statefile.ArchivePath}[last.Move]
-	if now := log.Last; last.Move != "" && (last.File != second || now.Kind == history.KindAborted) {
+	second := map[string]string{
+		history.MoveOut:  statefile.Path,
+		history.MoveBack: statefile.ArchivePath,
+	}[last.Move]
+	if now := log.Last; last.Move != "" &&
+		(last.File != second || now.Kind == history.KindAborted) {
 		return s.finishMove(last.Move, last)
 	}
 	return nil
@@ -260,7 +264,8 @@ func (s *session) checkExternal(state history.Line) ([]int, error) {
 
 	if len(missing) > 0 {
 		return nil, formats.Fail(formats.CodeInvalidState, helpExternal,
-			"%s was changed from outside and lost tasks %s", statefile.Path, strings.Join(missing, ", "))
+			"%s was changed from outside and lost tasks %s",
+			statefile.Path, strings.Join(missing, ", "))
 	}
 	return numbers, nil
 }
@@ -390,7 +395,8 @@ func (s *session) writesAfter(serial uint64) []string {
 		case l.Kind == history.KindAborted && len(out) > 0:
 			out = out[:len(out)-1]
 		case l.Serial > serial &&
-			(l.Kind == history.KindWrite || l.Kind == history.KindUndo || l.Kind == history.KindGroup):
+			(l.Kind == history.KindWrite || l.Kind == history.KindUndo ||
+				l.Kind == history.KindGroup):
 			var what []string
 			for _, one := range l.Transactions() {
 				for _, v := range one.Verdicts {

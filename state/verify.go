@@ -184,7 +184,8 @@ func (v *verifier) log() error {
 	}
 	for _, f := range faults {
 		at := formats.Pos{Line: f.Line, Col: 1}
-		v.found = append(v.found, statefile.Finding(formats.SeverityWarning, f.File, at, "", f.What))
+		v.found = append(v.found,
+			statefile.Finding(formats.SeverityWarning, f.File, at, "", f.What))
 	}
 
 	if state.Kind == history.KindDenied {

@@ -54,8 +54,8 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 	return bad
 }
 
-// misfit names a value that has another type than the one wanted, and the element because of which an
-// array is no list of texts.
+// misfit names a value that has another type than the one wanted, and the element because of which
+// an array is no list of texts.
 func misfit(v any, want formats.InputType) string {
 	list, ok := v.([]any)
 	if want == formats.TypeList && ok {

@@ -52,8 +52,8 @@ func LibrarySource() Source {
 
 // Load makes a set of the files of all sources. A name in an earlier source hides later ones, even
 // if its file is unusable; a built-in subagent is never hidden. A hidden shipped one has the prefix
-// Shipped. The set has the readable files, also beside an error; that is a *formats.Diagnostics over
-// all files if they are at fault.
+// Shipped. The set has the readable files, also beside an error; that is a *formats.Diagnostics
+// over all files if they are at fault.
 //
 // agent gives what does the work of a subagent. It is called once for each subagent that is looked
 // up, by the goroutine that does so first. A shipped file is parsed at its first use as well.

@@ -104,7 +104,8 @@ func (g *delegation) document(name string, data []byte) (to string, err error) {
 	return to, nil
 }
 
-// documentPlaces are the folders in a task's folder where documents belong, and how their names begin.
+// documentPlaces are the folders in a task's folder where documents belong, and how their names
+// begin.
 var documentPlaces = map[formats.ArtifactType]struct{ folder, prefix string }{
 	formats.ArtifactReport:  {"reports", "research-"},
 	formats.ArtifactPlan:    {"plans", "implementation-"},

@@ -65,8 +65,10 @@ func (d *Definition) ResolveServers(project fs.FS) error {
 	for _, s := range d.Servers {
 		if word := floating(s); word != "" {
 			found := atStart(warnFloating, d.File,
-				fmt.Sprintf("server %q: %s may be another program tomorrow, which trust does not see",
-					s.Name, word),
+				fmt.Sprintf(
+					"server %q: %s may be another program tomorrow, which trust does not see",
+					s.Name, word,
+				),
 				"name one version, such as "+fixedVersion(word)+", in "+ServersFile)
 			found.Pos = s.Pos
 			found.Severity = formats.SeverityWarning
@@ -90,7 +92,8 @@ func floating(s Server) string {
 	switch runner {
 	case "npx", "bunx", "uvx", "pnpx":
 	case "npm", "pnpm", "yarn", "bun", "pipx", "uv":
-		if len(words) == 0 || !slices.Contains([]string{"exec", "dlx", "x", "run", "tool"}, words[0]) {
+		if len(words) == 0 ||
+			!slices.Contains([]string{"exec", "dlx", "x", "run", "tool"}, words[0]) {
 			return ""
 		}
 		words = words[1:]
@@ -184,7 +187,9 @@ func (s *Server) take(all map[string]wireServer) (why string) {
 		case value == "${"+name+"}":
 			s.Vars = append(s.Vars, name)
 		case strings.Contains(value, "${"):
-			return fmt.Sprintf("expected a text or ${%s} for variable %s, got %q", name, name, value)
+			return fmt.Sprintf(
+				"expected a text or ${%s} for variable %s, got %q", name, name, value,
+			)
 		default:
 			s.Env[name] = value
 		}

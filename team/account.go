@@ -22,7 +22,8 @@ const accountsFile = formats.Workspace + "/team.accounts.json"
 
 // The bounds of a limit.
 const (
-	// unknownLimit is how long an account is left alone whose agent did not say when its limit ends.
+	// unknownLimit is how long an account is left alone whose agent did not say when its limit
+	// ends.
 	unknownLimit = 10 * time.Minute
 	longestLimit = 31 * 24 * time.Hour
 )
@@ -64,7 +65,9 @@ func (k *Keeper) account(q formats.HomeRequest) error {
 	}
 	data, err := json.Marshal(k.accounts)
 	if err == nil {
-		err = atomicfile.WriteIn(k.project.Root, accountsFile, data, atomicfile.Options{Mode: 0o600})
+		err = atomicfile.WriteIn(
+			k.project.Root, accountsFile, data, atomicfile.Options{Mode: 0o600},
+		)
 	}
 	if err != nil {
 		return formats.OnFile("write", accountsFile, err)

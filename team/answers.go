@@ -75,7 +75,8 @@ func (k *Keeper) checkAnswer(run string, r *kept, all gates, entry journal.Recor
 	}
 	asked, known := all[entry.Key]
 	if !known || asked.over {
-		return formats.Fail(formats.CodeDenied, "an answer counts once, for the gate that it was given to",
+		return formats.Fail(formats.CodeDenied,
+			"an answer counts once, for the gate that it was given to",
 			"the worker sent an answer to a gate of run %s that is not open", run)
 	}
 	gate := asked.gate
@@ -116,7 +117,8 @@ func (k *Keeper) checkRule(run string, r *kept, g formats.Gate, d formats.Decisi
 		return formats.Fail(formats.CodeDenied, "begin it by: tercet --on team --yes LINE",
 			"the worker approved a gate of run %s by --yes, which the line does not have", run)
 	case d.By == formats.ByTimeout &&
-		(g.Timeout == nil || d.Answer != g.Timeout.Choose || k.project.Host.Clock.Now().Before(g.Until())):
+		(g.Timeout == nil || d.Answer != g.Timeout.Choose ||
+			k.project.Host.Clock.Now().Before(g.Until())):
 		return formats.Fail(formats.CodeDenied, "",
 			"the worker answered a gate of run %s by its timeout before its time was over", run)
 	}

@@ -36,7 +36,9 @@ func (k *Keeper) Writable() error {
 		name = journal.Folder + "/.team.space"
 		room = 64 << 10 // for the lines and documents of some steps
 	)
-	err := atomicfile.WriteIn(k.project.Root, name, make([]byte, room), atomicfile.Options{Mode: 0o600})
+	err := atomicfile.WriteIn(
+		k.project.Root, name, make([]byte, room), atomicfile.Options{Mode: 0o600},
+	)
 	if err == nil {
 		err = k.project.Root.Remove(name)
 	}

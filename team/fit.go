@@ -17,8 +17,8 @@ import (
 type Candidate struct {
 	Version string // of tercet
 	Labels  []string
-	// Files are the SHA-256 of the files of its clone that can start a program, by path, and Base is
-	// the commit of the home that the clone was brought to.
+	// Files are the SHA-256 of the files of its clone that can start a program, by path, and Base
+	// is the commit of the home that the clone was brought to.
 	Files map[string]string
 	Base  string
 	// Refuses is why it takes no run; empty: it takes some.

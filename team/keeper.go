@@ -520,7 +520,9 @@ func (k *Keeper) release(id string, r *kept) error {
 		return nil
 	}
 	name := journal.LockPath(id)
-	err := errors.Join(k.project.Root.Remove(name), k.project.Root.Remove(name+".info"), r.lock.Close())
+	err := errors.Join(
+		k.project.Root.Remove(name), k.project.Root.Remove(name+".info"), r.lock.Close(),
+	)
 	r.lock = nil
 	return err
 }

@@ -169,6 +169,7 @@ func (m *Memory) Waiting(context.Context) ([]Job, error) {
 
 // lost is the failure of a call by an attempt that no longer has its run.
 func lost(run string) error {
-	return formats.Fail(formats.CodeNotDurable, "nothing is to be done: another worker goes on with it",
+	return formats.Fail(formats.CodeNotDurable,
+		"nothing is to be done: another worker goes on with it",
 		"another attempt has run %s", run)
 }

@@ -26,7 +26,8 @@ func stagedPath(run string) string {
 	return path.Join(journal.Folder, run, "staged.json")
 }
 
-// stage writes documents to the disk that come with lines up to seq. It tells whether there are any.
+// stage writes documents to the disk that come with lines up to seq. It tells whether there are
+// any.
 func (k *Keeper) stage(l formats.SharedLines, seq int) (any bool, err error) {
 	if len(l.Files)+len(l.Gone) == 0 {
 		return false, nil

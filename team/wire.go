@@ -225,7 +225,8 @@ func Relay(stream io.ReadWriter, answer func(call []byte) []byte) error {
 		if err != nil {
 			return err
 		}
-		if _, err := stream.Write(append(answer(bytes.TrimSuffix(call, []byte("\n"))), '\n')); err != nil {
+		reply := answer(bytes.TrimSuffix(call, []byte("\n")))
+		if _, err := stream.Write(append(reply, '\n')); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,10 @@ func profile(info formats.AgentInfo, kind formats.ArtifactType) string {
 // parallelWorker represents parallel workers as one. It judges if one of them does.
 func parallelWorker(list []worker, taken map[string]bool) (worker, error) {
 	var names []string
-	w := worker{members: list, info: formats.AgentInfo{Role: formats.RoleUtility, NoArtifacts: true}}
+	w := worker{
+		members: list,
+		info:    formats.AgentInfo{Role: formats.RoleUtility, NoArtifacts: true},
+	}
 	for _, one := range list {
 		names = append(names, one.info.Name)
 		switch {
@@ -381,7 +384,8 @@ func (f *flow) addCall(w worker) {
 		with := f.inputs(w)
 		values["with"] = withBlock(with)
 		if f.element != "" && !hasKey(with, "phase") && !hasKey(with, "focus") {
-			values["prompt"] = `"Work on this part of the task only: ${{ $` + f.element + `.name }}"`
+			values["prompt"] = `"Work on this part of the task only: ${{ $` +
+				f.element + `.name }}"`
 		}
 	}
 	if w.is(formats.RoleReviewer) {

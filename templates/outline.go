@@ -71,7 +71,8 @@ func (o Outline) Workflow() ([]byte, error) {
 		more["during"] = o.During
 	}
 	out := head(o.Name, scalar(purpose), o.Args, more) + "\n\n" +
-		"A draft of " + prose(cleanLine(o.Source)) + ". A step that names lines of it has its text there.\n\n" +
+		"A draft of " + prose(cleanLine(o.Source)) +
+		". A step that names lines of it has its text there.\n\n" +
 		o.loads() + "## Workflow Execution\n" + strings.Join(w.lines, "\n") + "\n"
 	if n := strings.Count(out, "\n"); n > MaxOutline {
 		return nil, refuse("adopt it in parts: split the prompt, or write its stages into fewer",
@@ -192,7 +193,8 @@ func (w *outlineWriter) stage(s *Stage) {
 		todo = nil
 	}
 	if s.Commit && w.made != "" {
-		w.step("Commit", append(todo, `when: $run.repo_state != "none"`, "delegate: git-workflow-manager",
+		w.step("Commit", append(todo,
+			`when: $run.repo_state != "none"`, "delegate: git-workflow-manager",
 			"with: {action: commit, files: $steps."+w.made+".artifacts, message: "+
 				fmt.Sprintf("%q", w.Name+": ${{ $steps."+w.made+".summary }}")+"}")...)
 		w.made = ""
@@ -203,7 +205,8 @@ func (w *outlineWriter) stage(s *Stage) {
 func (w *outlineWriter) where(s *Stage) string {
 	text := fmt.Sprintf("Do lines %d to %d of %s, and nothing else of it.", s.From, s.To, w.Source)
 	if s.Loop.Each != "" {
-		text += " Do them for this " + strings.ReplaceAll(s.Loop.As, "_", " ") + ": ${{ $" + s.Loop.As + " }}"
+		text += " Do them for this " + strings.ReplaceAll(s.Loop.As, "_", " ") + ": ${{ $" +
+			s.Loop.As + " }}"
 	}
 	return text
 }

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// packArchive is a compressed txtar archive of the folders of packs/ that are shipped. As files they
-// would be half a megabyte more of the program, because the scripted answers of their tests resemble
-// each other. TestPackArchive compares it with the folders; with -update it writes it anew.
+// packArchive is a compressed txtar archive of the folders of packs/ that are shipped. As files
+// they would be half a megabyte more of the program, because the scripted answers of their tests
+// resemble each other. TestPackArchive compares it with the folders; with -update it writes it
+// anew.
 //
 //go:embed packs.txtar.gz
 var packArchive []byte

@@ -144,8 +144,8 @@ func behindVerb(words []string) (items []project.OfferedItem, kind string) {
 	return items, ""
 }
 
-// usageWords are the words behind a verb in the first form of its usage, without its flags. "A|B" is
-// one of them.
+// usageWords are the words behind a verb in the first form of its usage, without its flags. "A|B"
+// is one of them.
 func usageWords(use string) []string {
 	first, _, _ := strings.Cut(use, " | ")
 	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ").Replace(first))[1:]

@@ -79,7 +79,9 @@ func (a repl) greet() {
 		"runner " + cmp.Or(a.app.flags.runner, w.Project.Config.Runner),
 	}
 	if !w.Project.HasWorkspace {
-		a.app.term.Tell(strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "))
+		a.app.term.Tell(
+			strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "),
+		)
 		return
 	}
 
@@ -209,7 +211,8 @@ func readTyped(p *project.Project, line string) typedLine {
 	return typedLine{}
 }
 
-// redirects reports whether a verb has a pipe or a redirection of a shell behind it. A query and a task are text.
+// redirects reports whether a verb has a pipe or a redirection of a shell behind it. A query and a
+// task are text.
 func redirects(words []string) bool {
 	return len(words) > 0 && words[0] != "query" && words[0] != "task" &&
 		slices.ContainsFunc(words, func(word string) bool {

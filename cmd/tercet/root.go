@@ -568,8 +568,8 @@ var helpGroups = []struct {
 	{"more", []string{"demo", "help", "version"}},
 }
 
-// firstPage is the help of the program behind what it is: the verbs that a user meets every day, and
-// the flags that stand before any line. 'tercet help --all' has the rest.
+// firstPage is the help of the program behind what it is: the verbs that a user meets every day,
+// and the flags that stand before any line. 'tercet help --all' has the rest.
 func firstPage(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(groupedVerbs())

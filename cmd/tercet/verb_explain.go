@@ -150,7 +150,8 @@ func (c call) explainCode(code string) error {
 		for _, p := range pages.Codes() {
 			names = append(names, p.Code)
 		}
-		help := cmp.Or(nearest.Help(code, names), "a code is one that lint or a failure shows, such as E300")
+		help := cmp.Or(nearest.Help(code, names),
+			"a code is one that lint or a failure shows, such as E300")
 		return formats.Fail(formats.CodeUsage, help,
 			"no diagnostic has the code %s, and no failure", code)
 	}

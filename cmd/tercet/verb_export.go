@@ -67,9 +67,12 @@ comes with tercet; this one also has those of your project.`
 		if err != nil {
 			return err
 		}
-		if !c.app.document("tercet.export/1", fields{"for": *of, "dry_run": *dry, "files": changes}) {
+		all := fields{"for": *of, "dry_run": *dry, "files": changes}
+		if !c.app.document("tercet.export/1", all) {
 			for _, one := range changes {
-				c.app.term.Answer("%-9s %s%s", e.Does(one), one.File, formats.Prefixed(": ", one.Why))
+				c.app.term.Answer(
+					"%-9s %s%s", e.Does(one), one.File, formats.Prefixed(": ", one.Why),
+				)
 			}
 			if *dry {
 				c.app.term.Note("nothing was written: --dry-run")

@@ -45,7 +45,8 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			"the `label` to choose, its number, or its beginning if only one begins so")
 		note := cmd.Flags().String("note", "", "a `text` kept with the answer")
 		shown := cmd.Flags().String("gate", "",
-			"the `id` of the gate that you saw, as gates --json has it: another one is not answered")
+			"the `id` of the gate that you saw, as gates --json has it: "+
+				"another one is not answered")
 		return func(c call) error {
 			r, g, err := c.p.OpenGate(c.args[0])
 			if err != nil {

@@ -86,7 +86,9 @@ number if its own is taken. Install it with:
 				": both sides were edited by hand; ours is kept, look at theirs with git")
 			return shown{1}
 		case len(m.Conflicts) > 0:
-			c.app.term.Help("take one side, or both: tercet state merge --ours, --theirs or --union")
+			c.app.term.Help(
+				"take one side, or both: tercet state merge --ours, --theirs or --union",
+			)
 			return shown{1}
 		}
 		return nil

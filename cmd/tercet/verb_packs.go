@@ -189,8 +189,10 @@ func (w packCall) agreeToPack(changes []project.PackChange) error {
 		return err
 	}
 	if !w.app.term.Interactive() {
-		w.app.term.Note("you have not agreed to %s that can start programs; agree with: tercet trust",
-			v.Pending())
+		w.app.term.Note(
+			"you have not agreed to %s that can start programs; agree with: tercet trust",
+			v.Pending(),
+		)
 		return nil
 	}
 	if err := w.app.forget(); err != nil { // the subagents are read anew

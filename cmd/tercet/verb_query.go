@@ -171,7 +171,9 @@ func (c call) runQuery(r query.CLIRequest) error {
 	if c.app.term.Sheet(c.app.term.OutTTY).Colour {
 		p, ok := query.Palette(c.app.env("JQ_COLORS"))
 		if !ok {
-			c.app.term.Note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
+			c.app.term.Note(
+				"warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out",
+			)
 		}
 		r.Out = c.app.term.Out
 		r.Palette = p

@@ -119,7 +119,8 @@ func (c *call) newestRun() error {
 		return err
 	}
 	if len(list) == 0 {
-		return formats.Fail(formats.CodeNotFound, "a slash command begins one", "there is no run yet")
+		return formats.Fail(formats.CodeNotFound, "a slash command begins one",
+			"there is no run yet")
 	}
 	c.args = []string{list[0].ID}
 	c.app.term.Note("the newest run, %s: %s", list[0].ID, list[0].Line)
@@ -136,7 +137,8 @@ func (c call) compareRuns() error {
 	if err != nil {
 		return err
 	}
-	if !c.app.document("tercet.diff/1", fields{"runs": ids, "identical": d == nil, "difference": d}) {
+	all := fields{"runs": ids, "identical": d == nil, "difference": d}
+	if !c.app.document("tercet.diff/1", all) {
 		if d == nil {
 			c.app.term.Answer("%s and %s: no decision, prompt or return differs", ids[0], ids[1])
 		} else {

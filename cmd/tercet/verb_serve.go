@@ -179,7 +179,9 @@ func (a *app) linkSocket(name string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		dir = os.TempDir()
 	}
-	dir = filepath.Join(dir, "tercet-"+strings.ReplaceAll(userName(), string(filepath.Separator), "-"))
+	dir = filepath.Join(
+		dir, "tercet-"+strings.ReplaceAll(userName(), string(filepath.Separator), "-"),
+	)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}

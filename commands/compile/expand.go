@@ -219,7 +219,9 @@ func scalar(s string, jq bool) string {
 func (e *expansion) declarations() {
 	front := &e.file.Front
 	if during, _ := e.prog.During(); during != "" && front.During == nil {
-		e.insertAfter(cmp.Or(front.Description.Pos.Line, front.Pos.Line), "during: "+during.String())
+		e.insertAfter(
+			cmp.Or(front.Description.Pos.Line, front.Pos.Line), "during: "+during.String(),
+		)
 	}
 	for i, a := range front.Arguments {
 		if i < len(e.prog.Args) && a.Min == nil && e.prog.Args[i].Min != nil {

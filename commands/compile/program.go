@@ -156,14 +156,15 @@ func (p *Program) Pack() string {
 	return p.File.Front.Subagents.Text
 }
 
-// Library reports whether the file ships with tercet or with a pack: its steps rely on the contracts
-// of shipped subagents.
+// Library reports whether the file ships with tercet or with a pack: its steps rely on the
+// contracts of shipped subagents.
 func (p *Program) Library() bool {
 	return p.Pack() != "" || strings.HasPrefix(p.File.Name, formats.LibraryCommands+"/") ||
 		strings.HasPrefix(p.File.Name, formats.LibrarySubagents+"/")
 }
 
-// Within is the pack of the file for its delegations, PackLibrary for a file that ships with tercet.
+// Within is the pack of the file for its delegations, PackLibrary for a file that ships with
+// tercet.
 func (p *Program) Within() string {
 	if p.Pack() == "" && p.Library() {
 		return formats.PackLibrary
@@ -171,8 +172,8 @@ func (p *Program) Within() string {
 	return p.Pack()
 }
 
-// Called is the full name of a subagent of the file; one of a pack has the pack's name in front, and
-// a shipped one beside one of the project has its own.
+// Called is the full name of a subagent of the file; one of a pack has the pack's name in front,
+// and a shipped one beside one of the project has its own.
 func (p *Program) Called(name string) string {
 	info := p.facts.agents[name]
 	if info != nil && p.Library() && strings.HasSuffix(info.Name, ":"+name) {

@@ -26,13 +26,15 @@ func (c *compiler) routes() {
 		case f.Key.Text == "language_based":
 			byLanguage = f.Value.Lit != false
 		case value == "":
-			c.report(f.Value.Pos, CodeAgent, "", "expected a subagent for %q, got %s", f.Key.Text, f.Value)
+			c.report(f.Value.Pos, CodeAgent, "",
+				"expected a subagent for %q, got %s", f.Key.Text, f.Value)
 			return
 		case f.Key.Text == "default" || f.Key.Text == "target_agent":
 			usual = word
 		default:
 			among = append(among, word)
-			choice = append(choice, fmt.Sprintf("elif $task.language == %q then %q", f.Key.Text, value))
+			choice = append(choice,
+				fmt.Sprintf("elif $task.language == %q then %q", f.Key.Text, value))
 		}
 	}
 	at := table[0].Key.Pos
@@ -68,7 +70,8 @@ func (c *compiler) routes() {
 func routeSteps(list []*syntax.Step, by *syntax.Delegate) bool {
 	found := false
 	for _, s := range list {
-		if d, ok := s.Action.(*syntax.Delegate); ok && d.Pick == nil && d.Agent.Text == by.Agent.Text {
+		if d, ok := s.Action.(*syntax.Delegate); ok && d.Pick == nil &&
+			d.Agent.Text == by.Agent.Text {
 			one := *by
 			one.Pos = d.Pos
 			s.Action = &one

@@ -50,7 +50,8 @@ var placeVars = map[string]string{
 var varMembers = map[string][]string{
 	"$run": {
 		"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks",
-		"auto_approve", "artifacts", "approval", "commit", "diff", "diffstat", "overrides", "repo_state",
+		"auto_approve", "artifacts", "approval", "commit", "diff", "diffstat", "overrides",
+		"repo_state",
 	},
 	"$feedback": {"from", "issues", "note", "choice", "answer", "attempt"},
 	"$it":       {"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"},

@@ -83,7 +83,9 @@ func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
 				}
 			}
 			if step.Sentence != nil {
-				s.last = &worker{&formats.AgentInfo{Name: step.ID.Text, NoArtifacts: true}, step.ID.Text}
+				s.last = &worker{
+					&formats.AgentInfo{Name: step.ID.Text, NoArtifacts: true}, step.ID.Text,
+				}
 				s.summary = step.ID.Text
 			}
 		case syntax.Inline:
@@ -217,9 +219,10 @@ func (s *speech) message(say *syntax.Sentence) []syntax.Part {
 	}
 	noun = strings.TrimPrefix(noun, "the ")
 	kind := documentType(noun)
-	promised := s.last != nil && slices.ContainsFunc(s.last.info.Artifacts, func(a formats.ArtifactSpec) bool {
-		return a.Type == kind && !a.Optional
-	})
+	promised := s.last != nil &&
+		slices.ContainsFunc(s.last.info.Artifacts, func(a formats.ArtifactSpec) bool {
+			return a.Type == kind && !a.Optional
+		})
 	if artifact && kind != "" && promised {
 		return []syntax.Part{
 			{Lit: strings.ToUpper(noun[:1]) + noun[1:] + " created: "},
@@ -239,10 +242,11 @@ func (s *speech) commit(say *syntax.Sentence, step *syntax.Step) {
 	}
 	step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
 	step.When = &syntax.Expr{Pos: say.Pos, Src: `$run.repo_state != "none"`}
-	message := `$run.command | "` + strings.NewReplacer(`\`, "", `"`, "").Replace(say.Rest) + ` (\(.))"`
+	unquoted := strings.NewReplacer(`\`, "", `"`, "")
+	message := `$run.command | "` + unquoted.Replace(say.Rest) + ` (\(.))"`
 	if s.c.scope.task {
-		message = `$task | "task \(.number): add ` +
-			strings.NewReplacer(`\`, "", `"`, "").Replace(strings.TrimPrefix(say.Rest, "the ")) + `"`
+		what := unquoted.Replace(strings.TrimPrefix(say.Rest, "the "))
+		message = `$task | "task \(.number): add ` + what + `"`
 	}
 	step.With = []syntax.Field{
 		field("action", &syntax.Value{Pos: say.Pos, Lit: "commit"}),
@@ -302,7 +306,8 @@ func (s *speech) several(say *syntax.Sentence) string {
 		return "$state.tasks"
 	}
 
-	s.c.report(say.Name.Pos, CodeSentence, "say where they are: For each "+one+" in $args."+many+":",
+	s.c.report(say.Name.Pos, CodeSentence,
+		"say where they are: For each "+one+" in $args."+many+":",
 		"nothing before this step is a list of %s", many)
 	return "[]"
 }
@@ -400,8 +405,8 @@ func (s *speech) choose(say *syntax.Sentence, step *syntax.Step, condition strin
 	s.judged = step
 }
 
-// inputs gives the worker {args, task}, and each argument and variable of a loop that it takes under
-// its own name.
+// inputs gives the worker {args, task}, and each argument and variable of a loop that it takes
+// under its own name.
 func (s *speech) inputs(pos syntax.Pos, name syntax.Word) []syntax.Field {
 	agent, ok := s.c.contract(name.Text)
 	if !ok {

@@ -301,8 +301,8 @@ func (c *compiler) treeless(info *Info) {
 	}
 }
 
-// keepsSession reports `session` at a step whose work has no session, and for a reviewer: who judges
-// what was mended begins afresh.
+// keepsSession reports `session` at a step whose work has no session, and for a reviewer: who
+// judges what was mended begins afresh.
 func (c *compiler) keepsSession(info *Info) {
 	at := info.Step.Session
 	if at == nil || info.Call == nil {

@@ -197,7 +197,9 @@ func (o *Outline) mermaid() string {
 				names[n.Info.ID], open, strings.Join(lines, "<br/>"), closing)
 		},
 		open: func(n *Node) string {
-			return fmt.Sprintf("subgraph %s_body [\"%s\"]", names[n.Info.ID], text(label(n.heading())))
+			return fmt.Sprintf(
+				"subgraph %s_body [\"%s\"]", names[n.Info.ID], text(label(n.heading())),
+			)
 		},
 		end: "end",
 		edge: func(from, to, label string) string {

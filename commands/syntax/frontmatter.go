@@ -92,7 +92,9 @@ func (p *parser) foreignFront(n *md.Node) {
 	f := &p.file.Front
 	form := frontForm
 	p.otherKeys(n)
-	form.Foreign = slices.Concat([]string{"description"}, formats.DepthKeys(), inertKeys, p.foreign.Keys)
+	form.Foreign = slices.Concat(
+		[]string{"description"}, formats.DepthKeys(), inertKeys, p.foreign.Keys,
+	)
 	v := n.Get("arguments")
 	if v != nil && namesOnly(v) {
 		form.Foreign = append(form.Foreign, "arguments")

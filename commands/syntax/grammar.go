@@ -106,8 +106,9 @@ var frontForm = Form{
 		{"subagents", "word", "the pack whose subagents are looked up first"},
 		{
 			"routing", "map",
-			"subagents by the language of the task, such as {default: planner, lean: lean-planner}: steps " +
-				"that delegate to the default one delegate to these",
+			"subagents by the language of the task, such as " +
+				"{default: planner, lean: lean-planner}: steps that delegate to the default one " +
+				"delegate to these",
 		},
 		{"examples", "texts", "lines for the help"},
 		{"hidden", "boolean", "left out of menus"},
@@ -177,7 +178,8 @@ var argumentForm = Form{
 		},
 		{
 			"path", "word",
-			"of a text: the argument of type path that a text of one word ending in .md gives instead",
+			"of a text: the argument of type path that a text of one word ending in .md gives " +
+				"instead",
 		},
 	},
 }

@@ -56,8 +56,8 @@ func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 }
 
 // IsPrompt reports whether a file is a text for a model, and not a command file that lacks
-// something: it has no section, step or block of one, nothing that looks like one, and no key in its
-// frontmatter but description and those of other tools.
+// something: it has no section, step or block of one, nothing that looks like one, and no key in
+// its frontmatter but description and those of other tools.
 func IsPrompt(name string, src []byte, keys []string) bool {
 	p := newParser(name, src)
 	p.foreign = &Foreign{Keys: keys, Unknown: CodeKey, Misnamed: CodeKey}
@@ -150,7 +150,8 @@ func (p *parser) read() {
 	p.doc = doc
 	p.take(problems)
 	if at > 0 {
-		p.report(CodeOtherForm, Pos{Line: at, Col: 1}, "run 'tercet lint --fix', which writes the list",
+		p.report(CodeOtherForm, Pos{Line: at, Col: 1},
+			"run 'tercet lint --fix', which writes the list",
 			"arguments are one map, which is read as a list")
 	}
 	p.file.Prose = doc.Prose()

@@ -62,8 +62,8 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	}
 }
 
-// stageTag opens a step in the anatomies with tags, and actionTag says what the step does. The number
-// of a stage is its id.
+// stageTag opens a step in the anatomies with tags, and actionTag says what the step does. The
+// number of a stage is its id.
 var (
 	stageTag  = lazy.Regexp(`^<(?:step_([0-9]+)|stage\b[^>]*\bid="([0-9]+(?:\.[0-9]+)*)")[^>]*>\s*`)
 	actionTag = lazy.Regexp(`^\s*<action>\s*(.*?\S)\s*</action>`)
@@ -168,7 +168,8 @@ func almostStep(text string) bool {
 // almost is a number behind "step", and a mark other than the colon or the beginning of a sentence
 // of the list.
 var almost = lazy.Regexp(
-	`(?i)^step +[0-9][0-9.]*(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`,
+	`(?i)^step +[0-9][0-9.]*` +
+		`(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`,
 )
 
 // argSentences reads the lines of Argument Parsing in the plain form.
@@ -203,9 +204,11 @@ const (
 
 // timesForm is one subagent several times, as diagrams write it. The x stands alone, because names
 // end with it too.
-const timesForm = `(?:delegate (?:in parallel )?(?:to )?)?\[?ARM(?: *× *| [x*] )(?P<index>[0-9]{1,4}|N)\]?`
+const timesForm = `(?:delegate (?:in parallel )?(?:to )?)?` +
+	`\[?ARM(?: *× *| [x*] )(?P<index>[0-9]{1,4}|N)\]?`
 
-// declares tells whether the file declares an argument, or a sentence before takes it from the line.
+// declares tells whether the file declares an argument, or a sentence before takes it from the
+// line.
 func (p *parser) declares(name string) bool {
 	return slices.ContainsFunc(p.file.Front.Arguments, func(a Argument) bool {
 		return a.Name.Text == name
@@ -215,8 +218,8 @@ func (p *parser) declares(name string) bool {
 }
 
 // sentenceForms are the sentences of the closed list; the first that fits counts. The case of
-// letters does not matter but in names, a space stands for one or more. With none, no later form may
-// fit either.
+// letters does not matter but in names, a space stands for one or more. With none, no later form
+// may fit either.
 var sentenceForms = []sentenceForm{
 	{
 		SayUpdateStatus, false,
@@ -229,7 +232,8 @@ var sentenceForms = []sentenceForm{
 		SayCommit, false,
 		"delegate to (?P<name>(?-i:git-workflow-manager))( subagent)? to commit REST",
 		"Delegate to git-workflow-manager to commit the plan",
-		"`delegate: git-workflow-manager` with `action: commit` for the artifacts of the subagent before",
+		"`delegate: git-workflow-manager` with `action: commit` for the artifacts of the " +
+			"subagent before",
 	},
 	{
 		SayParallel, false, "delegate in parallel to LIST",
@@ -237,7 +241,8 @@ var sentenceForms = []sentenceForm{
 		"`parallel:` with one `delegate` for each",
 	},
 	{
-		SayForEach, false, timesForm + `,? \(?(?:for each|one per|one for each) ARG(?: in (?P<expr>\$[^ )]+))?\)?`,
+		SayForEach, false,
+		timesForm + `,? \(?(?:for each|one per|one for each) ARG(?: in (?P<expr>\$[^ )]+))?\)?`,
 		"[implementer × N] for each phase in $plan.phases",
 		"`foreach: $plan.phases` with `delegate: implementer`, side by side",
 	},
@@ -252,16 +257,19 @@ var sentenceForms = []sentenceForm{
 	{
 		SayDelegateWith, false, "delegate to ARM with *:",
 		"Delegate to reviewer with:",
-		"`delegate: reviewer` with the lines `- NAME: VALUE` below it as `with:`; `{name}` is an argument",
+		"`delegate: reviewer` with the lines `- NAME: VALUE` below it as `with:`; " +
+			"`{name}` is an argument",
 	},
 	{
 		SayDelegate, false, "delegate to ARM( with REST)?",
 		"Delegate to planner subagent",
-		"`delegate: planner` with the arguments and the task that it takes; `Subagent A` is `subagent-a`",
+		"`delegate: planner` with the arguments and the task that it takes; " +
+			"`Subagent A` is `subagent-a`",
 	},
 	{
 		SayDelegate, false, "if depth (?:is )?ok *:? delegate to ARM( with REST)?",
-		"If depth OK: delegate to tester", "`delegate: tester`: tercet refuses a fourth level by itself",
+		"If depth OK: delegate to tester",
+		"`delegate: tester`: tercet refuses a fourth level by itself",
 	},
 	{
 		SayExtract, false,
@@ -290,7 +298,8 @@ var sentenceForms = []sentenceForm{
 		"`allow:` with the statuses from which that work starts",
 	},
 	{
-		SayTaskExists, false, "validate task exists(?: in (?-i:state\\.json))?", "Validate task exists",
+		SayTaskExists, false, "validate task exists(?: in (?-i:state\\.json))?",
+		"Validate task exists",
 		"what an argument of type task does",
 	},
 	{
@@ -308,8 +317,8 @@ var sentenceForms = []sentenceForm{
 	},
 	{
 		SayNothing, false,
-		"(?:aggregate|collect|combine|format)( (?:the |subagent )*(?:results?|responses?|outputs?))?" +
-			"(?: for orchestrator)?",
+		"(?:aggregate|collect|combine|format)" +
+			"( (?:the |subagent )*(?:results?|responses?|outputs?))?(?: for orchestrator)?",
 		"Aggregate results", "nothing: the return of the step before has them",
 	},
 	{0, true, "validate (task exists|[^ ]+ (format|is( a)? positive integer)) .*", "", ""},
@@ -323,7 +332,8 @@ var sentenceForms = []sentenceForm{
 	},
 	{
 		SayNothing, false,
-		"(?:check (?-i:delegation_depth) *< *3|else *: return error \"?max delegation depth exceeded\"?)",
+		"(?:check (?-i:delegation_depth) *< *3|" +
+			"else *: return error \"?max delegation depth exceeded\"?)",
 		"Check delegation_depth < 3", "nothing: tercet refuses a fourth level by itself",
 	},
 	{
@@ -350,7 +360,8 @@ var sentenceForms = []sentenceForm{
 		SayIfValid, false, "if (?:the (?:result|return|plan|report) is )?valid *:? ARM,? " +
 			"(?:otherwise|else) *:? OTHER",
 		"If valid: planner, Else: researcher",
-		"`delegate:` with an expression over the outcome of the subagent or the check before, and `among:`",
+		"`delegate:` with an expression over the outcome of the subagent or the check before, " +
+			"and `among:`",
 	},
 	{
 		SayEither, false, "if( ARG is)? (?P<value>[^ :]+) *:? ARM,? (?:otherwise|else) *:? OTHER",
@@ -358,7 +369,8 @@ var sentenceForms = []sentenceForm{
 		"`delegate:` with an expression over `$args.mode`, and `among:`",
 	},
 	{
-		SayFail, false, "return (?:an )?error(?: *:? *[\"“](?P<rest>[^\"”]+)[\"”])?(?: to orchestrator)?",
+		SayFail, false,
+		"return (?:an )?error(?: *:? *[\"“](?P<rest>[^\"”]+)[\"”])?(?: to orchestrator)?",
 		`Return error "There is nothing to plan"`, "`fail:` with that text",
 	},
 	{
@@ -398,8 +410,8 @@ func Sentences() []SentenceInfo {
 
 // nearestSentence is the help for a line that is none of the sentences.
 func nearestSentence(line string) string {
-	const all = "docs/reference/plain-form.md lists the sentences; or write a block 'yaml step' below a " +
-		"heading '### Step <n>: ...'"
+	const all = "docs/reference/plain-form.md lists the sentences; or write a block 'yaml step' " +
+		"below a heading '### Step <n>: ...'"
 	words := strings.Fields(strings.ToLower(line))
 	best := ""
 	most := 1
@@ -523,8 +535,8 @@ func (p *parser) times(say *Sentence, agent Word, count string) bool {
 		p.report(
 			CodeSentence,
 			agent.Pos,
-			"write '["+agent.Text+" × 3]', or '["+agent.Text+" × N] for each phase in $plan.phases' "+
-				"with the list that it is about",
+			"write '["+agent.Text+" × 3]', or '["+agent.Text+" × N] "+
+				"for each phase in $plan.phases' with the list that it is about",
 			"expected how many of %s work side by side, from 1 to %d, got %s",
 			agent.Text, formats.MaxParallel, count,
 		)

@@ -197,8 +197,8 @@ func (p *parser) numbered(seen map[string]int, number string, at Pos) {
 	seen[number] = at.Line
 }
 
-// orderOfSteps warns of steps whose number does not fit their place: the readers of the file, people
-// and other tools, go by the numbers, and tercet by the headings.
+// orderOfSteps warns of steps whose number does not fit their place: the readers of the file,
+// people and other tools, go by the numbers, and tercet by the headings.
 func (p *parser) orderOfSteps(list []draft) {
 	var above []string // numbers of the steps around the present one
 	var levels []int
@@ -220,7 +220,8 @@ func (p *parser) orderOfSteps(list []draft) {
 		rest, below := strings.CutPrefix(d.number, within)
 		switch {
 		case !below || strings.Contains(rest, "."):
-			p.report(CodeStepOrder, d.heading.Pos, "number it "+within+"N, or change its heading level",
+			p.report(CodeStepOrder, d.heading.Pos,
+				"number it "+within+"N, or change its heading level",
 				"step %s stands %s", d.number, placeOf(within))
 		case last != "" && strings.HasPrefix(last, within):
 			before, _ := strconv.Atoi(strings.TrimPrefix(last, within)) //nolint:errcheck // it is a number

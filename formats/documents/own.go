@@ -20,7 +20,8 @@ var (
 	headingWord = lazy.Regexp(`^\p{L}[\p{L}\p{M} '-]{0,30}$`)
 )
 
-// MaxProfiles and maxProfile bound the profiles of a project: their number, and the bytes of a file.
+// MaxProfiles and maxProfile bound the profiles of a project: their number, and the bytes of a
+// file.
 const (
 	MaxProfiles = 100
 	maxProfile  = 64 << 10
@@ -81,7 +82,9 @@ func readOwn(files fs.FS, file, name string) (p *profile, sum string, err error)
 		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), file), ":")
 		text = strings.Replace(text, "json: unknown field", "unknown key", 1)
 		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			text = fmt.Sprintf("expected another kind of value for %s, got a %s", kind.Field, kind.Value)
+			text = fmt.Sprintf(
+				"expected another kind of value for %s, got a %s", kind.Field, kind.Value,
+			)
 		}
 		return nil, sum, fail("%s", strings.TrimSpace(text))
 	}
@@ -186,7 +189,9 @@ func (p *phaseRule) compile() error {
 		}
 	}
 	if len(p.Words) > 0 {
-		p.heading = regexp.MustCompile(`(?i)^([^\p{L}\p{N}]*)(` + anyOf(p.Words) + `)([\s\p{Z}]*[0-9])`)
+		p.heading = regexp.MustCompile(
+			`(?i)^([^\p{L}\p{N}]*)(` + anyOf(p.Words) + `)([\s\p{Z}]*[0-9])`,
+		)
 	}
 	if len(seen) > 0 {
 		p.mark = regexp.MustCompile(
@@ -337,7 +342,8 @@ func (p *profile) form() string {
 		}
 	}
 	if required != nil {
-		fmt.Fprintf(&b, "\n- level-2 sections, none of them empty: %s", strings.Join(required, ", "))
+		fmt.Fprintf(&b,
+			"\n- level-2 sections, none of them empty: %s", strings.Join(required, ", "))
 	}
 	if optional != nil {
 		fmt.Fprintf(&b, "\n- if there is something to say: %s", strings.Join(optional, ", "))

@@ -353,7 +353,8 @@ func (r *handoffReader) tasks(rule *tasksRule) {
 	var lines []line
 	for _, p := range r.parts {
 		names := append([]string{rule.In}, rule.Also...)
-		if slices.ContainsFunc(names, func(n string) bool { return fieldKey(n) == fieldKey(p.name) }) {
+		same := func(n string) bool { return fieldKey(n) == fieldKey(p.name) }
+		if slices.ContainsFunc(names, same) {
 			lines = p.lines
 			break
 		}

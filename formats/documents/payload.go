@@ -32,7 +32,9 @@ func payloadOf(f *formats.Findings, text string, before int) (values map[string]
 		Ends:  func(string) bool { return false },
 	})
 	values = map[string]any{}
-	place := func(p formats.Pos) formats.Pos { return formats.Pos{Line: p.Line + before, Col: p.Col} }
+	place := func(p formats.Pos) formats.Pos {
+		return formats.Pos{Line: p.Line + before, Col: p.Col}
+	}
 	at := map[string]formats.Pos{}
 	for i := range r.Fields {
 		e := &r.Fields[i]

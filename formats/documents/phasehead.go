@@ -94,7 +94,8 @@ const (
 
 const (
 	signForm  = `(?:[` + signs + `]\x{fe0f}?)`
-	wordsForm = `(?:not[ _-]?started|pending|to[ _-]?do|in[ _-]?progress|wip|completed?|done|finished|partial|blocked)`
+	wordsForm = `(?:not[ _-]?started|pending|to[ _-]?do|in[ _-]?progress|wip|` +
+		`completed?|done|finished|partial|blocked)`
 )
 
 // The positions of a status in a heading: in brackets, in capitals at the end, or as a symbol; also

@@ -108,11 +108,13 @@ func (r *docReader) onePhase(from, end int) {
 	at := heading.Pos
 	p, problem := phaseHeading(r.profile.Phase.shipped(heading.Text))
 	if heading.Level != 3 && r.profile.Strict {
-		r.warn(codePhaseHeading, at, "make it a heading of level 3 in the section "+r.profile.Phases,
+		r.warn(codePhaseHeading, at,
+			"make it a heading of level 3 in the section "+r.profile.Phases,
 			"the heading of phase %d has level %d", p.Number, heading.Level)
 	}
 	if problem != "" && r.profile.Strict {
-		r.warn(codePhaseStatus, at, "end the heading with one of "+r.profile.Phase.markWords(), "%s", problem)
+		r.warn(codePhaseStatus, at, "end the heading with one of "+r.profile.Phase.markWords(),
+			"%s", problem)
 	}
 	i := slices.IndexFunc(r.out.Phases, func(o Phase) bool {
 		return o.Number == p.Number

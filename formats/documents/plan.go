@@ -244,7 +244,8 @@ func withStatus(src []byte, to PhaseStatus) []byte {
 
 // statusLine matches a metadata line with the status; the group is the word without brackets.
 var statusLine = lazy.Regexp(
-	`(?i)^[ \t]*[-*+]?[ \t]*(?:\*\*|__)?status(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*\[?([a-z_ ]*[a-z])\]?[ \t\r]*$`,
+	`(?i)^[ \t]*[-*+]?[ \t]*(?:\*\*|__)?status(?:\*\*|__)?[ \t]*:(?:\*\*|__)?` +
+		`[ \t]*\[?([a-z_ ]*[a-z])\]?[ \t\r]*$`,
 )
 
 // lineAt is a line without its line feed.

@@ -252,7 +252,8 @@ func (s *scanner) enclosingFence() string {
 		if _, _, ok := blockHeader(s.lines[n]); ok {
 			return ""
 		}
-		if r, info := record.FenceRun(s.lines[n]); r != "" && info == "" && record.ClosesFence(r, run) {
+		if r, info := record.FenceRun(s.lines[n]); r != "" && info == "" &&
+			record.ClosesFence(r, run) {
 			return run
 		}
 	}

@@ -201,8 +201,9 @@ func (p *parser) known() map[string]reader {
 		"blocked_reason": p.into(&r.BlockedReason, "blocked_reason"),
 		"blocked_target": p.into(&r.BlockedTarget, "blocked_target"),
 		"next_steps":     p.joined,
-		"metadata":       func(*jsonx.Value) {}, // the engine's; other systems' agents always give it
-		"class":          dropped("class"),
+		// Metadata is the engine's; agents of other systems always give it.
+		"metadata": func(*jsonx.Value) {},
+		"class":    dropped("class"),
 	}
 }
 
@@ -281,7 +282,8 @@ func (p *parser) word(
 	case !isText:
 		p.wrong(v, "expected %s as a string, got %s", what, v.Kind)
 	case says(got) == "":
-		p.add(codeReturnMember, v, formats.HelpOneOf(canon(word), set), "expected %s %s, got %q", what,
+		p.add(codeReturnMember, v, formats.HelpOneOf(canon(word), set),
+			"expected %s %s, got %q", what,
 			strings.Join(set, ", "), word)
 	default:
 		p.readAs(v, what, word, says(got))

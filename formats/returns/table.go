@@ -78,7 +78,11 @@ var tables = sync.OnceValue(func() []strict.Table {
 			Needs: []string{"message"},
 			Keys: []strict.Key{
 				{"message", "filled", "what happened"},
-				{"type", strict.Texts(formats.Words(formats.ErrorTypes())), "the kind of error (execution)"},
+				{
+					"type",
+					strict.Texts(formats.Words(formats.ErrorTypes())),
+					"the kind of error (execution)",
+				},
 				{
 					"code",
 					strict.Texts(formats.Words(formats.Codes())),

@@ -150,7 +150,8 @@ func (v *validator) artifacts() {
 	required := slices.DeleteFunc(slices.Clone(
 		v.info.Artifacts,
 	), func(a formats.ArtifactSpec) bool { return a.Optional })
-	if !v.mustDeliver() || v.info.NoArtifacts || v.info.Open || v.info.Artifacts != nil && len(required) == 0 ||
+	if !v.mustDeliver() || v.info.NoArtifacts || v.info.Open ||
+		v.info.Artifacts != nil && len(required) == 0 ||
 		!v.require(
 			len(v.ret.Artifacts) > 0,
 			"expected at least one artifact with status completed, got none",

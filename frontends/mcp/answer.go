@@ -187,7 +187,8 @@ func (a *asking) form() *sdk.ElicitParams {
 	}
 	shown := a.call.project.Mask.Values(text.String())
 	if len(shown) > maxShown {
-		shown = formats.Clip(shown, maxShown) + "\n\n'tercet show " + a.run.ID + "' shows all of it."
+		shown = formats.Clip(shown, maxShown) + "\n\n'tercet show " + a.run.ID +
+			"' shows all of it."
 	}
 	labels := make([]any, len(a.gate.Choices))
 	for i, one := range a.gate.Choices {

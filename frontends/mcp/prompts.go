@@ -27,7 +27,9 @@ func (s *Server) upToDate(of *sdk.Server) sdk.Middleware {
 			case listPrompts, getPrompt:
 				err = s.reading(ctx, func(p *project.Project) error { return known.prompts(of, p) })
 			case listResources:
-				err = s.reading(ctx, func(p *project.Project) error { return known.resources(of, p) })
+				err = s.reading(ctx, func(p *project.Project) error {
+					return known.resources(of, p)
+				})
 			}
 			if err != nil {
 				return nil, err

@@ -160,7 +160,9 @@ const maxResource = 1 << 20
 
 // resourceText is the text behind a URI. A document must be one that a step of the run made: no
 // other path is looked at.
-func resourceText(ctx context.Context, p *project.Project, uri string) (text, mime string, err error) {
+func resourceText(
+	ctx context.Context, p *project.Project, uri string,
+) (text, mime string, err error) {
 	rest, ok := strings.CutPrefix(uri, runsURI)
 	run, part, found := strings.Cut(rest, "/")
 	if !ok || !found || p.Reader == nil {

@@ -204,11 +204,13 @@ func (s *Server) addTools(to *sdk.Server) {
 	tool(in, "lint", reads,
 		"Find what is wrong with the text of a command or subagent file. Writes nothing.", lintText)
 	tool(in, "answer", destroys,
-		"Say where a person answers the open question of a run. If the user's configuration allows "+
-			"it, the client asks the user now. You cannot give the answer.", answerQuestion)
+		"Say where a person answers the open question of a run. If the user's configuration "+
+			"allows it, the client asks the user now. You cannot give the answer.",
+		answerQuestion)
 	tool(in, "tell", adds,
-		"Leave a message of the user for the next worker of a run that starts. Workers that are at "+
-			"work do not see it. Only with what the user wants said.", tellRun)
+		"Leave a message of the user for the next worker of a run that starts. Workers that "+
+			"are at work do not see it. Only with what the user wants said.",
+		tellRun)
 	tool(in, "cancel", destroys,
 		"End a run: its tasks go back to their earlier status. Only if the user wants that.",
 		cancelRun)

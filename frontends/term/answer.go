@@ -120,7 +120,8 @@ func (t *Terminal) keyedAnswer(
 // wordPause is longer than the time between two letters of a word that somebody types.
 const wordPause = 600 * time.Millisecond
 
-// ignore drops what is typed until nothing has come for a while. Ctrl-C and Ctrl-D leave, as always.
+// ignore drops what is typed until nothing has come for a while. Ctrl-C and Ctrl-D leave, as
+// always.
 func (t *Terminal) ignore(ctx context.Context) error {
 	if err := t.keyboard.Raw(t.Err); err != nil {
 		return err
@@ -160,8 +161,8 @@ func (t *Terminal) controlKey(ctx context.Context, name string) error {
 	return nil
 }
 
-// typedAnswer reads a line that begins with a text. What stands before it is the last row of what is
-// shown.
+// typedAnswer reads a line that begins with a text. What stands before it is the last row of what
+// is shown.
 func (t *Terminal) typedAnswer(ctx context.Context, text, begun string) (string, error) {
 	const least = 20 // columns to type in
 	columns, _ := size(t.Err)

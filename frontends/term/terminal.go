@@ -42,7 +42,7 @@ type Config struct {
 	Err io.Writer
 
 	Env     func(name string) string // looks up a variable of the user
-	Environ func() []string          // the variables of the process, for programs of the user's choice
+	Environ func() []string          // the variables of the process, for the user's programs
 	Clock   project.Clock
 	Signals Signals
 }

@@ -281,12 +281,11 @@ func (m *model) content() []string {
 		}
 		switch r.State {
 		case project.StateAsking:
-			out = append(out, m.wrapText("g, or '"+r.place.line("approve", r.Run.ID)+"', answers it", right)...)
+			help := "g, or '" + r.place.line("approve", r.Run.ID) + "', answers it"
+			out = append(out, m.wrapText(help, right)...)
 		case project.StateWaiting:
-			out = append(
-				out,
-				m.wrapText("r, or '"+r.place.line("resume", r.Run.ID)+"', goes on with it", right)...,
-			)
+			help := "r, or '" + r.place.line("resume", r.Run.ID) + "', goes on with it"
+			out = append(out, m.wrapText(help, right)...)
 		case project.StateRunning, project.StateFinished:
 		}
 		return out
@@ -372,7 +371,8 @@ func (m *model) bottom() []string {
 	if t := m.prompt; t != nil {
 		if told == "" && t.what == purposeAnswer {
 			told = "Enter answers, Esc leaves"
-			label, note, ok := question.Of(t.gate.Choices, t.run.place.Language).Read(t.input.Value())
+			words := question.Of(t.gate.Choices, t.run.place.Language)
+			label, note, ok := words.Read(t.input.Value())
 			if ok {
 				told = "Enter answers '" + plain.Line(phrase.In(t.run.place.Language, label)) + "'"
 				if note != "" {
@@ -399,7 +399,8 @@ func (m *model) lead() string {
 	case purposeAnswer:
 		return "answer> "
 	case purposeNote:
-		return "note for '" + plain.Line(phrase.In(m.prompt.run.place.Language, m.prompt.label)) + "'> "
+		return "note for '" +
+			plain.Line(phrase.In(m.prompt.run.place.Language, m.prompt.label)) + "'> "
 	case purposeCancel:
 		return "cancel run " + plain.Line(m.prompt.run.Run.ID) + "? [y/N] "
 	case purposeFilter:

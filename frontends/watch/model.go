@@ -241,7 +241,9 @@ func (m *model) resumeDue() (cmds []tea.Cmd) {
 			continue
 		}
 		m.list.resumed[r.key] = r.Run.Until
-		m.notice = notice{text: "run " + r.Run.ID + " goes on: the time has come for which it waited"}
+		m.notice = notice{
+			text: "run " + r.Run.ID + " goes on: the time has come for which it waited",
+		}
 		cmds = append(cmds, m.effects.resume(r))
 	}
 	return cmds
@@ -367,7 +369,9 @@ func (m *model) answerKey(r row, label, key string, quick bool) tea.Cmd {
 	g := *r.Gate
 	switch {
 	case quick:
-		m.notice = notice{"the key came at once behind another, as in a paste; press it again", true}
+		m.notice = notice{
+			"the key came at once behind another, as in a paste; press it again", true,
+		}
 		return nil
 	case g.Free != "":
 		return m.begin(&prompt{what: purposeAnswer, run: r, gate: g}, key)

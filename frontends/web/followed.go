@@ -20,7 +20,7 @@ type followed struct {
 	last    reading
 
 	version int64 // grows with each change
-	began   int64 // the version at which the list of steps begins; it changes when steps are dropped
+	began   int64 // the version at which the list of steps begins; steps that are dropped change it
 	seen    []stepSeen
 	titles  map[string]string // by place
 	doing   map[string]string // what the agent of a step does, by place

@@ -117,7 +117,9 @@ func (v *view) timeout(gate formats.Gate, language string) h.Node {
 		return h.Text("")
 	}
 	left := style.Age(max(0, until.Sub(v.server.config.Now())))
-	return h.P(h.Class("aside"), line("takes '"+phrase.In(language, gate.Timeout.Choose)+"' in "+left))
+	return h.P(
+		h.Class("aside"), line("takes '"+phrase.In(language, gate.Timeout.Choose)+"' in "+left),
+	)
 }
 
 // evidence is what the answer is bound to.

@@ -100,7 +100,8 @@ func (v *view) answerKey(r project.RunState, told []project.RunMessage) string {
 	}
 	v.site.mu.Lock()
 	defer v.site.mu.Unlock()
-	return fmt.Sprintf("%d %q %s %d %t %q %q %q %q %q %t %q", v.since(), v.r.URL.RawQuery, v.sign.token,
+	return fmt.Sprintf("%d %q %s %d %t %q %q %q %q %q %t %q",
+		v.since(), v.r.URL.RawQuery, v.sign.token,
 		r.State, r.Live, r.Answer, r.ReadError, r.Run.Queue, gate, message,
 		v.site.resuming[r.Run.ID], v.site.failed[r.Run.ID])
 }

@@ -49,7 +49,8 @@ type shownRun struct {
 // the run was told is no part of its state.
 const keepShown = 10 * time.Second
 
-// show gives what the home shows of a run. Tabs that look at the same state of it ask the home once.
+// show gives what the home shows of a run. Tabs that look at the same state of it ask the home
+// once.
 func (c *crew) show(ctx, runs context.Context, r project.TeamRun) (*shownRun, error) {
 	c.mu.Lock()
 	one := c.shown[r.Run]
@@ -406,7 +407,9 @@ func (v *view) teamOrders(r project.TeamRun) h.Node {
 	case project.TeamEnded, project.TeamBroken:
 		return h.Text("")
 	case project.TeamPaused, project.TeamStuck:
-		return h.Div(h.Class("actions"), order("resume", "Go on"), order("cancel", "Cancel the run"))
+		return h.Div(
+			h.Class("actions"), order("resume", "Go on"), order("cancel", "Cancel the run"),
+		)
 	case project.TeamQueued, project.TeamRunning, project.TeamWaiting:
 	}
 	return h.Div(h.Class("actions"), order("pause", "Pause"), order("cancel", "Cancel the run"))
@@ -434,8 +437,9 @@ func (v *view) teamQuestion(r project.TeamRun, g formats.Gate, note string) h.No
 		h.H2(h.Class("question"), line(g.Question)),
 		h.Group(shown),
 		h.If(len(evidence) > 0, h.Group{
-			h.P(h.Class("aside"), h.Text("The answer is about these files, as they were when the run "+
-				"asked. If one has changed, the run asks again.")),
+			h.P(h.Class("aside"),
+				h.Text("The answer is about these files, as they were when the run "+
+					"asked. If one has changed, the run asks again.")),
 			h.Ul(h.Group(evidence)),
 		}),
 		v.form(teamPath(r.Run)+"/answer", h.Class("answer"),

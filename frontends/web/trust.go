@@ -19,7 +19,8 @@ func (s *Server) trust(v *view) error {
 }
 
 // byEnvironment is why nobody is asked about a project that a variable trusts.
-const byEnvironment = "it is trusted by the environment, where TERCET_TRUST=1 was set for this server."
+const byEnvironment = "it is trusted by the environment, " +
+	"where TERCET_TRUST=1 was set for this server."
 
 func (v *view) showTrust(r project.TrustReview, back string, failed error) error {
 	lead := "You have agreed to every file here that can start a program."
@@ -107,7 +108,8 @@ func (s *Server) agree(v *view) error {
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(back, v.site.path("start")) && !strings.HasPrefix(back, v.site.path("runs")) {
+	if !strings.HasPrefix(back, v.site.path("start")) &&
+		!strings.HasPrefix(back, v.site.path("runs")) {
 		back = "/" // only pages of this project
 	}
 	return v.see(back)

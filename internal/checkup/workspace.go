@@ -181,7 +181,8 @@ func (w *Workspace) foreign() (out []Finding) {
 		return out
 	}
 	f := fine("commands", fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s",
-		cmp.Or(formats.FirstFew(bases[0], " "), "none"), cmp.Or(formats.FirstFew(bases[1], " "), "none")))
+		cmp.Or(formats.FirstFew(bases[0], " "), "none"),
+		cmp.Or(formats.FirstFew(bases[1], " "), "none")))
 	f.Detail = map[string]any{"positional_base_0": bases[0], "positional_base_1": bases[1]}
 	return append(out, f)
 }

@@ -72,8 +72,8 @@ type Config struct {
 	// MCPAnswers lets a client of the Model Context Protocol pass answers of its user on. Only the
 	// user's own file can say so.
 	MCPAnswers bool
-	// Worker is what this machine offers a team, and Team is the team that the user belongs to. Only
-	// the user's own file has them.
+	// Worker is what this machine offers a team, and Team is the team that the user belongs to.
+	// Only the user's own file has them.
 	Worker Worker
 	Team   Team
 	// Secrets are the accepted findings of the scan before a commit.

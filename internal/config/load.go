@@ -428,15 +428,17 @@ func (l *loader) team(e entry) {
 		case "url":
 			setValue(l, e, &to.URL, "address of a hub such as nats://10.0.0.5:4333", hubAddress)
 		case "key":
-			setValue(l, e, &to.Key, "absolute path, or one that begins with ~/,", strict.Text(isOwnFile))
+			setValue(l, e, &to.Key,
+				"absolute path, or one that begins with ~/,", strict.Text(isOwnFile))
 		case "remote":
 			setValue(l, e, &to.Remote, "name of a git remote such as origin",
 				strict.Text(labelForm().MatchString))
 		case "dead_after":
-			setValue(l, e, &to.DeadAfter, "duration of at least 3s", func(n *md.Node) (time.Duration, bool) {
-				d, ok := strict.Duration(n)
-				return d, ok && d >= LeastDeadAfter
-			})
+			setValue(l, e, &to.DeadAfter,
+				"duration of at least 3s", func(n *md.Node) (time.Duration, bool) {
+					d, ok := strict.Duration(n)
+					return d, ok && d >= LeastDeadAfter
+				})
 		case "limits":
 			l.teamLimits(e)
 		case "publish":
@@ -457,10 +459,11 @@ func (l *loader) teamLimits(e entry) {
 	for e := range l.entries(e, "a map for team.limits", formOf("team.limits")) {
 		switch e.key.Value {
 		case "cost":
-			setValue(l, e, &to.Cost, "cost above 0 in US dollars", func(n *md.Node) (float64, bool) {
-				usd, ok := strict.Number(n)
-				return usd, ok && usd > 0
-			})
+			setValue(l, e, &to.Cost,
+				"cost above 0 in US dollars", func(n *md.Node) (float64, bool) {
+					usd, ok := strict.Number(n)
+					return usd, ok && usd > 0
+				})
 		case "spawns":
 			setValue(l, e, &to.Spawns, countWords, strict.Positive)
 		}

@@ -94,7 +94,8 @@ func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
 // checks parses a map from stack to program and arguments.
 func (l *loader) checks(e entry) {
 	if e.v.Kind != md.Map {
-		l.Wrong(e.v, "a map from a stack, such as lean, to a program and its arguments for checks", "")
+		l.Wrong(e.v,
+			"a map from a stack, such as lean, to a program and its arguments for checks", "")
 		return
 	}
 	for key, v := range l.Entries(e.v, "") {

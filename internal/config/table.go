@@ -68,14 +68,14 @@ var tables = []strict.Table{
 			{
 				"checks",
 				"{[text]}",
-				"your own checks by stack, such as lean: a program and its arguments, in place of what " +
-					"is detected",
+				"your own checks by stack, such as lean: a program and its arguments, " +
+					"in place of what is detected",
 			},
 			{
 				"commit",
 				"'documents'|'none'",
-				"what /research, /plan and /revise commit by themselves: their documents, or nothing " +
-					"(none)",
+				"what /research, /plan and /revise commit by themselves: their documents, or " +
+					"nothing (none)",
 			},
 			{
 				"retention",
@@ -250,7 +250,8 @@ var tables = []strict.Table{
 			{
 				"url",
 				"text",
-				"where its hub is reached, such as nats://10.0.0.5:4333; 'tercet hub' listens there",
+				"where its hub is reached, such as nats://10.0.0.5:4333; " +
+					"'tercet hub' listens there",
 			},
 			{
 				"key",

@@ -7,6 +7,6 @@
 //
 // It will not run a step, ask the user, print, or decide what an answer leads to.
 //
-// Concurrency: a Controller may be used by any number of goroutines, and by any number of processes at
-// once.
+// Concurrency: a Controller may be used by any number of goroutines, and by any number of processes
+// at once.
 package control

@@ -182,7 +182,9 @@ func listed(names []string) string {
 	if len(names) <= maxListed+1 {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+	return fmt.Sprintf(
+		"%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed,
+	)
 }
 
 // oneLine is the first line of a text, at most maxDescription characters.

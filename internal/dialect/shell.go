@@ -263,8 +263,8 @@ func (w *shellWriter) refusal() string {
 	case named:
 		return "an argument would be a part of a name"
 	case asIs:
-		return "an argument would stand in a here-document with a quoted delimiter, which the shell " +
-			"leaves as it is; take the quotes off"
+		return "an argument would stand in a here-document with a quoted delimiter, " +
+			"which the shell leaves as it is; take the quotes off"
 	case strings.Contains(w.script.Source, shell.ArgumentPrefix):
 		return "it names the variables in which tercet hands arguments on"
 	}

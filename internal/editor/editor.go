@@ -318,8 +318,9 @@ func (e *Editor) enter(value string) (line string, over bool, err error) {
 	return value, true, nil
 }
 
-// takesOnly reports whether Enter takes the only entry of the menu: the word at the cursor was begun
-// and is not that entry yet, or the line lacks it. What was typed in one go with Enter saw no menu.
+// takesOnly reports whether Enter takes the only entry of the menu: the word at the cursor was
+// begun and is not that entry yet, or the line lacks it. What was typed in one go with Enter saw no
+// menu.
 func (e *Editor) takesOnly(value string) bool {
 	o := e.menu.offer
 	if e.dirty || !e.menu.open() || len(o.Items) != 1 || o.To != len(value) {

@@ -239,7 +239,9 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 		return hash, nil
 	}
 	out, exit, err := r.run(ctx, call{
-		args:    []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"},
+		args: []string{
+			"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}",
+		},
 		revs:    []string{rev},
 		okExits: []int{1},
 	})

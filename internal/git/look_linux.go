@@ -20,8 +20,8 @@ const mostLooked = 20_000
 // Look is a fingerprint of the working tree in Dir: the kind, size, inode and times of each file,
 // ignored ones too, and what HEAD names. It reads no content and starts no process. While the looks
 // are equal nothing has changed; ctime tells what a program hides by setting other times. skip are
-// entries of Dir to leave out. Without ok ask git instead: there are too many files, or one cannot be
-// read.
+// entries of Dir to leave out. Without ok ask git instead: there are too many files, or one cannot
+// be read.
 func (r *Repo) Look(skip ...string) (look string, ok bool) {
 	own, common := gitDirs(r.Dir)
 	if own == "" {

@@ -187,8 +187,9 @@ func (r *Repo) ReadTree(ctx context.Context, rev string) error {
 	return err
 }
 
-// CopyIndex copies the index of the working tree to a file, for a Repo with that Index. Unlike after
-// ReadTree git then reads only the files that have changed. What is staged is staged in the copy.
+// CopyIndex copies the index of the working tree to a file, for a Repo with that Index. Unlike
+// after ReadTree git then reads only the files that have changed. What is staged is staged in the
+// copy.
 func (r *Repo) CopyIndex(to string) error {
 	own, _ := gitDirs(r.Dir)
 	name := filepath.Join(own, "index")

@@ -68,7 +68,9 @@ func (r *Repo) NamedRemote(ctx context.Context, name string) (Remote, error) {
 		}
 		if !slices.Contains(names, name) || CheckBranch(name) != nil {
 			return nil, &RemoteError{
-				fmt.Sprintf("expected one of the remotes %s, got %q", strings.Join(names, ", "), name),
+				fmt.Sprintf(
+					"expected one of the remotes %s, got %q", strings.Join(names, ", "), name,
+				),
 				"add it: git remote add " + name + " URL",
 			}
 		}

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Settings keeps what git said about the configuration of repositories: the top of the working tree,
-// the drivers to switch off, and who commits. That spares up to three processes for each command in
-// a working tree. An answer counts as long as the files that decide it have the same content. The
-// zero value is ready, and safe for concurrent use.
+// Settings keeps what git said about the configuration of repositories: the top of the working
+// tree, the drivers to switch off, and who commits. That spares up to three processes for each
+// command in a working tree. An answer counts as long as the files that decide it have the same
+// content. The zero value is ready, and safe for concurrent use.
 type Settings struct {
 	mu      sync.Mutex
 	tops    map[string]string        // by the folder and the state of the configuration

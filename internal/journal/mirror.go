@@ -106,7 +106,8 @@ func (m *Mirror) Check(lines []byte) (records []Record, again bool, err error) {
 		records = append(records, r)
 	}
 	if len(records) == 0 {
-		return nil, false, formats.Fail(formats.CodeUsage, "", "expected lines of a journal, got none")
+		return nil, false,
+			formats.Fail(formats.CodeUsage, "", "expected lines of a journal, got none")
 	}
 	if m.size+len(lines) > MaxBytes {
 		return nil, false, formats.Fail(formats.CodeLimit, "",

@@ -185,8 +185,8 @@ func ReopenStep(records []Record) string {
 	return to
 }
 
-// RefusedQuestion returns the question of the last step of a run if an answer to it ended the run as
-// rejected and the step did no other work; empty if not. To go on from that step is to be asked
+// RefusedQuestion returns the question of the last step of a run if an answer to it ended the run
+// as rejected and the step did no other work; empty if not. To go on from that step is to be asked
 // again.
 func RefusedQuestion(records []Record) string {
 	if !Finished(records) || endCode(records) != formats.CodeRejected {

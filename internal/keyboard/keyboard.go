@@ -65,8 +65,8 @@ func (k *Keyboard) Drop() {
 	flush(k.tty)
 }
 
-// Whether the terminal has drawn what was written before: it says where its cursor is. reportTime is
-// how long that may take, also far away.
+// Whether the terminal has drawn what was written before: it says where its cursor is. reportTime
+// is how long that may take, also far away.
 const (
 	askCursor  = "\x1b[6n"
 	reportTime = time.Second

@@ -467,7 +467,8 @@ func (r *run) summary() (out []line) {
 	}
 
 	notes := r.totals()
-	if took := r.root.end.Sub(r.root.start) - r.root.waiting; took >= time.Second || len(notes) > 0 {
+	if took := r.root.end.Sub(r.root.start) - r.root.waiting; took >= time.Second ||
+		len(notes) > 0 {
 		if r.workers > 0 {
 			notes = slices.Insert(notes, 0, formats.Count(r.workers, "worker"))
 		}

@@ -36,7 +36,8 @@ func Speech(kind, tool, text string) (mark string, rows []string) {
 	case "gets", "thinks":
 		rows = strings.Split(text, "\n")
 		if more := len(rows) - maxResultRows; more > 1 {
-			rows = append(rows[:maxResultRows:maxResultRows], fmt.Sprintf("... %d lines more", more))
+			rows = append(rows[:maxResultRows:maxResultRows],
+				fmt.Sprintf("... %d lines more", more))
 		}
 		for i, row := range rows {
 			rows[i] = formats.Clip(row, maxResultRow)

@@ -10,10 +10,10 @@ import (
 // mapKey is a line of a map in the frontmatter.
 var mapKey = lazy.Regexp(`^( +)([a-z_]+):(?: |$)`)
 
-// RepeatedMap makes the value of a key of the frontmatter that is one map with repeated keys, as some
-// systems write lists, the list that is meant: the first key begins each element, and `name` stands in
-// each. The text keeps its length, so places stay. The line is that of the key; it is 0 and the text as
-// it was where it is not plain which keys belong together.
+// RepeatedMap makes the value of a key of the frontmatter that is one map with repeated keys, as
+// some systems write lists, the list that is meant: the first key begins each element, and `name`
+// stands in each. The text keeps its length, so places stay. The line is that of the key; it is 0
+// and the text as it was where it is not plain which keys belong together.
 func RepeatedMap(src []byte, key string) ([]byte, int) {
 	if !bytes.HasPrefix(src, []byte("---")) {
 		return src, 0

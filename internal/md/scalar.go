@@ -10,7 +10,8 @@ import (
 // numeral is a number by the YAML 1.2 core schema: decimal, with a fraction or an exponent,
 // hexadecimal or octal.
 var numeral = lazy.Regexp(
-	`^(?:([-+]?[0-9]+)|0x([0-9a-fA-F]+)|0o([0-7]+)|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$`,
+	`^(?:([-+]?[0-9]+)|0x([0-9a-fA-F]+)|0o([0-7]+)|` +
+		`[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$`,
 )
 
 // resolve returns the type of a plain scalar by the YAML 1.2 core schema. A number that fits no

@@ -52,7 +52,8 @@ var (
 	)
 	entries = lazy.Regexp(
 		`^(pack\.yaml|README\.md|LICENSE|commands/[^/]+\.md|subagents/[^/]+\.md|` +
-			`facets/(persona|knowledge|instruction|output|policy)/[^/]+\.md|templates/[^/]+|tests/[^/]+\.json)$`,
+			`facets/(persona|knowledge|instruction|output|policy)/[^/]+\.md|` +
+			`templates/[^/]+|tests/[^/]+\.json)$`,
 	)
 )
 

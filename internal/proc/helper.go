@@ -57,7 +57,9 @@ func (h Helper) Run(ctx context.Context, args ...string) (Said, error) {
 
 // Lines calls see with each line that the program prints, until it ends or see has an error. A line
 // is valid until see returns.
-func (h Helper) Lines(ctx context.Context, see func(line []byte) error, args ...string) (Said, error) {
+func (h Helper) Lines(
+	ctx context.Context, see func(line []byte) error, args ...string,
+) (Said, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := h.command(ctx, args)

@@ -163,8 +163,8 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 	}
 }
 
-// key tells whether a letter or number answers at once. Where words of the user's own are an answer,
-// a line has to be sent: its first letter decides nothing.
+// key tells whether a letter or number answers at once. Where words of the user's own are an
+// answer, a line has to be sent: its first letter decides nothing.
 func (a *asking) key(typed string) (shown string, does Effect) {
 	if a.gate.Free != "" {
 		return "", Begins

@@ -71,8 +71,8 @@ func Refusal(script string, args []Argument) string {
 	}
 	for _, name := range a.files.holds {
 		if a.files.loads != "" && !isData().MatchString(name) {
-			a.refuse("an argument could be written into a file that %s reads as a program; write it "+
-				"into one that ends in .txt", a.files.loads)
+			a.refuse("an argument could be written into a file that %s reads as a program; "+
+				"write it into one that ends in .txt", a.files.loads)
 		}
 	}
 
@@ -93,26 +93,27 @@ var (
 	isPlain = lazy.Regexp(`^[A-Za-z0-9_./:@%,+-]*$`)
 	// startsPrograms are variables by which programs are found, started or given options.
 	startsPrograms = lazy.Regexp(
-		`^(?:(?:CD|MAN|INFO|F|GCONV_|LOC|NLS|AWK|AWKLIB|C|LIBRARY_|COMPILER_|MAIL)?PATH|ENV|HOME|` +
-			`SHELL|BROWSER|IFS|PS[0-9]|CC|CXX|CPP|LD|AR|MAKE.*|FC|LINKER|TEXINPUTS|CLASSPATH|KUBECONFIG|` +
-			`PHP.*|CURL_HOME|WGETRC|INPUTRC|LESS|LESSOPEN|LESSCLOSE|LESSKEY.*|SHELLOPTS|BASHOPTS|` +
-			`GLOBIGNORE|TERMINFO.*|LUA_.*|TAR_OPTIONS|GREP_OPTIONS|UNZIP|ZIPOPT|GZIP|XZ_.*|RUBYLIB|` +
-			`PERL.*|PYTHON.*|NODE_.*|RUBYOPT|_?JAVA.*|JDK_.*|DOTNET_.*|` +
+		`^(?:(?:CD|MAN|INFO|F|GCONV_|LOC|NLS|AWK|AWKLIB|C|LIBRARY_|COMPILER_|MAIL)?PATH|ENV|` +
+			`HOME|SHELL|BROWSER|IFS|PS[0-9]|CC|CXX|CPP|LD|AR|MAKE.*|FC|LINKER|TEXINPUTS|` +
+			`CLASSPATH|KUBECONFIG|PHP.*|CURL_HOME|WGETRC|INPUTRC|LESS|LESSOPEN|LESSCLOSE|` +
+			`LESSKEY.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|TERMINFO.*|LUA_.*|TAR_OPTIONS|GREP_OPTIONS|` +
+			`UNZIP|ZIPOPT|GZIP|XZ_.*|RUBYLIB|PERL.*|PYTHON.*|NODE_.*|RUBYOPT|_?JAVA.*|JDK_.*|` +
+			`DOTNET_.*|` +
 			// files that a program reads as a program or as its settings
-			`ZDOTDIR|VIMINIT|EXINIT|MYVIMRC|GVIMINIT|FCEDIT|HISTFILE|CONFIG_SHELL|PSQLRC|HGRCPATH|` +
-			`OPENSSL_.*|GEM_.*|BUNDLE_.*|R_.*|JULIA_.*|TCL.*|GUILE_.*|EMACS.*|SYSTEMD_.*|SUDO_.*|` +
-			`GROFF_.*|GCC_.*|GTK_.*|QT_.*|GIO_.*|GST_.*|DENO_.*|BUN_.*|YARN_.*|PNPM_.*|COREPACK_.*|` +
-			`GRADLE_.*|MAVEN_.*|ANT_.*|SBT_.*|PIP_.*|UV_.*|POETRY_.*|PIPENV_.*|TOX_.*|NOX_.*|CONDA_.*|` +
-			`AWS_.*|HELM_.*|TF_.*|ANSIBLE_.*|VAGRANT_.*|CMAKE_.*|CTEST_.*|ERL_.*|ELIXIR_.*|MIX_.*|` +
-			`HG.*|ASDF_.*|MISE_.*|NIX_.*|VOLTA_.*|NVM_.*|PYENV_.*|RBENV_.*|RUBYSHELL|GNUPGHOME|` +
-			`TEXTDOMAIN.*|TROFF|` +
+			`ZDOTDIR|VIMINIT|EXINIT|MYVIMRC|GVIMINIT|FCEDIT|HISTFILE|CONFIG_SHELL|PSQLRC|` +
+			`HGRCPATH|OPENSSL_.*|GEM_.*|BUNDLE_.*|R_.*|JULIA_.*|TCL.*|GUILE_.*|EMACS.*|` +
+			`SYSTEMD_.*|SUDO_.*|GROFF_.*|GCC_.*|GTK_.*|QT_.*|GIO_.*|GST_.*|DENO_.*|BUN_.*|` +
+			`YARN_.*|PNPM_.*|COREPACK_.*|GRADLE_.*|MAVEN_.*|ANT_.*|SBT_.*|PIP_.*|UV_.*|POETRY_.*|` +
+			`PIPENV_.*|TOX_.*|NOX_.*|CONDA_.*|AWS_.*|HELM_.*|TF_.*|ANSIBLE_.*|VAGRANT_.*|` +
+			`CMAKE_.*|CTEST_.*|ERL_.*|ELIXIR_.*|MIX_.*|HG.*|ASDF_.*|MISE_.*|NIX_.*|VOLTA_.*|` +
+			`NVM_.*|PYENV_.*|RBENV_.*|RUBYSHELL|GNUPGHOME|TEXTDOMAIN.*|TROFF|` +
 			// bash computes what it assigns to these
 			`S?RANDOM|OPTIND|HISTCMD|SECONDS|LINENO|EPOCH.*|BASHPID|E?UID|PPID|` +
-			`GO(?:FLAGS|PATH|ROOT|ENV|PROXY|BIN|TOOLCHAIN|TOOLDIR|EXPERIMENT)|CGO_.*|CARGO.*|RUST.*|` +
-			`PYTEST_.*|DOCKER_.*|` +
-			`BASH_.*|XDG_.*|RSYNC_.*|CVS_.*|SVN_.*|SSH_.*|GIT.*|GH_.*|LD_.*|DYLD_.*|npm_.*|NPM_.*|` +
-			`.*(?:FLAGS|OPTS|OPTIONS|PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_RSH|_CONFIG.*|` +
-			`_WRAPPER|_proxy|_PROXY))$`,
+			`GO(?:FLAGS|PATH|ROOT|ENV|PROXY|BIN|TOOLCHAIN|TOOLDIR|EXPERIMENT)|CGO_.*|CARGO.*|` +
+			`RUST.*|PYTEST_.*|DOCKER_.*|BASH_.*|XDG_.*|RSYNC_.*|CVS_.*|SVN_.*|SSH_.*|GIT.*|GH_.*|` +
+			`LD_.*|DYLD_.*|npm_.*|NPM_.*|` +
+			`.*(?:FLAGS|OPTS|OPTIONS|PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_RSH|` +
+			`_CONFIG.*|_WRAPPER|_proxy|_PROXY))$`,
 	)
 )
 
@@ -240,7 +241,8 @@ func (a *arguments) reaches(nodes ...syntax.Node) trust {
 				}
 			case *syntax.Lit: // in a here-document that only another shell expands
 				_, name := a.vars[n.Value]
-				if !name && strings.Contains(n.Value, ArgumentPrefix) || a.given && isEnviron(n.Value) {
+				if !name && strings.Contains(n.Value, ArgumentPrefix) ||
+					a.given && isEnviron(n.Value) {
 					most = given
 				}
 			case *syntax.CallExpr: // prints every variable, the arguments among them
@@ -408,7 +410,9 @@ func (a *arguments) filled(s *scan, call *syntax.CallExpr) {
 func (a *arguments) fills(command string, words []field, from trust, others ...string) {
 	for _, w := range words {
 		if w.origin != fixed || w.loose {
-			a.refuse("an argument could be in any variable, because %s takes a name from one", command)
+			a.refuse(
+				"an argument could be in any variable, because %s takes a name from one", command,
+			)
 		}
 		a.splits = a.splits || w.lead == ifs
 		others = append(others, w.lead)
@@ -546,7 +550,9 @@ func (a *arguments) declared(n *syntax.DeclClause) {
 			a.refuse("an argument would be a name given to %s", variant)
 		}
 		if a.given && arg.Naked && arg.Value != nil && arg.Value.Lit() == "" {
-			a.refuse("an argument could be in any variable, because %s takes a name from one", variant)
+			a.refuse(
+				"an argument could be in any variable, because %s takes a name from one", variant,
+			)
 		}
 		option := arg.Naked && arg.Value != nil && strings.HasPrefix(arg.Value.Lit(), "-")
 		if a.given && (option && variant != "export" || variant == "nameref") {

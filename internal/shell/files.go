@@ -43,7 +43,9 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 			return oneOf(w.text, "-x", "--exec", "-X", "--exec-batch")
 		})
 		if i >= 0 {
-			j.scan.inner(j.v, append(slices.Clone(j.args[i+1:]), word{text: hole, pos: j.args[i].pos}))
+			j.scan.inner(
+				j.v, append(slices.Clone(j.args[i+1:]), word{text: hole, pos: j.args[i].pos}),
+			)
 		}
 	case "unpack":
 		if w, ok := j.get("-C", "--directory", "-d"); ok {

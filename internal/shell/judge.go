@@ -313,10 +313,12 @@ func (j *judgement) holds(condition string) bool {
 // those that count. True is for what starts another program, and for words of the shell: nothing
 // more is said of these.
 //
-//	run N, text N       the words are a command; a shell reads them; past N: a command behind options
+//	run N, text N       the words are a command; a shell reads them
+//	past N              the words are a command behind options
 //	word N, option -c   a shell reads this word, or the value of this option
 //	code -c             another language reads the value of this option, or the word that decided
-//	read N, write N DOES, remove, remove all, name    what is done to the files that the words name
+//	read N, write N DOES, remove, remove all, name
+//	                    what is done to the files that the words name
 //	words               the words name no files to read
 //	fetch, send         the words are addresses; save -o: the value of this option is written
 //	unknown REASON      only a run would show it

@@ -40,8 +40,8 @@ func (j *judgement) reaches(verb, arg string) {
 			j.scan.unknown(w.pos, arg)
 		}
 	case "urls":
-		// only text
-		if !listed(j.scan.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") {
+		const onlyText = "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :"
+		if !listed(j.scan.cmd, onlyText) {
 			j.scan.urls(j.args, "")
 		}
 	case "client":
@@ -148,7 +148,8 @@ func (j *judgement) socat() {
 // carries judges copies from and to other machines.
 func (j *judgement) carries() {
 	host, _, _ := strings.Cut(j.arg(0), ":")
-	if !oneOf(j.scan.cmd, "scp", "rsync", "rclone") && len(j.rest) > 0 && !isLoopback(afterAt(host)) {
+	if !oneOf(j.scan.cmd, "scp", "rsync", "rclone") && len(j.rest) > 0 &&
+		!isLoopback(afterAt(host)) {
 		j.scan.remote("net!", j.arg(0), "carries files between machines")
 		return
 	}

@@ -770,13 +770,13 @@ func isInput(name string) bool {
 }
 
 // runningModules are modules of python whose words are programs.
-const runningModules = "timeit pdb bdb cProfile profile trace runpy code codeop pip doctest unittest " +
-	"pytest zipapp idlelib idlelib.idle ensurepip venv asyncio pickle pydoc inspect test coverage " +
-	"IPython ipython pipx uv poetry flask uvicorn gunicorn hypercorn celery nox tox " +
-	"pyinstrument scalene kernprof line_profiler memory_profiler debugpy ipdb pudb invoke " +
-	"fabric nose nose2 behave robot locust jupyter notebook streamlit webbrowser ptpython " +
-	"bpython hy xonsh mpi4py torch.distributed.run torch.distributed.launch " +
-	"accelerate.commands.launch viztracer"
+const runningModules = "" +
+	"timeit pdb bdb cProfile profile trace runpy code codeop pip doctest unittest pytest zipapp " +
+	"idlelib idlelib.idle ensurepip venv asyncio pickle pydoc inspect test coverage IPython " +
+	"ipython pipx uv poetry flask uvicorn gunicorn hypercorn celery nox tox pyinstrument " +
+	"scalene kernprof line_profiler memory_profiler debugpy ipdb pudb invoke fabric nose nose2 " +
+	"behave robot locust jupyter notebook streamlit webbrowser ptpython bpython hy xonsh mpi4py " +
+	"torch.distributed.run torch.distributed.launch accelerate.commands.launch viztracer"
 
 // script judges a shell or another interpreter: everything before its script or its code is the
 // file's.

@@ -178,8 +178,8 @@ func (s *scan) command(st *syntax.Stmt, in *stage) {
 	}
 }
 
-// compound looks for risks in every command of a conditional, a loop or a function. Only a run shows
-// which of them run, and how often.
+// compound looks for risks in every command of a conditional, a loop or a function. Only a run
+// shows which of them run, and how often.
 func (s *scan) compound(c syntax.Command, in *stage) {
 	s.unknown(s.at(c.Pos()), "which of its commands run shows only when it runs")
 	s.loose++

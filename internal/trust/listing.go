@@ -62,7 +62,9 @@ var wholeFolders = []Listed{
 }
 
 // ownFolders are the workspace folders that decide what runs next.
-var ownFolders = []string{"commands", "subagents", "facets", "templates", "profiles", "hooks", "tests"}
+var ownFolders = []string{
+	"commands", "subagents", "facets", "templates", "profiles", "hooks", "tests",
+}
 
 // listing returns every file of the project that can start a program, sorted by path. It does not
 // read .git.

@@ -43,7 +43,8 @@ func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 		switch {
 		case m.Key == formKey, m.Key != statefile.IssueKey && slices.Contains(keys, m.Key),
 			slices.Contains(slices.Collect(maps.Values(projectKeys)), m.Key):
-		case t.BlockedReason == "" && slices.Contains(blockedKeys, m.Key) && statefile.TextOf(v, m.Key) != "":
+		case t.BlockedReason == "" && slices.Contains(blockedKeys, m.Key) &&
+			statefile.TextOf(v, m.Key) != "":
 			o.Set(m.Key, nil) // it was imported as blocked_reason, which is empty now
 		default:
 			o.Set(m.Key, json.RawMessage(m.Value.Raw(src)))

@@ -105,7 +105,9 @@ func (f Folders) fault(below string, d fs.DirEntry) string {
 	case err != nil:
 		return err.Error()
 	case info.Size() > files.MaxState && f.From != f.To:
-		return fmt.Sprintf("expected a file of at most %d bytes, got %d", files.MaxState, info.Size())
+		return fmt.Sprintf(
+			"expected a file of at most %d bytes, got %d", files.MaxState, info.Size(),
+		)
 	}
 	return ""
 }

@@ -58,7 +58,11 @@ func Graph(tasks []formats.Task, format string) (string, error) {
 		false: "flowchart LR\n",
 	}[dot])
 	for i := range tasks {
-		node(tasks[i].Number, strconv.Itoa(tasks[i].Number)+" "+tasks[i].Title, tasks[i].Status.String())
+		node(
+			tasks[i].Number,
+			strconv.Itoa(tasks[i].Number)+" "+tasks[i].Title,
+			tasks[i].Status.String(),
+		)
 	}
 
 	refer := func(n int) int {

@@ -229,7 +229,8 @@ func (a *adder) addTasks() error {
 
 // setMember sets a member of the state, unless it has that value.
 func (a *adder) setMember(key string, raw []byte) {
-	if v, err := jsonx.Parse(raw, jsonx.Limits{}); err == nil && equalJSON(a.Base.Tree.Get(key), v) {
+	if v, err := jsonx.Parse(raw, jsonx.Limits{}); err == nil &&
+		equalJSON(a.Base.Tree.Get(key), v) {
 		return
 	}
 	a.out.Members = append(a.out.Members, jsonx.Change{Key: key, Raw: raw})

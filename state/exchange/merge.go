@@ -175,7 +175,8 @@ func (m *merger) run() error {
 			continue
 		}
 		if was := m.base.Value(n); was != nil {
-			if statefile.Compact(was) == statefile.Compact(m.theirs.Full(i)) || m.how == ResolveOurs {
+			if statefile.Compact(was) == statefile.Compact(m.theirs.Full(i)) ||
+				m.how == ResolveOurs {
 				continue // our side removed it
 			}
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{Task: n})
@@ -280,7 +281,8 @@ func (m *merger) mergeTask(i int) error {
 	switch {
 	case theirs == nil && was == nil:
 		return nil
-	case theirs == nil && (statefile.Compact(mine) == statefile.Compact(was) || m.how == ResolveTheirs):
+	case theirs == nil &&
+		(statefile.Compact(mine) == statefile.Compact(was) || m.how == ResolveTheirs):
 		m.elems.Remove = append(m.elems.Remove, i)
 		return nil
 	case theirs == nil:

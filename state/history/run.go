@@ -173,7 +173,8 @@ func PlanLines(root *os.Root) (map[string][]*Line, error) {
 	for _, p := range parts {
 		for l := range Lines(p.data) {
 			switch {
-			case l.File == statefile.Path || l.File == statefile.ArchivePath || l.Kind == KindRotated:
+			case l.File == statefile.Path || l.File == statefile.ArchivePath ||
+				l.Kind == KindRotated:
 			case l.Kind == KindAborted:
 				if list := files[l.File]; len(list) > 0 && list[len(list)-1].Post == l.Pre {
 					files[l.File] = list[:len(list)-1]

@@ -118,7 +118,8 @@ func (c *Timeline) At(serial uint64) ([]byte, error) {
 
 	if target < 0 { // not in the log, but perhaps in a file
 		for _, src := range c.anchors {
-			if doc, err := statefile.Parse(statefile.Path, src); err == nil && doc.Serial == serial {
+			if doc, err := statefile.Parse(statefile.Path, src); err == nil &&
+				doc.Serial == serial {
 				return src, nil
 			}
 		}
@@ -221,10 +222,8 @@ func (c *Timeline) Entries() []Entry {
 				continue
 			}
 			for _, one := range l.Transactions() {
-				out = append(
-					out,
-					entryOf(&one, readable[l.Post] && l.File == statefile.Path && l.Kind != KindAborted),
-				)
+				reachable := readable[l.Post] && l.File == statefile.Path && l.Kind != KindAborted
+				out = append(out, entryOf(&one, reachable))
 			}
 		}
 	}

@@ -375,7 +375,8 @@ func (e *encoder) editedTask(i int, now *formats.Task) ([]byte, error) {
 func TaskKeys() []string {
 	return []string{
 		"number", "title", "slug", "status", "language", "priority", "effort", "description",
-		"dependencies", "parent", "created", "updated", "artifacts", "prior", "blocked_reason", "lease",
+		"dependencies", "parent", "created", "updated", "artifacts", "prior",
+		"blocked_reason", "lease",
 		"session_id", IssueKey,
 	}
 }

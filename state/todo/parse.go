@@ -277,7 +277,8 @@ func (p *todoParser) subItem(text string) bool {
 	if !slices.Contains(formats.ArtifactTypes(), kind) || !kind.IsDocument() {
 		return false
 	}
-	p.item.artifacts = append(p.item.artifacts, formats.Artifact{Type: kind, Path: unescapeLine(value)})
+	p.item.artifacts = append(p.item.artifacts,
+		formats.Artifact{Type: kind, Path: unescapeLine(value)})
 	return true
 }
 

@@ -40,8 +40,8 @@ func (f Fault) code() formats.Code {
 var (
 	notLoggedIn = lazy.Regexp(
 		`authentication_error|unauthenticated|not logged in|please run /login|` +
-			`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance|` +
-			`no authentication information|personal access tokens`,
+			`invalid auth method|invalid api key|api key not valid|set an auth method|` +
+			`credit balance|no authentication information|personal access tokens`,
 	)
 	tooMuch = lazy.Regexp(
 		`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`,
@@ -52,8 +52,8 @@ var (
 	)
 	passing = lazy.Regexp(
 		`connection|econnre|enotfound|etimedout|network|fetch failed|stream disconnected|` +
-			`socket|high demand|overloaded|rate limit|temporar|json parse|parse json|json segment|terminated|timed out|` +
-			`unable to connect|cannot connect`,
+			`socket|high demand|overloaded|rate limit|temporar|json parse|parse json|` +
+			`json segment|terminated|timed out|unable to connect|cannot connect`,
 	)
 )
 
@@ -94,8 +94,8 @@ func (d Driver) help(code formats.Code) string {
 	return cmp.Or(advice[code], "run tercet doctor, then "+name+" by hand")
 }
 
-// LoginHelp says how to log in. user gives a variable of the user, child one that the agent CLI gets
-// of these; nil: they are not known.
+// LoginHelp says how to log in. user gives a variable of the user, child one that the agent CLI
+// gets of these; nil: they are not known.
 func (d Driver) LoginHelp(user, child func(name string) string) string {
 	start := "start " + d.Name + " once to log in"
 	if len(d.Keys) == 0 {

@@ -161,7 +161,8 @@ func openCodeConfig(c Call) string {
 	return fmt.Sprintf(
 		`{"autoupdate":false,"share":"disabled","snapshot":false,"mcp":%s,`+
 			`"permission":{"*":"deny",%s`+
-			`"read":"allow","list":"allow","glob":"allow","grep":"allow","todowrite":"allow","todoread":"allow","lsp":"allow",`+
+			`"read":"allow","list":"allow","glob":"allow","grep":"allow",`+
+			`"todowrite":"allow","todoread":"allow","lsp":"allow",`+
 			`"edit":{%s},"external_directory":{%s},"bash":%s,"webfetch":%q,"websearch":%q,`+
 			`"task":"deny","question":"deny","skill":"deny","doom_loop":"deny"}}`,
 		raw(servers),

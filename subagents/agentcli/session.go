@@ -13,8 +13,8 @@ import (
 )
 
 // session chooses between going on in the session that the step left and a new one, and journals
-// the choice. News is nil for a new one, which is told everything. lost means that it is known to be
-// gone.
+// the choice. News is nil for a new one, which is told everything. lost means that it is known to
+// be gone.
 func (c *CLI) session(r formats.Request, lost bool) (Session, *formats.News, error) {
 	keeper := r.Terms.Kept
 	if keeper == nil || r.Question != "" {

@@ -295,7 +295,8 @@ func about(sections map[string]string, words ...string) string {
 
 // kindOfDocument is a title that says what a document is, and not of which product.
 var kindOfDocument = lazy.Regexp(
-	`(?i)^(?:(?:software|system|product|technical|functional|requirements?|architecture|design)[ _-]+)*` +
+	`(?i)^(?:(?:software|system|product|technical|functional|requirements?|architecture|design)` +
+		`[ _-]+)*` +
 		`(?:spec(?:ification)?s?|requirements?|architecture|design|interview(?:[ _-]results?)?)` +
 		`(?:[ _-]document)?(?:\.md)?$|` +
 		`^(?:仕様書?|要件定義書?|アーキテクチャ(?:設計書?)?|設計書|インタビュー結果)$`,

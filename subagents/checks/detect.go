@@ -16,8 +16,8 @@ import (
 const maxManifest = 1 << 20
 
 // Detect gives the checks of the project in fsys: by stack, then lint, build, test. It reads only
-// the manifests in the top folder. The project's own checks, by stack, come last and replace what is
-// detected for their stack; one of an unknown stack is there too.
+// the manifests in the top folder. The project's own checks, by stack, come last and replace what
+// is detected for their stack; one of an unknown stack is there too.
 func Detect(fsys fs.FS, own map[string][]string) []Check {
 	list := slices.DeleteFunc(detect(fsys), func(c Check) bool {
 		return len(own[string(c.Stack)]) > 0

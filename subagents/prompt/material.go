@@ -124,7 +124,8 @@ func instruction(r formats.Request) string {
 	for _, m := range r.Facets.Messages {
 		from := "The person for whom you work sent this while the run was under way."
 		if m.Channel != "" {
-			from = "This was sent through " + m.Channel + ", in the name of the person for whom you " +
+			from = "This was sent through " + m.Channel +
+				", in the name of the person for whom you " +
 				"work, while the run was under way."
 		}
 		s.add(from + " It goes before what follows:\n\n" + quoted(m.Text))

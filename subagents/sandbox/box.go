@@ -233,7 +233,8 @@ func (r restriction) encode() []byte {
 // bubblewrap gives the words of bwrap but for the program.
 func (b Box) bubblewrap(bounds Bounds) []string {
 	args := []string{
-		b.Tool, "--json-status-fd", "3", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc",
+		b.Tool, "--json-status-fd", "3", "--die-with-parent", "--new-session", "--unshare-pid",
+		"--unshare-ipc",
 		"--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL", "--ro-bind", "/", "/",
 		"--dev", "/dev", "--proc", "/proc",
 	}

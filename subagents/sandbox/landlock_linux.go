@@ -50,7 +50,8 @@ func handledAccess(abi int) unix.LandlockRulesetAttr {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
 	if abi >= 4 {
-		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP |
+			unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if abi >= 5 {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
@@ -138,7 +139,8 @@ func (b ruleBuilder) addAll(r restriction) error {
 	if err != nil {
 		return err
 	}
-	if err := b.allow(readAccess|writeAccess|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, "/dev/pts"); err != nil {
+	const terminals = readAccess | writeAccess | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	if err := b.allow(terminals, "/dev/pts"); err != nil {
 		return err
 	}
 	for _, name := range r.Write {

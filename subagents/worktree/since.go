@@ -15,8 +15,8 @@ type Before struct {
 	Branch string // empty: none was checked out
 	Head   string // its last commit
 	Tree   string // with the work that was not committed
-	// At is when this was recorded. Workers side by side are scheduled in the order of the file, and
-	// begin in any.
+	// At is when this was recorded. Workers side by side are scheduled in the order of the file,
+	// and begin in any.
 	At time.Time
 }
 

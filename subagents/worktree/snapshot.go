@@ -26,7 +26,8 @@ type Attempt struct {
 	// to date, and save asking git about a worktree that looks the same.
 	Looks  map[string]string
 	Number func() int // gives the last part of the next ref
-	// Bundles gets the snapshots that the remote does not take, by commit, for the home of the team.
+	// Bundles gets the snapshots that the remote does not take, by commit, for the home of the
+	// team.
 	Bundles map[string][]byte
 }
 

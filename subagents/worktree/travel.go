@@ -15,8 +15,8 @@ import (
 )
 
 // checkFilters refuses files that git keeps in another form than they have in a worktree, such as
-// those of Git LFS: tercet runs no filter, so the repository would get what does not belong there. A
-// pointer of Git LFS is what the repository has, and may travel.
+// those of Git LFS: tercet runs no filter, so the repository would get what does not belong there.
+// A pointer of Git LFS is what the repository has, and may travel.
 func checkFilters(ctx context.Context, tree *git.Repo, files []string) error {
 	if !hasAttributes(tree.Dir, files) {
 		return nil // the usual case, without starting git
@@ -83,7 +83,7 @@ func lostSnapshot(err error, run string, s formats.TreeSnapshot) error {
 		Code: formats.CodePrecondition,
 		Message: "the remote does not have the snapshot " + s.Commit + " of run " + run +
 			": its ref " + s.Ref + " was removed",
-		Help: "start the worker that had the run, whose clone has the snapshot, or push it from there: " +
-			"git push REMOTE " + s.Commit + ":" + s.Ref,
+		Help: "start the worker that had the run, whose clone has the snapshot, " +
+			"or push it from there: git push REMOTE " + s.Commit + ":" + s.Ref,
 	}
 }

@@ -72,7 +72,8 @@ type knownState struct {
 	state treeSnapshot
 }
 
-// known gives the state of a worktree without asking git, if it looks as it did when that was noted.
+// known gives the state of a worktree without asking git, if it looks as it did when that was
+// noted.
 func (m *Manager) known(repo *git.Repo) (treeSnapshot, bool) {
 	noted, ok := m.states.Load(repo.Dir)
 	if !ok {

@@ -26,7 +26,8 @@ type answers struct {
 const argsAuto = "auto"
 
 // usageAdvice is the help for a wrong answer.
-const usageAdvice = `/meta NAME --shape single|sequential|conditional|iterative|parallel --agents a,b+c "what it does"`
+const usageAdvice = `/meta NAME --shape single|sequential|conditional|iterative|parallel ` +
+	`--agents a,b+c "what it does"`
 
 // read parses the input of a delegation and collects all errors.
 func read(in map[string]any) (answers, error) {

@@ -97,23 +97,29 @@ func rawOf(p templates.Part) string {
 var (
 	// calling is what stands before the name of a subagent that a text calls.
 	calling = lazy.Regexp(
-		"(?i)(?:\\b(?:delegates?|delegating|routes?|hand(?:s|ed)?(?: (?:over|off|it))?) to|\\b(?:invokes?|calls?|" +
-			"spawns?|launch(?:es)?|dispatch(?:es)?|use|run|subagents?|agents?)\\b|subagent_type|subagent:|@)" +
-			"[^\\n]{0,80}")
+		`(?i)(?:\b(?:delegates?|delegating|routes?|hand(?:s|ed)?(?: (?:over|off|it))?) to|` +
+			`\b(?:invokes?|calls?|spawns?|launch(?:es)?|dispatch(?:es)?|use|run|` +
+			`subagents?|agents?)\b|subagent_type|subagent:|@)[^\n]{0,80}`)
 	nameWord   = lazy.Regexp(`[a-z][a-z0-9]*(?:-[a-z0-9]+)+|[a-z][a-z0-9]{3,}`)
-	sideBySide = lazy.Regexp(`(?i)\b(in parallel|simultaneously|concurrently|side by side|at the same time)\b`)
-	approval   = lazy.Regexp(
-		`(?i)\b(approval gate|wait for (?:the )?(?:user|human|approval|confirmation)|user approval|ask the user|` +
-			`get (?:an )?approval|human approval|confirm with the user|checkpoint: approval)\b`)
+	sideBySide = lazy.Regexp(
+		`(?i)\b(in parallel|simultaneously|concurrently|side by side|at the same time)\b`,
+	)
+	approval = lazy.Regexp(
+		`(?i)\b(approval gate|wait for (?:the )?(?:user|human|approval|confirmation)|` +
+			`user approval|ask the user|get (?:an )?approval|human approval|` +
+			`confirm with the user|checkpoint: approval)\b`)
 	statusSet = lazy.Regexp(
-		`(?i)status[^\n.;]{0,60}?(?:\bto\b|:|=|→|->)\s*["'` + "`" + `\[*]*([a-z][a-z _]{3,14}[a-z])`)
+		`(?i)status[^\n.;]{0,60}?(?:\bto\b|:|=|→|->)\s*["'` + "`" +
+			`\[*]*([a-z][a-z _]{3,14}[a-z])`)
 	bracketed  = lazy.Regexp(`\[([A-Z][A-Z _]{3,14})\]`)
 	committing = lazy.Regexp(`(?i)\b(git[- ]workflow[- ]manager|git commit|` +
 		`create (?:a )?(?:git )?commit|commit (?:the|all|changes))\b`)
 	validating  = lazy.Regexp(`(?i)\bvalidat\w*[^\n]{0,60}\b(plan|report|summary|review)\b`)
-	argumenting = lazy.Regexp(`(?i)^\s*(parse|extract|read)?\s*(the )?(arguments?|inputs?)\b|argument[ _]?pars`)
-	taskWord    = lazy.Regexp(`(?i)\btask[ _-]?(number|id|n)\b|\bTASK_NUMBER\b`)
-	hintWord    = lazy.Regexp(`[<\[]([A-Za-z][A-Za-z0-9_ -]*?)[>\]]|\b([A-Z][A-Z_]{2,})\b`)
+	argumenting = lazy.Regexp(
+		`(?i)^\s*(parse|extract|read)?\s*(the )?(arguments?|inputs?)\b|argument[ _]?pars`,
+	)
+	taskWord = lazy.Regexp(`(?i)\btask[ _-]?(number|id|n)\b|\bTASK_NUMBER\b`)
+	hintWord = lazy.Regexp(`[<\[]([A-Za-z][A-Za-z0-9_ -]*?)[>\]]|\b([A-Z][A-Z_]{2,})\b`)
 )
 
 // agentsIn are the subagents that a text calls, in the order of the text. A built-in manager is not
@@ -123,7 +129,8 @@ func agentsIn(text string, agents Agents) []string {
 	for _, called := range calling().FindAllString(text, -1) {
 		for _, name := range nameWord().FindAllString(called, -1) {
 			info, ok := agents.Agent(name)
-			if ok && !info.Builtin && !info.Workflow && name != "general" && !slices.Contains(out, name) {
+			if ok && !info.Builtin && !info.Workflow && name != "general" &&
+				!slices.Contains(out, name) {
 				out = append(out, name)
 			}
 		}
@@ -252,9 +259,11 @@ func (t *translation) stageOf(i int, agents Agents, task bool) templates.Stage {
 	s.Nothing = idle && (argumenting().MatchString(p.Title) || returning().MatchString(p.Title))
 	s.Todo = append(s.Todo, p.Untranslated...)
 	for _, name := range unknownAgents(raw, agents) {
-		s.Todo = append(s.Todo, "no subagent is named "+name+"; add a file for it, or name another one")
+		s.Todo = append(s.Todo,
+			"no subagent is named "+name+"; add a file for it, or name another one")
 	}
-	if len(s.Agents) == 0 && !s.Nothing && s.Status == "" && s.Document == "" && !s.Commit && !s.Gate {
+	if len(s.Agents) == 0 && !s.Nothing && s.Status == "" && s.Document == "" &&
+		!s.Commit && !s.Gate {
 		s.Todo = append(s.Todo, "general does this step: name the subagent that it needs")
 	}
 	return s
@@ -263,14 +272,18 @@ func (t *translation) stageOf(i int, agents Agents, task bool) templates.Stage {
 var (
 	// repeated is a text that is done until something holds.
 	repeated = lazy.Regexp(
-		`(?i)\b(?:repeat|loop|iterate|retry|try again|continue|go back|keep \w+ing)\b[^\n]{0,120}?\buntil\b[^\n]*`)
+		`(?i)\b(?:repeat|loop|iterate|retry|try again|continue|go back|keep \w+ing)\b` +
+			`[^\n]{0,120}?\buntil\b[^\n]*`)
 	// bound is how often at most.
 	bound = lazy.Regexp(`(?i)\b(?:at most|max(?:imum)?(?: of)?|up to|no more than|not more than|` +
 		`limit(?:ed)?(?: of| to)?)[ :*=]*([0-9]{1,3})\b`)
 	// several is a text that is done for each of some, which may be listed in brackets or marks.
-	several = lazy.Regexp("(?i)\\b(?:for|repeat for) (?:each|every)(?: of(?: the)?)?((?: [a-z][a-z-]*)?)" +
-		"((?: in| of| from)?:? *(?:the arguments\\b|[\\[({]?\\$ARGUMENTS\\b|[\\[(][^\\])\\n]+[\\])]|" +
-		"`[^`\\n]+`(?:(?:,| and|, and) `[^`\\n]+`)+)|)")
+	several = lazy.Regexp(
+		`(?i)\b(?:for|repeat for) (?:each|every)(?: of(?: the)?)?((?: [a-z][a-z-]*)?)` +
+			`((?: in| of| from)?:? *(?:the arguments\b|[\[({]?\$ARGUMENTS\b|` +
+			`[\[(][^\])\n]+[\])]|` +
+			"`[^`\\n]+`(?:(?:,| and|, and) `[^`\\n]+`)+)|)",
+	)
 )
 
 // planPhases is the list of a loop over the phases of a plan.
@@ -300,7 +313,9 @@ func (t *translation) loop(s *templates.Stage, raw string, i int, agents Agents,
 	if m == nil {
 		return
 	}
-	as := strings.Trim(strange().ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), "_"), "_")
+	as := strings.Trim(
+		strange().ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), "_"), "_",
+	)
 	if as == "" || as == "task" || as == "state" || as == "run" || as == "index" || as == "args" {
 		as = "item"
 	}
@@ -321,7 +336,8 @@ func (t *translation) plans(before int, agents Agents) bool {
 	for _, p := range t.parts[:before] {
 		for _, name := range agentsIn(rawOf(p), agents) {
 			info, _ := agents.Agent(name)
-			if info.Role == formats.RolePlanner || info.Artifacts != nil && info.MayGive(formats.ArtifactPlan) {
+			if info.Role == formats.RolePlanner ||
+				info.Artifacts != nil && info.MayGive(formats.ArtifactPlan) {
 				return true
 			}
 		}
@@ -344,7 +360,8 @@ func listIn(text string, args []templates.Arg) string {
 	if at < 0 {
 		return ""
 	}
-	for _, one := range strings.FieldsFunc(text[at:], func(r rune) bool { return strings.ContainsRune("[]()`,", r) }) {
+	separates := func(r rune) bool { return strings.ContainsRune("[]()`,", r) }
+	for _, one := range strings.FieldsFunc(text[at:], separates) {
 		one = strings.Trim(strings.TrimPrefix(strings.TrimSpace(one), "and "), " \"'")
 		if one != "" && one != "and" {
 			words = append(words, one)
@@ -366,7 +383,8 @@ func goes(s *templates.Stage, agents Agents) []string {
 	info, _ := agents.Agent(name)
 	var out []string
 	for _, outcome := range []formats.Outcome{formats.OutcomeRejected, formats.OutcomePartial} {
-		if s.Beside && len(s.Agents) > 1 || info.Statuses == nil || slices.Contains(info.Statuses, outcome) {
+		if s.Beside && len(s.Agents) > 1 || info.Statuses == nil ||
+			slices.Contains(info.Statuses, outcome) {
 			out = append(out, outcome.String())
 		}
 	}
@@ -380,7 +398,8 @@ func (t *translation) became(o templates.Outline) []Lines {
 	at := t.command.Line
 	left := func(to int) {
 		if at <= to {
-			out = append(out, Lines{From: at, To: to, Becomes: []string{"left in the prompt: no step reads it"}})
+			out = append(out,
+				Lines{From: at, To: to, Becomes: []string{"left in the prompt: no step reads it"}})
 		}
 	}
 	for _, s := range o.Stages {
@@ -434,8 +453,9 @@ func statusIn(text string) string {
 }
 
 // specialist matches names that are plainly meant as those of subagents.
-var specialist = lazy.Regexp("`([a-z][a-z0-9]*(?:-[a-z0-9]+)*-(?:agent|specialist|researcher|planner|implementer|" +
-	"reviewer|writer|designer|tester|analyst|executor|coordinator))`")
+var specialist = lazy.Regexp("`([a-z][a-z0-9]*(?:-[a-z0-9]+)*-" +
+	"(?:agent|specialist|researcher|planner|implementer|reviewer|writer|designer|tester|" +
+	"analyst|executor|coordinator))`")
 
 // unknownAgents are the subagents that a text calls and that are not there.
 func unknownAgents(text string, agents Agents) []string {

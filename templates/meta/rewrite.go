@@ -48,7 +48,8 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 		return ret, nil
 	}
 	ret.Text = strings.Join(merge3.Diff(before, text, mostDiff), "\n")
-	written := "- " + commandFolder + "/" + d.Name + ".md: written by an agent out of the prompt\n" +
+	written := "- " + commandFolder + "/" + d.Name +
+		".md: written by an agent out of the prompt\n" +
 		"\nThe files are yours to edit; 'tercet lint' checks them.\n" +
 		"\nThe dry run of it:\n\n  " +
 		strings.ReplaceAll(strings.TrimSpace(next.dry), "\n", "\n  ") + "\n"

@@ -69,12 +69,12 @@ const (
 // The words of such files. Case, spaces and hyphens do not matter.
 var (
 	passing = []string{
-		"approved", "approve", "accepted", "accept", "pass", "passed", "ok", "clean", "clear", "done",
-		"yes", "success", "complete", "completed",
+		"approved", "approve", "accepted", "accept", "pass", "passed", "ok", "clean", "clear",
+		"done", "yes", "success", "complete", "completed",
 	}
 	rejecting = []string{
-		"rejected", "reject", "needs_fix", "needs_work", "needs_changes", "changes_requested", "fix",
-		"fail", "failed", "no", "found", "issues",
+		"rejected", "reject", "needs_fix", "needs_work", "needs_changes", "changes_requested",
+		"fix", "fail", "failed", "no", "found", "issues",
 	}
 	otherwise = []string{"", "always", "true", "default", "else", "otherwise"}
 	ending    = []string{"complete", "completed", "end", "done", "finish", "success"}
@@ -308,12 +308,17 @@ func (r *scoreReader) ways(n *md.Node) []way {
 	var out []way
 	if n.Kind == md.Map {
 		for _, e := range n.Entries {
-			out = append(out, condition(way{pos: e.Key.Pos, text: e.Key.Value, to: plainOf(e.Value)}))
+			out = append(out,
+				condition(way{pos: e.Key.Pos, text: e.Key.Value, to: plainOf(e.Value)}))
 		}
 		return out
 	}
 	for _, item := range n.Items {
-		w := way{pos: item.Pos, text: plainOf(first(item, whenKeys)), to: plainOf(first(item, toKeys))}
+		w := way{
+			pos:  item.Pos,
+			text: plainOf(first(item, whenKeys)),
+			to:   plainOf(first(item, toKeys)),
+		}
 		if max := item.Get("max"); max != nil {
 			most, err := strconv.Atoi(plainOf(max))
 			if err != nil || most < 1 {
@@ -378,7 +383,8 @@ func (r *scoreReader) targets() {
 	for _, one := range s.states {
 		for _, w := range one.ways {
 			if w.to == "" || !ends(w.to) && s.find(w.to) == nil {
-				r.wrong(w.pos, nearest.Help(w.to, names), "expected a state as the target, got %q", w.to)
+				r.wrong(w.pos, nearest.Help(w.to, names),
+					"expected a state as the target, got %q", w.to)
 			}
 		}
 		for _, inner := range one.beside {

@@ -82,7 +82,8 @@ func (b *Builder) addWorker(d *draft, s *score, one *state, judge bool) error {
 	name := s.worker(one)
 	if one.agent != "" {
 		if _, ok := b.Agents.Agent(one.agent); !ok {
-			return formats.Fail(formats.CodeValidationFailed, "add a file for it, or give it facets",
+			return formats.Fail(formats.CodeValidationFailed,
+				"add a file for it, or give it facets",
 				"%s:%d:%d: no subagent is named '%s'", s.file, one.pos.Line, one.pos.Col, one.agent)
 		}
 		return nil
@@ -111,7 +112,9 @@ func (b *Builder) addWorker(d *draft, s *score, one *state, judge bool) error {
 			texts = append(texts, lowered(text))
 		}
 		if kind == "instruction" && len(texts)+len(names[kind]) == 0 {
-			texts = []string{"Do your part of the workflow: " + oneLineOf(cmp.Or(one.title, one.name)) + "."}
+			texts = []string{
+				"Do your part of the workflow: " + oneLineOf(cmp.Or(one.title, one.name)) + ".",
+			}
 		}
 		if len(texts) > 0 {
 			fmt.Fprintf(&body, "\n## %s\n\n%s\n", titled1(kind), strings.Join(texts, "\n\n"))
@@ -203,8 +206,9 @@ func (s *score) order() *plan {
 	}
 	for _, one := range s.states {
 		if !slices.Contains(p.list, one) {
-			p.rest = append(p.rest, fmt.Sprintf("%s:%d: state '%s' is left out: no way leads to it that "+
-				"can be translated", s.file, one.pos.Line, one.name))
+			p.rest = append(p.rest,
+				fmt.Sprintf("%s:%d: state '%s' is left out: no way leads to it that "+
+					"can be translated", s.file, one.pos.Line, one.name))
 		}
 	}
 	return p
@@ -322,7 +326,8 @@ func (s *state) merge(p *plan) string {
 	}
 	switch {
 	case everyone && one:
-		p.left[s] = append(p.left[s], "all and any disagree about what is between them: all must approve")
+		p.left[s] = append(p.left[s],
+			"all and any disagree about what is between them: all must approve")
 	case one:
 		return "any(approved)"
 	}
@@ -334,11 +339,14 @@ func (s *score) command(p *plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ncommand: %s\ndescription: %s\n", s.name,
 		quotedYAML(cmp.Or(s.purpose, "Adopted from "+s.file)))
-	b.WriteString("arguments:\n  - {name: request, type: text, required: true, description: what to do}\n")
+	b.WriteString(
+		"arguments:\n  - {name: request, type: text, required: true, description: what to do}\n",
+	)
 	if s.steps > 0 {
 		fmt.Fprintf(&b, "limits: {steps: %d}\n", s.bound())
 	}
-	fmt.Fprintf(&b, "---\n\nInput: `$ARGUMENTS` (`/%s <request>`)\n\n## Workflow Execution\n", s.name)
+	fmt.Fprintf(&b,
+		"---\n\nInput: `$ARGUMENTS` (`/%s <request>`)\n\n## Workflow Execution\n", s.name)
 	previous := ""
 	for i, one := range p.list {
 		fmt.Fprintf(&b, "\n### Step %d: %s\n\n```yaml step\n", i+1, headingOf(one))
@@ -362,12 +370,14 @@ func (s *score) command(p *plan) string {
 		} else {
 			b.WriteString("parallel:\n")
 			for _, inner := range one.beside {
-				fmt.Fprintf(&b, "  %s: {delegate: %s, with: %s}\n", ident(inner.name), s.worker(inner), with)
+				fmt.Fprintf(&b,
+					"  %s: {delegate: %s, with: %s}\n", ident(inner.name), s.worker(inner), with)
 			}
 			fmt.Fprintf(&b, "merge: %s\n", merge)
 		}
 		if again := p.back[one]; again != nil {
-			fmt.Fprintf(&b, "on: {rejected: {redo: [%s], max: %d}}\n", strings.Join(again, ", "), p.most[one])
+			fmt.Fprintf(&b,
+				"on: {rejected: {redo: [%s], max: %d}}\n", strings.Join(again, ", "), p.most[one])
 		}
 		b.WriteString("```\n")
 		if !p.fixes[one] {

@@ -175,8 +175,9 @@ func (b *Builder) notes(d *draft) []string {
 	for _, file := range b.hides(d) {
 		out = append(
 			out,
-			fmt.Sprintf("as long as %s is there, /%s hides the command in %s; 'tercet which %s' says how "+
-				"that one is called", d.files[len(d.files)-1].Name, d.Name, file, d.Name),
+			fmt.Sprintf("as long as %s is there, /%s hides the command in %s; "+
+				"'tercet which %s' says how that one is called",
+				d.files[len(d.files)-1].Name, d.Name, file, d.Name),
 		)
 	}
 

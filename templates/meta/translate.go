@@ -184,7 +184,8 @@ const (
 
 var (
 	numbered = lazy.Regexp(
-		`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP|Phase|Stage)\s+)?([0-9]{1,3})[.):](?:\*\*)?\s+(\S.*)$`,
+		`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP|Phase|Stage)\s+)?` +
+			`([0-9]{1,3})[.):](?:\*\*)?\s+(\S.*)$`,
 	)
 	stage    = lazy.Regexp(`^\s*<(?:stage\b|step_[0-9]+\b)([^>]*)>`)
 	stageEnd = lazy.Regexp(`^\s*</(?:stage|step_[0-9]+)>\s*$`)

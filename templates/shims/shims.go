@@ -39,7 +39,7 @@ type tool struct {
 	hint        bool   // it supports a hint for the arguments
 	skills      string
 	builtins    string
-	command     string            // the text of a command's file; empty: that for tools with a shell
+	command     string            // the text of a command's file; empty: the one for a shell
 	guides      map[string]string // further skills, by name
 	files       map[string]string // further files, which say nothing about who wrote them
 }
@@ -98,8 +98,8 @@ var tools = map[string]tool{
 		end:    "/SKILL.md",
 		hint:   true,
 		skills: ".github/skills", // 1.0.102
-		builtins: "agent app ask autopilot changelog clear compact computer context copy cwd delegate " +
-			"diagnose diff env exit " +
+		builtins: "agent app ask autopilot changelog clear compact computer context copy cwd " +
+			"delegate diagnose diff env exit " +
 			"experimental feedback fleet fork help ide init instructions limits login logout lsp " +
 			"mcp memory model move new " +
 			"permissions plan plugin pr refine remote rename research restart resume review " +
@@ -376,7 +376,8 @@ func (w Writer) write(name, did string, data []byte) (err error) {
 
 // inSkillFolder reports whether a file has a folder of its own.
 func inSkillFolder(name string) bool {
-	return path.Base(name) == "SKILL.md" || name == PluginFile || path.Base(path.Dir(name)) == "tercet"
+	return path.Base(name) == "SKILL.md" || name == PluginFile ||
+		path.Base(path.Dir(name)) == "tercet"
 }
 
 // file is the path of a command's file.

@@ -89,13 +89,13 @@ func text(v any) []byte {
 }
 
 func anthropic(r Reply, b blanks) (json.RawMessage, [][]byte) {
-	const message = `{"id":"msg_<N>","type":"message","role":"assistant","model":<MODEL>,"content":<CONTENT>,` +
-		`"stop_reason":<STOP>,"stop_sequence":null,"usage":<USAGE>}`
+	const message = `{"id":"msg_<N>","type":"message","role":"assistant","model":<MODEL>,` +
+		`"content":<CONTENT>,"stop_reason":<STOP>,"stop_sequence":null,"usage":<USAGE>}`
 	b["STOP"] = nil
 	b["CONTENT"] = []any{}
 	b["USAGE"] = b.in(
-		`{"input_tokens":<FRESH>,"cache_read_input_tokens":<CACHED>,"cache_creation_input_tokens":0,` +
-			`"output_tokens":<OUT>}`,
+		`{"input_tokens":<FRESH>,"cache_read_input_tokens":<CACHED>,` +
+			`"cache_creation_input_tokens":0,"output_tokens":<OUT>}`,
 	)
 	events := [][]byte{b.event("message_start", `"message":`+message)}
 	var content []json.RawMessage
@@ -151,13 +151,16 @@ func responses(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	)
 	b["OUTPUT"] = items
 	whole := b.in(
-		`{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"completed","output":<OUTPUT>,` +
-			`"usage":{"input_tokens":<IN>,"input_tokens_details":{"cached_tokens":<CACHED>},"output_tokens":<OUT>,` +
-			`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":<TOTAL>}}`,
+		`{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"completed",` +
+			`"output":<OUTPUT>,"usage":{` +
+			`"input_tokens":<IN>,"input_tokens_details":{"cached_tokens":<CACHED>},` +
+			`"output_tokens":<OUT>,"output_tokens_details":{"reasoning_tokens":0},` +
+			`"total_tokens":<TOTAL>}}`,
 	)
 	events := [][]byte{b.event(
 		"response.created",
-		`"response":{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"in_progress","output":[]}`,
+		`"response":{"id":"resp_<N>","object":"response","model":<MODEL>,`+
+			`"status":"in_progress","output":[]}`,
 	)}
 	for i, item := range items {
 		b["INDEX"] = i
@@ -190,7 +193,8 @@ func chat(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		)
 	}
 	const (
-		head  = `{"id":"chatcmpl-<N>","created":1767610000,"model":<MODEL>,"object":"chat.completion`
+		head = `{"id":"chatcmpl-<N>","created":1767610000,"model":<MODEL>,` +
+			`"object":"chat.completion`
 		chunk = head + `.chunk","choices":[{"index":0,"delta":`
 		usage = `"usage":{"prompt_tokens":<IN>,"completion_tokens":<OUT>,"total_tokens":<TOTAL>,` +
 			`"prompt_tokens_details":{"cached_tokens":<CACHED>}}}`
@@ -210,8 +214,9 @@ func gemini(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		parts = append(parts, b.in(`{"text":<TEXT>}`))
 	}
 	b["PARTS"] = append(parts, b.calls(r, `{"functionCall":{"name":<TOOL>,"args":<ARGS>}}`)...)
-	const form = `{"candidates":[{"index":0,"finishReason":"STOP","content":{"role":"model","parts":<PARTS>}}],` +
-		`"usageMetadata":{"promptTokenCount":<IN>,"cachedContentTokenCount":<CACHED>,"candidatesTokenCount":<OUT>,` +
-		`"totalTokenCount":<TOTAL>},"modelVersion":<MODEL>}`
+	const form = `{"candidates":[{"index":0,"finishReason":"STOP",` +
+		`"content":{"role":"model","parts":<PARTS>}}],` +
+		`"usageMetadata":{"promptTokenCount":<IN>,"cachedContentTokenCount":<CACHED>,` +
+		`"candidatesTokenCount":<OUT>,"totalTokenCount":<TOTAL>},"modelVersion":<MODEL>}`
 	return b.in(form), [][]byte{b.event("", form)}
 }
