@@ -286,7 +286,9 @@ func TestClose(t *testing.T) {
 
 	list, err := p.Runs(project.Filter{Closed: true})
 	if err != nil || len(list) != 2 || p.AtWork(ids[0]) || p.AtWork(ids[1]) {
-		t.Fatalf("runs that Close suspended = %+v, %v, want two that no process works on", list, err)
+		t.Fatalf(
+			"runs that Close suspended = %+v, %v, want two that no process works on", list, err,
+		)
 	}
 	runs, err := p.ResumeClosed(t.Context(), project.Options{Await: true})
 	if err != nil || len(runs) != 2 || !slices.Contains(ids, runs[0].ID) ||

@@ -19,7 +19,8 @@ func TestHintOfForeignCommand(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	text := "---\ndescription: Fix an issue\nargument-hint: \"[issue] \\e[31m[branch]\"\n---\n\nFix $1.\n"
+	text := "---\ndescription: Fix an issue\nargument-hint: \"[issue] \\e[31m[branch]\"\n---\n" +
+		"\nFix $1.\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,11 @@ func TestUnsavedText(t *testing.T) {
 		{".tercet/commands/new.md", ship, ".tercet/commands/new.md"},
 		{".tercet/specs/001_x/plans/implementation-001.md", "# Plan\n", ".tercet/specs/001_x"},
 		{".tercet/subagents/sleeper.md", sleeper, ""},
-		{".tercet/subagents/sleeper.md", strings.Replace(sleeper, "utility", "wizard", 1), "wizard"},
+		{
+			".tercet/subagents/sleeper.md",
+			strings.Replace(sleeper, "utility", "wizard", 1),
+			"wizard",
+		},
 	} {
 		list, err := p.Lint(t.Context(), tt.name, []byte(tt.text))
 		if err != nil {
@@ -90,7 +94,9 @@ func outlineOf(list []formats.Symbol) string {
 	var out []string
 	for _, s := range list {
 		one := s.Name + formats.Prefixed("/", s.Detail) +
-			"(" + strings.Join([]string{strconv.Itoa(s.Pos.Line), strconv.Itoa(s.EndLine)}, "-") + ")"
+			"(" + strings.Join(
+			[]string{strconv.Itoa(s.Pos.Line), strconv.Itoa(s.EndLine)}, "-",
+		) + ")"
 		if len(s.Children) > 0 {
 			one += " [" + outlineOf(s.Children) + "]"
 		}
@@ -108,7 +114,9 @@ func TestCheckGuessesTheProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profile, bad, err := s.Check("plans/implementation-001.md", []byte("x\n"), project.CheckOptions{})
+	profile, bad, err := s.Check(
+		"plans/implementation-001.md", []byte("x\n"), project.CheckOptions{},
+	)
 	if profile != "plan" || !bad.HasErrors() || err != nil {
 		t.Errorf("Check of a plan = %s, %v, %v", profile, bad, err)
 	}

@@ -56,7 +56,8 @@ func TestLintText(t *testing.T) {
 	if len(d.List) == 0 || d.List[0].File != "x.md" || d.List[0].Pos.Line != 11 {
 		t.Errorf("Lint = %v, want a finding in line 11 of x.md", d.List)
 	}
-	if d := s.Lint("", []byte(strings.Replace(text, "mesage", "message", 1)), false); d.HasErrors() {
+	d = s.Lint("", []byte(strings.Replace(text, "mesage", "message", 1)), false)
+	if d.HasErrors() {
 		t.Errorf("Lint of a right text = %v", d.List)
 	}
 }

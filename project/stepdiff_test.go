@@ -77,8 +77,8 @@ worktree: {per: child}
 
 ### Step 1: Each
 
-` + "```yaml step\nid: each\nforeach: '[\"one.txt\", \"two.txt\"]'\nas: file\nmax_parallel: 2\ndo:\n" +
-	"  - {id: write, delegate: scribe, with: {file: $file}}\n" +
+` + "```yaml step\nid: each\nforeach: '[\"one.txt\", \"two.txt\"]'\nas: file\nmax_parallel: " +
+	"2\ndo:\n  - {id: write, delegate: scribe, with: {file: $file}}\n" +
 	"  - {id: keep, delegate: git-workflow-manager, with: {action: commit, message: one}}\n```" + `
 
 ### Step 2: Ask
@@ -257,11 +257,13 @@ func TestStepChanged(t *testing.T) {
 	if err != nil || !strings.Contains(look.Unknown, "nor did the step make a commit") {
 		t.Errorf("a check gives %q, %v", look.Unknown, err)
 	}
-	if _, err := p.StepChanged(t.Context(), r.ID, "none#1"); formats.CodeOf(err) != formats.CodeNotFound {
+	_, err = p.StepChanged(t.Context(), r.ID, "none#1")
+	if formats.CodeOf(err) != formats.CodeNotFound {
 		t.Errorf("a step that is none gives %v", err)
 	}
 
-	if _, err := p.Answer(t.Context(), r.ID, g.ID, project.Reply{Label: g.Choices[0].Label}); err != nil {
+	_, err = p.Answer(t.Context(), r.ID, g.ID, project.Reply{Label: g.Choices[0].Label})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if ret, err := r.Wait(t.Context()); err != nil || ret.Status != formats.StatusCompleted {

@@ -7,7 +7,9 @@ import (
 )
 
 func FuzzForeignErrors(f *testing.F) {
-	f.Add(`{"errors": [{"id": "err_1", "message": "no", "severity": "low", "context": {"task": 3}}]}`)
+	f.Add(
+		`{"errors": [{"id": "err_1", "message": "no", "severity": "low", "context": {"task": 3}}]}`,
+	)
 	f.Add(`[{"message": "no"}, 1]`)
 	f.Add(`{"errors": {}}`)
 	f.Fuzz(func(t *testing.T, src string) {

@@ -409,7 +409,8 @@ func TestDelegateInput(t *testing.T) {
 			"operation": "x",
 			"phase":     1.5,
 			"words":     []any{1},
-		}, "expected integer as phase, got number; expected list as words, got array with number in it; a list holds texts in quotes"},
+		}, "expected integer as phase, got number; expected list as words, got array with number in it; " +
+			"a list holds texts in quotes"},
 		{
 			map[string]any{"operation": "x", "number": 1},
 			`unknown input "number", did you mean 'numbers'?`,

@@ -36,7 +36,8 @@ func TestInPlaceOfAShippedOne(t *testing.T) {
 		Label:   "own",
 		Agents:  true,
 	}
-	if _, err := set.AddForeign([]dialect.Folder{{Place: place, FS: files}}, nil, nobody); err != nil {
+	_, err = set.AddForeign([]dialect.Folder{{Place: place, FS: files}}, nil, nobody)
+	if err != nil {
 		t.Fatal(err)
 	}
 	def, _, _ := set.Lookup("implementer", "")

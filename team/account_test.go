@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// TestAccountLimits: an account that reached its limit is refused until then, by the home's clock and
-// also after a restart; other accounts are not.
+// TestAccountLimits: an account that reached its limit is refused until then, by the home's clock
+// and also after a restart; other accounts are not.
 func TestAccountLimits(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -33,7 +33,9 @@ func newScribe(t *testing.T, k *team.Keeper) *scribe {
 		t.Fatal(err)
 	}
 	s := &scribe{t: t, k: k, run: job.Run, key: h.Key}
-	s.send("the first line", formats.Entry{Type: formats.EntryRunStarted, Data: formats.Started{}}, "")
+	s.send(
+		"the first line", formats.Entry{Type: formats.EntryRunStarted, Data: formats.Started{}}, "",
+	)
 	return s
 }
 
@@ -130,7 +132,9 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	}), formats.CodeDenied)
 
 	// a letter that was copied to another run was not sealed for it
-	letter := filepath.Join(p.home.Dir, filepath.FromSlash(journal.Folder), s.run, "answers/one.json")
+	letter := filepath.Join(
+		p.home.Dir, filepath.FromSlash(journal.Folder), s.run, "answers/one.json",
+	)
 	data, err := os.ReadFile(letter)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +148,8 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(p.home.Dir, filepath.FromSlash(journal.Folder), slow.run, "answers/one.json"),
+	write(t,
+		filepath.Join(p.home.Dir, filepath.FromSlash(journal.Folder), slow.run, "answers/one.json"),
 		string(data))
 	slow.send("a copied answer", answered("one", yes), formats.CodeDenied)
 }

@@ -48,7 +48,9 @@ func BenchmarkDelegation(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				ret, err := clone.TakeRun(b.Context(), job.Run, fmt.Sprint("t", n), project.Options{})
+				ret, err := clone.TakeRun(
+					b.Context(), job.Run, fmt.Sprint("t", n), project.Options{},
+				)
 				check(b, ret, err)
 			}
 			perDelegation(b)
@@ -84,7 +86,8 @@ func measured(b *testing.B, changes bool) (*place, string) {
 	fmt.Fprintf(&text, "---\ncommand: %s\ndescription: Many steps\nworktree: {per: run}\n---\n\n"+
 		"## Workflow Execution\n\n", name)
 	for i := range delegations {
-		fmt.Fprintf(&text, "### Step %d: Step\n\n```yaml step\nid: s%d\ndelegate: maker\n```\n\n", i+1, i)
+		fmt.Fprintf(&text,
+			"### Step %d: Step\n\n```yaml step\nid: s%d\ndelegate: maker\n```\n\n", i+1, i)
 	}
 	write(b, filepath.Join(home, ".tercet/commands", name+".md"), text.String())
 	write(b, filepath.Join(home, "maker.sh"), script+"\n"+

@@ -43,8 +43,9 @@ func TestAWrongClock(t *testing.T) {
 			began := time.Now()
 			p.change(t, map[string]string{
 				".tercet/commands/night.md": flow("night", "wait: 1h"),
-				".tercet/commands/ask.md": flow("ask", "gate: Go on?\nchoices: {yes: next, no: fail}\n"+
-					"timeout: {after: 5m, choose: no}"),
+				".tercet/commands/ask.md": flow("ask",
+					"gate: Go on?\nchoices: {yes: next, no: fail}\n"+
+						"timeout: {after: 5m, choose: no}"),
 			})
 			night, err := k.Begin("/night", false)
 			if err != nil {
@@ -52,7 +53,8 @@ func TestAWrongClock(t *testing.T) {
 			}
 			_, err = attempt(night.Run, "t1")
 			r, ok := journal.Summarize(p.home.Root, night.Run)
-			if !ok || r.Until.Before(began.Add(time.Hour)) || r.Until.After(time.Now().Add(time.Hour)) {
+			if !ok || r.Until.Before(began.Add(time.Hour)) ||
+				r.Until.After(time.Now().Add(time.Hour)) {
 				t.Fatalf("the run waits until %s, want an hour after %s: %v", r.Until, began, err)
 			}
 			p.checkTimes(t, night.Run, began)
@@ -95,8 +97,8 @@ func (p *place) answer(tb testing.TB, k *team.Keeper, run, label string) {
 	}
 }
 
-// TestATimeoutOfAGate: a worker does not wait at a question, whatever its timeout. An answer in time
-// counts, and else the choice of the timeout once the time is over.
+// TestATimeoutOfAGate: a worker does not wait at a question, whatever its timeout. An answer in
+// time counts, and else the choice of the timeout once the time is over.
 func TestATimeoutOfAGate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -132,7 +134,8 @@ func TestATimeoutOfAGate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, answered := journal.Gates(records); len(answered) != 1 || answered[0].Decision.By != c.by {
+		if _, answered := journal.Gates(records); len(answered) != 1 ||
+			answered[0].Decision.By != c.by {
 			t.Errorf("%s: answered %+v, want by %s", c.line, answered, c.by)
 		}
 	}

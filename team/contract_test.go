@@ -78,9 +78,10 @@ func TestHomeRefuses(t *testing.T) {
 	all := lines(t, h.Key,
 		formats.Entry{Type: formats.EntryRunStarted, Data: formats.Started{}},
 		formats.Entry{Type: formats.EntryStepScheduled, Step: "a#1"},
-		formats.Entry{Type: formats.EntryGateDecided, Step: "g#1", Key: "gate", Data: map[string]any{
-			"choice": "yes", "by": "somebody", "person": true,
-		}},
+		formats.Entry{Type: formats.EntryGateDecided, Step: "g#1", Key: "gate",
+			Data: map[string]any{
+				"choice": "yes", "by": "somebody", "person": true,
+			}},
 	)
 	share := func(taker string, text ...[]byte) error {
 		return k.Append(ctx, formats.SharedLines{
@@ -103,7 +104,9 @@ func TestHomeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	code(t, "a late attempt", share("t1", all[1]), formats.CodeNotDurable)
-	_, err = k.Do(ctx, formats.HomeRequest{Run: job.Run, Taker: "t1", Do: formats.HomeReserve, Txn: "x"})
+	_, err = k.Do(
+		ctx, formats.HomeRequest{Run: job.Run, Taker: "t1", Do: formats.HomeReserve, Txn: "x"},
+	)
 	code(t, "a late reservation", err, formats.CodeNotDurable)
 	if err := share("t2", all[1]); err != nil {
 		t.Fatal(err)
@@ -198,7 +201,8 @@ func TestHomeAfterARestart(t *testing.T) {
 	}
 }
 
-// TestATransactionIsAppliedOnce: it comes again with a later attempt, whose journal lacks its answer.
+// TestATransactionIsAppliedOnce: it comes again with a later attempt, whose journal lacks its
+// answer.
 func TestATransactionIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -274,14 +278,15 @@ func TestASecretStaysOnTheMachine(t *testing.T) {
 	refs := git(t, filepath.Join(p.dir, "remote.git"), "for-each-ref")
 	for line := range strings.Lines(refs) {
 		hash, _, _ := strings.Cut(line, " ")
-		if files := git(t, filepath.Join(p.dir, "remote.git"), "ls-tree", "-r", hash); strings.Contains(files, "leak.txt") {
+		files := git(t, filepath.Join(p.dir, "remote.git"), "ls-tree", "-r", hash)
+		if strings.Contains(files, "leak.txt") {
 			t.Errorf("the remote has it in %s", line)
 		}
 	}
 }
 
-// TestDocumentsComeWithTheirLines: a home that died between the documents of an attempt and the line
-// that announces them has neither; one that died behind the line has both.
+// TestDocumentsComeWithTheirLines: a home that died between the documents of an attempt and the
+// line that announces them has neither; one that died behind the line has both.
 func TestDocumentsComeWithTheirLines(t *testing.T) {
 	t.Parallel()
 	const name = ".tercet/specs/001_a_task/report.md"

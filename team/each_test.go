@@ -34,12 +34,14 @@ func TestALineWithSeveralTasks(t *testing.T) {
 		"/make x": formats.CodeUsage,
 		"/make 9": formats.CodeNotFound,
 	} {
-		if jobs, err := k.BeginEach(t.Context(), line, team.BeginOptions{}); formats.CodeOf(err) != want {
+		jobs, err := k.BeginEach(t.Context(), line, team.BeginOptions{})
+		if formats.CodeOf(err) != want {
 			t.Errorf("BeginEach(%q) = %v, %v, want %s", line, jobs, err, want)
 		}
 	}
 	empty := team.BeginOptions{Needs: []string{""}}
-	if _, err := k.BeginEach(t.Context(), "/make 1", empty); formats.CodeOf(err) != formats.CodeUsage {
+	_, err = k.BeginEach(t.Context(), "/make 1", empty)
+	if formats.CodeOf(err) != formats.CodeUsage {
 		t.Errorf("BeginEach with an empty label: %v, want a wrong use", err)
 	}
 	if list := k.All(); len(list) > 0 {

@@ -148,7 +148,9 @@ func newPlace(tb testing.TB) *place {
 	git(tb, p.dir, "init", "-q", "--bare", "remote.git")
 	git(tb, p.dir, "init", "-q", "home")
 	h := host(tb, home, filepath.Join(p.dir, "HOME-home"), project.Unattended{})
-	_, err := h.Init(tb.Context(), home, project.Settings{}, state.InitOptions{NextNumber: 1}, false)
+	_, err := h.Init(
+		tb.Context(), home, project.Settings{}, state.InitOptions{NextNumber: 1}, false,
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

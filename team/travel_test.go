@@ -13,16 +13,20 @@ import (
 
 const done = `echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'` + "\n"
 
-// TestWhatDoesNotTravel: a worktree whose work a snapshot cannot hold stops its run with the reason,
-// and nothing of it is pushed. What the repository has already may be there.
+// TestWhatDoesNotTravel: a worktree whose work a snapshot cannot hold stops its run with the
+// reason, and nothing of it is pushed. What the repository has already may be there.
 func TestWhatDoesNotTravel(t *testing.T) {
 	t.Parallel()
 	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n"
 	for name, c := range map[string]struct{ work, says string }{
-		"repository": {"git init -q inner && echo x > inner/x", "a repository of its own or a submodule"},
-		"submodule":  {"git -C mod init -q && echo x > mod/x", "a repository of its own or a submodule"},
-		"filter":     {"echo x > new.bin", `new.bin belongs to the filter "lfs" of .gitattributes`},
-		"pointer":    {"cp big.bin copy.bin", ""},
+		"repository": {
+			"git init -q inner && echo x > inner/x", "a repository of its own or a submodule",
+		},
+		"submodule": {
+			"git -C mod init -q && echo x > mod/x", "a repository of its own or a submodule",
+		},
+		"filter":  {"echo x > new.bin", `new.bin belongs to the filter "lfs" of .gitattributes`},
+		"pointer": {"cp big.bin copy.bin", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +61,8 @@ func TestWhatDoesNotTravel(t *testing.T) {
 			if err != nil {
 				data = append(data, err.Error()...)
 			}
-			if ret.Status == formats.StatusCompleted || !strings.Contains(string(data), strings.ReplaceAll(c.says, `"`, `\"`)) {
+			if ret.Status == formats.StatusCompleted ||
+				!strings.Contains(string(data), strings.ReplaceAll(c.says, `"`, `\"`)) {
 				t.Errorf("the run ended with %s, want %q", data, c.says)
 			}
 			if ret.Status != formats.StatusSuspended && ret.Status != formats.StatusBlocked ||
@@ -65,8 +70,10 @@ func TestWhatDoesNotTravel(t *testing.T) {
 				t.Errorf("the run ended with %s, want it stopped with PRECONDITION", data)
 			}
 			remote := filepath.Join(p.dir, "remote.git")
-			for ref := range strings.FieldsSeq(git(t, remote, "for-each-ref", "--format=%(refname)")) {
-				if files := git(t, remote, "ls-tree", "-r", ref); strings.Contains(files, "made.txt") {
+			refs := git(t, remote, "for-each-ref", "--format=%(refname)")
+			for ref := range strings.FieldsSeq(refs) {
+				files := git(t, remote, "ls-tree", "-r", ref)
+				if strings.Contains(files, "made.txt") {
 					t.Errorf("the work was pushed to %s:\n%s", ref, files)
 				}
 			}

@@ -36,7 +36,10 @@ func TestPackArchive(t *testing.T) {
 	}
 	got := shippedFiles(t, archive)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("packs.txtar.gz is stale, run go test ./templates -update (-folders +archive):\n%s", diff)
+		t.Errorf(
+			"packs.txtar.gz is stale, run go test ./templates -update (-folders +archive):\n%s",
+			diff,
+		)
 	}
 }
 

@@ -47,8 +47,8 @@ func TestAgentsBoard(t *testing.T) {
 			}
 			p.write(t, ".tercet/commands/talk.md", "---\ncommand: talk\ndescription: Talk\n---\n\n"+
 				"## Workflow Execution\n\n### Step 1: Talk\n\n```yaml step\nparallel:\n"+
-				"  one: {delegate: one}\n  two: {delegate: two}\nboard: {topic: talk, live: true}\n"+
-				"```\n\n### Step 2: Return\n\n```yaml step\n"+
+				"  one: {delegate: one}\n  two: {delegate: two}\nboard: {topic: talk, live: "+
+				"true}\n```\n\n### Step 2: Return\n\n```yaml step\n"+
 				"return: '${{ $board.talk | map(\"\\(.by): \\(.summary)\") | join(\";\") }}'\n```\n")
 			out := p.run(t, "--yes", "/talk")
 			for _, want := range []string{
@@ -97,7 +97,9 @@ func talking(t modelserver.Turn) modelserver.Reply {
 	case 0:
 		return t.Shell(board[1] + " publish I am " + who[1])
 	case 1:
-		return t.Shell("until " + board[1] + " since | grep 'I am " + other + "'; do sleep 0.2; done")
+		return t.Shell(
+			"until " + board[1] + " since | grep 'I am " + other + "'; do sleep 0.2; done",
+		)
 	case 2:
 		heard := "heard nothing"
 		if strings.Contains(t.Outputs[1], "I am "+other) {

@@ -44,7 +44,8 @@ var hostileTyped = map[string]string{
 	"copilot":  " $(touch owned); touch owned",
 }
 
-// newPerson is the user of an agent CLI, in a folder of its own, with a model that follows a script.
+// newPerson is the user of an agent CLI, in a folder of its own, with a model that follows a
+// script.
 func newPerson(t *testing.T, name, bin string, script modelserver.Script) *person {
 	t.Helper()
 	server := modelserver.New(map[string]modelserver.Script{"model": script})

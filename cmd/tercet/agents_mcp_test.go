@@ -46,7 +46,8 @@ func TestAgentsOverMCP(t *testing.T) {
 				t.Errorf("the agent says %s\nwant the question left to a person", said)
 			}
 			p.run(t, "approve", run[1])
-			if said := p.overMCP(t, "follow "+run[1]); !strings.Contains(said, "came to completed") {
+			said = p.overMCP(t, "follow "+run[1])
+			if !strings.Contains(said, "came to completed") {
 				t.Errorf("the agent says %s\nwant the end of the run", said)
 			}
 

@@ -136,8 +136,8 @@ func answeringIn(t *testing.T) string {
 }
 
 // TestDocsRun runs every sh block of the README, of docs and of the guide, in order, as one person
-// would type them: a block begins in the folder in which the one before it ended. A block "output" is what the block before it prints; every other block says by
-// its word that it is not a command.
+// would type them: a block begins in the folder in which the one before it ended. A block "output"
+// is what the block before it prints; every other block says by its word that it is not a command.
 func TestDocsRun(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")

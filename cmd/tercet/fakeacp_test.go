@@ -205,7 +205,8 @@ func (a *acpPlayer) ask(dir, rest string) error {
 	name := filepath.Join(dir, words[1])
 	if _, err := fmt.Printf(
 		`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t","kind":%q,"locations":[{"path":%q}]},`+
-			`"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}`+"\n",
+			`"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}`+
+			"\n",
 		words[0],
 		name,
 	); err != nil {

@@ -26,7 +26,9 @@ func TestHelpLinesLeadOn(t *testing.T) {
 	numbers := walk.project(t, dir)
 
 	for i, n := range numbers {
-		for j, line := range []string{"/research %d", "/plan %d", "/revise %d shorter", "/implement %d"} {
+		for j, line := range []string{
+			"/research %d", "/plan %d", "/revise %d shorter", "/implement %d",
+		} {
 			if !testkit.Deep() && (i+j)%3 != 0 {
 				continue
 			}
@@ -42,7 +44,9 @@ func TestHelpLinesLeadOn(t *testing.T) {
 			code, said := walk.tercet(copied, words...)
 			lines := commandsIn(said)
 			if code != 0 && len(lines) == 0 {
-				t.Errorf("task %d: %s is refused and names nothing that would go:\n%s", n, line, said)
+				t.Errorf(
+					"task %d: %s is refused and names nothing that would go:\n%s", n, line, said,
+				)
 			}
 			for _, next := range lines {
 				words, err := project.Words(next)

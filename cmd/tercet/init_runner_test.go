@@ -107,7 +107,8 @@ func TestInitLooksForALogin(t *testing.T) {
 				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, []byte("env: [ANTHROPIC_API_KEY]\n"), 0o600); err != nil {
+				err := os.WriteFile(file, []byte("env: [ANTHROPIC_API_KEY]\n"), 0o600)
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

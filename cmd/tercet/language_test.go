@@ -67,8 +67,8 @@ func TestEveryLabelHasItsJapanese(t *testing.T) {
 	}
 }
 
-// TestEveryTitleHasItsJapanese: each step of a shipped command has a title in Japanese, and no other
-// title of that command is the same.
+// TestEveryTitleHasItsJapanese: each step of a shipped command has a title in Japanese, and no
+// other title of that command is the same.
 func TestEveryTitleHasItsJapanese(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../commands/library/*.md")

@@ -79,7 +79,8 @@ func (e *emulator) svg(title string) string {
 	fmt.Fprintf(
 		&b,
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%.0f" height="%d" role="img" xml:space="preserve" `+
-			`font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="%d" style="white-space:pre">`+"\n",
+			`font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="%d" style="white-space:pre">`+
+			"\n",
 		w,
 		h,
 		w,

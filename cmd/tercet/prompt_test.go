@@ -234,7 +234,9 @@ func TestPromptPastes(t *testing.T) {
 func TestPromptRunsOtherThings(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := prompting(t, "Fix the parser")
-	s.keys("!echo $((40 + 2)) >made; cat made; echo late >&2; echo more; test -t 1 && echo on it; exit 3\r")
+	s.keys(
+		"!echo $((40 + 2)) >made; cat made; echo late >&2; echo more; test -t 1 && echo on it; exit 3\r",
+	)
 	s.wait("42\r\nlate\r\nmore\r\n") // standard error stands where it came
 	s.wait("on it")                  // it has the terminal, so colours stay
 	s.wait("exit code 3")

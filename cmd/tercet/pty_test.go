@@ -634,8 +634,8 @@ func withAsk(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestKeyBeforeTheQuestionIsSeen: a key that was typed before the terminal shows the question answers
-// nothing, however late that is. A terminal that does not say how far it is loses no key.
+// TestKeyBeforeTheQuestionIsSeen: a key that was typed before the terminal shows the question
+// answers nothing, however late that is. A terminal that does not say how far it is loses no key.
 func TestKeyBeforeTheQuestionIsSeen(t *testing.T) {
 	t.Parallel()
 	dir := withAsk(t)
@@ -650,7 +650,9 @@ func TestKeyBeforeTheQuestionIsSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := unread(t, 100, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/ask", "--new")
+			s := unread(
+				t, 100, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/ask", "--new",
+			)
 			s.silent = true
 			s.follow()
 			s.wait(askCursor)
@@ -718,8 +720,8 @@ func TestGateTimeoutOnATerminal(t *testing.T) {
 	}
 }
 
-// TestTrustAsksForTheLine: a question lists all files that nobody agreed to, and is about those that
-// the line needs. What the next line needs besides is asked about then, with what changed.
+// TestTrustAsksForTheLine: a question lists all files that nobody agreed to, and is about those
+// that the line needs. What the next line needs besides is asked about then, with what changed.
 func TestTrustAsksForTheLine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -167,11 +167,11 @@ func grammarPage() string {
 // plainFormPage lists the sentences of the plain form.
 func plainFormPage() string {
 	var b strings.Builder
-	b.WriteString("# Plain form\n\nAfter this page you can write a workflow without any block. Below " +
-		"`## Workflow Execution` each line `Step N: SENTENCE` is a step; below `## Argument Parsing` the " +
-		"sentences stand alone. In files with tags, `<action>SENTENCE</action>` in `<stage id=\"N\">` or " +
-		"`<step_N>` is the same, and their other tags are prose. `tercet lint --fix --expand FILE` writes the " +
-		"blocks that the sentences mean.\n\n| sentence, such as | is |\n|---|---|\n")
+	b.WriteString("# Plain form\n\nAfter this page you can write a workflow without any block. " +
+		"Below `## Workflow Execution` each line `Step N: SENTENCE` is a step; below `## " +
+		"Argument Parsing` the sentences stand alone. In files with tags, " +
+		"`<action>SENTENCE</action>` in `<stage id=\"N\">` or `<step_N>` is the same, and their " +
+		"other tags are prose. `tercet lint --fix --expand FILE` writes the blocks that the sentences mean.\n\n| sentence, such as | is |\n|---|---|\n")
 	for _, s := range syntax.Sentences() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", s.Example, s.Does)
 	}

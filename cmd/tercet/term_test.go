@@ -112,8 +112,8 @@ func TestErrorLayout(t *testing.T) {
 	}
 
 	a, errs := seated(t, map[string]string{"NO_COLOR": "1", "TERM": "xterm"})
-	const want = "error: unknown function lengt/0 (USAGE)\n  --> --jq:1:10\n  |\n1 | .tasks | lengt\n  |          ^\n" +
-		"  = help: did you mean 'length'?\n"
+	const want = "error: unknown function lengt/0 (USAGE)\n  --> --jq:1:10\n  |\n1 | .tasks | " +
+		"lengt\n  |          ^\n  = help: did you mean 'length'?\n"
 	code := a.run([]string{"--jq", ".tasks | lengt", "version"})
 	if code != 2 || !strings.Contains(errs.String(), want) {
 		t.Errorf("exit code %d, want 2; %q does not hold %q", code, errs, want)

@@ -25,8 +25,12 @@ func TestFillWithGaps(t *testing.T) {
 		}
 		raw, words := argspec.Fill(all, answers)
 		for name, bind := range map[string]func() (argspec.Values, error){
-			raw:                      func() (argspec.Values, error) { return argspec.Bind("c", all, raw, nil) },
-			fmt.Sprintf("%q", words): func() (argspec.Values, error) { return argspec.Bind("c", all, "", words) },
+			raw: func() (argspec.Values, error) {
+				return argspec.Bind("c", all, raw, nil)
+			},
+			fmt.Sprintf("%q", words): func() (argspec.Values, error) {
+				return argspec.Bind("c", all, "", words)
+			},
 		} {
 			got, err := bind()
 			if err != nil {

@@ -59,7 +59,8 @@ func TestKinds(t *testing.T) {
 			t.Errorf("Subagent(%q) = %v, want %v", text, got, want)
 		}
 	}
-	if !lint.Foreign(lib, "/p/.claude/commands/a.md") || lint.Foreign(lib, "/p/.tercet/commands/a.md") {
+	if !lint.Foreign(lib, "/p/.claude/commands/a.md") ||
+		lint.Foreign(lib, "/p/.tercet/commands/a.md") {
 		t.Error("Foreign does not tell the folders of other tools from one's own")
 	}
 }
@@ -116,13 +117,15 @@ func TestFiles(t *testing.T) {
 	if !slices.Equal(got, want) || err != nil {
 		t.Errorf("Files = %q, %v, want %q", got, err, want)
 	}
-	if inside, _, err := lint.Files(lib, []string{dir + "/.claude"}); len(inside) != 1 || err != nil {
+	if inside, _, err := lint.Files(lib, []string{dir + "/.claude"}); len(inside) != 1 ||
+		err != nil {
 		t.Errorf("Files of .claude = %q, %v, want its skill", inside, err)
 	}
 	if len(unread) != 1 || !strings.HasSuffix(unread[0].File, "loose.md") {
 		t.Errorf("unread = %v, want the loose link", unread)
 	}
-	if _, _, err := lint.Files(lib, []string{dir + "/gone"}); formats.CodeOf(err) != formats.CodeUsage {
+	_, _, err = lint.Files(lib, []string{dir + "/gone"})
+	if formats.CodeOf(err) != formats.CodeUsage {
 		t.Errorf("Files of what is not there = %v, want USAGE", err)
 	}
 }

@@ -27,7 +27,8 @@ func TestNearFences(t *testing.T) {
 		"``yaml`` step by step":     false,
 		"`yaml` is a language":      false,
 	} {
-		src := "---\ncommand: x\ndescription: y\n---\n\n## Workflow Execution\n\n### Step 1: A\n\n" + line + "\nreturn: a\n"
+		src := "---\ncommand: x\ndescription: y\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: A\n\n" + line + "\nreturn: a\n"
 		_, err := syntax.Parse("x.md", []byte(src))
 		found, ok := errors.AsType[*formats.Diagnostics](err)
 		got := ok && slices.ContainsFunc(found.List, func(d formats.Diagnostic) bool {

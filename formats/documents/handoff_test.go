@@ -491,7 +491,9 @@ func TestPayload(t *testing.T) {
 		}
 		got := returns.Validate(ret, formats.AgentInfo{
 			NoArtifacts: true,
-			Fields:      map[string]formats.Field{documents.FieldPayload: {Type: formats.TypeString}},
+			Fields: map[string]formats.Field{
+				documents.FieldPayload: {Type: formats.TypeString},
+			},
 		})
 		if len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), one.want) {
 			t.Errorf("%s: Validate = %q, want %q", name, got, one.want)

@@ -13,8 +13,8 @@ func own(name, text string) *documents.Own {
 	return documents.ReadOwn(fstest.MapFS{name + ".yaml": {Data: []byte(text)}})
 }
 
-// TestOwnProfilesAreRefused: a file that cannot be used is named with what is wrong, and no document
-// passes by it.
+// TestOwnProfilesAreRefused: a file that cannot be used is named with what is wrong, and no
+// document passes by it.
 func TestOwnProfilesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
@@ -26,7 +26,11 @@ func TestOwnProfilesAreRefused(t *testing.T) {
 		{"plan", "fields: [A]\nphases: Steps", `phases names the section "Steps"`},
 		{"plan", "fields: [A]\nstrict: true", "expected phases: SECTION"},
 		{"plan", "sections: [{name: A}, {name: a}]", "expected a name of its own for section 2"},
-		{"plan", "sections: [{name: A}]\nphases: A\nphase: {words: ['(']}", "expected words of letters"},
+		{
+			"plan",
+			"sections: [{name: A}]\nphases: A\nphase: {words: ['(']}",
+			"expected words of letters",
+		},
 		{"plan", "sections: [{name: A}]\nphases: A\nphase: {marks: {open: x}}", "phase status"},
 		{
 			"plan", "sections: [{name: A}]\nphases: A\nphase: {marks: {completed: x, blocked: X}}",
@@ -56,20 +60,22 @@ func TestOwnProfilesBesideShipped(t *testing.T) {
 	if _, found := opt.Parse("plan", "n.md", []byte("# N\n")); !found.HasErrors() {
 		t.Error("a plan passed without anything of a plan")
 	}
-	if _, found := (documents.Options{}).Parse("note", "n.md", []byte("# N\n")); !found.HasErrors() {
+	_, found := (documents.Options{}).Parse("note", "n.md", []byte("# N\n"))
+	if !found.HasErrors() {
 		t.Error("a profile of the project is known without the project")
 	}
 	if profiles.Form("plan") != "" || !strings.Contains(profiles.Form("note"), "By") {
 		t.Errorf("forms %q and %q", profiles.Form("plan"), profiles.Form("note"))
 	}
 	var none *documents.Own
-	if none.Form("plan") != "" || none.Sums() != nil || len(none.Names()) != len(documents.Profiles()) {
+	if none.Form("plan") != "" || none.Sums() != nil ||
+		len(none.Names()) != len(documents.Profiles()) {
 		t.Error("no profiles are not the shipped ones")
 	}
 }
 
-// FuzzOwnProfile: no profile and no plan of it make the reader fail, and a phase that is set has the
-// status to which it was set.
+// FuzzOwnProfile: no profile and no plan of it make the reader fail, and a phase that is set has
+// the status to which it was set.
 func FuzzOwnProfile(f *testing.F) {
 	const profile = "sections: [{name: S}]\nphases: S\nstrict: true\n" +
 		"phase: {words: [Schritt], marks: {not_started: offen, completed: [fertig, erledigt]}}\n"

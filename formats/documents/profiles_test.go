@@ -28,7 +28,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestShippedProfilesAreFiles: what a project's file can say, the shipped formats say in files, too.
+// TestShippedProfilesAreFiles: what a project's file can say, the shipped formats say in files,
+// too.
 func TestShippedProfilesAreFiles(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"plan", "report", "summary", "review"} {

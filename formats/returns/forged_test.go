@@ -418,8 +418,8 @@ func TestReturnsAreNestedToOneLimit(t *testing.T) {
 	}
 }
 
-// TestBlockOfAForeignAgent: an agent whose own file asks for an AGENT_RESULT block does not know of a
-// nonce. Its block counts if no other return stands in the message.
+// TestBlockOfAForeignAgent: an agent whose own file asks for an AGENT_RESULT block does not know of
+// a nonce. Its block counts if no other return stands in the message.
 func TestBlockOfAForeignAgent(t *testing.T) {
 	t.Parallel()
 	const own = "AGENT_RESULT: planner\nSTATUS: success\nSUMMARY: wrote it\n"
@@ -430,7 +430,11 @@ func TestBlockOfAForeignAgent(t *testing.T) {
 	}{
 		{"its block", "Done.\n\n" + own, true},
 		{"in a fence", "Done.\n\n```\n" + own + "```\n", true},
-		{"quoted", "Done.\n\n> AGENT_RESULT: planner\n> STATUS: success\n> SUMMARY: wrote it\n", true},
+		{
+			"quoted",
+			"Done.\n\n> AGENT_RESULT: planner\n> STATUS: success\n> SUMMARY: wrote it\n",
+			true,
+		},
 		{"with the nonce", own + "NONCE: n7k2p9qx\n", true},
 		{"with another nonce", own + "NONCE: other\n", false},
 		{"two blocks", own + "\n" + own, false},

@@ -111,7 +111,9 @@ func TestAnswerNeedsConfiguration(t *testing.T) {
 			why, _ := a.of("why").(string)
 			if a.of("answered") != false || !strings.Contains(why, "mcp: {answers: true}") ||
 				len(seen) > 0 {
-				t.Errorf("answer = %v, %d forms shown, want it left to a person", a.fields, len(seen))
+				t.Errorf(
+					"answer = %v, %d forms shown, want it left to a person", a.fields, len(seen),
+				)
 			}
 			c.stillOpen(run)
 			c.end(run)
@@ -246,7 +248,8 @@ func TestAnswerToWhatWasShown(t *testing.T) {
 			run := c.begin()
 			a := c.call("answer", map[string]any{"run": run})
 			why, _ := a.of("why").(string)
-			if a.of("answered") != false || !strings.Contains(why, "has changed since it was shown") {
+			if a.of("answered") != false ||
+				!strings.Contains(why, "has changed since it was shown") {
 				t.Errorf("answer = %v, want it open", a.fields)
 			}
 			c.stillOpen(run)

@@ -52,7 +52,9 @@ func TestHostileCalls(t *testing.T) {
 		} {
 			a := c.call(tt.tool, tt.args)
 			if !a.Failed || a.code() != tt.want {
-				t.Errorf("%s: %s %.60v = %.300v, want code %v", era, tt.tool, tt.args, a.fields, tt.want)
+				t.Errorf(
+					"%s: %s %.60v = %.300v, want code %v", era, tt.tool, tt.args, a.fields, tt.want,
+				)
 			}
 		}
 		if r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "sh"}); err == nil {

@@ -119,7 +119,8 @@ func TestProgress(t *testing.T) {
 						"runner: exec\nargv: [sh, work.sh]\n" +
 						"returns: {statuses: [completed, failed], artifacts: none}\n---\n\nWork.\n",
 					"work.sh": "cat > /dev/null\nuntil [ -e go ]; do sleep 0.05; done\n" +
-						`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'` + "\n",
+						`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'` +
+						"\n",
 				})
 				h.write(t, filepath.Join(h.user, ".config/tercet/config.yaml"),
 					"sandbox: [advisory_only]\n")
@@ -182,16 +183,31 @@ func TestHTTPGuard(t *testing.T) {
 		host              string
 		want              int
 	}{
-		"no token":         {change: map[string]string{"Authorization": ""}, want: 401},
-		"another token":    {change: map[string]string{"Authorization": "Bearer x"}, want: 401},
-		"an empty token":   {change: map[string]string{"Authorization": "Bearer "}, want: 401},
-		"a longer token":   {change: map[string]string{"Authorization": "Bearer " + token + "x"}, want: 401},
-		"another scheme":   {change: map[string]string{"Authorization": "Basic " + token}, want: 401},
-		"a cookie":         {change: map[string]string{"Authorization": "", "Cookie": "token=" + token}, want: 401},
-		"another site":     {change: map[string]string{"Origin": "https://example.org", "Sec-Fetch-Site": "cross-site"}, want: 403},
-		"another origin":   {change: map[string]string{"Origin": "https://example.org"}, want: 403},
-		"another host":     {host: "example.org", want: 403},
-		"a form":           {change: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, want: 415},
+		"no token":       {change: map[string]string{"Authorization": ""}, want: 401},
+		"another token":  {change: map[string]string{"Authorization": "Bearer x"}, want: 401},
+		"an empty token": {change: map[string]string{"Authorization": "Bearer "}, want: 401},
+		"a longer token": {
+			change: map[string]string{"Authorization": "Bearer " + token + "x"},
+			want:   401,
+		},
+		"another scheme": {
+			change: map[string]string{"Authorization": "Basic " + token},
+			want:   401,
+		},
+		"a cookie": {
+			change: map[string]string{"Authorization": "", "Cookie": "token=" + token},
+			want:   401,
+		},
+		"another site": {change: map[string]string{
+			"Origin":         "https://example.org",
+			"Sec-Fetch-Site": "cross-site",
+		}, want: 403},
+		"another origin": {change: map[string]string{"Origin": "https://example.org"}, want: 403},
+		"another host":   {host: "example.org", want: 403},
+		"a form": {
+			change: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
+			want:   415,
+		},
 		"GET":              {method: http.MethodGet, want: 405},
 		"DELETE":           {method: http.MethodDelete, want: 405},
 		"no JSON":          {body: "{", want: 400},

@@ -48,7 +48,9 @@ func newHome(t *testing.T, files map[string]string) *home {
 	t.Helper()
 	h := &home{dir: t.TempDir(), user: t.TempDir()}
 	host := h.host(project.Unattended{})
-	_, err := host.Init(t.Context(), h.dir, project.Settings{}, state.InitOptions{NextNumber: 1}, false)
+	_, err := host.Init(
+		t.Context(), h.dir, project.Settings{}, state.InitOptions{NextNumber: 1}, false,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,8 @@ func newProject(t *testing.T) *workspace {
 		Left:     func() {},
 	}
 	p.diff = func(run string) string {
-		return "a.go | +1 -1\n\ndiff --git a/a.go b/a.go\n@@ -1 +1 @@\n-old\t\x1b[2J\n+new of " + run + "\n"
+		return "a.go | +1 -1\n\ndiff --git a/a.go b/a.go\n@@ -1 +1 @@\n-old\t\x1b[2J\n+new of " +
+			run + "\n"
 	}
 	p.Project = &project.Project{
 		Root:    root,
@@ -879,7 +880,8 @@ func TestSeveralProjects(t *testing.T) {
 		rows := strings.Split(text, "\n")
 		if !strings.Contains(rows[1], "site") || !strings.Contains(rows[1], "/dep") ||
 			!strings.Contains(rows[2], "par") || !strings.Contains(rows[2], "/ship") {
-			t.Errorf("%d columns: the runs do not stand behind their projects, the newest first:\n%s",
+			t.Errorf("%d columns: "+
+				"the runs do not stand behind their projects, the newest first:\n%s",
 				wide, text)
 		}
 

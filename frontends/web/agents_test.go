@@ -53,14 +53,17 @@ cat "return.$n"
 		issues := make([]map[string]any, len(valid))
 		for i, one := range valid {
 			issues[i] = map[string]any{
-				"level": "warning", "description": one, "files": []string{one}, "suggested_fix": one,
+				"level": "warning", "description": one, "files": []string{one},
+				"suggested_fix": one,
 			}
 		}
 		data, err := json.Marshal(map[string]any{
 			"status": "failed", "summary": all, "text": all, "blocked_reason": all,
 			"next_steps": all, "issues": issues, "artifacts": []any{},
 			"fields": map[string]any{"x": all},
-			"errors": []map[string]any{{"code": "VALIDATION", "message": all, "recommendation": all}},
+			"errors": []map[string]any{
+				{"code": "VALIDATION", "message": all, "recommendation": all},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -69,9 +72,10 @@ cat "return.$n"
 		more[fmt.Sprintf("said.%d", calls)] = raw + "\n"
 		calls++
 	}
-	more[".tercet/commands/evil.md"] = commandOf("evil", fmt.Sprintf("id: each\nforeach: \"[range(%d)]\"\n"+
-		"as: n\nmax_parallel: 2\ndo:\n  - {id: call, delegate: evil, with: {n: $n}, on: {failed: next, blocked: next}}\n",
-		calls))
+	more[".tercet/commands/evil.md"] = commandOf("evil",
+		fmt.Sprintf("id: each\nforeach: \"[range(%d)]\"\n"+
+			"as: n\nmax_parallel: 2\ndo:\n  - {id: call, delegate: evil, with: {n: $n}, on: {failed: next, blocked: next}}\n",
+			calls))
 	more[".tercet/subagents/evil.md"] = strings.Replace(more[".tercet/subagents/evil.md"],
 		"returns:", "inputs: {n: {type: number, required: true}}\nreturns:", 1)
 	dir, home := files(t, more)
@@ -122,8 +126,8 @@ cat "return.$n"
 		rawIn(t, address, page)
 	}
 	for _, want := range []string{
-		"&lt;script&gt;alert(1)&lt;/script&gt;", "Issues", "Transcript", "prints", "Told to the run",
-		"class=\"issues\"",
+		"&lt;script&gt;alert(1)&lt;/script&gt;", "Issues", "Transcript", "prints",
+		"Told to the run", "class=\"issues\"",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no page shows %s", want)
@@ -144,8 +148,8 @@ func rawIn(t *testing.T, address, page string) {
 	}
 }
 
-// TestStepOfAnAgent: the page of a step has what the agent got, said and gave back: its state, time,
-// prompt, issues, and the transcript as text.
+// TestStepOfAnAgent: the page of a step has what the agent got, said and gave back: its state,
+// time, prompt, issues, and the transcript as text.
 func TestStepOfAnAgent(t *testing.T) {
 	t.Parallel()
 	dir, home := files(t, map[string]string{

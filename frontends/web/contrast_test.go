@@ -69,7 +69,8 @@ func TestContrast(t *testing.T) {
 // palette reads the colours of a part of a style sheet, by name.
 func palette(css string) map[string]string {
 	out := map[string]string{}
-	for _, m := range regexp.MustCompile(`--([\w-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
+	colour := regexp.MustCompile(`--([\w-]+): #([0-9a-f]{6});`)
+	for _, m := range colour.FindAllStringSubmatch(css, -1) {
 		out[m[1]] = m[2]
 	}
 	return out

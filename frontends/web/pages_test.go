@@ -108,8 +108,8 @@ func TestFormOfEveryKind(t *testing.T) {
 	b.until(run, "high 5 true")
 }
 
-// TestTasksOfThePage: the table is filtered by status, text and jq, and a task has its dependencies,
-// documents, runs and history.
+// TestTasksOfThePage: the table is filtered by status, text and jq, and a task has its
+// dependencies, documents, runs and history.
 func TestTasksOfThePage(t *testing.T) {
 	t.Parallel()
 	dir, home := files(t, nil)
@@ -270,7 +270,8 @@ func TestTrustOnThePage(t *testing.T) {
 	if w := b.post(page, "/p/shop/trust", url.Values{}); w.Code != http.StatusConflict {
 		t.Errorf("agreeing to files that have changed gives %d: %s", w.Code, w.Body)
 	}
-	write(t, dir, "tool.sh", "#!/bin/sh\necho '{\"status\": \"completed\", \"summary\": \"ran\"}'\n")
+	write(t, dir, "tool.sh",
+		"#!/bin/sh\necho '{\"status\": \"completed\", \"summary\": \"ran\"}'\n")
 	page = b.get("/p/shop/trust?back=" + url.QueryEscape(address))
 	w = b.post(page, "/p/shop/trust", url.Values{"back": {address}})
 	if w.Code != http.StatusSeeOther ||

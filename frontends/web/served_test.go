@@ -37,12 +37,13 @@ func TestSeveralProjects(t *testing.T) {
 			t.Errorf("home has no %q: %s", want, page)
 		}
 	}
-	if w := b.send(b.request(http.MethodGet, "/p/shop-3/tasks", "")); w.Code != http.StatusNotFound {
+	w := b.send(b.request(http.MethodGet, "/p/shop-3/tasks", ""))
+	if w.Code != http.StatusNotFound {
 		t.Errorf("a project that is not served gives %d", w.Code)
 	}
 
 	// a run ends before its project goes: what it holds open is not what is tried here
-	w := b.post(b.get(runs["shop-2"]+"/question"), runs["shop-2"]+"/answer",
+	w = b.post(b.get(runs["shop-2"]+"/question"), runs["shop-2"]+"/answer",
 		url.Values{"choice": {"0"}})
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("the answer gives %d: %s", w.Code, w.Body)

@@ -32,7 +32,8 @@ func (s *someTeam) Watch(ctx context.Context, see func(project.TeamState)) error
 			return nil
 		case state, ok := <-s.states:
 			if !ok {
-				return formats.Fail(formats.CodeTransient, "start it: tercet hub", "the hub is away")
+				return formats.Fail(formats.CodeTransient, "start it: tercet hub",
+					"the hub is away")
 			}
 			see(state)
 		}
@@ -75,7 +76,9 @@ func TestTeamOnThePage(t *testing.T) {
 	dir, home := files(t, nil)
 	all := &someTeam{states: make(chan project.TeamState), gate: formats.Gate{
 		ID: "G1", Question: "Ship <it>?", Evidence: map[string]string{"plan.md": "12ab"},
-		Choices: []formats.Choice{{Label: "approve", Approves: true}, {Label: "again", NeedsNote: true}},
+		Choices: []formats.Choice{
+			{Label: "approve", Approves: true}, {Label: "again", NeedsNote: true},
+		},
 	}}
 	b := serveFor(t, all, home, 0, func(*project.Host) {}, dir)
 	has(t, "home", b.get("/"), `<a href="/team">Team</a>`)
@@ -83,7 +86,12 @@ func TestTeamOnThePage(t *testing.T) {
 		Runs: []project.TeamRun{
 			{Run: "r1", Line: "/make <1>", State: project.TeamRunning, Worker: "build-1"},
 			{Run: "r2", Line: "/ask", State: project.TeamWaiting, Why: "waits for an answer"},
-			{Run: "r3", Line: "/make 3", State: project.TeamQueued, Why: "no worker has the labels gpu"},
+			{
+				Run:   "r3",
+				Line:  "/make 3",
+				State: project.TeamQueued,
+				Why:   "no worker has the labels gpu",
+			},
 			{Run: "r4", Line: "/make 4", State: project.TeamEnded, Why: "failed", Code: 1},
 		},
 		Workers: []project.TeamWorker{
@@ -100,7 +108,8 @@ func TestTeamOnThePage(t *testing.T) {
 		"takes no run", "it has tercet 0.0.1", "Recent", "/make 4", "failed")
 
 	run := b.get("/team/r2")
-	has(t, "the run", run, "waiting", "/ask", "Pause", "Cancel the run", "Ship &lt;it&gt;?", "plan.md",
+	has(t, "the run", run, "waiting", "/ask", "Pause", "Cancel the run",
+		"Ship &lt;it&gt;?", "plan.md",
 		"sha256:12ab", "approve", "again", "asks &lt;b&gt;now&lt;/b&gt;")
 	for range 5 {
 		b.get("/team/r2")
@@ -130,7 +139,8 @@ func TestTeamOnThePage(t *testing.T) {
 	}
 	has(t, "the refused answer", w.Body.String(), "not taken: bob answered", "keep &lt;this&gt;")
 	all.failed = nil
-	if code := answer(run, url.Values{"choice": {"1"}, "note": {"do it"}}); code != http.StatusSeeOther {
+	code := answer(run, url.Values{"choice": {"1"}, "note": {"do it"}})
+	if code != http.StatusSeeOther {
 		t.Errorf("an answer gives %d", code)
 	}
 	if len(all.replies) != 1 || all.replies[0].Label != "again" || all.replies[0].Note != "do it" {
@@ -178,7 +188,8 @@ func TestNoTeam(t *testing.T) {
 	}
 	for _, address := range []string{"/team", "/team/r1"} {
 		w := b.send(b.request(http.MethodGet, address, ""))
-		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "tercet --on team join") {
+		if w.Code != http.StatusNotFound ||
+			!strings.Contains(w.Body.String(), "tercet --on team join") {
 			t.Errorf("%s gives %d: %s", address, w.Code, w.Body)
 		}
 	}

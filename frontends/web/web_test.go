@@ -405,7 +405,9 @@ func TestGuard(t *testing.T) {
 		"a post from elsewhere":   post(good, header("Origin", "http://evil.example")),
 		"a post across sites":     post(good, header("Sec-Fetch-Site", "cross-site")),
 		"a post as text":          post(good, header("Content-Type", "text/plain")),
-		"a post as JSON":          post(`{"token":"`+token+`"}`, header("Content-Type", "application/json")),
+		"a post as JSON": post(
+			`{"token":"`+token+`"}`, header("Content-Type", "application/json"),
+		),
 		"a post that is too long": post("what="+strings.Repeat("x", 300<<10)+"&"+good,
 			func(*http.Request) {}),
 		"the token in the address": func() *http.Request {
@@ -456,7 +458,8 @@ func TestGuard(t *testing.T) {
 				t.Errorf("%s has no %s", name, key)
 			}
 		}
-		if policy := w.Header().Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") ||
+		policy := w.Header().Get("Content-Security-Policy")
+		if strings.Contains(policy, "unsafe") ||
 			!strings.HasPrefix(policy, "default-src 'none'; ") {
 			t.Errorf("%s has the policy %s", name, policy)
 		}
@@ -475,7 +478,8 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s has the policy %s", address, got)
 		}
 	}
-	if w := b.send(b.request(http.MethodPost, "/p/shop/start/ask", good)); w.Code != http.StatusSeeOther {
+	w := b.send(b.request(http.MethodPost, "/p/shop/start/ask", good))
+	if w.Code != http.StatusSeeOther {
 		t.Errorf("the same post with nothing wrong gives %d", w.Code)
 	}
 }
@@ -491,7 +495,8 @@ func TestCodeEnds(t *testing.T) {
 	}
 	later := time.Now().Add(61 * time.Second)
 	b.now = &later
-	if w := b.send(b.request(http.MethodGet, link.RequestURI(), "")); w.Code != http.StatusForbidden {
+	w := b.send(b.request(http.MethodGet, link.RequestURI(), ""))
+	if w.Code != http.StatusForbidden {
 		t.Errorf("a code after a minute gives %d", w.Code)
 	}
 }
@@ -534,13 +539,14 @@ func hostileTexts() (list []string) {
 		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</title><script>x()</script>",
 		"\"><svg onload=alert(1)>", "' onmouseover='x()", "</pre><h1>evil</h1>", "</textarea><b>",
 		"javascript:alert(1)", "<!--", "]]>", "&lt;script&gt;", "<iframe src=//evil.example>",
-		"<style>*{display:none}</style>", "<base href=//evil.example/>", "<meta http-equiv=refresh>",
-		"<form action=//evil.example>", "<a href=//evil.example>click</a>", "{{.}}", "${7*7}",
+		"<style>*{display:none}</style>", "<base href=//evil.example/>",
+		"<meta http-equiv=refresh>", "<form action=//evil.example>",
+		"<a href=//evil.example>click</a>", "{{.}}", "${7*7}",
 		"<link rel=stylesheet href=//evil.example>",
 	} {
 		for _, around := range []string{
-			"%s", "a\x1b[31m%s\x1b[0m", "\u202e%s", "\x00%s", "%s\u2028x", "\xff%s", "%s\r\nSet-Cookie: a=b",
-			"\u200b%s", "%s\x07", "\"%s",
+			"%s", "a\x1b[31m%s\x1b[0m", "\u202e%s", "\x00%s", "%s\u2028x", "\xff%s",
+			"%s\r\nSet-Cookie: a=b", "\u200b%s", "%s\x07", "\"%s",
 		} {
 			list = append(list, fmt.Sprintf(around, one))
 		}
@@ -549,9 +555,9 @@ func hostileTexts() (list []string) {
 }
 
 // raw is what no page may hold of a hostile text.
-var raw = regexp.MustCompile("(?i)<script>|<img|<svg|<iframe|<style|<base|<meta http|<form action=//|" +
-	"<a href=//|<h1>evil|<b>|<link rel=stylesheet href=//|</title><script|on(error|load|mouseover)='|" +
-	"[\x00\x07\x1b\u202e\u2028\u200b]")
+var raw = regexp.MustCompile("(?i)<script>|<img|<svg|<iframe|<style|<base|<meta http|<form " +
+	"action=//|<a href=//|<h1>evil|<b>|<link rel=stylesheet " +
+	"href=//|</title><script|on(error|load|mouseover)='|[\x00\x07\x1b\u202e\u2028\u200b]")
 
 // TestHostileTexts: 200 texts in every field that a task, a file, a line or a question can fill
 // stand on the pages as text.
@@ -573,7 +579,9 @@ func TestHostileTexts(t *testing.T) {
 	ctx := t.Context()
 	for i := range 4 {
 		text := strings.ToValidUTF8(strings.ReplaceAll(texts[i*50], "\x00", ""), "?")
-		_, err := p.CreateTasks(ctx, project.Transaction{}, project.NewTask{Title: text, Description: text})
+		_, err := p.CreateTasks(
+			ctx, project.Transaction{}, project.NewTask{Title: text, Description: text},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -658,7 +666,9 @@ func TestVanishedAndDamaged(t *testing.T) {
 	other := b.begin(url.Values{"what": {"2"}, "do": {"start"}})
 	b.until(run, "waits for an answer")
 	b.until(other, "waits for an answer")
-	journal := filepath.Join(dir, ".tercet", "runs", run[strings.LastIndex(run, "/")+1:], "journal.jsonl")
+	journal := filepath.Join(
+		dir, ".tercet", "runs", run[strings.LastIndex(run, "/")+1:], "journal.jsonl",
+	)
 	text, err := os.ReadFile(journal)
 	if err != nil {
 		t.Fatal(err)

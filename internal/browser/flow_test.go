@@ -219,7 +219,9 @@ func TestKeys(t *testing.T) {
 		`.runs[] | select(.status == "suspended") | .run`))
 	p.do(ctx, "r", chromedp.Navigate(s.page("/p/shop/runs/"+run)), sees("Go on"),
 		chromedp.KeyEvent("r"),
-		chromedp.Evaluate(`getComputedStyle(document.activeElement).outlineStyle !== "none"`, &outlined))
+		chromedp.Evaluate(
+			`getComputedStyle(document.activeElement).outlineStyle !== "none"`, &outlined,
+		))
 	at("r", "Go on")
 	if !outlined {
 		t.Error("the focus cannot be seen")

@@ -69,8 +69,8 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // one browser at a time
 	slices.Sort(first)
 	slices.Sort(later)
 	slices.Sort(answered)
-	fmt.Printf("first paint of a run of 1,000 steps: %s after the start, then %s; the answer begins "+
-		"after %s (medians of %d)\n",
+	fmt.Printf("first paint of a run of 1,000 steps: %s after the start, then %s; the answer "+
+		"begins after %s (medians of %d)\n",
 		first[len(first)/2], later[len(later)/2], answered[len(answered)/2], len(first))
 	p.beats(ctx)
 }

@@ -56,7 +56,7 @@ func TestEveryScreen(t *testing.T) { //nolint:paralleltest // one browser at a t
 				var picture []byte
 				p.do(ctx, page.name,
 					screen(size.wide, size.high, scheme),
-					chromedp.Sleep(50*time.Millisecond), // for a picture, which nothing else waits for
+					chromedp.Sleep(50*time.Millisecond), // for a picture
 					chromedp.Evaluate("document.documentElement.scrollWidth - innerWidth", &over),
 					chromedp.FullScreenshot(&picture, 100),
 				)

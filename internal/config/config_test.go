@@ -709,7 +709,8 @@ func TestSharedLimits(t *testing.T) {
 		t.Errorf("runs %d, agents %d, steps %d, want 2, 3, 9",
 			got.RunsAtOnce, got.AgentsAtOnce, got.Limits.Steps)
 	}
-	const refused = "W111: expected no value for limits.%s here, got %d; set it in your own config.yaml"
+	const refused = "W111: expected no value for limits.%s here, got %d; " +
+		"set it in your own config.yaml"
 	want := "warning workspace.yaml:1:16: " + fmt.Sprintf(refused, "runs", 9) +
 		"\nwarning workspace.yaml:1:27: " + fmt.Sprintf(refused, "agents", 9) +
 		"\nwarning system.yaml:1:18: " + fmt.Sprintf(refused, "agents", 1)
@@ -744,8 +745,8 @@ func TestMCPAnswers(t *testing.T) {
 			"project",
 			[]config.Layer{file(config.WorkspaceLayer, yes)},
 			false,
-			"warning workspace.yaml:1:16: W111: expected no value for mcp.answers here, got true; " +
-				"set it in your own config.yaml",
+			"warning workspace.yaml:1:16: W111: expected no value for mcp.answers here, got " +
+				"true; set it in your own config.yaml",
 		},
 		{
 			"project beside the user",
@@ -754,8 +755,8 @@ func TestMCPAnswers(t *testing.T) {
 				file(config.UserLayer, yes),
 			},
 			true,
-			"warning workspace.yaml:1:16: W111: expected no value for mcp.answers here, got false; " +
-				"set it in your own config.yaml",
+			"warning workspace.yaml:1:16: W111: expected no value for mcp.answers here, got " +
+				"false; set it in your own config.yaml",
 		},
 		{
 			"variable",
@@ -805,19 +806,20 @@ func TestTeam(t *testing.T) {
 		t.Errorf("the user's own file: %v\n%s", list, diff)
 	}
 	for text, want := range map[string]string{
-		"team: {url: 10.0.0.5}":             "expected address of a hub such as nats://10.0.0.5:4333",
-		"team: {url: 'https://a/b:1'}":      "expected address of a hub",
-		"team: {url: 'a:0'}":                "expected address of a hub",
-		"team: {key: team.key}":             "expected absolute path, or one that begins with ~/, for team.key",
-		"team: {remote: ''}":                "expected name of a git remote such as origin for team.remote",
-		"team: {dead_after: 1s}":            "expected duration of at least 3s for team.dead_after",
-		"team: {limits: {cost: 0}}":         "expected cost above 0 in US dollars for team.limits.cost",
-		"team: {limits: {spawns: many}}":    "expected integer of at least 1 for team.limits.spawns",
-		"team: {publish: merge}":            "expected home or pr for team.publish",
-		"team: {limit: {spawns: 1}}":        `unknown key "team.limit"`,
-		"team: {limits: {spawn: 1}}":        `unknown key "team.limits.spawn"`,
-		"team: origin":                      "expected a map for team",
-		"# of the project\n" + text:         "expected no value for team.url here; set it in your own",
+		"team: {url: 10.0.0.5}":          "expected address of a hub such as nats://10.0.0.5:4333",
+		"team: {url: 'https://a/b:1'}":   "expected address of a hub",
+		"team: {url: 'a:0'}":             "expected address of a hub",
+		"team: {key: team.key}":          "expected absolute path, or one that begins with ~/, for team.key",
+		"team: {remote: ''}":             "expected name of a git remote such as origin for team.remote",
+		"team: {dead_after: 1s}":         "expected duration of at least 3s for team.dead_after",
+		"team: {limits: {cost: 0}}":      "expected cost above 0 in US dollars for team.limits.cost",
+		"team: {limits: {spawns: many}}": "expected integer of at least 1 for team.limits.spawns",
+		"team: {publish: merge}":         "expected home or pr for team.publish",
+		"team: {limit: {spawns: 1}}":     `unknown key "team.limit"`,
+		"team: {limits: {spawn: 1}}":     `unknown key "team.limits.spawn"`,
+		"team: origin":                   "expected a map for team",
+		"# of the project\n" +
+			text: "expected no value for team.url here; set it in your own",
 		"# of the project\nteam: {key: /a}": "expected no value for team.key here; set it in your own",
 	} {
 		name := config.UserLayer

@@ -255,7 +255,8 @@ func TestTakeAndGiveBack(t *testing.T) {
 			t.Fatalf("Take = %v, %v with %d records, want r1 with one",
 				r.ID, err, len(second.Past("r1")))
 		}
-		if l := second.Open(t.Context(), "r1", nil, false, control.Hooks{}); l != second.Ledger("r1") {
+		l := second.Open(t.Context(), "r1", nil, false, control.Hooks{})
+		if l != second.Ledger("r1") {
 			t.Error("Ledger is another one than Open gave")
 		}
 		second.close(t)

@@ -164,7 +164,8 @@ func TestScene(t *testing.T) {
 			"### Phase 1: Change [NOT STARTED]\n\n- **Goal**: mend it\n\n**Tasks**:\n\n```sh\n" +
 			"printf 'one two three four five six seven eight nine ten' > words.txt\n```\n\n" +
 			"**Verification**:\n\n```sh\ntest -s words.txt\n```\n",
-		".tercet/runs/r1/trace.jsonl": `{"time":"2026-01-02T03:04:05Z","kind":"delegate","name":"planner","from_depth":1,"to_depth":2,"outcome":"completed","duration_seconds":0.25}` + "\n",
+		".tercet/runs/r1/trace.jsonl": `{"time":"2026-01-02T03:04:05Z","kind":"delegate","name":"planner","from_depth":1,"to_depth":2,"outcome":"completed","duration_seconds":0.25}` +
+			"\n",
 	} {
 		at := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {

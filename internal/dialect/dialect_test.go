@@ -81,7 +81,8 @@ func TestExplain(t *testing.T) {
 			"reads, if it is there, line 4: @main.go",
 		},
 		false: {
-			"a prompt of claude: ", "model a is passed on to claude", "runs line 4: ls ", `=\"x y\"`,
+			"a prompt of claude: ", "model a is passed on to claude",
+			"runs line 4: ls ", `=\"x y\"`,
 			"reads, if it is there, line 4: main.go",
 		},
 	} {

@@ -36,7 +36,9 @@ func TestNamesOfPlugins(t *testing.T) {
 		if p.Agents {
 			continue
 		}
-		for name, wrong := range map[string]bool{"y": false, "kit:y": false, "kit/y": false, "z": true} {
+		for name, wrong := range map[string]bool{
+			"y": false, "kit:y": false, "kit/y": false, "z": true,
+		} {
 			src := "---\nname: " + name + "\ndescription: d\n---\nDo it.\n"
 			list := dialect.Check(p, inside, inside, []byte(src))
 			if got := len(list) > 0; got != wrong {

@@ -433,7 +433,8 @@ func TestTOML(t *testing.T) {
 	}
 }
 
-// TestManyUnknownKeys: a file with very many keys that mean nothing has one finding that can be read.
+// TestManyUnknownKeys: a file with very many keys that mean nothing has one finding that can be
+// read.
 func TestManyUnknownKeys(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -442,8 +443,8 @@ func TestManyUnknownKeys(t *testing.T) {
 	}
 	b.WriteString("prompt = \"p\"\n")
 	c := parse(t, dialect.Gemini, b.String())
-	const want = `keys key0, key1, key2, key3, key4, key5, key6, key7 and 492 more mean nothing to gemini; ` +
-		`they are kept`
+	const want = `keys key0, key1, key2, key3, key4, key5, key6, key7 and 492 more ` +
+		`mean nothing to gemini; they are kept`
 	if len(c.Warnings) != 1 || c.Warnings[0].Message != want {
 		t.Errorf("got %v, want %q", c.Warnings, want)
 	}

@@ -548,8 +548,8 @@ func TestAttacksAreRefused(t *testing.T) {
 	t.Logf("%d of %d attacks that were run make the canary here; these do not: %q",
 		shown, ran, harmless)
 	if len(attacks()) < 160 || shown < ran/5 {
-		t.Errorf("%d attacks; of %d that were run %d make the canary; want at least 160, and a fifth",
-			len(attacks()), ran, shown)
+		t.Errorf("%d attacks; of %d that were run %d make the canary; "+
+			"want at least 160, and a fifth", len(attacks()), ran, shown)
 	}
 }
 

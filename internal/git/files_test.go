@@ -17,7 +17,8 @@ func TestFilesSayWhatGitSays(t *testing.T) {
 	overwrite := func(name, text string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			t.Helper()
-			if err := os.WriteFile(filepath.Join(dir, ".git", name), []byte(text), 0o644); err != nil {
+			err := os.WriteFile(filepath.Join(dir, ".git", name), []byte(text), 0o644)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -40,10 +41,11 @@ func TestFilesSayWhatGitSays(t *testing.T) {
 		"deleted since packing": run(
 			"checkout -q -b other", "pack-refs --all", "branch -q -D main",
 		),
-		"detached":          run("checkout -q --detach"),
-		"before a commit":   run("checkout -q --orphan new"),
-		"a deep branch":     run("checkout -q -b main2/deep/x"),
-		"a symbolic branch": run("symbolic-ref refs/heads/alias refs/heads/main", "symbolic-ref HEAD refs/heads/alias"),
+		"detached":        run("checkout -q --detach"),
+		"before a commit": run("checkout -q --orphan new"),
+		"a deep branch":   run("checkout -q -b main2/deep/x"),
+		"a symbolic branch": run("symbolic-ref refs/heads/alias refs/heads/main",
+			"symbolic-ref HEAD refs/heads/alias"),
 		"not a branch":      run("update-ref refs/other/x HEAD", "symbolic-ref HEAD refs/other/x"),
 		"a tag of a commit": run("tag -a -m t v1", "checkout -q v1"),
 		"a missing commit":  overwrite("refs/heads/main", strings.Repeat("1", 40)+"\n"),
@@ -76,7 +78,8 @@ func TestFilesSayWhatGitSays(t *testing.T) {
 		"HEAD is a link": func(t *testing.T, dir string) {
 			t.Helper()
 			head := filepath.Join(dir, ".git/HEAD")
-			if err := errors.Join(os.Remove(head), os.Symlink("refs/heads/main", head)); err != nil {
+			err := errors.Join(os.Remove(head), os.Symlink("refs/heads/main", head))
+			if err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -155,8 +158,8 @@ func TestFilesSayWhatGitSays(t *testing.T) {
 	}
 }
 
-// TestFilesOfABrokenWorktree: a worktree whose link is broken is not taken for the repository around
-// it.
+// TestFilesOfABrokenWorktree: a worktree whose link is broken is not taken for the repository
+// around it.
 func TestFilesOfABrokenWorktree(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)

@@ -59,7 +59,9 @@ func TestLook(t *testing.T) {
 		{"an ignored file", func() { write("ignored", "") }},
 		{"another size", func() { write("src/a", "longer") }},
 		{"a commit", func() { git("commit", "-q", "--allow-empty", "-m", "more") }},
-		{"another branch", func() { git("checkout", "-q", "-b", "other"+time.Now().Format("150405.000")) }},
+		{"another branch", func() {
+			git("checkout", "-q", "-b", "other"+time.Now().Format("150405.000"))
+		}},
 		{"packed refs", func() { git("pack-refs", "--all") }},
 		{"a file is gone", func() { os.Remove(filepath.Join(dir, "src/a")) }},
 		{"an executable", func() { os.Chmod(filepath.Join(dir, ".gitignore"), 0o755) }},

@@ -867,7 +867,8 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if err := r.DeleteOwnRef(cx, "refs/heads/main", head); err == nil {
 		t.Error("a branch was deleted as a ref of tercet's own")
 	}
-	did("Remotes", "PushRemote", "NamedRemote", "DefaultBranch", "Push", "PushNew", "FetchCommit", "BundleCommit",
+	did("Remotes", "PushRemote", "NamedRemote", "DefaultBranch", "Push", "PushNew", "FetchCommit",
+		"BundleCommit",
 		"Unbundle", "DeleteOwnRef", "HostCLI", "Archive")
 }
 
@@ -942,7 +943,8 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Error(err)
 	}
 	did(
-		"Exists", "OperationInProgress", "CheckUsable", "WorktreeLink", "ReadTree", "CopyIndex", "Staged", "WriteTree", "CommitTree",
+		"Exists", "OperationInProgress", "CheckUsable", "WorktreeLink", "ReadTree", "CopyIndex",
+		"Staged", "WriteTree", "CommitTree",
 		"Tree", "DiffPaths", "Files", "Submodules", "Filtered", "Ignored", "Restore", "Reset",
 	)
 }

@@ -25,8 +25,8 @@ func paths(files []instructions.File) string {
 	return strings.Join(out, " ")
 }
 
-// TestFolders holds which files of folders each runner gets: those that its tool looks up there, for
-// the work in that folder, and none twice.
+// TestFolders holds which files of folders each runner gets: those that its tool looks up there,
+// for the work in that folder, and none twice.
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -57,7 +57,8 @@ func TestFolders(t *testing.T) {
 			t.Errorf("%s gets %q, want %q", runner, paths(got), want)
 		}
 		for _, f := range got {
-			if f.Path == "sub/style.md" && f.Folder != "sub" || f.Path == "CLAUDE.md" && f.Folder != "" {
+			if f.Path == "sub/style.md" && f.Folder != "sub" ||
+				f.Path == "CLAUDE.md" && f.Folder != "" {
 				t.Errorf("%s holds below %q", f.Path, f.Folder)
 			}
 		}

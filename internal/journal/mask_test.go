@@ -262,9 +262,11 @@ func TestMaskLine(t *testing.T) {
 	t.Parallel()
 	m := journal.NewMasker()
 	for in, want := range map[string]string{
-		`{"api_key":"abcdefgh","key":"abcdefgh","n":1.0,"token":12345678,"Password":"hunter2hunter2","list":["x",null]}` + "\n": `{"api_key":"[masked]","key":"abcdefgh","n":1.0,"token":12345678,"Password":"[masked]","list":["x",null]}` + "\n",
-		`{"GH_TOKEN":"abcdefgh","gh_token":"abcdefgh","my_key":"abcdefgh"}`:                                                     `{"GH_TOKEN":"[masked]","gh_token":"abcdefgh","my_key":"abcdefgh"}`,
-		"no JSON DEPLOY_TOKEN=abcdefgh\n": "no JSON DEPLOY_TOKEN=[masked]\n",
+		`{"api_key":"abcdefgh","key":"abcdefgh","n":1.0,"token":12345678,"Password":"hunter2hunter2","list":["x",null]}` +
+			"\n": `{"api_key":"[masked]","key":"abcdefgh","n":1.0,"token":12345678,"Password":"[masked]","list":["x",null]}` +
+			"\n",
+		`{"GH_TOKEN":"abcdefgh","gh_token":"abcdefgh","my_key":"abcdefgh"}`: `{"GH_TOKEN":"[masked]","gh_token":"abcdefgh","my_key":"abcdefgh"}`,
+		"no JSON DEPLOY_TOKEN=abcdefgh\n":                                   "no JSON DEPLOY_TOKEN=[masked]\n",
 	} {
 		if got := string(m.Line([]byte(in))); got != want {
 			t.Errorf("Line(%s) = %s, want %s", in, got, want)

@@ -127,8 +127,10 @@ func TestReopeningOf(t *testing.T) {
 	t.Parallel()
 	lines := "step_scheduled a#1\n" + worked +
 		"step_finished a#1 {\"status\":\"completed\"}\nstep_scheduled c#1\n" +
-		`delegation_result c#1 {"status":"completed","artifacts":[{"type":"plan","path":"dropped.md"}]}` + "\n" +
-		`delegation_result worktree/close#1 {"status":"completed","fields":{"wip":"tercet/wip/1-r1"}}` + "\n" + failedEnd
+		`delegation_result c#1 {"status":"completed","artifacts":[{"type":"plan","path":"dropped.md"}]}` +
+		"\n" +
+		`delegation_result worktree/close#1 {"status":"completed","fields":{"wip":"tercet/wip/1-r1"}}` +
+		"\n" + failedEnd
 	if journal.ReopeningOf(recorded(t, lines)) != nil {
 		t.Error("a run that failed is reopened")
 	}
@@ -182,7 +184,8 @@ func TestLeftAs(t *testing.T) {
 			"planned",
 		},
 		"another task": {
-			`delegation_started s#1 {"agent":"status-sync-manager","input":{"operation":"update_status","task_number":2,"status":"planned"}}` + "\n" + `delegation_result s#1 {"status":"completed"}` + "\n",
+			`delegation_started s#1 {"agent":"status-sync-manager","input":{"operation":"update_status","task_number":2,"status":"planned"}}` +
+				"\n" + `delegation_result s#1 {"status":"completed"}` + "\n",
 			formats.NotStarted,
 		},
 		"reopened": {

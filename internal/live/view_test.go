@@ -283,7 +283,8 @@ func TestHostileEvents(t *testing.T) {
 		}).Message = nasty
 		events.at(1, trace.Step, place+"/one", nasty, "", nil)
 		events.at(2, trace.Agent, place+
-			"/one", nasty, "", attrs{"tokens": -5, "runner": 7, "tool": nasty, "on": nasty, "said": nasty})
+			"/one", nasty, "",
+			attrs{"tokens": -5, "runner": 7, "tool": nasty, "on": nasty, "said": nasty})
 		events.at(3, trace.Gate, place+"/one", nasty, "", nil).Message = "asked"
 	}
 
@@ -572,7 +573,8 @@ func TestSaid(t *testing.T) {
 	events.at(0, trace.Step, "plan", "Write the plan", "", nil)
 	events.at(1, trace.Agent, "plan", "planner", "", attrs{"runner": "claude", "said": "I read."})
 	events.at(2, trace.Agent, "plan", "planner", "", attrs{
-		"runner": "claude", "said": "I run the tests.", "did": "run", "tool": "Bash", "on": "make test",
+		"runner": "claude", "said": "I run the tests.", "did": "run", "tool": "Bash",
+		"on": "make test",
 	})
 	var view live.View
 	for _, e := range events {

@@ -144,15 +144,18 @@ func checkSpans(t *testing.T, n *md.Node, line func(int) string) {
 // FuzzRepeatedMap: the text keeps its length and its lines, and what was read once is a list.
 func FuzzRepeatedMap(f *testing.F) {
 	for _, s := range []string{
-		"---\narguments:\n  name: a\n  type: b\n  name: c\n---\n", "---\narguments:\n  - name: a\n---\n",
-		"---\narguments:\n  type: b\n  name: a\n  name: c\n---\n", "---\narguments:\n", "---\n---\narguments:\n",
+		"---\narguments:\n  name: a\n  type: b\n  name: c\n---\n",
+		"---\narguments:\n  - name: a\n---\n",
+		"---\narguments:\n  type: b\n  name: a\n  name: c\n---\n", "---\narguments:\n",
+		"---\n---\narguments:\n",
 		"---\narguments:\n    name: a\n    values:\n      - x\n\n    name: b\nd: e\n---\n",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		out, at := md.RepeatedMap(src, "arguments")
-		if len(out) != len(src) || bytes.Count(out, []byte("\n")) != bytes.Count(src, []byte("\n")) {
+		if len(out) != len(src) ||
+			bytes.Count(out, []byte("\n")) != bytes.Count(src, []byte("\n")) {
 			t.Fatalf("RepeatedMap changes places: %q", out)
 		}
 		if at == 0 && !bytes.Equal(out, src) {

@@ -628,7 +628,8 @@ func TestNothingSpeaksOfItsMaking(t *testing.T) {
 			}
 			return nil
 		}
-		if name == "internal/policy/house_test.go" || name == "tercet" || name == ".git" { // a file in a worktree
+		// .git is a file in a worktree.
+		if name == "internal/policy/house_test.go" || name == "tercet" || name == ".git" {
 			return nil
 		}
 		text, err := fs.ReadFile(top(), name)

@@ -22,8 +22,8 @@ var languages = map[string]string{
 
 // readers are the packages that read text by its bytes; everyone else asks them.
 var readers = []string{
-	"internal/md", "internal/jsonx", "internal/query", "formats", "formats/documents", "formats/record",
-	"formats/returns", "formats/schema",
+	"internal/md", "internal/jsonx", "internal/query", "formats", "formats/documents",
+	"formats/record", "formats/returns", "formats/schema",
 }
 
 // looksItself names the functions elsewhere that compare text with a mark of a language, under

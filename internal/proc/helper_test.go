@@ -23,7 +23,9 @@ func shell(script string) proc.Helper {
 func TestHelper(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	said, err := shell(`echo "$A $1"; head -c 20000 /dev/zero | tr '\0' x >&2; echo end >&2; exit 3`).
+	said, err := shell(
+		`echo "$A $1"; head -c 20000 /dev/zero | tr '\0' x >&2; echo end >&2; exit 3`,
+	).
 		Run(ctx, "one")
 	if err != nil || string(said.Out) != "b one\n" || said.Code != 3 || len(said.Err) > 9000 ||
 		!strings.HasSuffix(string(said.Err), "xend\n") {

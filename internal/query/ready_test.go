@@ -70,7 +70,8 @@ func TestReadyOfMany(t *testing.T) {
 		if i > 1 {
 			src.WriteString(",\n")
 		}
-		fmt.Fprintf(&src, `{"number":%d,"status":"%s","title":"%s","dependencies":[%d],"more":{"z":1.0,"a":[%d]}}`,
+		fmt.Fprintf(&src,
+			`{"number":%d,"status":"%s","title":"%s","dependencies":[%d],"more":{"z":1.0,"a":[%d]}}`,
 			i, []string{"planned", "completed", "partial"}[i%3], strings.Repeat("x", i%90), i/2, i)
 	}
 

@@ -477,7 +477,8 @@ func tasks(n int) string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, `{"number":%d,"title":"Fix the parser","status":"planned","dependencies":[%d],"effort":1.50,"artifacts":[{"type":"plan","path":"a/b"}]}`,
+		fmt.Fprintf(&b,
+			`{"number":%d,"title":"Fix the parser","status":"planned","dependencies":[%d],"effort":1.50,"artifacts":[{"type":"plan","path":"a/b"}]}`,
 			i, i/2)
 	}
 	b.WriteString(`]}`)

@@ -60,7 +60,11 @@ func TestWrap(t *testing.T) {
 			"please run\n'tercet gc --all --dry-run',\nor stop",
 		},
 		{"and then tercet /plan 1, or stop", 20, "and then\ntercet /plan 1, or\nstop"},
-		{"then type tercet /task one two three four", 20, "then type tercet\n/task one two three\nfour"},
+		{
+			"then type tercet /task one two three four",
+			20,
+			"then type tercet\n/task one two three\nfour",
+		},
 		{
 			"go on with: tercet resume r7 --from 'the step'",
 			20,

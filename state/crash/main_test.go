@@ -36,9 +36,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// inOwnMounts runs the tests in a mount namespace of their own. A program that enters a container at
-// that moment, as tests of other packages do, fails when a mount of ours vanishes. ok is false in
-// that namespace, and where there is none: then the tests run here.
+// inOwnMounts runs the tests in a mount namespace of their own. A program that enters a container
+// at that moment, as tests of other packages do, fails when a mount of ours vanishes. ok is false
+// in that namespace, and where there is none: then the tests run here.
 func inOwnMounts() (code int, ok bool) {
 	const inside = "TERCET_TEST_OWN_MOUNTS"
 	if os.Geteuid() != 0 || os.Getenv(inside) != "" {

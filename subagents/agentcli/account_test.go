@@ -24,7 +24,11 @@ func TestAccount(t *testing.T) {
 		}
 	}
 	account := func(d agentcli.Driver, own string, env ...string) string {
-		return (&agentcli.CLI{Driver: d, Account: own, Starter: &proc.Starter{Env: env}}).AccountOf()
+		return (&agentcli.CLI{
+			Driver:  d,
+			Account: own,
+			Starter: &proc.Starter{Env: env},
+		}).AccountOf()
 	}
 	const key = "ANTHROPIC_API_KEY=sk-secret-0123"
 	login := account(agentcli.Claude(), "", "HOME="+one)
@@ -36,7 +40,9 @@ func TestAccount(t *testing.T) {
 			account(agentcli.Claude(), "", key, "HOME="+two),
 		},
 		"own name": {account(agentcli.Claude(), "plan", key), "claude:plan"},
-		"nothing":  {account(agentcli.Gemini(), "", "HOME=/x"), account(agentcli.Gemini(), "", "HOME=/x")},
+		"nothing": {
+			account(agentcli.Gemini(), "", "HOME=/x"), account(agentcli.Gemini(), "", "HOME=/x"),
+		},
 	} {
 		if pair[0] != pair[1] || strings.Contains(pair[0], "secret") {
 			t.Errorf("%s: accounts %q and %q, want the same name", what, pair[0], pair[1])

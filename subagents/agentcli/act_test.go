@@ -113,7 +113,9 @@ func TestLastSentence(t *testing.T) {
 			[]string{"I run the tests now.", "They pass"},
 		},
 		"codex": {
-			[]string{`{"type":"item.completed","item":{"type":"agent_message","text":"Done! 終わりました。"}}`},
+			[]string{
+				`{"type":"item.completed","item":{"type":"agent_message","text":"Done! 終わりました。"}}`,
+			},
 			[]string{"終わりました。"},
 		},
 		"gemini": {

@@ -108,8 +108,8 @@ func TestDesk(t *testing.T) {
 // FuzzBoardAsk: whatever a worker writes is one ask, or an error with its reason.
 func FuzzBoardAsk(f *testing.F) {
 	for _, seed := range []string{
-		`{"publish": "hello"}`, `{"since": 3}`, `{"since": -1}`, `{}`, `{"publish": "a", "since": 0}`,
-		`{"publish": null}`, `[1]`, `{"publish": "a"} {}`, "",
+		`{"publish": "hello"}`, `{"since": 3}`, `{"since": -1}`, `{}`,
+		`{"publish": "a", "since": 0}`, `{"publish": null}`, `[1]`, `{"publish": "a"} {}`, "",
 	} {
 		f.Add([]byte(seed))
 	}

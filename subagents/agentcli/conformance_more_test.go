@@ -333,7 +333,9 @@ func (d drive) more(
 				}
 				// it cannot be told to leave these, so tercet gives it none of them
 				if want := d.driver.Name == "opencode"; told != want {
-					t.Errorf("the program told the model what the folder says: %v, want %v", told, want)
+					t.Errorf(
+						"the program told the model what the folder says: %v, want %v", told, want,
+					)
 				}
 				if !read {
 					t.Error("the file was not read, so nothing was shown")
@@ -389,7 +391,8 @@ func (d drive) more(
 					t.Error("the person's server was called, want the granted one")
 				}
 				_, err := os.Stat(filepath.Join(p.out, "called"))
-				if called := err == nil; called != (d.driver.Servers && d.speaker.Driver.Argv == nil) {
+				called := err == nil
+				if called != (d.driver.Servers && d.speaker.Driver.Argv == nil) {
 					t.Errorf("the granted server was called: %v", called)
 				}
 			},

@@ -145,7 +145,8 @@ func (d drive) keepsSession(t *testing.T) {
 		}
 	}
 
-	if err := agentcli.Forget(context.WithoutCancel(t.Context()), starter, session.last); err != nil {
+	err := agentcli.Forget(context.WithoutCancel(t.Context()), starter, session.last)
+	if err != nil {
 		t.Errorf("Forget = %v", err)
 	}
 	left := ""

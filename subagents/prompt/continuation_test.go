@@ -46,8 +46,8 @@ func TestContinuation(t *testing.T) {
 	}
 	told := []string{"You write.", "Count the zebras.", "They have stripes.", "subject", "# Policy"}
 	check(prompt.Compose(in).Text, []string{
-		"Input `round`", "one is an okapi", "Be quick.", "/p/call-2/return.json", "n0nce-2", "/p/out",
-		"You go on in the session",
+		"Input `round`", "one is an okapi", "Be quick.", "/p/call-2/return.json", "n0nce-2",
+		"/p/out", "You go on in the session",
 	}, told)
 
 	full := in

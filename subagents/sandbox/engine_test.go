@@ -263,8 +263,8 @@ func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
 	return true
 }
 
-// boxed is an engine that makes its containers by bubblewrap: of this machine they have the programs
-// in /usr and what is mounted.
+// boxed is an engine that makes its containers by bubblewrap: of this machine they have the
+// programs in /usr and what is mounted.
 const boxed = `#!/bin/sh
 case $1 in
 version) echo 99.1 ;;
@@ -297,8 +297,8 @@ func (wordless) Publish(string) error { return nil }
 
 func (wordless) Since(int) (list []formats.Posting, all int) { return nil, 0 }
 
-// TestBoardInAnImage: an image lacks tercet, so a worker with a board sees the file of the tercet at
-// work there, and cannot change it. Any other worker does not see it.
+// TestBoardInAnImage: an image lacks tercet, so a worker with a board sees the file of the tercet
+// at work there, and cannot change it. Any other worker does not see it.
 func TestBoardInAnImage(t *testing.T) {
 	t.Parallel()
 	p, dir := fakeEngine(t, "tools:1")

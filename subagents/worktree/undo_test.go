@@ -156,8 +156,9 @@ func TestLeftover(t *testing.T) {
 	}
 	p.tidy("publish-ropen", "ropen")
 	branches := p.git(p.top, "branch", "--format=%(refname:short)")
-	if want := "main\nmine/merged\ntask/2\ntask/4-own\ntercet/wip/1-rover\ntercet/wip/4-same"; branches != want {
-		t.Errorf("branches = %s, want %s", branches, want)
+	const left = "main\nmine/merged\ntask/2\ntask/4-own\ntercet/wip/1-rover\ntercet/wip/4-same"
+	if branches != left {
+		t.Errorf("branches = %s, want %s", branches, left)
 	}
 	_ = open
 }

@@ -499,8 +499,8 @@ func TestWarnings(t *testing.T) {
 		"subagent reseacher is new; was researcher meant?",
 		"the offline runner cannot do the work of a utility: reseacher needs an agent CLI",
 		"the offline runner cannot do the work of a utility: architect needs an agent CLI",
-		"as long as .tercet/commands/plan.md is there, /plan hides the command in library/plan.md; " +
-			"'tercet which plan' says how that one is called",
+		"as long as .tercet/commands/plan.md is there, /plan hides the command in " +
+			"library/plan.md; 'tercet which plan' says how that one is called",
 	}
 	if diff := cmp.Diff(want, ret.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

@@ -147,7 +147,9 @@ func TestWiredToLayerTwo(t *testing.T) {
 			b := newBench(t)
 			real(t, b)
 			shape, agents, _ := strings.Cut(line, " ")
-			ret := b.run(t, request("triage", shape, agents, "Sort ${{ a }} `new` report of a task"))
+			ret := b.run(
+				t, request("triage", shape, agents, "Sort ${{ a }} `new` report of a task"),
+			)
 			if ret.Outcome() != formats.OutcomeCompleted || len(ret.Warnings) > 0 {
 				t.Fatalf("Run = %s %+v with warnings %q, want completed without",
 					ret.Outcome(), ret.Errors, ret.Warnings)

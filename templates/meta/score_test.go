@@ -19,7 +19,8 @@ func FuzzScore(f *testing.F) {
 			"- name: f\n  transitions: [{to: a}]\n",
 		"states:\n- name: r\n  parallel: [{name: x}, {name: y}]\n" +
 			"  transitions: [{when: 'any(\"no\")', to: r}, {when: all(ok), to: END}]\n",
-		"states: [{name: ä}]", "states: 1", "- a", "states: [a, {name: [b]}]", "max_steps: x\nstates: [{name: a}]",
+		"states: [{name: ä}]", "states: 1", "- a", "states: [a, {name: [b]}]",
+		"max_steps: x\nstates: [{name: a}]",
 		"x: &a [*a]\nstates: *a", "states: [{name: a, transitions: [{when: moon, to: a}]}]",
 	} {
 		f.Add([]byte(seed))
@@ -40,7 +41,14 @@ func FuzzScore(f *testing.F) {
 			step := strings.Contains(text, "\nid: "+ident(one.name)+"\n")
 			left := strings.Contains(todo, "state '"+one.name+"' is left out")
 			if step == left {
-				t.Fatalf("%q: state %q is a step: %v, is left out: %v\n%s", data, one.name, step, left, text)
+				t.Fatalf(
+					"%q: state %q is a step: %v, is left out: %v\n%s",
+					data,
+					one.name,
+					step,
+					left,
+					text,
+				)
 			}
 			for _, w := range one.ways {
 				if step && w.when == unclear && !strings.Contains(todo, "it as a verdict") {

@@ -140,7 +140,8 @@ func TestArgumentsAreText(t *testing.T) {
 		out, err := sh.CombinedOutput()
 		line, _ := os.ReadFile(filepath.Join(dir, "line"))
 		args, _ := os.ReadFile(filepath.Join(dir, "args"))
-		if err != nil || string(line) != "/plan "+typed+"\n" || string(args) != "--json start --await-answers -\n" {
+		if err != nil || string(line) != "/plan "+typed+"\n" ||
+			string(args) != "--json start --await-answers -\n" {
 			t.Errorf("typed %q, tercet got %q by %q: %v %s", typed, line, args, err, out)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "owned")); err == nil {
