@@ -64,26 +64,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().BoolVar(&about, "version", false, "print the version")
 	cmd.CompletionOptions.HiddenDefaultCmd = false
-	f := cmd.PersistentFlags()
-	f.StringVarP(&a.flags.dir, "dir", "C", "", "start in this `folder`")
-	f.BoolVar(&a.flags.json, "json", false, "print exactly one JSON document")
-	f.StringVar(
-		&a.flags.jq,
-		"jq",
-		"",
-		"print this jq `filter` of the JSON document; strings without quotes",
-	)
-	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print nothing but results and errors")
-	f.CountVarP(&a.flags.verbose, "verbose", "v", "print what agents do; twice: log every event")
-	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
-	f.DurationVar(
-		&a.flags.lockTimeout,
-		"lock-timeout",
-		0,
-		"how long to wait for a lock (default 60s)",
-	)
-	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
-	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
+	a.flags.everywhere(cmd.PersistentFlags())
 	a.flags.line(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
@@ -93,28 +74,59 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	})
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		a.readOutput(line)
-		help := "run '" + c.CommandPath() + " --help'"
-		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			flag := bad.GetFlag()
-			want := cmp.Or(flagWords[flag.Value.Type()], "another value")
-			return formats.Fail(formats.CodeUsage, help, "expected %s for --%s, got %q",
-				want, flag.Name, bad.GetValue())
-		}
-		name, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
-		if ok && cmd.Flags().Lookup(name[2:]) != nil {
-			help = name + " is for slash commands: tercet " + name + " /NAME"
-		} else if name == "--on" {
-			help = "it stands before all other words: tercet --on team ..."
-		} else if ok {
-			var flags []string
-			c.Flags().VisitAll(func(f *pflag.Flag) {
-				flags = append(flags, "--"+f.Name)
-			})
-			help = cmp.Or(nearest.Help(name, flags), help)
-		}
-		return formats.Fail(formats.CodeUsage, help, "%s", err.Error())
+		return flagError(cmd, c, err)
 	})
 	return cmd
+}
+
+// everywhere adds the flags that slash commands and verbs share.
+func (e *engineFlags) everywhere(f *pflag.FlagSet) {
+	f.StringVarP(&e.dir, "dir", "C", "", "start in this `folder`")
+	f.BoolVar(&e.json, "json", false, "print exactly one JSON document")
+	f.StringVar(
+		&e.jq,
+		"jq",
+		"",
+		"print this jq `filter` of the JSON document; strings without quotes",
+	)
+	f.BoolVarP(&e.quiet, "quiet", "q", false, "print nothing but results and errors")
+	f.CountVarP(&e.verbose, "verbose", "v", "print what agents do; twice: log every event")
+	f.StringVar(&e.color, "color", "auto", "auto, always or never")
+	f.DurationVar(
+		&e.lockTimeout,
+		"lock-timeout",
+		0,
+		"how long to wait for a lock (default 60s)",
+	)
+	f.BoolVar(&e.noInput, "no-input", false, "never ask; an open gate ends with 75")
+	f.BoolVar(&e.yes, "yes", false, "approve every gate")
+}
+
+// flagError says what is wrong with a flag of a verb, and where a flag belongs that the verb does
+// not have.
+func flagError(root, verb *cobra.Command, err error) error {
+	help := "run '" + verb.CommandPath() + " --help'"
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		flag := bad.GetFlag()
+		want := cmp.Or(flagWords[flag.Value.Type()], "another value")
+		return formats.Fail(formats.CodeUsage, help, "expected %s for --%s, got %q",
+			want, flag.Name, bad.GetValue())
+	}
+
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: ")
+	switch {
+	case unknown && root.Flags().Lookup(name[2:]) != nil:
+		help = name + " is for slash commands: tercet " + name + " /NAME"
+	case name == "--on":
+		help = "it stands before all other words: tercet --on team ..."
+	case unknown:
+		var flags []string
+		verb.Flags().VisitAll(func(f *pflag.Flag) {
+			flags = append(flags, "--"+f.Name)
+		})
+		help = cmp.Or(nearest.Help(name, flags), help)
+	}
+	return formats.Fail(formats.CodeUsage, help, "%s", err.Error())
 }
 
 // flagWords say what a flag takes, by the name of its type.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tercet/formats"
 	"tercet/internal/query"
@@ -52,11 +53,57 @@ func (v variable) read(pair string) (_ query.Arg, err error) {
 const queryLong = `query reads state.json, or the files you name, with a jq filter, and takes jq's flags. After 'query',
 -C and -M mean what they mean in jq: --color always and --color never. JQ_COLORS sets the colours on a terminal.`
 
+// queryFlags are the flags of jq, and those that say what is read.
+type queryFlags struct {
+	request    query.CLIRequest
+	filterFile string
+	at         string // a serial or RUN:STEP
+	ofRuns     bool
+	variables  []*[]string // NAME=VALUE, for each of variables
+	positional []string    // a:TEXT or j:JSON
+}
+
 // queryVerb reads state.json, or the files named, with jq's flags and exit codes.
 func queryVerb(cmd *cobra.Command, _ *app) run {
 	cmd.Long = queryLong
-	var q query.CLIRequest
-	f := cmd.Flags()
+	flags := &queryFlags{}
+	flags.addOutput(cmd.Flags())
+	flags.addInput(cmd.Flags())
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if flags.filterFile != "" {
+			return nil
+		}
+		return some(cmd, args)
+	}
+	return func(c call) error {
+		q := flags.request
+		files, err := flags.filter(&q, c.args)
+		if err != nil {
+			return err
+		}
+		q.Compact = q.Compact || q.Indent == 0
+		if err := flags.arguments(&q); err != nil {
+			return err
+		}
+
+		switch {
+		case !flags.ofRuns:
+			q.Inputs, err = c.inputs(files, flags.at, q.NullInput)
+		case flags.at != "" || len(files) > 0:
+			err = usage("expected --runs, --at or files, got more than one of them")
+		default:
+			q.Inputs, err = c.allRuns()
+		}
+		if err != nil {
+			return err
+		}
+		return c.runQuery(q)
+	}
+}
+
+// addOutput adds the flags that say how the results are printed.
+func (o *queryFlags) addOutput(f *pflag.FlagSet) {
+	q := &o.request
 	f.BoolVarP(&q.Raw, "raw-output", "r", false, "print strings without quotes")
 	f.BoolVarP(&q.Compact, "compact-output", "c", false, "one line a result")
 	f.BoolVarP(
@@ -65,15 +112,6 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 		"e",
 		false,
 		"exit 1 if the last result is false or null, 4 if there is none",
-	)
-	f.BoolVarP(&q.NullInput, "null-input", "n", false, "use null as the input")
-	f.BoolVarP(&q.Slurp, "slurp", "s", false, "read all inputs into one array")
-	f.BoolVarP(
-		&q.RawInput,
-		"raw-input",
-		"R",
-		false,
-		"read lines as strings, with --slurp all of it as one string",
 	)
 	f.BoolVarP(&q.Join, "join-output", "j", false, "print without line feeds")
 	f.BoolVar(
@@ -86,82 +124,79 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 	f.BoolVarP(&q.Sort, "sort-keys", "S", false, "print every object sorted by key")
 	f.BoolVar(&q.Tab, "tab", false, "indent with tabs")
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
-	from := f.StringP("from-file", "f", "", "read the filter from this `file`")
-	at := f.String(
-		"at", "",
+}
+
+// addInput adds the flags that say what is read, and by which filter.
+func (o *queryFlags) addInput(f *pflag.FlagSet) {
+	q := &o.request
+	f.BoolVarP(&q.NullInput, "null-input", "n", false, "use null as the input")
+	f.BoolVarP(&q.Slurp, "slurp", "s", false, "read all inputs into one array")
+	f.BoolVarP(
+		&q.RawInput,
+		"raw-input",
+		"R",
+		false,
+		"read lines as strings, with --slurp all of it as one string",
+	)
+	f.StringVarP(&o.filterFile, "from-file", "f", "", "read the filter from this `file`")
+	f.StringVar(
+		&o.at, "at", "",
 		"read the state as it was with this `serial`, or at RUN:STEP; 'tercet state history' "+
 			"says which can be read",
 	)
-	ofRuns := f.Bool(
-		"runs", false,
+	f.BoolVar(
+		&o.ofRuns, "runs", false,
 		"read all runs as one document: {runs: [{run, command, status, steps, ...}]}",
 	)
 	f.DurationVar(&q.Timeout, "timeout", 30*time.Second, "how long the query may take")
-	pairs := make([]*[]string, len(variables))
-	for i, v := range variables {
-		pairs[i] = f.StringArray(v.flag, nil, v.usage)
+	for _, v := range variables {
+		o.variables = append(o.variables, f.StringArray(v.flag, nil, v.usage))
 	}
-
-	positional := f.StringArray(
+	f.StringArrayVar(
+		&o.positional,
 		query.PositionalFlag,
 		nil,
 		"--args WORD... and --jsonargs JSON...: $ARGS.positional",
 	)
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if *from != "" {
-			return nil
-		}
-		return some(cmd, args)
+}
+
+// filter gives the query its filter, from a file or the first word, and returns the other words,
+// which name files.
+func (o *queryFlags) filter(q *query.CLIRequest, words []string) (files []string, err error) {
+	switch {
+	case q.Indent < 0 || q.Indent > 7:
+		return nil, usage("expected --indent from 0 to 7, got %d", q.Indent)
+	case q.Timeout <= 0:
+		return nil, usage("expected a positive --timeout, got %s", q.Timeout)
+	case o.filterFile == "":
+		q.Filter = words[0]
+		return words[1:], nil
 	}
-	return func(c call) error {
-		files := c.args
-		switch {
-		case q.Indent < 0 || q.Indent > 7:
-			return usage("expected --indent from 0 to 7, got %d", q.Indent)
-		case q.Timeout <= 0:
-			return usage("expected a positive --timeout, got %s", q.Timeout)
-		case *from == "":
-			q.Filter = files[0]
-			files = files[1:]
-		default:
-			text, err := os.ReadFile(*from)
+	text, err := os.ReadFile(o.filterFile)
+	if err != nil {
+		return nil, broken(formats.CodeUsage, "filter "+o.filterFile, err)
+	}
+	q.Filter = string(formats.WithoutBOM(text))
+	return words, nil
+}
+
+// arguments gives the query the values of $ARGS and of the variables that flags set.
+func (o *queryFlags) arguments(q *query.CLIRequest) error {
+	kinds := map[string]query.ArgKind{"a": query.ArgText, "j": query.ArgJSON}
+	for _, word := range o.positional {
+		how, text, _ := strings.Cut(word, ":")
+		q.Positional = append(q.Positional, query.Arg{Kind: kinds[how], Data: []byte(text)})
+	}
+	for i, v := range variables {
+		for _, pair := range *o.variables[i] {
+			arg, err := v.read(pair)
 			if err != nil {
-				return broken(formats.CodeUsage, "filter "+*from, err)
+				return err
 			}
-			q.Filter = string(formats.WithoutBOM(text))
+			q.Args = append(q.Args, arg)
 		}
-
-		q.Compact = q.Compact || q.Indent == 0
-		for _, word := range *positional { // a:TEXT or j:JSON
-			how, text, _ := strings.Cut(word, ":")
-			kinds := map[string]query.ArgKind{"a": query.ArgText, "j": query.ArgJSON}
-			q.Positional = append(q.Positional, query.Arg{Kind: kinds[how], Data: []byte(text)})
-		}
-
-		for i, v := range variables {
-			for _, pair := range *pairs[i] {
-				arg, err := v.read(pair)
-				if err != nil {
-					return err
-				}
-				q.Args = append(q.Args, arg)
-			}
-		}
-
-		var err error
-		switch {
-		case !*ofRuns:
-			q.Inputs, err = c.inputs(files, *at, q.NullInput)
-		case *at != "" || len(files) > 0:
-			err = usage("expected --runs, --at or files, got more than one of them")
-		default:
-			q.Inputs, err = c.allRuns()
-		}
-		if err != nil {
-			return err
-		}
-		return c.runQuery(q)
 	}
+	return nil
 }
 
 // runQuery runs a query and gives the exit code.

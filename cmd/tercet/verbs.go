@@ -73,8 +73,17 @@ var (
 	settingFlags = []flagMaker{(*engineFlags).workers, (*engineFlags).configured}
 )
 
+// verbs are all verbs of the program. They are functions, because some of the verbs ask for all.
 func verbs() []verb {
-	return slices.Concat(seeVerbs(), pastVerbs, agentVerbs, packVerbs(), teamVerbs(), earlierVerbs, []verb{
+	return slices.Concat(
+		seeVerbs(), pastVerbs, agentVerbs, packVerbs(), teamVerbs(), earlierVerbs,
+		workVerbs(), fileVerbs(), runVerbs(), setupVerbs(),
+	)
+}
+
+// workVerbs start work, and make or change what a project has.
+func workVerbs() []verb {
+	return []verb{
 		{
 			use:   "run LINE",
 			short: "run one slash command",
@@ -119,6 +128,12 @@ func verbs() []verb {
 			verbs: taskVerbs,
 		},
 		{use: "state", short: "look at the state file, and bring it in order", verbs: stateVerbs},
+	}
+}
+
+// fileVerbs check files, and explain what they and single commands would do.
+func fileVerbs() []verb {
+	return []verb{
 		{
 			use:   "lint [PATH...]",
 			short: "check command and subagent files, mend and format them",
@@ -159,6 +174,12 @@ func verbs() []verb {
 			short: "name the risks of a command, and run one in a sandbox",
 			verbs: sandboxVerbs,
 		},
+	}
+}
+
+// runVerbs look at runs, steer them and answer their questions.
+func runVerbs() []verb {
+	return []verb{
 		{
 			use:   "status",
 			short: "where the project stands: questions, runs, open tasks",
@@ -233,6 +254,12 @@ func verbs() []verb {
 			needs: userOnly | aWorkspace,
 			make:  answerVerb(false),
 		},
+	}
+}
+
+// setupVerbs are about the subagents, the installation and trust.
+func setupVerbs() []verb {
+	return []verb{
 		{
 			use:   "prompt SUBAGENT",
 			short: "show the composed prompt of a subagent and its SHA-256",
@@ -261,7 +288,7 @@ func verbs() []verb {
 			args:  none,
 			make:  boundedQueryVerb,
 		},
-	})
+	}
 }
 
 // addVerbs gives the root the one verb that the line begins with, or none if it is a slash command.
