@@ -231,15 +231,7 @@ func (c *CLI) call(
 	ctx context.Context, r formats.Request, b *box, lost bool, used *subagents.Measured,
 ) (ret formats.Return, err error) {
 	nonce := c.Nonce()
-	info := c.Definition.Info
-	in := prompt.Input{
-		Request: r,
-		Info:    info,
-		Channel: prompt.Channel{File: b.file, Nonce: nonce},
-	}
-	if c.Instructions != nil {
-		in.Instructions = c.Instructions(r.Run, c.Runner)
-	}
+	in := c.promptInput(r, b, nonce)
 	call, env, err := c.prepare(r, b, nonce)
 	if err != nil {
 		return formats.Return{}, err
@@ -248,13 +240,7 @@ func (c *CLI) call(
 	if err != nil {
 		return formats.Return{}, err
 	}
-	// The same on every machine, which have tercet in different places.
-	used.Told = prompt.StableSum(in)
-	if r.Terms.Live && call.Grant.Shell {
-		tellBoard(&in.Request, c.Tercet)
-	}
-	p := prompt.Compose(in)
-	used.Prompt = p.SHA256
+	text := c.compose(in, call, used)
 
 	desk, err := b.attend(r.Terms.Board)
 	if err != nil {
@@ -270,8 +256,7 @@ func (c *CLI) call(
 	if err := c.writeFiles(call); err != nil {
 		return formats.Return{}, err
 	}
-
-	if err := writeNew(b.dir+promptSuffix, []byte(c.masked(p.Text))); err != nil {
+	if err := writeNew(b.dir+promptSuffix, []byte(c.masked(text))); err != nil {
 		return formats.Return{}, err
 	}
 	out, err := newTranscript(b.dir+outSuffix, c.Mask)
@@ -279,86 +264,47 @@ func (c *CLI) call(
 		return formats.Return{}, err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	ear := &teller{
-		to:   c.Trace,
-		r:    r,
-		name: c.Runner,
-	}
-	tooMuch := func(reading *Reading) formats.Failure {
-		ear.hear(reading)
-		return c.over(bound, reading)
-	}
-	heard := hearing{
-		driver:  c.Driver,
-		private: b.dir,
-		over:    tooMuch,
-	}
-	kept := named{runner: c.Runner, session: call.Session, keeper: r.Terms.Kept}
-	lines := lineReader{each: func(line []byte) bool {
-		out.line(line)
-		ear.listen(line)
-		defer ear.flush()
-		more := heard.line(line)
-		kept.hear(&heard.reading)
-		return more && kept.err == nil
-	}}
-	program := proc.Command{
-		Argv:    append([]string{c.program()}, c.Driver.Argv(call)...),
-		Dir:     r.Dir,
-		Env:     env,
-		Private: true,
-		Purpose: proc.PurposeAgent,
-		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle},
-		Watch:   lines.take,
-	}
-	room := c.room(call)
-	install := "run tercet doctor"
-	if c.Speaker == nil {
-		program.Stdin = []byte(p.Text)
-	} else {
-		install = c.Driver.help(formats.CodeToolUnavailable)
-		room.Asks = true
-		heard.client = &acpClient{
-			call:    call,
-			speaker: *c.Speaker,
-			bound:   tooMuch,
-		}
-		program.Talk = heard.client.talk(p.Text)
-	}
-	if c.Confine != nil {
-		program, used.Sandbox, err = c.Confine(ctx, r, program, room)
-		if err != nil {
-			return formats.Return{}, notRun(ctx, err, c.Runner, install)
-		}
-	}
-	res, runErr := c.Starter.Run(ctx, program)
-	lines.end()
-	if keepErr := keepErrors(b.dir+errSuffix, res.Stderr, c.Mask); keepErr != nil {
-		runErr = errors.Join(runErr, keepErr)
-	}
-	heard.end(&res)
-	c.measure(used, &heard.reading)
-	used.AgentSession = kept.left(&heard.reading)
-	if runErr == nil && c.sessionGone(call.Session, res, &heard.reading) {
-		return formats.Return{}, errSessionGone
-	}
-	if runErr == nil && c.lostRace(res, &heard.reading) {
-		return formats.Return{}, errRaced
-	}
-	runErr = errors.Join(runErr, kept.err)
-	if heard.client != nil && heard.client.call.Model != used.Asked && c.Models.Unused != nil {
-		c.Models.Unused(c.Runner, used.Asked)
-	}
-	if runErr != nil {
-		return formats.Return{}, notRun(ctx, runErr, c.Runner, install)
-	}
-	return c.judge(r, ending{
-		res:     res,
-		over:    heard.passed,
-		reading: &heard.reading,
+
+	a := &attempt{
+		cli:     c,
+		request: r,
+		call:    call,
 		box:     b,
 		nonce:   nonce,
-	})
+		used:    used,
+	}
+	a.listen(out, bound)
+	program, err := a.confined(ctx, a.command(text, env))
+	if err != nil {
+		return formats.Return{}, a.notRun(ctx, err)
+	}
+	res, runErr := c.Starter.Run(ctx, program)
+	return a.end(ctx, res, runErr)
+}
+
+// promptInput is what the prompt of a call is made of, without the news of a session.
+func (c *CLI) promptInput(r formats.Request, b *box, nonce string) prompt.Input {
+	in := prompt.Input{
+		Request: r,
+		Info:    c.Definition.Info,
+		Channel: prompt.Channel{File: b.file, Nonce: nonce},
+	}
+	if c.Instructions != nil {
+		in.Instructions = c.Instructions(r.Run, c.Runner)
+	}
+	return in
+}
+
+// compose gives the text of the prompt, and records its digests.
+func (c *CLI) compose(in prompt.Input, call Call, used *subagents.Measured) string {
+	// The same on every machine, which have tercet in different places.
+	used.Told = prompt.StableSum(in)
+	if in.Request.Terms.Live && call.Grant.Shell {
+		tellBoard(&in.Request, c.Tercet)
+	}
+	p := prompt.Compose(in)
+	used.Prompt = p.SHA256
+	return p.Text
 }
 
 // lostRace tells whether the first start of a call ended by errRaced.
