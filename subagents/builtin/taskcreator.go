@@ -30,109 +30,124 @@ var (
 // maxTitle is the most characters of a title that is made out of a text.
 const maxTitle = 120
 
-// Run reads the text or the file.
+// Run reads the text, the file or the issue.
 func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	in.only("text", "from", "parts_of", "priority", "effort", "language", "issue")
 	text := in.text("text")
 	from := in.text("from")
 	parent := in.number("parts_of")
-	priority := in.text("priority")
-	effort := in.text("effort")
-	named := in.text("language")
-	url := ""
+	shared := map[string]string{
+		"priority": in.text("priority"),
+		"effort":   in.text("effort"),
+	}
+	language := in.text("language")
 	switch {
 	case len(*in.bad) > 0:
 	case in.has("text") && in.has("from"):
 		in.wrong("from", "either text or from")
 	case in.has("issue"):
-		text, url = quoted(in)
+		text, shared["issue_url"] = quoted(in)
 	case !in.has("from"):
 		text = in.need("text", "a text or a file")
 	}
-
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
+
 	if from != "" {
 		src, err := c.Docs.Open(ctx, from)
 		if err != nil {
 			return formats.Return{}, err
 		}
-		if !utf8.Valid(src) {
-			return formats.Failed(formats.Fail(formats.CodeValidationFailed, "",
-				"expected text in %s, got bytes that are no UTF-8", from)), nil
+		if err := checkFile(from, src); err != nil {
+			return formats.Failed(err), nil
 		}
 		text = strings.TrimPrefix(string(src), "\ufeff")
-		if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") {
-			return formats.Failed(formats.Fail(
-				formats.CodeValidationFailed,
-				fmt.Sprintf("write the task into a text file, or say it: /task TEXT that names %s",
-					from),
-				"expected a text whose first heading is the title of a task, got %s, which is a "+
-					"program (%s)",
-				from,
-				strings.TrimSpace(line),
-			)), nil
-		}
 	}
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	control := func(c rune) bool {
-		return unicode.IsControl(c) && c != '\n' && c != '\t'
-	}
-	if at := strings.IndexFunc(text, control); at >= 0 {
-		c, _ := utf8.DecodeRuneInString(text[at:])
-		return formats.Failed(formats.Fail(formats.CodeValidationFailed,
-			"leave the character out",
-			"expected text without control characters, got %U in line %d, column %d%s", c,
-			1+strings.Count(text[:at], "\n"), at-strings.LastIndexByte(text[:at], '\n'),
-			map[bool]string{true: " of " + from}[from != ""])), nil
+	if err := checkCharacters(from, text); err != nil {
+		return formats.Failed(err), nil
 	}
 
-	var tasks []any
-	var names []string
-	add := func(text, language string) {
-		title, description := titled(text)
-		one := map[string]any{"title": title, "description": description}
-		for key, value := range map[string]string{
-			"language":  language,
-			"priority":  priority,
-			"effort":    effort,
-			"issue_url": url,
-		} {
-			if value != "" {
-				one[key] = value
-			}
-		}
-		tasks = append(tasks, one)
-		names = append(names, title)
-	}
+	texts := []string{text}
 	if parent > 0 {
-		for _, part := range parts(text) {
-			add(part, "")
-		}
+		texts = parts(text)
 	} else {
-		language := named
+		var err error
 		if language == "" {
-			found, err := c.language(ctx)
-			if err != nil {
-				return formats.Return{}, err
+			language, err = c.language(ctx)
+		}
+		if err != nil {
+			return formats.Return{}, err
+		}
+		shared["language"] = language
+	}
+	return tasksOf(texts, shared), nil
+}
+
+// checkFile refuses what is no text, and a program: its first heading would be a comment.
+func checkFile(name string, src []byte) *formats.Failure {
+	if !utf8.Valid(src) {
+		return formats.Fail(formats.CodeValidationFailed, "",
+			"expected text in %s, got bytes that are no UTF-8", name)
+	}
+	line, _, _ := strings.Cut(strings.TrimPrefix(string(src), "\ufeff"), "\n")
+	if strings.HasPrefix(line, "#!") {
+		return formats.Fail(
+			formats.CodeValidationFailed,
+			fmt.Sprintf("write the task into a text file, or say it: /task TEXT that names %s", name),
+			"expected a text whose first heading is the title of a task, got %s, which is a "+
+				"program (%s)",
+			name, strings.TrimSpace(line),
+		)
+	}
+	return nil
+}
+
+// checkCharacters refuses control characters. from is the file of the text, if it has one.
+func checkCharacters(from, text string) *formats.Failure {
+	at := strings.IndexFunc(text, func(c rune) bool {
+		return unicode.IsControl(c) && c != '\n' && c != '\t'
+	})
+	if at < 0 {
+		return nil
+	}
+	c, _ := utf8.DecodeRuneInString(text[at:])
+	line := 1 + strings.Count(text[:at], "\n")
+	column := at - strings.LastIndexByte(text[:at], '\n')
+	return formats.Fail(formats.CodeValidationFailed, "leave the character out",
+		"expected text without control characters, got %U in line %d, column %d%s",
+		c, line, column, formats.Prefixed(" of ", from))
+}
+
+// tasksOf makes a task of each text, with the members that all of them share.
+func tasksOf(texts []string, shared map[string]string) formats.Return {
+	var tasks []any
+	var titles []string
+	for _, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		title, description := titled(text)
+		task := map[string]any{"title": title, "description": description}
+		for key, value := range shared {
+			if value != "" {
+				task[key] = value
 			}
-			language = found
 		}
-		if strings.TrimSpace(text) != "" {
-			add(text, language)
-		}
+		tasks = append(tasks, task)
+		titles = append(titles, title)
 	}
 	if len(tasks) == 0 {
 		return formats.Failed(formats.Fail(formats.CodeValidationFailed, "say what is to be done",
-			"expected a text that describes a task, got nothing but blanks")), nil
+			"expected a text that describes a task, got nothing but blanks"))
 	}
 	return formats.Return{
 		Status:  formats.StatusCompleted,
-		Summary: clip(fmt.Sprintf("%d read: %s", len(tasks), strings.Join(names, "; "))),
+		Summary: clip(fmt.Sprintf("%d read: %s", len(tasks), strings.Join(titles, "; "))),
 		Fields:  map[string]any{"tasks": tasks},
-	}, nil
+	}
 }
 
 // quoted is the text of a task that came from an issue. Its body is a quote, in which the planner
