@@ -319,6 +319,43 @@ func (m *Import) readProjects(list string, status formats.TaskStatus) {
 func Export(d, archive *statefile.Document, foreignArchive bool) ([]byte, error) {
 	form := d.Tree.Get(formKey)
 	members := d.Tree.Get(importedKey)
+	lists := projectLists(d, archive)
+	var given map[string]any
+	if foreignArchive {
+		form = form.Get(ofArchive)
+		members = form.Get("members")
+		order := form.Get("order")
+		if !order.Is(jsonx.Dict) || len(order.Members) == 0 {
+			return nil, formats.Fail(
+				formats.CodeNotFound,
+				"leave --archive out",
+				"no archive of another system was imported",
+			)
+		}
+		given = archiveMembers(order, lists[ofArchive])
+	} else {
+		given = stateMembers(form, lists, d.NextNumber)
+	}
+	if members.Is(jsonx.Dict) {
+		for i := range members.Members {
+			given[members.Members[i].Key] = members.Members[i].Value
+		}
+	}
+
+	out, err := jsonx.Marshal(inForm(form, given), "  ")
+	if err != nil {
+		return nil, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "encoding the projects",
+			Err:     err,
+		}
+	}
+	return append(out, '\n'), nil
+}
+
+// projectLists gives the tasks as projects, by the list that they belong to and by number. A task
+// goes back to the list that it came from unless its status has changed since.
+func projectLists(d, archive *statefile.Document) map[string]map[int]any {
 	lists := map[string]map[int]any{
 		listActive:    {},
 		listCompleted: {},
@@ -342,57 +379,60 @@ func Export(d, archive *statefile.Document, foreignArchive bool) ([]byte, error)
 			lists[list][t.Number] = restoreForm(project(t, value, doc.Src), theirs)
 		}
 	}
+	return lists
+}
 
-	file := new(jsonx.Object)
+// archiveMembers parts the projects of the archive by the lists of order. The first list also gets
+// those that no list has.
+func archiveMembers(order *jsonx.Value, archived map[int]any) map[string]any {
 	given := map[string]any{}
-	if foreignArchive {
-		form = form.Get(ofArchive)
-		order := form.Get("order")
-		members = form.Get("members")
-		if !order.Is(jsonx.Dict) || len(order.Members) == 0 {
-			return nil, formats.Fail(
-				formats.CodeNotFound,
-				"leave --archive out",
-				"no archive of another system was imported",
-			)
-		}
-		for _, one := range order.Members[1:] { // the first one also has the tasks of no other
-			own := map[int]any{}
-			for _, n := range numbersOf(one.Value) {
-				if t, ok := lists[ofArchive][n]; ok {
-					own[n] = t
-					delete(lists[ofArchive], n)
-				}
-			}
-			given[one.Key] = own
-		}
-		given[order.Members[0].Key] = lists[ofArchive]
-	} else {
-		given[listActive] = lists[listActive]
-		given["next_project_number"] = d.NextNumber
-		if as, ok := form.Get("as").Int(); ok && int(as) == d.NextNumber {
-			delete(given, "next_project_number")
-			if was := form.Get("was"); was != nil {
-				given["next_project_number"] = was
+	for _, one := range order.Members[1:] {
+		own := map[int]any{}
+		for _, n := range numbersOf(one.Value) {
+			if t, ok := archived[n]; ok {
+				own[n] = t
+				delete(archived, n)
 			}
 		}
-		for _, list := range []string{listCompleted, listArchived} {
-			if form == nil && list == listCompleted || len(lists[list]) > 0 ||
-				slices.Contains(stringsOf(form.Get("keys")), list) {
-				given[list] = lists[list]
-			}
+		given[one.Key] = own
+	}
+	given[order.Members[0].Key] = archived
+	return given
+}
+
+// stateMembers are the members of the other system's state: its lists, and the next number as it
+// was written, if that still is the next one.
+func stateMembers(
+	form *jsonx.Value, lists map[string]map[int]any, nextNumber int,
+) map[string]any {
+	given := map[string]any{
+		listActive:            lists[listActive],
+		"next_project_number": nextNumber,
+	}
+	if as, ok := form.Get("as").Int(); ok && int(as) == nextNumber {
+		delete(given, "next_project_number")
+		if was := form.Get("was"); was != nil {
+			given["next_project_number"] = was
 		}
 	}
-	if members.Is(jsonx.Dict) {
-		for i := range members.Members {
-			given[members.Members[i].Key] = members.Members[i].Value
+	for _, list := range []string{listCompleted, listArchived} {
+		if form == nil && list == listCompleted || len(lists[list]) > 0 ||
+			slices.Contains(stringsOf(form.Get("keys")), list) {
+			given[list] = lists[list]
 		}
 	}
+	return given
+}
+
+// inForm makes an object of the members: in the order of the file that they came from, and then by
+// name.
+func inForm(form *jsonx.Value, given map[string]any) *jsonx.Object {
 	names := slices.Concat(
 		stringsOf(form.Get("keys")),
 		[]string{"next_project_number", listActive, listCompleted},
 		slices.Sorted(maps.Keys(given)),
 	)
+	file := new(jsonx.Object)
 	for _, name := range names {
 		if tasks, ok := given[name].(map[int]any); ok {
 			given[name] = ordered(tasks, form.Get("order").Get(name))
@@ -401,16 +441,7 @@ func Export(d, archive *statefile.Document, foreignArchive bool) ([]byte, error)
 			file.Set(name, v)
 		}
 	}
-
-	out, err := jsonx.Marshal(file, "  ")
-	if err != nil {
-		return nil, &formats.Failure{
-			Code:    formats.CodeBug,
-			Message: "encoding the projects",
-			Err:     err,
-		}
-	}
-	return append(out, '\n'), nil
+	return file
 }
 
 func numbersOf(v *jsonx.Value) (out []int) {
