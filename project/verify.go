@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/dialect"
@@ -88,6 +89,44 @@ func (s *Session) replay(
 		return formats.Counted{}, err
 	}
 
+	s.withoutEffects(&cfg, led)
+	cfg.Verify = func(r formats.Request, ret formats.Return) error {
+		return s.samePrompt(records, r, ret)
+	}
+	s.verifying = &cfg
+	lib := s.replayLibrary(cfg)
+	line := LineOf(r)
+	route, err := s.Project.Table.Route(line)
+	if err != nil {
+		return formats.Counted{}, err
+	}
+
+	ids := func() (string, string) { return r.Begun.Session, r.ID }
+	o := router.Orchestrator{
+		Runner: lib,
+		Trace:  trace.Discard{},
+		NewRun: ids,
+	}
+	_, err = o.Handle(ctx, line, route, false)
+	end, ends := errors.AsType[*formats.EndError](err)
+	_, differs := errors.AsType[*formats.DivergedError](err)
+	if !ends && err != nil {
+		if !differs && formats.CodeOf(err) == formats.CodeSuspended {
+			err = formats.Fail(formats.CodePrecondition,
+				"look at it with the files as they were, or pass --accept-changes", "%s", err)
+		}
+		return formats.Counted{}, err
+	}
+
+	if err := led.Unreached(); err != nil || !ends {
+		return formats.Counted{}, err
+	}
+	return end.Counted, nil
+}
+
+// withoutEffects makes a configuration reach nothing but the journal, which answers in place of
+// workers, state and documents.
+func (s *Session) withoutEffects(cfg *interp.Config, led *journal.Ledger) {
 	cfg.DryRun = false
 	cfg.Journal = led
 	cfg.Agents = replayed{s}
@@ -98,15 +137,16 @@ func (s *Session) replay(
 	cfg.Problems = noProblems{}
 	cfg.Trace = trace.Discard{}
 	cfg.Show = func(formats.Table) {}
-	cfg.Verify = func(r formats.Request, ret formats.Return) error {
-		return s.samePrompt(records, r, ret)
-	}
 	_, cfg.Killed = led.Resumed()
 	cfg.EverKilled = led.EverKilled()
 	cfg.Start.Files = s.Project.deciding
 	cfg.AcceptChanges = s.Options.AcceptChanges
 	cfg.Accepted = led.Accepted
-	s.verifying = &cfg
+}
+
+// replayLibrary gives the commands of the session, each of which runs with one configuration and
+// takes every task and file for there.
+func (s *Session) replayLibrary(cfg interp.Config) *commands.Library {
 	lib := *s.Library
 	lib.Tasks = anything{}
 	lib.Docs = anything{}
@@ -135,33 +175,7 @@ func (s *Session) replay(
 		}
 		return own, nil
 	}
-	line := LineOf(r)
-	route, err := s.Project.Table.Route(line)
-	if err != nil {
-		return formats.Counted{}, err
-	}
-
-	ids := func() (string, string) { return r.Begun.Session, r.ID }
-	o := router.Orchestrator{
-		Runner: &lib,
-		Trace:  trace.Discard{},
-		NewRun: ids,
-	}
-	_, err = o.Handle(ctx, line, route, false)
-	end, ends := errors.AsType[*formats.EndError](err)
-	_, differs := errors.AsType[*formats.DivergedError](err)
-	if !ends && err != nil {
-		if !differs && formats.CodeOf(err) == formats.CodeSuspended {
-			err = formats.Fail(formats.CodePrecondition,
-				"look at it with the files as they were, or pass --accept-changes", "%s", err)
-		}
-		return formats.Counted{}, err
-	}
-
-	if err := led.Unreached(); err != nil || !ends {
-		return formats.Counted{}, err
-	}
-	return end.Counted, nil
+	return &lib
 }
 
 // samePrompt composes the prompt of a worker again and compares it with the recorded one.
