@@ -340,6 +340,17 @@ func plainValue(v *syntax.Value) (out any, want string) {
 	return v.Lit, ""
 }
 
+// spec is what was made of an argument; nil: it was refused.
+func (c *checker) spec(a *syntax.Argument) *Spec {
+	at := slices.IndexFunc(c.specs, func(s Spec) bool {
+		return s.Name == a.Name.Text
+	})
+	if at < 0 {
+		return nil
+	}
+	return &c.specs[at]
+}
+
 // unless takes over the arguments beside which one is not needed; they must be declared.
 func (c *checker) unless(a *syntax.Argument) {
 	for _, w := range a.Unless {
@@ -350,11 +361,8 @@ func (c *checker) unless(a *syntax.Argument) {
 			c.report(CodeKey, w.Pos, "name another argument of the command",
 				"no other argument is named '%s'", w.Text)
 		}
-		at := slices.IndexFunc(c.specs, func(s Spec) bool {
-			return s.Name == a.Name.Text
-		})
-		if at >= 0 {
-			c.specs[at].Unless = append(c.specs[at].Unless, w.Text)
+		if s := c.spec(a); s != nil {
+			s.Unless = append(s.Unless, w.Text)
 		}
 	}
 }
@@ -364,13 +372,10 @@ func (c *checker) of(a *syntax.Argument) {
 	if a.Of == nil {
 		return
 	}
-	at := slices.IndexFunc(c.specs, func(s Spec) bool {
-		return s.Name == a.Name.Text
-	})
-	if at < 0 {
+	s := c.spec(a)
+	if s == nil {
 		return
 	}
-	s := &c.specs[at]
 	if s.Type != Text && (s.Type != String || !s.Repeat) {
 		c.report(CodeKey, a.Of.Pos, "make it a text, or a string with repeat: true",
 			"'of' belongs to a text, or to a string that may be repeated")
@@ -389,13 +394,10 @@ func (c *checker) path(a *syntax.Argument) {
 	if a.Path == nil {
 		return
 	}
-	at := slices.IndexFunc(c.specs, func(s Spec) bool {
-		return s.Name == a.Name.Text
-	})
-	if at < 0 {
+	s := c.spec(a)
+	if s == nil {
 		return
 	}
-	s := &c.specs[at]
 	if s.Type != Text || s.Required {
 		c.report(CodeKey, a.Path.Pos, "make it an optional text, or leave 'path' out",
 			"'path' belongs to an optional text")
