@@ -246,6 +246,11 @@ func read[T any](l *loader, e entry, want string, read func(*md.Node) (T, bool))
 	return strict.As(&l.Decoder, e.v, want+" for "+e.name, read)
 }
 
+// name reads a key of the map of an entry that is a name, such as that of a runner.
+func (l *loader) name(e entry, key *md.Node, want string) (string, bool) {
+	return read(l, entry{e.name, key, key}, want, strict.Text(runnerForm().MatchString))
+}
+
 // setValue parses a value and stores it, unless a layer of higher precedence has set it.
 func setValue[T any](l *loader, e entry, to *T, want string, form func(*md.Node) (T, bool)) {
 	if got, ok := read(l, e, want, form); ok && l.claim(e) {

@@ -37,12 +37,7 @@ func (l *loader) model(e entry) {
 	}
 
 	for key, v := range l.Entries(e.v, "") {
-		runner, ok := read(
-			l,
-			entry{e.name, key, key},
-			"name of a runner",
-			strict.Text(runnerForm().MatchString),
-		)
+		runner, ok := l.name(e, key, "name of a runner")
 		one := ""
 		at := (entry{e.name + "." + runner, key, v})
 		if ok {

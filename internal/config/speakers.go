@@ -32,12 +32,7 @@ func (l *loader) acpAgents(e entry) {
 	}
 
 	for key, v := range l.Entries(e.v, "") {
-		name, ok := read(
-			l,
-			entry{e.name, key, key},
-			"name of a runner",
-			strict.Text(runnerForm().MatchString),
-		)
+		name, ok := l.name(e, key, "name of a runner")
 		one := entry{e.name + "." + name, key, v}
 		switch {
 		case !ok:
@@ -99,12 +94,7 @@ func (l *loader) checks(e entry) {
 		return
 	}
 	for key, v := range l.Entries(e.v, "") {
-		name, ok := read(
-			l,
-			entry{e.name, key, key},
-			"name of a stack",
-			strict.Text(runnerForm().MatchString),
-		)
+		name, ok := l.name(e, key, "name of a stack")
 		want := "a list of program and arguments for checks." + name
 		argv, bad := l.argv(entry{e.name + "." + name, key, v}, l.Items(v, want))
 		switch {
