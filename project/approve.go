@@ -96,17 +96,10 @@ func (p *approver) queue(ctx context.Context, g formats.Gate) (formats.Decision,
 	}
 }
 
+// decide answers a gate by what was answered elsewhere or agreed to before, or has the user answer.
 func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	project := p.session.Project
 	options := p.session.Options
-	approve := ""
-	if i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Approves }); i >= 0 {
-		approve = g.Choices[i].Label
-	}
-	answer := func(label, by, shown string) (formats.Decision, error) {
-		project.Host.Frontend.Answered(g, project.Translated(label), shown)
-		return formats.Decision{Answer: label, By: by}, nil
-	}
 	if d, ok, err := project.Control.Answered(g); ok || err != nil {
 		return d, err
 	}
@@ -118,20 +111,16 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 			return d, nil
 		}
 	}
-	consented := cmp.Or(g.Auto, approve)
-	switch {
-	case consented == "", g.Quorum > 1: // a consent does not count for a quorum
-		consented = ""
-	case options.Yes:
-		return answer(consented, formats.ByYes, formats.ByYes)
-	case approve != "" && g.NeedsPerson && project.Trust.NamesDigest(g.Trusted()):
-		return answer(approve, "trusted digest", "trusted digest")
-	case !g.NeedsPerson && g.Agreed != "":
-		return answer(consented, g.Agreed, g.Agreed)
+	if label, by := p.agreed(g); label != "" {
+		return p.answer(g, label, by)
 	}
 
+	auto := g.Auto
+	if g.Quorum > 1 || g.Consent { // the gate does not answer itself
+		auto = ""
+	}
 	interactive := project.Host.Frontend.Interactive()
-	if interactive || g.Auto == "" || g.Consent || consented == "" {
+	if interactive || auto == "" {
 		project.notifier.Gate(ctx, g)
 	}
 	only := project.Control.LocalOnly(g)
@@ -141,8 +130,8 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 			project.note("gate: %s is answered only here: %s", g.Question, only)
 		}
 		return p.ask(ctx, g)
-	case g.Auto != "" && consented != "" && !g.Consent && !options.Await:
-		return answer(g.Auto, "auto", "auto")
+	case auto != "" && !options.Await:
+		return p.answer(g, auto, "auto")
 	case (g.Waits || options.Await) && g.ID != "" && only == "":
 		return project.Control.Await(ctx, g)
 	}
@@ -150,6 +139,37 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	// an answer comes to the home of a team, and with a later attempt to the run
 	left := project.team != nil && g.Timeout != nil
 	return formats.Decision{}, &formats.GateOpenError{Gate: g, Only: only, Left: left}
+}
+
+// agreed gives the label that the user agreed to before the gate came, and by what; empty if there
+// is none. Such an agreement is no vote of a quorum.
+func (p *approver) agreed(g formats.Gate) (label, by string) {
+	approve := ""
+	i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Approves })
+	if i >= 0 {
+		approve = g.Choices[i].Label
+	}
+	label = cmp.Or(g.Auto, approve)
+	switch {
+	case label == "" || g.Quorum > 1:
+		return "", ""
+	case p.session.Options.Yes:
+		return label, formats.ByYes
+	case g.NeedsPerson:
+		if approve != "" && p.session.Project.Trust.NamesDigest(g.Trusted()) {
+			return approve, "trusted digest"
+		}
+	case g.Agreed != "":
+		return label, g.Agreed
+	}
+	return "", ""
+}
+
+// answer gives a gate a label without a user, and shows by what.
+func (p *approver) answer(g formats.Gate, label, by string) (formats.Decision, error) {
+	project := p.session.Project
+	project.Host.Frontend.Answered(g, project.Translated(label), by)
+	return formats.Decision{Answer: label, By: by}, nil
 }
 
 // others waits for the answers of other users that a gate needs. A user who leaves leaves it open.
