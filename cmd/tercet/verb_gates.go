@@ -38,13 +38,23 @@ func listGates(c call) error {
 	return nil
 }
 
+// answerFlags are the flags of approve and reject.
+type answerFlags struct {
+	approve bool // the verb
+	choice  string
+	note    string
+	gate    string // the id of the gate that is meant; empty: the one that waits
+}
+
 // answerVerb answers the gate that a run waits at.
 func answerVerb(approve bool) func(*cobra.Command, *app) run {
 	return func(cmd *cobra.Command, _ *app) run {
-		choice := cmd.Flags().String("choice", "",
+		flags := answerFlags{approve: approve}
+		f := cmd.Flags()
+		f.StringVar(&flags.choice, "choice", "",
 			"the `label` to choose, its number, or its beginning if only one begins so")
-		note := cmd.Flags().String("note", "", "a `text` kept with the answer")
-		shown := cmd.Flags().String("gate", "",
+		f.StringVar(&flags.note, "note", "", "a `text` kept with the answer")
+		f.StringVar(&flags.gate, "gate", "",
 			"the `id` of the gate that you saw, as gates --json has it: "+
 				"another one is not answered")
 		return func(c call) error {
@@ -52,51 +62,69 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			if err != nil {
 				return err
 			}
-			if *shown != "" && g.ID != *shown {
+			if flags.gate != "" && g.ID != flags.gate {
 				return formats.Fail(formats.CodePrecondition, "look at it: tercet show "+r.ID,
 					"nothing was answered: run %s asks another question now", r.ID)
 			}
 
-			a := project.Reply{Note: *note}
-			_, before := g.Voted(userName())
-			if approve && *choice == "" && !c.app.flags.yes && !c.app.flags.json &&
-				!before && c.app.term.Interactive() {
-				if err = c.p.CheckUnanswered(r, g); err == nil {
-					a, err = c.app.term.Ask(c.ctx, c.p.AboutGate(g, *note))
-				}
-			} else {
-				a.Label, err = question.Chosen(g, *choice, *note, approve)
-			}
+			a, err := c.reply(flags, r, g)
 			if errors.Is(err, project.ErrLeft) || errors.Is(err, project.ErrInterrupted) {
 				return &formats.GateOpenError{Gate: g, Left: true}
 			}
 			if err != nil {
 				return err
 			}
-
 			effect, err := c.p.Answer(c.ctx, r.ID, g.ID, a)
-			if err != nil || c.app.document("tercet.answer/1", fields{
-				"run":      r.ID,
-				"gate":     g.ID,
-				"question": g.Question,
-				"choice":   a.Label,
-				"by":       userName(),
-				"status":   effect.Status,
-			}) {
+			if err != nil {
 				return err
 			}
-
-			question := c.p.TranslatedQuestion(g)
-			chosen := cmp.Or(c.p.Translated(a.Label), "changed "+a.Edited)
-			unheard := effect.Status == "kept" && a.Edited == "" && !c.p.AtWork(r.ID)
-			if unheard && c.app.term.Interactive() {
-				c.app.term.Sentence("%s %s: goes on with run %s", question, chosen, r.ID)
-				return c.goOn(r.ID)
-			}
-			c.app.term.Sentence("%s %s: %s", question, chosen, effect.Text)
-			return nil
+			return c.answered(r, g, a, effect)
 		}
 	}
+}
+
+// reply is what the flags choose. Without a choice, approve asks who sits at the terminal, unless
+// this user has answered before.
+func (c call) reply(
+	flags answerFlags, r project.RunInfo, g formats.Gate,
+) (a project.Reply, err error) {
+	_, before := g.Voted(userName())
+	asks := flags.approve && flags.choice == "" && !before &&
+		!c.app.flags.yes && !c.app.flags.json && c.app.term.Interactive()
+	if !asks {
+		label, err := question.Chosen(g, flags.choice, flags.note, flags.approve)
+		return project.Reply{Label: label, Note: flags.note}, err
+	}
+	if err := c.p.CheckUnanswered(r, g); err != nil {
+		return project.Reply{}, err
+	}
+	return c.app.term.Ask(c.ctx, c.p.AboutGate(g, flags.note))
+}
+
+// answered says what an answer came to. A run that no process works on goes on here, if a user sees
+// it.
+func (c call) answered(
+	r project.RunInfo, g formats.Gate, a project.Reply, effect project.AnswerEffect,
+) error {
+	if c.app.document("tercet.answer/1", fields{
+		"run":      r.ID,
+		"gate":     g.ID,
+		"question": g.Question,
+		"choice":   a.Label,
+		"by":       userName(),
+		"status":   effect.Status,
+	}) {
+		return nil
+	}
+	asked := c.p.TranslatedQuestion(g)
+	chosen := cmp.Or(c.p.Translated(a.Label), "changed "+a.Edited)
+	unheard := effect.Status == "kept" && a.Edited == "" && !c.p.AtWork(r.ID)
+	if unheard && c.app.term.Interactive() {
+		c.app.term.Sentence("%s %s: goes on with run %s", asked, chosen, r.ID)
+		return c.goOn(r.ID)
+	}
+	c.app.term.Sentence("%s %s: %s", asked, chosen, effect.Text)
+	return nil
 }
 
 // goOn goes on with a run that no process works on.
