@@ -119,40 +119,46 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 	// although its runner is Go.
 	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin}) &&
 		base(info.Name) != formats.AgentSandboxRunner
+	r.runnerFits(def, n)
+
+	if info.Role == formats.RoleReviewer && info.Statuses != nil && !hasVerdict(info.Statuses) {
+		r.Refuse(codeContract, n.Get("returns").Get("statuses"), "add approved and rejected",
+			"a reviewer returns a verdict, and its statuses have none")
+	}
+	if slices.Contains(info.CanDelegateTo, info.Name) {
+		r.Refuse(codeValue, n.Get("can_delegate_to"), "",
+			fmt.Sprintf("a subagent may not delegate to itself (%s)", formats.CodeCycle))
+	}
+}
+
+// runnerFits checks that the runners go together, and with the keys that belong to one of them.
+func (r *reader) runnerFits(def *Definition, n *md.Node) {
+	runners := def.Info.Runner
+	builtin := slices.Contains(runners, runnerBuiltin)
+	exec := slices.Contains(runners, runnerExec)
+	acp := slices.Contains(runners, runnerACP)
 	runner := n.Get("runner")
-	exec := slices.Contains(info.Runner, runnerExec)
-	acp := slices.Contains(info.Runner, runnerACP)
+	argv := n.Get("argv")
 	switch {
-	case slices.Contains(info.Runner, runnerBuiltin) && len(info.Runner) > 1:
+	case builtin && len(runners) > 1:
 		r.Refuse(codeRunner, runner, "remove the other runners", "runner builtin stands alone")
-	case exec && len(def.Argv) == 0 && n.Get("argv") == nil:
+	case exec && len(def.Argv) == 0 && argv == nil:
 		r.Refuse(codeRunner, runner, "add argv: [program, argument]", "runner exec without argv")
 	case exec && acp:
 		r.Refuse(codeRunner, runner, "remove one of the two", "runners exec and acp have one argv")
 	case exec && len(def.Servers) > 0:
 		r.Refuse(codeRunner, n.Get("mcp"), "remove the key: a program starts its own servers",
 			"runner exec with mcp")
-	case !exec && !acp && n.Get("argv") != nil:
-		r.Refuse(
-			codeRunner,
-			n.Get("argv"),
-			"add runner: exec, or runner: acp",
-			"argv without runner exec",
-		)
+	case !exec && !acp && argv != nil:
+		r.Refuse(codeRunner, argv, "add runner: exec, or runner: acp",
+			"argv without runner exec")
 	}
+}
 
-	verdict := func(o formats.Outcome) bool {
-		return o == formats.OutcomeApproved || o == formats.OutcomeRejected
-	}
-	if info.Role == formats.RoleReviewer && info.Statuses != nil &&
-		!slices.ContainsFunc(info.Statuses, verdict) {
-		r.Refuse(codeContract, n.Get("returns").Get("statuses"), "add approved and rejected",
-			"a reviewer returns a verdict, and its statuses have none")
-	}
-	if len(info.CanDelegateTo) > 0 && slices.Contains(info.CanDelegateTo, info.Name) {
-		r.Refuse(codeValue, n.Get("can_delegate_to"), "",
-			fmt.Sprintf("a subagent may not delegate to itself (%s)", formats.CodeCycle))
-	}
+// hasVerdict tells whether a reviewer can judge with some of these outcomes.
+func hasVerdict(outcomes []formats.Outcome) bool {
+	return slices.Contains(outcomes, formats.OutcomeApproved) ||
+		slices.Contains(outcomes, formats.OutcomeRejected)
 }
 
 // runners reads one runner or a list in order of preference. Names of agents that tercet does not
@@ -234,10 +240,16 @@ func (r *reader) tools(n *md.Node) []string {
 }
 
 func (r *reader) facets(refs *FacetRefs, n *md.Node) {
-	r.fields(n, "a map from facet to names", "facets",
-		to("persona", &refs.Persona, r.name), to("knowledge", &refs.Knowledge, r.names),
-		to("instruction", &refs.Instruction, r.name), to("output", &refs.Output, r.name),
-		to("policy", &refs.Policy, r.names))
+	r.fields(
+		n,
+		"a map from facet to names",
+		"facets",
+		to("persona", &refs.Persona, r.name),
+		to("knowledge", &refs.Knowledge, r.names),
+		to("instruction", &refs.Instruction, r.name),
+		to("output", &refs.Output, r.name),
+		to("policy", &refs.Policy, r.names),
+	)
 	refs.Pos = n.Pos
 }
 
@@ -259,8 +271,13 @@ func (r *reader) servers(n *md.Node) []Server {
 	var out []Server
 	for _, item := range n.Items {
 		s := Server{Pos: item.Pos}
-		r.fields(item, "{server, tools}", "server",
-			to("server", &s.Name, r.serverName), to("tools", &s.Tools, r.serverTools))
+		r.fields(
+			item,
+			"{server, tools}",
+			"server",
+			to("server", &s.Name, r.serverName),
+			to("tools", &s.Tools, r.serverTools),
+		)
 		known := func(one Server) bool { return one.Name == s.Name }
 		switch {
 		case item.Kind == md.Map && (item.Get("server") == nil || item.Get("tools") == nil):
@@ -347,15 +364,28 @@ func (r *reader) timeout(n *md.Node) (t formats.Timeout) {
 	if n.Kind != md.Map {
 		return formats.Timeout{Total: r.duration(n)}
 	}
-	r.fields(n, "", "timeout", to("total", &t.Total, r.duration), to("idle", &t.Idle, r.duration))
+	r.fields(
+		n,
+		"",
+		"timeout",
+		to("total", &t.Total, r.duration),
+		to("idle", &t.Idle, r.duration),
+	)
 	return t
 }
 
 func (r *reader) limits(l *Limits, n *md.Node) {
-	whole := as(r, "a whole number above 0", strict.Positive)
-	r.fields(n, "a map of tokens, cost, turns", "limits", to("tokens", &l.Tokens, whole),
-		to("cost", &l.Cost, as(r, "a number above 0", func(n *md.Node) (float64, bool) {
-			v, ok := strict.Number(n)
-			return v, ok && v > 0
-		})), to("turns", &l.Turns, whole))
+	count := as(r, "a whole number above 0", strict.Positive)
+	dollars := as(r, "a number above 0", func(n *md.Node) (float64, bool) {
+		v, ok := strict.Number(n)
+		return v, ok && v > 0
+	})
+	r.fields(
+		n,
+		"a map of tokens, cost, turns",
+		"limits",
+		to("tokens", &l.Tokens, count),
+		to("cost", &l.Cost, dollars),
+		to("turns", &l.Turns, count),
+	)
 }
