@@ -39,19 +39,20 @@ func (c cleaned) Write(p []byte) (int, error) {
 func logEvent(log *zerolog.Logger, e project.Event, mask func(string) string) {
 	entry := log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
 	if e.Duration > 0 {
-		// not 0s
-		entry = entry.Stringer("took", max(e.Duration.Round(time.Millisecond), time.Millisecond))
+		took := max(e.Duration.Round(time.Millisecond), time.Millisecond) // not 0s
+		entry = entry.Stringer("took", took)
 	}
-	for _, f := range [][2]string{{"step", e.Step}, {"outcome", e.Outcome}} {
-		if f[1] != "" {
-			entry = entry.Str(f[0], f[1])
-		}
+	if e.Step != "" {
+		entry = entry.Str("step", e.Step)
 	}
-
+	if e.Outcome != "" {
+		entry = entry.Str("outcome", e.Outcome)
+	}
 	entry.Msg(mask(strings.TrimSpace(e.Name + " " + e.Message)))
-	attempts, _ := e.Attrs["attempts"].([]formats.RunnerAttempt) //nolint:errcheck // any other value has no attempts
-	for _, a := range attempts {
-		if a.Code != "" { // of a chain of runners: tried before the one that answered
+
+	// Of a chain of runners: those that were tried before the one that answered.
+	for _, a := range formats.As[[]formats.RunnerAttempt](e.Attrs["attempts"]) {
+		if a.Code != "" {
 			log.Debug().Str("run", e.Run).Str("step", e.Step).
 				Msgf("%s passed over %s: %s: %s", e.Name, a.Runner, a.Code, mask(a.Message))
 		}

@@ -18,8 +18,9 @@ const mostDiff = 400
 // what the draft is held to: its name, its length, lint and a dry run. If something is wrong with
 // it, `bad` lists that, and the draft stays.
 func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Return, error) {
-	given := formats.As[string](formats.As[map[string]any](texts)["command"])
-	text := strings.TrimSpace(strings.ReplaceAll(given, "\r\n", "\n")) + "\n"
+	written := formats.As[map[string]any](texts)
+	text := formats.As[string](written["command"])
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) + "\n"
 	next := &draft{answers: d.answers, files: slices.Clone(d.files)}
 	before := ""
 	for i, f := range next.files {
@@ -36,7 +37,7 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 	if len(bad) > 0 {
 		next = d
 	}
-	for _, title := range formats.As[[]any](formats.As[map[string]any](texts)["tasks"]) {
+	for _, title := range formats.As[[]any](written["tasks"]) {
 		next.addFollowUp(formats.As[string](title), "Left by /meta when it made /"+d.Name+".")
 	}
 	ret := next.filesReturn()
@@ -48,12 +49,12 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 		return ret, nil
 	}
 	ret.Text = strings.Join(merge3.Diff(before, text, mostDiff), "\n")
-	written := "- " + commandFolder + "/" + d.Name +
+	dry := strings.ReplaceAll(strings.TrimSpace(next.dry), "\n", "\n  ")
+	about := "- " + commandFolder + "/" + d.Name +
 		".md: written by an agent out of the prompt\n" +
 		"\nThe files are yours to edit; 'tercet lint' checks them.\n" +
-		"\nThe dry run of it:\n\n  " +
-		strings.ReplaceAll(strings.TrimSpace(next.dry), "\n", "\n  ") + "\n"
-	ret.Fields["written"] = formats.Clip(written, formats.MaxText/4)
+		"\nThe dry run of it:\n\n  " + dry + "\n"
+	ret.Fields["written"] = formats.Clip(about, formats.MaxText/4)
 	return ret, nil
 }
 
