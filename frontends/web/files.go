@@ -71,7 +71,7 @@ func (v *view) trustLine(r project.TrustReview) h.Node {
 	case project.TrustedByEnvironment:
 		words = "Nobody is asked about what can start programs here: " + byEnvironment
 	}
-	return h.P(h.Class("aside"), h.Text(words+" "),
+	return aside(h.Text(words+" "),
 		h.A(h.Href(v.site.path("trust")), h.Text("Trust")))
 }
 
@@ -133,7 +133,7 @@ func (v *view) finding(d formats.Diagnostic) h.Node {
 	}
 	return h.Div(h.Class("finding"),
 		look.badge(), h.Text(" "), h.Code(line(d.Code)), h.Text(" "), words(d.Message),
-		h.If(d.Help != "", h.P(h.Class("aside"), words(d.Help))))
+		h.If(d.Help != "", aside(words(d.Help))))
 }
 
 // beside is what stands beside the text: how many findings, and the steps.

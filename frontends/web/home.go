@@ -83,7 +83,7 @@ func (v *view) summary(asking, atWork int, spent float64) h.Node {
 	}
 	return h.Div(h.Class("lead"),
 		h.H1(h.Text(words)),
-		h.P(h.Class("aside"), h.Text("Spent today: "), h.Span(h.Class("number"),
+		aside(h.Text("Spent today: "), h.Span(h.Class("number"),
 			h.Text(cmp.Or(dollars(spent), "$0.00")))),
 	)
 }
@@ -210,7 +210,7 @@ func (v *view) notes() h.Node {
 		one.told.Unlock()
 		for _, n := range slices.Backward(list) {
 			items = append(items, h.Li(v.project(one), h.Text(" "), line(clip(n.text, maxText)),
-				h.Text(" "), h.Span(h.Class("aside"), v.ago(n.at))))
+				h.Text(" "), muted(v.ago(n.at))))
 		}
 	}
 	if len(items) == 0 {

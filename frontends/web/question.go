@@ -66,8 +66,7 @@ func (v *view) showQuestion(e project.Evidence, failed error, chosen, note strin
 	lead := h.Div(h.Class("lead"),
 		h.P(state{"asks", "?", style.Asks}.badge(), h.Text(" "),
 			h.A(h.Class("mono"), h.Href(v.site.path("runs", id)), line(e.Run.Line))),
-		h.If(gate.Flow, h.P(h.Class("aside"),
-			h.Text(phrase.In(language, "Confirmation needed")))),
+		h.If(gate.Flow, aside(h.Text(phrase.In(language, "Confirmation needed")))),
 		h.H1(h.Class("question"), line(gate.Question)),
 		h.Group(notices),
 		v.votes(gate),
@@ -91,7 +90,7 @@ func (v *view) changedSince(names []string) h.Node {
 	for i, name := range names {
 		items[i] = h.Li(h.Class("mono"), line(name))
 	}
-	return h.Div(h.Class("notice bad"), h.Role("alert"),
+	return alarm(h.Role("alert"),
 		h.P(h.Text("What the question is about has changed since the run asked. Below is how it "+
 			"is now. The run takes no answer to what was there before: it asks again.")),
 		h.Ul(h.Group(items)))
@@ -177,8 +176,8 @@ func (v *view) choices(e project.Evidence, language, chosen, note string) h.Node
 	}
 	only := v.site.now().Control.LocalOnly(gate)
 	if only != "" {
-		return h.Div(h.Class("notice"), h.P(words(
-			"It is answered only at the run's own terminal: "+only)))
+		return notice(h.P(words(
+			"It is answered only at the run's own terminal: " + only)))
 	}
 	return v.form(v.site.path("runs", e.Run.ID, "answer"),
 		h.Class("answer"),

@@ -266,12 +266,11 @@ func (v *view) outcome(r project.RunState, f *followed) h.Node {
 	}
 	more := h.Group{}
 	if end.Next != "" {
-		more = append(more, h.P(h.Class("aside"), h.Text("Next: "), h.Code(line(end.Next))))
+		more = append(more, aside(h.Text("Next: "), h.Code(line(end.Next))))
 	}
 	if !passes(end.Status) {
 		if d, err := v.site.now().Detail(r.Run.ID); err == nil && d.Reopen != "" {
-			more = append(more, h.P(h.Class("aside"),
-				text("To "+d.ReopenDoes+": "), h.Code(line(d.Reopen))))
+			more = append(more, aside(text("To "+d.ReopenDoes+": "), h.Code(line(d.Reopen))))
 		}
 	}
 	return h.Div(h.Class("outcome"),
@@ -284,33 +283,50 @@ func (v *view) waits(r project.RunState) h.Node {
 	v.site.mu.Lock()
 	failed := v.site.failed[id]
 	v.site.mu.Unlock()
-	var list []h.Node
+	var list h.Group
 	if failed != "" {
-		list = append(list, h.Div(h.Class("notice bad"), h.P(words(failed))))
+		list = append(list, alarm(h.P(words(failed))))
 	}
 	switch {
 	case r.ReadError != "":
-		list = append(list, h.Div(h.Class("notice bad"), h.P(words(r.ReadError))))
+		list = append(list, alarm(h.P(words(r.ReadError))))
 	case r.Answer != "":
-		list = append(list, h.Div(h.Class("notice"),
-			h.P(h.Text("Answered by "), line(r.Answer), h.Text(". The run goes on when it is "+
-				"resumed: here, or by "), h.Code(line("tercet resume "+id)), h.Text("."))))
+		list = append(list, notice(h.P(
+			h.Text("Answered by "),
+			line(r.Answer),
+			h.Text(". The run goes on when it is resumed: here, or by "),
+			h.Code(line("tercet resume "+id)),
+			h.Text("."),
+		)))
 	case r.Gate != nil:
 		list = append(list, h.Div(h.Class("notice asks"),
 			h.P(h.Class("question"), line(r.Gate.Question)),
-			h.P(h.A(h.Class("button primary"), h.Data("key", "a"),
-				h.Href(v.site.path("runs", id, "question")), h.Text("Answer")))))
+			h.P(v.answerButton(id, h.Data("key", "a"))),
+		))
 	case r.State == project.StateRunning && r.Run.Queue != "":
-		list = append(list, h.Div(h.Class("notice"),
-			h.P(h.Text("It waits for its turn: as much is at work as your limits allow. "+
-				"It goes on by itself."))))
+		list = append(list, notice(h.P(
+			h.Text("It waits for its turn: as much is at work as your limits allow. "+
+				"It goes on by itself."),
+		)))
 	case r.State == project.StateWaiting:
 		why := cmp.Or(r.Run.WaitReason(), "its process is gone")
-		list = append(list, h.Div(h.Class("notice"),
-			h.P(line(why), h.Text(". To go on in a terminal: "),
-				h.Code(line("tercet resume "+id)))))
+		list = append(list, notice(h.P(
+			line(why),
+			h.Text(". To go on in a terminal: "),
+			h.Code(line("tercet resume "+id)),
+		)))
 	}
-	return h.Group(list)
+	return list
+}
+
+// answerButton leads to the question of a run.
+func (v *view) answerButton(run string, more ...h.Node) h.Node {
+	return h.A(
+		h.Class("button primary"),
+		h.Group(more),
+		h.Href(v.site.path("runs", run, "question")),
+		h.Text("Answer"),
+	)
 }
 
 // actions are the forms of a run.
@@ -392,19 +408,31 @@ func (v *view) step(t *tree, i int, chosen string) h.Node {
 	}
 	address := v.stepAddress(t.r.Run.ID, s.Path, v.r.URL.Query().Get("pane"))
 	return h.Li(
-		h.ID("s"+strconv.Itoa(one.index)), h.Class(class),
-		h.Data("in", "steps"), h.Data("after", after),
-		h.A(h.Class("step-link"), h.Data("go", ""), h.Href(address),
+		h.ID("s"+strconv.Itoa(one.index)),
+		h.Class(class),
+		h.Data("in", "steps"),
+		h.Data("after", after),
+		h.A(
+			h.Class("step-link"),
+			h.Data("go", ""),
+			h.Href(address),
 			h.If(s.Path == chosen, h.Aria("current", "true")),
-			h.Span(h.Class("state "+state.look), h.TitleAttr(state.word),
+			h.Span(
+				h.Class("state "+state.look),
+				h.TitleAttr(state.word),
 				h.Span(h.Class("shape"), h.Aria("hidden", "true"), h.Text(state.shape)),
-				h.Span(h.Class("word"), h.Text(" "), line(state.word))),
-			h.Span(h.Class("step-main"),
+				h.Span(h.Class("word"), h.Text(" "), line(state.word)),
+			),
+			h.Span(
+				h.Class("step-main"),
 				h.Span(h.Class("step-title"), line(clip(title, maxTitle))),
-				h.Span(h.Class("step-detail"), line(clip(detail, maxTitle)))),
-			h.Span(h.Class("step-facts"),
+				h.Span(h.Class("step-detail"), line(clip(detail, maxTitle))),
+			),
+			h.Span(
+				h.Class("step-facts"),
 				h.Span(v.span(s.Began, s.Seconds, s.Outcome == "" && t.active)),
-				h.Span(h.Text(join(tokens(s.Tokens), dollars(s.Cost))))),
+				h.Span(h.Text(join(tokens(s.Tokens), dollars(s.Cost)))),
+			),
 		),
 	)
 }
@@ -437,7 +465,7 @@ func (v *view) pane(r project.RunState, f *followed, chosen string) h.Node {
 	case at == paneRunDiff:
 		body = v.runDiff(r.Run.ID, f)
 	case chosen == "":
-		body = h.P(h.Class("aside"), h.Text("No step has begun."))
+		body = aside(h.Text("No step has begun."))
 	case at == paneStepDiff:
 		body = v.stepDiff(r.Run.ID, f, chosen)
 	default:
@@ -468,10 +496,14 @@ func (v *view) stepDiff(run string, f *followed, step string) h.Node {
 	}
 	title := h.H2(line(cmp.Or(f.titles[placeOf(step)], plainName(step))))
 	if c.Unknown != "" {
-		return h.Group{title, h.P(h.Class("aside"),
-			h.Text("What this step changed cannot be told: "), words(c.Unknown), h.Text(". "),
-			h.A(h.Href(v.stepAddress(run, step, paneRunDiff)),
-				h.Text("What the whole run changed")), h.Text("."))}
+		whole := v.stepAddress(run, step, paneRunDiff)
+		return h.Group{title, aside(
+			h.Text("What this step changed cannot be told: "),
+			words(c.Unknown),
+			h.Text(". "),
+			h.A(h.Href(whole), h.Text("What the whole run changed")),
+			h.Text("."),
+		)}
 	}
 	span := "What changed in the worktree from the start of this step " + c.Until + "."
 	if len(c.Commits) > 0 {
@@ -483,7 +515,7 @@ func (v *view) stepDiff(run string, f *followed, step string) h.Node {
 	}
 	return h.Group{
 		title,
-		h.P(h.Class("aside"), line(span)),
+		aside(line(span)),
 		h.If(len(c.Beside) > 0, h.P(h.Class("notice"),
 			h.Text("In the same worktree other steps were at work meanwhile, and what they "+
 				"changed is here too: "), line(strings.Join(c.Beside, ", ")))),
@@ -509,10 +541,9 @@ func (v *view) runDiff(run string, f *followed) h.Node {
 	case err != nil:
 		return v.failure(err)
 	case strings.TrimSpace(patch) == "":
-		return h.P(h.Class("aside"),
-			h.Text("Nothing has changed in a worktree of the run, and it made no commit."))
+		return aside(h.Text("Nothing has changed in a worktree of the run, and it made no commit."))
 	}
-	return h.Group{h.P(h.Class("aside"), line(span)), diff(patch)}
+	return h.Group{aside(line(span)), diff(patch)}
 }
 
 // detail is what one step did.
@@ -528,12 +559,11 @@ func (v *view) detail(r project.RunState, f *followed, d project.StepDetail) h.N
 	}
 	return h.Article(
 		h.P(stepState(s.Outcome, active, asks).badge(), h.Text(" "),
-			h.Span(h.Class("aside"), line(facts))),
+			muted(line(facts))),
 		h.H2(line(cmp.Or(f.titles[place], plainName(s.Path)))),
 		h.P(h.Class("mono aside"), line(s.Path)),
 		h.If(s.Summary != "", h.P(h.Class("summary"), text(s.Summary))),
-		h.If(asks, h.P(h.A(h.Class("button primary"),
-			h.Href(v.site.path("runs", r.Run.ID, "question")), h.Text("Answer")))),
+		h.If(asks, h.P(v.answerButton(r.Run.ID))),
 		h.Group(calls),
 	)
 }
@@ -554,7 +584,7 @@ func (v *view) call(run, step string, i, of int, c project.CallDetail) h.Node {
 	if len(c.Transcript) > 0 {
 		body = append(body, v.transcript(c))
 	} else if !c.Ended {
-		body = append(body, h.P(h.Class("aside"), h.Text("It has said nothing yet.")))
+		body = append(body, aside(h.Text("It has said nothing yet.")))
 	}
 	folded := func(what, title, content string) {
 		if content != "" {
@@ -605,7 +635,7 @@ func value(v any) h.Node {
 	case bool:
 		return h.Text(strconv.FormatBool(v))
 	}
-	return h.Span(h.Class("aside"), h.Text("none"))
+	return muted(h.Text("none"))
 }
 
 // returned is what a subagent gave back.
@@ -615,13 +645,13 @@ func (v *view) returned(run string, ret *formats.Return) h.Node {
 		list = append(list, passage(ret.Text))
 	}
 	for _, e := range ret.Errors {
-		list = append(list, h.Div(h.Class("notice bad"),
-			h.P(words(e.Message), h.Text(" "),
-				h.Span(h.Class("aside"), line("("+string(e.Code)+")"))),
-			h.If(e.Recommendation != "", h.P(h.Class("aside"), words(e.Recommendation)))))
+		list = append(list, alarm(
+			h.P(words(e.Message), h.Text(" "), muted(line("("+string(e.Code)+")"))),
+			h.If(e.Recommendation != "", aside(words(e.Recommendation))),
+		))
 	}
 	if ret.BlockedReason != "" {
-		list = append(list, h.Div(h.Class("notice"), h.P(words(ret.BlockedReason))))
+		list = append(list, notice(h.P(words(ret.BlockedReason))))
 	}
 	if len(ret.Issues) > 0 {
 		items := make([]h.Node, len(ret.Issues))
@@ -633,8 +663,12 @@ func (v *view) returned(run string, ret *formats.Return) h.Node {
 	if len(ret.Artifacts) > 0 {
 		items := make([]h.Node, len(ret.Artifacts))
 		for i, a := range ret.Artifacts {
-			items[i] = h.Li(h.A(h.Class("mono"), h.Href(v.site.document("run", run, a.Path)),
-				line(a.Path)), h.Text(" "), h.Span(h.Class("aside"), line(a.Summary)))
+			address := v.site.document("run", run, a.Path)
+			items[i] = h.Li(
+				h.A(h.Class("mono"), h.Href(address), line(a.Path)),
+				h.Text(" "),
+				muted(line(a.Summary)),
+			)
 		}
 		list = append(list, h.H4(h.Text("Artifacts")), h.Ul(h.Group(items)))
 	}
@@ -657,7 +691,7 @@ func (v *view) issue(i formats.Issue) h.Node {
 	}
 	return h.Li(look.badge(), h.Text(" "), text(i.Description),
 		h.If(where != "", h.Span(h.Class("mono aside"), h.Text(" "), line(where))),
-		h.If(i.SuggestedFix != "", h.P(h.Class("aside"), text(i.SuggestedFix))))
+		h.If(i.SuggestedFix != "", aside(text(i.SuggestedFix))))
 }
 
 // spokenTitles are what stands above the parts of a transcript.
@@ -679,10 +713,15 @@ func (v *view) transcript(c project.CallDetail) h.Node {
 		if kind == "gets" && len(s.Text) > maxResult {
 			body = h.Details(h.Summary(line(clip(s.Text, maxTitle))), body)
 		}
-		items = append(items, h.Li(h.Class("said "+kind),
-			h.Span(h.Class("who"), h.Text(spokenTitles[kind]),
-				h.If(s.Tool != "", h.Group{h.Text(" "), h.Code(line(s.Tool))})),
-			h.If(s.Text != "", body)))
+		items = append(items, h.Li(
+			h.Class("said "+kind),
+			h.Span(
+				h.Class("who"),
+				h.Text(spokenTitles[kind]),
+				h.If(s.Tool != "", h.Group{h.Text(" "), h.Code(line(s.Tool))}),
+			),
+			h.If(s.Text != "", body),
+		))
 	}
 	return h.Group{h.H4(h.Text("Transcript")), h.Ol(h.Class("transcript"), h.Group(items))}
 }

@@ -147,7 +147,7 @@ func (v *view) showForm(f *filled) error {
 			h.Label(h.For("words"), h.Text("Words behind the command")),
 			h.Textarea(h.ID("words"), h.Name(""), h.Rows("3"),
 				text(strings.Join(f.values[""], " "))),
-			h.P(h.Class("aside"), line(f.Free))))
+			aside(line(f.Free))))
 	}
 	address := v.site.path("start", f.Name)
 	form := v.form(address, h.Class("start"), h.ID("start"),
@@ -182,7 +182,7 @@ func (v *view) resumable(waits *project.ResumableError) h.Node {
 	if run == "" {
 		return h.Text("")
 	}
-	return h.Div(h.Class("notice"), h.P(
+	return notice(h.P(
 		h.A(h.Href(v.site.path("runs", run)), h.Text("To that run")),
 		h.Text(", or give it up: "),
 		h.Button(h.Class("danger"), h.Name("do"), h.Value("anew"), h.Text("Begin anew"))))
@@ -237,9 +237,9 @@ func (v *view) field(f *filled, a project.Argument) h.Node {
 		about += ", may be empty"
 	}
 	return h.Div(h.Class("field"),
-		h.Label(h.For(id), line(a.Name), h.Text(" "), h.Span(h.Class("aside"), line(about))),
+		h.Label(h.For(id), line(a.Name), h.Text(" "), muted(line(about))),
 		control,
-		h.If(a.Description != "", h.P(h.Class("aside"), line(a.Description))),
+		h.If(a.Description != "", aside(line(a.Description))),
 		h.If(wrong != "", h.P(h.Class("wrong"), h.ID(id+"-wrong"), words(wrong))),
 	)
 }
@@ -283,7 +283,7 @@ func (v *view) offers(f *filled, a project.Argument) []h.Node {
 // outline is what a command would do at most.
 func (v *view) outline(o *project.Outline) h.Node {
 	if o == nil {
-		return h.P(h.Class("aside"), h.Text("What it would do cannot be said yet."))
+		return aside(h.Text("What it would do cannot be said yet."))
 	}
 	worst := o.Page.Bound.Worst
 	row := func(name, value string) h.Node {
@@ -298,8 +298,7 @@ func (v *view) outline(o *project.Outline) h.Node {
 	}
 	missing := h.Text("")
 	if o.Page.Missing != nil {
-		missing = h.Div(h.Class("notice bad"),
-			h.P(h.Text("would not begin: "), words(o.Page.Missing.Error())))
+		missing = alarm(h.P(h.Text("would not begin: "), words(o.Page.Missing.Error())))
 	}
 	return h.Section(
 		h.H2(h.Text("At most")),
@@ -332,8 +331,8 @@ func (v *view) stepList(o *project.Outline, link func(line int) string) h.Node {
 		items = append(items, h.Li(
 			h.Class("d"+strconv.Itoa(min(s.Depth, maxDepth))),
 			h.Span(h.Class("mono"), name), h.Text(" "),
-			h.Span(h.Class("aside"), line(clip(s.Does, maxTitle))),
-			h.If(s.When != "", h.Span(h.Class("aside"), h.Text(" when "), line(s.When))),
+			muted(line(clip(s.Does, maxTitle))),
+			h.If(s.When != "", muted(h.Text(" when "), line(s.When))),
 			h.If(len(s.Ways) > 0, h.Span(h.Class("ways aside"),
 				line(strings.Join(s.Ways, "; ")))),
 		))

@@ -14,75 +14,120 @@ import (
 	"tercet/project"
 )
 
+// taskFilter is what the user looks for in the table of tasks.
+type taskFilter struct {
+	status string
+	search string
+	jq     string
+
+	picked map[int]bool // the tasks for which jq is true; nil: all
+}
+
+// has tells whether a task is one of those.
+func (f taskFilter) has(t formats.Task) bool {
+	if f.status != "" && t.Status.String() != f.status {
+		return false
+	}
+	if f.picked != nil && !f.picked[t.Number] {
+		return false
+	}
+	text := strconv.Itoa(t.Number) + " " + t.Title + " " + t.Description
+	return strings.Contains(strings.ToLower(text), strings.ToLower(f.search))
+}
+
 // tasks is a table of the tasks, with filters.
 func (s *Server) tasks(v *view) error {
-	list, err := v.site.now().Tasks(v.r.Context(), project.TaskFilter{})
+	all, err := v.site.now().Tasks(v.r.Context(), project.TaskFilter{})
 	if err != nil {
 		return err
 	}
 	query := v.r.URL.Query()
-	status := query.Get("status")
-	search := query.Get("search")
-	filter := query.Get("jq")
-	var failed error
-	picked := map[int]bool{}
-	if filter != "" {
-		picked, failed = v.pick(filter)
+	filter := taskFilter{
+		status: query.Get("status"),
+		search: query.Get("search"),
+		jq:     query.Get("jq"),
 	}
-	statuses := map[string]int{}
-	for _, t := range list {
-		statuses[t.Status.String()]++
-	}
-	all := len(list)
-	list = slices.DeleteFunc(list, func(t formats.Task) bool {
-		text := strconv.Itoa(t.Number) + " " + t.Title + " " + t.Description
-		return status != "" && t.Status.String() != status ||
-			filter != "" && failed == nil && !picked[t.Number] ||
-			!strings.Contains(strings.ToLower(text), strings.ToLower(search))
-	})
-	rows := make([]h.Node, len(list))
-	for i, t := range list {
-		rows[i] = v.taskRow(t)
-	}
-	options := []h.Node{h.Option(h.Value(""), h.Text("every status"))}
-	for _, one := range formats.TaskStatuses() {
-		name := one.String()
-		if n := statuses[name]; n > 0 {
-			options = append(options, h.Option(h.Value(name), h.If(name == status, h.Selected()),
-				h.Text(name+" ("+strconv.Itoa(n)+")")))
+	failure := h.Text("")
+	if filter.jq != "" {
+		filter.picked, err = v.pick(filter.jq)
+		if err != nil {
+			v.code = statusOf(err)
+			failure = v.failure(err)
 		}
 	}
-	form := h.Form(h.Class("filter"), h.Method("get"), h.Role("search"),
-		h.Select(h.Name("status"), h.Aria("label", "Status"), h.Group(options)),
-		h.Input(h.Type("search"), h.Name("search"), h.Value(plain.Line(search)),
-			h.Aria("label", "Search"), h.Placeholder("Search")),
-		h.Input(h.Name("jq"), h.Value(plain.Line(filter)), h.Class("mono"),
-			h.Aria("label", "jq filter of a task"), h.AutoComplete("off"),
-			h.Placeholder(`jq, as in .priority == "high"`)),
-		h.Button(h.Text("Filter")))
-	failure := h.Text("")
-	if failed != nil {
-		v.code = statusOf(failed)
-		failure = v.failure(failed)
+
+	var rows []h.Node
+	statuses := map[string]int{}
+	for _, t := range all {
+		statuses[t.Status.String()]++
+		if filter.has(t) {
+			rows = append(rows, v.taskRow(t))
+		}
 	}
-	count := formats.Count(len(list), "task")
-	if len(list) < all {
-		count = strconv.Itoa(len(list)) + " of " + formats.Count(all, "task")
+	count := formats.Count(len(all), "task")
+	if len(rows) < len(all) {
+		count = strconv.Itoa(len(rows)) + " of " + count
 	}
 	return v.show(page{
 		title: "Tasks",
 		nav:   "tasks",
 		about: "tasks",
 		parts: []part{
-			{"tasks-head", h.Div(h.Class("lead"), h.H1(h.Text("Tasks")),
-				h.P(h.Class("aside"), h.Text(count)))},
-			{"tasks-filter", h.Group{form, failure}},
+			{"tasks-head", h.Div(h.Class("lead"), h.H1(h.Text("Tasks")), aside(h.Text(count)))},
+			{"tasks-filter", h.Group{filter.form(statuses), failure}},
 			{"tasks", h.Div(h.Class("scrolls"), h.Table(
-				h.THead(h.Tr(h.Th(h.Text("No.")), h.Th(h.Text("Title")), h.Th(h.Text("Status")),
-					h.Th(h.Text("Priority")), h.Th(h.Text("Depends on")))),
-				h.TBody(h.Group(rows))))},
+				taskHead(),
+				h.TBody(h.Group(rows)),
+			))},
 		},
 	})
+}
+
+// form is the form for the filter. Only statuses that some task has can be chosen.
+func (f taskFilter) form(statuses map[string]int) h.Node {
+	options := []h.Node{h.Option(h.Value(""), h.Text("every status"))}
+	for _, one := range formats.TaskStatuses() {
+		name := one.String()
+		n := statuses[name]
+		if n == 0 {
+			continue
+		}
+		options = append(options, h.Option(
+			h.Value(name),
+			h.If(name == f.status, h.Selected()),
+			h.Text(name+" ("+strconv.Itoa(n)+")"),
+		))
+	}
+	return h.Form(
+		h.Class("filter"),
+		h.Method("get"),
+		h.Role("search"),
+		h.Select(h.Name("status"), h.Aria("label", "Status"), h.Group(options)),
+		h.Input(
+			h.Type("search"),
+			h.Name("search"),
+			h.Value(plain.Line(f.search)),
+			h.Aria("label", "Search"),
+			h.Placeholder("Search"),
+		),
+		h.Input(
+			h.Name("jq"),
+			h.Value(plain.Line(f.jq)),
+			h.Class("mono"),
+			h.Aria("label", "jq filter of a task"),
+			h.AutoComplete("off"),
+			h.Placeholder(`jq, as in .priority == "high"`),
+		),
+		h.Button(h.Text("Filter")),
+	)
+}
+
+// taskHead has the names of the columns.
+func taskHead() h.Node {
+	columns := []string{"No.", "Title", "Status", "Priority", "Depends on"}
+	return h.THead(h.Tr(h.Map(columns, func(name string) h.Node {
+		return h.Th(h.Text(name))
+	})))
 }
 
 // pickTime bounds a filter of the user.
@@ -181,9 +226,9 @@ func (s *Server) task(v *view) error {
 		return h.Group{h.Dt(h.Text(name)), h.Dd(line(value))}
 	}
 	parts := []part{{"task", h.Div(h.Class("lead"),
-		h.P(taskState(t).badge(), h.Text(" "), h.Span(h.Class("aside"), h.Text("task "+n))),
+		h.P(taskState(t).badge(), h.Text(" "), muted(h.Text("task "+n))),
 		h.H1(line(t.Title)),
-		h.If(t.BlockedReason != "", h.Div(h.Class("notice"), h.P(words(t.BlockedReason)))),
+		h.If(t.BlockedReason != "", notice(h.P(words(t.BlockedReason)))),
 		h.If(t.Description != "", passage(t.Description)),
 		h.Dl(h.Class("facts-list"),
 			row("priority", t.Priority), row("effort", t.Effort), row("language", t.Language),

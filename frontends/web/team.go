@@ -255,7 +255,7 @@ func (s *Server) teamPage(v *view) error {
 		formats.Count(len(state.Workers), "worker"), len(groups["work"]), len(groups["queue"]))
 	heard := h.Text("")
 	if !at.IsZero() {
-		heard = h.P(h.Class("aside"), h.Text("As the hub had it "), v.ago(at))
+		heard = aside(h.Text("As the hub had it "), v.ago(at))
 	}
 	list := func(title string, rows []h.Node) h.Node {
 		if len(rows) == 0 {
@@ -311,7 +311,7 @@ func (v *view) teamRow(r project.TeamRun) h.Node {
 // teamWorkers is a table of the workers.
 func (v *view) teamWorkers(list []project.TeamWorker) h.Node {
 	if len(list) == 0 {
-		return h.P(h.Class("aside"), h.Text("No worker has asked for work. In a clone: "),
+		return aside(h.Text("No worker has asked for work. In a clone: "),
 			h.Code(h.Text("tercet worker --join WORD")))
 	}
 	const silent = 60 // seconds
@@ -331,7 +331,7 @@ func (v *view) teamWorkers(list []project.TeamWorker) h.Node {
 		}
 		rows[i] = h.Tr(
 			h.Td(h.Class("mono"), line(w.Name)),
-			h.Td(look.badge(), h.If(w.Refuses != "", h.P(h.Class("aside"), words(w.Refuses)))),
+			h.Td(look.badge(), h.If(w.Refuses != "", aside(words(w.Refuses)))),
 			h.Td(run),
 			h.Td(line(strings.Join(w.Labels, ", "))),
 			h.Td(h.Text(style.Age(time.Duration(w.Ago*float64(time.Second)))+" ago")))
@@ -385,10 +385,10 @@ func (v *view) showTeamRun(r project.TeamRun, failed error, note string) error {
 		about: "team",
 		parts: []part{
 			{"run-head", h.Div(h.Class("lead"),
-				h.P(teamRunState(r).badge(), h.Text(" "), h.Span(h.Class("aside"), line(r.Worker))),
+				h.P(teamRunState(r).badge(), h.Text(" "), muted(line(r.Worker))),
 				h.H1(h.Class("command"), line(r.Line)),
 				h.P(h.Class("mono aside"), line(r.Run)),
-				h.If(why != "" && gate == nil, h.P(h.Class("aside"), line(why))),
+				h.If(why != "" && gate == nil, aside(line(why))),
 				h.Group(notices),
 				v.teamOrders(r))},
 			{"question", question},
@@ -437,9 +437,8 @@ func (v *view) teamQuestion(r project.TeamRun, g formats.Gate, note string) h.No
 		h.H2(h.Class("question"), line(g.Question)),
 		h.Group(shown),
 		h.If(len(evidence) > 0, h.Group{
-			h.P(h.Class("aside"),
-				h.Text("The answer is about these files, as they were when the run "+
-					"asked. If one has changed, the run asks again.")),
+			aside(h.Text("The answer is about these files, as they were when the run " +
+				"asked. If one has changed, the run asks again.")),
 			h.Ul(h.Group(evidence)),
 		}),
 		v.form(teamPath(r.Run)+"/answer", h.Class("answer"),

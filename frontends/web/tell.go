@@ -38,7 +38,7 @@ func (v *view) message(m project.RunMessage) h.Node {
 	if m.Channel != "" {
 		by += " through " + m.Channel
 	}
-	return h.Li(look.badge(), h.Text(" "), h.Span(h.Class("aside"), line(by+", "), v.ago(m.At)),
+	return h.Li(look.badge(), h.Text(" "), muted(line(by+", "), v.ago(m.At)),
 		h.Pre(h.Class("passage"), text(formats.Clip(m.Text, maxMessage))))
 }
 
@@ -57,7 +57,7 @@ func (v *view) tellForm(r project.RunState, written string) h.Node {
 		v.form(v.site.path("runs", r.Run.ID, "tell"), h.Class("answer"),
 			h.Label(h.For("message"), h.Text("Message")),
 			h.Textarea(h.ID("message"), h.Name("message"), h.Rows("3"), text(written)),
-			h.P(h.Class("aside"), h.Text(hint)),
+			aside(h.Text(hint)),
 			h.Div(h.Class("actions"), h.Button(h.Text("Tell"))),
 		))
 }

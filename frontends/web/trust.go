@@ -83,7 +83,7 @@ func (v *view) reviewed(f project.ReviewedFile) h.Node {
 	}
 	return h.Li(
 		look.badge(), h.Text(" "), h.Span(h.Class("mono"), line(f.Path)),
-		h.If(f.LeadsTo != "", h.P(h.Class("aside"), line(f.LeadsTo))),
+		h.If(f.LeadsTo != "", aside(line(f.LeadsTo))),
 		h.P(h.Class("mono aside digest"), line(f.SHA256)),
 		h.If(len(f.Changes) > 0, h.Pre(h.Class("code"), h.TabIndex("0"),
 			text(strings.Join(f.Changes, "\n")))),

@@ -102,10 +102,10 @@ func (v *view) failure(err error) h.Node {
 	if use, ok := errors.AsType[*project.UsageError](err); ok && use.Shown() != "" {
 		place = h.Pre(h.Class("code"), text(use.Shown()+"\n"+use.Caret()))
 	}
-	return h.Div(h.Class("notice bad"), h.Role("alert"),
+	return alarm(h.Role("alert"),
 		h.P(words(err.Error())),
 		h.If(place != nil, place),
-		h.If(help != "", h.P(h.Class("aside"), words(help))),
+		h.If(help != "", aside(words(help))),
 	)
 }
 
@@ -279,6 +279,26 @@ func (v *view) form(action string, children ...h.Node) h.Node {
 		h.Input(h.Type("hidden"), h.Name("token"), h.Value(v.sign.token)),
 		h.Group(children),
 	)
+}
+
+// aside is a paragraph of less importance.
+func aside(children ...h.Node) h.Node {
+	return h.P(h.Class("aside"), h.Group(children))
+}
+
+// muted is a part of a line that is of less importance.
+func muted(children ...h.Node) h.Node {
+	return h.Span(h.Class("aside"), h.Group(children))
+}
+
+// notice is a box about what the user may have to do.
+func notice(children ...h.Node) h.Node {
+	return h.Div(h.Class("notice"), h.Group(children))
+}
+
+// alarm is a box about what went wrong.
+func alarm(children ...h.Node) h.Node {
+	return h.Div(h.Class("notice bad"), h.Group(children))
 }
 
 // line is text within one line, text a passage whose lines stay, words a message.
