@@ -10,21 +10,65 @@ import (
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/plain"
+	"tercet/state"
 	"tercet/subagents"
 	"tercet/subagents/worktree"
 )
 
+// Back is what going back to a step of a run comes to. Everything was checked, and nothing is done.
+type Back struct {
+	Entries []formats.Entry // for the journal
+	Lines   int             // those of the journal before them
+	// Tree means that the run goes on in its worktree, which its end has closed.
+	Tree bool
+}
+
+// backRules are how a run may go back where it is.
+type backRules struct {
+	// tree checks that the worktree of a run that failed can be made again.
+	tree func(ctx context.Context, t journal.Worktree, wip string) error
+	// confirm asks whether results may be dropped; the error says that they may not.
+	confirm func(ctx context.Context, question string) error
+}
+
 // goBack drops what a run that was taken did from a step on, once its user agreed to that. A run
 // that failed goes on then: it is reopened.
 func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error {
+	b, err := s.planBack(ctx, r, word, backRules{
+		tree: func(ctx context.Context, t journal.Worktree, wip string) error {
+			repo := worktree.Repository{Trees: s.Project.Trees}
+			return repo.CanReopen(ctx, t.Branch, t.Head, wip)
+		},
+		confirm: s.askDropped,
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range b.Entries {
+		if err := s.Project.Control.Add(ctx, r.ID, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planBack checks whether a run that was taken may go back to a step, and gives the entries of its
+// journal with which it does.
+func (s *Session) planBack(
+	ctx context.Context, r journal.Run, word string, rules backRules,
+) (*Back, error) {
 	past := s.Project.Control.Past(r.ID)
 	over := journal.Finished(past)
 	to, dropped, err := journal.BackTarget(past, word)
-	if err == nil && over {
-		err = s.mayReopen(ctx, r, past, to)
-	}
 	if err != nil {
-		return err
+		return nil, err
+	}
+	b := &Back{Lines: len(past)}
+	if over {
+		b.Tree, err = s.mayReopen(ctx, r, to, rules)
+		if err != nil {
+			return nil, err
+		}
 	}
 
 	seen := past
@@ -34,36 +78,34 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 	counted, err := s.replay(ctx, r, seen)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case counted.Beside[to]:
-		return formats.Fail(formats.CodeUsage, "go back to the step around it",
+		return nil, formats.Fail(formats.CodeUsage, "go back to the step around it",
 			"step '%s' ran side by side with others", to)
 	}
 
 	kept := s.reportDropped(over, journal.StepsBefore(past, to), dropped)
-	if err := s.confirmDropped(ctx, to, over, dropped); err != nil {
-		return err
+	if question := questionDropped(to, over, dropped); question != "" {
+		if err := rules.confirm(ctx, question); err != nil {
+			return nil, err
+		}
 	}
 	if over {
 		counted.Reopened++
-		data := map[string]any{
-			"by":   s.Project.Host.User,
-			"from": to,
-			"kept": kept,
-		}
-		err := s.Project.Control.Add(
-			ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data},
-		)
-		if err != nil {
-			return err
-		}
+		b.Entries = append(b.Entries, formats.Entry{
+			Type: formats.EntryReopened,
+			Data: map[string]any{
+				"by":   s.Project.Host.User,
+				"from": to,
+				"kept": kept,
+			},
+		})
 	}
 	names := make([]string, len(dropped))
 	for i, s := range dropped {
 		names[i] = s.Path
 	}
-
-	return s.Project.Control.Add(ctx, r.ID, formats.Entry{
+	b.Entries = append(b.Entries, formats.Entry{
 		Type: formats.EntryWentBack,
 		Step: to,
 		Data: journal.WentBack{
@@ -72,6 +114,7 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 			Dropped: names,
 		},
 	})
+	return b, nil
 }
 
 // reportDropped says which results go, and of a run that failed also which effects stay. It gives
@@ -96,11 +139,9 @@ func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []strin
 	return names
 }
 
-// confirmDropped asks whether results may be dropped. A failed run that drops nothing but its
-// failure need not ask.
-func (s *Session) confirmDropped(
-	ctx context.Context, to string, over bool, dropped []journal.Step,
-) error {
+// questionDropped asks whether results may be dropped. A failed run that drops nothing but its
+// failure need not ask: the question is empty.
+func questionDropped(to string, over bool, dropped []journal.Step) string {
 	lost := 0
 	for _, s := range dropped {
 		if !over || !journal.IsCleanup(s.Path) && formats.Outcome(s.Outcome).Passes() {
@@ -108,13 +149,16 @@ func (s *Session) confirmDropped(
 		}
 	}
 	if over && lost == 0 {
-		return nil
+		return ""
 	}
+	return fmt.Sprintf("Go back to step '%s' and drop %s?", to, formats.Count(lost, "result"))
+}
+
+// askDropped asks the user whether results may be dropped.
+func (s *Session) askDropped(ctx context.Context, question string) error {
 	d, err := s.approver.Approve(ctx, formats.Gate{
-		Question: fmt.Sprintf(
-			"Go back to step '%s' and drop %s?", to, formats.Count(lost, "result"),
-		),
-		Choices: []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
+		Question: question,
+		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
 	})
 	if err != nil || d.Answer != "yes" {
 		return cmp.Or(err, error(formats.Fail(formats.CodeRejected, "", "nothing was dropped")))
@@ -122,28 +166,52 @@ func (s *Session) confirmDropped(
 	return nil
 }
 
-// mayReopen checks that what the kept steps of a failed run did is still as they left it.
+// mayReopen checks that what the kept steps of a failed run did is still as they left it. It tells
+// whether the run had a worktree at the step.
 func (s *Session) mayReopen(
-	ctx context.Context,
-	r journal.Run,
-	past []journal.Record,
-	to string,
-) error {
+	ctx context.Context, r journal.Run, to string, rules backRules,
+) (tree bool, err error) {
+	past := s.Project.Control.Past(r.ID)
+	if err := s.checkNotUndone(ctx, r.ID, past); err != nil {
+		return false, err
+	}
 	if err := s.checkTaskUnchanged(ctx, r, past); err != nil {
-		return err
+		return false, err
 	}
 	again := journal.ToReopen(past, to)
 	if err := subagents.Restorable(s.Project.Root, r.ID, again.Documents); err != nil {
-		return err
+		return false, err
 	}
 	kept := append(slices.Clip(past), journal.Record{
 		Entry: formats.Entry{Type: formats.EntryWentBack, Step: to},
 	})
 	t := journal.OpenWorktree(kept)
 	if t.Dir == "" {
-		return nil
+		return false, nil
 	}
-	return worktree.Repository{Trees: s.Project.Trees}.CanReopen(ctx, t.Branch, t.Head, again.Wip)
+	return true, rules.tree(ctx, t, again.Wip)
+}
+
+// checkNotUndone checks that nobody took the run back: its kept steps would be done only by name.
+func (s *Session) checkNotUndone(
+	ctx context.Context, run string, past []journal.Record,
+) error {
+	undone, err := s.Project.past().Undone(ctx, run, past)
+	if err != nil {
+		return err
+	}
+	log, err := s.Project.Reader.History(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range log {
+		undone = undone || state.IsUndo(e.Txn, run)
+	}
+	if undone {
+		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
+			"run %s was taken back: tercet undo", run)
+	}
+	return nil
 }
 
 // checkTaskUnchanged checks that nobody else has the task of a failed run, or has changed its

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
@@ -14,6 +15,15 @@ import (
 	"tercet/state/history"
 	"tercet/state/statefile"
 )
+
+// undoTxn is the id of the transaction that takes back the tasks of a run, and with a dash the
+// beginning of those of its plans.
+func undoTxn(run string) string { return "undo-" + run }
+
+// IsUndo reports whether a transaction takes back what a run did.
+func IsUndo(txn, run string) bool {
+	return txn == undoTxn(run) || strings.HasPrefix(txn, undoTxn(run)+"-")
+}
 
 // Undo reverts what a run did to its tasks and to the phases of plans: one transaction for all
 // tasks, and one for each plan. Their ids are derived from the run, so nothing happens twice. dry
@@ -33,7 +43,7 @@ func (m *Manager) Undo(
 			continue
 		}
 		res, failed := do(ctx, Tx{
-			ID:      "undo-" + run + "-" + formats.Sum([]byte(name)),
+			ID:      undoTxn(run) + "-" + formats.Sum([]byte(name)),
 			Session: session,
 			Ops:     []Op{RestorePhases{Run: run, Plan: name}},
 		})
@@ -48,7 +58,7 @@ func (m *Manager) Undo(
 	}
 
 	res, failed := do(ctx, Tx{
-		ID:      "undo-" + run,
+		ID:      undoTxn(run),
 		Session: session,
 		Ops:     []Op{RestoreTasks{Run: run}},
 	})

@@ -83,6 +83,8 @@ type runRecord struct {
 	// Trees are the snapshots since a line, and those before it: the record is written first.
 	Trees  treesAt `json:"trees"`
 	Before treesAt `json:"before"`
+	// Closed is the last snapshot of the run's own worktree before that was closed.
+	Closed *formats.TreeSnapshot `json:"closed,omitempty"`
 	// Published are the answers to publications, by transaction.
 	Published map[string]project.Publication `json:"published,omitempty"`
 }
@@ -572,6 +574,11 @@ func (k *Keeper) Append(ctx context.Context, l formats.SharedLines) (err error) 
 		}
 		r.record.Before = k.trees(r)
 		r.record.Trees = treesAt{Seq: r.journal.Seq() + len(records), List: *l.Trees}
+		own := func(s formats.TreeSnapshot) bool { return s.Name == l.Run }
+		last := slices.IndexFunc(r.record.Before.List, own)
+		if last >= 0 && !slices.ContainsFunc(*l.Trees, own) {
+			r.record.Closed = &r.record.Before.List[last]
+		}
 		if err := k.save(l.Run, r); err != nil {
 			return errors.Join(err, k.reopen(r))
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
@@ -135,6 +136,29 @@ func (m *Mirror) Append(lines []byte, records []Record) error {
 		m.note(r)
 	}
 	return nil
+}
+
+// Seal makes lines that follow the journal out of entries of the home itself, for Append.
+func (m *Mirror) Seal(
+	now time.Time, mask *Masker, entries ...formats.Entry,
+) (lines []byte, records []Record, err error) {
+	seq := m.seq
+	sha := m.sha
+	masking := New(nil, Options{Mask: mask})
+	for _, e := range entries {
+		if err := masking.mask(&e); err != nil {
+			return nil, nil, err
+		}
+		seq++
+		var line []byte
+		line, sha, err = encode(Record{Seq: seq, Time: now.UTC(), Prev: sha, Entry: e}, m.key)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines = append(lines, line...)
+	}
+	records, _, err = m.Check(lines)
+	return lines, records, err
 }
 
 // Close closes the journal.

@@ -164,7 +164,27 @@ func (p Project) Plan(
 
 // txn is the trailer of the commit that takes the run back on a branch.
 func (u *Undoing) txn(branch string) string {
-	return "undo-" + u.Run + "-" + branch
+	return undoTxn(u.Run, branch)
+}
+
+func undoTxn(run, branch string) string {
+	return "undo-" + run + "-" + branch
+}
+
+// Undone reports whether documents or published commits of a run were taken back. The log of the
+// state knows whether its tasks were.
+func (p Project) Undone(
+	ctx context.Context, run string, records []journal.Record,
+) (bool, error) {
+	_, err := p.Root.Lstat(path.Join(journal.Folder, run, undoneFolder))
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err == nil, err
+	}
+	f := read(records)
+	if len(f.txns) == 0 || f.into == "" {
+		return false, nil
+	}
+	return p.Trees.IsReverted(ctx, undoTxn(run, f.into))
 }
 
 // commits finds what the run brought into other branches and is not reverted yet. Files that

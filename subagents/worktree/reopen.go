@@ -45,6 +45,32 @@ func (m Repository) CanReopen(ctx context.Context, branch, head, wip string) (er
 	return err
 }
 
+// CanRestore fails if the worktree of a run that failed in a team cannot be made again: its last
+// snapshot is gone, or its branch has moved on here.
+func (m Repository) CanRestore(
+	ctx context.Context, run string, s formats.TreeSnapshot,
+) (err error) {
+	defer setCode(&err, formats.CodeIO)
+	if err := m.Fetch(ctx, s.Commit); err != nil {
+		return lostSnapshot(err, run, s)
+	}
+	main := m.Trees.Git(m.Trees.Root)
+	there, err := main.BranchExists(ctx, s.Branch)
+	if err != nil || !there {
+		return err
+	}
+	tip, err := main.Resolve(ctx, "refs/heads/"+s.Branch)
+	if err != nil {
+		return err
+	}
+	older, err := main.IsAncestor(ctx, tip, s.Head)
+	if err == nil && !older {
+		err = formats.Fail(formats.CodeInvalidState, "type its line to run it again",
+			"branch %s has moved on since the run failed", s.Branch)
+	}
+	return err
+}
+
 // Reopen recreates the worktree of a failed run. Its uncommitted work is uncommitted again. It can
 // be repeated after a crash.
 func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err error) {

@@ -73,6 +73,8 @@ type held struct {
 	worker string // the member
 	seat   string // which of its slots
 	done   int    // what the run had behind it when it was taken
+	// reopened means that the run has ended since, and that somebody lets it go on.
+	reopened bool
 }
 
 // Start starts a hub.
@@ -497,7 +499,7 @@ func (h *Hub) done(ctx context.Context, q request) link.Told {
 	switch {
 	case over:
 		h.cfg.Tell("run %s: ended with %d", job.Run, r.Code)
-	case order == team.Cancel:
+	case order == team.Cancel, one.reopened:
 		again = true
 	case order == team.Pause, waits && r.Code == formats.ExitFor(formats.CodeSuspended):
 		h.cfg.Tell("run %s: waits", job.Run)
@@ -657,13 +659,61 @@ func (h *Hub) order(ctx context.Context, q request) link.Begun {
 	if err == nil {
 		job, err = h.keeper.Find(o.Run)
 	}
-	if err == nil {
+	var notes []string
+	switch {
+	case err != nil:
+	case o.From != "":
+		notes, err = h.goBack(ctx, q.from, job.Run, o)
+	default:
 		err = h.keeper.Order(job.Run, o.Do)
 	}
 	if err == nil && o.Do != team.Pause {
 		err = h.submit(ctx, job)
 	}
-	return link.Begun{Run: job.Run, Fault: fault(err)}
+	return link.Begun{Run: job.Run, Notes: notes, Fault: fault(err)}
+}
+
+// goBack lets a run go on from an earlier step, and gives what there is to tell about that.
+func (h *Hub) goBack(
+	ctx context.Context, member, run string, o link.Ordered,
+) (notes []string, err error) {
+	if o.Do != team.Resume {
+		return nil, formats.Fail(formats.CodeUsage, "tercet --on team resume RUN --from STEP",
+			"a step does not go with %s", o.Do)
+	}
+	over, err := h.keeper.Finished(run)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	busy := h.holder(run) != nil || h.settling[run]
+	h.mu.Unlock()
+	if busy && !over {
+		return nil, formats.Fail(formats.CodeLocked,
+			"wait for it, or pause it: tercet --on team pause "+run, "a worker works on run %s", run)
+	}
+	var mu sync.Mutex
+	err = h.keeper.GoBack(ctx, run, team.BackTo{
+		From: o.From,
+		By:   member,
+		Yes:  o.Yes,
+		Tell: func(line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			notes = append(notes, line)
+		},
+	})
+	if err == nil {
+		h.mu.Lock()
+		if one := h.holder(run); one != nil { // its worker is about to say that the run has ended
+			one.reopened = true
+		}
+		h.mu.Unlock()
+		h.cfg.Tell("run %s: %s lets it go on from step %s", run, member, o.From)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return notes, err
 }
 
 // state is what the team does.

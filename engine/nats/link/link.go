@@ -142,17 +142,21 @@ type Line struct {
 	Needs []string `json:"needs,omitempty"` // labels of its worker
 }
 
-// Begun are the runs of a line, or the run of an order.
+// Begun are the runs of a line, or the run of an order with what is told about it.
 type Begun struct {
 	Run   string   `json:"run,omitempty"`
 	Runs  []string `json:"runs,omitempty"`
+	Notes []string `json:"notes,omitempty"`
 	Fault *Fault   `json:"fault,omitempty"`
 }
 
-// Ordered asks to pause, resume or cancel a run.
+// Ordered asks to pause, resume or cancel a run. From is the step from which it is to be resumed,
+// empty for where it stopped, and Yes agrees to drop the results since then.
 type Ordered struct {
-	Run string `json:"run"`
-	Do  string `json:"do"`
+	Run  string `json:"run"`
+	Do   string `json:"do"`
+	From string `json:"from,omitempty"`
+	Yes  bool   `json:"yes,omitempty"`
 }
 
 // Words are a verb of tercet with its arguments.

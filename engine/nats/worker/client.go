@@ -49,8 +49,11 @@ func (c *Client) Do(ctx context.Context, args []string) (int, error) {
 	if args[0] == "invite" {
 		return 0, c.invite(ctx, slices.Concat(flags, args[1:]))
 	}
+	if args[0] == team.Resume {
+		return 0, c.resume(ctx, slices.Concat(flags, args[1:]))
+	}
 	if err := flags.only("--json"); err != nil && slices.Contains([]string{
-		"status", "watch", "pause", "resume", "cancel", "wait", "members", "remove",
+		"status", "watch", "pause", "cancel", "wait", "members", "remove",
 	}, args[0]) {
 		return 0, err
 	}
@@ -63,12 +66,12 @@ func (c *Client) Do(ctx context.Context, args []string) (int, error) {
 				"expected no words behind watch, got %d", len(args)-1)
 		}
 		return 0, c.watch(ctx, flags.has("--json"))
-	case team.Pause, team.Resume, team.Cancel:
+	case team.Pause, team.Cancel:
 		if len(args) != 2 {
 			return 0, formats.Fail(formats.CodeUsage, "tercet --on team status lists them",
 				"expected one run, got %d words", len(args)-1)
 		}
-		return 0, c.order(ctx, args[1], args[0])
+		return 0, c.order(ctx, link.Ordered{Run: args[1], Do: args[0]})
 	case "wait":
 		if len(args) != 2 {
 			return 0, formats.Fail(formats.CodeUsage, "tercet --on team status lists them",
@@ -268,17 +271,61 @@ func (c *Client) wait(ctx context.Context, word string) (int, error) {
 	}
 }
 
-func (c *Client) order(ctx context.Context, run, do string) error {
+// order pauses, resumes or cancels a run.
+func (c *Client) order(ctx context.Context, o link.Ordered) error {
 	var begun link.Begun
-	err := c.conn.Ask(ctx, link.Order, link.Ordered{Run: run, Do: do}, &begun)
+	err := c.conn.Ask(ctx, link.Order, o, &begun)
 	if err == nil {
 		err = begun.Fault.Err()
+	}
+	for _, line := range begun.Notes {
+		fmt.Fprintln(c.err, "tercet:", plain.Line(line))
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "run %s: %s\n", begun.Run, do)
+	fmt.Fprintf(c.err, "run %s: %s\n", begun.Run, o.Do)
 	return nil
+}
+
+// resume lets a run go on where it stopped, or from an earlier step.
+func (c *Client) resume(ctx context.Context, args []string) error {
+	const help = "tercet --on team resume RUN, or resume RUN --from STEP"
+	o := link.Ordered{Do: team.Resume}
+	back := false
+	var words []string
+	for len(args) > 0 {
+		word := args[0]
+		args = args[1:]
+		step, inline := strings.CutPrefix(word, "--from=")
+		switch {
+		case word == "--json":
+		case word == "--yes":
+			o.Yes = true
+		case inline:
+			back = true
+			o.From = step
+		case word == "--from" && len(args) > 0:
+			back = true
+			o.From = args[0]
+			args = args[1:]
+		case strings.HasPrefix(word, "-"):
+			return formats.Fail(formats.CodeUsage, help, "wrong words for resume: %s", word)
+		default:
+			words = append(words, word)
+		}
+	}
+	switch {
+	case len(words) != 1:
+		return formats.Fail(formats.CodeUsage, "tercet --on team status lists them",
+			"expected one run, got %d words", len(words))
+	case back && o.From == "":
+		return formats.Fail(formats.CodeUsage, help, "expected a step behind --from, got nothing")
+	case o.Yes && !back:
+		return formats.Fail(formats.CodeUsage, help, "--yes goes with --from here")
+	}
+	o.Run = words[0]
+	return c.order(ctx, o)
 }
 
 // verb does a verb of tercet at the home.
