@@ -356,12 +356,25 @@ func (t *translation) arguments() (out []templates.Arg) {
 			Optional: true,
 		})
 	}
-	if t.wholeLine && len(out) == 0 {
-		out = append(out, templates.Arg{
-			Name:     "arguments",
-			Type:     "text",
-			Optional: true,
-		})
+	if t.wholeLine {
+		out = append(out, t.restOfLine(len(out) > 0))
 	}
 	return out
+}
+
+// restOfLine declares the argument that takes what no other one does: a prompt with a mark for the
+// whole line takes every line.
+func (t *translation) restOfLine(besides bool) templates.Arg {
+	name := "arguments"
+	if besides {
+		name = "rest"
+	}
+	for slices.Contains(t.names, name) {
+		name += "_"
+	}
+	return templates.Arg{
+		Name:     name,
+		Type:     "text",
+		Optional: true,
+	}
 }

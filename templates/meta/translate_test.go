@@ -38,6 +38,7 @@ func TestTranslates(t *testing.T) {
 				"description: Fix it",
 				"{name: word_1,",
 				"{name: word_2,",
+				"{name: rest, type: text",
 				"### Step 1: Read 1\n",
 				"# from .claude/commands/git/fix-it.md:8\n",
 				"# .claude/commands/git/fix-it.md:6: not translated: the content of a file: ",
