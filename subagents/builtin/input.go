@@ -49,12 +49,13 @@ func (i input) err(agent string) error {
 }
 
 // settled is the answer of a subagent: an error is a failed return, unless the delegation was
-// cancelled.
+// cancelled, has to ask, or could not read or write something, such as on a full disk. Such a
+// delegation is done again when the run is resumed, and a failed return would be its answer then.
 func settled(ctx context.Context, ret formats.Return, err error) (formats.Return, error) {
 	switch {
 	case err == nil:
 		return ret, nil
-	case ctx.Err() != nil, waits(err):
+	case ctx.Err() != nil, waits(err), unwritten(err):
 		return formats.Return{}, err
 	}
 	failed := formats.Failed(err)
@@ -66,6 +67,12 @@ func settled(ctx context.Context, ret formats.Return, err error) (formats.Return
 func waits(err error) bool {
 	_, open := errors.AsType[*formats.GateOpenError](err)
 	return open
+}
+
+// unwritten tells whether tercet itself could not read or write something.
+func unwritten(err error) bool {
+	code := formats.CodeOf(err)
+	return code == formats.CodeIO || code == formats.CodeNotDurable
 }
 
 // filled reports a list without elements, if nothing else is wrong.

@@ -346,7 +346,6 @@ func TestStatusSyncErrors(t *testing.T) {
 		},
 		{formats.Fail(formats.CodeLocked, "", "state.lock is held"), formats.CodeLocked},
 		{formats.Fail(formats.CodeNotFound, "", "task 1 does not exist"), formats.CodeNotFound},
-		{formats.Fail(formats.CodeNotDurable, "", "state.json is written"), formats.CodeNotDurable},
 	} {
 		s := builtin.StatusSync{Manager: applierFunc(
 			func(context.Context, state.Tx) (state.Result, error) {
@@ -357,6 +356,18 @@ func TestStatusSyncErrors(t *testing.T) {
 		if err != nil || len(ret.Errors) != 1 || ret.Errors[0].Code != tt.want ||
 			!slices.Equal(ret.Warnings, []string{"w"}) {
 			t.Errorf("Run with %v = %+v, %v, want %s", tt.err, ret, err, tt.want)
+		}
+	}
+
+	// a run that is resumed does this again; the state knows the transaction by its id
+	for _, code := range []formats.Code{formats.CodeIO, formats.CodeNotDurable} {
+		s := builtin.StatusSync{Manager: applierFunc(
+			func(context.Context, state.Tx) (state.Result, error) {
+				return state.Result{}, formats.Fail(code, "", "state.json cannot be written")
+			},
+		)}
+		if ret, err := s.Run(t.Context(), sync(input)); formats.CodeOf(err) != code {
+			t.Errorf("Run with %s = %+v, %v, want the error", code, ret, err)
 		}
 	}
 
