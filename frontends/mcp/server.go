@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"io"
 
@@ -27,11 +28,14 @@ func New(c Config) *Server {
 	return &Server{config: c, schemas: sdk.NewSchemaCache()}
 }
 
-// Serve speaks the protocol over a pair of streams until the input or the context ends.
+// Serve speaks the protocol over a pair of streams until the input or the context ends. A line that
+// is no message is answered with an error, and the session goes on.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	shared := &sharedWriter{out: out}
+	messages := &lines{in: bufio.NewReader(in), out: shared}
 	return s.session().Run(ctx, &sdk.IOTransport{
-		Reader:        io.NopCloser(in),
-		Writer:        nopCloser{out},
+		Reader:        io.NopCloser(messages),
+		Writer:        nopCloser{shared},
 		MaxLineLength: maxMessage,
 	})
 }

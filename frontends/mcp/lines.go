@@ -1,0 +1,171 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// lines passes the messages of a stream on, one a line, and answers those that the SDK cannot read.
+// The SDK ends a session at the first of them: one line that a client's wrapper prints there would
+// take the server away.
+type lines struct {
+	in   *bufio.Reader
+	out  io.Writer // takes the answers, together with those of the SDK
+	rest []byte    // of the line that is being passed on
+}
+
+// Read passes on what is left of a line, or the next one that is a message.
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.rest) == 0 {
+		line, err := l.next()
+		if err != nil {
+			return 0, err
+		}
+		if refusal := refused(line); refusal != nil {
+			if err := l.answer(*refusal); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		l.rest = append(line, '\n')
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// next reads a line without its end and without blanks around it. Of one that is too long it keeps
+// more than a message may have.
+func (l *lines) next() ([]byte, error) {
+	for {
+		var line []byte
+		more := true
+		for more {
+			part, err := l.in.ReadSlice('\n')
+			more = errors.Is(err, bufio.ErrBufferFull)
+			if err != nil && !more && (len(line)+len(part) == 0 || !errors.Is(err, io.EOF)) {
+				return nil, err
+			}
+			if len(line) <= maxMessage {
+				line = append(line, part...)
+			}
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// refusal is why a line is no message.
+type refusal struct {
+	id   string // of the request as JSON; null if it has none that can be used
+	code int
+	why  string
+}
+
+// answer sends a refusal.
+func (l *lines) answer(r refusal) error {
+	data, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0",
+		"id":      json.RawMessage(r.id),
+		"error":   map[string]any{"code": r.code, "message": r.why},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = l.out.Write(append(data, '\n'))
+	return err
+}
+
+// noID is the id of a refusal whose line has none that can be used.
+const noID = "null"
+
+// refused tells why a line is no message, nil if it is one. A batch is one in the older revisions
+// of the protocol, which the SDK tells apart.
+func refused(line []byte) *refusal {
+	switch {
+	case len(line) > maxMessage:
+		return invalid(noID, fmt.Sprintf("expected a message of at most %d bytes", maxMessage))
+	case !json.Valid(line):
+		return &refusal{noID, jsonrpc.CodeParseError, "expected one JSON message a line"}
+	case line[0] != '[':
+		return refusedMessage(line)
+	}
+
+	var batch []json.RawMessage
+	if json.Unmarshal(line, &batch) != nil || len(batch) == 0 {
+		return invalid(noID, "expected a message, got an empty batch")
+	}
+	for _, one := range batch {
+		if r := refusedMessage(one); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// invalid refuses what is JSON and no message.
+func invalid(id, why string) *refusal {
+	return &refusal{id, jsonrpc.CodeInvalidRequest, why}
+}
+
+// refusedMessage is refused for one JSON value.
+func refusedMessage(data []byte) *refusal {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		return invalid(noID, "expected a message, which is an object")
+	}
+	id := noID
+	if given, ok := members["id"]; ok {
+		if !usableID(given) {
+			return invalid(noID, "expected a text or a whole number of at most 2^53 as id")
+		}
+		id = string(given)
+	}
+	if _, err := jsonrpc.DecodeMessage(data); err != nil {
+		return invalid(id, err.Error())
+	}
+	for _, name := range []string{"method", "result", "error"} {
+		if _, ok := members[name]; ok {
+			return nil
+		}
+	}
+	return invalid(id, "expected a message with a method")
+}
+
+// usableID tells whether the answer to a request can name its id. The SDK keeps numbers in 64 bits
+// after it has read them as floating point, which is exact up to 2^53.
+func usableID(data json.RawMessage) bool {
+	const exact = 1 << 53
+	var id any
+	if json.Unmarshal(data, &id) != nil {
+		return false
+	}
+	switch v := id.(type) {
+	case string:
+		return true
+	case float64:
+		return v == math.Trunc(v) && math.Abs(v) <= exact
+	}
+	return false
+}
+
+// sharedWriter lets the SDK and lines write whole messages in turn.
+type sharedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *sharedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
+}

@@ -1,0 +1,91 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestLinesThatAreNoMessages: each is answered with an error that names its id, if it has one that
+// an answer can name, and the session goes on.
+func TestLinesThatAreNoMessages(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- h.server().Serve(context.WithoutCancel(t.Context()), in, out) }()
+	answers := bufio.NewReader(fromServer)
+	send := func(line string) map[string]any {
+		t.Helper()
+		if _, err := io.WriteString(toServer, line+"\n"); err != nil {
+			t.Fatalf("%.60s: %v", line, err)
+		}
+		text, err := answers.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%.60s: %v", line, err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatalf("%.60s: the answer %q: %v", line, text, err)
+		}
+		return got
+	}
+
+	for _, tt := range []struct {
+		line string
+		id   any
+		code float64
+	}{
+		{"npm warn deprecated", nil, -32700},
+		{`{"jsonrpc":"2.0","id":1,`, nil, -32700},
+		{strings.Repeat(`{"a":`, 20000), nil, -32700},
+		{"\x00", nil, -32700},
+		{"[]", nil, -32600},
+		{"[1]", nil, -32600},
+		{"null", nil, -32600},
+		{`"x"`, nil, -32600},
+		{"{}", nil, -32600},
+		{`{"jsonrpc":"1.0","id":7,"method":"ping"}`, 7.0, -32600},
+		{`{"jsonrpc":"2.0","id":7,"method":5}`, 7.0, -32600},
+		{`{"jsonrpc":"2.0","id":"a"}`, "a", -32600},
+		{`{"jsonrpc":"2.0","id":7,"error":5}`, 7.0, -32600},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, nil, -32600},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, -32600},
+		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, nil, -32600},
+		{`{"jsonrpc":"2.0","id":1e400,"method":"ping"}`, nil, -32600},
+		{`{"jsonrpc":"2.0","id":123456789012345678901,"method":"ping"}`, nil, -32600},
+		{`{"jsonrpc":"2.0","id":9,"x":"` + strings.Repeat("x", 5<<20) + `"}`, nil, -32600},
+	} {
+		got := send(tt.line)
+		fault, _ := got["error"].(map[string]any)
+		if got["id"] != tt.id || fault["code"] != tt.code {
+			t.Errorf("%.60s = %v, want id %v and code %v", tt.line, got, tt.id, tt.code)
+		}
+	}
+
+	hello := send("\n" + `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
+		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	if hello["result"] == nil {
+		t.Errorf("initialize = %v, want a result", hello)
+	}
+	for _, id := range []string{"9007199254740991", "-3", `"` + strings.Repeat("x", 1000) + `"`} {
+		got := send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
+		var want any
+		if err := json.Unmarshal([]byte(id), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got["id"] != want || got["result"] == nil {
+			t.Errorf("ping %.20s = %v, want a result", id, got)
+		}
+	}
+	if err := toServer.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
