@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tercet/formats"
 	"tercet/project"
@@ -13,8 +14,12 @@ import (
 	"tercet/team"
 )
 
-// delegations is how many workers a measured run starts.
-const delegations = 20
+// A measured run starts few workers or many. What a delegation costs is the difference, so that the
+// beginning and the end of a run do not count: in a team these are a fetch, a push and a merge.
+const (
+	fewDelegations  = 20
+	manyDelegations = 120
+)
 
 // BenchmarkDelegation measures what a delegation costs on one machine, and in a team whose home is
 // reached in memory: with a worktree that changes each time, which makes a snapshot, and without.
@@ -22,46 +27,52 @@ func BenchmarkDelegation(b *testing.B) {
 	for _, changes := range []bool{false, true} {
 		name := fmt.Sprintf("changes=%v", changes)
 		b.Run("alone/"+name, func(b *testing.B) {
-			p, line := measured(b, changes)
-			// the command was not there when the home was opened
+			p := measured(b, changes)
+			// the commands were not there when the home was opened
 			alone := openProject(b, p.home.Dir, p.home.Host)
-			for b.Loop() {
+			perDelegation(b, func(line string) {
 				s, err := alone.Session(project.Options{New: true})
 				if err != nil {
 					b.Fatal(err)
 				}
 				ret, err := s.Start(b.Context(), router.Line{Raw: line})
 				check(b, ret, err)
-			}
-			perDelegation(b)
+			})
 		})
 		b.Run("team/"+name, func(b *testing.B) {
-			p, line := measured(b, changes)
+			p := measured(b, changes)
 			k := p.keeper(b, 0)
 			clone := p.clone(b, "one", &team.Client{
 				Call: func(ctx context.Context, call []byte) ([]byte, error) {
 					return team.Handle(ctx, k, call), nil
 				},
 			})
-			for n := 0; b.Loop(); n++ {
+			perDelegation(b, func(line string) {
 				job, err := k.Begin(line, false)
 				if err != nil {
 					b.Fatal(err)
 				}
-				ret, err := clone.TakeRun(
-					b.Context(), job.Run, fmt.Sprint("t", n), project.Options{},
-				)
+				ret, err := clone.TakeRun(b.Context(), job.Run, "t"+job.Run, project.Options{})
 				check(b, ret, err)
-			}
-			perDelegation(b)
+			})
 		})
 	}
 }
 
-func perDelegation(b *testing.B) {
+// perDelegation runs both lines, and reports what a delegation cost.
+func perDelegation(b *testing.B, run func(line string)) {
 	b.Helper()
-	ms := float64(b.Elapsed().Milliseconds()) / float64(b.N) / delegations
-	b.ReportMetric(ms, "ms/delegation")
+	var few, many time.Duration
+	for b.Loop() {
+		start := time.Now()
+		run("/few")
+		middle := time.Now()
+		run("/many")
+		few += middle.Sub(start)
+		many += time.Since(middle)
+	}
+	each := (many - few) / (manyDelegations - fewDelegations)
+	b.ReportMetric(float64(each.Microseconds())/1000/float64(b.N), "ms/delegation")
 }
 
 func check(b *testing.B, ret formats.Return, err error) {
@@ -71,25 +82,25 @@ func check(b *testing.B, ret formats.Return, err error) {
 	}
 }
 
-// measured is a team with 1,000 files and a command of many delegations.
-func measured(b *testing.B, changes bool) (*place, string) {
+// measured is a team with 1,000 files and two commands, of few delegations and of many.
+func measured(b *testing.B, changes bool) *place {
 	b.Helper()
 	p := newPlace(b)
 	home := p.home.Dir
-	name := "still"
 	script := "true"
 	if changes {
-		name = "moving"
 		script = "echo line >> made.txt"
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "---\ncommand: %s\ndescription: Many steps\nworktree: {per: run}\n---\n\n"+
-		"## Workflow Execution\n\n", name)
-	for i := range delegations {
-		fmt.Fprintf(&text,
-			"### Step %d: Step\n\n```yaml step\nid: s%d\ndelegate: maker\n```\n\n", i+1, i)
+	for name, delegations := range map[string]int{"few": fewDelegations, "many": manyDelegations} {
+		var text strings.Builder
+		fmt.Fprintf(&text, "---\ncommand: %s\ndescription: Many steps\nworktree: {per: run}\n"+
+			"limits: {steps: 1000}\n---\n\n## Workflow Execution\n\n", name)
+		for i := range delegations {
+			fmt.Fprintf(&text, "### Step %d: Step\n\n", i+1)
+			fmt.Fprintf(&text, "```yaml step\nid: s%d\ndelegate: maker\n```\n\n", i)
+		}
+		write(b, filepath.Join(home, ".tercet/commands", name+".md"), text.String())
 	}
-	write(b, filepath.Join(home, ".tercet/commands", name+".md"), text.String())
 	write(b, filepath.Join(home, "maker.sh"), script+"\n"+
 		`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
 	const files = 1000
@@ -99,5 +110,5 @@ func measured(b *testing.B, changes bool) (*place, string) {
 	git(b, home, "add", "-A")
 	git(b, home, "commit", "-q", "-m", "many files")
 	git(b, home, "push", "-q", "origin", "HEAD")
-	return p, "/" + name
+	return p
 }
