@@ -78,10 +78,12 @@ func TestHomeRefuses(t *testing.T) {
 	all := lines(t, h.Key,
 		formats.Entry{Type: formats.EntryRunStarted, Data: formats.Started{}},
 		formats.Entry{Type: formats.EntryStepScheduled, Step: "a#1"},
-		formats.Entry{Type: formats.EntryGateDecided, Step: "g#1", Key: "gate",
-			Data: map[string]any{
-				"choice": "yes", "by": "somebody", "person": true,
-			}},
+		formats.Entry{
+			Type: formats.EntryGateDecided,
+			Step: "g#1",
+			Key:  "gate",
+			Data: map[string]any{"choice": "yes", "by": "somebody", "person": true},
+		},
 	)
 	share := func(taker string, text ...[]byte) error {
 		return k.Append(ctx, formats.SharedLines{

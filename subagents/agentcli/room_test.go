@@ -46,15 +46,18 @@ func TestRoom(t *testing.T) {
 			want: "writes /u/.local/share/opencode /s/opencode /u/.cache/opencode " +
 				"/u/.config/opencode; keeps opencode.json opencode.jsonc config.json AGENTS.md " +
 				"agent agents command commands plugin plugins mode modes skill skills tool " +
-				"tools; makes /u/.local/share/opencode /s/opencode /u/.cache/opencode /u/.config/opencode; known",
+				"tools; makes /u/.local/share/opencode /s/opencode /u/.cache/opencode " +
+				"/u/.config/opencode; known",
 		},
 		{program: "codex-nightly", want: "makes " + daemon + "; nests"},
 		{program: "other", want: ""},
 		{program: "other", home: "/private", want: "known"},
 		{program: "codex", home: "/private", want: "makes " + daemon + "; nests; known"},
-		{program: "claude", env: map[string]string{"CLAUDE_CONFIG_DIR": "relative"},
-			want: "writes " +
-				"/u/.claude.json; known"},
+		{
+			program: "claude",
+			env:     map[string]string{"CLAUDE_CONFIG_DIR": "relative"},
+			want:    "writes /u/.claude.json; known",
+		},
 	}
 	for _, tt := range tests {
 		env := map[string]string{"HOME": "/u"}
