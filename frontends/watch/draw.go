@@ -61,56 +61,67 @@ func (m *model) sizes() (left, right int) {
 
 // lines are the rows of the screen, none wider than it.
 func (m *model) lines() []string {
-	sheet := m.effects.Sheet
-	rows := m.paneRows()
 	left, right := m.sizes()
-	out := []string{m.head()}
-	list := m.runLines(left, rows+1)
-	about := ""
-	body := []string(nil)
-	if right > 0 {
-		about = m.paneHeader()
-		body = m.content()
-		top := min(m.detail.top, max(0, len(body)-rows))
-		if m.detail.top == end {
-			top = max(0, len(body)-rows)
-		}
-		body = body[top:]
-	}
+	rows := m.paneRows() + 1 // with the header of the pane
+	list := m.runLines(left, rows)
+	pane := m.paneLines(right)
 	if m.help {
-		list = nil
 		left = 0
 		right = m.width
-		about = sheet.Paint(style.Heading, "keys")
-		body = m.wrapText(keys, m.width)
-	}
-	for i := range rows + 1 {
-		line := ""
-		if left > 0 {
-			if i < len(list) {
-				line = list[i]
-			}
-			line = m.cut(line, left)
-		}
-		if left > 0 && right > 0 {
-			line += strings.Repeat(" ", max(0, left-ansi.StringWidth(line)))
-			line += " " + sheet.Paint(style.Aside, sheet.Mark("│")) + " "
-		}
-		switch {
-		case right == 0:
-		case i == 0:
-			line += m.cut(about, right)
-		case i-1 < len(body):
-			line += m.cut(body[i-1], right)
-		}
-		out = append(out, line)
+		pane = append(
+			[]string{m.effects.Sheet.Paint(style.Heading, "keys")},
+			m.wrapText(keys, m.width)...,
+		)
 	}
 
+	out := []string{m.head()}
+	for i := range rows {
+		out = append(out, m.sideBySide(rowAt(list, i), left, rowAt(pane, i), right))
+	}
 	out = append(out, m.bottom()...)
 	for i, line := range out {
 		out[i] = m.cut(line, m.width)
 	}
 	return out[:min(len(out), max(1, m.height))]
+}
+
+// paneLines are the header of the pane and its rows from where it is scrolled to; none without a
+// width.
+func (m *model) paneLines(columns int) []string {
+	if columns == 0 {
+		return nil
+	}
+	body := m.content()
+	lowest := max(0, len(body)-m.paneRows())
+	top := lowest
+	if m.detail.top != end {
+		top = min(m.detail.top, lowest)
+	}
+	return append([]string{m.paneHeader()}, body[top:]...)
+}
+
+// rowAt is a row of a list, empty behind its end.
+func rowAt(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+// sideBySide puts a row of the list before one of the pane, with a line between them.
+// Either has no width if it is not shown.
+func (m *model) sideBySide(list string, left int, pane string, right int) string {
+	list = m.cut(list, left)
+	pane = m.cut(pane, right)
+	switch {
+	case left == 0:
+		return pane
+	case right == 0:
+		return list
+	}
+	sheet := m.effects.Sheet
+	list += strings.Repeat(" ", max(0, left-ansi.StringWidth(list)))
+	return list + " " + sheet.Paint(style.Aside, sheet.Mark("│")) + " " + pane
 }
 
 // cut shortens a row to a width and keeps its colors.
@@ -172,26 +183,8 @@ func (m *model) runLines(columns, most int) []string {
 // rowLine is a run in the list.
 func (m *model) rowLine(r row, columns int) string {
 	sheet := m.effects.Sheet
-	now := m.effects.Now()
-	mark := map[project.State]string{
-		project.StateAsking:  "?",
-		project.StateRunning: sheet.Mark("▶"),
-		project.StateWaiting: sheet.Mark("○"),
-	}[r.State]
-	switch {
-	case r.ReadError != "", r.State == project.StateWaiting && r.Run.Status == project.RunOpen:
-		mark = "!"
-	case r.State == project.StateFinished && formats.Outcome(r.Run.Status).Passes():
-		mark = sheet.Mark("✓")
-	case r.State == project.StateFinished:
-		mark = sheet.Mark("✗")
-	}
-
-	lead := "  "
-	age := style.Age(max(0, now.Sub(r.Run.Started)))
-	if r.key == m.list.selected {
-		lead = "> "
-	}
+	mark := m.markOf(r)
+	age := style.Age(max(0, m.effects.Now().Sub(r.Run.Started)))
 	const wide = 40
 	if columns > wide {
 		age = r.word() + "  " + age
@@ -199,7 +192,11 @@ func (m *model) rowLine(r row, columns int) string {
 	if r.Run.Number > 0 {
 		age = fmt.Sprintf("%d/%d  %s", r.Run.Number, r.Run.Of, age)
 	}
-	look := style.LookOf(r.word())
+	lead := "  "
+	if r.key == m.list.selected {
+		lead = "> "
+	}
+
 	room := max(1, columns-len(lead)-ansi.StringWidth(mark)-ansi.StringWidth(age)-2)
 	whose := m.placeOf(r, room/3)
 	room = max(1, room-ansi.StringWidth(whose))
@@ -208,8 +205,34 @@ func (m *model) rowLine(r row, columns int) string {
 	if r.key == m.list.selected && !m.detail.focus {
 		line = sheet.Paint(selected, line)
 	}
-	lead += sheet.Paint(look, mark) + " " + sheet.Paint(style.Aside, whose)
-	return lead + line + " " + sheet.Paint(style.Aside, age)
+
+	mark = sheet.Paint(style.LookOf(r.word()), mark)
+	whose = sheet.Paint(style.Aside, whose)
+	return lead + mark + " " + whose + line + " " + sheet.Paint(style.Aside, age)
+}
+
+// markOf is the sign of what a run does, or of how it ended.
+func (m *model) markOf(r row) string {
+	sheet := m.effects.Sheet
+	if r.ReadError != "" {
+		return "!"
+	}
+	switch r.State {
+	case project.StateAsking:
+		return "?"
+	case project.StateRunning:
+		return sheet.Mark("▶")
+	case project.StateWaiting:
+		if r.Run.Status == project.RunOpen { // its process died
+			return "!"
+		}
+		return sheet.Mark("○")
+	case project.StateFinished:
+	}
+	if formats.Outcome(r.Run.Status).Passes() {
+		return sheet.Mark("✓")
+	}
+	return sheet.Mark("✗")
 }
 
 // placeOf names the project of a run, with a space behind it, if there are several. The names stand
@@ -267,42 +290,52 @@ func (m *model) content() []string {
 
 	switch m.detail.pane {
 	case paneTree:
-		now := m.effects.Now()
-		if r.State != project.StateRunning { // a stopped run does not go on counting
-			now = m.detail.last
-		}
-		out := m.detail.tree.Lines(right, now, m.look)
-		if len(out) == 0 {
-			out = []string{"the run has told nothing yet"}
-		}
-		if why := r.Run.WaitReason(); why != "" &&
-			(r.State != project.StateRunning || r.Run.Queue != "") {
-			out = append(out, m.wrapText(why, right)...)
-		}
-		switch r.State {
-		case project.StateAsking:
-			help := "g, or '" + r.place.line("approve", r.Run.ID) + "', answers it"
-			out = append(out, m.wrapText(help, right)...)
-		case project.StateWaiting:
-			help := "r, or '" + r.place.line("resume", r.Run.ID) + "', goes on with it"
-			out = append(out, m.wrapText(help, right)...)
-		case project.StateRunning, project.StateFinished:
-		}
-		return out
+		return m.treeLines(r, right)
 	case paneLog:
 		return m.detail.log
 	case paneDiff:
-		switch {
-		case !m.detail.known:
-			return []string{"looks"}
-		case strings.TrimSpace(m.detail.diff) == "":
-			return []string{"nothing has changed in a worktree of the run"}
-		}
-		return strings.Split(m.effects.Sheet.Diff(strings.TrimRight(m.detail.diff, "\n")), "\n")
+		return m.diffLines()
 	case paneGate:
 	}
-
 	return m.question(r, right)
+}
+
+// treeLines are the steps of a run, what it waits for, and how it goes on.
+func (m *model) treeLines(r row, columns int) []string {
+	now := m.effects.Now()
+	if r.State != project.StateRunning { // a stopped run does not go on counting
+		now = m.detail.last
+	}
+	out := m.detail.tree.Lines(columns, now, m.look)
+	if len(out) == 0 {
+		out = []string{"the run has told nothing yet"}
+	}
+
+	why := r.Run.WaitReason()
+	if why != "" && (r.State != project.StateRunning || r.Run.Queue != "") {
+		out = append(out, m.wrapText(why, columns)...)
+	}
+	switch r.State {
+	case project.StateAsking:
+		help := "g, or '" + r.place.line("approve", r.Run.ID) + "', answers it"
+		out = append(out, m.wrapText(help, columns)...)
+	case project.StateWaiting:
+		help := "r, or '" + r.place.line("resume", r.Run.ID) + "', goes on with it"
+		out = append(out, m.wrapText(help, columns)...)
+	case project.StateRunning, project.StateFinished:
+	}
+	return out
+}
+
+// diffLines are what has changed in the worktree of the run.
+func (m *model) diffLines() []string {
+	switch {
+	case !m.detail.known:
+		return []string{"looks"}
+	case strings.TrimSpace(m.detail.diff) == "":
+		return []string{"nothing has changed in a worktree of the run"}
+	}
+	return strings.Split(m.effects.Sheet.Diff(strings.TrimRight(m.detail.diff, "\n")), "\n")
 }
 
 // wrapText wraps an untrusted text.
@@ -368,29 +401,45 @@ func (m *model) bottom() []string {
 		told = plain.Line(m.list.err)
 		look = style.Bad
 	}
-	if t := m.prompt; t != nil {
-		if told == "" && t.what == purposeAnswer {
-			told = "Enter answers, Esc leaves"
-			words := question.Of(t.gate.Choices, t.run.place.Language)
-			label, note, ok := words.Read(t.input.Value())
-			if ok {
-				told = "Enter answers '" + plain.Line(phrase.In(t.run.place.Language, label)) + "'"
-				if note != "" {
-					told += " with a note"
-				}
-				told += " to: " + plain.Line(phrase.Question(t.run.place.Language, t.gate.Question))
-			}
-		}
-		if told == "" && t.what == purposeNote {
-			told = "Enter sends it, Esc leaves the question as it is"
-			if !t.gate.Lacks(t.label, "") {
-				told = "Enter sends it, also without a note; Esc leaves the question as it is"
-			}
-		}
-		m.prompt.input.SetWidth(max(1, m.width-ansi.StringWidth(m.lead())-1))
-		return []string{m.effects.Sheet.Paint(look, told), m.lead() + m.prompt.input.View()}
+	sheet := m.effects.Sheet
+	if m.prompt == nil {
+		return []string{sheet.Paint(look, told), sheet.Paint(style.Aside, m.hint())}
 	}
-	return []string{m.effects.Sheet.Paint(look, told), m.effects.Sheet.Paint(style.Aside, m.hint())}
+	if told == "" {
+		told = m.promptHelp()
+	}
+	m.prompt.input.SetWidth(max(1, m.width-ansi.StringWidth(m.lead())-1))
+	return []string{sheet.Paint(look, told), m.lead() + m.prompt.input.View()}
+}
+
+// promptHelp says what Enter does with what is typed.
+func (m *model) promptHelp() string {
+	t := m.prompt
+	switch t.what {
+	case purposeAnswer:
+		return answerHelp(t)
+	case purposeNote:
+		if t.gate.Lacks(t.label, "") {
+			return "Enter sends it, Esc leaves the question as it is"
+		}
+		return "Enter sends it, also without a note; Esc leaves the question as it is"
+	case purposeCancel, purposeFilter:
+	}
+	return ""
+}
+
+// answerHelp says which answer to which question Enter gives.
+func answerHelp(t *prompt) string {
+	language := t.run.place.Language
+	label, note, ok := question.Of(t.gate.Choices, language).Read(t.input.Value())
+	if !ok {
+		return "Enter answers, Esc leaves"
+	}
+	help := "Enter answers '" + plain.Line(phrase.In(language, label)) + "'"
+	if note != "" {
+		help += " with a note"
+	}
+	return help + " to: " + plain.Line(phrase.Question(language, t.gate.Question))
 }
 
 // lead is the label of the prompt.
