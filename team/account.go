@@ -28,8 +28,8 @@ const (
 	longestLimit = 31 * 24 * time.Hour
 )
 
-// account answers a run that asks for an account, or notes the limit that it met. Other runs with
-// this account wait until then, and do not meet it in turn.
+// account answers a run that asks whether it may use an account, or notes the limit that it met.
+// Other runs with this account wait until then, and do not meet it in turn.
 func (k *Keeper) account(q formats.HomeRequest) error {
 	const most = 200 // bytes of a name
 	if q.Account == "" || len(q.Account) > most {
@@ -40,23 +40,16 @@ func (k *Keeper) account(q formats.HomeRequest) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if q.Limit == nil {
-		limit, known := k.accounts[q.Account]
-		if !known || !now.Before(limit.Until) {
-			return nil
-		}
-		return &formats.LaterError{
-			Why:   limit.Why + "; run " + limit.Run + " met this limit of the same account",
-			Until: limit.Until,
-		}
-	}
-	span := q.Limit.For
-	if span <= 0 {
-		span = unknownLimit
+		return k.accountFree(q.Account, now)
 	}
 	for name, limit := range k.accounts {
 		if !now.Before(limit.Until) {
 			delete(k.accounts, name)
 		}
+	}
+	span := q.Limit.For
+	if span <= 0 {
+		span = unknownLimit
 	}
 	k.accounts[q.Account] = accountLimit{
 		Why:   formats.Clip(q.Limit.Why, 2*most),
@@ -73,6 +66,18 @@ func (k *Keeper) account(q formats.HomeRequest) error {
 		return formats.OnFile("write", accountsFile, err)
 	}
 	return nil
+}
+
+// accountFree is a *formats.LaterError while a limit of an account lasts. It needs mu.
+func (k *Keeper) accountFree(name string, now time.Time) error {
+	limit, known := k.accounts[name]
+	if !known || !now.Before(limit.Until) {
+		return nil
+	}
+	return &formats.LaterError{
+		Why:   limit.Why + "; run " + limit.Run + " met this limit of the same account",
+		Until: limit.Until,
+	}
 }
 
 // loadAccounts reads the limits that an earlier hub was told.

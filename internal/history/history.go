@@ -73,10 +73,14 @@ func (h *History) Lines() []string {
 	return h.lines
 }
 
-// Add stores a line with its time.
+// Add stores a line with its time, unless it repeats the one before or begins with a space: as in
+// shells, that keeps it out of the history.
 func (h *History) Add(line string, at time.Time) (err error) {
 	before := h.Lines()
-	if line == "" || line[0] == ' ' || len(before) > 0 && before[len(before)-1] == line {
+	if line == "" || line[0] == ' ' {
+		return nil
+	}
+	if n := len(before); n > 0 && before[n-1] == line {
 		return nil
 	}
 	text, err := json.Marshal(entry{at.UTC().Truncate(time.Second), line})

@@ -50,36 +50,41 @@ func Wrap(text string, columns int) string {
 	return strings.Join(lines, "\n")
 }
 
+// wrapLine does to one line what Wrap says.
 func wrapLine(line string, columns int) string {
 	if Width(line) <= columns {
 		return line
 	}
 	words := strings.TrimLeft(line, " ")
-	in := len(line) - len(words)
-	if in > columns/2 {
+	indent := len(line) - len(words)
+	if indent > columns/2 {
 		return wrapLine("    "+words, columns)
 	}
 
-	if at := strings.LastIndex(line, "  "); at >= in && at > 0 && line[at-1] != '.' {
-		last := Width(line[:at+2])
-		if last > columns*3/5 || last+widest(line[at+2:]) > columns {
-			below := strings.Repeat(" ", in+4)
-			return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" +
-				wrapLine(below+line[at+2:], columns)
-		}
-		in = last
-	} else {
-		in += len(listed().FindString(words))
+	at := strings.LastIndex(line, "  ") // before the last column
+	if at < indent || at <= 0 || line[at-1] == '.' {
+		return fill(line, indent+len(listed().FindString(words)), columns)
 	}
+	last := line[at+2:]
+	lastAt := Width(line[:at+2])
+	if lastAt <= columns*3/5 && lastAt+widest(last) <= columns {
+		return fill(line, lastAt, columns)
+	}
+	below := strings.Repeat(" ", indent+4) + last
+	return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" + wrapLine(below, columns)
+}
 
+// fill breaks a line before each word that does not fit any more. The lines that follow are
+// indented.
+func fill(line string, indent, columns int) string {
 	var b strings.Builder
 	at := 0
-	for n, word := range quoted(strings.Split(line, " "), columns-in) {
+	for n, word := range quoted(strings.Split(line, " "), columns-indent) {
 		switch {
 		case n == 0:
-		case word != "" && at > in && at+1+Width(word) > columns:
-			b.WriteString("\n" + strings.Repeat(" ", in))
-			at = in
+		case word != "" && at > indent && at+1+Width(word) > columns:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
 		default:
 			b.WriteByte(' ')
 			at++
@@ -87,7 +92,6 @@ func wrapLine(line string, columns int) string {
 		b.WriteString(word)
 		at += Width(word)
 	}
-
 	return b.String()
 }
 

@@ -174,7 +174,8 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 	return e.members(v, TaskKeys(), was, is)
 }
 
-// members makes the edits of the members of an object that changed.
+// members makes the edits of the members of an object whose values changed from was to is. An array
+// that stood on one line stays on one.
 func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 	var changes []jsonx.Change
 	for i, key := range keys {
@@ -182,9 +183,7 @@ func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 			continue
 		}
 		raw, err := jsonx.Marshal(is[i], "  ")
-		old := v.Get(key)
-		if err == nil && raw[0] == '[' && old != nil && len(old.Raw(e.src)) > 2 &&
-			bytes.IndexByte(old.Raw(e.src), '\n') < 0 {
+		if err == nil && raw[0] == '[' && e.onOneLine(v.Get(key)) {
 			raw, err = jsonx.MarshalLine(is[i])
 		}
 		if err != nil {
@@ -194,6 +193,15 @@ func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 	}
 	e.edits = append(e.edits, jsonx.EditMembers(e.src, v, changes)...)
 	return nil
+}
+
+// onOneLine tells whether a value is written on one line; nothing and an empty array are not.
+func (e *encoder) onOneLine(v *jsonx.Value) bool {
+	if v == nil {
+		return false
+	}
+	raw := v.Raw(e.src)
+	return len(raw) > len("[]") && !bytes.Contains(raw, []byte("\n"))
 }
 
 // artifacts edits the array element by element, so that unknown members in it survive.
