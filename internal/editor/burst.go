@@ -21,11 +21,11 @@ type Burst struct {
 // together is the longest time between two keys that count as typed at once: no person is so fast.
 const together = 20 * time.Millisecond
 
-// Key shows a text, unless it is shown already, and waits for what is typed next. It echoes
-// nothing. What was typed before the terminal showed the text is dropped. The terminal gives each
-// key at once before the text is shown, so an answer to it is never read as a line. When the
-// terminal gets another width, Key shows in the place of the text what text gives then. The error
-// is io.EOF if the terminal closed, else the context's.
+// Key shows a text, unless it is shown already, and returns what is typed next, without an echo.
+// The terminal is in raw mode before it shows the text, and what was typed until then is dropped: no
+// key that was meant for something else answers. After a change of the terminal's width Key calls
+// text again and paints its result in place of the old one. The error is io.EOF if the terminal
+// closed, else that of the context.
 func (e *Editor) Key(ctx context.Context, text func() string, shown bool) (b Burst, err error) {
 	if err := e.Keyboard.Raw(e.Out); err != nil {
 		return b, err

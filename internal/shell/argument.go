@@ -502,6 +502,8 @@ func (a *arguments) follows() bool {
 	return false
 }
 
+// tested refuses an argument that [[ would compute: -eq and its like take their operands for
+// arithmetic, and -v and -R take theirs for a name, whose index is arithmetic.
 func (a *arguments) tested(n *syntax.TestClause) {
 	if a.reaches(n) == given {
 		a.refuse("an argument could be computed by [[")

@@ -86,13 +86,14 @@ func Render(doc *statefile.Doc, old []byte) []byte {
 // lineSizeHint is the typical size of a task in TODO.md, in bytes.
 const lineSizeHint = 96
 
-// anchored moves notes whose anchor is gone to the place after the title.
+// anchored moves notes whose task or section is gone to the place after the title, which belongs to
+// neither.
 func anchored(doc *statefile.Doc, notes []todoPiece) []todoPiece {
 	if len(notes) == 0 {
 		return nil
 	}
-	tasks := map[int]bool{0: true}
-	sections := map[formats.TaskStatus]bool{"": true}
+	tasks := map[int]bool{0: true}                    // 0: of no task
+	sections := map[formats.TaskStatus]bool{"": true} // empty: in no section
 	for i := range doc.Tasks {
 		tasks[doc.Tasks[i].Number] = true
 		sections[doc.Tasks[i].Status] = true

@@ -187,7 +187,7 @@ func (q *inquiry) report(now time.Time) documents.Draft {
 			"Executive Summary": "Made by runner: offline, which searches for words and judges " +
 				"nothing. Result: " +
 				sentence(q.summary()),
-			"Context & Scope": q.context(),
+			"Context & Scope": q.scope(),
 			"Findings":        q.findings(),
 			"Decisions":       "None were taken: the runner searches and does not choose.",
 			"Recommendations": q.recommendations(),
@@ -196,15 +196,12 @@ func (q *inquiry) report(now time.Time) documents.Draft {
 	}
 }
 
-// context lists the words that were tried.
-func (q *inquiry) context() string {
+// scope is what was searched, and with which words.
+func (q *inquiry) scope() string {
 	var lines []string
 	for i, w := range q.words {
-		lines = append(
-			lines,
-			fmt.Sprintf("%s (%s): %s",
-				code(w.Text), w.Kind, formats.Count(q.found.Counts[i], "file")),
-		)
+		files := formats.Count(q.found.Counts[i], "file")
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, files))
 	}
 	where := "the files of the folder"
 	if q.git {
