@@ -116,9 +116,7 @@ func (v *view) timeout(gate formats.Gate, language string) h.Node {
 		return h.Text("")
 	}
 	left := style.Age(max(0, until.Sub(v.server.config.Now())))
-	return h.P(
-		h.Class("aside"), line("takes '"+phrase.In(language, gate.Timeout.Choose)+"' in "+left),
-	)
+	return aside(line("takes '" + phrase.In(language, gate.Timeout.Choose) + "' in " + left))
 }
 
 // evidence is what the answer is bound to.
@@ -154,30 +152,13 @@ func (v *view) evidence(e project.Evidence) h.Node {
 // choices is the form of the answer.
 func (v *view) choices(e project.Evidence, language, chosen, note string) h.Node {
 	gate := e.Gate
-	buttons := make([]h.Node, len(gate.Choices))
-	for i, c := range gate.Choices {
-		word := phrase.In(language, c.Label)
-		var remark []h.Node
-		if c.Recommended {
-			remark = append(remark, h.Small(h.Text(" "+phrase.In(language, "(recommended)"))))
-		}
-		if c.NeedsNote {
-			remark = append(remark, h.Small(h.Text(" (needs a note)")))
-		}
-		class := ""
-		if c.Approves {
-			class = "primary"
-		}
-		if c.Label == chosen {
-			class += " chosen"
-		}
-		buttons[i] = h.Button(h.Class(strings.TrimSpace(class)), h.Name("choice"),
-			h.Value(strconv.Itoa(i)), line(word), h.Group(remark))
-	}
 	only := v.site.now().Control.LocalOnly(gate)
 	if only != "" {
-		return notice(h.P(words(
-			"It is answered only at the run's own terminal: " + only)))
+		return notice(h.P(words("It is answered only at the run's own terminal: " + only)))
+	}
+	buttons := make([]h.Node, len(gate.Choices))
+	for i, c := range gate.Choices {
+		buttons[i] = choiceButton(i, c, language, c.Label == chosen)
 	}
 	return v.form(v.site.path("runs", e.Run.ID, "answer"),
 		h.Class("answer"),
@@ -186,6 +167,26 @@ func (v *view) choices(e project.Evidence, language, chosen, note string) h.Node
 		h.Label(h.For("note"), h.Text("Note")),
 		h.Textarea(h.ID("note"), h.Name("note"), h.Rows("3"), text(note)),
 		h.Div(h.Class("actions"), h.Group(buttons)),
+	)
+}
+
+// choiceButton answers with a choice, by its place among the choices.
+func choiceButton(at int, c formats.Choice, language string, chosen bool) h.Node {
+	class := ""
+	if c.Approves {
+		class = "primary"
+	}
+	if chosen {
+		class += " chosen"
+	}
+	recommended := " " + phrase.In(language, "(recommended)")
+	return h.Button(
+		h.Class(strings.TrimSpace(class)),
+		h.Name("choice"),
+		h.Value(strconv.Itoa(at)),
+		line(phrase.In(language, c.Label)),
+		h.If(c.Recommended, h.Small(h.Text(recommended))),
+		h.If(c.NeedsNote, h.Small(h.Text(" (needs a note)"))),
 	)
 }
 

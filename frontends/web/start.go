@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"strconv"
@@ -24,11 +25,15 @@ func (s *Server) commands(v *view) error {
 	}
 	items := make([]h.Node, len(list))
 	for i, c := range list {
-		items[i] = h.Li(h.Class("row"), h.A(h.Class("row-link"), h.Data("go", ""),
+		items[i] = h.Li(h.Class("row"), h.A(
+			h.Class("row-link"),
+			h.Data("go", ""),
 			h.Href(v.site.path("start", c.Name)),
-			h.Span(h.Class("row-main"),
+			h.Span(
+				h.Class("row-main"),
 				h.Span(h.Class("command"), line(c.Usage)),
-				h.Span(h.Class("why"), line(clip(c.Description, maxTitle)))),
+				h.Span(h.Class("why"), line(clip(c.Description, maxTitle))),
+			),
 			h.Span(h.Class("facts"), line(c.Source)),
 		))
 	}
@@ -76,36 +81,41 @@ func (v *view) fill(values map[string][]string) (*filled, error) {
 		f.Form = form
 		for _, a := range form.Arguments {
 			f.values[a.Name] = given(a, values[a.Name])
-			if a.Type == "path" {
-				f.paths = one.Paths(v.r.Context())
-			}
-			if a.Type == "task" || a.Type == "tasks" {
-				f.tasks, err = one.Project.Tasks(v.r.Context(), project.TaskFilter{})
-			}
-			if err != nil {
+			if err := f.suggest(v.r.Context(), one, a.Type); err != nil {
 				return err
 			}
 		}
 		f.values[""] = values[""]
 		f.line, f.wrong = form.Line(f.values)
+
+		explained := "/" + form.Name
 		asked := len(values) > 0
-		explain := "/" + form.Name
 		if asked {
 			f.err = form.Check(f.line)
-			if f.err == nil {
-				explain = f.line
-			}
 		} else {
-			f.wrong = nil
+			f.wrong = nil // nobody has filled it in yet
 		}
-		var failed error
-		f.outline, failed = one.Explain(v.r.Context(), project.Line{Raw: explain})
-		if f.err == nil && asked {
-			f.err = failed
+		if asked && f.err == nil {
+			explained = f.line
+		}
+		f.outline, err = one.Explain(v.r.Context(), project.Line{Raw: explained})
+		if asked && f.err == nil {
+			f.err = err
 		}
 		return nil
 	})
 	return f, err
+}
+
+// suggest reads what an argument of a type may be chosen from.
+func (f *filled) suggest(ctx context.Context, one *project.Session, kind string) (err error) {
+	switch kind {
+	case "path":
+		f.paths = one.Paths(ctx)
+	case "task", "tasks":
+		f.tasks, err = one.Project.Tasks(ctx, project.TaskFilter{})
+	}
+	return err
 }
 
 // maxValues bounds the values of one argument.

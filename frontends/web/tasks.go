@@ -76,7 +76,7 @@ func (s *Server) tasks(v *view) error {
 			{"tasks-head", h.Div(h.Class("lead"), h.H1(h.Text("Tasks")), aside(h.Text(count)))},
 			{"tasks-filter", h.Group{filter.form(statuses), failure}},
 			{"tasks", h.Div(h.Class("scrolls"), h.Table(
-				taskHead(),
+				tableHead("No.", "Title", "Status", "Priority", "Depends on"),
 				h.TBody(h.Group(rows)),
 			))},
 		},
@@ -120,14 +120,6 @@ func (f taskFilter) form(statuses map[string]int) h.Node {
 		),
 		h.Button(h.Text("Filter")),
 	)
-}
-
-// taskHead has the names of the columns.
-func taskHead() h.Node {
-	columns := []string{"No.", "Title", "Status", "Priority", "Depends on"}
-	return h.THead(h.Tr(h.Map(columns, func(name string) h.Node {
-		return h.Th(h.Text(name))
-	})))
 }
 
 // pickTime bounds a filter of the user.

@@ -298,14 +298,22 @@ func (v *view) teamRow(r project.TeamRun) h.Node {
 	if r.State == project.TeamEnded {
 		why = ""
 	}
-	return h.Li(h.Class("row"),
-		h.A(h.Class("row-link"), h.Data("go", ""), h.Href(teamPath(r.Run)),
-			h.Span(h.Class("row-main"),
-				h.Span(h.Class("command"), line(clip(r.Line, maxTitle))),
-				h.If(why != "", h.Span(h.Class("why"), line(clip(why, maxTitle))))),
-			teamRunState(r).badge(),
-			h.Span(h.Class("facts"), h.If(r.Worker != "", h.Span(line(r.Worker))),
-				h.Span(h.Class("mono"), line(r.Run)))))
+	return h.Li(h.Class("row"), h.A(
+		h.Class("row-link"),
+		h.Data("go", ""),
+		h.Href(teamPath(r.Run)),
+		h.Span(
+			h.Class("row-main"),
+			h.Span(h.Class("command"), line(clip(r.Line, maxTitle))),
+			h.If(why != "", h.Span(h.Class("why"), line(clip(why, maxTitle)))),
+		),
+		teamRunState(r).badge(),
+		h.Span(
+			h.Class("facts"),
+			h.If(r.Worker != "", h.Span(line(r.Worker))),
+			h.Span(h.Class("mono"), line(r.Run)),
+		),
+	))
 }
 
 // teamWorkers is a table of the workers.
@@ -337,9 +345,9 @@ func (v *view) teamWorkers(list []project.TeamWorker) h.Node {
 			h.Td(h.Text(style.Age(time.Duration(w.Ago*float64(time.Second)))+" ago")))
 	}
 	return h.Section(h.H2(h.Text("Workers")), h.Div(h.Class("scrolls"), h.Table(
-		h.THead(h.Tr(h.Th(h.Text("Name")), h.Th(h.Text("State")), h.Th(h.Text("Run")),
-			h.Th(h.Text("Labels")), h.Th(h.Text("Heard of")))),
-		h.TBody(h.Group(rows)))))
+		tableHead("Name", "State", "Run", "Labels", "Heard of"),
+		h.TBody(h.Group(rows)),
+	)))
 }
 
 // teamRun shows a run of the team: its steps as the home tells them, and its open question.

@@ -301,6 +301,13 @@ func alarm(children ...h.Node) h.Node {
 	return h.Div(h.Class("notice bad"), h.Group(children))
 }
 
+// tableHead has the names of the columns of a table.
+func tableHead(columns ...string) h.Node {
+	return h.THead(h.Tr(h.Map(columns, func(name string) h.Node {
+		return h.Th(h.Text(name))
+	})))
+}
+
 // line is text within one line, text a passage whose lines stay, words a message.
 func line(s string) h.Node {
 	return h.Text(plain.Line(s))
