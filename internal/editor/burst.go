@@ -22,10 +22,10 @@ type Burst struct {
 const together = 20 * time.Millisecond
 
 // Key shows a text, unless it is shown already, and returns what is typed next, without an echo.
-// The terminal is in raw mode before it shows the text, and what was typed until then is dropped: no
-// key that was meant for something else answers. After a change of the terminal's width Key calls
-// text again and paints its result in place of the old one. The error is io.EOF if the terminal
-// closed, else that of the context.
+// The terminal is in raw mode before it shows the text, and what was typed until then is dropped:
+// no key that was meant for something else answers. After a change of the terminal's width Key
+// calls text again and paints its result in place of the old one. The error is io.EOF if the
+// terminal closed, else that of the context.
 func (e *Editor) Key(ctx context.Context, text func() string, shown bool) (b Burst, err error) {
 	if err := e.Keyboard.Raw(e.Out); err != nil {
 		return b, err

@@ -54,7 +54,8 @@ func (a *attempt) listen(out *transcript, bound bounds) {
 	}}
 }
 
-// command is the program with its prompt: on standard input, or as the first turn of a conversation.
+// command is the program with its prompt: on standard input, or as the first turn of a
+// conversation.
 func (a *attempt) command(prompt string, env []string) proc.Command {
 	c := a.cli
 	r := a.request

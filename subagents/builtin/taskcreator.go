@@ -96,7 +96,7 @@ func checkFile(name string, src []byte) *formats.Failure {
 	if strings.HasPrefix(line, "#!") {
 		return formats.Fail(
 			formats.CodeValidationFailed,
-			fmt.Sprintf("write the task into a text file, or say it: /task TEXT that names %s", name),
+			"write the task into a text file, or say it: /task TEXT that names "+name,
 			"expected a text whose first heading is the title of a task, got %s, which is a "+
 				"program (%s)",
 			name, strings.TrimSpace(line),
