@@ -35,7 +35,7 @@ func (s *Session) tidy(ctx context.Context) {
 	}
 	found, err := p.Old(ctx, s.Project.Retention())
 	if err == nil {
-		err = found.Do(ctx, s.Project.Control.Lock)
+		err = s.Project.clean(ctx, found)
 	}
 	if err != nil {
 		s.Project.note("warning: old runs: %s", err)

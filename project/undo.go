@@ -51,9 +51,20 @@ func (p *Project) Clean(ctx context.Context, dry bool) (*Cleaned, error) {
 	}
 	found, err := p.past().Old(ctx, p.Retention())
 	if err == nil && !dry {
-		err = found.Do(ctx, p.Control.Lock)
+		err = p.clean(ctx, found)
 	}
 	return found, err
+}
+
+// clean removes what was found. A remote that keeps snapshots of removed runs is no error: they are
+// removed the next time.
+func (p *Project) clean(ctx context.Context, found *Cleaned) error {
+	err := found.Do(ctx, p.Control.Lock)
+	if kept := found.DropSnapshots(ctx); kept != nil {
+		p.note("warning: the remote still has snapshots of removed runs, and the next gc tries "+
+			"again: %s", kept)
+	}
+	return err
 }
 
 // Bundle writes one file about a run for the report of a defect, without secrets, and gives its

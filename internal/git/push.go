@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -224,7 +225,7 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 	if err := CheckBranch(branch); err != nil {
 		return err
 	}
-	return r.push(ctx, remote, commit, branchPrefix+branch)
+	return r.push(ctx, remote, commit+":"+branchPrefix+branch)
 }
 
 // PushNew pushes a commit to a ref of tercet's own, which must not have another one.
@@ -233,11 +234,72 @@ func (r *Repo) PushNew(ctx context.Context, remote Remote, commit, ref string) e
 	if err := CheckBranch(name); err != nil || !own {
 		return &RefusedError{ref, remote.Name, "it is not below " + ownRefs}
 	}
-	options := []string{"--force-with-lease=" + ref + ":"}
-	if remote.Host == "" { // a push of something else tidies up there
-		options = append(options, "--receive-pack=git -c receive.autoGC=false receive-pack")
+	options := append([]string{"--force-with-lease=" + ref + ":"}, withoutTidying(remote)...)
+	return r.push(ctx, remote, commit+":"+ref, options...)
+}
+
+// withoutTidying keeps a push to a folder from tidying up there: a push of something else does.
+func withoutTidying(remote Remote) []string {
+	if remote.Host != "" {
+		return nil
 	}
-	return r.push(ctx, remote, commit, ref, options...)
+	return []string{"--receive-pack=git -c receive.autoGC=false receive-pack"}
+}
+
+// OwnRefsAt lists tercet's own refs at the remote below a prefix that ends with a slash, with their
+// commits.
+func (r *Repo) OwnRefsAt(
+	ctx context.Context, remote Remote, prefix string,
+) (refs map[string]string, err error) {
+	name, own := strings.CutPrefix(prefix, ownRefs)
+	if err := CheckBranch(strings.TrimSuffix(name, "/")); err != nil || !own {
+		return nil, badName("prefix below "+ownRefs, prefix)
+	}
+	pairs, err := r.userConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, _, err := r.run(ctx, call{
+		args: []string{
+			"ls-remote", "--refs", "--upload-pack=git-upload-pack", "--", remote.Name, prefix + "*",
+		},
+		config: pairs,
+		online: true,
+	})
+	refs = map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if ok && strings.HasPrefix(ref, prefix) { // the pattern fits in other places too
+			refs[ref] = commit
+		}
+	}
+	return refs, err
+}
+
+// DeleteOwnRefsAt deletes refs of tercet's own at the remote that still point to these commits.
+func (r *Repo) DeleteOwnRefsAt(
+	ctx context.Context, remote Remote, refs map[string]string,
+) error {
+	const most = 100 // in one push, because the words of a command are bounded
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(refs)), most) {
+		var gone []string
+		options := withoutTidying(remote)
+		for _, ref := range names {
+			name, own := strings.CutPrefix(ref, ownRefs)
+			if err := CheckBranch(name); err != nil || !own {
+				return badName("ref below "+ownRefs, ref)
+			}
+			if err := checkRev(refs[ref]); err != nil {
+				return err
+			}
+			gone = append(gone, ":"+ref)
+			options = append(options, "--force-with-lease="+ref+":"+refs[ref])
+		}
+		if err := r.pushAll(ctx, remote, gone, options...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ownRefs is the prefix of refs that no git of a user looks at.
@@ -261,9 +323,18 @@ func (r *Repo) FetchCommit(ctx context.Context, remote Remote, commit string) er
 	return err
 }
 
-// push pushes a commit to a ref.
-func (r *Repo) push(
-	ctx context.Context, remote Remote, commit, ref string, options ...string,
+// push pushes a commit to a ref: COMMIT:REF.
+func (r *Repo) push(ctx context.Context, remote Remote, what string, options ...string) error {
+	commit, _, _ := strings.Cut(what, ":")
+	if err := checkRev(commit); err != nil {
+		return err
+	}
+	return r.pushAll(ctx, remote, []string{what}, options...)
+}
+
+// pushAll pushes commits to refs, or deletes those that stand behind no commit.
+func (r *Repo) pushAll(
+	ctx context.Context, remote Remote, what []string, options ...string,
 ) error {
 	pairs, err := r.userConfig(ctx)
 	if err != nil {
@@ -279,9 +350,9 @@ func (r *Repo) push(
 		"--recurse-submodules=no",
 		"--receive-pack=git-receive-pack",
 	}, options...)
+	args = append(args, "--", remote.Name)
 	out, exit, err := r.run(ctx, call{
-		args:    append(args, "--", remote.Name, commit+":"+ref),
-		revs:    []string{commit},
+		args:    append(args, what...),
 		okExits: []int{1},
 		config:  pairs,
 		online:  true,
@@ -296,7 +367,7 @@ func (r *Repo) push(
 			reason = f[2]
 		}
 	}
-
+	_, ref, _ := strings.Cut(what[0], ":")
 	return &RefusedError{strings.TrimPrefix(ref, branchPrefix), remote.Name, reason}
 }
 

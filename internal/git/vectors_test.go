@@ -837,6 +837,32 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 			t.Errorf("%s was pushed to, which is there or not tercet's own", taken)
 		}
 	}
+	const second = "refs/tercet/runs/r10/t1/1"
+	if err := r.PushNew(cx, remote, other, second); err != nil {
+		t.Error(err)
+	}
+	own := must[map[string]string](t)(r.OwnRefsAt(cx, remote, "refs/tercet/runs/"))
+	if len(own) != 2 || own[ref] != head || own[second] != other {
+		t.Errorf("OwnRefsAt = %v, want %s and %s", own, ref, second)
+	}
+	if err := r.DeleteOwnRefsAt(cx, remote, map[string]string{ref: other}); err == nil {
+		t.Error("a ref that has another commit was deleted at the remote")
+	}
+	if err := r.DeleteOwnRefsAt(cx, remote, map[string]string{second: other}); err != nil {
+		t.Error(err)
+	}
+	own = must[map[string]string](t)(r.OwnRefsAt(cx, remote, "refs/tercet/runs/r1/"))
+	if len(own) != 1 || own[ref] != head {
+		t.Errorf("OwnRefsAt of a run = %v, want %s", own, ref)
+	}
+	for _, taken := range []string{"refs/heads/", "refs/tercet/../heads/"} {
+		if _, err := r.OwnRefsAt(cx, remote, taken); err == nil {
+			t.Errorf("%s was listed, which is not tercet's own", taken)
+		}
+		if err := r.DeleteOwnRefsAt(cx, remote, map[string]string{taken + "task/9": head}); err == nil {
+			t.Errorf("%stask/9 was deleted, which is not tercet's own", taken)
+		}
+	}
 	if err := r.FetchCommit(cx, remote, head); err != nil {
 		t.Error(err)
 	}
@@ -868,7 +894,7 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Error("a branch was deleted as a ref of tercet's own")
 	}
 	did("Remotes", "PushRemote", "NamedRemote", "DefaultBranch", "Push", "PushNew", "FetchCommit",
-		"BundleCommit",
+		"OwnRefsAt", "DeleteOwnRefsAt", "BundleCommit",
 		"Unbundle", "DeleteOwnRef", "HostCLI", "Archive")
 }
 

@@ -45,7 +45,9 @@ type Cleaning struct {
 	Held  []OldRun          `json:"held"` // beyond the limits, but kept
 	Left  worktree.Leftover `json:"left"`
 	Swept []string          `json:"swept"` // removals that were interrupted before
-	p     Project
+	// Snapshots are runs of a team that were removed before, whose snapshots the remote still has.
+	Snapshots []string `json:"snapshots"`
+	p         Project
 }
 
 // gonePrefix begins the names of folders whose removal has begun.
@@ -61,6 +63,9 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		p:     p,
 	}
 	list, err := journal.Runs(p.Root, false)
+	if err == nil {
+		c.Snapshots, err = p.leftSnapshots()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +181,7 @@ func (p Project) holds(r journal.Run, now time.Time) string {
 
 // Empty reports whether there is nothing to remove.
 func (c *Cleaning) Empty() bool {
-	return len(c.Runs)+len(c.Left.Trees)+len(c.Left.Branches)+len(c.Swept) == 0
+	return len(c.Runs)+len(c.Left.Trees)+len(c.Left.Branches)+len(c.Swept)+len(c.Snapshots) == 0
 }
 
 // Lines says what Do removes, and what stays beyond the limits.
@@ -197,13 +202,17 @@ func (c *Cleaning) Lines() []string {
 	for _, b := range c.Left.Branches {
 		out = append(out, "branch "+b.Branch+": other branches have all of it")
 	}
+	for _, run := range c.Snapshots {
+		out = append(out, "snapshots of run "+run+" at the remote: the run was removed before")
+	}
 	for _, r := range c.Held {
 		out = append(out, fmt.Sprintf("stays: run %s (%s): %s", r.Run, r.Line, r.Why))
 	}
 	return out
 }
 
-// Do removes what Old found. lock takes the lock of a run; a locked run stays.
+// Do removes what Old found. lock takes the lock of a run; a locked run stays. DropSnapshots is to
+// follow.
 func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, error)) error {
 	var all error
 	for _, r := range c.Runs {
@@ -214,7 +223,8 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 			continue
 		}
 		if err == nil && c.p.Trees != nil {
-			err = worktree.Repository{Trees: c.p.Trees}.DropSnapshots(ctx, r.Run)
+			err = errors.Join(worktree.Repository{Trees: c.p.Trees}.DropSnapshots(ctx, r.Run),
+				c.noteSnapshots(r.Run))
 		}
 		if err == nil {
 			err = c.forget(ctx, r.Run)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -334,6 +335,40 @@ func (m Repository) DropSnapshots(ctx context.Context, run string) (err error) {
 		if err := repo.DeleteOwnRef(ctx, ref, commit); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// DropSnapshotsAt removes the snapshots of runs from the remote that took them. Without a remote
+// there are none.
+func (m Repository) DropSnapshotsAt(ctx context.Context, runs []string) error {
+	repo := m.Trees.Git(m.Trees.Root)
+	if !repo.Exists() {
+		return nil
+	}
+	names, err := repo.Remotes(ctx)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	branch, err := repo.CurrentBranch(ctx)
+	if err != nil {
+		return err
+	}
+	remote, err := m.remote(ctx, repo, branch)
+	if err != nil {
+		return err
+	}
+	help := "look at the remote: git ls-remote " + remote.Name
+	refs, err := repo.OwnRefsAt(ctx, remote, SnapshotRefs)
+	if err != nil {
+		return networkError(err, help)
+	}
+	maps.DeleteFunc(refs, func(ref, _ string) bool {
+		run, _, _ := strings.Cut(strings.TrimPrefix(ref, SnapshotRefs), "/")
+		return !slices.Contains(runs, run)
+	})
+	if err := repo.DeleteOwnRefsAt(ctx, remote, refs); err != nil {
+		return networkError(err, help)
 	}
 	return nil
 }
