@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/lazy"
@@ -42,7 +43,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 	seen := map[string]bool{}
 	folded := map[string]bool{}
 	for _, a := range ret.Artifacts {
-		problem := pathProblem(a.Path)
+		problem := PathProblem(a.Path)
 		var data []byte
 		switch {
 		case problem != "":
@@ -95,7 +96,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 func (g *delegation) settle(list []formats.Artifact) {
 	for i := range list {
 		a := &list[i]
-		if !a.Guessed || pathProblem(a.Path) != "" {
+		if !a.Guessed || PathProblem(a.Path) != "" {
 			continue
 		}
 		a.Guessed = false
@@ -143,7 +144,7 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 // belongs into a folder docs of the tree. Only a contract that names documentation has such.
 func (g *delegation) moves(a formats.Artifact) bool {
 	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow ||
-		pathProblem(a.Path) != "" ||
+		PathProblem(a.Path) != "" ||
 		!slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool {
 			return s.Type == a.Type
 		}) ||
@@ -199,7 +200,7 @@ func (g *delegation) content(a formats.Artifact) string {
 		defer func() { _ = tree.Close() }() //nolint:errcheck // reason: it was only read
 		root = tree
 	}
-	if root == nil || pathProblem(a.Path) != "" || fileProblem(root, a.Path, "") != "" {
+	if root == nil || PathProblem(a.Path) != "" || fileProblem(root, a.Path, "") != "" {
 		return ""
 	}
 	text, _, err := readRegular(root, a.Path)
@@ -271,9 +272,9 @@ func fileProblem(root *os.Root, name, where string) string {
 	return ""
 }
 
-// pathProblem says what is wrong with the form of an artifact's path: it must be relative, with
-// slashes, and stay inside.
-func pathProblem(p string) string {
+// PathProblem says what is wrong with the form of an artifact's path: it must be relative, with
+// slashes, and stay inside. The problem is empty if nothing is.
+func PathProblem(p string) string {
 	const limit = 255
 	switch {
 	case p == "":
@@ -286,6 +287,8 @@ func pathProblem(p string) string {
 		return "has a colon in its path, which means a drive or a stream on Windows"
 	case strings.ContainsFunc(p, unicode.IsControl):
 		return "has a control character in its path"
+	case !utf8.ValidString(p):
+		return "has bytes in its path that are no UTF-8"
 	}
 
 	for part := range strings.SplitSeq(p, "/") {
@@ -314,7 +317,7 @@ var windowsName = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[
 // file, and is empty for a non-empty or deleted one.
 func ArtifactCheck(root *os.Root) func(formats.Artifact) string {
 	return func(a formats.Artifact) string {
-		if problem := pathProblem(a.Path); problem != "" || a.Deleted {
+		if problem := PathProblem(a.Path); problem != "" || a.Deleted {
 			return problem
 		}
 		return fileProblem(root, a.Path, "the folder")

@@ -268,7 +268,7 @@ func Documents(root *os.Root, run string) ([]Document, error) {
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, onFile("read", recordFile(run), err)
 	}
-	return slices.DeleteFunc(list, func(l Document) bool { return pathProblem(l.Path) != "" }), nil
+	return slices.DeleteFunc(list, func(l Document) bool { return PathProblem(l.Path) != "" }), nil
 }
 
 func recordFile(run string) string {

@@ -96,7 +96,8 @@ func TestImplementer(t *testing.T) {
 		text(
 			"First:", "'''sh", "echo changed >a.txt", "git rm -q b.txt", "mkdir -p sub/deep",
 			"echo \"$TERCET_RUN\" >sub/deep/run.txt", "echo x >.tercet/state.json", ": >empty.txt",
-			"ln -s a.txt link", "'''", "Second:", "'''sh", "git mv a.txt \"c d.txt\"", "'''",
+			"ln -s a.txt link", "echo x >a:b", "'''",
+			"Second:", "'''sh", "git mv a.txt \"c d.txt\"", "'''",
 			"## Acceptance", "- it is right", "## Verification", "'''sh", "test -f \"c d.txt\"",
 			"'''",
 		),
@@ -112,6 +113,8 @@ func TestImplementer(t *testing.T) {
 	}
 	wantWarnings := []string{
 		"not verified: phase 1 (First) names no verification",
+		`"a:b" changed and is no artifact: it has a colon in its path, which means a drive or ` +
+			"a stream on Windows",
 		"empty.txt changed and is no artifact: it is empty or no regular file",
 		"link changed and is no artifact: it is empty or no regular file",
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"tercet/internal/git"
 	"tercet/internal/order"
 	"tercet/internal/proc"
+	"tercet/subagents"
 )
 
 // listFiles lists the tracked files below the folder of repo. Without git, or outside a repository,
@@ -104,7 +106,8 @@ func (c *changes) add(root *os.Root, below, name string) {
 }
 
 // artifacts lists the changed files as a return may show them, with a note for each that it may
-// not. An artifact is a regular file that is not empty, or a deleted one.
+// not. An artifact is a regular file that is not empty, or a deleted one, and its name is one that
+// every system can have.
 func (c changes) artifacts() ([]formats.Artifact, []string) {
 	out := []formats.Artifact{}
 	notes := slices.Clone(c.Notes)
@@ -114,6 +117,10 @@ func (c changes) artifacts() ([]formats.Artifact, []string) {
 				notes,
 				f.Path+" changed and is no artifact: it is empty or no regular file",
 			)
+			continue
+		}
+		if problem := subagents.PathProblem(f.Path); problem != "" {
+			notes = append(notes, fmt.Sprintf("%q changed and is no artifact: it %s", f.Path, problem))
 			continue
 		}
 		out = append(out, formats.Artifact{
