@@ -105,8 +105,8 @@ func (p *place) hubUnder(plan faults.Plan) {
 	})
 }
 
-// TestTheDiskOfTheHubIsFull: runs stop at their next line, with the reason in the status. Once there
-// is space they go on by themselves, and what was done is not done again.
+// TestTheDiskOfTheHubIsFull: runs stop at their next line, with the reason in the status. Once
+// there is space they go on by themselves, and what was done is not done again.
 func TestTheDiskOfTheHubIsFull(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -192,8 +192,9 @@ func (p *place) reports() int {
 	return len(found)
 }
 
-// TestTheHubDiesAtAWrite: it is killed while /research runs, before a change of its disk, such as the
-// line that announces a document and the document itself. Back again, the run ends with one report.
+// TestTheHubDiesAtAWrite: it is killed while /research runs, before a change of its disk, such as
+// the line that announces a document and the document itself. Back again, the run ends with one
+// report.
 func TestTheHubDiesAtAWrite(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {

@@ -52,8 +52,8 @@ func TestTheHubIsAway(t *testing.T) {
 	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
 }
 
-// TestTheRemoteIsAway while a snapshot is pushed: the run stops with the reason after three attempts,
-// and nothing is lost when it is resumed.
+// TestTheRemoteIsAway while a snapshot is pushed: the run stops with the reason after three
+// attempts, and nothing is lost when it is resumed.
 func TestTheRemoteIsAway(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -110,8 +110,8 @@ func TestAnAgentHasNoWayToTheTeam(t *testing.T) {
 	}
 }
 
-// TestALostSnapshot: somebody removed the snapshots of a run from the remote, and its worker died. A
-// worker that lacks them does not begin, and says which commit is missing. The worker whose clone
+// TestALostSnapshot: somebody removed the snapshots of a run from the remote, and its worker died.
+// A worker that lacks them does not begin, and says which commit is missing. The worker whose clone
 // still has it goes on, and nothing is done twice.
 func TestALostSnapshot(t *testing.T) {
 	t.Parallel()
@@ -212,8 +212,8 @@ func TestTheHomeIsRestored(t *testing.T) {
 	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
 }
 
-// TestARunThatIsNotHeld: a worker that sends lines for a run which another worker has, or a job that
-// is over, is refused, although the hub knows its key.
+// TestARunThatIsNotHeld: a worker that sends lines for a run which another worker has, or a job
+// that is over, is refused, although the hub knows its key.
 func TestARunThatIsNotHeld(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestBudgetOfTheTeam: four workers may start a number of agents together. Exactly so many start; the
-// runs beyond wait with the reason, and go on with a larger budget. With workers that die meanwhile
-// no more start, because what they had reserved counts.
+// TestBudgetOfTheTeam: four workers may start a number of agents together. Exactly so many start;
+// the runs beyond wait with the reason, and go on with a larger budget. With workers that die
+// meanwhile no more start, because what they had reserved counts.
 func TestBudgetOfTheTeam(t *testing.T) {
 	t.Parallel()
 	for _, kills := range []int{0, 3} {

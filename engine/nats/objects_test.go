@@ -38,8 +38,8 @@ func (p *place) objects() []string {
 	return list
 }
 
-// TestLargeEntriesAndDocuments: an entry of the journal of 4 MB and a document of 5 MB travel by the
-// object store, also to the worker that goes on with the run, and leave nothing there.
+// TestLargeEntriesAndDocuments: an entry of the journal of 4 MB and a document of 5 MB travel by
+// the object store, also to the worker that goes on with the run, and leave nothing there.
 func TestLargeEntriesAndDocuments(t *testing.T) {
 	t.Parallel()
 	const size = 5 << 20

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSlots: a worker with two slots works on two runs at once, each in a clone of its own. The user
-// agrees once, in the clone where the worker was started. Nothing asks about moved refs.
+// TestSlots: a worker with two slots works on two runs at once, each in a clone of its own. The
+// user agrees once, in the clone where the worker was started. Nothing asks about moved refs.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -60,8 +60,8 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestSetup: the project's setup command prepares a fresh clone once, before its worker takes a run.
-// While it fails, the worker takes none and says why.
+// TestSetup: the project's setup command prepares a fresh clone once, before its worker takes a
+// run. While it fails, the worker takes none and says why.
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -218,8 +218,8 @@ esac
 	}
 }
 
-// TestTooLarge: a document that is no message stops its run at once, with the reason and advice. The
-// worker goes on with other runs.
+// TestTooLarge: a document that is no message stops its run at once, with the reason and advice.
+// The worker goes on with other runs.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -658,8 +658,8 @@ func TestAnIdleWorkerStops(t *testing.T) {
 	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
 }
 
-// TestLabels: a run goes only to a worker that has what the line and the command need. A worker that
-// is drained takes no more runs and ends.
+// TestLabels: a run goes only to a worker that has what the line and the command need. A worker
+// that is drained takes no more runs and ends.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -22,8 +22,8 @@ func (p *place) version(number string) (program string) {
 }
 
 // TestAnUpgrade: the home has a new version while a run is at work with the old one. Hub and status
-// say which version waits for whom, no third version takes the run, and a worker of the old one that
-// is drained finishes it and takes nothing new.
+// say which version waits for whom, no third version takes the run, and a worker of the old one
+// that is drained finishes it and takes nothing new.
 func TestAnUpgrade(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -580,8 +580,8 @@ func (h *Hub) call(ctx context.Context, q request) *nats.Msg {
 	return h.given(ctx, q, reply)
 }
 
-// objectAccount is the account in which a worker reaches the objects of a job that it holds; nil: it
-// holds none.
+// objectAccount is the account in which a worker reaches the objects of a job that it holds; nil:
+// it holds none.
 func (h *Hub) objectAccount(member, job string, connection uint64) *server.Account {
 	h.mu.Lock()
 	held := h.holds(member, job) != nil

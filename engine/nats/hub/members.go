@@ -450,8 +450,8 @@ func (h *Hub) remove(data []byte) link.Removed {
 	}))}
 }
 
-// Own gives the user at the home the key of the owner, in a file, unless the file is that of another
-// team.
+// Own gives the user at the home the key of the owner, in a file, unless the file is that of
+// another team.
 func (h *Hub) Own(file, name string) error {
 	one, err := link.ReadMember(file)
 	owner, there := h.members.owner()

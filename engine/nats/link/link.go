@@ -261,7 +261,9 @@ func Connect(m Member) (*Conn, error) {
 
 // connect connects to a hub whose certificate has the fingerprint. Answers come to an inbox that
 // nobody else may read.
-func connect(address string, fingerprint []byte, inbox string, who nats.Option) (*nats.Conn, error) {
+func connect(
+	address string, fingerprint []byte, inbox string, who nats.Option,
+) (*nats.Conn, error) {
 	pinned := &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		//nolint:gosec // the certificate is known by its fingerprint, whoever signed it

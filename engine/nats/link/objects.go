@@ -11,8 +11,8 @@ import (
 	"tercet/formats"
 )
 
-// Inline bounds a call of a run, and its answer, that travel in a message, in bytes. Larger ones are
-// objects in the bucket of the job, and the message has the name in ObjectHeader.
+// Inline bounds a call of a run, and its answer, that travel in a message, in bytes. Larger ones
+// are objects in the bucket of the job, and the message has the name in ObjectHeader.
 const Inline = 1 << 20
 
 // The headers of calls and answers. JobHeader has the id of the job.

@@ -60,7 +60,8 @@ func run(ctx context.Context, args []string) error {
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil || f.NArg() > 0 {
-		return formats.Fail(formats.CodeUsage, "tercet hub --help", "wrong words for tercet hub: %q", args)
+		return formats.Fail(formats.CodeUsage, "tercet hub --help",
+			"wrong words for tercet hub: %q", args)
 	}
 	if *deadAfter != 0 && *deadAfter < config.LeastDeadAfter || *spawns < 0 || !(*cost >= 0) {
 		return formats.Fail(formats.CodeUsage, "tercet hub --help",
@@ -127,7 +128,8 @@ func open(h *hub.Hub, host project.Host) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("The hub listens at %s. A worker joins in a clone by\n\n  tercet worker --join '%s'\n\n"+
+	fmt.Printf("The hub listens at %s. A worker joins in a clone by\n\n"+
+		"  tercet worker --join '%s'\n\n"+
 		"The word lets one worker in, until %s. 'tercet --on team invite' makes more.\n",
 		h.Address(), word, until.Local().Format(time.TimeOnly))
 	return nil

@@ -98,12 +98,14 @@ func work(ctx context.Context, args []string) error {
 		"commands with needs: come only to workers with these labels")
 	slots := f.Int("slots", 0, "runs side by side, each in a clone of its own: further ones are "+
 		"made beside this clone (1, or worker.slots of your config.yaml)")
-	drain := f.Bool("drain", false, "let the worker of this clone finish its run, take no more, and end")
+	drain := f.Bool("drain", false,
+		"let the worker of this clone finish its run, take no more, and end")
 	f.StringVar(&dir, "C", dir, "the clone to work in")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil || f.NArg() > 0 {
-		return formats.Fail(formats.CodeUsage, "tercet worker --help", "wrong words for tercet worker: %q", args)
+		return formats.Fail(formats.CodeUsage, "tercet worker --help",
+			"wrong words for tercet worker: %q", args)
 	}
 	const most = 64
 	if *slots < 0 || *slots > most {

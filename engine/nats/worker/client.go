@@ -158,7 +158,8 @@ func (c *Client) line(ctx context.Context, text string, f flags) (int, error) {
 	return 0, nil
 }
 
-// waitAll waits for the runs of a line. The exit code is that of the first one that did not succeed.
+// waitAll waits for the runs of a line. The exit code is that of the first one that did not
+// succeed.
 func (c *Client) waitAll(ctx context.Context, runs []string) (int, error) {
 	code := 0
 	var first error
