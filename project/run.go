@@ -221,15 +221,8 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		cfg.Limits.Parallel = 1 // the order of the file
 	}
 	if s.Options.Stubs != "" {
-		if !inv.DryRun {
-			return cfg, usage("--stubs belongs to --dry-run: a real run calls its subagents")
-		}
-		data, err := os.ReadFile(filepath.Clean(s.Options.Stubs))
-		if err != nil {
-			return cfg, formats.Broken(formats.CodeIO, "stub returns", err,
-				"--stubs takes a JSON file with a return for each subagent or step")
-		}
-		cfg.Stubs, err = interp.ParseStubs(s.Options.Stubs, data)
+		var err error
+		cfg.Stubs, err = s.stubs(inv)
 		if err != nil {
 			return cfg, err
 		}
@@ -242,55 +235,76 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 	cfg.Docs = s.Project.Docs
 	cfg.Discard = s.Dispatcher.Discard
 	cfg.RepoState = worktree.Repository{Trees: s.Project.Trees}.State
-	if !inv.DryRun && !onlyLists(inv) {
-		cfg.Spent = journal.WorkingTime(s.Project.Control.Past(inv.Run))
-		past := s.Project.Control.Past(inv.Run)
-		told, err := s.instructionsOf(ctx, inv.Run, past)
-		if err != nil {
-			return cfg, err
-		}
-		who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
-		ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, control.Hooks{
-			Ready: func(dir string) error {
-				err := s.events.open(s.Project.Root, dir)
-				if err == nil && len(past) == 0 && told != nil {
-					name := path.Join(dir, instructionsFile)
-					err = atomicfile.Create(s.Project.Root, name, told, 0o600)
-				}
-				return err
-			},
-			Begun: func() { s.journaled(inv.Run) },
-		})
-		cfg.Journal = ledger
-		cfg.Resumed, cfg.Killed = ledger.Resumed()
-		cfg.EverKilled = ledger.EverKilled()
-		cfg.AcceptChanges = s.Options.AcceptChanges || s.givingUp
-		cfg.Accepted = ledger.Accepted
-		cfg.Accept = ledger.Accept
-		cfg.Start = formats.Started{
-			Version: s.Project.Host.Version,
-			User:    s.Project.Host.User,
-			Raw:     inv.Raw,
-			Words:   inv.Words,
-			Among:   inv.Among,
-			Files:   s.Project.deciding,
-		}
-		if told != nil {
-			cfg.Start.Instructions = formats.Sum(told)
-		}
-		cfg.GateID = rand.Text
-		cfg.Messages = messages{s, inv.Run}
-		cfg.Mask = s.Project.Mask.Text
-		cfg.Pause, cfg.Stop = s.Project.Control.OrderContexts(ctx, inv.Run)
-		if s.queuesRuns() {
-			cfg.Admit = func(ctx context.Context) (func(), error) {
-				return s.enterRun(ctx, inv.Run, ledger)
-			}
-		}
-		s.events.begin(inv.Run)
-		s.Project.notifier.RunStarted(inv.Run, inv.Line)
+	if inv.DryRun || onlyLists(inv) {
+		return cfg, nil
 	}
-	return cfg, nil
+	return cfg, s.keepRun(ctx, inv, &cfg)
+}
+
+// stubs reads the returns that a dry run is given for its subagents.
+func (s *Session) stubs(inv formats.Invocation) (map[string][]formats.Return, error) {
+	if !inv.DryRun {
+		return nil, usage("--stubs belongs to --dry-run: a real run calls its subagents")
+	}
+	data, err := os.ReadFile(filepath.Clean(s.Options.Stubs))
+	if err != nil {
+		return nil, formats.Broken(formats.CodeIO, "stub returns", err,
+			"--stubs takes a JSON file with a return for each subagent or step")
+	}
+	return interp.ParseStubs(s.Options.Stubs, data)
+}
+
+// keepRun lets a run keep a journal, take orders and messages, and go on where its journal ends.
+func (s *Session) keepRun(
+	ctx context.Context, inv formats.Invocation, cfg *interp.Config,
+) error {
+	past := s.Project.Control.Past(inv.Run)
+	told, err := s.instructionsOf(ctx, inv.Run, past)
+	if err != nil {
+		return err
+	}
+	who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
+	ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, control.Hooks{
+		Ready: func(dir string) error {
+			err := s.events.open(s.Project.Root, dir)
+			if err == nil && len(past) == 0 && told != nil {
+				name := path.Join(dir, instructionsFile)
+				err = atomicfile.Create(s.Project.Root, name, told, 0o600)
+			}
+			return err
+		},
+		Begun: func() { s.journaled(inv.Run) },
+	})
+	cfg.Journal = ledger
+	cfg.Spent = journal.WorkingTime(past)
+	cfg.Resumed, cfg.Killed = ledger.Resumed()
+	cfg.EverKilled = ledger.EverKilled()
+	cfg.AcceptChanges = s.Options.AcceptChanges || s.givingUp
+	cfg.Accepted = ledger.Accepted
+	cfg.Accept = ledger.Accept
+	cfg.Start = formats.Started{
+		Version: s.Project.Host.Version,
+		User:    s.Project.Host.User,
+		Raw:     inv.Raw,
+		Words:   inv.Words,
+		Among:   inv.Among,
+		Files:   s.Project.deciding,
+	}
+	if told != nil {
+		cfg.Start.Instructions = formats.Sum(told)
+	}
+	cfg.GateID = rand.Text
+	cfg.Messages = messages{s, inv.Run}
+	cfg.Mask = s.Project.Mask.Text
+	cfg.Pause, cfg.Stop = s.Project.Control.OrderContexts(ctx, inv.Run)
+	if s.queuesRuns() {
+		cfg.Admit = func(ctx context.Context) (func(), error) {
+			return s.enterRun(ctx, inv.Run, ledger)
+		}
+	}
+	s.events.begin(inv.Run)
+	s.Project.notifier.RunStarted(inv.Run, inv.Line)
+	return nil
 }
 
 // onlyLists tells whether a line is /agent without a name, which lists the subagents and keeps no
