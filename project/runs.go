@@ -37,7 +37,9 @@ func (p *Project) Runs(f Filter) ([]RunInfo, error) {
 func (p *Project) listRuns(f Filter) ([]RunInfo, error) {
 	list, err := journal.Runs(p.Root, f.Unfinished || f.Closed)
 	if f.Closed {
-		list = slices.DeleteFunc(list, func(r RunInfo) bool { return r.Why != formats.ReasonClosed })
+		list = slices.DeleteFunc(list, func(r RunInfo) bool {
+			return r.Why != formats.ReasonClosed
+		})
 	}
 	if err == nil && f.Most > 0 {
 		list = list[:min(len(list), f.Most)]

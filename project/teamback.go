@@ -11,7 +11,8 @@ import (
 // BackTo names the step to which a run of the team goes back.
 type BackTo struct {
 	Run, From string
-	// Tree is the last snapshot of the run's worktree, where that was closed since; nil: it was not.
+	// Tree is the last snapshot of the run's worktree, where that was closed since; nil where it was
+	// not.
 	Tree *formats.TreeSnapshot
 }
 

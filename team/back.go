@@ -113,7 +113,8 @@ func (k *Keeper) writeBack(run string, r *kept, plan *project.Back) (err error) 
 		return formats.Fail(formats.CodeLocked, "type it again",
 			"the journal of run %s has changed meanwhile", run)
 	}
-	lines, records, err := r.journal.Seal(k.project.Host.Clock.Now(), k.project.Mask, plan.Entries...)
+	now := k.project.Host.Clock.Now()
+	lines, records, err := r.journal.Seal(now, k.project.Mask, plan.Entries...)
 	if err != nil {
 		return err
 	}

@@ -164,8 +164,8 @@ func (s step) parsed(profile, path string, src []byte) (*documents.Document, []f
 		for _, opt.Variant = range documents.Variants(profile) {
 			older, found := opt.Parse(profile, path, src)
 			if !found.HasErrors() {
-				s.run.report.warn("%s has the older form of a %s (%s); what it does not say is asked "+
-					"or has a default", path, profile, opt.Variant)
+				s.run.report.warn("%s has the older form of a %s (%s); "+
+					"what it does not say is asked or has a default", path, profile, opt.Variant)
 				doc = older
 				bad = found
 				break

@@ -10,7 +10,7 @@ import (
 // back to an earlier step.
 type counters struct {
 	steps       int            // against limits.Steps
-	passes      int            // elements and rounds of loops; each allows formats.ElementSteps more
+	passes      int            // of loops, elements too; each allows formats.ElementSteps
 	visits      map[string]int // by step path
 	targets     map[string]int // uses of targets with a max, by step path and rule
 	autoAnswers map[string]int // answers to the engine's gate of a step without the user

@@ -194,8 +194,9 @@ func (c *call) try() (formats.Return, error) {
 		return c.stub(req), nil
 	}
 	if missing != "" {
+		line := c.step.info.Step.Pos.Line
 		return formats.Failed(formats.Fail(formats.CodeValidationFailed,
-			fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.step.info.Step.Pos.Line),
+			fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, line),
 			"expected a value for input '%s' of subagent '%s', got null", missing, c.to.Agent)), nil
 	}
 	if err := c.begin(req); err != nil {
@@ -308,7 +309,9 @@ func (c call) complete(req formats.Request, got answer, takenOver bool) error {
 		r.budget.settle(ret.Metadata)
 		c.noteNextAgent(ret)
 		if len(req.Facets.Messages) > 0 && ret.Metadata.Runner == runnerOffline {
-			r.report.warn("step '%s' got a message and worked offline, where nobody reads it", req.Step)
+			r.report.warn(
+				"step '%s' got a message and worked offline, where nobody reads it", req.Step,
+			)
 		}
 	}
 	c.apply(req, ret)

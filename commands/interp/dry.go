@@ -194,8 +194,8 @@ func (r *run) dryReturn(ret formats.Return) formats.Return {
 	d := &r.dry
 	for _, key := range slices.Sorted(maps.Keys(d.returns)) {
 		if !slices.Contains(d.used, key) {
-			r.report.warn("nothing took the return given for '%s': no such step or subagent was reached",
-				key)
+			r.report.warn("nothing took the return given for '%s': "+
+				"no such step or subagent was reached", key)
 		}
 	}
 	ret.Artifacts = nil

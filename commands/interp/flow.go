@@ -102,7 +102,9 @@ func (r *run) checkTier(name string, v any) error {
 				"expected %s or %s as the approval, got %s", documents.Interactive,
 				documents.Autonomous, query.Text(v))
 		case v == documents.Interactive && asked == documents.Autonomous:
-			r.report.warn("W467: this tier asks after every phase; --approval %s is not followed", asked)
+			r.report.warn(
+				"W467: this tier asks after every phase; --approval %s is not followed", asked,
+			)
 		}
 	}
 	if name != "tier" || r.prog.Tiers == nil || v == nil ||

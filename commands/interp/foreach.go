@@ -154,7 +154,8 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 		return nil, err
 	}
 	if len(items) > r.limits.Elements {
-		return nil, errLimit("elements of one loop", "filter the list of the loop", r.limits.Elements)
+		const help = "filter the list of the loop"
+		return nil, errLimit("elements of one loop", help, r.limits.Elements)
 	}
 	s.plan("run for each $%s of %d", f.As.Text, len(items))
 	return items, s.record(formats.EntryLoopEntered, object{"items": items})

@@ -307,7 +307,8 @@ func (tr transition) engineQuestion() formats.Gate {
 
 // needsUser tells whether only a user settles the outcome.
 func (tr transition) needsUser() bool {
-	return tr.result.outcome == formats.OutcomeBlocked || tr.result.outcome == formats.OutcomeSuspended
+	outcome := tr.result.outcome
+	return outcome == formats.OutcomeBlocked || outcome == formats.OutcomeSuspended
 }
 
 // engineGate asks what to do with an outcome. If nobody can answer, the run waits where the file

@@ -191,7 +191,8 @@ func observe[T any](
 		return out, err
 	}
 
-	if err := j.reachEnd(); err != nil { // else the task would be read without the lease of this run
+	// without this the task would be read without the lease of this run
+	if err := j.reachEnd(); err != nil {
 		return out, err
 	}
 	out, err = look()

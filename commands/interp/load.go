@@ -130,7 +130,8 @@ func braces(pattern string) []string {
 
 func (ld loader) notFound(l *syntax.Load, what string) error {
 	help := "/" + ld.frame.run.prog.Name + " needs '" + l.Name.Text + "' before it can start"
-	return formats.Fail(formats.CodeNotFound, help, "%s: %s", ld.frame.run.placeOf(l.Name.Pos), what)
+	place := ld.frame.run.placeOf(l.Name.Pos)
+	return formats.Fail(formats.CodeNotFound, help, "%s: %s", place, what)
 }
 
 // noDocument refuses a task that has no document of a profile, and says what makes one.

@@ -51,7 +51,8 @@ func (r *run) recordProblems(ret formats.Return) {
 		same := func(p formats.Problem) bool {
 			return p.Message == last.Message
 		}
-		if at := slices.IndexFunc(r.report.failures, same); at >= 0 { // a worker's failure ends the run
+		// a worker's failure ends the run
+		if at := slices.IndexFunc(r.report.failures, same); at >= 0 {
 			last.Path = r.report.failures[at].Path
 			last.Depth = r.report.failures[at].Depth
 		}

@@ -213,7 +213,8 @@ func (r *run) admit() error {
 func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
 		if r.cfg.IfNeeded && r.tasks.isPast() {
-			summary := fmt.Sprintf("nothing to do: task %d is %s", r.tasks.own.Number, r.tasks.own.Status)
+			task := r.tasks.own
+			summary := fmt.Sprintf("nothing to do: task %d is %s", task.Number, task.Status)
 			return formats.Return{Status: formats.StatusCompleted, Summary: summary}, nil
 		}
 		return formats.Return{}, err

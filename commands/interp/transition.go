@@ -23,7 +23,9 @@ func (tr transition) route() (*ending, error) {
 		choice := formats.As[string](tr.result.value["choice"])
 		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !tr.result.answer.Person
 		if counted && tr.exhausts(t, "choice "+choice) {
-			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, tr.maxTaken(t))
+			why := fmt.Sprintf(
+				"'%s' was chosen more often than its max of %d", choice, tr.maxTaken(t),
+			)
 			if leavesNoWork(tr.result.outcome) {
 				tr.result.outcome = formats.OutcomeFailed
 			}
@@ -38,7 +40,7 @@ func (tr transition) route() (*ending, error) {
 		return nil, err
 	case target != nil:
 		return tr.follow(target)
-	case tr.result.outcome == formats.OutcomeBlocked || tr.result.outcome == formats.OutcomeSuspended:
+	case tr.needsUser():
 		return tr.engineGate(false)
 	case exhausted != nil:
 		return &ending{ret: tr.exhaustedReturn(exhausted)}, nil
@@ -314,7 +316,9 @@ func (tr transition) exhaustedReturn(t *syntax.Target) formats.Return {
 			s.info.Step.Title, tr.result.outcome, t.Kind, times, tr.baseReturn().Summary,
 		), raiseMax(t))
 	case tr.result.outcome == formats.OutcomePartial:
-		s.run.report.warn("%s: its '%s' was taken %s, which is its max", s.info.Step.Title, t.Kind, times)
+		s.run.report.warn(
+			"%s: its '%s' was taken %s, which is its max", s.info.Step.Title, t.Kind, times,
+		)
 	}
 	return tr.limitReturn("", raiseMax(t))
 }

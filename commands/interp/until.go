@@ -139,7 +139,10 @@ func checkPass(s step, i int, p pass) (nextPass, error) {
 		return nextPass{stalled: why}, nil
 	}
 
-	failed := result{outcome: formats.OutcomeFailed, ret: formats.Return{Summary: why, Issues: issues}}
+	failed := result{
+		outcome: formats.OutcomeFailed,
+		ret:     formats.Return{Summary: why, Issues: issues},
+	}
 	tr := transition{s, failed}
 	return nextPass{end: final(tr.noProgress(why))}, nil
 }

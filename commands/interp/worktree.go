@@ -75,7 +75,8 @@ func (c call) ensureWorktree() error {
 	open := r.prog.Own.Open
 	in := c.step.info.Terms.In
 	elsewhere := in == inMain || in == inNone && !c.to.Info.Builtin
-	own := c.to.Agent == compile.GitWorkflow && c.extraInput != nil || c.to.Agent == compile.StatusSync
+	ownGit := c.to.Agent == compile.GitWorkflow && c.extraInput != nil
+	own := ownGit || c.to.Agent == compile.StatusSync
 	if open == nil || r.dry.on || r.finishing || elsewhere || own {
 		return nil
 	}
