@@ -110,6 +110,21 @@ func TestAnAgentHasNoWayToTheTeam(t *testing.T) {
 	}
 }
 
+// TestAnIdleWorkerDies: a worker that was killed while it waited for a run gets none.
+func TestAnIdleWorkerDies(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	one := p.worker("one")
+	until(t, "the worker", func() bool { return len(p.status().Workers) == 1 })
+	one.kill()
+	run := p.submit("/make 1")
+	p.worker("two")
+	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	if said := p.own.text(); strings.Contains(said, "worker one has it") {
+		t.Errorf("the run was given to a worker that had been killed:\n%s", said)
+	}
+}
+
 // TestALostSnapshot: somebody removed the snapshots of a run from the remote, and its worker died.
 // A worker that lacks them does not begin, and says which commit is missing. The worker whose clone
 // still has it goes on, and nothing is done twice.

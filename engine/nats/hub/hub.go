@@ -362,7 +362,8 @@ func (h *Hub) take(ctx context.Context, q request) link.Given {
 	id := rand.Text()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.members.has(q.from) { // it was removed while it waited
+	// it was removed while it waited, or its process died
+	if !h.members.has(q.from) || !h.members.present(q.from) {
 		h.queued[run] = true
 		return link.Given{Fault: fault(taken.Back(0))}
 	}

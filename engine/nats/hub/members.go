@@ -339,6 +339,14 @@ func (m *members) has(name string) bool {
 	return m.find(name) >= 0
 }
 
+// present reports whether a member has a connection. One whose process was killed has none, at
+// once; one whose machine went away still seems to have one.
+func (m *members) present(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.connections[name], m.alive)
+}
+
 // owner is the member who owns the team; false: there is none yet.
 func (m *members) owner() (member, bool) {
 	m.mu.Lock()

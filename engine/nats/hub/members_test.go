@@ -102,6 +102,9 @@ func TestConnections(t *testing.T) {
 	for id := range uint64(last) {
 		m.connected("build", id+1)
 	}
+	if !m.present("build") || m.present("eve") {
+		t.Error("present does not tell who has a connection")
+	}
 	ids, err := m.remove("build")
 	if want := []uint64{1, last - 1, last}; !slices.Equal(ids, want) || err != nil {
 		t.Errorf("remove = %d connections, %v, want %d", len(ids), err, want)
