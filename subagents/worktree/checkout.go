@@ -177,13 +177,21 @@ func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
 }
 
 // Unready says what in the user's checkout can block a later merge of a run's work and is not in
-// the run's worktree: an unfinished operation of git, and changes of tracked files. It is empty if
-// there is nothing.
+// the run's worktree: an unfinished operation of git, a detached HEAD, and changes of tracked
+// files. It is empty if there is nothing.
 func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
 	if what := repo.OperationInProgress(); what != "" {
 		return "in your checkout " + what + ": the run cannot be published before it is over", nil
+	}
+	branch, err := repo.CurrentBranch(ctx)
+	if err != nil {
+		return "", err
+	}
+	if branch == "" {
+		return "your checkout is on no branch: the work cannot be merged before you switch to one, " +
+			"unless the step that publishes it names a branch", nil
 	}
 
 	_, rel, err := repo.Locate(ctx)
