@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -69,10 +70,16 @@ func waits(err error) bool {
 	return open
 }
 
-// unwritten tells whether tercet itself could not read or write something.
+// unwritten tells whether tercet itself could not read or write something. That a file is missing
+// is an answer, which a workflow may follow.
 func unwritten(err error) bool {
-	code := formats.CodeOf(err)
-	return code == formats.CodeIO || code == formats.CodeNotDurable
+	switch formats.CodeOf(err) {
+	case formats.CodeNotDurable:
+		return true
+	case formats.CodeIO:
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return false
 }
 
 // filled reports a list without elements, if nothing else is wrong.
