@@ -29,7 +29,7 @@ func slowly(t *testing.T) (dir string, let func()) {
 			"delegate: waiter\n```\n\n#### Step 1.2: Look\n\n```yaml step\nid: look\n" +
 			"set: {seen: $word}\n```\n",
 		"subagents/waiter.md": "---\nname: waiter\ndescription: Wait\nrole: utility\n" +
-			"runner: exec\nargv: [sh, -c, 'until [ -e DIR/go ]; do sleep 0.05; done; echo " +
+			"runner: exec\nargv: [sh, -c, ': > DIR/begun; until [ -e DIR/go ]; do sleep 0.05; done; echo " +
 			"\"$DONE\" > \"$TERCET_RETURN\"']\n" +
 			"returns: {statuses: [completed, failed], artifacts: none}\n---\n\nWait.\n",
 	} {
@@ -51,6 +51,18 @@ func slowly(t *testing.T) (dir string, let func()) {
 		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// working waits until a worker of slowly has begun its work.
+func working(t *testing.T, dir string) {
+	t.Helper()
+	limit := time.Now().Add(patience)
+	for os.Remove(filepath.Join(dir, "begun")) != nil {
+		if time.Now().After(limit) {
+			t.Fatal("the worker never began")
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -244,8 +256,10 @@ func TestRunsStop(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "go")); err != nil {
 		t.Fatal(err)
 	}
+	working(t, dir) // the worker of before
 	s.keys("tercet /slow\n")
 	s.wait(", waiter")
+	working(t, dir) // while tercet starts a program, Linux may not stop it
 	s.keys("\x1a")
 	s.wait("topped")
 	s.wait("ready> ")
