@@ -73,13 +73,9 @@ func waits(err error) bool {
 // unwritten tells whether tercet itself could not read or write something. That a file is missing
 // is an answer, which a workflow may follow.
 func unwritten(err error) bool {
-	switch formats.CodeOf(err) {
-	case formats.CodeNotDurable:
-		return true
-	case formats.CodeIO:
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	return false
+	code := formats.CodeOf(err)
+	missing := errors.Is(err, fs.ErrNotExist)
+	return code == formats.CodeNotDurable || code == formats.CodeIO && !missing
 }
 
 // filled reports a list without elements, if nothing else is wrong.
