@@ -56,7 +56,7 @@ var looksItself = map[string][]string{
 		"state/exchange.closing",
 	},
 	"what an id or a path may hold": {
-		"state.checkTx", "subagents.pathProblem",
+		"state.checkTx", "subagents.PathProblem",
 	},
 	"files that are part of the program": {
 		"internal/pages.readPages", "templates/meta.contract",
