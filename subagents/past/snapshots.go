@@ -29,7 +29,8 @@ func (p Project) leftSnapshots() ([]string, error) {
 		return nil, formats.OnFile("read", snapshotsFile, err)
 	}
 	if err := json.Unmarshal(data, &runs); err != nil {
-		return nil, formats.Broken(formats.CodeInvalidState, snapshotsFile, err)
+		return nil, formats.Broken(formats.CodeInvalidState, snapshotsFile, err,
+			"remove the file: the remote then keeps the snapshots of the runs that it lists")
 	}
 	return runs, nil
 }
