@@ -85,8 +85,12 @@ func (p *process) text() string {
 	return p.said.String()
 }
 
-// kill ends a program and what it started in its group, as if the machine had died.
+// kill ends a program and what it started in its group, as if the machine had died. The number of
+// one that has ended may belong to another program by now.
 func (p *process) kill() {
+	if p.ended() {
+		return
+	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may have ended
 	<-p.done
 }

@@ -21,6 +21,8 @@ type followed struct {
 
 	version int64 // grows with each change
 	began   int64 // the version at which the list of steps begins; steps that are dropped change it
+	read    bool  // poll has read all once
+	broken  error // why poll stopped in the middle; the steps fit no more
 	seen    []stepSeen
 	titles  map[string]string // by place
 	doing   map[string]string // what the agent of a step does, by place
@@ -121,6 +123,7 @@ func (o *site) follow(run string) (*followed, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := f.poll()
+	f.broken = err
 	if err != nil {
 		o.mu.Lock()
 		delete(o.followed, run)
@@ -139,9 +142,10 @@ func (f *followed) poll() error {
 	if err != nil {
 		return err
 	}
-	if !changed && len(events) == 0 {
+	if f.read && !changed && len(events) == 0 {
 		return nil
 	}
+	f.read = true // the journal may have been read before, by the monitor
 	f.version++
 	f.answers = nil
 	for _, e := range events {

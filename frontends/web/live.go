@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,9 @@ const livePath = "/live"
 const (
 	lookInterval = 25 * time.Millisecond
 	beatInterval = 15 * time.Second
+	// Between two looks whether the processes of the runs are still there: one that was killed
+	// changes no file.
+	processInterval = 2 * time.Second
 )
 
 // hub tells the browsers what has changed. It looks only while one of them listens.
@@ -150,7 +154,9 @@ type siteWatcher struct {
 	project *project.Project
 	watcher *project.Watcher
 	broken  bool
-	state   string // of what is in no file: runs that are about to go on
+	state   string    // of what is in no file: runs that are about to go on
+	looked  time.Time // for processes
+	live    []string  // the runs that had one then, or have changed since
 }
 
 // look gives what has changed; nil: nothing.
@@ -162,7 +168,7 @@ func (w *siteWatcher) look() *changed {
 	}
 	c := &changed{Project: w.site.name}
 	found, err := w.watcher.Poll()
-	c.Runs = found.Runs
+	c.Runs = append(found.Runs, w.left(found.Runs)...)
 	c.Tasks = found.Tasks
 	broken := err != nil
 	state := w.site.pending()
@@ -174,6 +180,34 @@ func (w *siteWatcher) look() *changed {
 	}
 	w.site.changes.Add(1)
 	return c
+}
+
+// left gives the runs whose process has gone since it was asked last. changed are those that may have
+// one since.
+func (w *siteWatcher) left(changed []string) (runs []string) {
+	w.live = append(w.live, changed...)
+	now := w.site.server.config.Now()
+	if now.Sub(w.looked) < processInterval {
+		return nil
+	}
+	w.looked = now
+	list, err := w.site.list()
+	if err != nil {
+		return nil // look tells that the project cannot be read
+	}
+	var live []string
+	for _, r := range list {
+		if r.Live {
+			live = append(live, r.Run.ID)
+		}
+	}
+	for _, run := range w.live {
+		if !slices.Contains(live, run) && !slices.Contains(runs, run) {
+			runs = append(runs, run)
+		}
+	}
+	w.live = live
+	return runs
 }
 
 // pending describes what the server knows and no file has.

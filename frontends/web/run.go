@@ -38,6 +38,9 @@ func (v *view) runBody(r project.RunState, f *followed) (body []byte, version in
 	since := v.since()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.broken != nil { // another request has found that, since this one has read the run
+		return nil, 0, f.broken
+	}
 	told, toldErr := v.site.now().MessagesOf(f.journal)
 	key := v.answerKey(r, told)
 	if body, ok := f.kept(key, v.server.config.Now()); ok && since > 0 {

@@ -180,3 +180,25 @@ func TestStepsAreText(t *testing.T) {
 		t.Errorf("the step has JSON: %s", page)
 	}
 }
+
+// TestFirstRead: the page of a run shows its steps, also if the first page has read its journal just
+// before and its trace is still empty.
+func TestFirstRead(t *testing.T) {
+	t.Parallel()
+	dir, home := files(t, map[string]string{".tercet/commands/nap.md": nap})
+	b := serve(t, dir, home)
+	run := b.start("/p/shop/start/nap", url.Values{})
+	b.until(run, "suspended")
+	if err := b.close(); err != nil {
+		t.Fatal(err)
+	}
+	id := run[strings.LastIndex(run, "/")+1:]
+	if err := os.Remove(filepath.Join(dir, ".tercet/runs", id, "trace.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	b = serve(t, dir, home)
+	b.get("/")
+	if page := b.get(run); !strings.Contains(page, `id="s0"`) {
+		t.Errorf("the page has no step: %s", page)
+	}
+}

@@ -323,3 +323,47 @@ new PerformanceObserver(list => {
 	}
 	t.Logf("the page shifted by %.3f", shift)
 }
+
+// TestAKilledRun: the process of a run is killed, which changes no file, and the open page says so.
+func TestAKilledRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.serve()
+	ctx := p.browse()
+	p.open(ctx, s.link)
+	run := p.start("/slow")
+	p.do(ctx, "the run", chromedp.Navigate(s.page("/p/shop/runs/"+run)),
+		sees("Wait for the file"), sees("at work"))
+	p.do(ctx, "its process", chromedp.ActionFunc(func(context.Context) error {
+		return syscall.Kill(p.process(run), syscall.SIGKILL)
+	}), sees("its process is gone"))
+}
+
+// TestAFailedRequest: what the page asked for in vain it asks for again, although the stream tells
+// of a change only once.
+func TestAFailedRequest(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.serve()
+	ctx := p.browse()
+	p.open(ctx, s.link)
+	run := p.start("/slow")
+	p.do(ctx, "the run", chromedp.Navigate(s.page("/p/shop/runs/"+run)), sees("Wait for the file"),
+		chromedp.Evaluate(`(() => {
+  const real = window.fetch;
+  const fails = [
+    () => Promise.reject(new TypeError('lost')),
+    () => Promise.resolve(new Response('', {status: 500})),
+  ];
+  window.fetch = (...words) => fails.length ? fails.shift()() : real(...words);
+})()`, nil))
+	if err := os.WriteFile(filepath.Join(p.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var offline bool
+	p.do(ctx, "the end", sees("done at last"),
+		chromedp.Evaluate(`!document.getElementById("offline").hidden`, &offline))
+	if offline {
+		t.Error("the page still says that the server does not answer")
+	}
+}

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -189,7 +190,7 @@ func (p *place) do(ctx context.Context, what string, actions ...chromedp.Action)
 		seen, done := context.WithTimeout(ctx, 5*time.Second)
 		defer done()
 		_ = chromedp.Run(seen, chromedp.Text("body", &text, chromedp.ByQuery)) // for the message
-		p.t.Fatalf("%s: %v\nthe page shows: %s", what, err, text)
+		p.t.Fatalf("%s: %v\nthe page shows: %s\nthe runs are: %s", what, err, text, p.tercet("status"))
 	}
 }
 
@@ -296,4 +297,20 @@ func (p *place) streams(tabs []context.Context) (n int) {
 		n += open
 	}
 	return n
+}
+
+// process is the process that works on a run.
+func (p *place) process(run string) int {
+	p.t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.dir, ".tercet", "runs", run, "lock.info"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var holder struct {
+		Pid int `json:"pid"`
+	}
+	if err := json.Unmarshal(data, &holder); err != nil || holder.Pid == 0 {
+		p.t.Fatalf("%s names no process: %v", data, err)
+	}
+	return holder.Pid
 }

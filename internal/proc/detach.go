@@ -11,7 +11,8 @@ type Detached struct {
 	// Ended receives its exit code.
 	Ended <-chan int
 
-	cmd *exec.Cmd
+	cmd  *exec.Cmd
+	gone chan struct{} // closed when it was waited for
 }
 
 // Detach starts Argv, which is this program, in a new session, which outlives this process and its
@@ -31,14 +32,20 @@ func Detach(c Command, out *os.File) (*Detached, error) {
 		return nil, c.notStarted(err)
 	}
 	ended := make(chan int, 1)
+	gone := make(chan struct{})
 	go func() {
 		ignore(cmd.Wait()) // the code says how it ended
+		close(gone)
 		ended <- cmd.ProcessState.ExitCode()
 	}()
-	return &Detached{Ended: ended, cmd: cmd}, nil
+	return &Detached{Ended: ended, cmd: cmd, gone: gone}, nil
 }
 
-// Interrupt asks the process to end.
+// Interrupt asks the process to end. Its number may belong to another process once it has.
 func (d *Detached) Interrupt() {
-	terminate(d.cmd)
+	select {
+	case <-d.gone:
+	default:
+		terminate(d.cmd)
+	}
 }

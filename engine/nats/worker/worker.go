@@ -295,9 +295,7 @@ func (w *Worker) relay(id string) (answer func(call []byte) []byte, end func()) 
 			m.Header.Set(link.ObjectHeader, name)
 			m.Data = nil
 		}
-		within, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		reply, err := w.conn.RequestUntilLost(within, m)
+		reply, err := w.conn.RequestUntilLost(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -330,7 +328,8 @@ func (w *Worker) relay(id string) (answer func(call []byte) []byte, end func()) 
 	}
 }
 
-// callTime bounds a call with its objects.
+// callTime bounds a call with its objects. A busy home may need minutes for a large snapshot; one
+// that is gone shows by its connection.
 const callTime = 10 * time.Minute
 
 // report is what a run said of its end, in one line, and what stopped it.

@@ -13,8 +13,12 @@
   let asking = false;
   let again = false;
   let last = 0;
+  let failures = 0; // in a row
   const pause = 50; // between two requests, in milliseconds
+  const patience = 60000; // with one request, in milliseconds: the server gives up then too
 
+  // refresh asks for what has changed. The stream tells of a change once, so a request that failed
+  // is made again, after one second, two, four and so on.
   async function refresh() {
     if (asking) { again = true; return; }
     asking = true;
@@ -26,14 +30,25 @@
       try {
         const answer = await fetch(location.pathname + location.search, {
           headers: {'Tercet-Since': since}, cache: 'no-store', redirect: 'manual',
+          signal: AbortSignal.timeout(patience),
         });
-        if (answer.ok) {
-          since = answer.headers.get('Tercet-Since') || since;
-          patch(await answer.text());
-        }
-      } catch { offline(true); }
+        if (!answer.ok) throw new Error(answer.statusText);
+        const html = await answer.text();
+        since = answer.headers.get('Tercet-Since') || since;
+        patch(html);
+        if (failures > 0) offline(false);
+        failures = 0;
+      } catch {
+        offline(true);
+        failures++;
+        setTimeout(retry, Math.min(1000 * 2 ** (failures - 1), 30000));
+      }
     } while (again && !document.hidden);
     asking = false;
+  }
+
+  function retry() {
+    if (failures > 0 && !document.hidden) refresh();
   }
 
   // patch replaces the elements that the server sent. A form in which somebody writes stays.
