@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,9 @@ func start() int {
 	if code, ok := inner(os.Args); ok {
 		return code
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	out := &printed{File: os.Stdout}
 	a := newApp(stdio{
 		in:  os.Stdin,
@@ -45,6 +49,10 @@ func start() int {
 	}
 	return code
 }
+
+// gcPercent lets the heap grow further than Go's own 100 before garbage is collected. Most lines end
+// below the 16 MB that this allows at first, and the first collection takes a fifth of their time.
+const gcPercent = 400
 
 // printed is the standard output, and remembers that something could not be written: a full disk is
 // no success.
