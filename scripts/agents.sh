@@ -50,11 +50,11 @@ for name; do
 done
 for pid in $pids; do wait "$pid"; done
 
-whole() { go test ./cmd/tercet -run '^TestAgents' -count 1 -timeout 20m -args -agents "$names" -agents-dir "$cache"; }
+whole() { go test ./cmd/tercet -run '^TestAgents' -count 1 -timeout 60m -args -agents "$names" -agents-dir "$cache"; }
 others=
 [ -n "$TEST_DEEP" ] || { whole & others=$!; } # the programs wait more than they compute
 
-scenes() { go test ./subagents/agentcli -run '^TestConformance$' -count 1 -timeout 40m -args -agents "$names" -agents-dir "$cache" "$@"; }
+scenes() { go test ./subagents/agentcli -run '^TestConformance$' -count 1 -timeout 60m -args -agents "$names" -agents-dir "$cache" "$@"; }
 # Within bounds, where bubblewrap makes a container here, one scene leaves its tree. -short leaves out those without bounds then.
 if bwrap --unshare-pid --ro-bind / / --dev /dev --proc /proc true 2>/dev/null; then
 	[ -z "$TEST_DEEP" ] || scenes

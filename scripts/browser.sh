@@ -12,8 +12,8 @@ fi
 [ -n "$browser" ] || { echo "expected chromium on PATH or to be installed by apt-get, got neither: the page was not tried" >&2; exit 0; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-CGO_ENABLED=0 go build -o "$dir/tercet" ./cmd/tercet
+CGO_ENABLED=0 go build -ldflags=-s -o "$dir/tercet" ./cmd/tercet
 what=
 case " $* " in *" -goals "*) what="-v -run TestGoals" ;; esac # without -v the figures of a test that passes are not printed
 # shellcheck disable=SC2086 # words of their own
-go test ./internal/browser -count 1 -timeout 12m $what -args -tercet "$dir/tercet" -chromium "$browser" "$@"
+go test ./internal/browser -count 1 -timeout 60m $what -args -tercet "$dir/tercet" -chromium "$browser" "$@"

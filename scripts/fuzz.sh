@@ -16,7 +16,7 @@ if [ -n "$guided" ]; then
     for dir in $dirs; do go test -c -vet=off -fuzz . -o "$built/" "$dir"; done
 else
     # shellcheck disable=SC2086 # a list of folders
-    go test -c -vet=off -o "$built/" $dirs
+    go test -c -vet=off -ldflags='-s -w' -o "$built/" $dirs
 fi
 for dir in $dirs; do
     sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$dir"/*_test.go | while read -r target; do

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +110,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 func (a *app) serve(
 	ctx context.Context, dirs []string, l net.Listener, open, agents bool,
 ) (err error) {
+	debug.SetGCPercent(100) // it stays for days, and most of the time it does nothing
 	hard := a.signals.Hard()
 	s, err := web.New(hard, web.Config{
 		Dirs: dirs,

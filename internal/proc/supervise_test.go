@@ -32,7 +32,7 @@ func TestAllOfItSupervised(t *testing.T) {
 		self(t),
 		"-test.count=1",
 		"-test.skip=^TestSoak|^TestBigFlood",
-		"-test.timeout=10m",
+		"-test.timeout=60m",
 	)
 	cmd.Env = append(os.Environ(), "PROC_SUPERVISED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
