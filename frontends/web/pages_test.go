@@ -142,6 +142,14 @@ func TestTasksOfThePage(t *testing.T) {
 		!strings.Contains(w.Body.String(), "notice bad") {
 		t.Errorf("a broken filter gives %d: %s", w.Code, w.Body)
 	}
+	w = b.send(b.request(http.MethodGet, "/p/shop/tasks?status=planed", ""))
+	if w.Code != http.StatusUnprocessableEntity {
+		t.Errorf("an unknown status gives %d", w.Code)
+	}
+	has(t, "an unknown status", html.UnescapeString(w.Body.String()),
+		`expected task status, got "planed"`, "planned")
+	has(t, "a status of no task", b.get("/p/shop/tasks?status=blocked"), "0 of 2 tasks",
+		`<option value="blocked" selected>`)
 	page := b.get("/p/shop/tasks/1")
 	id := run[strings.LastIndex(run, "/")+1:]
 	has(t, "the task", page, "Mend the door", "Needed by", "2 Paint the door", "Documents",

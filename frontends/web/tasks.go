@@ -48,12 +48,15 @@ func (s *Server) tasks(v *view) error {
 		jq:     query.Get("jq"),
 	}
 	failure := h.Text("")
-	if filter.jq != "" {
+	if filter.status != "" {
+		_, err = formats.ParseTaskStatus(filter.status)
+	}
+	if err == nil && filter.jq != "" {
 		filter.picked, err = v.pick(filter.jq)
-		if err != nil {
-			v.code = statusOf(err)
-			failure = v.failure(err)
-		}
+	}
+	if err != nil {
+		v.code = statusOf(err)
+		failure = v.failure(err)
 	}
 
 	var rows []h.Node
@@ -83,13 +86,14 @@ func (s *Server) tasks(v *view) error {
 	})
 }
 
-// form is the form for the filter. Only statuses that some task has can be chosen.
+// form is the form for the filter. Of the statuses it offers those that some task has, and the chosen
+// one.
 func (f taskFilter) form(statuses map[string]int) h.Node {
 	options := []h.Node{h.Option(h.Value(""), h.Text("every status"))}
 	for _, one := range formats.TaskStatuses() {
 		name := one.String()
 		n := statuses[name]
-		if n == 0 {
+		if n == 0 && name != f.status {
 			continue
 		}
 		options = append(options, h.Option(
