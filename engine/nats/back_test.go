@@ -44,7 +44,7 @@ func TestAFailedRunGoesOn(t *testing.T) {
 	})
 	p.refuseBack(75, "a worker works on run "+run, run, "--from", "one")
 	p.remove("hold")
-	p.run(1, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(1, "wait", run)
 	one.kill()
 	const document = "specs/001_first/reports/research-001.md"
 	if _, there := p.documents("home")[document]; there {
@@ -63,13 +63,13 @@ func TestAFailedRunGoesOn(t *testing.T) {
 	}
 
 	p.write("mended", "")
-	said := p.run(0, "anna", ".", "tercet", "--on", "team", "resume", run, "--from", "two")
+	said := p.onTeam(0, "resume", run, "--from", "two")
 	if !strings.Contains(said, "keeps one#1 (completed) drafted") ||
 		!strings.Contains(said, "drops two#1 (failed)") {
 		t.Errorf("resume said:\n%s", said)
 	}
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	const want = "draft by one\nbuild by one\nbuild by two\n"
 	if got := p.read("home/made.txt"); got != want {
 		t.Errorf("published: %q, want %q", got, want)
@@ -77,7 +77,7 @@ func TestAFailedRunGoesOn(t *testing.T) {
 	if got := p.documents("home")[document]; got != "# A draft\n" {
 		t.Errorf("the home has the document %q", got)
 	}
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	out := p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}
@@ -88,7 +88,7 @@ func TestAFailedRunGoesOn(t *testing.T) {
 
 	p.remove("mended")
 	undone := p.submit("/draft 2")
-	p.run(1, "anna", ".", "tercet", "--on", "team", "wait", undone)
+	p.onTeam(1, "wait", undone)
 	p.run(0, "owner", "home", "tercet", "--yes", "undo", undone)
 	p.refuseBack(1, "run "+undone+" was taken back", undone, "--from", "two")
 }
@@ -99,18 +99,18 @@ func TestAWaitingRunGoesBack(t *testing.T) {
 	p := newPlace(t)
 	p.worker("one")
 	run := p.submit("/ask")
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
-	first := p.run(0, "anna", ".", "tercet", "--on", "team", "--json", "gates")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "pause", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "--yes", "resume", "--from=step", run)
+	p.onTeam(75, "wait", run)
+	first := p.onTeam(0, "--json", "gates")
+	p.onTeam(0, "pause", run)
+	p.onTeam(0, "--yes", "resume", "--from=step", run)
 	until(t, "another question", func() bool {
-		now := p.run(0, "anna", ".", "tercet", "--on", "team", "--json", "gates")
+		now := p.onTeam(0, "--json", "gates")
 		return strings.Contains(now, run) && now != first
 	})
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "approve", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(75, "wait", run)
+	p.onTeam(0, "approve", run)
+	p.onTeam(0, "wait", run)
+	out := p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}

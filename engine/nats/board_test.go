@@ -31,17 +31,17 @@ func TestABoardTravels(t *testing.T) {
 	one.kill()
 	p.write("go", "")
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	want := "spoken on one after [], spoken on one after [], " +
 		"spoken on two after [spoken on one], spoken on two after [spoken on one]"
 	if j := p.read("home/.tercet/runs/" + run + "/journal.jsonl"); !strings.Contains(j, want) {
 		t.Errorf("the run returned something else than %s:\n%s", want, j)
 	}
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "show", run)
+	out := p.onTeam(0, "show", run)
 	if !strings.Contains(out, "Board 'talk': version 4") {
 		t.Errorf("show:\n%s", out)
 	}
-	out = p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	out = p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}

@@ -72,7 +72,7 @@ func TestUserConfig(t *testing.T) {
 	run := p.submit("/make 1")
 	waits := func(run, why string) {
 		t.Helper()
-		out := p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
+		out := p.onTeam(75, "wait", run)
 		if !strings.Contains(out, why) {
 			t.Errorf("wait says:\n%swant %q", out, why)
 		}
@@ -86,19 +86,19 @@ func TestUserConfig(t *testing.T) {
 	}
 	p.own.kill()
 	start("--spawns", "100")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "resume", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "resume", run)
+	p.onTeam(0, "wait", run)
 
 	run = p.submit("/think")
 	waits(run, "the workers of the team may cost $0.50, and have cost $0.60")
 	p.own.kill()
 	start("--spawns", "100") // it reads from the journals what was spent
-	p.run(0, "anna", ".", "tercet", "--on", "team", "resume", run)
+	p.onTeam(0, "resume", run)
 	waits(run, "the workers of the team may cost $0.50, and have cost $0.60")
 	p.own.kill()
 	start("--spawns", "100", "--cost", "2")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "resume", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "resume", run)
+	p.onTeam(0, "wait", run)
 }
 
 // TestPublishByRequest: where the owner's configuration says publish: pr, the home opens a request
@@ -122,12 +122,26 @@ esac
 	p.untilReady()
 	p.worker("one")
 	run := p.submit("/make 1")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("HOME-owner/bin/pr"); strings.Count(got, "pr create --head=task/1") != 1 {
 		t.Errorf("the owner's gh was called %q, want one request", got)
 	}
 	if got := p.read("home/made.txt"); got != "" {
 		t.Errorf("the work was merged: %q", got)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "verify", run)
+}
+
+// TestHelpKeepsTheJoinWord: the help of a worker does not print the secret of its environment.
+func TestHelpKeepsTheJoinWord(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	out := p.run(0, "one", ".", "env", "TERCET_TEAM=127.0.0.1:1#secret", "tercet-worker", "--help")
+	if !strings.Contains(out, "-join word") || strings.Contains(out, "secret") {
+		t.Errorf("the help is: %s", out)
+	}
+	out = p.run(2, "one", ".", "env", "TERCET_TEAM=127.0.0.1:1#secret", "tercet-worker", "--jion", "x")
+	if strings.Contains(out, "secret") {
+		t.Errorf("wrong words are answered with: %s", out)
+	}
 }

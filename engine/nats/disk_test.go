@@ -129,12 +129,12 @@ func TestTheDiskOfTheHubIsFull(t *testing.T) {
 		t.Errorf("a line for a full disk:\n%s", out)
 	}
 	d.full.Store(false)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want each line once", got)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "--wait", "/make", "2")
+	p.onTeam(0, "verify", run)
+	p.onTeam(0, "--wait", "/make", "2")
 }
 
 // untilFull waits until a run waits for the disk of the hub.

@@ -39,17 +39,17 @@ func TestTheHubIsAway(t *testing.T) {
 	if err := os.RemoveAll(queues[0]); err != nil {
 		t.Fatal(err)
 	}
-	if out := p.run(1, "anna", ".", "tercet", "--on", "team", "status"); !strings.Contains(out, "tercet hub") {
+	if out := p.onTeam(1, "status"); !strings.Contains(out, "tercet hub") {
 		t.Errorf("status without a hub:\n%s", out)
 	}
 	time.Sleep(8 * time.Second)
 	p.own = p.hub(address)
 	p.untilReady()
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want each line once\n%s", got, one.text())
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "verify", run)
 }
 
 // TestTheRemoteIsAway while a snapshot is pushed: the run stops with the reason after three
@@ -68,15 +68,15 @@ func TestTheRemoteIsAway(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
-	out := p.run(1, "anna", ".", "tercet", "--on", "team", "wait", run)
+	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "does not get on") || !strings.Contains(out, "remote.git") {
 		t.Errorf("wait says:\n%s", out)
 	}
 	if err := os.Rename(remote+".away", remote); err != nil {
 		t.Fatal(err)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "resume", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "resume", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want each line once", got)
 	}
@@ -100,7 +100,7 @@ func TestAnAgentHasNoWayToTheTeam(t *testing.T) {
 	p.commit()
 	p.worker("one")
 	run := p.submit("/pry")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	got := p.read("home/pried.txt")
 	if !strings.HasPrefix(got, "0\nstatus 77\nhidden ") || strings.Contains(got, "hidden 0\n") {
 		t.Errorf("the agent found %q, want no socket and two refusals", got)
@@ -119,7 +119,7 @@ func TestAnIdleWorkerDies(t *testing.T) {
 	one.kill()
 	run := p.submit("/make 1")
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if said := p.own.text(); strings.Contains(said, "worker one has it") {
 		t.Errorf("the run was given to a worker that had been killed:\n%s", said)
 	}
@@ -150,7 +150,7 @@ func TestALostSnapshot(t *testing.T) {
 	journal := p.journal(run)
 
 	two := p.worker("two")
-	out := p.run(1, "anna", ".", "tercet", "--on", "team", "wait", run)
+	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "the remote does not have the snapshot") ||
 		!strings.Contains(out, "refs/tercet/runs/"+run) {
 		t.Errorf("wait says:\n%s", out)
@@ -160,8 +160,8 @@ func TestALostSnapshot(t *testing.T) {
 	}
 	two.kill()
 	p.worker("one")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "resume", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "resume", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want each line once", got)
 	}
@@ -185,7 +185,7 @@ func TestTheHomeIsRestored(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	newer := len(p.journal(run))
 
 	p.own.kill()
@@ -210,8 +210,8 @@ func TestTheHomeIsRestored(t *testing.T) {
 	}
 	p.own = p.hub(address)
 	p.untilReady()
-	p.run(0, "anna", ".", "tercet", "--on", "team", "--wait", "/make", "2")
-	out := p.run(1, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "--wait", "/make", "2")
+	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "journal.jsonl:1:1: line does not match its hash") ||
 		!strings.Contains(out, "from a copy") {
 		t.Errorf("wait for a run with a damaged journal:\n%s", out)
@@ -220,11 +220,11 @@ func TestTheHomeIsRestored(t *testing.T) {
 	if err := os.WriteFile(name, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want the same two lines of both runs", got)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "verify", run)
 }
 
 // TestARunThatIsNotHeld: a worker that sends lines for a run which another worker has, or a job
@@ -273,5 +273,5 @@ func TestARunThatIsNotHeld(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 }

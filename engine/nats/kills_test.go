@@ -131,7 +131,7 @@ func (p *place) begin(i int) (run string) {
 func (p *place) finish(i int, run string) {
 	p.t.Helper()
 	p.run(shipped[i].code, "anna", ".", "tercet", "--on", "team", "wait", run)
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	out := p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		p.t.Errorf("verify: %s", out)
 	}
@@ -249,13 +249,13 @@ func TestDeadBeforeItSaidSo(t *testing.T) {
 	one := p.underTap("one")
 	run := p.submit("/make 1")
 	until(t, "the death of the worker", one.ended)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	before := p.journal(run)
 	two := p.worker("two")
 	until(t, "that the dead worker has nothing", func() bool {
 		return !slices.ContainsFunc(p.status().Workers, func(w link.Worker) bool { return w.Run == run })
 	})
-	p.run(0, "anna", ".", "tercet", "--on", "team", "--wait", "/make", "2")
+	p.onTeam(0, "--wait", "/make", "2")
 	if strings.Contains(two.text(), run) {
 		t.Errorf("the next worker worked on the run that had ended:\n%s", two.text())
 	}
@@ -266,5 +266,5 @@ func TestDeadBeforeItSaidSo(t *testing.T) {
 	if got := p.read("home/made.txt"); got != want {
 		t.Errorf("published: %q, want %q", got, want)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "verify", run)
 }

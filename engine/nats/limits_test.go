@@ -74,8 +74,8 @@ func TestBudgetOfTheTeam(t *testing.T) {
 			p.own.kill()
 			p.own = p.hub(address, "--spawns", "20")
 			p.untilReady()
-			p.run(0, "anna", ".", "tercet", "--on", "team", "resume", waiting)
-			p.run(0, "anna", ".", "tercet", "--on", "team", "wait", waiting)
+			p.onTeam(0, "resume", waiting)
+			p.onTeam(0, "wait", waiting)
 		})
 	}
 }

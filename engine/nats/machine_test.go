@@ -51,7 +51,7 @@ func TestAMachineDies(t *testing.T) {
 	until(t, "the end of all on the machine", func() bool { return p.processes("one") == 0 })
 
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by two\n" {
 		t.Errorf("published: %q, want a line of each worker", got)
 	}
@@ -69,7 +69,7 @@ func TestAMachineDies(t *testing.T) {
 	if results["one#1"] != 1 || results["two#1"] != 1 {
 		t.Errorf("results: %v, want one of each step", results)
 	}
-	said := p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	said := p.onTeam(0, "verify", run)
 	if !strings.Contains(said, "identical") {
 		t.Errorf("verify: %s", said)
 	}

@@ -25,7 +25,7 @@ func TestHubMemory(t *testing.T) {
 		t.Fatalf("%d runs were begun, want %d", len(list), runs)
 	}
 	for range 10 {
-		p.run(0, "anna", ".", "tercet", "--on", "team", "--json", "status")
+		p.onTeam(0, "--json", "status")
 	}
 	got := p.own.memory(t)
 	t.Logf("the hub uses %.1f MB with %d runs", float64(got)/(1<<20), runs)

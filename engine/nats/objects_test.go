@@ -70,12 +70,12 @@ func TestLargeEntriesAndDocuments(t *testing.T) {
 	}
 	one.kill()
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if !strings.Contains(p.read(journal), fmt.Sprintf(`"summary":"%d bytes"`, size)) {
 		t.Errorf("the worker that went on did not have the document of 5 MB:\n%s",
-			p.run(0, "anna", ".", "tercet", "--on", "team", "show", run))
+			p.onTeam(0, "show", run))
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "verify", run)
 	until(t, "an empty object store", func() bool { return len(p.objects()) == 0 })
 }
 
@@ -104,14 +104,14 @@ func TestARemoteWithoutSnapshots(t *testing.T) {
 	p.untilHeld(run)
 	one.kill()
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by two\n" {
 		t.Errorf("published: %q, want a line of each worker", got)
 	}
 	if info, err := os.Stat(filepath.Join(p.dir, "home/large.bin")); err != nil || info.Size() != size {
 		t.Errorf("the large file was not published: %v, %v", info, err)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "verify", run)
 	refs := func(in string) string {
 		return p.run(0, "owner", in, "git", "for-each-ref", "refs/tercet/runs")
 	}

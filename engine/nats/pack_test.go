@@ -20,20 +20,20 @@ func TestAFlowOfAPack(t *testing.T) {
 	p.commit()
 	p.worker("one")
 	run := p.submit("/doc-flow --types lld --lang en --slug clock --approval autonomous")
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "gates")
+	p.onTeam(75, "wait", run)
+	out := p.onTeam(0, "gates")
 	if !strings.Contains(out, "Write lld as Minimal?") {
 		t.Errorf("gates: %s", out)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "approve", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "approve", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/docs/deliverables/clock/lld.en.md"); got != "# Clock\n" {
 		t.Errorf("the home has the document %q", got)
 	}
 	if got := p.read("home/docs/DOC_FLOW_RESULT.md"); !strings.Contains(got, "lld.en.md") {
 		t.Errorf("the home has the result %q", got)
 	}
-	out = p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	out = p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}
@@ -48,9 +48,9 @@ func TestAFlowInTheCheckout(t *testing.T) {
 	p.commit()
 	one := p.worker("one")
 	run := p.submit("/doc-flow --types lld --lang en --slug clock --approval autonomous")
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "approve", run)
-	out := p.run(1, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(75, "wait", run)
+	p.onTeam(0, "approve", run)
+	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "work in the checkout does not travel to another machine") ||
 		!strings.Contains(out, "lld.en.md") {
 		t.Errorf("wait says:\n%s", out)

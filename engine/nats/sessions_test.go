@@ -48,15 +48,15 @@ echo '{"type": "result", "subtype": "success", "is_error": false, "result": "don
 	again := func() {
 		t.Helper()
 		before := calls()
-		p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
-		p.run(0, "anna", ".", "tercet", "--on", "team", "approve", run, "--choice", "again")
+		p.onTeam(75, "wait", run)
+		p.onTeam(0, "approve", run, "--choice", "again")
 		until(t, "the next round", func() bool { return calls() > before })
 	}
 	again()
 	waits := func() {
 		t.Helper()
 		until(t, "the question", func() bool {
-			return strings.Contains(p.run(0, "anna", ".", "tercet", "--on", "team", "status"), run+"  waiting")
+			return strings.Contains(p.onTeam(0, "status"), run+"  waiting")
 		})
 	}
 	waits()
@@ -75,7 +75,7 @@ echo '{"type": "result", "subtype": "success", "is_error": false, "result": "don
 	if !strings.Contains(journal, "claude no longer has its session") {
 		t.Errorf("the journal does not say that the session stayed behind:\n%s", journal)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "approve", run, "--choice", "good")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "approve", run, "--choice", "good")
+	p.onTeam(0, "wait", run)
+	p.onTeam(0, "verify", run)
 }

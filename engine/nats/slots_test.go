@@ -28,7 +28,7 @@ func TestSlots(t *testing.T) {
 	})
 	p.write("go", "")
 	for _, run := range runs {
-		p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+		p.onTeam(0, "wait", run)
 	}
 	for _, name := range []string{"one", "2"} {
 		if got := p.read("home/pair-" + name); got != name+"\n" {
@@ -38,7 +38,7 @@ func TestSlots(t *testing.T) {
 	if text := one.text(); strings.Contains(text, "exit 75") || !strings.Contains(text, "worker one/2: ready") {
 		t.Errorf("the worker said:\n%s", text)
 	}
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "status")
+	out := p.onTeam(0, "status")
 	for _, name := range []string{"worker one ", "worker one/2 "} {
 		if !strings.Contains(out, name) {
 			t.Errorf("status:\n%swant %q", out, name)
@@ -72,13 +72,13 @@ func TestSetup(t *testing.T) {
 	p.worker("one")
 	run := p.submit("/make 1")
 	until(t, "the reason", func() bool {
-		out := p.run(0, "anna", ".", "tercet", "--on", "team", "status")
+		out := p.onTeam(0, "status")
 		return strings.Contains(out, "queued") &&
 			strings.Contains(out, "setup: sh setup.sh ended with 3: no compiler here")
 	})
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "--wait", "/make", "2")
+	p.onTeam(0, "wait", run)
+	p.onTeam(0, "--wait", "/make", "2")
 	if got := strings.Count(p.read("setups"), "ran"); got != 2 {
 		t.Errorf("the setup command ran %d times, want once in each clone", got)
 	}
@@ -95,11 +95,11 @@ func TestOtherFiles(t *testing.T) {
 	status := func(want string) {
 		t.Helper()
 		until(t, want, func() bool {
-			return strings.Contains(p.run(0, "anna", ".", "tercet", "--on", "team", "status"), want)
+			return strings.Contains(p.onTeam(0, "status"), want)
 		})
 	}
 	p.write("home/maker.sh", p.read("home/maker.sh")+"# another\n")
-	out := p.run(77, "anna", ".", "tercet", "--on", "team", "/make", "1")
+	out := p.onTeam(77, "/make", "1")
 	if !strings.Contains(out, "the owner of the home has not agreed to 1 of") {
 		t.Errorf("a line that the owner has not agreed to:\n%s", out)
 	}
@@ -111,7 +111,7 @@ func TestOtherFiles(t *testing.T) {
 	p.run(0, "owner", "home", "git", "commit", "-q", "-a", "-m", "another")
 	status("nobody has agreed to 1 of")
 	p.agree("one", "one")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 }
 
 // TestOtherVersion: a worker with another tercet takes no new run, and the status says which
@@ -128,11 +128,11 @@ func TestOtherVersion(t *testing.T) {
 		"--name", "one", "--join", p.invite("--worker"))
 	run := p.submit("/make 1")
 	until(t, "the reason", func() bool {
-		out := p.run(0, "anna", ".", "tercet", "--on", "team", "status")
+		out := p.onTeam(0, "status")
 		return strings.Contains(out, "worker one: it has tercet 0.0.1, and the home has tercet ")
 	})
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 }
 
 // TestAccounts: a run that meets the usage limit of an account tells the home. Another worker whose
@@ -163,7 +163,7 @@ func TestAccounts(t *testing.T) {
 		{"two", "", "met this limit of the same account until "},
 	} {
 		run := p.submit("/think", "--needs="+c.name)
-		if out := p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run); !strings.Contains(out, c.why) {
+		if out := p.onTeam(75, "wait", run); !strings.Contains(out, c.why) {
 			t.Errorf("the run on %s:\n%swant %q", c.name, out, c.why)
 		}
 		if got := p.read("HOME-" + c.name + "/calls"); got != c.calls {
@@ -201,7 +201,7 @@ esac
 	p.worker("one")
 	for _, by := range []string{"one", "owner"} {
 		run := p.submit("/ship")
-		p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+		p.onTeam(0, "wait", run)
 		if got := p.read("HOME-" + by + "/bin/pr"); strings.Count(got, "pr create --head=tercet/"+run) != 1 {
 			t.Errorf("requests by %s: %q, want one for run %s", by, got, run)
 		}
@@ -240,7 +240,7 @@ func TestTooLarge(t *testing.T) {
 	}
 	one := p.worker("one")
 	run := p.submit("/big")
-	out := p.run(1, "anna", ".", "tercet", "--on", "team", "wait", run)
+	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "has 200 MB of journal and documents: expected at most 192 MB") {
 		t.Errorf("wait says:\n%s", out)
 	}
@@ -250,6 +250,6 @@ func TestTooLarge(t *testing.T) {
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "resume", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "resume", run)
+	p.onTeam(0, "wait", run)
 }

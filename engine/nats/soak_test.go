@@ -109,6 +109,6 @@ func TestManyTasks(t *testing.T) {
 		if trees == "" {
 			t.Errorf("the remote has no tree of run %s", run)
 		}
-		p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+		p.onTeam(0, "verify", run)
 	}
 }

@@ -147,6 +147,12 @@ func (p *place) run(code int, user, in string, args ...string) string {
 	return string(out)
 }
 
+// onTeam is a line of a person, who has no clone.
+func (p *place) onTeam(code int, line ...string) string {
+	p.t.Helper()
+	return p.run(code, "anna", ".", append([]string{"tercet", "--on", "team"}, line...)...)
+}
+
 // start starts a program in a group of its own.
 func (p *place) start(user, in string, args ...string) *process {
 	p.t.Helper()
@@ -282,7 +288,7 @@ func newPlace(t *testing.T, hub ...string) *place {
 	p.agree("owner", "home")
 	p.own = p.hub("127.0.0.1:0", hub...)
 	p.untilReady()
-	p.run(0, "anna", ".", "tercet", "--on", "team", "join", p.invite("anna"))
+	p.onTeam(0, "join", p.invite("anna"))
 	return p
 }
 
@@ -372,7 +378,7 @@ func (p *place) key(name string) string {
 // status is what the team does.
 func (p *place) status() (s link.Team) {
 	p.t.Helper()
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "--json", "status")
+	out := p.onTeam(0, "--json", "status")
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		p.t.Fatalf("status: %v\n%s", err, out)
 	}
@@ -416,11 +422,11 @@ func TestAWorkerIsKilled(t *testing.T) {
 	p.worker("two")
 	one.kill()
 	died := time.Now()
-	p.run(0, "anna", ".", "tercet", "--on", "team", "tell", run, "keep it short")
+	p.onTeam(0, "tell", run, "keep it short")
 	until(t, "the takeover", func() bool { return strings.Contains(p.own.text(), "is silent, two goes on") })
 	t.Logf("taken over after %s", time.Since(died).Round(time.Millisecond))
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
-	if out := p.run(0, "anna", ".", "tercet", "--on", "team", "show", run); !strings.Contains(out, "keep it short") {
+	p.onTeam(0, "wait", run)
+	if out := p.onTeam(0, "show", run); !strings.Contains(out, "keep it short") {
 		t.Errorf("show does not tell the message:\n%s", out)
 	}
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
@@ -429,10 +435,10 @@ func TestAWorkerIsKilled(t *testing.T) {
 	if got := p.read("home/made.txt"); got != "line by one\nline by two\n" {
 		t.Errorf("published: %q, want a line of each worker", got)
 	}
-	if out := p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run); !strings.Contains(out, "identical") {
+	if out := p.onTeam(0, "verify", run); !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}
-	if out := p.run(0, "anna", ".", "tercet", "--on", "team", "status"); !strings.Contains(out, run+"  ended") {
+	if out := p.onTeam(0, "status"); !strings.Contains(out, run+"  ended") {
 		t.Errorf("status: %s", out)
 	}
 	if out := p.run(0, "owner", "home", "git", "worktree", "list"); strings.Contains(out, "worktrees/") {
@@ -452,7 +458,7 @@ func TestAFrozenWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.worker("two")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	journal := p.read("home/.tercet/runs/" + run + "/journal.jsonl")
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Error(err)
@@ -479,31 +485,31 @@ func TestAQuestionIsAnsweredElsewhere(t *testing.T) {
 	p := newPlace(t)
 	p.worker("one")
 	run := p.submit("/ask")
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(75, "wait", run)
 	other := p.submit("/make 2") // the worker is free
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", other)
-	if out := p.run(0, "anna", ".", "tercet", "--on", "team", "gates"); !strings.Contains(out, "Go on?") {
+	p.onTeam(0, "wait", other)
+	if out := p.onTeam(0, "gates"); !strings.Contains(out, "Go on?") {
 		t.Errorf("gates: %s", out)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "approve", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "approve", run)
+	p.onTeam(0, "wait", run)
 	if j := p.read("home/.tercet/runs/" + run + "/journal.jsonl"); !strings.Contains(j, `"by":"anna"`) {
 		t.Errorf("the journal does not tell who answered:\n%s", j)
 	}
-	if out := p.run(0, "anna", ".", "tercet", "--on", "team", "show", run); !strings.Contains(out, "completed") {
+	if out := p.onTeam(0, "show", run); !strings.Contains(out, "completed") {
 		t.Errorf("show: %s", out)
 	}
 
 	again := p.submit("/ask")
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", again)
+	p.onTeam(75, "wait", again)
 	// the hub holds the run, and reads no orders of the home's own verb
 	if out := p.run(1, "owner", "home", "tercet", "cancel", again); !strings.Contains(
 		out, "tercet --on team cancel "+again,
 	) {
 		t.Errorf("cancel at the home: %s", out)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "cancel", again)
-	p.run(130, "anna", ".", "tercet", "--on", "team", "wait", again)
+	p.onTeam(0, "cancel", again)
+	p.onTeam(130, "wait", again)
 }
 
 // TestAQuestionForTwo: the answer of one user is counted, and the run waits for the other one. A
@@ -518,16 +524,16 @@ func TestAQuestionForTwo(t *testing.T) {
 	p.commit()
 	p.worker("one")
 	run := p.submit("/both")
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "approve", run)
+	p.onTeam(75, "wait", run)
+	p.onTeam(0, "approve", run)
 	until(t, "the vote", func() bool {
 		return strings.Contains(p.read("home/.tercet/runs/"+run+"/journal.jsonl"), `"gate_voted"`)
 	})
-	p.run(75, "anna", ".", "tercet", "--on", "team", "wait", run)
-	p.run(1, "anna", ".", "tercet", "--on", "team", "approve", run)
+	p.onTeam(75, "wait", run)
+	p.onTeam(1, "approve", run)
 	p.run(0, "owner", ".", "tercet", "--on", "team", "approve", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "wait", run)
+	p.onTeam(0, "verify", run)
 
 	p.submit("/hurry") // nobody answers it
 	until(t, "the answer by the timeout", func() bool {
@@ -630,18 +636,18 @@ func TestARemovedWorker(t *testing.T) {
 	p.agree("two", "two")
 	word := p.invite("--worker", "--uses", "2")
 	two := p.start("two", "two", "tercet", "worker", "--name", "one", "--join", word)
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	two.kill()
 	two = p.start("two", "two", "tercet", "worker", "--join", word) // it has its key already
 	until(t, "the worker", func() bool { return strings.Contains(two.text(), "ready in") })
 	if out := p.run(75, "two", "two", "tercet", "worker"); !strings.Contains(out, "already") {
 		t.Errorf("a second worker in a clone:\n%s", out)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "--wait", "/make", "2,3")
+	p.onTeam(0, "--wait", "/make", "2,3")
 	if got := strings.Count(p.read("home/made.txt"), "\n"); got != 6 {
 		t.Errorf("three runs published %d lines, want 6", got)
 	}
-	if out := p.run(0, "anna", ".", "tercet", "--on", "team", "members"); strings.Count(out, "worker") != 1 {
+	if out := p.onTeam(0, "members"); strings.Count(out, "worker") != 1 {
 		t.Errorf("members:\n%swant one worker", out)
 	}
 }
@@ -659,7 +665,7 @@ func TestAnIdleWorkerStops(t *testing.T) {
 	until(t, "the end of the first worker", one.ended)
 	p.worker("two")
 	until(t, "the end of the run", func() bool { return p.status().Runs[0].State == "ended" })
-	p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	p.onTeam(0, "verify", run)
 }
 
 // TestLabels: a run goes only to a worker that has what the line and the command need. A worker
@@ -670,15 +676,15 @@ func TestLabels(t *testing.T) {
 	one := p.worker("one", "--labels", "linux")
 	run := p.submit("/make 1", "--needs=gpu")
 	until(t, "the reason", func() bool {
-		out := p.run(0, "anna", ".", "tercet", "--on", "team", "status")
+		out := p.onTeam(0, "status")
 		return strings.Contains(out, "it lacks the labels gpu")
 	})
 	other := p.submit("/make 2") // the worker is not kept busy by what it cannot do
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", other)
+	p.onTeam(0, "wait", other)
 	p.agree("two", "two")
 	p.start("two", "two", "env", "TERCET_TEAM="+p.invite("--worker", "--uses", "5"), "tercet", "worker",
 		"--labels", "gpu,linux")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != strings.Repeat("line by one\n", 2)+strings.Repeat("line by two\n", 2) {
 		t.Errorf("published: %q, want the lines of one, then those of two", got)
 	}
@@ -720,7 +726,7 @@ func TestThePageOfTheTeam(t *testing.T) {
 	if code := hers.post(page, "/team/"+first+"/answer", url.Values{"choice": {"0"}}); code != 303 {
 		t.Errorf("the answer gives %d", code)
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", first)
+	p.onTeam(0, "wait", first)
 	home.until("/team", "Recent")
 	home.until("/team/"+first, "completed")
 	if j := p.read("home/.tercet/runs/" + first + "/journal.jsonl"); !strings.Contains(j, `"by":"anna"`) {
@@ -729,7 +735,7 @@ func TestThePageOfTheTeam(t *testing.T) {
 	if code := hers.post(page, "/team/"+first+"/answer", url.Values{"choice": {"1"}}); code != 409 {
 		t.Errorf("a second answer gives %d", code)
 	}
-	out := p.run(1, "anna", ".", "tercet", "--on", "team", "approve", first, "--gate", "other")
+	out := p.onTeam(1, "approve", first, "--gate", "other")
 	if !strings.Contains(out, "ended") {
 		t.Errorf("approve after the end: %s", out)
 	}
@@ -737,7 +743,7 @@ func TestThePageOfTheTeam(t *testing.T) {
 		said := watch.text()
 		return strings.Contains(said, first+"  ended") && strings.Contains(said, "worker one")
 	})
-	p.run(2, "anna", ".", "tercet", "--on", "team", "watch", "it")
+	p.onTeam(2, "watch", "it")
 }
 
 // browser is a signed-in browser of a page.

@@ -40,7 +40,7 @@ func TestFailedDocumentsAreTakenBack(t *testing.T) {
 		t.Errorf("the home has %q", got)
 	}
 	p.write("go", "")
-	p.run(1, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(1, "wait", run)
 
 	p.agree("one", "alone")
 	p.run(1, "one", "alone", "tercet", "/note", "1")
@@ -52,7 +52,7 @@ func TestFailedDocumentsAreTakenBack(t *testing.T) {
 	if task != "1not_started<nil> []" {
 		t.Errorf("the task is %q", task)
 	}
-	out := p.run(0, "anna", ".", "tercet", "--on", "team", "verify", run)
+	out := p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}

@@ -53,7 +53,7 @@ func TestAnUpgrade(t *testing.T) {
 	p.agree("two", "two")
 	two := as("two", p.version("0.0.2"), "tercet-worker", "--name", "two", "--join", p.invite("--worker"))
 	until(t, "the reason", func() bool {
-		out := p.run(0, "anna", ".", "tercet", "--on", "team", "status")
+		out := p.onTeam(0, "status")
 		return strings.Contains(out, "worker two: it has tercet 0.0.2, and the run waits for a worker "+
 			"with tercet 0.0.1 or tercet ")
 	})
@@ -70,11 +70,11 @@ func TestAnUpgrade(t *testing.T) {
 	if !one.cmd.ProcessState.Success() || !strings.Contains(one.text(), "exit 0") {
 		t.Errorf("the drained worker said:\n%s", one.text())
 	}
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", run)
+	p.onTeam(0, "wait", run)
 	if strings.Contains(one.text()+two.text(), fresh) {
 		t.Errorf("a worker of an older version took a new run:\n%s\n%s", one.text(), two.text())
 	}
 	two.kill()
 	p.start("two", "two", "tercet", "worker")
-	p.run(0, "anna", ".", "tercet", "--on", "team", "wait", fresh)
+	p.onTeam(0, "wait", fresh)
 }

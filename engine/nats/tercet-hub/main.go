@@ -10,94 +10,89 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"os/user"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"tercet/engine/nats/edge"
 	"tercet/engine/nats/hub"
 	"tercet/engine/nats/link"
-	"tercet/engine/nats/worker"
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/project"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err == nil {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "tercet:", err)
-	if help := formats.HelpOf(err); help != "" {
-		fmt.Fprintln(os.Stderr, "help:", help)
-	}
-	os.Exit(formats.ExitFor(formats.CodeOf(err)))
+	edge.Main(func(ctx context.Context, args []string) (int, error) {
+		return 0, run(ctx, args)
+	})
 }
 
 func tell(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }
 
-func run(ctx context.Context, args []string) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return formats.Broken(formats.CodeIO, "the current folder", err)
-	}
+// options are the flags of the hub. What is zero is as config.yaml says.
+type options struct {
+	dir       string
+	listen    string
+	deadAfter time.Duration
+	limits    config.TeamLimits
+}
+
+// parse reads the arguments. done is true after --help.
+func parse(args []string) (o options, done bool, err error) {
 	f := flag.NewFlagSet("tercet hub", flag.ContinueOnError)
-	listen := f.String("listen", "", "the `address` to listen at (team.url of your config.yaml, or "+
+	f.StringVar(&o.listen, "listen", "", "the `address` to listen at (team.url of your config.yaml, or "+
 		defaultAddress+")")
-	deadAfter := f.Duration("dead-after", 0,
+	f.DurationVar(&o.deadAfter, "dead-after", 0,
 		"a worker that is silent so long has lost its run (team.dead_after, or 30s)")
-	spawns := f.Int("spawns", 0, "how many workers' agents the whole team may start "+
+	f.IntVar(&o.limits.Spawns, "spawns", 0, "how many workers' agents the whole team may start "+
 		"(team.limits.spawns, or no bound)")
-	cost := f.Float64("cost", 0, "how many US dollars the agents of the whole team may cost "+
+	f.Float64Var(&o.limits.Cost, "cost", 0, "how many US dollars the agents of the whole team may cost "+
 		"(team.limits.cost, or no bound)")
-	f.StringVar(&dir, "C", dir, "the owner's workspace")
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil || f.NArg() > 0 {
-		return formats.Fail(formats.CodeUsage, "tercet hub --help",
-			"wrong words for tercet hub: %q", args)
+	f.StringVar(&o.dir, "C", "", "the owner's workspace (this folder)")
+	done, err = edge.Parse(f, args)
+	if done || err != nil {
+		return o, done, err
 	}
-	if *deadAfter != 0 && *deadAfter < config.LeastDeadAfter || *spawns < 0 || !(*cost >= 0) {
-		return formats.Fail(formats.CodeUsage, "tercet hub --help",
+	soon := o.deadAfter != 0 && o.deadAfter < config.LeastDeadAfter
+	if soon || o.limits.Spawns < 0 || !(o.limits.Cost >= 0) { // the cost may be NaN
+		return o, false, formats.Fail(formats.CodeUsage, "tercet hub --help",
 			"expected --dead-after of at least %s, and --spawns and --cost of at least 0",
 			config.LeastDeadAfter)
 	}
-	dir, err = filepath.Abs(dir)
-	if err != nil {
-		return formats.Broken(formats.CodeIO, dir, err)
+	o.dir, err = edge.Workspace(o.dir, "start the hub in the owner's workspace")
+	return o, false, err
+}
+
+// run is the home of a team until the context ends.
+func run(ctx context.Context, args []string) error {
+	o, done, err := parse(args)
+	if done || err != nil {
+		return err
 	}
-	if info, err := os.Stat(filepath.Join(dir, formats.Workspace)); err != nil || !info.IsDir() {
-		return formats.Fail(formats.CodeNoWorkspace, "start the hub in the owner's workspace",
-			"no workspace in %s", dir)
-	}
-	program := cmp.Or(os.Getenv("TERCET_PROGRAM"), "tercet")
-	version, err := worker.Version(program)
+	program, version, err := edge.Tercet()
 	if err != nil {
-		return formats.Broken(formats.CodeToolUnavailable, "tercet", err, "put it into PATH")
+		return err
 	}
 	host := hostOf(program, version)
-	p, err := project.Open(ctx, dir, true, host)
+	p, err := project.Open(ctx, o.dir, true, host)
 	if err != nil {
 		return err
 	}
 	own := p.Config.Team
-	sum := sha256.Sum256([]byte(dir))
+	sum := sha256.Sum256([]byte(o.dir))
 	h, err := hub.Start(ctx, hub.Config{
 		Project:   p,
 		Version:   version,
-		Listen:    cmp.Or(*listen, own.URL, defaultAddress),
+		Listen:    cmp.Or(o.listen, own.URL, defaultAddress),
 		Folder:    filepath.Join(host.StateHome(), "team", hex.EncodeToString(sum[:8])),
 		Program:   program,
-		DeadAfter: cmp.Or(*deadAfter, own.DeadAfter, 30*time.Second),
+		DeadAfter: cmp.Or(o.deadAfter, own.DeadAfter, 30*time.Second),
 		Limits: config.TeamLimits{
-			Cost:   cmp.Or(*cost, own.Limits.Cost),
-			Spawns: cmp.Or(*spawns, own.Limits.Spawns),
+			Cost:   cmp.Or(o.limits.Cost, own.Limits.Cost),
+			Spawns: cmp.Or(o.limits.Spawns, own.Limits.Spawns),
 		},
 		Publish: own.Publish,
 		Tell:    tell,

@@ -5,15 +5,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 
+	"tercet/engine/nats/edge"
 	"tercet/engine/nats/link"
 	"tercet/engine/nats/worker"
 	"tercet/formats"
@@ -21,17 +19,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code, err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "tercet:", err)
-		if help := formats.HelpOf(err); help != "" {
-			fmt.Fprintln(os.Stderr, "help:", help)
-		}
-		code = formats.ExitFor(formats.CodeOf(err))
-	}
-	os.Exit(code)
+	edge.Main(run)
 }
 
 func run(ctx context.Context, args []string) (int, error) {
@@ -71,70 +59,122 @@ func onTeam(ctx context.Context, args []string) (int, error) {
 	return c.Do(ctx, args)
 }
 
-// stateFile is a file in tercet's own folder of this user.
-func stateFile(of func(stateHome string) string) (string, error) {
-	own := (&project.Host{Env: os.Getenv}).StateHome()
-	if own == "" {
-		return "", noFolder()
-	}
-	return of(own), nil
-}
-
 func noFolder() error {
 	return formats.Fail(formats.CodeConfig, "set HOME", "there is no folder for the key")
 }
 
-func work(ctx context.Context, args []string) error {
+// options are the flags of a worker. What is zero is as config.yaml says.
+type options struct {
+	dir    string
+	word   string
+	name   string
+	labels string
+	slots  int
+	drain  bool
+}
+
+// maxSlots bounds the runs side by side.
+const maxSlots = 64
+
+// parse reads the arguments. done is true after --help.
+func parse(args []string) (o options, done bool, err error) {
 	host, _ := os.Hostname() //nolint:errcheck // a name is only for people
-	dir, err := os.Getwd()
-	if err != nil {
-		return formats.Broken(formats.CodeIO, "the current folder", err)
-	}
 	f := flag.NewFlagSet("tercet worker", flag.ContinueOnError)
-	word := f.String("join", os.Getenv(worker.JoinVariable),
-		"the join `word`; it is used once, then the clone has a key of its own")
-	name := f.String("name", worker.NameFrom(host), "the `name` of this worker, when it joins")
-	labels := f.String("labels", "", "what this machine has, such as `gpu,linux`: "+
+	f.StringVar(&o.word, "join", "", "the join `word`; it is used once, then the clone has a key of "+
+		"its own ("+worker.JoinVariable+" of the environment)")
+	f.StringVar(&o.name, "name", worker.NameFrom(host), "the `name` of this worker, when it joins")
+	f.StringVar(&o.labels, "labels", "", "what this machine has, such as `gpu,linux`: "+
 		"commands with needs: come only to workers with these labels")
-	slots := f.Int("slots", 0, "runs side by side, each in a clone of its own: further ones are "+
+	f.IntVar(&o.slots, "slots", 0, "runs side by side, each in a clone of its own: further ones are "+
 		"made beside this clone (1, or worker.slots of your config.yaml)")
-	drain := f.Bool("drain", false,
+	f.BoolVar(&o.drain, "drain", false,
 		"let the worker of this clone finish its run, take no more, and end")
-	f.StringVar(&dir, "C", dir, "the clone to work in")
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil || f.NArg() > 0 {
-		return formats.Fail(formats.CodeUsage, "tercet worker --help",
-			"wrong words for tercet worker: %q", args)
+	f.StringVar(&o.dir, "C", "", "the clone to work in (this folder)")
+	done, err = edge.Parse(f, args)
+	if done || err != nil {
+		return o, done, err
 	}
-	const most = 64
-	if *slots < 0 || *slots > most {
-		return formats.Fail(formats.CodeUsage, "such as --slots 2", "expected 1 to %d slots, got %d",
-			most, *slots)
+	o.word = cmp.Or(o.word, os.Getenv(worker.JoinVariable)) // no default, which the help would show
+	if o.slots < 0 || o.slots > maxSlots {
+		return o, false, formats.Fail(formats.CodeUsage, "such as --slots 2",
+			"expected 1 to %d slots, got %d", maxSlots, o.slots)
 	}
-	dir, err = filepath.Abs(dir)
-	if err != nil {
-		return formats.Broken(formats.CodeIO, dir, err)
+	o.dir, err = edge.Workspace(o.dir, "start the worker in a clone of the team's project")
+	return o, false, err
+}
+
+// work takes runs of the team until the context ends.
+func work(ctx context.Context, args []string) error {
+	o, done, err := parse(args)
+	if done || err != nil {
+		return err
 	}
-	if info, err := os.Stat(filepath.Join(dir, formats.Workspace)); err != nil || !info.IsDir() {
-		return formats.Fail(formats.CodeNoWorkspace, "start the worker in a clone of the team's project",
-			"no workspace in %s", dir)
-	}
-	program := cmp.Or(os.Getenv("TERCET_PROGRAM"), "tercet")
-	version, err := worker.Version(program)
-	if err != nil {
-		return formats.Broken(formats.CodeToolUnavailable, "tercet", err, "put it into PATH")
-	}
-	fileOf := func(dir string) (string, error) {
-		return stateFile(func(own string) string { return link.WorkerFile(own, dir) })
-	}
-	file, err := fileOf(dir)
+	program, version, err := edge.Tercet()
 	if err != nil {
 		return err
 	}
-	if *drain {
+	file, err := memberFile(o.dir)
+	if err != nil {
+		return err
+	}
+	if o.drain {
 		return worker.Drain(file)
 	}
+	drained := untilDrained()
+	unlock, err := worker.Lock(file)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	me, err := worker.Membership(ctx, file, o.word, o.name)
+	if err != nil {
+		return err
+	}
+	// The user's configuration is what tercet in the clone reads.
+	clone, err := worker.Clone(ctx, program, o.dir, o.dir, "")
+	if err != nil {
+		return err
+	}
+	if o.word == "" && clone.Team.URL != "" {
+		me.Address = clone.Team.URL
+	}
+	first := worker.Config{
+		Slot:    1,
+		Member:  me,
+		Labels:  clone.Worker.Labels,
+		Drained: drained,
+		Main:    o.dir,
+		Dir:     o.dir,
+		Clone:   &clone,
+		Program: program,
+		Version: version,
+		Tell:    func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	}
+	if o.labels != "" {
+		first.Labels = strings.FieldsFunc(o.labels, func(r rune) bool { return r == ',' })
+	}
+	dirs, err := worker.Slots(ctx, o.dir, clone.Team.Remote, cmp.Or(o.slots, clone.Worker.Slots))
+	if err != nil {
+		return err
+	}
+	all := []worker.Config{first}
+	for i, dir := range dirs[1:] {
+		unlock, err := lockClone(dir)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		next := first
+		next.Slot = i + 2
+		next.Dir = dir
+		next.Clone = nil
+		all = append(all, next)
+	}
+	return worker.RunAll(ctx, all)
+}
+
+// untilDrained gives a channel that is closed once this worker is to take no more runs.
+func untilDrained() <-chan struct{} {
 	drained := make(chan struct{})
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, worker.DrainSignal)
@@ -142,59 +182,23 @@ func work(ctx context.Context, args []string) error {
 		<-told
 		close(drained)
 	}()
-	unlock, err := worker.Lock(file)
+	return drained
+}
+
+// memberFile is the file with the key of the worker of a clone.
+func memberFile(dir string) (string, error) {
+	own := (&project.Host{Env: os.Getenv}).StateHome()
+	if own == "" {
+		return "", noFolder()
+	}
+	return link.WorkerFile(own, dir), nil
+}
+
+// lockClone keeps another worker out of a clone.
+func lockClone(dir string) (unlock func(), err error) {
+	file, err := memberFile(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer unlock()
-	me, err := worker.Membership(ctx, file, *word, *name)
-	if err != nil {
-		return err
-	}
-	// The user's configuration is what tercet in the clone reads.
-	clone, err := worker.Clone(ctx, program, dir, dir, "")
-	if err != nil {
-		return err
-	}
-	if *word == "" && clone.Team.URL != "" {
-		me.Address = clone.Team.URL
-	}
-	cfg := worker.Config{
-		Member:  me,
-		Labels:  clone.Worker.Labels,
-		Drained: drained,
-		Main:    dir,
-		Program: program,
-		Version: version,
-		Tell:    func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
-	}
-	if *labels != "" {
-		cfg.Labels = strings.FieldsFunc(*labels, func(r rune) bool { return r == ',' })
-	}
-	dirs, err := worker.Slots(ctx, dir, clone.Team.Remote, cmp.Or(*slots, clone.Worker.Slots))
-	if err != nil {
-		return err
-	}
-	var all []worker.Config
-	for i, one := range dirs {
-		if i > 0 {
-			file, err := fileOf(one)
-			if err != nil {
-				return err
-			}
-			unlock, err := worker.Lock(file)
-			if err != nil {
-				return err
-			}
-			defer unlock()
-		}
-		cfg.Slot = i + 1
-		cfg.Dir = one
-		cfg.Clone = nil
-		if i == 0 {
-			cfg.Clone = &clone
-		}
-		all = append(all, cfg)
-	}
-	return worker.RunAll(ctx, all)
+	return worker.Lock(file)
 }
