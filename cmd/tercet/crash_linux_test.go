@@ -456,7 +456,7 @@ func (c *crash) process(w *went, at int, args ...string) {
 		}
 	}
 	go func() {
-		out, err := l.Serve(cmd.Process.Pid, plan)
+		out, err := l.Serve(cmd.Process, plan)
 		came <- served{out, err}
 	}()
 	cmd.Wait() // how it ended is in its state

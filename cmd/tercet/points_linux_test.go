@@ -116,7 +116,7 @@ func (p pointRun) killed(plan faults.Plan, args ...string) (faults.Outcome, stri
 	l, err := faults.Accept(test)
 	var came faults.Outcome
 	if err == nil {
-		came, err = l.Serve(cmd.Process.Pid, plan)
+		came, err = l.Serve(cmd.Process, plan)
 	}
 	cmd.Wait() // how it ended is in its state
 	if errors.Is(err, faults.ErrUnavailable) {

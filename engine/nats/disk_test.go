@@ -94,7 +94,7 @@ func (p *place) hubUnder(plan faults.Plan) {
 	}
 	served := make(chan error, 1)
 	go func() {
-		_, err := watch.Serve(cmd.Process.Pid, plan)
+		_, err := watch.Serve(cmd.Process, plan)
 		served <- err
 	}()
 	p.t.Cleanup(func() {

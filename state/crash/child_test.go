@@ -102,7 +102,7 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	l, err := faults.Accept(test)
 	var out faults.Outcome
 	if err == nil {
-		out, err = l.Serve(cmd.Process.Pid, plan)
+		out, err = l.Serve(cmd.Process, plan)
 	}
 	waited := cmd.Wait()
 	if errors.Is(err, faults.ErrUnavailable) {

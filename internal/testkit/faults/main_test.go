@@ -139,7 +139,7 @@ func under(cmd *exec.Cmd, plan faults.Plan) (faults.Outcome, error) {
 	var out faults.Outcome
 	l, err := faults.Accept(test)
 	if err == nil {
-		out, err = l.Serve(cmd.Process.Pid, plan)
+		out, err = l.Serve(cmd.Process, plan)
 	}
 	waited := cmd.Wait()
 	if err == nil {

@@ -72,9 +72,9 @@ func Accept(test *os.File) (_ *Listener, err error) {
 	return l, nil
 }
 
-// Serve answers the calls of program pid by the plan, until it and all its descendants have ended.
-// It closes the listener. The caller waits for the program itself, and kills it to end Serve early.
-func (l *Listener) Serve(pid int, plan Plan) (out Outcome, err error) {
+// Serve answers the calls of a program by the plan, until it and all its descendants have ended. It
+// closes the listener. The caller waits for the program itself, and kills it to end Serve early.
+func (l *Listener) Serve(program *os.Process, plan Plan) (out Outcome, err error) {
 	defer func() {
 		err = errors.Join(err, os.NewSyscallError("close", unix.Close(l.fd)))
 	}()
@@ -89,19 +89,19 @@ func (l *Listener) Serve(pid int, plan Plan) (out Outcome, err error) {
 		if poll[0].Revents&unix.POLLIN == 0 {
 			return out, nil // no process is under the filter any more
 		}
-		if err := l.one(pid, plan, &out); err != nil {
+		if err := l.one(program, plan, &out); err != nil {
 			return out, err
 		}
 	}
 }
 
 // one answers one notification.
-func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
+func (l *Listener) one(program *os.Process, plan Plan, out *Outcome) error {
 	var n notification
 	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 		return skipGone("receiving a notification", err)
 	}
-	if out.Reached && plan.Errno == 0 && threadOf(pid, n.pid) {
+	if out.Reached && plan.Errno == 0 && threadOf(program.Pid, n.pid) {
 		return nil // an answer could let its call be done before the thread ends
 	}
 
@@ -117,13 +117,13 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 			out.Reached = true
 			out.Hit = what
 			if plan.Errno == 0 {
-				own := threadOf(pid, n.pid)
-				err := unix.Kill(pid, unix.SIGKILL)
+				own := threadOf(program.Pid, n.pid)
+				// Its number may belong to another program by now: a child of it made the call, and
+				// goes on.
+				err := program.Kill()
 				if own {
-					return os.NewSyscallError("kill", err)
+					return err
 				}
-				// a child of the program made the call, and goes on; the program may have ended by
-				// itself
 				break
 			}
 			r.errno = -int32(plan.Errno)
