@@ -215,7 +215,7 @@ func (s *supervisor) runCleanup(words, env []string) {
 	if len(words) == 0 {
 		return
 	}
-	pid, err := syscall.ForkExec(words[0], words, &syscall.ProcAttr{
+	_, err := syscall.ForkExec(words[0], words, &syscall.ProcAttr{
 		Env:   env,
 		Files: []uintptr{2, 2, 2},
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
@@ -224,7 +224,7 @@ func (s *supervisor) runCleanup(words, env []string) {
 		return // the owner notices what was not removed
 	}
 	late := time.AfterFunc(afterTimeout, func() {
-		for _, child := range append(descendants("/proc/self", ""), pid) {
+		for _, child := range descendants("/proc/self", "") {
 			ignore(unix.Kill(child, unix.SIGKILL)) // already gone
 		}
 	})
