@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -18,23 +19,26 @@ import (
 // take the server away.
 type lines struct {
 	in   *bufio.Reader
-	out  io.Writer // takes the answers, together with those of the SDK
-	rest []byte    // of the line that is being passed on
+	out  *answers // takes the refusals, together with the answers of the SDK
+	rest []byte   // of the line that is being passed on
 }
 
-// Read passes on what is left of a line, or the next one that is a message.
+// Read passes on what is left of a line, or the next one that is a message. The end of the input it
+// passes on when what was asked before is answered: the SDK ends the session then.
 func (l *lines) Read(p []byte) (int, error) {
 	for len(l.rest) == 0 {
 		line, err := l.next()
 		if err != nil {
+			l.out.settle(lastAnswers)
 			return 0, err
 		}
-		if refusal := refused(line); refusal != nil {
+		if refusal := l.refused(line); refusal != nil {
 			if err := l.answer(*refusal); err != nil {
 				return 0, err
 			}
 			continue
 		}
+		l.out.ask(line)
 		l.rest = append(line, '\n')
 	}
 	n := copy(p, l.rest)
@@ -89,8 +93,8 @@ func (l *lines) answer(r refusal) error {
 const noID = "null"
 
 // refused tells why a line is no message, nil if it is one. A batch is one in the older revisions
-// of the protocol, which the SDK tells apart.
-func refused(line []byte) *refusal {
+// of the protocol.
+func (l *lines) refused(line []byte) *refusal {
 	switch {
 	case len(line) > maxMessage:
 		return invalid(noID, fmt.Sprintf("expected a message of at most %d bytes", maxMessage))
@@ -103,6 +107,10 @@ func refused(line []byte) *refusal {
 	var batch []json.RawMessage
 	if json.Unmarshal(line, &batch) != nil || len(batch) == 0 {
 		return invalid(noID, "expected a message, got an empty batch")
+	}
+	if version := l.out.revision(); version >= withoutBatches {
+		return invalid(noID, "expected one message a line: revision "+version+
+			" of the protocol has no batches")
 	}
 	for _, one := range batch {
 		if r := refusedMessage(one); r != nil {
@@ -158,14 +166,105 @@ func usableID(data json.RawMessage) bool {
 	return false
 }
 
-// sharedWriter lets the SDK and lines write whole messages in turn.
-type sharedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
+// withoutBatches is the first revision of the protocol in which a line is one message.
+const withoutBatches = "2025-06-18"
+
+// lastAnswers is how long the end of the input waits for answers. A script that sends its requests
+// and closes the pipe gets them; a client that is gone does not keep the server.
+const lastAnswers = 5 * time.Second
+
+// answers lets the SDK and lines write whole messages in turn, and knows which requests are still to
+// be answered.
+type answers struct {
+	mu      sync.Mutex
+	out     io.Writer
+	open    map[string]bool // by id
+	version string          // of the protocol, once both sides have agreed on it
+	settled chan struct{}   // closed when nothing is open; nil: nobody waits for that
 }
 
-func (w *sharedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(p)
+// message is what answers reads of a message.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Result struct {
+		Version string `json:"protocolVersion"`
+	} `json:"result"`
+}
+
+// messagesOf reads a line, which is a message or a batch.
+func messagesOf(line []byte) (list []message) {
+	var one message
+	if json.Unmarshal(line, &list) == nil {
+		return list
+	}
+	//nolint:errcheck // what fits is kept: only members of other kinds are left out
+	_ = json.Unmarshal(line, &one)
+	return []message{one}
+}
+
+// key is an id as a key: 1 and 1.0 are the same.
+func (m message) key() string {
+	var id any
+	if json.Unmarshal(m.ID, &id) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%T %v", id, id)
+}
+
+// ask notes the requests of a line.
+func (a *answers) ask(line []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range messagesOf(line) {
+		if m.Method != "" && len(m.ID) > 0 {
+			a.open[m.key()] = true
+		}
+	}
+}
+
+// revision is the agreed version of the protocol, empty before.
+func (a *answers) revision() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.version
+}
+
+// settle waits until all requests are answered, at most for a while.
+func (a *answers) settle(most time.Duration) {
+	a.mu.Lock()
+	if len(a.open) == 0 {
+		a.mu.Unlock()
+		return
+	}
+	settled := make(chan struct{})
+	a.settled = settled
+	a.mu.Unlock()
+	late := time.NewTimer(most)
+	defer late.Stop()
+	select {
+	case <-settled:
+	case <-late.C:
+	}
+}
+
+// Write writes a message, or a batch of them.
+func (a *answers) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n, err := a.out.Write(p)
+	for _, m := range messagesOf(p) {
+		if m.Method != "" {
+			continue
+		}
+		delete(a.open, m.key())
+		if a.version == "" {
+			a.version = m.Result.Version
+		}
+	}
+	if len(a.open) == 0 && a.settled != nil {
+		close(a.settled)
+		a.settled = nil
+	}
+	return n, err
 }
