@@ -198,8 +198,7 @@ func messagesOf(line []byte) (list []message) {
 	if json.Unmarshal(line, &list) == nil {
 		return list
 	}
-	//nolint:errcheck // what fits is kept: only members of other kinds are left out
-	_ = json.Unmarshal(line, &one)
+	_ = json.Unmarshal(line, &one) //nolint:errcheck // a member of another kind is left out
 	return []message{one}
 }
 
