@@ -8,7 +8,7 @@ release: ; sh scripts/release.sh
 release-check: ; sh scripts/release/check.sh
 demo: ; go run ./cmd/tercet demo
 check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./... && TEST_DEEP=1 go test -vet=off -timeout 60m ./...
-lint: ; sh scripts/sentences.sh && GOOS=windows go vet ./cmd/tercet && GOOS=darwin go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff
+lint: ; sh scripts/sentences.sh && GOOS=windows go vet ./cmd/tercet && GOOS=darwin go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff && cd engine/nats && golangci-lint run ./...
 agents: ; sh scripts/agents.sh $(AGENTS)
 browser: ; sh scripts/browser.sh
 fuzz: ; sh scripts/fuzz.sh $(FUZZTIME)

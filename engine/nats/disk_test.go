@@ -21,7 +21,8 @@ import (
 // faultyName is a program that starts another one whose file calls a test answers.
 const faultyName = "faulty"
 
-func init() { otherPrograms[faultyName] = runFaulty }
+// otherPrograms are what this test's program is under another name. Each returns an exit code.
+var otherPrograms = map[string]func() int{tapName: runTap, faultyName: runFaulty}
 
 // runFaulty enters the filter of a test and becomes the program that its arguments name.
 func runFaulty() int {

@@ -143,7 +143,7 @@ func TestALostSnapshot(t *testing.T) {
 	if !strings.Contains(refs, run) {
 		t.Fatalf("the remote has no snapshot of run %s: %q", run, refs)
 	}
-	for _, ref := range strings.Fields(refs) {
+	for ref := range strings.FieldsSeq(refs) {
 		p.run(0, "owner", "remote.git", "git", "update-ref", "-d", ref)
 	}
 	p.run(0, "owner", "remote.git", "git", "prune", "--expire=now")

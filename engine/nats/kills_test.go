@@ -83,6 +83,7 @@ func TestKilledAtEveryLine(t *testing.T) {
 // killShipped does the shipped commands, of which each loses its worker as its plan says, and looks
 // for what they leave without that.
 func killShipped(t *testing.T, plans []tapPlan, calls []int, want left) {
+	t.Helper()
 	p := newShipped(t)
 	at := 0
 	start := func() *process { return p.underTap([]string{"one", "two"}[at]) }

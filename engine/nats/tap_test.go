@@ -80,11 +80,11 @@ func runTap() int {
 	theirs.Close()
 	go func() {
 		for range stop {
-			_ = cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended
+			_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 		}
 	}()
 	calls := tapCalls(run, worker)
-	_ = cmd.Wait() //nolint:errcheck // its exit code is passed on
+	_ = cmd.Wait() // its exit code is passed on
 	log, err := os.OpenFile(os.Args[0]+".calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = fmt.Fprintln(log, calls)
@@ -147,7 +147,7 @@ func tapCalls(run, worker io.ReadWriter) (calls int) {
 
 // die ends the group of this process: the worker and what it started.
 func die() {
-	_ = syscall.Kill(0, syscall.SIGKILL) //nolint:errcheck // nothing comes back
+	_ = syscall.Kill(0, syscall.SIGKILL) // nothing comes back
 	select {}
 }
 

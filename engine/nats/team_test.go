@@ -24,9 +24,6 @@ import (
 	"tercet/engine/nats/link"
 )
 
-// otherPrograms are what this test's program is under another name. Each returns an exit code.
-var otherPrograms = map[string]func() int{tapName: runTap}
-
 // programs has tercet, tercet-hub and tercet-worker.
 var programs string
 
@@ -43,7 +40,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(programs) //nolint:errcheck // the system removes it later
+		defer os.RemoveAll(programs) // the system removes it later
 		for _, build := range [][]string{
 			{"../..", "./cmd/tercet"}, {".", "./tercet-hub", "./tercet-worker"},
 		} {
@@ -91,7 +88,7 @@ func (p *process) kill() {
 	if p.ended() {
 		return
 	}
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may have ended
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
 	<-p.done
 }
 
@@ -170,7 +167,7 @@ func (p *place) launch(cmd *exec.Cmd) *process {
 		p.t.Fatal(err)
 	}
 	go func() {
-		_ = one.cmd.Wait() //nolint:errcheck // it is killed
+		_ = one.cmd.Wait() // it is killed
 		close(one.done)
 	}()
 	p.t.Cleanup(func() {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,22 +80,20 @@ func (q *queue) Take(context.Context, string) (team.Taken, error) {
 	if err != nil {
 		return team.Taken{}, err
 	}
-	for m := range batch.Messages() {
-		var j team.Job
-		if err := json.Unmarshal(m.Data(), &j); err != nil {
-			return team.Taken{}, errors.Join(err, m.Term())
-		}
-		return team.Taken{
-			Job:    j,
-			Extend: m.InProgress,
-			Done:   m.Ack,
-			Back:   m.NakWithDelay,
-		}, nil
+	m, ok := <-batch.Messages()
+	if !ok {
+		return team.Taken{}, cmp.Or(batch.Error(), errNone)
 	}
-	if err := batch.Error(); err != nil {
-		return team.Taken{}, err
+	var j team.Job
+	if err := json.Unmarshal(m.Data(), &j); err != nil {
+		return team.Taken{}, errors.Join(err, m.Term())
 	}
-	return team.Taken{}, errNone
+	return team.Taken{
+		Job:    j,
+		Extend: m.InProgress,
+		Done:   m.Ack,
+		Back:   m.NakWithDelay,
+	}, nil
 }
 
 // Waiting lists the runs in the queue.

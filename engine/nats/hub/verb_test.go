@@ -1,4 +1,4 @@
-package hub
+package hub //nolint:testpackage // what it tests is not exported
 
 import (
 	"strings"

@@ -25,7 +25,7 @@ import (
 // Invited is the name of a user with an invitation in the place of a key.
 const Invited = "invited"
 
-// JoinService, with the id of its token, is where an invited user becomes a member.
+// JoinService is where an invited user becomes a member; the id of the token follows it.
 const JoinService = "join."
 
 // The services of the hub for its members.

@@ -213,7 +213,7 @@ func (w *Worker) start(ctx context.Context, j team.Job) error {
 	w.mu.Lock()
 	id := w.id
 	w.mu.Unlock()
-	//nolint:gosec // tercet itself
+	//nolint:gosec,noctx // tercet itself, which is ended by a signal
 	cmd := exec.Command(w.cfg.Program, "__team", j.Run, strings.ToLower(id), w.cfg.Main)
 	cmd.Dir = w.cfg.Dir
 	cmd.Env = append(withoutJoinWord(os.Environ()), "TERCET_NO_INPUT=1")
@@ -360,7 +360,7 @@ func report(out []byte, said string) (r link.Report) {
 
 // Version asks a tercet for its version.
 func Version(program string) (string, error) {
-	out, err := exec.Command(program, "--version").Output() //nolint:gosec // tercet itself
+	out, err := exec.Command(program, "--version").Output() //nolint:gosec,noctx // tercet itself, at once
 	if err != nil {
 		return "", fmt.Errorf("%s --version: %w", program, err)
 	}

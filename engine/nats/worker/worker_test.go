@@ -1,4 +1,4 @@
-package worker
+package worker //nolint:testpackage // what it tests is not exported
 
 import (
 	"slices"
