@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func (s *Server) tasks(v *view) error {
 		filter.picked, err = v.pick(filter.jq)
 	}
 	if err != nil {
-		v.code = statusOf(err)
+		v.code = http.StatusUnprocessableEntity
 		failure = v.failure(err)
 	}
 

@@ -367,3 +367,19 @@ func TestAFailedRequest(t *testing.T) {
 		t.Error("the page still says that the server does not answer")
 	}
 }
+
+// TestAFilterThatIsWrong: the page of a filter that cannot be read says so, and nothing else.
+func TestAFilterThatIsWrong(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.serve()
+	ctx := p.browse()
+	p.open(ctx, s.link)
+	var offline bool
+	p.do(ctx, "the tasks", chromedp.Navigate(s.page("/p/shop/tasks?status=planed")),
+		sees("expected task status"), chromedp.Sleep(2*time.Second),
+		chromedp.Evaluate(`!document.getElementById("offline").hidden`, &offline))
+	if offline {
+		t.Error("the page says that the server does not answer")
+	}
+}

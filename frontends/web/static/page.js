@@ -27,24 +27,35 @@
       const wait = last + pause - performance.now();
       if (wait > 0) await new Promise(done => setTimeout(done, wait));
       last = performance.now();
-      try {
-        const answer = await fetch(location.pathname + location.search, {
-          headers: {'Tercet-Since': since}, cache: 'no-store', redirect: 'manual',
-          signal: AbortSignal.timeout(patience),
-        });
-        if (!answer.ok) throw new Error(answer.statusText);
-        const html = await answer.text();
-        since = answer.headers.get('Tercet-Since') || since;
-        patch(html);
-        if (failures > 0) offline(false);
+      if (await ask()) {
         failures = 0;
-      } catch {
-        offline(true);
+      } else {
         failures++;
         setTimeout(retry, Math.min(1000 * 2 ** (failures - 1), 30000));
       }
     } while (again && !document.hidden);
     asking = false;
+  }
+
+  // ask makes one request. It is false if the next one may have more luck: a page that shows what is
+  // wrong with its own address, such as a broken filter, gets that answer every time.
+  async function ask() {
+    try {
+      const answer = await fetch(location.pathname + location.search, {
+        headers: {'Tercet-Since': since}, cache: 'no-store', redirect: 'manual',
+        signal: AbortSignal.timeout(patience),
+      });
+      const html = await answer.text();
+      if (failures > 0) offline(false);
+      if (answer.ok) {
+        since = answer.headers.get('Tercet-Since') || since;
+        patch(html);
+      }
+      return answer.status < 500;
+    } catch {
+      offline(true);
+      return false;
+    }
   }
 
   function retry() {
