@@ -180,6 +180,7 @@ type answers struct {
 	out     io.Writer
 	open    map[string]bool // by id
 	version string          // of the protocol, once both sides have agreed on it
+	ended   bool            // the input has ended
 	settled chan struct{}   // closed when nothing is open; nil: nobody waits for that
 }
 
@@ -229,9 +230,10 @@ func (a *answers) revision() string {
 	return a.version
 }
 
-// settle waits until all requests are answered, at most for a while.
+// settle waits until all requests are answered, at most for a while. The input has ended.
 func (a *answers) settle(most time.Duration) {
 	a.mu.Lock()
+	a.ended = true
 	if len(a.open) == 0 {
 		a.mu.Unlock()
 		return
@@ -252,6 +254,10 @@ func (a *answers) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n, err := a.out.Write(p)
+	if a.ended && err != nil { // who has closed the input need not read the last answers
+		n = len(p)
+		err = nil
+	}
 	for _, m := range messagesOf(p) {
 		if m.Method != "" {
 			continue
