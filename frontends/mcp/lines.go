@@ -180,8 +180,14 @@ type answers struct {
 	out     io.Writer
 	open    map[string]bool // by id
 	version string          // of the protocol, once both sides have agreed on it
-	ended   bool            // the input has ended
 	settled chan struct{}   // closed when nothing is open; nil: nobody waits for that
+
+	end   sync.Once
+	ended chan struct{} // closed when the input has ended
+}
+
+func newAnswers(out io.Writer) *answers {
+	return &answers{out: out, open: map[string]bool{}, ended: make(chan struct{})}
 }
 
 // message is what answers reads of a message.
@@ -232,8 +238,8 @@ func (a *answers) revision() string {
 
 // settle waits until all requests are answered, at most for a while. The input has ended.
 func (a *answers) settle(most time.Duration) {
+	a.end.Do(func() { close(a.ended) }) // before the lock, which a writer may hold
 	a.mu.Lock()
-	a.ended = true
 	if len(a.open) == 0 {
 		a.mu.Unlock()
 		return
@@ -249,12 +255,25 @@ func (a *answers) settle(most time.Duration) {
 	}
 }
 
+// ending tells whether the input has ended, or ends now: a client that goes away closes both streams,
+// one after the other.
+func (a *answers) ending() bool {
+	soon := time.NewTimer(time.Second)
+	defer soon.Stop()
+	select {
+	case <-a.ended:
+		return true
+	case <-soon.C:
+		return false
+	}
+}
+
 // Write writes a message, or a batch of them.
 func (a *answers) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n, err := a.out.Write(p)
-	if a.ended && err != nil { // who has closed the input need not read the last answers
+	if err != nil && a.ending() { // who closes the input need not read the last answers
 		n = len(p)
 		err = nil
 	}

@@ -31,7 +31,7 @@ func New(c Config) *Server {
 // Serve speaks the protocol over a pair of streams until the input or the context ends. A line that
 // is no message is answered with an error, and the session goes on.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	shared := &answers{out: out, open: map[string]bool{}}
+	shared := newAnswers(out)
 	messages := &lines{in: bufio.NewReader(in), out: shared}
 	return s.session().Run(ctx, &sdk.IOTransport{
 		Reader:        io.NopCloser(messages),
