@@ -19,8 +19,9 @@ import (
 // take the server away.
 type lines struct {
 	in   *bufio.Reader
-	out  *answers // takes the refusals, together with the answers of the SDK
-	rest []byte   // of the line that is being passed on
+	out  *answers      // takes the refusals, together with the answers of the SDK
+	last time.Duration // how long the end of the input waits for answers
+	rest []byte        // of the line that is being passed on
 }
 
 // Read passes on what is left of a line, or the next one that is a message. The end of the input it
@@ -29,7 +30,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	for len(l.rest) == 0 {
 		line, err := l.next()
 		if err != nil {
-			l.out.settle(lastAnswers)
+			l.out.settle(l.last)
 			return 0, err
 		}
 		if refusal := l.refused(line); refusal != nil {
@@ -171,7 +172,7 @@ const withoutBatches = "2025-06-18"
 
 // lastAnswers is how long the end of the input waits for answers. A script that sends its requests
 // and closes the pipe gets them; a client that is gone does not keep the server.
-const lastAnswers = 5 * time.Second
+const lastAnswers = 10 * time.Second
 
 // answers lets the SDK and lines write whole messages in turn, and knows which requests are still to
 // be answered.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLinesThatAreNoMessages: each is answered with an error that names its id, if it has one that
@@ -105,8 +106,10 @@ func TestInputThatEnds(t *testing.T) {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	served := make(chan error, 1)
+	server := h.server()
+	server.WaitForAnswers(time.Hour) // a slow machine is no failure
 	go func() {
-		served <- h.server().Serve(context.WithoutCancel(t.Context()), in, out)
+		served <- server.Serve(context.WithoutCancel(t.Context()), in, out)
 		out.Close()
 	}()
 	answers := bufio.NewScanner(fromServer)
