@@ -4,5 +4,5 @@ import "time"
 
 // WaitForAnswers sets how long the end of the input waits for answers.
 func (s *Server) WaitForAnswers(most time.Duration) {
-	s.last = most
+	s.wait = most
 }

@@ -20,7 +20,7 @@ import (
 type lines struct {
 	in   *bufio.Reader
 	out  *answers      // takes the refusals, together with the answers of the SDK
-	last time.Duration // how long the end of the input waits for answers
+	wait time.Duration // how long the end of the input waits for answers
 	rest []byte        // of the line that is being passed on
 }
 
@@ -30,7 +30,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	for len(l.rest) == 0 {
 		line, err := l.next()
 		if err != nil {
-			l.out.settle(l.last)
+			l.out.waitForAll(l.wait)
 			return 0, err
 		}
 		if refusal := l.refused(line); refusal != nil {
@@ -39,7 +39,7 @@ func (l *lines) Read(p []byte) (int, error) {
 			}
 			continue
 		}
-		l.out.ask(line)
+		l.out.expect(line)
 		l.rest = append(line, '\n')
 	}
 	n := copy(p, l.rest)
@@ -174,8 +174,8 @@ const withoutBatches = "2025-06-18"
 // and closes the pipe gets them; a client that is gone does not keep the server.
 const lastAnswers = 10 * time.Second
 
-// answers lets the SDK and lines write whole messages in turn, and knows which requests are still to
-// be answered.
+// answers lets the SDK and lines write whole messages in turn, and knows which requests still have no
+// answer.
 type answers struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -202,10 +202,10 @@ type message struct {
 
 // messagesOf reads a line, which is a message or a batch.
 func messagesOf(line []byte) (list []message) {
-	var one message
 	if json.Unmarshal(line, &list) == nil {
 		return list
 	}
+	var one message
 	_ = json.Unmarshal(line, &one) //nolint:errcheck // a member of another kind is left out
 	return []message{one}
 }
@@ -219,8 +219,8 @@ func (m message) key() string {
 	return fmt.Sprintf("%T %v", id, id)
 }
 
-// ask notes the requests of a line.
-func (a *answers) ask(line []byte) {
+// expect notes the requests of a line, which are to be answered.
+func (a *answers) expect(line []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range messagesOf(line) {
@@ -237,8 +237,9 @@ func (a *answers) revision() string {
 	return a.version
 }
 
-// settle waits until all requests are answered, at most for a while. The input has ended.
-func (a *answers) settle(most time.Duration) {
+// waitForAll notes that the input has ended, and waits until all requests are answered, at most for
+// a while.
+func (a *answers) waitForAll(most time.Duration) {
 	a.end.Do(func() { close(a.ended) }) // before the lock, which a writer may hold
 	a.mu.Lock()
 	if len(a.open) == 0 {
@@ -256,9 +257,9 @@ func (a *answers) settle(most time.Duration) {
 	}
 }
 
-// ending tells whether the input has ended, or ends now: a client that goes away closes both streams,
-// one after the other.
-func (a *answers) ending() bool {
+// inputEnds tells whether the input has ended, or ends within a second: a client that goes away
+// closes both streams, one after the other.
+func (a *answers) inputEnds() bool {
 	soon := time.NewTimer(time.Second)
 	defer soon.Stop()
 	select {
@@ -274,7 +275,7 @@ func (a *answers) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n, err := a.out.Write(p)
-	if err != nil && a.ending() { // who closes the input need not read the last answers
+	if err != nil && a.inputEnds() { // who closes the input need not read the last answers
 		n = len(p)
 		err = nil
 	}

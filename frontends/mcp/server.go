@@ -22,19 +22,19 @@ type Config struct {
 type Server struct {
 	config  Config
 	schemas *sdk.SchemaCache // of the tools, which are the same in all sessions
-	last    time.Duration    // how long the end of the input waits for answers
+	wait    time.Duration    // how long the end of the input waits for answers
 }
 
 // New makes a server.
 func New(c Config) *Server {
-	return &Server{config: c, schemas: sdk.NewSchemaCache(), last: lastAnswers}
+	return &Server{config: c, schemas: sdk.NewSchemaCache(), wait: lastAnswers}
 }
 
 // Serve speaks the protocol over a pair of streams until the input or the context ends. A line that
 // is no message is answered with an error, and the session goes on.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	shared := newAnswers(out)
-	messages := &lines{in: bufio.NewReader(in), out: shared, last: s.last}
+	messages := &lines{in: bufio.NewReader(in), out: shared, wait: s.wait}
 	return s.session().Run(ctx, &sdk.IOTransport{
 		Reader:        io.NopCloser(messages),
 		Writer:        nopCloser{shared},

@@ -22,7 +22,7 @@ type followed struct {
 	version int64 // grows with each change
 	began   int64 // the version at which the list of steps begins; steps that are dropped change it
 	read    bool  // poll has read all once
-	broken  error // why poll stopped in the middle; the steps fit no more
+	broken  error // why poll stopped in the middle; seen may lack steps of the journal then
 	seen    []stepSeen
 	titles  map[string]string // by place
 	doing   map[string]string // what the agent of a step does, by place

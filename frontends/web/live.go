@@ -168,7 +168,7 @@ func (w *siteWatcher) look() *changed {
 	}
 	c := &changed{Project: w.site.name}
 	found, err := w.watcher.Poll()
-	c.Runs = append(found.Runs, w.left(found.Runs)...)
+	c.Runs = append(found.Runs, w.abandoned(found.Runs)...)
 	c.Tasks = found.Tasks
 	broken := err != nil
 	state := w.site.pending()
@@ -182,9 +182,9 @@ func (w *siteWatcher) look() *changed {
 	return c
 }
 
-// left gives the runs whose process has gone since it was asked last. changed are those that may have
-// one since.
-func (w *siteWatcher) left(changed []string) (runs []string) {
+// abandoned gives the runs that have no process any more and had one, or may have had one, since the
+// last look. changed are the runs that have changed meanwhile.
+func (w *siteWatcher) abandoned(changed []string) (runs []string) {
 	w.live = append(w.live, changed...)
 	now := w.site.server.config.Now()
 	if now.Sub(w.looked) < processInterval {
