@@ -85,9 +85,8 @@ func (p *Project) ProbeSandbox(ctx context.Context) (SandboxState, error) {
 		return SandboxState{}, err
 	}
 	out := SandboxState{Order: keeper.Order, Best: sandbox.Blocked, Probes: probes}
-	probe, err := sandbox.Choose(sandbox.Blocked, nil, keeper.Order, probes)
-	if err == nil {
-		out.Best = probe.Tier
+	if best, err := keeper.Best(ctx, sandbox.Blocked, nil); err == nil {
+		out.Best = best.Tier
 	}
 	return out, nil
 }

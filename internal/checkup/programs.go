@@ -301,7 +301,7 @@ func (p *Programs) runner(agents, speakers []Finding) Finding {
 // couldIsolate tells whether something here would isolate commands, had the configuration not left
 // it out.
 func (p *Programs) couldIsolate(probes []sandbox.Probe) bool {
-	best, err := sandbox.Choose(sandbox.Advisory, nil, sandbox.Order(), probes)
+	best, err := sandbox.Choose(sandbox.Advisory, nil, sandbox.Order(), sandbox.Among(probes))
 	return err == nil && best.Tier != sandbox.Advisory
 }
 
@@ -314,7 +314,7 @@ func (p *Programs) sandbox(ctx context.Context) Finding {
 	if err != nil {
 		return warned("sandbox", err.Error(), formats.HelpOf(err))
 	}
-	best, err := sandbox.Choose(sandbox.Advisory, nil, p.Keeper.Order, probes)
+	best, err := p.Keeper.Best(ctx, sandbox.Advisory, nil)
 	switch {
 	case err != nil:
 		return failed("sandbox", err.Error(), formats.HelpOf(err))

@@ -186,9 +186,14 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 
 // apart refuses a secret inside of what can be written: landlock cannot take it out.
 func (b Bounds) apart() error {
+	written := make([]string, len(b.Write))
+	for i, name := range b.Write {
+		written[i] = realPath(name)
+	}
 	for _, secret := range b.Secret {
-		for _, name := range b.Write {
-			if below(realPath(secret), realPath(name)) {
+		real := realPath(secret)
+		for i, name := range b.Write {
+			if below(real, written[i]) {
 				return formats.Fail(formats.CodeDenied,
 					"install bubblewrap, or set XDG_STATE_HOME to a folder outside of it",
 					"expected %s outside of %s, which a program may write: landlock cannot hide "+

@@ -33,7 +33,7 @@ type Keeper struct {
 	Note   func(string) // shows a note once
 
 	mu      sync.Mutex
-	probes  []Probe // nil until they are needed; guarded by mu
+	probes  map[Means]Probe // those that were needed so far; guarded by mu
 	noCache sync.Once
 }
 
@@ -49,19 +49,41 @@ type Room struct {
 	Known bool     // its own data is known
 }
 
-// Probes tries every kind of sandbox once. Before trust it starts nothing, because an untested tier
-// must not count as broken.
-func (k *Keeper) Probes(ctx context.Context) (_ []Probe, err error) {
-	if err := k.Allow(); err != nil {
-		return nil, err
+// Probes tries every kind of sandbox once, the strongest first.
+func (k *Keeper) Probes(ctx context.Context) ([]Probe, error) {
+	var out []Probe
+	for _, kind := range kinds {
+		p, err := k.find(ctx)(kind.means)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.probes != nil {
-		return k.probes, nil
+	return out, nil
+}
+
+// find tries a means when it is first asked for. Before trust it starts nothing, because an
+// untested tier must not count as broken.
+func (k *Keeper) find(ctx context.Context) Find {
+	return func(m Means) (Probe, error) {
+		if err := k.Allow(); err != nil {
+			return Probe{}, err
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if p, ok := k.probes[m]; ok {
+			return p, nil
+		}
+		p, err := k.ProbeMeans(ctx, m)
+		if err != nil {
+			return Probe{}, err
+		}
+		if k.probes == nil {
+			k.probes = map[Means]Probe{}
+		}
+		k.probes[m] = p
+		return p, nil
 	}
-	k.probes, err = k.Probe(ctx)
-	return k.probes, err
 }
 
 // wrap puts a program in the best tier that its risks allow, and names the tier.
@@ -164,11 +186,7 @@ func (k *Keeper) Run(
 
 // Best gives the first kind of sandbox in the order that works and is at least the needed tier.
 func (k *Keeper) Best(ctx context.Context, need Tier, why []string) (Probe, error) {
-	probes, err := k.Probes(ctx)
-	if err != nil {
-		return Probe{}, err
-	}
-	return Choose(need, why, k.Order, probes)
+	return Choose(need, why, k.Order, k.find(ctx))
 }
 
 // Tier names the tier in which a program is started whose risks are not known.
@@ -247,13 +265,11 @@ func (k *Keeper) Agent(
 		return c, itself, nil
 	}
 
-	probes, err := k.Probes(ctx)
-	if err != nil {
-		return c, Blocked.String(), err
-	}
-	p, ok := agentProbe(k.Order, probes, room.Nest)
+	p, err := agentProbe(k.Order, k.find(ctx), room.Nest)
 	switch {
-	case ok:
+	case err != nil:
+		return c, Blocked.String(), err
+	case p.OK:
 	case accepted && k.Agents != "on":
 		return c, itself, nil
 	default:
@@ -282,21 +298,27 @@ func (k *Keeper) Agent(
 	return c, box.String(), err
 }
 
-// agentProbe gives the first means of the order that can hold an agent CLI. An image contains none,
-// and under landlock an agent CLI cannot make a sandbox of its own. If advisory_only comes first in
-// the order, the user wants no sandbox.
-func agentProbe(order []Tier, probes []Probe, nest bool) (Probe, bool) {
+// agentProbe gives the first means of the order that can hold an agent CLI, or one that is not OK.
+// An image contains none, and under landlock an agent CLI cannot make a sandbox of its own. If
+// advisory_only comes first in the order, the user wants no sandbox.
+func agentProbe(order []Tier, find Find, nest bool) (Probe, error) {
 	for _, t := range order {
-		if t == Advisory {
-			break
+		var means Means
+		switch {
+		case t == Container:
+			means = Bubblewrap
+		case t == Platform && !nest:
+			means = Landlock
+		case t == Advisory:
+			return Probe{}, nil
+		default:
+			continue
 		}
-		for _, p := range probes {
-			if p.Tier == t && p.OK && (p.Means == Bubblewrap || p.Means == Landlock && !nest) {
-				return p, true
-			}
+		if p, err := find(means); err != nil || p.OK {
+			return p, err
 		}
 	}
-	return Probe{}, false
+	return Probe{}, nil
 }
 
 // base are the bounds of every program: what is tercet's is hidden, and so are the sockets of the

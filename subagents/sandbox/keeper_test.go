@@ -1,13 +1,17 @@
 package sandbox_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 	"tercet/subagents/sandbox"
 )
 
@@ -74,4 +78,56 @@ cat "$2"`
 			t.Errorf("in %s: %q, stderr %q, %v, want %q", tier, got, res.Stderr, err, want)
 		}
 	})
+}
+
+// TestProbesWhatIsNeeded: what comes after the chosen means in the order is not tried, so nobody
+// waits for it.
+func TestProbesWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	p := prober(t)
+	dir := t.TempDir()
+	started := filepath.Join(dir, "started")
+	fake := "#!/bin/sh\necho \"$0\" >>" + started + "\nexit 1\n"
+	for _, name := range []string{"bwrap", "docker", "podman"} {
+		if err := testkit.WriteProgram(filepath.Join(dir, name), fake); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := *p.Starter
+	s.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+	p.Starter = &s
+	p.All = true
+	for _, tt := range []struct {
+		order []sandbox.Tier
+		want  []string // programs that were started
+	}{
+		{[]sandbox.Tier{sandbox.Advisory}, nil},
+		{[]sandbox.Tier{sandbox.Advisory, sandbox.Container}, nil},
+		{[]sandbox.Tier{sandbox.Container, sandbox.Advisory}, []string{"docker", "podman", "bwrap"}},
+	} {
+		k := &sandbox.Keeper{
+			Prober: *p,
+			Order:  tt.order,
+			Allow:  func() error { return nil },
+		}
+		for range 2 { // the second finds what the first one tried
+			got, err := k.Best(t.Context(), sandbox.Blocked, nil)
+			if err != nil || got.Means != sandbox.None {
+				t.Fatalf("Best in the order %v = %+v, %v, want none", tt.order, got, err)
+			}
+		}
+
+		text, err := os.ReadFile(started)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, name := range strings.Fields(string(text)) {
+			names = append(names, filepath.Base(name))
+		}
+		// as root, bubblewrap is tried with a user namespace and without one
+		if names = slices.Compact(names); !slices.Equal(names, tt.want) {
+			t.Errorf("in the order %v, %q were started, want %q", tt.order, names, tt.want)
+		}
+	}
 }

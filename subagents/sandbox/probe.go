@@ -36,59 +36,63 @@ type Prober struct {
 // probeTime bounds one probe.
 const probeTime = 5 * time.Second
 
-// Probe tries every kind, the strongest first. The last one, no sandbox, always works.
+// kinds are the means of each tier, the strongest first. The last one, no sandbox, always works.
+var kinds = []struct {
+	tier  Tier
+	means Means
+}{
+	{Container, Docker},
+	{Container, Podman},
+	{Container, Bubblewrap},
+	{Platform, Landlock},
+	{Advisory, None},
+}
+
+// Probe tries every means, the strongest first.
 func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 	var out []Probe
-	for _, m := range []Means{Docker, Podman} {
-		got, err := p.engine(ctx, m)
+	for _, kind := range kinds {
+		got, err := p.ProbeMeans(ctx, kind.means)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, got)
 	}
+	return out, nil
+}
 
-	for _, one := range []struct {
-		tier  Tier
-		means Means
-		tool  string
-		does  string
-	}{
-		{
-			Container, Bubblewrap, "bwrap",
-			"writes outside are refused, processes and on demand the network are apart, tercet's " +
-				"keys are hidden",
-		},
-		{
-			Platform, Landlock, "",
-			"writes outside are refused, on demand TCP too; of reads only those of tercet's keys" +
-				openSockets(),
-		},
-	} {
-		got, err := p.own(ctx, Probe{
-			Tier:  one.tier,
-			Means: one.means,
-			Tool:  one.tool,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if got.OK {
-			got.Why = one.does + got.Why
-		}
-		out = append(out, got)
+// ProbeMeans tries one means.
+func (p *Prober) ProbeMeans(ctx context.Context, m Means) (Probe, error) {
+	switch m {
+	case Docker, Podman:
+		return p.engine(ctx, m)
+	case Bubblewrap:
+		return p.own(ctx, Probe{
+			Tier:  Container,
+			Means: Bubblewrap,
+			Tool:  "bwrap",
+		}, "writes outside are refused, processes and on demand the network are apart, "+
+			"tercet's keys are hidden")
+	case Landlock:
+		return p.own(ctx, Probe{
+			Tier:  Platform,
+			Means: Landlock,
+		}, "writes outside are refused, on demand TCP too; of reads only those of tercet's keys"+
+			openSockets())
+	case None:
 	}
-
-	return append(out, Probe{
+	return Probe{
 		Tier:  Advisory,
 		Means: None,
 		OK:    true,
 		Why: "nothing is refused; what changed is looked at afterwards; a worker can read " +
 			"tercet's keys and forge answers",
-	}), nil
+	}, nil
 }
 
-// own tries a means for which this program restricts what it starts.
-func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
+// own tries a means for which this program restricts what it starts. Does says what it does where
+// it works.
+func (p *Prober) own(ctx context.Context, out Probe, does string) (Probe, error) {
 	if len(p.Starter.Supervisor) == 0 {
 		out.Why = "this program cannot start itself"
 		return out, nil
@@ -101,14 +105,26 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 		}
 		out.Tool = tool
 	}
+
+	var err error
 	if out.Means == Bubblewrap && os.Geteuid() == 0 {
-		out.userNS = true
-		if got, err := p.try(ctx, out); err != nil || got.OK {
-			return got, err
+		withUser := out
+		withUser.userNS = true
+		withUser, err = p.try(ctx, withUser)
+		if err != nil {
+			return withUser, err
 		}
-		out.userNS = false
+		if withUser.OK {
+			out = withUser
+		}
 	}
-	return p.try(ctx, out)
+	if !out.OK {
+		out, err = p.try(ctx, out)
+	}
+	if out.OK {
+		out.Why = does + out.Why
+	}
+	return out, err
 }
 
 // Box gives the Box for a working probe.

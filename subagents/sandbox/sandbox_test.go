@@ -377,7 +377,7 @@ func TestChoose(t *testing.T) {
 		{c, []sandbox.Tier{a}, weak, sandbox.None},
 		{a, nil, all, ""},
 	} {
-		got, err := sandbox.Choose(tt.need, []string{"rm: why"}, tt.order, tt.probes)
+		got, err := sandbox.Choose(tt.need, []string{"rm: why"}, tt.order, sandbox.Among(tt.probes))
 		if got.Means != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("Choose(%s, %v) = %s, %v, want %q", tt.need, tt.order, got.Means, err, tt.want)
 		}
@@ -464,8 +464,16 @@ func TestFallback(t *testing.T) {
 	}
 	others := []string{"rm -rf src", "curl https://example.com", "go test ./..."}
 	works := func(tiers ...sandbox.Tier) (out []sandbox.Probe) {
-		for _, tier := range sandbox.Order() {
-			out = append(out, sandbox.Probe{Tier: tier, OK: slices.Contains(tiers, tier)})
+		for tier, means := range map[sandbox.Tier]sandbox.Means{
+			container: sandbox.Bubblewrap,
+			platform:  sandbox.Landlock,
+			advisory:  sandbox.None,
+		} {
+			out = append(out, sandbox.Probe{
+				Tier:  tier,
+				Means: means,
+				OK:    slices.Contains(tiers, tier),
+			})
 		}
 		return out
 	}
@@ -490,7 +498,8 @@ func TestFallback(t *testing.T) {
 				}
 				need, why, bare := sandbox.ForFlow(flow, "", report)
 				got := blocked
-				if p, err := sandbox.Choose(need, why, sandbox.Order(), tt.probes); err == nil {
+				p, err := sandbox.Choose(need, why, sandbox.Order(), sandbox.Among(tt.probes))
+				if err == nil {
 					got = p.Tier
 				}
 				if got != want || bare {

@@ -143,21 +143,42 @@ func Holds(tier string) bool {
 		tier == Box{Tier: Platform, Means: Landlock}.String()
 }
 
-// Choose gives the first probe of the order that works, if it is at least what is needed. If the
-// order has only advisory_only, the user decided so, and nothing is refused.
-func Choose(need Tier, why []string, order []Tier, probes []Probe) (Probe, error) {
+// Find gives the result of the probe of a means. It may run the probe.
+type Find func(Means) (Probe, error)
+
+// Among finds probes that have been run. What is not among them does not work.
+func Among(probes []Probe) Find {
+	return func(m Means) (Probe, error) {
+		for _, p := range probes {
+			if p.Means == m {
+				return p, nil
+			}
+		}
+		return Probe{Means: m}, nil
+	}
+}
+
+// Choose gives the first probe of the order that works, if it is at least what is needed. Nothing
+// after it is probed. If the order has only advisory_only, the user decided so, and nothing is
+// refused.
+func Choose(need Tier, why []string, order []Tier, find Find) (Probe, error) {
 	best := Blocked
 	only := len(order) == 1 && order[0] == Advisory
 	for _, t := range order {
-		for _, p := range probes {
-			if p.Tier != t || !p.OK {
+		for _, kind := range kinds {
+			if kind.tier != t {
 				continue
 			}
-			if p.Tier.rank() >= need.rank() || only {
+			p, err := find(kind.means)
+			switch {
+			case err != nil:
+				return Probe{}, err
+			case !p.OK:
+				continue
+			case t.rank() >= need.rank() || only:
 				return p, nil
-			}
-			if p.Tier.rank() > best.rank() {
-				best = p.Tier
+			case t.rank() > best.rank():
+				best = t
 			}
 		}
 	}
