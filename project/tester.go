@@ -25,8 +25,10 @@ import (
 const testedProject = "project"
 
 // Tester runs test files of workflows. A test has a line to run, the answers of the workers, and
-// the result that is expected. Each runs in a temporary workspace, which is removed again. A Tester
-// is for one goroutine.
+// the result that is expected. Each runs in a temporary workspace of its own. All of them are removed
+// when the last test has ended: ext4 makes new files slowly while there are inodes that were deleted
+// within the last minutes, and the tests of a pack make tens of thousands. A Tester is for one
+// goroutine.
 type Tester struct {
 	Host Host // of the person who tests
 	// Record calls the real workers, by the runner that is named, and writes what they answered
@@ -41,6 +43,7 @@ type Tester struct {
 	// Report is called after each test; it may be nil.
 	Report func(TestResult)
 
+	dir      string        // temporary, with a folder for each test
 	starter  *proc.Starter // makes the repositories of the tests; nil before the first one
 	settings git.Settings  // of these repositories
 	covered  map[string]*scenario.Coverage
@@ -86,6 +89,10 @@ func (t *Tester) Test(
 		return report, err
 	}
 
+	t.dir, err = os.MkdirTemp("", "tercet-test-")
+	if err != nil {
+		return report, IOFailure(err)
+	}
 	t.covered = map[string]*scenario.Coverage{}
 	report.Tests = []TestResult{}
 	for i, test := range tests {
@@ -142,12 +149,16 @@ func parseTests(
 	return tests, nil
 }
 
-// close ends what makes the repositories.
+// close ends what makes the repositories, and removes the workspaces.
 func (t *Tester) close() error {
-	if t.starter == nil {
-		return nil
+	var err error
+	if t.starter != nil {
+		err = t.starter.Close()
 	}
-	return t.starter.Close()
+	if t.dir != "" {
+		err = errors.Join(err, IOFailure(os.RemoveAll(t.dir)))
+	}
+	return err
 }
 
 // one runs one test in a workspace of its own.
@@ -162,14 +173,13 @@ func (t *Tester) one(
 		Line:     test.Line,
 		Failures: []string{},
 	}
-	dir, err := os.MkdirTemp("", "tercet-test-")
+	dir, err := os.MkdirTemp(t.dir, "")
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
 		return r, IOFailure(err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
 	cast := scenario.NewCast(test, t.Record)
 	outcome, failure, err := t.play(ctx, test, cast, dir)
