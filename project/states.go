@@ -80,7 +80,7 @@ func (p *Project) ForeignStates(ctx context.Context) []ForeignState {
 		if one.Is != ForeignImported {
 			one.file = exchange.Read(found.File, found.Src, exchange.Options{})
 			one.Tasks = one.file.Count()
-			one.Holds = one.file.Holds()
+			one.Holds = one.file.Describe()
 		}
 		out = append(out, one)
 	}

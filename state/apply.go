@@ -50,7 +50,7 @@ func (d *draft) create(n NewTask) error {
 
 	slug := cmp.Or(n.Slug, statefile.Slug(title))
 	if slug != statefile.Slug(slug) {
-		return d.refused(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
+		return d.invalidOp(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
 	for _, s := range []string{n.Language, n.Priority, n.Effort, n.Issue} {
 		if err := d.checkText(s, ""); err != nil {
@@ -77,6 +77,7 @@ func (d *draft) create(n NewTask) error {
 		Session:      d.tx.Session,
 		Issue:        n.Issue,
 	}
+
 	t.Priority = cmp.Or(t.Priority, "medium")
 	if t.Dependencies == nil {
 		t.Dependencies = []int{}
@@ -84,20 +85,21 @@ func (d *draft) create(n NewTask) error {
 	if n.Parent != 0 {
 		t.Parent = &n.Parent
 	}
+
 	d.nextNumber++
 	d.created = append(d.created, t)
 	d.numbers = append(d.numbers, t.Number)
-	d.verdict(t, "", true)
+	d.addVerdict(t, "", true)
 	return nil
 }
 
 func (d *draft) cleanTitle(title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if title == "" {
-		return "", d.refused(0, "", "expected a title, got none")
+		return "", d.invalidOp(0, "", "expected a title, got none")
 	}
 	if len(title) > statefile.MaxTitle {
-		return "", d.refused(0, "shorten it, and put the rest into the description",
+		return "", d.invalidOp(0, "shorten it, and put the rest into the description",
 			"expected title of at most %d bytes, got %d", statefile.MaxTitle, len(title))
 	}
 	return title, d.checkText(title, "")
@@ -106,7 +108,7 @@ func (d *draft) cleanTitle(title string) (string, error) {
 // checkText refuses invalid UTF-8, and control characters other than the allowed ones.
 func (d *draft) checkText(s, allowed string) error {
 	if strings.ToValidUTF8(s, "") != s {
-		return d.refused(0, "write it in UTF-8, or leave those bytes out",
+		return d.invalidOp(0, "write it in UTF-8, or leave those bytes out",
 			"expected text in UTF-8, got other bytes")
 	}
 	at := strings.IndexFunc(s, func(r rune) bool {
@@ -115,9 +117,10 @@ func (d *draft) checkText(s, allowed string) error {
 	if at < 0 {
 		return nil
 	}
+
 	r, _ := utf8.DecodeRuneInString(s[at:])
 	line := strings.Count(s[:at], "\n")
-	return d.refused(0, "leave the character out",
+	return d.invalidOp(0, "leave the character out",
 		"expected text without control characters, got %U in line %d, column %d",
 		r, line+1, at-strings.LastIndexByte(s[:at], '\n'))
 }
@@ -127,7 +130,7 @@ const lineBreaks = "\n\r\t"
 
 func (op DivideTask) apply(d *draft) error {
 	if len(op.Parts) == 0 {
-		return d.refused(op.Task, "", "expected at least one part, got none")
+		return d.invalidOp(op.Task, "", "expected at least one part, got none")
 	}
 	if err := (UpdateStatus{Tasks: []int{op.Task}, To: formats.Expanded}).apply(d); err != nil {
 		return err
@@ -155,8 +158,9 @@ func (op UpdateMetadata) apply(d *draft) error {
 		return err
 	}
 	if len(op.Fields) == 0 {
-		return d.refused(op.Task, "", "expected at least one field, got none")
+		return d.invalidOp(op.Task, "", "expected at least one field, got none")
 	}
+
 	before := *t
 	var all error
 	for _, key := range slices.Sorted(maps.Keys(op.Fields)) {
@@ -165,30 +169,31 @@ func (op UpdateMetadata) apply(d *draft) error {
 	if all != nil {
 		return all
 	}
+
 	changed := !statefile.SameTask(&before, t)
 	if changed {
 		d.touch(t)
 	}
-	d.verdict(t, t.Status, changed)
+	d.addVerdict(t, t.Status, changed)
 	return nil
 }
 
 func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	value := op.Fields[key]
 	refuse := func(format string, args ...any) error {
-		return d.refused(t.Number, "", "%s", key+": "+fmt.Sprintf(format, args...))
+		return d.invalidOp(t.Number, "", "%s", key+": "+fmt.Sprintf(format, args...))
 	}
 	switch key {
 	case "dependencies":
 		var list []int
-		if !jsonInto(value, &list) {
+		if !convertJSON(value, &list) {
 			return refuse("expected list of task numbers, got %v", value)
 		}
 		t.Dependencies = list
 		return nil
 	case "parent":
 		var parent *int
-		if !jsonInto(value, &parent) || parent != nil && *parent < 1 {
+		if !convertJSON(value, &parent) || parent != nil && *parent < 1 {
 			return refuse("expected task number or null, got %v", value)
 		}
 		t.Parent = parent
@@ -207,7 +212,8 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		if slices.Contains(statefile.TaskKeys(), key) {
 			help = "tercet writes it; a command such as /plan or /todo changes the status"
 		}
-		return d.refused(t.Number, cmp.Or(help, "the fields are "+strings.Join(metadataKeys, ", ")),
+		help = cmp.Or(help, "the fields are "+strings.Join(metadataKeys, ", "))
+		return d.invalidOp(t.Number, help,
 			"expected a field that can be set, got %q", key)
 	}
 
@@ -215,6 +221,7 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	if !ok {
 		return refuse("expected text, got %v", value)
 	}
+
 	allowed := ""
 	err := error(nil)
 	switch key {
@@ -226,12 +233,13 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	if err == nil {
 		err = d.checkText(text, allowed)
 	}
+
 	*target = text
 	return err
 }
 
-// jsonInto converts a value that came from an option, from JSON or from Go.
-func jsonInto(value, into any) bool {
+// convertJSON converts a value that came from an option, from JSON or from Go.
+func convertJSON(value, into any) bool {
 	raw, err := json.Marshal(value)
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
@@ -242,8 +250,9 @@ func (op LinkArtifacts) apply(d *draft) error {
 		return err
 	}
 	if len(op.Artifacts) == 0 {
-		return d.refused(op.Task, "", "expected at least one artifact, got none")
+		return d.invalidOp(op.Task, "", "expected at least one artifact, got none")
 	}
+
 	changed, err := d.link(t, op.Artifacts)
 	if err != nil {
 		return err
@@ -251,7 +260,7 @@ func (op LinkArtifacts) apply(d *draft) error {
 	if changed {
 		d.touch(t)
 	}
-	d.verdict(t, t.Status, changed)
+	d.addVerdict(t, t.Status, changed)
 	return nil
 }
 
@@ -259,7 +268,7 @@ func (op LinkArtifacts) apply(d *draft) error {
 func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, err error) {
 	for _, a := range list {
 		if why := files.PathFault(a.Path); why != "" {
-			return false, d.refused(t.Number, "",
+			return false, d.invalidOp(t.Number, "",
 				"expected artifact path inside the project root, got %q: %s", a.Path, why)
 		}
 		if err := d.checkText(a.Summary, lineBreaks); err != nil {
@@ -267,7 +276,8 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 		}
 		a.Type = cmp.Or(a.Type, formats.GuessArtifactType(a.Path))
 		if !slices.Contains(formats.ArtifactTypes(), a.Type) {
-			return false, d.refused(t.Number, fmt.Sprint("the types are ", formats.ArtifactTypes()),
+			help := fmt.Sprint("the types are ", formats.ArtifactTypes())
+			return false, d.invalidOp(t.Number, help,
 				"expected artifact type, got %q", a.Type)
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
@@ -277,6 +287,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 				return false, noArtifact(t.Number, "", "", a.Path, why)
 			}
 		}
+
 		at := slices.IndexFunc(t.Artifacts, func(old formats.Artifact) bool {
 			return old.Path == a.Path
 		})
@@ -286,6 +297,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 			changed = true
 			continue
 		}
+
 		old := t.Artifacts[at]
 		a.Summary = cmp.Or(a.Summary, old.Summary)
 		a.Created = old.Created
@@ -303,7 +315,7 @@ func (op SetLease) apply(d *draft) error {
 }
 
 func (d *draft) noTasks() error {
-	return d.refused(0, "", "expected at least one task, got none")
+	return d.invalidOp(0, "", "expected at least one task, got none")
 }
 
 // forEachTask applies an operation to its tasks and joins all errors.
@@ -324,40 +336,40 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 		return err
 	}
 
-	from, stale := d.cfg.effective(t, d.now)
+	from, stale := d.cfg.effectiveStatus(t, d.now)
 	switch {
 	case op.Clear && stale && t.Prior != "":
 		t.Status = t.Prior
 		t.Prior = ""
 		t.Lease = nil
 		d.touch(t)
-		d.verdict(t, from, true)
+		d.addVerdict(t, from, true)
 		return nil
 	case op.Clear:
-		d.verdict(t, from, false)
+		d.addVerdict(t, from, false)
 		return nil
 	case op.IfHeld && !t.Status.InProgress():
-		d.verdict(t, from, false)
+		d.addVerdict(t, from, false)
 		return nil
 	case !t.Status.InProgress() || stale && (d.tx.Run == "" || t.Lease.Run != d.tx.Run):
-		return d.refused(n, "", "expected a task in progress, got one that is %s", from.String())
+		return d.invalidOp(n, "", "expected a task in progress, got one that is %s", from.String())
 	}
 
-	t.Lease = d.lease(op.Timeout)
+	t.Lease = d.newLease(op.Timeout)
 	t.Lease.Suspended = op.Suspended
 	d.touch(t)
-	d.verdict(t, from, true)
+	d.addVerdict(t, from, true)
 	return nil
 }
 
 func (op ArchiveTasks) apply(d *draft) error {
-	archive, err := d.archived()
+	archive, err := d.loadArchive()
 	if err != nil {
 		return err
 	}
 	return d.forEachTask(op.Tasks, func(n int) error {
 		if d.peek(n) == nil && archive.Find(n) != nil {
-			d.verdict(archive.Find(n), archive.Find(n).Status, false)
+			d.addVerdict(archive.Find(n), archive.Find(n).Status, false)
 			return nil
 		}
 		t, err := d.editTask(n)
@@ -365,26 +377,27 @@ func (op ArchiveTasks) apply(d *draft) error {
 			return err
 		}
 		if !t.Status.Terminal() && !d.tx.Force {
-			return d.refused(n, "",
+			return d.invalidOp(n, "",
 				"expected a completed or abandoned task, got one that is %s", t.Status.String())
 		}
 		d.removed[d.base.Index[n]] = true
-		d.verdict(t, t.Status, true)
+		d.addVerdict(t, t.Status, true)
 		return nil
 	})
 }
 
 func (op UnarchiveTasks) apply(d *draft) error {
-	archive, err := d.archived()
+	archive, err := d.loadArchive()
 	if err != nil {
 		return err
 	}
+
 	err = d.forEachTask(op.Tasks, func(n int) error {
 		t := d.peek(n)
 		old := archive.Find(n)
 		switch {
 		case t != nil:
-			d.verdict(t, t.Status, false)
+			d.addVerdict(t, t.Status, false)
 		case old == nil:
 			return noTask(n, false)
 		default:
@@ -392,7 +405,7 @@ func (op UnarchiveTasks) apply(d *draft) error {
 				Task: *old,
 				Raw:  archive.Value(n).Raw(archive.Src),
 			})
-			d.verdict(old, old.Status, true)
+			d.addVerdict(old, old.Status, true)
 		}
 		return nil
 	})

@@ -15,11 +15,12 @@ import (
 	"tercet/state/statefile"
 )
 
-// archived returns the archive, nil if there is none. It is read once a session.
-func (s *session) archived() (*statefile.Document, error) {
+// loadArchive returns the archive, nil if there is none. It is read once a session.
+func (s *session) loadArchive() (*statefile.Document, error) {
 	if s.archiveRead {
 		return s.archive, nil
 	}
+
 	resolved, err := files.ResolveLinks(s.cfg.Root, statefile.ArchivePath)
 	if err != nil {
 		return nil, err
@@ -28,6 +29,7 @@ func (s *session) archived() (*statefile.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s.archive = doc
 	s.archiveInfo = info
 	s.archiveResolved = resolved
@@ -47,12 +49,13 @@ func readArchive(cfg Config, resolved string) (*statefile.Document, fs.FileInfo,
 	return doc, info, err
 }
 
-// intoArchive writes the tasks that a draft removes to the archive, before state.json is written.
-func (s *session) intoArchive(d *draft, line history.Line) error {
-	archive, err := s.archived()
+// addToArchive writes the tasks that a draft removes to the archive, before state.json is written.
+func (s *session) addToArchive(d *draft, line history.Line) error {
+	archive, err := s.loadArchive()
 	if err != nil {
 		return err
 	}
+
 	base := archive
 	if base == nil {
 		base, err = emptyState(
@@ -63,12 +66,13 @@ func (s *session) intoArchive(d *draft, line history.Line) error {
 			return err
 		}
 	}
-	a := newDraft(s.cfg, base, d.tx, s.archived)
+
+	a := newDraft(s.cfg, base, d.tx, s.loadArchive)
 	a.nextNumber = max(a.nextNumber, d.nextNumber)
 	for _, i := range d.removedIndexes() {
 		t := s.doc.Tasks[i]
 		if base.Find(t.Number) != nil {
-			return bothPlaces(s.doc, i)
+			return activeAndArchived(s.doc, i)
 		}
 		a.restored = append(a.restored,
 			statefile.RawTask{Task: t, Raw: s.doc.Values[i].Raw(s.doc.Src)})
@@ -117,13 +121,14 @@ func (s *session) writeArchive(a *draft, old *statefile.Document, line history.L
 	return nil
 }
 
-// outOfArchive removes tasks from the archive that are in state.json again.
-func (s *session) outOfArchive(line history.Line) error {
-	archive, err := s.archived()
+// removeFromArchive removes tasks from the archive that are in state.json again.
+func (s *session) removeFromArchive(line history.Line) error {
+	archive, err := s.loadArchive()
 	if err != nil || archive == nil {
 		return err
 	}
-	a := newDraft(s.cfg, archive, Tx{}, s.archived)
+
+	a := newDraft(s.cfg, archive, Tx{}, s.loadArchive)
 	a.nextNumber = archive.NextNumber
 	for _, n := range line.Added {
 		if i, ok := archive.Index[n]; ok {
@@ -133,6 +138,7 @@ func (s *session) outOfArchive(line history.Line) error {
 	if len(a.removed) == 0 {
 		return nil
 	}
+
 	if top := archive.Highest(); a.nextNumber <= top {
 		a.nextNumber = top + 1
 	}
@@ -142,12 +148,12 @@ func (s *session) outOfArchive(line history.Line) error {
 // finishMove completes a move between the two files that was interrupted. A task that is in both
 // with equal updated goes where the move was going, or to the archive if that is unknown.
 func (s *session) finishMove(direction string, cause history.Line) error {
-	archive, err := s.archived()
+	archive, err := s.loadArchive()
 	if err != nil || archive == nil {
 		return err
 	}
 
-	d := newDraft(s.cfg, s.doc, Tx{}, s.archived)
+	d := newDraft(s.cfg, s.doc, Tx{}, s.loadArchive)
 	line := history.Line{
 		TxnInfo: history.TxnInfo{
 			Session:  cause.Session,
@@ -162,6 +168,7 @@ func (s *session) finishMove(direction string, cause history.Line) error {
 		Time:   timestamp(s.now),
 		Pre:    s.doc.SHA,
 	}
+
 	var numbers []int
 	for i := range s.doc.Tasks {
 		t := &s.doc.Tasks[i]
@@ -170,7 +177,7 @@ func (s *session) finishMove(direction string, cause history.Line) error {
 			continue
 		}
 		if other.Updated != t.Updated {
-			return bothPlaces(s.doc, i)
+			return activeAndArchived(s.doc, i)
 		}
 		numbers = append(numbers, t.Number)
 		d.removed[i] = true
@@ -183,21 +190,22 @@ func (s *session) finishMove(direction string, cause history.Line) error {
 	if direction == history.MoveBack {
 		line.Serial = s.serial
 		line.Added = numbers
-		return s.outOfArchive(line)
+		return s.removeFromArchive(line)
 	}
 
 	line.Removed = numbers
 	if err := s.commitDraft(d, line); err != nil {
 		return err
 	}
+
 	warnings := s.warnings
 	err = s.read()
 	s.warnings = warnings
 	return err
 }
 
-// bothPlaces reports a task that is active and archived with different content.
-func bothPlaces(doc *statefile.Document, i int) error {
+// activeAndArchived reports a task that is active and archived with different content.
+func activeAndArchived(doc *statefile.Document, i int) error {
 	return statefile.Invalid(
 		doc.File,
 		doc.Src,
@@ -215,9 +223,9 @@ func bothPlaces(doc *statefile.Document, i int) error {
 // apply adds the tasks of an import.
 func (op ImportTasks) apply(d *draft) error {
 	if op.From == nil {
-		return d.refused(0, "", "expected tasks, got none")
+		return d.invalidOp(0, "", "expected tasks, got none")
 	}
-	archive, err := d.archived()
+	archive, err := d.loadArchive()
 	if err != nil {
 		return err
 	}
@@ -232,7 +240,7 @@ func (op ImportTasks) apply(d *draft) error {
 	}
 
 	for _, t := range add.Unchanged {
-		d.verdict(t, t.Status, false)
+		d.addVerdict(t, t.Status, false)
 	}
 	for i := range add.Tasks {
 		t := &add.Tasks[i]
@@ -242,10 +250,10 @@ func (op ImportTasks) apply(d *draft) error {
 		if t.Archived {
 			from = t.Task.Status // it was archived in the source, which the log records
 		}
-		d.verdict(&t.Task, from, true)
+		d.addVerdict(&t.Task, from, true)
 	}
 	for i := range add.Replaced {
-		if err := d.replace(&add.Replaced[i]); err != nil {
+		if err := d.replaceTask(&add.Replaced[i]); err != nil {
 			return err
 		}
 	}
@@ -258,27 +266,29 @@ func (op ImportTasks) apply(d *draft) error {
 	return nil
 }
 
-// replace puts the task of an import in the place of the one that an earlier import added. It
+// replaceTask puts the task of an import in the place of the one that an earlier import added. It
 // refuses one with a live lease of another session.
-func (d *draft) replace(t *exchange.Added) error {
+func (d *draft) replaceTask(t *exchange.Added) error {
 	n := t.Task.Number
 	old, err := d.editTask(n)
 	if err != nil {
 		return err
 	}
+
 	from := old.Status
 	switch {
-	case t.Kept:
+	case t.FormOnly:
 	case t.Archived:
 		from = t.Task.Status // it is archived in the source now
 	case from == t.Task.Status:
 		from = "" // nothing to archive
 	}
+
 	*old = t.Task
 	if d.replaced == nil {
 		d.replaced = map[int][]byte{}
 	}
 	d.replaced[d.base.Index[n]] = t.Raw
-	d.verdict(&t.Task, from, !t.Kept)
+	d.addVerdict(&t.Task, from, !t.FormOnly)
 	return nil
 }

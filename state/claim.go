@@ -28,12 +28,13 @@ func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	statuses := r.cfg.statuses(doc.Each, r.cfg.now())
+
+	statuses := r.cfg.effectiveStatuses(doc.Each, r.cfg.now())
 	out := huge.List[formats.Task](len(doc.Tasks))
 	for t := range doc.Each {
 		one := *t
 		one.Status = statuses[t.Number]
-		if statuses.ready(&one) {
+		if statuses.isReady(&one) {
 			out = append(out, one)
 		}
 	}
@@ -43,10 +44,10 @@ func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
 // taskStatuses is the effective status of each task by its number.
 type taskStatuses map[int]formats.TaskStatus
 
-func (c Config) statuses(tasks iter.Seq[*formats.Task], now time.Time) taskStatuses {
+func (c Config) effectiveStatuses(tasks iter.Seq[*formats.Task], now time.Time) taskStatuses {
 	out := taskStatuses{}
 	for t := range tasks {
-		out[t.Number], _ = c.effective(t, now)
+		out[t.Number], _ = c.effectiveStatus(t, now)
 	}
 	return out
 }
@@ -61,8 +62,8 @@ func (w taskStatuses) blockedBy(t *formats.Task) int {
 	return 0
 }
 
-// ready reports whether work on a task can begin.
-func (w taskStatuses) ready(t *formats.Task) bool {
+// isReady reports whether work on a task can begin.
+func (w taskStatuses) isReady(t *formats.Task) bool {
 	return nextWork[w[t.Number]] != "" && w.blockedBy(t) == 0
 }
 
@@ -77,21 +78,22 @@ var nextWork = map[formats.TaskStatus]formats.TaskStatus{
 
 func (op ClaimTask) apply(d *draft) error {
 	if op.To != "" && !op.To.InProgress() {
-		return d.refused(op.Task, "", "expected a status in progress, got %q", op.To.String())
+		return d.invalidOp(op.Task, "", "expected a status in progress, got %q", op.To.String())
 	}
 	if d.tx.Session == "" {
-		return d.refused(op.Task, "", "expected a session, got none")
+		return d.invalidOp(op.Task, "", "expected a session, got none")
 	}
 
-	t, err := d.claimable(op)
+	t, err := d.findClaimable(op)
 	if err != nil {
 		return err
 	}
 	to := op.To
-	from, _ := d.cfg.effective(t, d.now)
+	from, _ := d.cfg.effectiveStatus(t, d.now)
 	if to == "" {
 		to = nextWork[from]
 	}
+
 	status := UpdateStatus{
 		Tasks: []int{t.Number},
 		To:    to,
@@ -110,12 +112,12 @@ func (op ClaimTask) apply(d *draft) error {
 	return nil
 }
 
-// claimable finds the task to be claimed.
-func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
-	statuses := d.cfg.statuses(d.tasks, d.now)
+// findClaimable finds the task to be claimed.
+func (d *draft) findClaimable(op ClaimTask) (*formats.Task, error) {
+	statuses := d.cfg.effectiveStatuses(d.tasks, d.now)
 	if op.Task == 0 {
 		for t := range d.tasks {
-			if statuses.ready(t) && (op.To == "" || formats.CanMove(statuses[t.Number], op.To)) {
+			if statuses.isReady(t) && (op.To == "" || formats.CanMove(statuses[t.Number], op.To)) {
 				return t, nil
 			}
 		}

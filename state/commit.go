@@ -71,6 +71,7 @@ func (s *session) abort(line history.Line, sha string) error {
 			s.warn(err.Error())
 		}
 	}
+
 	for _, one := range line.Transactions() {
 		err := s.audit.Append(history.Line{
 			Txn:     one.Txn,
@@ -146,6 +147,7 @@ func (s *session) checkUnchanged(c change) error {
 	if err != nil {
 		return err
 	}
+
 	if !files.Same(info, c.readInfo) {
 		return &formats.Failure{
 			Code: formats.CodeTransient,
@@ -162,6 +164,7 @@ func (s *session) copyCorrupt(src []byte) (string, error) {
 	if err := atomicfile.MkdirAll(root, history.BackupDir, 0o700); err != nil {
 		return "", err
 	}
+
 	copies, err := fs.Glob(root.FS(), history.BackupDir+"/state.json.corrupt-*")
 	if err != nil {
 		return "", err
@@ -172,6 +175,7 @@ func (s *session) copyCorrupt(src []byte) (string, error) {
 			return name, nil
 		}
 	}
+
 	base := path.Join(history.BackupDir, "state.json.corrupt-"+s.now.Format("20060102T150405Z"))
 	for name, n := base, 2; ; name, n = fmt.Sprintf("%s-%d", base, n), n+1 {
 		_, err := root.Lstat(name)
@@ -184,8 +188,8 @@ func (s *session) copyCorrupt(src []byte) (string, error) {
 	}
 }
 
-// withBackup adds to the error of an unreadable state which backup restores it.
-func withBackup(cfg Config, err error) error {
+// addBackupHint adds to the error of an unreadable state which backup restores it.
+func addBackupHint(cfg Config, err error) error {
 	e, ok := errors.AsType[*statefile.SyntaxError](err)
 	if !ok {
 		return err

@@ -20,9 +20,9 @@ type draft struct {
 	tx   Tx
 	op   string // name of the operation that is being applied
 	base *statefile.Document
-	// archived returns the archive, or nil if there is none. It is read only when a number is not
-	// active.
-	archived func() (*statefile.Document, error)
+	// loadArchive returns the archive, or nil if there is none. It is called only when a number is
+	// not active.
+	loadArchive func() (*statefile.Document, error)
 
 	nextNumber    int
 	changed       map[int]*formats.Task // by index in base
@@ -50,24 +50,24 @@ func newDraft(
 	cfg Config,
 	base *statefile.Document,
 	tx Tx,
-	archived func() (*statefile.Document, error),
+	loadArchive func() (*statefile.Document, error),
 ) *draft {
 	return &draft{
-		cfg:        cfg,
-		now:        cfg.now(),
-		tx:         tx,
-		base:       base,
-		archived:   archived,
-		nextNumber: max(base.NextNumber, base.Highest()+1),
-		changed:    map[int]*formats.Task{},
-		removed:    map[int]bool{},
-		renamed:    map[int]int{},
+		cfg:         cfg,
+		now:         cfg.now(),
+		tx:          tx,
+		base:        base,
+		loadArchive: loadArchive,
+		nextNumber:  max(base.NextNumber, base.Highest()+1),
+		changed:     map[int]*formats.Task{},
+		removed:     map[int]bool{},
+		renamed:     map[int]int{},
 	}
 }
 
-// refused is the error for the operation that is being applied.
-func (d *draft) refused(task int, help, format string, args ...any) error {
-	return refused(d.op, task, help, format, args...)
+// invalidOp is the error for the operation that is being applied.
+func (d *draft) invalidOp(task int, help, format string, args ...any) error {
+	return invalidOp(d.op, task, help, format, args...)
 }
 
 func (d *draft) warn(text string) {
@@ -136,21 +136,24 @@ func (d *draft) index(number int) (int, bool) {
 func (d *draft) editTask(number int) (*formats.Task, error) {
 	t := d.peek(number)
 	if t == nil {
-		archive, err := d.archived()
+		archive, err := d.loadArchive()
 		if err != nil {
 			return nil, err
 		}
 		return nil, noTask(number, archive.Find(number) != nil)
 	}
+
 	l := t.Lease
 	if l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force &&
-		!d.cfg.stale(l, d.now) {
+		!d.cfg.isStale(l, d.now) {
 		return nil, leaseHeld(number, l)
 	}
+
 	i, there := d.index(number)
 	if !there || d.changed[i] != nil {
 		return t, nil // already a copy
 	}
+
 	fresh := *t
 	fresh.Artifacts = slices.Clone(t.Artifacts)
 	d.changed[i] = &fresh
@@ -165,7 +168,7 @@ func (d *draft) touch(t *formats.Task) {
 	}
 }
 
-func (d *draft) verdict(t *formats.Task, from formats.TaskStatus, changed bool) {
+func (d *draft) addVerdict(t *formats.Task, from formats.TaskStatus, changed bool) {
 	to := t.Status
 	if !changed {
 		to = from
@@ -246,40 +249,42 @@ func (d *draft) check() error {
 			continue
 		}
 		for _, n := range t.Dependencies {
-			if err := d.exists(t, "dependency", n); err != nil {
+			if err := d.checkExists(t, "dependency", n); err != nil {
 				return err
 			}
 		}
 		if t.Parent != nil {
-			if err := d.exists(t, "parent", *t.Parent); err != nil {
+			if err := d.checkExists(t, "parent", *t.Parent); err != nil {
 				return err
 			}
 		}
 		if loop := dependencies.From(t.Number); loop != "" {
-			return d.refused(t.Number, "leave one of them out",
+			return d.invalidOp(t.Number, "leave one of them out",
 				"its dependencies form a circle: %s", loop)
 		}
 		if loop := parents.From(t.Number); loop != "" {
-			return d.refused(t.Number, "", "it would be a part of itself: %s", loop)
+			return d.invalidOp(t.Number, "", "it would be a part of itself: %s", loop)
 		}
 	}
 
 	return nil
 }
 
-func (d *draft) exists(t *formats.Task, what string, n int) error {
+func (d *draft) checkExists(t *formats.Task, what string, n int) error {
 	if d.peek(n) != nil {
 		return nil
 	}
-	archive, err := d.archived()
+
+	archive, err := d.loadArchive()
 	if err != nil {
 		return err
 	}
 	if archive.Find(n) != nil {
 		return nil
 	}
+
 	if i, ok := d.base.Index[n]; ok && d.removed[i] {
 		return nil
 	}
-	return d.refused(t.Number, "", "%s", what+" "+strconv.Itoa(n)+" does not exist")
+	return d.invalidOp(t.Number, "", "%s", what+" "+strconv.Itoa(n)+" does not exist")
 }

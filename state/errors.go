@@ -19,8 +19,8 @@ func noTask(n int, archived bool) error {
 		"task %d does not exist", n)
 }
 
-// refused is the error for an invalid operation; task 0 means that it is about no single task.
-func refused(op string, task int, help, format string, args ...any) error {
+// invalidOp is the error for an invalid operation; task 0 means that it is about no single task.
+func invalidOp(op string, task int, help, format string, args ...any) error {
 	if task != 0 {
 		op += fmt.Sprintf(": task %d", task)
 	}
@@ -65,6 +65,7 @@ func (h Holder) String() string {
 	if h.PID == 0 {
 		return "another process"
 	}
+
 	out := "pid " + strconv.Itoa(h.PID)
 	if h.Command != "" {
 		out += " (" + h.Command + ")"

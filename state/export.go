@@ -16,6 +16,7 @@ func (r *Reader) Export(ctx context.Context, shape string, foreignArchive bool) 
 	if err != nil {
 		return nil, err
 	}
+
 	switch {
 	case shape == exchange.ShapeTercet && !foreignArchive:
 		return slices.Clone(d.Src), nil
@@ -26,6 +27,7 @@ func (r *Reader) Export(ctx context.Context, shape string, foreignArchive bool) 
 		}
 		return exchange.Export(r.effectiveDocument(d), archive, foreignArchive)
 	}
+
 	if foreignArchive && shape == exchange.ShapeTercet {
 		return nil, formats.Fail(formats.CodeUsage, "",
 			"expected --shape %s with --archive", exchange.ShapeProjects)
@@ -40,7 +42,7 @@ func (r *Reader) effectiveDocument(d *statefile.Document) *statefile.Document {
 	out.Tasks = slices.Clone(d.Tasks)
 	now := r.cfg.now()
 	for i := range out.Tasks {
-		out.Tasks[i].Status, _ = r.cfg.effective(&d.Tasks[i], now)
+		out.Tasks[i].Status, _ = r.cfg.effectiveStatus(&d.Tasks[i], now)
 	}
 	return &out
 }

@@ -6,17 +6,19 @@ import (
 	"tercet/formats"
 )
 
-// stale reports whether a lease no longer binds: its process is gone or its time has passed. The
+// isStale reports whether a lease no longer binds: its process is gone or its time has passed. The
 // lease of a suspended run binds until the run is resumed, canceled or replaced, or its journal is
 // gone.
-func (c Config) stale(l *formats.Lease, now time.Time) bool {
+func (c Config) isStale(l *formats.Lease, now time.Time) bool {
 	if l == nil || l.Suspended {
 		return l != nil && !c.Alive(*l)
 	}
+
 	taken, err := time.Parse(time.RFC3339, l.Taken)
 	if err != nil {
 		return true
 	}
+
 	limit := time.Duration(l.Timeout) * time.Second
 	if limit <= 0 {
 		limit = formats.DefaultLeaseTimeout
@@ -24,10 +26,13 @@ func (c Config) stale(l *formats.Lease, now time.Time) bool {
 	return now.After(taken.Add(limit)) || !c.Alive(*l)
 }
 
-// effective returns the status that a task really has: the prior one if the lease of an in-progress
-// status is stale.
-func (c Config) effective(t *formats.Task, now time.Time) (status formats.TaskStatus, stale bool) {
-	if !t.Status.InProgress() || !c.stale(t.Lease, now) {
+// effectiveStatus returns the status that a task really has: the prior one if the lease of an
+// in-progress status is stale.
+func (c Config) effectiveStatus(
+	t *formats.Task,
+	now time.Time,
+) (status formats.TaskStatus, stale bool) {
+	if !t.Status.InProgress() || !c.isStale(t.Lease, now) {
 		return t.Status, false
 	}
 	if t.Prior == "" {
@@ -36,8 +41,8 @@ func (c Config) effective(t *formats.Task, now time.Time) (status formats.TaskSt
 	return t.Prior, true
 }
 
-// lease makes the lease that a task gets with an in-progress status.
-func (d *draft) lease(timeout time.Duration) *formats.Lease {
+// newLease makes the lease that a task gets with an in-progress status.
+func (d *draft) newLease(timeout time.Duration) *formats.Lease {
 	if timeout <= 0 {
 		timeout = formats.DefaultLeaseTimeout
 	}

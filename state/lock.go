@@ -66,6 +66,7 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 	defer timer.Stop()
 	notice := time.NewTimer(noticeAfter)
 	defer notice.Stop()
+
 	path := l.path()
 	for range maxReopens {
 		h, err := l.acquire(ctx, path, timer.C, notice.C)
@@ -79,7 +80,8 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 			}
 			return nil, err
 		}
-		same, err := l.current(h, path)
+
+		same, err := l.isCurrent(h, path)
 		if err != nil {
 			return nil, errors.Join(err, release(h))
 		}
@@ -118,6 +120,7 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 		flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags),
 		flock.SetPermissions(0o600),
 	)
+
 	acquired, err := h.TryLock()
 	for try := 0; !acquired && err == nil && try < maxEvictions && l.evict(); try++ {
 		pause := time.NewTimer(evictEvery)
@@ -125,11 +128,12 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 		acquired, err = h.TryLock()
 	}
 	if acquired && err == nil {
-		acquired, err = l.current(h, path)
+		acquired, err = l.isCurrent(h, path)
 		if !acquired { // the holder has just removed the file
 			err = errors.Join(err, release(h))
 		}
 	}
+
 	switch {
 	case err != nil:
 		return nil, l.wrapError(path, err)
@@ -167,6 +171,7 @@ func (l locker) acquire(
 		flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags),
 		flock.SetPermissions(0o600),
 	)
+
 	done := make(chan error)
 	abandoned := make(chan struct{})
 	go func() {
@@ -179,6 +184,7 @@ func (l locker) acquire(
 			}
 		}
 	}()
+
 	evictTick := time.NewTicker(evictEvery)
 	defer evictTick.Stop()
 	for {
@@ -224,6 +230,7 @@ func (l locker) inspect(path string) error {
 	if err != nil {
 		return l.wrapError(path, err)
 	}
+
 	if !info.Mode().IsRegular() {
 		return badLock(
 			shortName(l.file),
@@ -253,13 +260,14 @@ func (l locker) wrapError(path string, err error) error {
 	return badLock(shortName(l.file), "", "cannot be locked", err)
 }
 
-// current reports whether the handle is still the file at the path: a lock on a deleted file
+// isCurrent reports whether the handle is still the file at the path: a lock on a deleted file
 // excludes no other process.
-func (l locker) current(h *flock.Flock, path string) (bool, error) {
+func (l locker) isCurrent(h *flock.Flock, path string) (bool, error) {
 	own, err := h.Stat()
 	if err != nil {
 		return false, l.wrapError(path, err)
 	}
+
 	current, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -276,6 +284,7 @@ func (l locker) writeInfo(session string) {
 	if l.info == "" {
 		return
 	}
+
 	self := l.cfg.Self(session, "")
 	raw, err := jsonx.Marshal(Holder{
 		ID:      l.cfg.NewID(),
@@ -288,6 +297,7 @@ func (l locker) writeInfo(session string) {
 		Session: session,
 		Since:   timestamp(l.cfg.now()),
 	}, "")
+
 	if err == nil {
 		err = atomicfile.WriteLoose(l.cfg.Root, l.info, append(raw, '\n'), 0)
 	}
@@ -351,10 +361,12 @@ func (l locker) readInfo() Holder {
 	if l.info == "" {
 		return Holder{}
 	}
+
 	src, err := files.Read(l.cfg.Root, l.info, 64<<10)
 	if err != nil {
 		return Holder{}
 	}
+
 	var h Holder
 	if json.Unmarshal(src, &h) != nil {
 		return Holder{}

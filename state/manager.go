@@ -49,9 +49,10 @@ func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
 	}
+
 	var res Result
 	var todo *todoPlan
-	err := m.locked(ctx, tx.Session, false, func(s *session) (err error) {
+	err := m.withSession(ctx, tx.Session, false, func(s *session) (err error) {
 		res, todo, err = s.apply(tx)
 		res.Warnings = append(s.warnings, res.Warnings...)
 		return err
@@ -59,6 +60,7 @@ func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	if err != nil && !isNotDurable(err) {
 		return Result{Warnings: res.Warnings}, err
 	}
+
 	switch {
 	case todo != nil:
 		res.Warnings = append(res.Warnings, m.renderTodo(ctx, todo.sha)...)
@@ -86,6 +88,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		res, err := s.rewritePlan(tx, op)
 		return res, nil, err
 	}
+
 	d, err := s.draft(tx)
 	if err != nil {
 		return Result{Warnings: d.warnings}, nil, err
@@ -101,6 +104,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	if !d.dirty() {
 		return res, d.todo, nil
 	}
+
 	if s.doc.NextNumber <= s.doc.Highest() {
 		s.warn(fmt.Sprintf("next_number was %d, below the highest task; set to %d",
 			s.doc.NextNumber, d.nextNumber))
@@ -108,6 +112,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	if s.doc.BOM {
 		s.warn("the byte order mark of state.json is left out")
 	}
+
 	line := s.line(tx)
 	line.Numbers = res.Numbers
 	line.Verdicts = res.Verdicts
@@ -136,7 +141,7 @@ func recordedResult(l *history.Line) Result {
 
 // draft applies the operations of a transaction and checks the result; nothing is written.
 func (s *session) draft(tx Tx) (*draft, error) {
-	d := newDraft(s.cfg, s.doc, tx, s.archived)
+	d := newDraft(s.cfg, s.doc, tx, s.loadArchive)
 	for _, op := range tx.Ops {
 		d.op = op.name()
 		if err := op.apply(d); err != nil {
@@ -158,6 +163,7 @@ func (m *Manager) checkTx(tx *Tx) error {
 	if tx.fresh {
 		tx.ID = m.cfg.NewID()
 	}
+
 	plain := func(s string) bool {
 		return len(s) <= maxTxn && strings.IndexFunc(s,
 			func(r rune) bool {
@@ -165,23 +171,24 @@ func (m *Manager) checkTx(tx *Tx) error {
 			}) < 0
 	}
 	if tx.ID == "" || !plain(tx.ID) {
-		return refused("transaction",
+		return invalidOp("transaction",
 			0, "", "expected id of at most %d printable characters, got %q", maxTxn, tx.ID)
 	}
 	if !plain(tx.Session) || !plain(tx.Run) {
-		return refused("transaction",
+		return invalidOp("transaction",
 			0, "", "expected session and run ids, got %q and %q", tx.Session, tx.Run)
 	}
+
 	if len(tx.Ops) == 0 {
-		return refused("transaction", 0, "", "expected at least one operation, got none")
+		return invalidOp("transaction", 0, "", "expected at least one operation, got none")
 	}
 
 	for _, op := range tx.Ops {
 		if op == nil {
-			return refused("transaction", 0, "", "expected operations, got nil")
+			return invalidOp("transaction", 0, "", "expected operations, got nil")
 		}
-		if alone(op) && len(tx.Ops) > 1 {
-			return refused(op.name(), 0, "give it a transaction of its own",
+		if mustBeAlone(op) && len(tx.Ops) > 1 {
+			return invalidOp(op.name(), 0, "give it a transaction of its own",
 				"expected it alone in its transaction, got %d operations", len(tx.Ops))
 		}
 	}
@@ -200,13 +207,13 @@ type InitOptions struct {
 // Init writes a new state.json. If there is one, the error wraps fs.ErrExist.
 func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	if opt.NextNumber < 0 || opt.NextNumber > statefile.MaxNumber {
-		return refused("init", 0, "", "expected next number from 1, got %d", opt.NextNumber)
+		return invalidOp("init", 0, "", "expected next number from 1, got %d", opt.NextNumber)
 	}
 	if err := atomicfile.MkdirAll(m.cfg.Root, formats.Workspace, 0); err != nil {
 		return files.Failure("making the folder", formats.Workspace, err)
 	}
 
-	err := m.exclusive(ctx, "", func() error {
+	err := m.withLock(ctx, "", func() error {
 		switch _, err := m.cfg.Root.Lstat(statefile.Path); {
 		case err == nil:
 			return &formats.Failure{
@@ -273,10 +280,12 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 func (s *session) continueNumbers(fresh statefile.Doc) (statefile.Doc, error) {
 	fresh.Serial = s.audit.MaxSerial + 1
 	fresh.NextNumber = max(fresh.NextNumber, s.audit.HighestNumber()+1)
-	archive, err := s.archived()
+
+	archive, err := s.loadArchive()
 	if err != nil {
 		return fresh, err
 	}
+
 	backup := history.NewestBackup(s.cfg.Root)
 	for _, doc := range []*statefile.Document{archive, backup} {
 		if doc != nil {
@@ -284,6 +293,7 @@ func (s *session) continueNumbers(fresh statefile.Doc) (statefile.Doc, error) {
 			fresh.NextNumber = max(fresh.NextNumber, doc.NextNumber, doc.Highest()+1)
 		}
 	}
+
 	if backup != nil {
 		fresh.Serial = max(fresh.Serial, backup.Serial+1)
 	}
@@ -311,7 +321,7 @@ func emptyState(file string, d statefile.Doc) (*statefile.Document, error) {
 // Adopt accepts a foreign change of state.json that Apply refuses because tasks are missing.
 func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 	var res Result
-	err := m.locked(ctx, "", true, func(s *session) error {
+	err := m.withSession(ctx, "", true, func(s *session) error {
 		res = Result{Serial: s.serial, Warnings: s.warnings}
 		return nil
 	})
@@ -321,7 +331,7 @@ func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 // Lockable reports whether the lock can be taken now: it takes and releases it, and writes nothing
 // else.
 func (m *Manager) Lockable(ctx context.Context) error {
-	return m.exclusive(ctx, "", func() error { return nil })
+	return m.withLock(ctx, "", func() error { return nil })
 }
 
 // NewestBackup returns the serial of the newest readable backup.
@@ -350,7 +360,7 @@ func (m *Manager) replace(
 	ctx context.Context,
 	fn func(*session) (Result, error),
 ) (res Result, err error) {
-	err = m.exclusive(ctx, "", func() error {
+	err = m.withLock(ctx, "", func() error {
 		s, err := m.session()
 		if err != nil {
 			return err
@@ -364,9 +374,9 @@ func (m *Manager) replace(
 	return res, err
 }
 
-// exclusive runs fn as the only writer among the goroutines of this manager and among all
+// withLock runs fn as the only writer among the goroutines of this manager and among all
 // processes.
-func (m *Manager) exclusive(ctx context.Context, session string, fn func() error) (err error) {
+func (m *Manager) withLock(ctx context.Context, session string, fn func() error) (err error) {
 	limit := m.cfg.lockTimeout()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -375,6 +385,7 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		file: lockFile,
 		info: infoFile,
 	}
+
 	select {
 	case m.writeSem <- struct{}{}:
 	case <-ctx.Done():
@@ -382,7 +393,9 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 	case <-timer.C:
 		return lockTimeout(shortName(lockFile), limit, l.holder())
 	}
+
 	defer func() { <-m.writeSem }()
+
 	if !canWrite {
 		return formats.Fail(
 			formats.CodeDenied,
@@ -405,17 +418,19 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		}
 		err = errors.Join(err, unlocking)
 	}()
+
 	return fn()
 }
 
-// locked opens the state under the lock and runs fn, again if another program wrote in between.
-func (m *Manager) locked(
+// withSession opens the state under the lock and runs fn, again if another program wrote in
+// between.
+func (m *Manager) withSession(
 	ctx context.Context,
 	id string,
 	adopt bool,
 	fn func(*session) error,
 ) error {
-	return m.exclusive(ctx, id, func() error {
+	return m.withLock(ctx, id, func() error {
 		var warnings []string
 		for try := 1; ; try++ {
 			if ctx.Err() != nil {
@@ -425,11 +440,13 @@ func (m *Manager) locked(
 			if err != nil {
 				return err
 			}
+
 			s.adopt = adopt
 			s.warnings = warnings
 			if err := s.open(); err != nil {
 				return err
 			}
+
 			err = fn(s)
 			if !errors.Is(err, errChanged) || try == maxTries {
 				return err
@@ -489,7 +506,7 @@ func (s *session) write(d *draft, line history.Line) error {
 	switch {
 	case len(d.removed) > 0 && !d.discardRemoved:
 		line.Move = history.MoveOut
-		if err := s.intoArchive(d, line); err != nil {
+		if err := s.addToArchive(d, line); err != nil {
 			return err
 		}
 	case len(d.restored) > 0 && !d.imported:
@@ -498,12 +515,12 @@ func (s *session) write(d *draft, line history.Line) error {
 
 	if err := s.commitDraft(d, line); err != nil {
 		if line.Move == history.MoveOut {
-			return halfMoved(statefile.ArchivePath, statefile.Path, err)
+			return wrapMoveError(statefile.ArchivePath, statefile.Path, err)
 		}
 		return err
 	}
 	if line.Move == history.MoveBack {
-		return halfMoved(statefile.Path, statefile.ArchivePath, s.outOfArchive(line))
+		return wrapMoveError(statefile.Path, statefile.ArchivePath, s.removeFromArchive(line))
 	}
 	return nil
 }
@@ -514,6 +531,7 @@ func (s *session) commitDraft(d *draft, line history.Line) error {
 	if err != nil {
 		return err
 	}
+
 	line.Post = formats.Sum(data)
 	line.Undo = d.undo
 	err = s.commit(change{
@@ -524,15 +542,16 @@ func (s *session) commitDraft(d *draft, line history.Line) error {
 		readInfo: s.info,
 		old:      s.doc,
 	})
+
 	if err == nil {
 		s.cacheWritten(d.doc(line.Serial), line.Post)
 	}
 	return err
 }
 
-// halfMoved adds to an error after the first of two files that the move has begun. A write that may
-// not be durable is reported as such.
-func halfMoved(written, missing string, err error) error {
+// wrapMoveError adds to an error after the first of two files that the move has begun. A write that
+// may not be durable is reported as such.
+func wrapMoveError(written, missing string, err error) error {
 	if err == nil || isNotDurable(err) {
 		return err
 	}
@@ -567,6 +586,7 @@ func (d *draft) doc(serial uint64) statefile.Doc {
 		Serial:     serial,
 		NextNumber: d.nextNumber,
 	}
+
 	out.Tasks = huge.List[formats.Task](len(d.base.Tasks) + len(d.created) + len(d.restored))
 	for t := range d.tasks {
 		out.Tasks = append(out.Tasks, *t)
@@ -588,6 +608,7 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 		Members:    d.members,
 		Layout:     d.layout,
 	}
+
 	data, edits, err := d.base.Encode(&c)
 	if err != nil {
 		return nil, &formats.Failure{
@@ -596,17 +617,20 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 			Err:     err,
 		}
 	}
+
 	if len(data) > files.MaxState {
-		return nil, refused(
+		return nil, invalidOp(
 			"transaction",
 			0, "archive tasks that are done, and keep long texts in documents",
 			"expected a state of at most %d bytes, got %d", files.MaxState, len(data),
 		)
 	}
+
 	if why := d.base.Mismatch(data, edits, &c, d.tasks); why != "" {
 		return nil, formats.Fail(formats.CodeBug, "",
 			"%s", "the encoded state is not what was meant: "+why)
 	}
+
 	d.undo = history.ReverseEdits(d.base.Src, edits)
 	if d.layout != "" {
 		d.undo = history.ReverseWhole(d.base.Src, data)
@@ -617,18 +641,18 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 // jsonNumber converts a serial for Marshal; serials are below 1<<53.
 func jsonNumber(n uint64) int64 {
 	return int64(n)
-} // serials stay below 1<<53
+}
 
 // rewrite changes the status in one heading of a plan.
 func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
-	d := newDraft(s.cfg, s.doc, tx, s.archived)
+	d := newDraft(s.cfg, s.doc, tx, s.loadArchive)
 	d.op = op.name()
 	t, err := d.editTask(op.Task)
 	if err != nil {
 		return nil, Result{}, err
 	}
 	if !slices.Contains(phaseStatuses(), op.Status) {
-		return nil, Result{}, d.refused(op.Task, fmt.Sprint("the statuses are ", phaseStatuses()),
+		return nil, Result{}, d.invalidOp(op.Task, fmt.Sprint("the statuses are ", phaseStatuses()),
 			"expected phase status, got %q", op.Status)
 	}
 	if op.Plan == "" {
@@ -639,7 +663,7 @@ func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
 		op.Plan = a.Path
 	}
 	if why := files.PathFault(op.Plan); why != "" {
-		return nil, Result{}, d.refused(op.Task, "",
+		return nil, Result{}, d.invalidOp(op.Task, "",
 			"expected plan inside the project root, got %q: %s", op.Plan, why)
 	}
 

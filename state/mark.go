@@ -30,17 +30,20 @@ func (m *Manager) Mark() (mark Mark, err error) {
 	if err != nil {
 		return Mark{}, err
 	}
+
 	// No lock is held, so another writer may come in between. What it writes is recorded in the
 	// log, which is read first.
 	mark.log, err = history.LogText(m.cfg.Root)
 	if err != nil {
 		return Mark{}, err
 	}
+
 	mark.src, _, err = m.cfg.readState(mark.resolved)
 	if err != nil {
 		return Mark{}, err
 	}
 	mark.sha = formats.Sum(mark.src)
+
 	mark.backups, err = history.Backups(m.cfg.Root)
 	if err != nil {
 		return Mark{}, files.Failure("reading the folder", history.BackupDir, err)
@@ -57,7 +60,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 	if m.unchangedSince(mark) {
 		return nil, nil
 	}
-	err = m.exclusive(ctx, "", func() error {
+	err = m.withLock(ctx, "", func() error {
 		audit, err := history.ReadLog(m.cfg.Root)
 		if err != nil {
 			return err
@@ -66,6 +69,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 		if doc, err := statefile.Parse(statefile.Path, mark.src); err == nil {
 			audit.Seal = m.cfg.seal(doc.Lineage)
 		}
+
 		currentSHA := ""
 		resolved, err := files.ResolveLinks(m.cfg.Root, statefile.Path)
 		if err == nil && resolved == mark.resolved {
@@ -76,6 +80,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 				return files.Failure("reading", statefile.Path, err)
 			}
 		}
+
 		added := audit.Since(mark.log)
 		expected := mark.sha
 		last, _ := history.LastState(added)
@@ -89,6 +94,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 				expected = currentSHA // the write was killed before the rename
 			}
 		}
+
 		var what string
 		switch {
 		case audit.StateLine.Kind == history.KindDenied:
@@ -144,6 +150,7 @@ func (m *Manager) lostBackup(mark Mark, fresh []byte) bool {
 			return false
 		}
 	}
+
 	remaining, err := history.Backups(m.cfg.Root)
 	if err != nil {
 		return true

@@ -285,7 +285,7 @@ func TestDifferenceLine(t *testing.T) {
 		"set_layout": {Changes: []map[string]any{{"task": 0, "op": "set_layout"}}},
 		".tercet/x":  {File: ".tercet/x"},
 	} {
-		if got := strings.Replace(e.What(), ", (forced)", " (forced)", 1); got != want {
+		if got := strings.Replace(e.Summary(), ", (forced)", " (forced)", 1); got != want {
 			t.Errorf("What() = %q, want %q", got, want)
 		}
 	}

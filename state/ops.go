@@ -281,9 +281,9 @@ func (op ImportTasks) record() opRecord {
 	}
 }
 
-// alone reports whether an operation may not share its transaction, because it reads or writes a
-// second file or concerns the file as a whole.
-func alone(op Op) bool {
+// mustBeAlone reports whether an operation may not share its transaction, because it reads or
+// writes a second file or concerns the file as a whole.
+func mustBeAlone(op Op) bool {
 	switch op.(type) {
 	case SetPhase, ArchiveTasks, UnarchiveTasks, SyncTasks, ImportTasks, SetLayout, RestoreTasks,
 		RestorePhases:

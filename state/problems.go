@@ -64,7 +64,7 @@ func NewErrors(cfg Config) (*Errors, error) {
 // Record adds an error, unless the same run already recorded it for the same step.
 func (e *Errors) Record(ctx context.Context, p formats.Problem) error {
 	return e.add(ctx, p.Context.Session, func(list *jsonx.Value) ([][]byte, error) {
-		if alreadyRecorded(list, p) {
+		if isRecorded(list, p) {
 			return nil, nil
 		}
 		raw, err := e.encode(p)
@@ -87,7 +87,9 @@ func (e *Errors) add(
 	}
 
 	e.mu.Lock()
+
 	defer e.mu.Unlock()
+
 	h, err := locker{cfg: e.cfg, file: errorsLock}.take(ctx, session)
 	if err != nil {
 		return err
@@ -100,6 +102,7 @@ func (e *Errors) add(
 		}
 		err = errors.Join(err, unlocking)
 	}()
+
 	resolved, err := files.ResolveLinks(e.cfg.Root, errorsFile)
 	if err != nil {
 		return err
@@ -117,6 +120,7 @@ func (e *Errors) add(
 	if err != nil || len(raws) == 0 {
 		return err
 	}
+
 	size := len(src)
 	for _, raw := range raws {
 		size += len(raw)
@@ -137,6 +141,7 @@ func (e *Errors) add(
 		}
 		list = nil
 	}
+
 	if list == nil {
 		src = []byte("{\n  \"version\": \"" + errorsVersion + "\",\n  \"errors\": []\n}\n")
 		tree, err := jsonx.Parse(src, jsonx.Limits{})
@@ -145,6 +150,7 @@ func (e *Errors) add(
 		}
 		list = tree.Get("errors")
 	}
+
 	out, err := jsonx.Splice(
 		src,
 		jsonx.EditElems(src, list, jsonx.ElemChanges{Append: raws}),
@@ -162,10 +168,10 @@ func (e *Errors) add(
 	return nil
 }
 
-// alreadyRecorded reports whether the run has recorded the same error: a run that was killed at its
+// isRecorded reports whether the run has recorded the same error: a run that was killed at its
 // end records it again when it is resumed, and the run of a command records what the workflow of
 // its subagent has recorded with a longer path.
-func alreadyRecorded(list *jsonx.Value, p formats.Problem) bool {
+func isRecorded(list *jsonx.Value, p formats.Problem) bool {
 	if list == nil || p.Context.Run == "" {
 		return false
 	}
@@ -189,6 +195,7 @@ func (e *Errors) encode(p formats.Problem) ([]byte, error) {
 		Context:   p.Context,
 		FixStatus: "unfixed",
 	}
+
 	out.Trajectory.Path = append([]string{}, p.Path...)
 	out.Trajectory.Depth = p.Depth
 	out.Recovery.Action = p.Action
@@ -206,13 +213,15 @@ func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 	if err != nil || src == nil {
 		return nil, nil, err
 	}
+
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {
 		return nil, nil, statefile.ParseFailure(errorsFile, src, err)
 	}
-	if err := statefile.Newer(errorsFile, src, tree, errorsVersion); err != nil {
+	if err := statefile.CheckVersion(errorsFile, src, tree, errorsVersion); err != nil {
 		return nil, nil, err
 	}
+
 	if !tree.Get("errors").Is(jsonx.Array) {
 		found := statefile.Finding(formats.SeverityError, errorsFile,
 			statefile.Position(src, tree.Start), "", `expected key "errors" with an array`)
@@ -226,14 +235,17 @@ func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+
 	src, tree, err := readErrors(e.cfg.Root, errorsFile)
 	if err != nil || tree == nil {
 		return nil, err
 	}
+
 	list := tree.Get("errors")
 	out := make([]Recorded, len(list.Elems))
 	for i, v := range list.Elems {
-		json.Unmarshal(v.Raw(src), &out[i]) //nolint:errcheck // what the user wrote by hand is shown as far as it goes
+		//nolint:errcheck // what the user wrote by hand is shown as far as it goes
+		json.Unmarshal(v.Raw(src), &out[i])
 	}
 	return out, nil
 }
@@ -252,14 +264,17 @@ func ReadForeignErrors(file string, src []byte) (ForeignErrors, error) {
 	if err != nil {
 		return out, statefile.ParseFailure(file, src, err)
 	}
+
 	list := tree.Get("errors")
 	if tree.Is(jsonx.Array) {
 		list = tree
 	}
+
 	if !list.Is(jsonx.Array) {
 		return out, statefile.Invalid(file, src, statefile.Finding(formats.SeverityError, file,
 			statefile.Position(src, tree.Start), "", `expected key "errors" with an array`))
 	}
+
 	for _, v := range list.Elems[max(0, len(list.Elems)-MaxErrors):] {
 		one := Recorded{
 			ID:        statefile.TextOf(v, "id"),
@@ -273,12 +288,14 @@ func ReadForeignErrors(file string, src []byte) (ForeignErrors, error) {
 			out.LeftOut++
 			continue
 		}
+
 		if slices.Contains([]string{"warning", "low", "medium"}, statefile.TextOf(v, "severity")) {
 			one.Severity = string(formats.SeverityWarning)
 		}
 		if slices.Contains([]string{"fixed", "resolved"}, statefile.TextOf(v, "fix_status")) {
 			one.FixStatus = "fixed"
 		}
+
 		at := v.Get("context")
 		one.Context.Command = statefile.TextOf(at, "command")
 		one.Context.Session = statefile.TextOf(at, "session_id")
@@ -287,6 +304,7 @@ func ReadForeignErrors(file string, src []byte) (ForeignErrors, error) {
 		}
 		one.Trajectory.Path = []string{}
 		one.Recovery.Action = statefile.TextOf(v.Get("recovery"), "suggested_action")
+
 		if one.ID == "" {
 			one.ID = "err_" + formats.Sum(v.Raw(src))[:16]
 		}

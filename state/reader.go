@@ -65,7 +65,7 @@ func (r *Reader) load(ctx context.Context) (*statefile.Document, error) {
 	}
 	doc, err := statefile.Parse(statefile.Path, src)
 	if err != nil {
-		return nil, withBackup(r.cfg, err)
+		return nil, addBackupHint(r.cfg, err)
 	}
 
 	r.doc = doc
@@ -80,22 +80,25 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 	if err != nil {
 		return nil, 0, err
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.plainDoc != d {
 		r.plain = d.Plain()
 		r.plainDoc = d
 	}
-	return r.withEffective(d), d.Serial, nil
+
+	return r.effectivePlain(d), d.Serial, nil
 }
 
-// withEffective returns the plain JSON with effective statuses. It copies only what differs.
-func (r *Reader) withEffective(d *statefile.Document) map[string]any {
+// effectivePlain returns the plain JSON with effective statuses. It copies only what differs.
+func (r *Reader) effectivePlain(d *statefile.Document) map[string]any {
 	out := r.plain
 	now := r.cfg.now()
+
 	var list []any
 	for i := range d.Tasks {
-		status, stale := r.cfg.effective(&d.Tasks[i], now)
+		status, stale := r.cfg.effectiveStatus(&d.Tasks[i], now)
 		if !stale {
 			continue
 		}
@@ -104,6 +107,7 @@ func (r *Reader) withEffective(d *statefile.Document) map[string]any {
 			out = maps.Clone(out)
 			out["tasks"] = list
 		}
+
 		task := maps.Clone(list[i].(map[string]any)) //nolint:errcheck,forcetypeassert // the same
 		task["status"] = status.String()
 		list[i] = task
@@ -118,16 +122,18 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	t := d.Find(number)
 	if t == nil {
-		archived, err := r.archived(number)
+		archived, err := r.isArchived(number)
 		if err != nil {
 			return nil, err
 		}
 		return nil, noTask(number, archived)
 	}
+
 	out := *t
-	out.Status, _ = r.cfg.effective(t, r.cfg.now())
+	out.Status, _ = r.cfg.effectiveStatus(t, r.cfg.now())
 	return &out, nil
 }
 
@@ -141,7 +147,7 @@ func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
 	out := append(huge.List[formats.Task](len(d.Tasks)), d.Tasks...)
 	now := r.cfg.now()
 	for i := range out {
-		out[i].Status, _ = r.cfg.effective(&d.Tasks[i], now)
+		out[i].Status, _ = r.cfg.effectiveStatus(&d.Tasks[i], now)
 	}
 	return out, nil
 }
@@ -160,10 +166,10 @@ func (r *Reader) ArchivedTask(ctx context.Context, number int) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, context.Cause(ctx)
 	}
-	return r.archived(number)
+	return r.isArchived(number)
 }
 
-func (r *Reader) archived(number int) (bool, error) {
+func (r *Reader) isArchived(number int) (bool, error) {
 	archive, _, err := readArchive(r.cfg, statefile.ArchivePath)
 	return archive.Find(number) != nil, err
 }
@@ -184,10 +190,12 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
+
 	audit, err := history.ViewLog(r.cfg.Root)
 	if err != nil {
 		return ""
 	}
+
 	last := audit.StateLine
 	if last.Post == "" || last.Post == sha || last.IsIntent() && last.Pre == sha {
 		return ""
@@ -205,10 +213,12 @@ func (r *Reader) digest(ctx context.Context) (string, error) {
 	doc := r.doc
 	read := r.info
 	r.mu.Unlock()
+
 	if info, err := r.cfg.Root.Stat(statefile.Path); err == nil && doc != nil &&
 		files.Same(info, read) {
 		return doc.SHA, nil
 	}
+
 	src, err := r.Bytes(ctx)
 	if err != nil {
 		return "", err
@@ -236,7 +246,7 @@ func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	var edits []jsonx.Edit
 	now := r.cfg.now()
 	for i := range d.Tasks {
-		if status, stale := r.cfg.effective(&d.Tasks[i], now); stale {
+		if status, stale := r.cfg.effectiveStatus(&d.Tasks[i], now); stale {
 			v := d.Full(i).Get("status")
 			edits = append(edits, jsonx.Edit{
 				Start: v.Start,
@@ -263,6 +273,7 @@ func hasLease(in io.Reader) (bool, error) {
 		if err != nil && !end {
 			return false, err
 		}
+
 		at := 0
 		for {
 			next := bytes.Index(text[at:], []byte(key))
@@ -283,6 +294,7 @@ func hasLease(in io.Reader) (bool, error) {
 			}
 			at += next + len(key)
 		}
+
 		if end {
 			return false, nil
 		}

@@ -19,33 +19,35 @@ func (op Renumber) apply(d *draft) error {
 		return err
 	}
 
-	if _, stale := d.cfg.effective(t, d.now); t.Status.InProgress() && !stale && !d.tx.Force {
-		return d.refused(op.Task, "wait until the work ends",
+	if _, stale := d.cfg.effectiveStatus(t, d.now); t.Status.InProgress() && !stale && !d.tx.Force {
+		return d.invalidOp(op.Task, "wait until the work ends",
 			"expected a task that nobody works on, got one that is %s", t.Status.String())
 	}
 	if _, old := d.base.Index[op.Task]; !old {
-		return d.refused(op.Task, "", "expected a task that was there before the transaction")
+		return d.invalidOp(op.Task, "", "expected a task that was there before the transaction")
 	}
 
 	to := cmp.Or(op.To, d.nextNumber)
 	if to == op.Task {
-		d.verdict(t, t.Status, false)
+		d.addVerdict(t, t.Status, false)
 		return nil
 	}
 	if to < d.nextNumber || to > statefile.MaxNumber {
-		return d.refused(op.Task,
+		return d.invalidOp(op.Task,
 			"lower numbers were given before, and a number is never given twice",
 			"expected a number from %d, got %d", d.nextNumber, to)
 	}
 
-	if err := d.unreferenced(op); err != nil {
+	if err := d.checkUnreferenced(op); err != nil {
 		return err
 	}
+
 	t.Number = to
 	d.renamed[to] = d.base.Index[op.Task]
 	d.nextNumber = to + 1
 	d.touch(t)
-	for _, n := range d.referring(op.Task) {
+
+	for _, n := range d.tasksReferringTo(op.Task) {
 		other, err := d.editTask(n)
 		if err != nil {
 			return err
@@ -68,20 +70,21 @@ func (op Renumber) apply(d *draft) error {
 			to, op.Task,
 		))
 	}
-	d.verdict(t, t.Status, true)
+	d.addVerdict(t, t.Status, true)
 	return nil
 }
 
-// unreferenced refuses a number that an archived task refers to, because the archive is not written
-// here.
-func (d *draft) unreferenced(op Renumber) error {
-	archive, err := d.archived()
+// checkUnreferenced refuses a number that an archived task refers to, because the archive is not
+// written here.
+func (d *draft) checkUnreferenced(op Renumber) error {
+	archive, err := d.loadArchive()
 	if err != nil || archive == nil {
 		return err
 	}
+
 	for i := range archive.Tasks {
 		if a := &archive.Tasks[i]; refersTo(a, op.Task) {
-			return d.refused(op.Task, fmt.Sprintf("unarchive task %d first", a.Number),
+			return d.invalidOp(op.Task, fmt.Sprintf("unarchive task %d first", a.Number),
 				"the archived task %d refers to it", a.Number)
 		}
 	}
@@ -92,7 +95,7 @@ func refersTo(t *formats.Task, n int) bool {
 	return slices.Contains(t.Dependencies, n) || t.Parent != nil && *t.Parent == n
 }
 
-func (d *draft) referring(n int) []int {
+func (d *draft) tasksReferringTo(n int) []int {
 	var out []int
 	for t := range d.tasks {
 		if refersTo(t, n) {
@@ -104,12 +107,14 @@ func (d *draft) referring(n int) []int {
 
 func (op SetLayout) apply(d *draft) error {
 	if op.To != statefile.LayoutLines && op.To != statefile.LayoutPretty {
-		return d.refused(0, "", "expected layout lines or pretty, got %q", op.To)
+		return d.invalidOp(0, "", "expected layout lines or pretty, got %q", op.To)
 	}
+
 	data, err := statefile.LayOut(d.base.Src, op.To)
 	if err != nil {
 		return err
 	}
+
 	d.verdicts = append(d.verdicts,
 		history.Verdict{Op: d.op, Changed: !bytes.Equal(data, d.base.Src)})
 	if !bytes.Equal(data, d.base.Src) {

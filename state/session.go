@@ -32,7 +32,7 @@ type session struct {
 	serial   uint64 // of the state; higher than the file's after an external change
 	warnings []string
 
-	archive         *statefile.Document // nil if there is none, or before archived was called
+	archive         *statefile.Document // nil if there is none, or before loadArchive was called
 	archiveInfo     fs.FileInfo
 	archiveResolved string
 	archiveRead     bool
@@ -99,7 +99,7 @@ func (s *session) read() error {
 			e.Copy, copying = s.copyCorrupt(src)
 			err = errors.Join(err, copying)
 		}
-		return withBackup(s.cfg, err)
+		return addBackupHint(s.cfg, err)
 	}
 
 	s.doc = doc
@@ -162,7 +162,7 @@ func (c Config) noState() error {
 func (s *session) recover() error {
 	log := s.audit
 	if !log.Exists {
-		if err := s.doc.TooHigh(); err != nil {
+		if err := s.doc.CheckHeadroom(); err != nil {
 			return err
 		}
 		return s.finishMove(history.MoveOut, history.Line{})
@@ -174,7 +174,9 @@ func (s *session) recover() error {
 			return err
 		}
 	}
+
 	state := log.StateLine
+
 	switch {
 	case state.Kind == history.KindDenied && !s.adopt:
 		return deniedState()
@@ -190,6 +192,7 @@ func (s *session) recover() error {
 		}
 		return s.finishMove(history.MoveOut, history.Line{})
 	}
+
 	// A move is complete when both of its files are written. The last line of a complete move is
 	// about its second file.
 	second := map[string]string{
@@ -213,6 +216,7 @@ func (s *session) recoverOther(last history.Line) error {
 	if err := s.cfg.sweep(resolved); err != nil {
 		return err
 	}
+
 	sha := ""
 	src, err := files.ReadIfExists(s.cfg.Root, last.File, files.MaxState)
 	if err != nil {
@@ -221,6 +225,7 @@ func (s *session) recoverOther(last history.Line) error {
 	if src != nil {
 		sha = formats.Sum(src)
 	}
+
 	if sha == last.Pre {
 		return s.abort(last, sha)
 	}
@@ -238,9 +243,10 @@ func deniedState() error {
 // checkExternal refuses a state that another program wrote and that lost tasks. It returns the task
 // numbers of the last known state.
 func (s *session) checkExternal(state history.Line) ([]int, error) {
-	if err := s.doc.TooHigh(); err != nil {
-		return nil, withBackup(s.cfg, err)
+	if err := s.doc.CheckHeadroom(); err != nil {
+		return nil, addBackupHint(s.cfg, err)
 	}
+
 	known, numbers := s.lastKnown(state)
 	if known == nil || s.adopt {
 		return numbers, nil
@@ -251,7 +257,7 @@ func (s *session) checkExternal(state history.Line) ([]int, error) {
 			statefile.Path, known.Lineage, s.doc.Lineage)
 	}
 
-	archive, err := s.archived()
+	archive, err := s.loadArchive()
 	if err != nil {
 		return nil, err
 	}
@@ -320,6 +326,7 @@ func (s *session) lastKnown(state history.Line) (*statefile.Document, []int) {
 		if err != nil {
 			continue
 		}
+
 		var numbers []int
 		for i := range doc.Tasks {
 			if n := doc.Tasks[i].Number; sha == state.Post || !slices.Contains(state.Removed, n) {
@@ -331,6 +338,7 @@ func (s *session) lastKnown(state history.Line) (*statefile.Document, []int) {
 		}
 		return doc, numbers
 	}
+
 	if doc := history.NewestBackup(s.cfg.Root); doc != nil {
 		return doc, nil
 	}
@@ -343,10 +351,12 @@ func noBackup(cfg Config, serial uint64) error {
 	if err != nil {
 		return files.Failure("reading the folder", history.BackupDir, err)
 	}
+
 	words := make([]string, len(list))
 	for i, n := range list {
 		words[i] = strconv.FormatUint(n, 10)
 	}
+
 	help := "there are no backups"
 	if len(words) > 0 {
 		help = "there are backups of serial " + strings.Join(words, ", ")
@@ -365,6 +375,7 @@ func (s *session) restore(serial uint64) (Result, error) {
 			return Result{}, failed
 		}
 		src, err = c.At(serial)
+
 		if err != nil {
 			return Result{}, noBackup(s.cfg, serial)
 		}
@@ -372,10 +383,12 @@ func (s *session) restore(serial uint64) (Result, error) {
 	if err != nil {
 		return Result{}, files.Failure("reading", name, err)
 	}
+
 	backup, err := statefile.Parse(name, src)
 	if err != nil {
 		return Result{}, err
 	}
+
 	dropped := s.writesAfter(backup.Serial)
 	res, err := s.replaceState(backup, history.KindRestored)
 	res.Warnings = append(res.Warnings, dropped...)
@@ -476,6 +489,7 @@ func (s *session) replaceState(backup *statefile.Document, kind string) (_ Resul
 		resolved: s.resolved,
 		readInfo: info,
 	}
+
 	high := max(backup.Serial, s.audit.MaxSerial)
 	s.audit.Seal = s.cfg.seal(backup.Lineage)
 	res := Result{Changed: true}
@@ -495,7 +509,8 @@ func (s *session) replaceState(backup *statefile.Document, kind string) (_ Resul
 			high = max(high, c.old.Serial)
 		}
 	}
-	d := newDraft(s.cfg, backup, Tx{}, s.archived)
+
+	d := newDraft(s.cfg, backup, Tx{}, s.loadArchive)
 	// this also covers an unreadable state
 	d.nextNumber = max(d.nextNumber, s.audit.HighestNumber()+1)
 	if c.old != nil {

@@ -25,10 +25,12 @@ func (r *Reader) Edits(ctx context.Context) (todo.Edits, error) {
 	if err != nil {
 		return todo.Edits{}, err
 	}
+
 	archive, _, err := readArchive(r.cfg, statefile.ArchivePath)
 	if err != nil {
 		return todo.Edits{}, err
 	}
+
 	plan, err := readEdits(r.cfg, todo.States{Current: d, Archive: archive})
 	if err != nil {
 		return todo.Edits{}, err
@@ -42,6 +44,7 @@ func readEdits(cfg Config, states todo.States) (*todoPlan, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	states.At = func(serial uint64) (*statefile.Document, error) {
 		c, err := history.Read(cfg.Root)
 		if err != nil {
@@ -53,6 +56,7 @@ func readEdits(cfg Config, states todo.States) (*todoPlan, error) {
 		}
 		return statefile.Parse(statefile.Path, src)
 	}
+
 	plan := &todoPlan{}
 	if src != nil {
 		plan.sha = formats.Sum(src)
@@ -63,7 +67,7 @@ func readEdits(cfg Config, states todo.States) (*todoPlan, error) {
 
 // apply applies the hand edits of TODO.md.
 func (op SyncTasks) apply(d *draft) error {
-	archive, err := d.archived()
+	archive, err := d.loadArchive()
 	if err != nil {
 		return err
 	}
@@ -72,6 +76,7 @@ func (op SyncTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
+
 	list := &formats.Diagnostics{Of: formats.CodeValidationFailed}
 	for _, p := range plan.edits.Proposals {
 		if p.Problem != "" {
@@ -104,8 +109,8 @@ func (op SyncTasks) apply(d *draft) error {
 	return nil
 }
 
-// byHand is the reason of status changes that need one.
-const byHand = "TODO.md was edited by hand"
+// handEditReason is the reason of status changes that need one.
+const handEditReason = "TODO.md was edited by hand"
 
 // applyProposal applies one edit.
 func (d *draft) applyProposal(p *todo.Proposal) error {
@@ -128,10 +133,10 @@ func (d *draft) applyProposal(p *todo.Proposal) error {
 		op := UpdateStatus{
 			Tasks:  []int{p.Task},
 			To:     to,
-			Reason: byHand,
+			Reason: handEditReason,
 		}
 		if to == formats.Blocked {
-			op.Reason = cmp.Or(p.Reason(), byHand)
+			op.Reason = cmp.Or(p.Reason(), handEditReason)
 		}
 		op.Recover = formats.TaskStatus(p.From).Terminal() && to == formats.NotStarted
 		return op.apply(d)
@@ -152,7 +157,7 @@ func (d *draft) applyProposal(p *todo.Proposal) error {
 		}
 		t.BlockedReason = p.To
 		d.touch(t)
-		d.verdict(t, t.Status, true)
+		d.addVerdict(t, t.Status, true)
 		return nil
 	}
 

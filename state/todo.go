@@ -28,6 +28,7 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 			return nil
 		}
 	}
+
 	cfg := m.cfg
 	cfg.LockTimeout = min(todoLockTimeout, cfg.lockTimeout())
 	cfg.Notice = nil
@@ -35,6 +36,7 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	if err != nil {
 		return []string{"TODO.md was not written: " + err.Error()}
 	}
+
 	err = m.writeTodo(synced)
 	if err = errors.Join(err, release(h)); err != nil {
 		return []string{"TODO.md was not written: " + err.Error()}
@@ -49,10 +51,12 @@ func (m *Manager) currentDoc() (*statefile.Doc, error) {
 			return &c.Doc, nil
 		}
 	}
+
 	src, err := files.Read(m.cfg.Root, statefile.Path, files.MaxState)
 	if err != nil {
 		return nil, err
 	}
+
 	doc, err := statefile.Parse(statefile.Path, src)
 	if err != nil {
 		return nil, err

@@ -20,13 +20,15 @@ func (op UpdateStatus) apply(d *draft) error {
 		op.To = formats.NotStarted
 	}
 	if op.Back == (op.To != "") {
-		return d.refused(0, "", "expected a status or back, got both or neither")
+		return d.invalidOp(0, "", "expected a status or back, got both or neither")
 	}
+
 	if op.To != "" {
 		if _, err := formats.ParseTaskStatus(op.To.String()); err != nil {
 			return err
 		}
 	}
+
 	op.Reason = strings.TrimSpace(op.Reason)
 	if err := d.checkText(op.Reason, lineBreaks); err != nil {
 		return err
@@ -41,7 +43,7 @@ func (d *draft) changeStatus(op UpdateStatus, n int) error {
 		return err
 	}
 
-	from, stale := d.cfg.effective(t, d.now)
+	from, stale := d.cfg.effectiveStatus(t, d.now)
 	to := op.To
 	if op.Back {
 		if !t.Status.KeepsPrior() {
@@ -51,6 +53,7 @@ func (d *draft) changeStatus(op UpdateStatus, n int) error {
 		// an imported task may lack one
 		to = cmp.Or(t.Prior, formats.NotStarted)
 	}
+
 	linked, err := d.link(t, op.Artifacts)
 	if err != nil {
 		return err
@@ -59,12 +62,12 @@ func (d *draft) changeStatus(op UpdateStatus, n int) error {
 		renewed := to.InProgress() && !stale &&
 			(t.Lease == nil || t.Lease.Session != d.tx.Session || t.Lease.Run != d.tx.Run)
 		if renewed {
-			t.Lease = d.lease(op.timeout())
+			t.Lease = d.newLease(op.timeout())
 		}
 		if renewed || linked {
 			d.touch(t)
 		}
-		d.verdict(t, from, renewed || linked)
+		d.addVerdict(t, from, renewed || linked)
 		return nil
 	}
 
@@ -78,10 +81,12 @@ func (d *draft) changeStatus(op UpdateStatus, n int) error {
 			to = t.Prior
 		}
 	}
+
 	if stale && t.Lease != nil && !back {
 		d.warn(fmt.Sprintf("task %d: taken over from session %s, which left it %s",
 			n, t.Lease.Session, t.Status))
 	}
+
 	switch {
 	case !to.KeepsPrior():
 		t.Prior = ""
@@ -95,11 +100,12 @@ func (d *draft) changeStatus(op UpdateStatus, n int) error {
 	}
 	t.Lease = nil
 	if to.InProgress() {
-		t.Lease = d.lease(op.timeout())
+		t.Lease = d.newLease(op.timeout())
 	}
+
 	t.Status = to
 	d.touch(t)
-	d.verdict(t, from, true)
+	d.addVerdict(t, from, true)
 	return nil
 }
 
@@ -113,6 +119,7 @@ func (d *draft) checkTransition(op UpdateStatus, t *formats.Task, from formats.T
 		return formats.Fail(formats.CodeIllegalTransition, help,
 			"task %d may go from %s to %s only with %s", t.Number, from, op.To, what)
 	}
+
 	moves := formats.Moves(from)
 	at := slices.IndexFunc(moves, func(m formats.Move) bool {
 		return m.To == op.To && m.Recover == op.Recover
@@ -152,17 +159,19 @@ func (d *draft) checkTransition(op UpdateStatus, t *formats.Task, from formats.T
 
 // movesHelp says to which statuses a task may go.
 func (d *draft) movesHelp(t *formats.Task) string {
-	from, _ := d.cfg.effective(t, d.now)
+	from, _ := d.cfg.effectiveStatus(t, d.now)
 	var allowed []string
 	for _, m := range formats.Moves(from) {
 		if !m.Recover {
 			allowed = append(allowed, m.To.String())
 		}
 	}
+
 	if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from &&
 		!slices.Contains(allowed, t.Prior.String()) {
 		allowed = append(allowed, t.Prior.String())
 	}
+
 	if len(allowed) == 0 {
 		return fmt.Sprintf("to take it up again: /task --recover %d REASON", t.Number)
 	}
@@ -176,18 +185,21 @@ func (d *draft) checkArtifact(t *formats.Task, to formats.TaskStatus) error {
 	if kinds == nil {
 		return nil
 	}
+
 	missing := noArtifact(t.Number, to, strings.Join(formats.Words(kinds), " or "), "", "")
 	for i, a := range slices.Backward(t.Artifacts) {
 		if !slices.Contains(kinds, a.Type) || a.Deleted ||
 			a.Type.IsDocument() && t.Newest(a.Type) != &t.Artifacts[i] {
 			continue
 		}
+
 		why, err := d.cfg.documentProblem(a.Path)
 		if why == "" {
 			return err
 		}
 		missing = noArtifact(t.Number, to, "", a.Path, why)
 	}
+
 	return missing
 }
 
@@ -274,6 +286,7 @@ func TransitionsText() string {
 			if m.ChildrenTerminal {
 				notes = append(notes, "every child completed or abandoned")
 			}
+
 			way := m.To.String()
 			if len(notes) > 0 {
 				way += " (" + strings.Join(notes, ", ") + ")"

@@ -62,7 +62,7 @@ func (s *session) openReadOnly() error {
 
 	s.doc, err = statefile.Parse(statefile.Path, src)
 	if err != nil {
-		return withBackup(s.cfg, err)
+		return addBackupHint(s.cfg, err)
 	}
 	s.audit, err = history.ViewLog(s.cfg.Root)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *session) openReadOnly() error {
 	state := s.audit.StateLine
 	s.serial = max(s.doc.Serial, state.Serial)
 	if !s.audit.Exists {
-		return s.doc.TooHigh()
+		return s.doc.CheckHeadroom()
 	}
 
 	switch {

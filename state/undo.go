@@ -38,10 +38,12 @@ func (m *Manager) Undo(
 		do = m.Try
 	}
 	marks, err := history.PlanLines(m.cfg.Root)
+
 	for _, name := range slices.Sorted(maps.Keys(marks)) {
 		if !slices.ContainsFunc(marks[name], func(l *history.Line) bool { return l.Run == run }) {
 			continue
 		}
+
 		res, failed := do(ctx, Tx{
 			ID:      undoTxn(run) + "-" + formats.Sum([]byte(name)),
 			Session: session,
@@ -64,15 +66,15 @@ func (m *Manager) Undo(
 	})
 	if failed == nil && res.Changed && !res.Replayed {
 		for _, v := range res.Verdicts {
-			lines = append(lines, restored(v))
+			lines = append(lines, describeRestored(v))
 		}
 		lines = append(lines, res.Warnings...)
 	}
 	return lines, plans, errors.Join(err, failed)
 }
 
-// restored describes what was restored.
-func restored(v history.Verdict) string {
+// describeRestored describes what was restored.
+func describeRestored(v history.Verdict) string {
 	if v.To == "" {
 		return fmt.Sprintf("task %d: removed", v.Task)
 	}
@@ -98,14 +100,14 @@ func (op RestoreTasks) record() opRecord {
 
 func (op RestoreTasks) apply(d *draft) error {
 	if op.Run == "" {
-		return d.refused(0, "", "expected the id of a run, got none")
+		return d.invalidOp(0, "", "expected the id of a run, got none")
 	}
 	c, err := history.Read(d.cfg.Root)
 	if err != nil {
 		return err
 	}
 
-	archive, err := d.archived()
+	archive, err := d.loadArchive()
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func (d *draft) restore(c *history.TaskChange, archive *statefile.Document) erro
 				"away again",
 			n, n,
 		))
-		d.verdict(c.Unarchived, now.Status, true)
+		d.addVerdict(c.Unarchived, now.Status, true)
 	case c.Before == nil:
 		d.removed[i] = true
 		d.verdicts = append(d.verdicts, history.Verdict{
@@ -175,10 +177,10 @@ func (d *draft) restore(c *history.TaskChange, archive *statefile.Document) erro
 		})
 	case active:
 		d.changed[i] = &c.Before.Task
-		d.verdict(&c.Before.Task, now.Status, true)
+		d.addVerdict(&c.Before.Task, now.Status, true)
 	default:
 		back := *c.Before
-		d.verdict(&back.Task, now.Status, true)
+		d.addVerdict(&back.Task, now.Status, true)
 		// Until it has left the archive it is in both files; an equal updated shows that they are
 		// one task.
 		back.Task.Updated = now.Updated
@@ -212,9 +214,9 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*planRewrite, Result, error) 
 		return nil, res, err
 	}
 
-	own := func(l *history.Line) bool { return l.Run == op.Run }
+	ofRun := func(l *history.Line) bool { return l.Run == op.Run }
 	lines := marks[op.Plan]
-	first := slices.IndexFunc(lines, own)
+	first := slices.IndexFunc(lines, ofRun)
 	if first < 0 {
 		return nil, res, nil
 	}
@@ -233,7 +235,7 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*planRewrite, Result, error) 
 	f.data = f.src
 	for _, l := range slices.Backward(lines[first:]) {
 		switch {
-		case !own(l) || formats.Sum(f.data) != l.Post:
+		case !ofRun(l) || formats.Sum(f.data) != l.Post:
 			return nil, res, formats.Fail(formats.CodePrecondition,
 				"put the marks of its phases back by hand", "%s was changed since the run", op.Plan)
 		case l.Undo == nil:
@@ -272,6 +274,7 @@ func (s *session) planFile(task int, name string) (*planRewrite, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	src, info, err := files.ReadInfo(s.cfg.Root, resolved, files.MaxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noArtifact(task, "", "", name, "does not exist")
@@ -279,6 +282,7 @@ func (s *session) planFile(task int, name string) (*planRewrite, error) {
 	if err != nil {
 		return nil, files.Failure("reading", name, err)
 	}
+
 	return &planRewrite{
 		name:     name,
 		resolved: resolved,

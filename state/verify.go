@@ -21,12 +21,12 @@ import (
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	d, err := r.load(ctx)
 	if err == nil {
-		err = d.TooHigh()
+		err = d.CheckHeadroom()
 	}
 	if e, ok := errors.AsType[*statefile.SyntaxError](err); ok {
 		found := slices.Clone(e.List.List)
 		if found[0].Help == "" {
-			found[0].Help = formats.HelpOf(withBackup(r.cfg, e)) // how to recover
+			found[0].Help = formats.HelpOf(addBackupHint(r.cfg, e)) // how to recover
 		}
 		return found, nil
 	}
@@ -39,6 +39,7 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 		doc:     d,
 		depends: statefile.Cycles{Next: statefile.DependenciesOf, Task: d.Find},
 	}
+
 	v.archive, _, err = readArchive(r.cfg, statefile.ArchivePath)
 	if err != nil {
 		if e, ok := errors.AsType[*statefile.SyntaxError](err); ok {
@@ -48,15 +49,16 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 		}
 	}
 	for i := range d.Tasks {
-		v.task(i)
+		v.checkTask(i)
 	}
 
 	if top := d.Highest(); d.NextNumber <= top {
 		v.add(formats.SeverityWarning, d.Tree.Get("next_number").Start, "",
 			"next_number is %d, expected more than %d", d.NextNumber, top)
 	}
-	v.todo()
-	return v.found, v.log()
+
+	v.checkTodo()
+	return v.found, v.checkLog()
 }
 
 // verifier collects findings about one state.
@@ -81,21 +83,21 @@ func (v *verifier) add(severity formats.Severity, offset int, help, format strin
 	)
 }
 
-func (v *verifier) exists(n int) bool {
+func (v *verifier) taskExists(n int) bool {
 	return v.doc.Find(n) != nil || v.archive.Find(n) != nil
 }
 
-func (v *verifier) task(i int) {
+func (v *verifier) checkTask(i int) {
 	t := &v.doc.Tasks[i]
 	at := v.doc.Values[i].Start
 	for _, n := range t.Dependencies {
-		if !v.exists(n) {
+		if !v.taskExists(n) {
 			v.add(formats.SeverityError, at, "",
 				"task %d depends on task %d, which does not exist", t.Number, n)
 		}
 	}
 
-	if t.Parent != nil && !v.exists(*t.Parent) {
+	if t.Parent != nil && !v.taskExists(*t.Parent) {
 		v.add(formats.SeverityError, at, "",
 			"task %d is part of task %d, which does not exist", t.Number, *t.Parent)
 	}
@@ -108,7 +110,8 @@ func (v *verifier) task(i int) {
 			"the next write finishes an interrupted move; if it does not, remove one of the two",
 			"task %d is both active and archived", t.Number)
 	}
-	status, stale := v.r.cfg.effective(t, v.r.cfg.now())
+
+	status, stale := v.r.cfg.effectiveStatus(t, v.r.cfg.now())
 	switch {
 	case stale:
 		v.add(formats.SeverityWarning, at, "the next command on the task takes it over",
@@ -119,18 +122,20 @@ func (v *verifier) task(i int) {
 	}
 
 	for _, a := range t.Artifacts {
-		v.artifact(at, t, a)
+		v.checkArtifact(at, t, a)
 	}
 }
 
-func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
+func (v *verifier) checkArtifact(at int, t *formats.Task, a formats.Artifact) {
 	if why := files.PathFault(a.Path); why != "" {
 		v.add(formats.SeverityError, at, "", "task %d: artifact path %q: %s", t.Number, a.Path, why)
 		return
 	}
+
 	if a.Deleted || !a.Type.IsDocument() {
 		return
 	}
+
 	why, err := v.r.cfg.documentProblem(a.Path)
 	if err != nil {
 		why = "cannot be read: " + err.Error()
@@ -140,8 +145,8 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 	}
 }
 
-// todo checks TODO.md against the state. It is only a view, so all findings are warnings.
-func (v *verifier) todo() {
+// checkTodo checks TODO.md against the state. It is only a view, so all findings are warnings.
+func (v *verifier) checkTodo() {
 	warn := func(help, format string, args ...any) {
 		v.found = append(
 			v.found,
@@ -154,10 +159,12 @@ func (v *verifier) todo() {
 			),
 		)
 	}
+
 	src, err := files.Read(v.r.cfg.Root, todoFile, files.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // the next write renders it
 	}
+
 	if err != nil {
 		warn("", "it cannot be read: %v", err)
 		return
@@ -176,8 +183,8 @@ func (v *verifier) todo() {
 	}
 }
 
-// log checks the audit log and compares it with the file.
-func (v *verifier) log() error {
+// checkLog checks the audit log and compares it with the file.
+func (v *verifier) checkLog() error {
 	faults, state, err := history.CheckChain(v.r.cfg.Root)
 	if err != nil {
 		return err

@@ -66,6 +66,7 @@ func EncodeTx(tx Tx) ([]byte, error) {
 		return nil, formats.Fail(formats.CodeBug, "",
 			"expected a transaction of a run, with an id and without force")
 	}
+
 	out := wireTx{
 		ID:      tx.ID,
 		Session: tx.Session,
@@ -77,6 +78,7 @@ func EncodeTx(tx Tx) ([]byte, error) {
 			return nil, formats.Fail(formats.CodeBug, "",
 				"expected an operation of a run, got %s", op.name())
 		}
+
 		value, err := json.Marshal(op)
 		if err != nil {
 			return nil, formats.Broken(formats.CodeBug, "operation "+op.name(), err)
@@ -92,11 +94,13 @@ func DecodeTx(data []byte) (Tx, error) {
 	if err := decodeStrict(data, &in); err != nil {
 		return Tx{}, formats.Broken(formats.CodeUsage, "the transaction", err)
 	}
+
 	if in.ID == "" || len(in.Ops) == 0 {
 		return Tx{}, formats.Fail(formats.CodeUsage, "",
 			"expected a transaction with an id and an operation, got id %q and %d operations",
 			in.ID, len(in.Ops))
 	}
+
 	tx := Tx{
 		ID:      in.ID,
 		Session: in.Session,
@@ -110,6 +114,7 @@ func DecodeTx(data []byte) (Tx, error) {
 				"let both machines have the same version of tercet",
 				"expected an operation of a run, got %q", one.Op)
 		}
+
 		op, err := read(one.Value)
 		if err != nil {
 			return Tx{}, formats.Broken(formats.CodeUsage, "operation "+one.Op, err)

@@ -270,7 +270,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 				strconv.FormatUint(e.Serial, 10),
 				e.Time,
 				e.Kind,
-				e.What(),
+				e.Summary(),
 				e.Session,
 			})
 		}

@@ -52,8 +52,8 @@ var looksItself = map[string][]string{
 		"subagents/offline.firstCommand",
 	},
 	"TODO.md and numbers like #12, which are lines of state's own": {
-		"state/todo.heading", "state/todo.parseLine", "state/exchange.integer",
-		"state/exchange.closing",
+		"state/todo.parseHeading", "state/todo.parseLine", "state/exchange.integer",
+		"state/exchange.closingQuote",
 	},
 	"what an id or a path may hold": {
 		"state.checkTx", "subagents.PathProblem",

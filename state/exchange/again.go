@@ -37,20 +37,24 @@ func (a *adder) storeSource() error {
 	if place == "" {
 		return nil
 	}
+
 	sources := ImportedFrom(a.Base)
 	if sources[place] == a.m.Digest {
 		return nil
 	}
+
 	sources[place] = a.m.Digest
 	var files []string
 	for file := range sources {
 		files = append(files, file)
 	}
 	slices.Sort(files)
+
 	list := make([]any, len(files))
 	for i, file := range files {
 		list[i] = new(jsonx.Object).Set("file", file).Set("sha256", sources[file])
 	}
+
 	raw, err := jsonx.Marshal(list, "  ")
 	a.setMember(sourcesKey, raw)
 	return err
@@ -101,24 +105,25 @@ func (a *adder) importedBefore(n int) (importedRecord, bool) {
 	return importedRecord{}, false
 }
 
-// keep leaves a task as it is here, and remembers the record so that it is no conflict again.
-func (a *adder) keep(n int, sum string) error {
+// keepOurs leaves a task as it is here, and remembers the record so that it is no conflict again.
+func (a *adder) keepOurs(n int, sum string) error {
 	v := a.Base.Value(n)
 	t := statefile.RawTask{Task: *a.Base.Find(n), Raw: v.Raw(a.Base.Src)}
 	form := new(jsonx.Object)
 	for _, m := range v.Get(formKey).Members {
 		form.Set(m.Key, m.Value)
 	}
+
 	if err := t.SetMember(formKey, form.Set(recordSum, sum)); err != nil {
 		return err
 	}
-	a.out.Replaced = append(a.out.Replaced, Added{RawTask: t, Kept: true})
+	a.out.Replaced = append(a.out.Replaced, Added{RawTask: t, FormOnly: true})
 	return nil
 }
 
-// track adds to the form of a task where its record is, and what record and task are now. A source
-// that uses the member itself keeps its own.
-func (t *record) track() error {
+// recordOrigin adds to the form of a task where its record is, and what record and task are now. A
+// source that uses the member itself keeps its own.
+func (t *record) recordOrigin() error {
 	if t.sum == "" {
 		return nil
 	}
@@ -126,6 +131,7 @@ func (t *record) track() error {
 	if err != nil {
 		return err
 	}
+
 	form := new(jsonx.Object)
 	if old := v.Get(formKey); old != nil {
 		if !old.Is(jsonx.Dict) || old.Get("as") == nil {
@@ -135,6 +141,7 @@ func (t *record) track() error {
 			form.Set(old.Members[i].Key, old.Members[i].Value)
 		}
 	}
+
 	form.Set(fromKey, t.source.opt.Place).Set(recordSum, t.sum).Set(taskSum, digestOfTask(&t.Task))
 	return t.SetMember(formKey, form)
 }

@@ -24,8 +24,8 @@ var blockedKeys = []string{
 	"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by",
 }
 
-// project encodes one task in the other shape; unknown members are kept.
-func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
+// asProject encodes one task in the other shape; unknown members are kept.
+func asProject(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 	o := new(jsonx.Object)
 	keys := statefile.TaskKeys()
 	for k, value := range statefile.TaskValues(t) {
@@ -38,6 +38,7 @@ func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 			o.Set(cmp.Or(projectKeys[key], key), value)
 		}
 	}
+
 	for j := range v.Members {
 		m := &v.Members[j]
 		switch {

@@ -44,6 +44,7 @@ func Find(root *os.Root, more ...string) []Found {
 			continue
 		}
 		done = append(done, dir)
+
 		entries, err := fs.ReadDir(root.FS(), dir)
 		if err != nil {
 			continue
@@ -51,6 +52,7 @@ func Find(root *os.Root, more ...string) []Found {
 		tasks := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 			return e.IsDir() && formats.TaskOfFolder(e.Name()) > 0
 		})
+
 		for _, e := range entries[:min(len(entries), maxInPlace)] {
 			if !e.Type().IsRegular() || path.Ext(e.Name()) != ".json" {
 				continue
@@ -60,10 +62,12 @@ func Find(root *os.Root, more ...string) []Found {
 			if err != nil {
 				continue
 			}
+
 			is, broken := isForeign(src)
 			if !is {
 				continue
 			}
+
 			one := Found{File: name, Src: src, Import: name, Broken: broken}
 			if tasks && e.Name() == "state.json" {
 				one.Import = dir
@@ -81,10 +85,12 @@ func isForeign(src []byte) (is, broken bool) {
 	has := func(key string) bool {
 		return bytes.Contains(src, []byte(`"`+key+`"`))
 	}
+
 	projects := has(listActive) || has(next)
 	if !projects && !has("tasks") {
 		return false, false
 	}
+
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {
 		broken = has(listActive) && has(next)
@@ -94,6 +100,7 @@ func isForeign(src []byte) (is, broken bool) {
 	if tree.Get(listActive).Is(jsonx.Array) || numbered {
 		return true, false
 	}
+
 	list := tree.Get("tasks")
 	if !list.Is(jsonx.Array) || tree.Get("lineage") != nil {
 		return false, false // the second is a state of tercet
@@ -108,8 +115,8 @@ func (m *Import) Has(number int) bool {
 	return slices.ContainsFunc(m.tasks, func(t record) bool { return t.Task.Number == number })
 }
 
-// Holds says in a few words what a file of tasks holds.
-func (m *Import) Holds() string {
+// Describe says in a few words what a file of tasks holds.
+func (m *Import) Describe() string {
 	text := formats.Count(len(m.tasks), "task")
 	var wrong []string
 	for _, f := range m.Findings {
@@ -117,6 +124,7 @@ func (m *Import) Holds() string {
 			wrong = append(wrong, f.Message)
 		}
 	}
+
 	if len(wrong) > 0 {
 		text += ", and " + formats.Count(len(wrong), "record") + " that cannot be read"
 	}

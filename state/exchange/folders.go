@@ -100,6 +100,7 @@ func (f Folders) fault(below string, d fs.DirEntry) string {
 	if !d.Type().IsRegular() {
 		return "expected a regular file, got " + files.KindOf(d.Type())
 	}
+
 	info, err := d.Info()
 	switch {
 	case err != nil:

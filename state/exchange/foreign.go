@@ -20,6 +20,7 @@ func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.
 	if len(records) == 0 && name == listBare {
 		return
 	}
+
 	list := recordList{list: name}
 	for _, v := range records {
 		p := sourceRecord{value: v}
@@ -32,6 +33,7 @@ func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.
 		}
 		list.records = append(list.records, p)
 	}
+
 	m.lists = append(m.lists, list)
 }
 
@@ -73,7 +75,7 @@ func (m *Import) readRecord(v *jsonx.Value, status formats.TaskStatus) (record, 
 		v:    v,
 		used: map[string]bool{},
 	}
-	if !f.task(&t.Task, status) {
+	if !f.readTask(&t.Task, status) {
 		return t, false
 	}
 
@@ -141,6 +143,7 @@ func (f *foreignTask) text(keys ...string) string {
 	if v.Is(jsonx.Number) || v.Is(jsonx.Bool) {
 		return string(jsonx.AppendValue(nil, v))
 	}
+
 	if v.Is(jsonx.Array) {
 		var parts []string
 		for _, e := range v.Elems {
@@ -150,6 +153,7 @@ func (f *foreignTask) text(keys ...string) string {
 		}
 		return strings.Join(parts, "; ")
 	}
+
 	f.fail(v, "", "%s: expected text, got %s", keys[0], v.Kind)
 	return ""
 }
@@ -181,12 +185,14 @@ func (f *foreignTask) numbers(keys ...string) []int {
 	if v == nil {
 		return out
 	}
+
 	list := []*jsonx.Value{v}
 	if v.Is(jsonx.Array) {
 		list = v.Elems
 	} else if s, ok := v.Str(); ok && (strings.EqualFold(s, "none") || s == "-") {
 		return out
 	}
+
 	for _, e := range list {
 		if n, ok := f.integer(e); ok && n > 0 {
 			if !slices.Contains(out, n) {
@@ -199,7 +205,7 @@ func (f *foreignTask) numbers(keys ...string) []int {
 	return out
 }
 
-func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
+func (f *foreignTask) readTask(t *formats.Task, status formats.TaskStatus) bool {
 	f.ok = true
 	*t = formats.Task{}
 	n, at := f.number()
@@ -210,12 +216,13 @@ func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
 
 	f.taskNumber = n
 	t.Number = n
-	f.names(t)
-	t.Status = f.status(status)
+	f.readNames(t)
+	t.Status = f.readStatus(status)
 	t.Language = f.text("language")
 	if t.Language == "lean4" {
 		t.Language = "lean"
 	}
+
 	t.Priority = strings.ToLower(f.text("priority"))
 	t.Effort = f.text("effort", "estimated_effort")
 	t.Issue, _ = f.v.Get(statefile.IssueKey).Str()
@@ -223,11 +230,13 @@ func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
 	if list := f.numbers("parent", "parent_task", "parent_number"); len(list) > 0 {
 		t.Parent = &list[0]
 	}
+
 	t.Created = f.text("created", "created_at", "date_created")
 	t.Updated = f.text("updated", "last_updated", "updated_at", "last_modified")
 	t.BlockedReason = f.text(append([]string{"blocked_reason"}, blockedKeys...)...)
 	t.Session = f.text("session_id")
-	t.Artifacts = f.artifacts(t.Slug)
+	t.Artifacts = f.readArtifacts(t.Slug)
+
 	if v := f.get("lease"); v != nil {
 		lease, ok := statefile.DecodeLease(v)
 		if !ok {
@@ -243,15 +252,18 @@ func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
 		}
 		t.Prior = prior
 	}
+
 	f.settleStatus(t)
 	return f.ok
 }
 
-// names finds title, slug and description.
-func (f *foreignTask) names(t *formats.Task) {
+// readNames finds title, slug and description.
+func (f *foreignTask) readNames(t *formats.Task) {
 	t.Description = f.text("description")
 	name := f.text("project_name", "slug")
+
 	t.Title = oneLine(f.text("title", "name"))
+
 	if t.Title == "" {
 		t.Title = f.m.todoTitle(t.Number, name)
 		if t.Title != "" {
@@ -267,6 +279,7 @@ func (f *foreignTask) names(t *formats.Task) {
 		t.Title = "Task " + strconv.Itoa(t.Number)
 		f.note(f.v, "it has neither title nor description")
 	}
+
 	t.Slug = statefile.Slug(t.Title)
 	for _, key := range []string{"project_name", "slug"} {
 		s := statefile.TextOf(f.v, key)
@@ -288,7 +301,7 @@ func oneLine(s string) string {
 	return s
 }
 
-func (f *foreignTask) status(fallback formats.TaskStatus) formats.TaskStatus {
+func (f *foreignTask) readStatus(fallback formats.TaskStatus) formats.TaskStatus {
 	v := f.get("status")
 	word, _ := v.Str() // absent is empty
 	if word == "" {
@@ -352,11 +365,11 @@ func (f *foreignTask) settleStatus(t *formats.Task) {
 // linked.
 const unlinkableKey = "artifacts_left_out"
 
-// artifacts reads a list of paths or objects, or an object of paths by type. A path that leads
+// readArtifacts reads a list of paths or objects, or an object of paths by type. A path that leads
 // outside is kept in a member of its own. Other documents in the task's folder come first, because
 // the last document of a type counts as the newest, and the source says which one that is. If
 // several tasks share a number, the slug tells their folders apart.
-func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
+func (f *foreignTask) readArtifacts(slug string) (out []formats.Artifact) {
 	out = []formats.Artifact{}
 	seen := map[string]bool{} // paths
 	v := f.get("artifacts")
@@ -379,6 +392,7 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 		if !slices.Contains(formats.ArtifactTypes(), a.Type) {
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
+
 		a.Path = f.m.opt.Folders.newPath(a.Path)
 		if why := files.PathFault(a.Path); why != "" {
 			f.note(e, "artifact %s is left out: %s", jsonx.AppendValue(nil, e), why)
@@ -391,6 +405,7 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 			f.linked = append(f.linked, e)
 		}
 	}
+
 	defer func() {
 		var found []formats.Artifact
 		for _, a := range f.m.opt.Folders.Documents[f.taskNumber] {
@@ -401,6 +416,7 @@ func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 		}
 		out = append(found, out...)
 	}()
+
 	switch {
 	case v.Is(jsonx.Array):
 		for _, e := range v.Elems {
@@ -425,7 +441,8 @@ func (f *foreignTask) encode(t *formats.Task) []byte {
 	for i, v := range f.linked {
 		for _, m := range v.Members {
 			if v.Is(jsonx.Dict) && !containsFold(statefile.ArtifactKeys(), m.Key) {
-				linked[i].(*jsonx.Object).Set(m.Key, m.Value) //nolint:errcheck,forcetypeassert // artifactObjects made it
+				//nolint:errcheck,forcetypeassert // ArtifactObjects made it
+				linked[i].(*jsonx.Object).Set(m.Key, m.Value)
 			}
 		}
 	}

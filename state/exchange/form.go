@@ -21,7 +21,7 @@ const (
 	listArchived  = "archived_projects"
 	listBare      = "" // tasks in no list, or in the array that is the whole file
 	// in a form: the task was in the other system's archive, and how that is laid out
-	ofArchive = "archive"
+	listOfArchive = "archive"
 )
 
 // recordForm adds to the bytes of a task how its source wrote it: the names of the members in
@@ -33,9 +33,10 @@ func (m *Import) recordForm(t *record, source *jsonx.Value, list string) {
 		return // nested too deeply, or the source uses the key itself
 	}
 	if m.archive {
-		list = ofArchive
+		list = listOfArchive
 	}
-	e := parsed(project(&t.Task, v, t.Raw))
+
+	e := reparse(asProject(&t.Task, v, t.Raw))
 	keys := []any{}
 	as := new(jsonx.Object)
 	was := new(jsonx.Object)
@@ -77,6 +78,7 @@ func (t *record) override(key, theirs string, was, now any) error {
 	if err != nil || !v.Get(formKey).Is(jsonx.Dict) {
 		return err
 	}
+
 	form := new(jsonx.Object)
 	for i := range v.Get(formKey).Members {
 		one := &v.Get(formKey).Members[i]
@@ -93,11 +95,12 @@ func (t *record) override(key, theirs string, was, now any) error {
 			form.Set(one.Key, o.Set(theirs, add))
 		}
 	}
+
 	return t.SetMember(formKey, form)
 }
 
-// parsed encodes an object and parses it.
-func parsed(o *jsonx.Object) *jsonx.Value {
+// reparse encodes an object and parses it.
+func reparse(o *jsonx.Object) *jsonx.Value {
 	raw, err := jsonx.Marshal(o, "")
 	if err != nil {
 		return &jsonx.Value{Kind: jsonx.Dict}
@@ -124,7 +127,7 @@ func restoreForm(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	if !form.Is(jsonx.Dict) {
 		return o
 	}
-	e := parsed(o)
+	e := reparse(o)
 	as := form.Get("as")
 	was := form.Get("was")
 	if !as.Is(jsonx.Dict) || !was.Is(jsonx.Dict) {
@@ -142,6 +145,7 @@ func restoreForm(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	for _, key := range keys {
 		sourceKeys[key] = true
 	}
+
 	list, whole := restoreArtifacts(as.Get("artifacts"), was.Get("artifacts"), e.Get("artifacts"))
 	for i := range as.Members {
 		key := as.Members[i].Key
@@ -194,11 +198,13 @@ func restoreArtifacts(as, was, now *jsonx.Value) (any, bool) {
 	case as == nil || !was.Is(jsonx.Array) || len(now.Elems) < len(as.Elems):
 		return nil, false
 	}
+
 	for i, a := range as.Elems {
 		if !equalJSON(a, now.Elems[i]) {
 			return nil, false
 		}
 	}
+
 	list := []any{}
 	for _, v := range slices.Concat(was.Elems, now.Elems[len(as.Elems):]) {
 		list = append(list, v)
@@ -302,6 +308,7 @@ func (m *Import) readProjects(list string, status formats.TaskStatus) {
 	if status != "" && len(v.Elems) > 0 {
 		m.report(DamageNote, v.Start, formats.Count(len(v.Elems), "project")+" for the archive", "")
 	}
+
 	first := len(m.tasks)
 	m.addRecords(list, v.Elems, status)
 	for _, e := range v.Elems {
@@ -322,7 +329,7 @@ func Export(d, archive *statefile.Document, foreignArchive bool) ([]byte, error)
 	lists := projectLists(d, archive)
 	var given map[string]any
 	if foreignArchive {
-		form = form.Get(ofArchive)
+		form = form.Get(listOfArchive)
 		members = form.Get("members")
 		order := form.Get("order")
 		if !order.Is(jsonx.Dict) || len(order.Members) == 0 {
@@ -332,7 +339,7 @@ func Export(d, archive *statefile.Document, foreignArchive bool) ([]byte, error)
 				"no archive of another system was imported",
 			)
 		}
-		given = archiveMembers(order, lists[ofArchive])
+		given = archiveMembers(order, lists[listOfArchive])
 	} else {
 		given = stateMembers(form, lists, d.NextNumber)
 	}
@@ -342,7 +349,7 @@ func Export(d, archive *statefile.Document, foreignArchive bool) ([]byte, error)
 		}
 	}
 
-	out, err := jsonx.Marshal(inForm(form, given), "  ")
+	out, err := jsonx.Marshal(orderMembers(form, given), "  ")
 	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeBug,
@@ -360,7 +367,7 @@ func projectLists(d, archive *statefile.Document) map[string]map[int]any {
 		listActive:    {},
 		listCompleted: {},
 		listArchived:  {},
-		ofArchive:     {},
+		listOfArchive: {},
 	}
 	for _, doc := range []*statefile.Document{d, archive} {
 		for i := 0; doc != nil && i < len(doc.Tasks); i++ {
@@ -376,7 +383,7 @@ func projectLists(d, archive *statefile.Document) map[string]map[int]any {
 				(doc == d || was != listActive) {
 				list = was
 			}
-			lists[list][t.Number] = restoreForm(project(t, value, doc.Src), theirs)
+			lists[list][t.Number] = restoreForm(asProject(t, value, doc.Src), theirs)
 		}
 	}
 	return lists
@@ -396,6 +403,7 @@ func archiveMembers(order *jsonx.Value, archived map[int]any) map[string]any {
 		}
 		given[one.Key] = own
 	}
+
 	given[order.Members[0].Key] = archived
 	return given
 }
@@ -415,6 +423,7 @@ func stateMembers(
 			given["next_project_number"] = was
 		}
 	}
+
 	for _, list := range []string{listCompleted, listArchived} {
 		if form == nil && list == listCompleted || len(lists[list]) > 0 ||
 			slices.Contains(stringsOf(form.Get("keys")), list) {
@@ -424,18 +433,19 @@ func stateMembers(
 	return given
 }
 
-// inForm makes an object of the members: in the order of the file that they came from, and then by
-// name.
-func inForm(form *jsonx.Value, given map[string]any) *jsonx.Object {
+// orderMembers makes an object of the members: in the order of the file that they came from, and
+// then by name.
+func orderMembers(form *jsonx.Value, given map[string]any) *jsonx.Object {
 	names := slices.Concat(
 		stringsOf(form.Get("keys")),
 		[]string{"next_project_number", listActive, listCompleted},
 		slices.Sorted(maps.Keys(given)),
 	)
+
 	file := new(jsonx.Object)
 	for _, name := range names {
 		if tasks, ok := given[name].(map[int]any); ok {
-			given[name] = ordered(tasks, form.Get("order").Get(name))
+			given[name] = orderTasks(tasks, form.Get("order").Get(name))
 		}
 		if v, ok := given[name]; ok {
 			file.Set(name, v)
@@ -452,9 +462,9 @@ func numbersOf(v *jsonx.Value) (out []int) {
 	return out
 }
 
-// ordered returns tasks in the order of their source, with left-out records in their place. Tasks
-// that the source does not have come last, by number.
-func ordered(tasks map[int]any, order *jsonx.Value) []any {
+// orderTasks returns tasks in the order of their source, with left-out records in their place.
+// Tasks that the source does not have come last, by number.
+func orderTasks(tasks map[int]any, order *jsonx.Value) []any {
 	out := []any{}
 	take := func(n int) {
 		if t, ok := tasks[n]; ok {
@@ -462,6 +472,7 @@ func ordered(tasks map[int]any, order *jsonx.Value) []any {
 			delete(tasks, n)
 		}
 	}
+
 	for i := 0; order.Is(jsonx.Array) && i < len(order.Elems); i++ {
 		v := order.Elems[i]
 		if v.Is(jsonx.Dict) && v.Get(recordKey) != nil {
@@ -471,6 +482,7 @@ func ordered(tasks map[int]any, order *jsonx.Value) []any {
 		n, _ := v.Int() // anything else is the number of no task
 		take(int(n))
 	}
+
 	for _, n := range slices.Sorted(maps.Keys(tasks)) {
 		take(n)
 	}

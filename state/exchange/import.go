@@ -142,6 +142,7 @@ func (m *Import) Err() error {
 				strings.ReplaceAll(string(f.Class), "_", " ")+": "+f.Message))
 		}
 	}
+
 	if len(d.List) == 0 {
 		return nil
 	}
@@ -232,6 +233,7 @@ func (m *Import) addArchive(archive *Import) {
 				archive.keepRecord(t.offset)
 				continue
 			}
+
 			text := fmt.Sprintf("task %d stands in %s too, and the two differ", n, archive.File)
 			if m.opt.Fresh {
 				fresh := max(m.freeNumber(), archive.freeNumber())
@@ -260,6 +262,7 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 		class == DamageDuplicateTask
 	mended := class == DamageNote || m.opt.Repair && mendable ||
 		m.opt.Fresh && class == DamageDuplicateTask
+
 	leftOut := !mended && class == DamageDuplicateTask
 	if leftOut {
 		help = "keep both with --fresh-numbers; --repair agrees to this"
@@ -267,6 +270,7 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 	if !mended && help == "" && mendable {
 		help = "let the import fix it with --repair"
 	}
+
 	m.Findings = append(m.Findings, Finding{
 		Class:   class,
 		Pos:     m.place(offset),
@@ -314,7 +318,7 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 		)
 	}
 
-	if s.open && !m.truncated(&s) {
+	if s.open && !m.reportTruncated(&s) {
 		return nil
 	}
 	var out []*jsonx.Value
@@ -356,22 +360,25 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 	return out
 }
 
-// truncated reports that the file ends early. With repair it drops what follows the last complete
-// task and closes what is open. It returns false if the file cannot be used.
-func (m *Import) truncated(s *repairer) bool {
+// reportTruncated reports that the file ends early. With repair it drops what follows the last
+// complete task and closes what is open. It returns false if the file cannot be used.
+func (m *Import) reportTruncated(s *repairer) bool {
 	end := len(bytes.TrimRight(m.src, " \t\r\n"))
 	message := fmt.Sprintf(
 		"the file ends in the middle; whole objects before the cut: %d", s.complete,
 	)
+
 	f := Finding{
 		Class:   DamageTruncated,
 		Pos:     statefile.Position(m.src, end),
 		Message: message,
 		Help:    "take a whole copy of the file: a backup, or what git has",
 	}
+
 	if s.cut > 0 {
 		f.Help += "; what is whole in it can be taken over with --repair"
 	}
+
 	if s.cut > 0 && m.opt.Repair {
 		f.Mended = true
 		f.Help = ""
@@ -382,6 +389,7 @@ func (m *Import) truncated(s *repairer) bool {
 		)
 		s.text = append(s.text[:s.cut:s.cut], s.closers...)
 	}
+
 	m.Findings = append(m.Findings, f)
 	return f.Mended
 }
@@ -412,11 +420,13 @@ func (m *Import) readValues(list []*jsonx.Value) {
 				within = append(within, one.Elems...)
 			}
 		}
+
 		for _, t := range within {
 			n, _ := (&foreignTask{v: t, used: map[string]bool{}}).number()
 			_, there := m.duplicates[n]
 			m.duplicates[n] = there
 		}
+
 		switch {
 		case looksLikeTask(v):
 			tasks = append(tasks, v)
@@ -462,7 +472,7 @@ func (m *Import) readDocument(tree *jsonx.Value) {
 		m.readProjects(listArchived, formats.Completed)
 	case tree.Is(jsonx.Dict) && tree.Get("tasks").Is(jsonx.Array):
 		m.Shape = ShapeTercet
-		if err := statefile.Newer(m.File, m.src, tree, statefile.Version); err != nil {
+		if err := statefile.CheckVersion(m.File, m.src, tree, statefile.Version); err != nil {
 			m.report(DamageWrong, tree.Get("version").Start, err.Message, err.Help)
 			return
 		}
@@ -476,16 +486,17 @@ func (m *Import) readDocument(tree *jsonx.Value) {
 		m.report(
 			DamageWrong,
 			tree.Start,
-			"expected a list of tasks or active_projects, got "+described(tree),
+			"expected a list of tasks or active_projects, got "+describeValue(tree),
 			"import a state.json",
 		)
 	}
 }
 
-func described(v *jsonx.Value) string {
+func describeValue(v *jsonx.Value) string {
 	if !v.Is(jsonx.Dict) {
 		return "one " + v.Kind.String()
 	}
+
 	var keys []string
 	for i := range v.Members {
 		if i == 4 {
@@ -494,6 +505,7 @@ func described(v *jsonx.Value) string {
 		}
 		keys = append(keys, v.Members[i].Key)
 	}
+
 	if len(keys) == 0 {
 		return "an empty object"
 	}
@@ -545,11 +557,13 @@ func (m *Import) dedupe() {
 			unique = append(unique, t)
 			continue
 		}
+
 		old := unique[first]
 		if statefile.SameTask(&old.Task, &t.Task) {
 			m.keepRecord(t.offset)
 			continue
 		}
+
 		rank := func(r *record) (int, string) {
 			switch {
 			case r.archived:
@@ -561,6 +575,7 @@ func (m *Import) dedupe() {
 		}
 		a, before := rank(&old)
 		b, after := rank(&t)
+
 		why := "the later one"
 		switch {
 		case a != b:
@@ -568,6 +583,7 @@ func (m *Import) dedupe() {
 		case before != after:
 			why = "the newer one"
 		}
+
 		winner := t
 		loser := old
 		if a > b || a == b && before > after {
@@ -575,6 +591,7 @@ func (m *Import) dedupe() {
 			loser = t
 		}
 		unique[first] = winner
+
 		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ",
 			n, m.place(old.offset).Line)
 		fresh := m.freeNumber()
@@ -658,18 +675,19 @@ func (s *repairer) scan() {
 		if len(stack) > 0 {
 			top = stack[len(stack)-1]
 		}
+
 		switch c {
 		case ' ', '\t', '\r', '\n':
 			continue
 		case '"':
-			end := closing(s.src, i)
+			end := closingQuote(s.src, i)
 			if end < 0 {
 				_, rest, _ := bytes.Cut(s.src[i:], []byte("\n"))
 				s.open = len(bytes.TrimSpace(rest)) == 0
 				return
 			}
 			if top != nil && top.dict && top.key {
-				s.key(top, i, end)
+				s.checkKey(top, i, end)
 			}
 			i = end
 		case '{', '[':
@@ -688,7 +706,7 @@ func (s *repairer) scan() {
 			}
 			if c == '}' {
 				s.complete++
-				s.mark(stack, i+1)
+				s.markCut(stack, i+1)
 			}
 		case ',':
 			if top != nil {
@@ -705,12 +723,13 @@ func (s *repairer) scan() {
 	s.open = len(stack) > 0
 }
 
-// mark records the position after a complete object that may be a task: one in a list or at the
+// markCut records the position after a complete object that may be a task: one in a list or at the
 // top, at most one level down.
-func (s *repairer) mark(stack []*frame, end int) {
+func (s *repairer) markCut(stack []*frame, end int) {
 	if n := len(stack); n > 2 || n > 0 && stack[n-1].dict {
 		return
 	}
+
 	s.cut = end
 	s.closers = s.closers[:0]
 	for _, f := range slices.Backward(stack) {
@@ -722,12 +741,13 @@ func (s *repairer) mark(stack []*frame, end int) {
 	}
 }
 
-func (s *repairer) key(top *frame, from, end int) {
+func (s *repairer) checkKey(top *frame, from, end int) {
 	top.key = false
 	v, err := jsonx.Parse(s.src[from:end+1], jsonx.Limits{})
 	if err != nil {
 		return
 	}
+
 	key, _ := v.Str() // it was parsed from quotes
 	if top.keys[key] {
 		s.duplicates = append(s.duplicates, keyAt{key, from})
@@ -735,8 +755,9 @@ func (s *repairer) key(top *frame, from, end int) {
 	top.keys[key] = true
 }
 
-// closing returns the position of the quote that ends a string, or -1 if there is none on its line.
-func closing(src []byte, from int) int {
+// closingQuote returns the position of the quote that ends a string, or -1 if there is none on its
+// line.
+func closingQuote(src []byte, from int) int {
 	for i := from + 1; i < len(src); i++ {
 		switch src[i] {
 		case '\\':

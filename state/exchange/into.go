@@ -39,7 +39,7 @@ type Addition struct {
 type Added struct {
 	statefile.RawTask
 	Archived bool // it belongs in the archive
-	Kept     bool // it stays as it is, and only its form changes
+	FormOnly bool // it stays as it is, and only its form changes
 }
 
 // Into returns what the import adds to a state. It refuses numbers that other tasks have.
@@ -53,11 +53,13 @@ func (m *Import) Into(t Target) (*Addition, error) {
 		out:      &Addition{NextNumber: max(t.Base.NextNumber, t.Base.Highest()+1)},
 		existing: map[int]bool{},
 	}
-	a.again = m.opt.Place != "" &&
+
+	a.reimport = m.opt.Place != "" &&
 		statefile.TextOf(t.Base.Tree.Get(formKey), fromKey) == m.opt.Place
 	for i := range t.Base.Tasks {
 		a.existing[t.Base.Tasks[i].Number] = true
 	}
+
 	if err := a.chooseTasks(); err != nil {
 		return nil, err
 	}
@@ -70,9 +72,10 @@ func (m *Import) Into(t Target) (*Addition, error) {
 	if err := a.dropDangling(); err != nil {
 		return nil, err
 	}
+
 	for i := range a.tasks {
 		r := &a.tasks[i]
-		if err := r.track(); err != nil {
+		if err := r.recordOrigin(); err != nil {
 			return nil, err
 		}
 		one := Added{RawTask: r.RawTask, Archived: r.archived && r.Task.Status.Terminal()}
@@ -82,6 +85,7 @@ func (m *Import) Into(t Target) (*Addition, error) {
 			a.out.Tasks = append(a.out.Tasks, one)
 		}
 	}
+
 	return a.out, nil
 }
 
@@ -93,7 +97,7 @@ type adder struct {
 	existing map[int]bool // the numbers that are active with the import
 	taken    map[int]bool // the numbers that other tasks of the state have
 	replaced map[int]bool // the numbers of tasks that are replaced
-	again    bool         // the state has the form of this file from an earlier import
+	reimport bool         // the state has the form of this file from an earlier import
 	out      *Addition
 }
 
@@ -101,8 +105,8 @@ func (a *adder) warn(format string, args ...any) {
 	a.out.Warnings = append(a.out.Warnings, fmt.Sprintf(format, args...))
 }
 
-// refused is the error for an import that this state cannot take.
-func (a *adder) refused(help, format string, args ...any) error {
+// importError is the error for an import that this state cannot take.
+func (a *adder) importError(help, format string, args ...any) error {
 	return formats.Fail(formats.CodeValidationFailed, help, "import_tasks: "+format, args...)
 }
 
@@ -138,6 +142,7 @@ func (a *adder) chooseTasks() error {
 		if now.Parent != nil && (gone(*now.Parent) || within[edge{n, *now.Parent}]) {
 			now.Parent = nil
 		}
+
 		old := a.find(n)
 		if was, ok := a.importedBefore(n); ok && was.from == t.source.opt.Place {
 			changed := was.task != digestOfTask(old)
@@ -152,7 +157,7 @@ func (a *adder) chooseTasks() error {
 			case !here:
 				archived = append(archived, n)
 			case changed && a.Conflicts == ResolveOurs:
-				if err := a.keep(n, t.sum); err != nil {
+				if err := a.keepOurs(n, t.sum); err != nil {
 					return err
 				}
 			case changed && a.Conflicts == ResolveNone:
@@ -163,6 +168,7 @@ func (a *adder) chooseTasks() error {
 			}
 			continue
 		}
+
 		if old != nil && statefile.SameTask(old, &now) {
 			a.out.Unchanged = append(a.out.Unchanged, old)
 			continue
@@ -173,15 +179,21 @@ func (a *adder) chooseTasks() error {
 		a.tasks = append(a.tasks, t)
 	}
 
+	return a.checkChosen(archived, conflicts)
+}
+
+// checkChosen refuses the import if a task that changed in the file is archived here, if one
+// changed on both sides, or if its number is taken.
+func (a *adder) checkChosen(archived, conflicts []int) error {
 	if len(archived) > 0 {
-		return a.refused(
+		return a.importError(
 			"bring them back first with 'tercet task unarchive', or keep yours with --ours",
 			"%s changed in %s, and the archive has them here",
 			taskNames(archived), a.m.File,
 		)
 	}
 	if len(conflicts) > 0 {
-		return a.refused(
+		return a.importError(
 			"take those of the file with --theirs, or keep yours with --ours; the others are "+
 				"taken over either way",
 			"%s changed here and in %s since the last import",
@@ -190,7 +202,7 @@ func (a *adder) chooseTasks() error {
 	}
 
 	if len(a.taken) > 0 && !a.Fresh {
-		return a.refused(
+		return a.importError(
 			"give the imported ones new numbers with --fresh-numbers, or import "+
 				"into a workspace without tasks",
 			"the state has other tasks with the numbers %s",
@@ -248,7 +260,7 @@ func (a *adder) storeMembers() error {
 	for _, c := range m.unknown {
 		old := members.Get(c.Key)
 		switch {
-		case old == nil || m.archive || a.again:
+		case old == nil || m.archive || a.reimport:
 			added = append(added, c)
 		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
 			a.warn("member %q of the file is left out: the state has another one", c.Key)
@@ -267,7 +279,7 @@ func (a *adder) storeMembers() error {
 		return err
 	}
 	o := new(jsonx.Object)
-	if members.Is(jsonx.Dict) && !a.again {
+	if members.Is(jsonx.Dict) && !a.reimport {
 		for _, one := range members.Members {
 			o.Set(one.Key, one.Value)
 		}
@@ -288,11 +300,13 @@ func (a *adder) formOf(m *Import) *jsonx.Object {
 	for _, one := range m.tree.Members {
 		keys = append(keys, one.Key)
 	}
+
 	form := new(jsonx.Object)
 	if place := m.opt.Place; place != "" && !m.archive {
 		form.Set(fromKey, place)
 	}
 	form.Set("keys", keys).Set("order", m.order())
+
 	if m.archive {
 		beside := new(jsonx.Object)
 		for _, c := range m.unknown {
@@ -300,7 +314,8 @@ func (a *adder) formOf(m *Import) *jsonx.Object {
 		}
 		return form.Set("members", beside)
 	}
-	if len(a.Base.Tasks) > 0 && !a.again || m.opt.Fresh {
+
+	if len(a.Base.Tasks) > 0 && !a.reimport || m.opt.Fresh {
 		return form // numbers are assigned here
 	}
 	if was := m.tree.Get("next_project_number"); was != nil {
@@ -313,31 +328,34 @@ func (a *adder) formOf(m *Import) *jsonx.Object {
 func (a *adder) hasForm() bool {
 	existing := a.Base.Tree.Get(formKey)
 	if a.m.archive {
-		return existing.Get(ofArchive) != nil
+		return existing.Get(listOfArchive) != nil
 	}
 	return existing.Get("keys") != nil
 }
 
 // storeForm stores the form of the first imported file, or that of the same file as it is now.
 func (a *adder) storeForm() error {
-	if a.hasForm() && !a.again {
+	if a.hasForm() && !a.reimport {
 		return nil
 	}
+
 	form := a.formOf(a.m)
 	if a.m.archive {
-		form = new(jsonx.Object).Set(ofArchive, form)
+		form = new(jsonx.Object).Set(listOfArchive, form)
 	} else if archive := a.m.opt.Archive; archive != nil && archive.archive {
-		form.Set(ofArchive, a.formOf(archive))
+		form.Set(listOfArchive, a.formOf(archive))
 	}
+
 	existing := a.Base.Tree.Get(formKey)
 	out := new(jsonx.Object)
-	for _, v := range []*jsonx.Value{existing, parsed(form)} {
+	for _, v := range []*jsonx.Value{existing, reparse(form)} {
 		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
-			if v == existing || a.again || existing.Get(v.Members[i].Key) == nil {
+			if v == existing || a.reimport || existing.Get(v.Members[i].Key) == nil {
 				out.Set(v.Members[i].Key, v.Members[i].Value)
 			}
 		}
 	}
+
 	raw, err := jsonx.Marshal(out, "  ")
 	a.setMember(formKey, raw)
 	return err
@@ -361,8 +379,9 @@ func (a *adder) storeLeftOut() error {
 			known[string(jsonx.AppendValue(nil, v))] = true
 		}
 	}
+
 	form := a.Base.Tree.Get(formKey)
-	for _, order := range []*jsonx.Value{form.Get("order"), form.Get(ofArchive).Get("order")} {
+	for _, order := range []*jsonx.Value{form.Get("order"), form.Get(listOfArchive).Get("order")} {
 		for i := 0; order.Is(jsonx.Dict) && i < len(order.Members); i++ {
 			for _, record := range recordsOf(order.Members[i].Value) {
 				known[string(jsonx.AppendValue(nil, record))] = true
@@ -372,7 +391,7 @@ func (a *adder) storeLeftOut() error {
 
 	before := len(list)
 	for _, file := range files {
-		placed := a.m.Shape == ShapeProjects && (a.again || !a.hasForm()) &&
+		placed := a.m.Shape == ShapeProjects && (a.reimport || !a.hasForm()) &&
 			(file == a.m || file.archive)
 		for _, v := range file.leftOut(placed) {
 			if raw := string(jsonx.AppendValue(nil, v)); !known[raw] {
@@ -421,6 +440,7 @@ func (a *adder) dropDangling() error {
 				remaining = append(remaining, n)
 			}
 		}
+
 		if len(missing) > 0 {
 			verb := "does"
 			if len(missing) > 1 {
@@ -439,6 +459,7 @@ func (a *adder) dropDangling() error {
 				return err
 			}
 		}
+
 		if p := t.Task.Parent; p != nil && (gone(*p) || within[edge{t.Task.Number, *p}]) {
 			why := "which does not exist"
 			if !gone(*p) {
@@ -450,6 +471,7 @@ func (a *adder) dropDangling() error {
 				return err
 			}
 		}
+
 		for _, text := range notes {
 			all = append(all, fmt.Sprintf("%stask %d %s", t.where(), t.Task.Number, text))
 		}
@@ -459,7 +481,7 @@ func (a *adder) dropDangling() error {
 	}
 
 	if len(all) > 0 && a.m.opt.Strict {
-		return a.refused(
+		return a.importError(
 			"leave --strict out, and such references are kept in the notes of their tasks",
 			"%s", strings.Join(all, "; "))
 	}

@@ -81,6 +81,7 @@ func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 		out:         &Merged{Renumbered: map[int]int{}},
 		conflicted:  map[int][]byte{},
 	}
+
 	if len(bytes.TrimSpace(s.Base)) > 0 {
 		m.base, err = statefile.Parse(s.Name, s.Base)
 		if err != nil {
@@ -95,12 +96,14 @@ func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := m.renumber(); err != nil {
 		return nil, err
 	}
 	if err := m.run(); err != nil {
 		return nil, err
 	}
+
 	return m.out, m.writeMarkers(s.Name)
 }
 
@@ -207,13 +210,13 @@ func (m *merger) run() error {
 			return err
 		}
 	}
-	m.dependencyCycles(doc)
+	m.reportCycles(doc)
 	m.out.Data = data
 	return nil
 }
 
-// dependencyCycles reports dependencies that are fine on each side but form a cycle together.
-func (m *merger) dependencyCycles(doc *statefile.Document) {
+// reportCycles reports dependencies that are fine on each side but form a cycle together.
+func (m *merger) reportCycles(doc *statefile.Document) {
 	l := statefile.Cycles{Next: statefile.DependenciesOf, Task: doc.Find}
 	for i := range doc.Tasks {
 		if loop := l.From(doc.Tasks[i].Number); loop != "" {
@@ -237,10 +240,12 @@ func (m *merger) mergeMembers() {
 	if m.next == m.ours.NextNumber {
 		set = set[:1]
 	}
+
 	var base *jsonx.Value
 	if m.base != nil {
 		base = m.base.Tree
 	}
+
 	for _, key := range statefile.UnionKeys(m.ours.Tree, m.theirs.Tree) {
 		if slices.Contains([]string{"serial", "next_number", "tasks"}, key) {
 			continue
@@ -248,10 +253,11 @@ func (m *merger) mergeMembers() {
 		was := statefile.Compact(base.Get(key))
 		ours := statefile.Compact(m.ours.Tree.Get(key))
 		theirs := statefile.Compact(m.theirs.Tree.Get(key))
+
 		switch {
 		case ours == theirs || theirs == was:
 		case ours == was || m.how == ResolveTheirs && key != "lineage":
-			set = append(set, m.raw(key, m.theirs.Tree.Get(key)))
+			set = append(set, m.theirChange(key, m.theirs.Tree.Get(key)))
 		case m.how == ResolveNone:
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{
 				Field:  key,
@@ -264,8 +270,8 @@ func (m *merger) mergeMembers() {
 	m.edits = append(m.edits, jsonx.EditMembers(m.ours.Src, m.ours.Tree, set)...)
 }
 
-// raw returns the change that sets a key to their value; nil removes the key.
-func (m *merger) raw(key string, v *jsonx.Value) jsonx.Change {
+// theirChange returns the change that sets a key to their value; nil removes the key.
+func (m *merger) theirChange(key string, v *jsonx.Value) jsonx.Change {
 	if v == nil {
 		return jsonx.Change{Key: key}
 	}
@@ -310,17 +316,18 @@ func (m *merger) mergeTask(i int) error {
 		f.set = slices.DeleteFunc(f.set, stamps)
 		f.conflicting = append(
 			f.conflicting,
-			m.raw("updated", theirs.Get("updated")),
-			m.raw("session_id", theirs.Get("session_id")),
+			m.theirChange("updated", theirs.Get("updated")),
+			m.theirChange("session_id", theirs.Get("session_id")),
 		)
 	}
+
 	m.edits = append(m.edits, jsonx.EditMembers(m.ours.Src, mine, f.set)...)
 	if len(f.conflicting) == 0 {
 		return nil
 	}
 	// Our side with the conflicting fields of theirs.
 	edits := jsonx.EditMembers(m.ours.Src, mine, append(slices.Clone(f.set), f.conflicting...))
-	raw, err := statefile.Edited(m.ours.Src, mine, edits)
+	raw, err := statefile.EditValue(m.ours.Src, mine, edits)
 	m.conflicted[n] = raw
 	return err
 }
@@ -347,7 +354,7 @@ func (f *fieldMerge) groups() [][]string {
 	return out
 }
 
-func join(v *jsonx.Value, keys []string) string {
+func joinValues(v *jsonx.Value, keys []string) string {
 	parts := make([]string, len(keys))
 	for i, k := range keys {
 		parts[i] = statefile.Compact(v.Get(k))
@@ -359,17 +366,19 @@ func join(v *jsonx.Value, keys []string) string {
 }
 
 func (f *fieldMerge) merge(keys []string) {
-	was := join(f.base, keys)
-	ours := join(f.ours, keys)
-	theirs := join(f.theirs, keys)
+	was := joinValues(f.base, keys)
+	ours := joinValues(f.ours, keys)
+	theirs := joinValues(f.theirs, keys)
+
 	take := func() {
 		for _, k := range keys {
 			if statefile.Compact(f.ours.Get(k)) != statefile.Compact(f.theirs.Get(k)) {
-				f.set = append(f.set, f.m.raw(k, f.theirs.Get(k)))
+				f.set = append(f.set, f.m.theirChange(k, f.theirs.Get(k)))
 			}
 		}
 	}
 	key := keys[0]
+
 	switch {
 	case ours == theirs || theirs == was && f.base != nil:
 	case ours == was && f.base != nil:
@@ -381,8 +390,8 @@ func (f *fieldMerge) merge(keys []string) {
 		if f.theirsNewer {
 			take()
 		}
-	case key == "dependencies" && f.dependencies():
-	case key == "artifacts" && f.artifacts():
+	case key == "dependencies" && f.mergeDependencies():
+	case key == "artifacts" && f.mergeArtifacts():
 	case f.m.how == ResolveTheirs || f.m.how == ResolveUnion && f.theirsNewer:
 		take()
 	case f.m.how == ResolveNone:
@@ -396,21 +405,22 @@ func (f *fieldMerge) merge(keys []string) {
 					Ours:   x,
 					Theirs: y,
 				})
-				f.conflicting = append(f.conflicting, f.m.raw(k, f.theirs.Get(k)))
+				f.conflicting = append(f.conflicting, f.m.theirChange(k, f.theirs.Get(k)))
 			}
 		}
 	}
 }
 
-// dependencies merges lists of numbers as sets: what either side added is in, what either side
+// mergeDependencies merges lists of numbers as sets: what either side added is in, what either side
 // removed is out.
-func (f *fieldMerge) dependencies() bool {
+func (f *fieldMerge) mergeDependencies() bool {
 	ours, ok := statefile.DecodeNumbers(f.ours.Get("dependencies"))
 	theirs, theirsOK := statefile.DecodeNumbers(f.theirs.Get("dependencies"))
 	was, wasOK := statefile.DecodeNumbers(f.base.Get("dependencies"))
 	if !ok || !theirsOK || !wasOK {
 		return false
 	}
+
 	out := slices.DeleteFunc(append([]int{}, ours...),
 		func(n int) bool {
 			return slices.Contains(was, n) && !slices.Contains(theirs, n)
@@ -420,6 +430,7 @@ func (f *fieldMerge) dependencies() bool {
 			out = append(out, n)
 		}
 	}
+
 	raw, err := jsonx.MarshalLine(out)
 	if err != nil {
 		return false
@@ -428,8 +439,8 @@ func (f *fieldMerge) dependencies() bool {
 	return true
 }
 
-// artifacts merges by path. It returns false if both sides changed the same artifact.
-func (f *fieldMerge) artifacts() bool {
+// mergeArtifacts merges by path. It returns false if both sides changed the same artifact.
+func (f *fieldMerge) mergeArtifacts() bool {
 	byPath := func(v *jsonx.Value) map[string]*jsonx.Value {
 		out := map[string]*jsonx.Value{}
 		if v = v.Get("artifacts"); v.Is(jsonx.Array) {
@@ -442,6 +453,7 @@ func (f *fieldMerge) artifacts() bool {
 	was := byPath(f.base)
 	ours := byPath(f.ours)
 	theirs := byPath(f.theirs)
+
 	list := []any{}
 	for _, side := range []*jsonx.Value{f.ours, f.theirs} {
 		v := side.Get("artifacts")
@@ -485,7 +497,8 @@ func (m *merger) writeMarkers(name string) error {
 	if err != nil {
 		return err
 	}
-	if !ownLines(doc) {
+
+	if !tasksOnOwnLines(doc) {
 		data, err := statefile.LayOut(m.out.Data, statefile.LayoutLines)
 		if err != nil {
 			return err
@@ -495,6 +508,7 @@ func (m *merger) writeMarkers(name string) error {
 			return err
 		}
 	}
+
 	style := doc.Style()
 	var edits []jsonx.Edit
 	for i := range doc.Tasks {
@@ -507,11 +521,13 @@ func (m *merger) writeMarkers(name string) error {
 		end := v.End + bytes.IndexByte(doc.Src[v.End:], '\n') + 1
 		indent := doc.Src[start:v.Start]
 		tail := doc.Src[v.End:end]
+
 		laid, err := style.Reformat(raw)
 		if err != nil {
 			return err
 		}
 		laid = bytes.ReplaceAll(laid, []byte("\n"), append([]byte("\n"), indent...))
+
 		text := slices.Concat([]byte("=======\n"), indent, laid, tail, []byte(">>>>>>> theirs\n"))
 		edits = append(edits, jsonx.Edit{
 			Start: start,
@@ -529,8 +545,8 @@ func (m *merger) writeMarkers(name string) error {
 	return err
 }
 
-// ownLines reports whether every task begins and ends on lines of its own.
-func ownLines(d *statefile.Document) bool {
+// tasksOnOwnLines reports whether every task begins and ends on lines of its own.
+func tasksOnOwnLines(d *statefile.Document) bool {
 	for _, v := range d.Values {
 		start := bytes.LastIndexByte(d.Src[:v.Start], '\n') + 1
 		end := bytes.IndexByte(d.Src[v.End:], '\n')

@@ -31,6 +31,7 @@ func todoTitles(src []byte) map[int][]string {
 			text = strings.TrimLeft(text[4:], " ")
 		}
 		text = strings.TrimLeft(text, "#* ")
+
 		rest := strings.TrimLeft(text, "0123456789")
 		n, err := strconv.Atoi(text[:len(text)-len(rest)])
 		title := strings.TrimLeft(rest, ".:)*]–— \t")

@@ -41,7 +41,7 @@ func (d *Docs) check(ctx context.Context, name string) error {
 // Open reads a document of at most 4 MiB. If it is missing, the error is a *formats.Failure with
 // FILE_NOT_FOUND that wraps fs.ErrNotExist.
 func (d *Docs) Open(ctx context.Context, name string) (data []byte, err error) {
-	err = d.reading(ctx, name, func() (err error) {
+	err = d.readChecked(ctx, name, func() (err error) {
 		data, err = Read(d.root, name, MaxDoc)
 		return err
 	})
@@ -51,7 +51,7 @@ func (d *Docs) Open(ctx context.Context, name string) (data []byte, err error) {
 // Sum returns the SHA-256 of a file of any size, in hex. Its errors are those of Open.
 func (d *Docs) Sum(ctx context.Context, name string) (string, error) {
 	h := sha256.New()
-	err := d.reading(ctx, name, func() error {
+	err := d.readChecked(ctx, name, func() error {
 		f, _, err := Open(d.root, name, math.MaxInt64)
 		if err == nil {
 			_, err = io.Copy(h, f)
@@ -62,10 +62,11 @@ func (d *Docs) Sum(ctx context.Context, name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-func (d *Docs) reading(ctx context.Context, name string, read func() error) error {
+func (d *Docs) readChecked(ctx context.Context, name string, read func() error) error {
 	if err := d.check(ctx, name); err != nil {
 		return err
 	}
+
 	err := read()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -85,6 +86,7 @@ func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 	if err := d.check(ctx, name); err != nil {
 		return false, err
 	}
+
 	info, err := d.root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -92,6 +94,7 @@ func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, Failure("looking at", name, err)
 	}
+
 	return info.Mode().IsRegular(), nil
 }
 
@@ -110,6 +113,7 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 				Err:     err,
 			}
 		}
+
 		parts := strings.Split(p, "/")
 		err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 			names := strings.Split(name, "/")
@@ -121,9 +125,9 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 			case err != nil:
 				return Failure("reading the folder", name, err)
 			case name == ".":
-			case e.IsDir() && (e.Name() == ".git" || !fits(parts, names, true)):
+			case e.IsDir() && (e.Name() == ".git" || !matchParts(parts, names, true)):
 				return fs.SkipDir
-			case e.Type().IsRegular() && fits(parts, names, false):
+			case e.Type().IsRegular() && matchParts(parts, names, false):
 				out = append(out, name)
 			}
 			return nil
@@ -137,15 +141,16 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// fits reports whether a path matches a pattern or, for a folder, whether a path below it may.
-func fits(parts, names []string, folder bool) bool {
+// matchParts reports whether a path matches a pattern or, for a folder, whether a path below it
+// may.
+func matchParts(parts, names []string, folder bool) bool {
 	switch {
 	case len(parts) == 0 || len(names) == 0:
 		return len(names) == 0 && (len(parts) == 0) != folder
 	case parts[0] == "**":
-		return folder || len(parts) == 1 || fits(parts[1:], names, false) ||
-			fits(parts, names[1:], false)
+		return folder || len(parts) == 1 || matchParts(parts[1:], names, false) ||
+			matchParts(parts, names[1:], false)
 	}
 	ok, err := path.Match(parts[0], names[0])
-	return ok && err == nil && fits(parts[1:], names[1:], folder)
+	return ok && err == nil && matchParts(parts[1:], names[1:], folder)
 }

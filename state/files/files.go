@@ -29,10 +29,12 @@ const (
 // blocking.
 func Open(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+
 	if err != nil {
 		return nil, nil, err
 	}
 	info, err := f.Stat()
+
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
@@ -43,6 +45,7 @@ func Open(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
+
 	return f, info, nil
 }
 
@@ -73,12 +76,14 @@ func ReadInfo(root *os.Root, name string, limit int64) (
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+
 	out := bytes.NewBuffer(huge.List[byte](int(info.Size()) + bytes.MinRead))
 	if n, err := out.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, nil, err
 	} else if n > limit {
 		return nil, nil, fmt.Errorf("%s has more than %d bytes", name, limit)
 	}
+
 	return out.Bytes(), info, nil
 }
 

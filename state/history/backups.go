@@ -41,6 +41,7 @@ func Backups(root *os.Root) ([]uint64, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	var out []uint64
 	for _, e := range entries {
 		word, state := strings.CutPrefix(e.Name(), "state-")
@@ -49,6 +50,7 @@ func Backups(root *os.Root) ([]uint64, error) {
 			out = append(out, n)
 		}
 	}
+
 	slices.Sort(out)
 	return out, err
 }

@@ -26,6 +26,7 @@ func (d Difference) String() string {
 	if d.Field != "" {
 		where = strings.TrimPrefix(where+": ", ": ") + d.Field
 	}
+
 	switch {
 	case d.From == "":
 		return "+ " + where + ": " + d.To

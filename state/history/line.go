@@ -87,6 +87,7 @@ func (u Edits) MarshalJSON() ([]byte, error) {
 func (u *Edits) UnmarshalJSON(src []byte) error {
 	var list [][3]json.RawMessage
 	err := json.Unmarshal(src, &list)
+
 	*u = make(Edits, len(list))
 	for i, e := range list {
 		var text string
@@ -115,6 +116,7 @@ func (l *Line) Transactions() []Line {
 	if len(l.Group) == 0 {
 		return []Line{*l}
 	}
+
 	out := make([]Line, len(l.Group))
 	for i, one := range l.Group {
 		out[i] = *l

@@ -41,6 +41,7 @@ func ReadLog(root *os.Root) (*Log, error) {
 
 	a.Exists = true
 	a.data = data[:bytes.LastIndexByte(data, '\n')+1]
+
 	before, line := lastLine(a.data)
 	a.Last, err = decodeLine(line)
 	if err != nil && len(a.data) == len(data) {
@@ -56,6 +57,7 @@ func ReadLog(root *os.Root) (*Log, error) {
 			return nil, files.Failure("cutting the torn last line of", AuditFile, err)
 		}
 	}
+
 	if len(line) > 0 {
 		a.lastSHA = formats.Sum(line)
 	}
@@ -127,7 +129,7 @@ func (a *Log) HighestNumber() int {
 // Append writes a line and makes it durable.
 func (a *Log) Append(l Line) error {
 	l.Prev = a.lastSHA
-	l.Undo = boundedUndo(l.Undo)
+	l.Undo = dropLargeUndo(l.Undo)
 	raw, err := a.Seal.sign(l)
 	if err != nil {
 		return &formats.Failure{
@@ -136,11 +138,13 @@ func (a *Log) Append(l Line) error {
 			Err:     err,
 		}
 	}
+
 	// After an error it is unknown how much of the line is on disk. The next read cuts off a torn
 	// line.
 	if err := atomicfile.Append(a.root, AuditFile, append(raw, '\n'), 0); err != nil {
 		return files.Failure("writing", AuditFile, err)
 	}
+
 	a.Exists = true
 	a.data = append(append(a.data, raw...), '\n')
 	a.lastSHA = formats.Sum(raw)
@@ -184,6 +188,7 @@ func (a *Log) Since(earlier []byte) []byte {
 		}
 		all = slices.Concat(data, all)
 	}
+
 	if !bytes.HasPrefix(all, earlier) || len(earlier) > 0 && a.segments < from {
 		return nil
 	}
@@ -200,10 +205,12 @@ func findTxn(data []byte, txn string) *Line {
 	var found *Line
 	// an id has no character that JSON escapes
 	quoted := []byte(strconv.Quote(txn))
+
 	for raw := range bytes.Lines(data) {
 		if !bytes.Contains(raw, quoted) {
 			continue
 		}
+
 		l, err := decodeLine(bytes.TrimSuffix(raw, []byte("\n")))
 		if err != nil {
 			continue // Verify reports it
@@ -235,6 +242,7 @@ func CheckChain(root *os.Root) (faults []ChainFault, last Line, err error) {
 	if err != nil || len(parts) == 0 {
 		return nil, Line{}, err
 	}
+
 	prev := ""
 	for i, p := range parts {
 		var fault *ChainFault
@@ -243,6 +251,7 @@ func CheckChain(root *os.Root) (faults []ChainFault, last Line, err error) {
 			faults = append(faults, *fault)
 		}
 	}
+
 	last, _ = LastState(parts[len(parts)-1].data)
 	return faults, last, nil
 }

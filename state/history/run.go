@@ -72,6 +72,7 @@ func (t *RunChanges) taskAt(line, n int) (*statefile.RawTask, error) {
 		return nil, formats.Fail(formats.CodeNotFound, "",
 			"the log does not hold the earlier state of task %d", n)
 	}
+
 	doc := t.docs[line]
 	if doc == nil {
 		src, err := t.At(t.lines[line].Serial)
@@ -84,6 +85,7 @@ func (t *RunChanges) taskAt(line, n int) (*statefile.RawTask, error) {
 		}
 		t.docs[line] = doc
 	}
+
 	if i, ok := doc.Index[n]; ok {
 		return &statefile.RawTask{Task: doc.Tasks[i], Raw: doc.Values[i].Raw(doc.Src)}, nil
 	}
@@ -112,6 +114,7 @@ func (t *RunChanges) Task(n int) (*TaskChange, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c.Archived = after == nil
 	for i := c.last; after == nil && i >= first; i-- {
 		after, err = t.taskAt(i-1, n)

@@ -64,6 +64,7 @@ func (a *Log) Rotate(now string) (failed, err error) {
 	if failed == nil {
 		failed = atomicfile.WriteIn(root, AuditFile, append(raw, '\n'), atomicfile.Options{})
 	}
+
 	fresh, err := ReadLog(root)
 	if err != nil {
 		return failed, err
@@ -97,6 +98,7 @@ func readSegments(root *os.Root) ([]logSegment, error) {
 	if err != nil || current == nil {
 		return nil, err
 	}
+
 	var out []logSegment
 	for n := 1; n <= segmentsBefore(current); n++ {
 		data, err := files.ReadIfExists(root, segmentName(n), files.MaxAudit)
@@ -125,6 +127,7 @@ func ReverseEdits(src []byte, edits []jsonx.Edit) []jsonx.Edit {
 	shift := 0
 	sorted := slices.Clone(edits)
 	order.Stable(sorted, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
+
 	for _, e := range sorted {
 		start := e.Start + shift
 		out = append(out, jsonx.Edit{
@@ -144,11 +147,13 @@ func ReverseWhole(before, now []byte) []jsonx.Edit {
 	for head < len(before) && head < len(now) && before[head] == now[head] {
 		head++
 	}
+
 	tail := 0
 	for tail < len(before)-head && tail < len(now)-head &&
 		before[len(before)-1-tail] == now[len(now)-1-tail] {
 		tail++
 	}
+
 	// A cut inside a character would leave text that JSON cannot hold.
 	for head > 0 && head < len(before) && before[head]&0xc0 == 0x80 {
 		head--
@@ -156,6 +161,7 @@ func ReverseWhole(before, now []byte) []jsonx.Edit {
 	for tail > 0 && before[len(before)-tail]&0xc0 == 0x80 {
 		tail--
 	}
+
 	return []jsonx.Edit{{Start: head, End: len(now) - tail, Text: before[head : len(before)-tail]}}
 }
 
@@ -164,9 +170,11 @@ func ReverseWhole(before, now []byte) []jsonx.Edit {
 func ReverseLines(before, now []byte) []jsonx.Edit {
 	old := slices.Collect(bytes.Lines(before))
 	lines := slices.Collect(bytes.Lines(now))
+
 	if len(old) != len(lines) {
 		return ReverseWhole(before, now)
 	}
+
 	var out []jsonx.Edit
 	start := 0
 	for i, line := range lines {
@@ -185,7 +193,7 @@ func ReverseLines(before, now []byte) []jsonx.Edit {
 // maxUndo bounds the undo text of one log line, in bytes.
 const maxUndo = 512 << 10
 
-func boundedUndo(edits []jsonx.Edit) []jsonx.Edit {
+func dropLargeUndo(edits []jsonx.Edit) []jsonx.Edit {
 	size := 0
 	for _, e := range edits {
 		size += len(e.Text)

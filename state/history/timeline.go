@@ -183,8 +183,8 @@ func (e *Entry) About(task int) bool {
 	return slices.Contains(e.tasks, task)
 }
 
-// What describes the entry's change briefly.
-func (e *Entry) What() string {
+// Summary describes the entry's change briefly.
+func (e *Entry) Summary() string {
 	var parts []string
 	for _, c := range e.Changes {
 		from := c["from"]
@@ -200,6 +200,7 @@ func (e *Entry) What() string {
 		}
 		parts = append(parts, what)
 	}
+
 	if len(parts) == 0 && !strings.HasSuffix(e.File, "/state.json") {
 		return e.File
 	}

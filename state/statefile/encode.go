@@ -36,27 +36,30 @@ func (d *Document) Encode(c *Changes) (data []byte, edits []jsonx.Edit, err erro
 	if d.BOM {
 		e.edits = append(e.edits, jsonx.Edit{Start: 0, End: 3})
 	}
-	e.scalar(d.Tree.Get("serial"), strconv.FormatUint(c.Serial, 10))
+	e.replaceScalar(d.Tree.Get("serial"), strconv.FormatUint(c.Serial, 10))
 	if c.NextNumber != d.NextNumber {
-		e.scalar(d.Tree.Get("next_number"), strconv.Itoa(c.NextNumber))
+		e.replaceScalar(d.Tree.Get("next_number"), strconv.Itoa(c.NextNumber))
 	}
 	e.edits = append(e.edits, jsonx.EditMembers(d.Src, d.Tree, c.Members)...)
+
 	moving := e.tasksToMove(c)
 	for _, i := range slices.Sorted(maps.Keys(c.Changed)) {
 		if !c.Removed[i] && c.Replaced[i] == nil && !slices.Contains(moving, i) {
-			if err := e.change(d.Full(i), &d.Tasks[i], c.Changed[i]); err != nil {
+			if err := e.editTask(d.Full(i), &d.Tasks[i], c.Changed[i]); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
 
-	if err := e.taskList(c, moving); err != nil {
+	if err := e.editTaskList(c, moving); err != nil {
 		return nil, nil, err
 	}
+
 	order.Stable(e.edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
 	data, err = jsonx.AppendSplice(huge.List[byte](len(d.Src)+1024), d.Src, e.edits)
+
 	if err == nil && c.Layout != "" {
 		data, err = LayOut(data, c.Layout)
 	}
@@ -76,6 +79,7 @@ func (d *Document) Mismatch(
 	if whole == 0 && c.Layout == "" && !d.BOM {
 		return d.editedMismatch(data, edits, c)
 	}
+
 	doc, err := Parse(d.File, data)
 	if err != nil {
 		return err.Error()
@@ -86,6 +90,7 @@ func (d *Document) Mismatch(
 	if doc.NextNumber <= doc.Highest() {
 		return "the next number is not above every task"
 	}
+
 	count := 0
 	for t := range tasks {
 		count++
@@ -147,7 +152,7 @@ type encoder struct {
 	edits []jsonx.Edit
 }
 
-func (e *encoder) scalar(v *jsonx.Value, raw string) {
+func (e *encoder) replaceScalar(v *jsonx.Value, raw string) {
 	e.edits = append(e.edits, jsonx.Edit{
 		Start: v.Start,
 		End:   v.End,
@@ -155,33 +160,37 @@ func (e *encoder) scalar(v *jsonx.Value, raw string) {
 	})
 }
 
-// change makes the edits of one task.
-func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
+// editTask makes the edits of one task.
+func (e *encoder) editTask(v *jsonx.Value, old, now *formats.Task) error {
 	was := TaskValues(old)
 	is := TaskValues(now)
+
 	// absent is empty
 	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title {
 		was[2] = "" // the slug was derived from the old title, and the folder keeps its name
 	}
+
 	if list := v.Get("artifacts"); list.Is(jsonx.Array) && len(list.Elems) == len(old.Artifacts) &&
 		len(now.Artifacts) >= len(old.Artifacts) {
 		was[12] = nil
 		is[12] = nil
-		if err := e.artifacts(list, old.Artifacts, now.Artifacts); err != nil {
+		if err := e.editArtifacts(list, old.Artifacts, now.Artifacts); err != nil {
 			return err
 		}
 	}
-	return e.members(v, TaskKeys(), was, is)
+
+	return e.editMembers(v, TaskKeys(), was, is)
 }
 
-// members makes the edits of the members of an object whose values changed from was to is. An array
-// that stood on one line stays on one.
-func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
+// editMembers makes the edits of the members of an object whose values changed from was to is. An
+// array that stood on one line stays on one.
+func (e *encoder) editMembers(v *jsonx.Value, keys []string, was, is []any) error {
 	var changes []jsonx.Change
 	for i, key := range keys {
 		if reflect.DeepEqual(was[i], is[i]) {
 			continue
 		}
+
 		raw, err := jsonx.Marshal(is[i], "  ")
 		if err == nil && raw[0] == '[' && e.onOneLine(v.Get(key)) {
 			raw, err = jsonx.MarshalLine(is[i])
@@ -191,6 +200,7 @@ func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 		}
 		changes = append(changes, jsonx.Change{Key: key, Raw: raw})
 	}
+
 	e.edits = append(e.edits, jsonx.EditMembers(e.src, v, changes)...)
 	return nil
 }
@@ -204,14 +214,17 @@ func (e *encoder) onOneLine(v *jsonx.Value) bool {
 	return len(raw) > len("[]") && !bytes.Contains(raw, []byte("\n"))
 }
 
-// artifacts edits the array element by element, so that unknown members in it survive.
-func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
+// editArtifacts edits the array element by element, so that unknown members in it survive.
+func (e *encoder) editArtifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 	for i, was := range old {
-		err := e.members(v.Elems[i], ArtifactKeys(), artifactValues(was), artifactValues(now[i]))
+		before := artifactValues(was)
+		after := artifactValues(now[i])
+		err := e.editMembers(v.Elems[i], ArtifactKeys(), before, after)
 		if err != nil {
 			return err
 		}
 	}
+
 	var add jsonx.ElemChanges
 	for _, a := range now[len(old):] {
 		raw, err := jsonx.Marshal(artifactObject(a), "  ")
@@ -220,17 +233,19 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 		}
 		add.Append = append(add.Append, raw)
 	}
+
 	if len(add.Append) > 0 {
 		e.edits = append(e.edits, jsonx.EditElems(e.src, v, add)...)
 	}
 	return nil
 }
 
-// taskList removes, restores and adds whole tasks.
-func (e *encoder) taskList(c *Changes, moving []int) error {
+// editTaskList removes, restores and adds whole tasks.
+func (e *encoder) editTaskList(c *Changes, moving []int) error {
 	var list jsonx.ElemChanges
 	list.Remove = append(slices.Sorted(maps.Keys(c.Removed)), moving...)
 	list.Replace = map[int][]byte{}
+
 	style := e.doc.Style()
 	for i, task := range c.Replaced {
 		raw, err := style.Reformat(task)
@@ -244,7 +259,7 @@ func (e *encoder) taskList(c *Changes, moving []int) error {
 		if err != nil {
 			return err
 		}
-		if !style.OneLine || !e.insert(c, c.Restored[i].Task.Number, raw) {
+		if !style.OneLine || !e.insertSorted(c, c.Restored[i].Task.Number, raw) {
 			list.Append = append(list.Append, raw)
 		}
 	}
@@ -263,7 +278,7 @@ func (e *encoder) taskList(c *Changes, moving []int) error {
 	}
 
 	for _, t := range c.Created {
-		raw, err := style.write(TaskObject(t))
+		raw, err := style.encode(TaskObject(t))
 		if err != nil {
 			return err
 		}
@@ -299,7 +314,7 @@ func (d *Document) Style() Style {
 	return Style{spaced: true}
 }
 
-func (s Style) write(v any) ([]byte, error) {
+func (s Style) encode(v any) ([]byte, error) {
 	switch {
 	case !s.OneLine:
 		return jsonx.Marshal(v, "  ")
@@ -315,12 +330,12 @@ func (s Style) Reformat(raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.write(v)
+	return s.encode(v)
 }
 
-// insert puts a task before the first one with a higher number, if the tasks are sorted, one on
-// each line. It returns false if they are not.
-func (e *encoder) insert(c *Changes, n int, raw []byte) bool {
+// insertSorted puts a task before the first one with a higher number, if the tasks are sorted, one
+// on each line. It returns false if they are not.
+func (e *encoder) insertSorted(c *Changes, n int, raw []byte) bool {
 	if len(c.Removed) > 0 || !e.doc.Sorted() {
 		return false
 	}
@@ -373,10 +388,10 @@ func (e *encoder) tasksToMove(c *Changes) []int {
 func (e *encoder) editedTask(i int, now *formats.Task) ([]byte, error) {
 	v := e.doc.Full(i)
 	one := encoder{doc: e.doc, src: e.src}
-	if err := one.change(v, &e.doc.Tasks[i], now); err != nil {
+	if err := one.editTask(v, &e.doc.Tasks[i], now); err != nil {
 		return nil, err
 	}
-	return Edited(e.src, v, one.edits)
+	return EditValue(e.src, v, one.edits)
 }
 
 // TaskKeys lists the members of a task, in the order in which they are written.

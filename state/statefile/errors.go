@@ -47,6 +47,7 @@ func (e *SyntaxError) Help() string {
 	if e.Copy != "" {
 		out = append(out, "a copy of the file is in "+e.Copy)
 	}
+
 	if len(out) == 0 {
 		return "fix the file by hand; nothing was written"
 	}

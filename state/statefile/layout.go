@@ -19,8 +19,8 @@ const (
 	LayoutLines  Layout = "lines"
 )
 
-// Edited applies edits to the bytes of one value.
-func Edited(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
+// EditValue applies edits to the bytes of one value.
+func EditValue(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
 	order.Stable(edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
@@ -38,10 +38,12 @@ func LayOut(src []byte, to Layout) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if to == LayoutPretty {
 		out, err := jsonx.Marshal(tree, "  ")
 		return append(out, '\n'), err
 	}
+
 	var b bytes.Buffer
 	for i, m := range tree.Members {
 		fmt.Fprintf(&b, "%s\n  %s: ", []string{"{", ","}[min(i, 1)], jsonx.AppendString(nil, m.Key))
@@ -56,6 +58,7 @@ func LayOut(src []byte, to Layout) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	b.WriteString("\n}\n")
 	return b.Bytes(), nil
 }
@@ -67,6 +70,7 @@ func layLines(b *bytes.Buffer, tasks []*jsonx.Value) error {
 		y, _ := c.Get("number").Int() // the same
 		return cmp.Compare(x, y)
 	})
+
 	for i, v := range sorted {
 		line, err := jsonx.MarshalLine(v)
 		if err != nil {
@@ -74,6 +78,7 @@ func layLines(b *bytes.Buffer, tasks []*jsonx.Value) error {
 		}
 		fmt.Fprintf(b, "%s\n    %s", []string{"[", ","}[min(i, 1)], line)
 	}
+
 	b.WriteString("\n  ]")
 	return nil
 }

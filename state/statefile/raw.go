@@ -21,6 +21,7 @@ func (t *RawTask) Renumber(numbers map[int]int) (err error) {
 		t.Task.Number = n
 		err = t.SetMember("number", n)
 	}
+
 	deps := slices.Clone(t.Task.Dependencies)
 	for i, n := range deps {
 		deps[i] = cmp.Or(numbers[n], n)
@@ -29,6 +30,7 @@ func (t *RawTask) Renumber(numbers map[int]int) (err error) {
 		t.Task.Dependencies = deps
 		err = errors.Join(err, t.SetMember("dependencies", deps))
 	}
+
 	if t.Task.Parent != nil && numbers[*t.Task.Parent] != 0 {
 		to := numbers[*t.Task.Parent]
 		t.Task.Parent = &to
@@ -43,10 +45,12 @@ func (t *RawTask) SetMember(key string, value any) error {
 	if err != nil {
 		return err
 	}
+
 	raw, err := jsonx.Marshal(value, "")
 	if err != nil {
 		return err
 	}
+
 	t.Raw, err = jsonx.Splice(
 		t.Raw,
 		jsonx.EditMembers(t.Raw, v, []jsonx.Change{{Key: key, Raw: raw}}),

@@ -83,9 +83,11 @@ func Parse(file string, src []byte) (*Document, error) {
 	d := &decoder{file: file, src: src}
 	sum := make(chan string, 1)
 	go func() { sum <- formats.Sum(src) }()
+
 	expected := min(bytes.Count(src, []byte(`"number"`)), len(src)/bytesPerTask)
 	// growing the list would take longer than reading
 	tasks := huge.List[formats.Task](expected)
+
 	tree, err := jsonx.ParseEach(src, jsonx.Limits{}, "tasks", func(i int, v *jsonx.Value) {
 		tasks = append(tasks, formats.Task{})
 		d.task(&tasks[i], v, i)
@@ -93,9 +95,11 @@ func Parse(file string, src []byte) (*Document, error) {
 	if err != nil {
 		return nil, ParseFailure(file, src, err)
 	}
-	if err := Newer(file, src, tree, Version); err != nil {
+
+	if err := CheckVersion(file, src, tree, Version); err != nil {
 		return nil, err
 	}
+
 	doc := d.document(tree, tasks)
 	if err := d.error(); err != nil {
 		return nil, err
@@ -107,8 +111,8 @@ func Parse(file string, src []byte) (*Document, error) {
 // bytesPerTask is a lower bound for a task that tercet has written.
 const bytesPerTask = 200
 
-// Newer returns the error for a file that a newer version of tercet wrote, else nil.
-func Newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Failure {
+// CheckVersion returns the error for a file that a newer version of tercet wrote, else nil.
+func CheckVersion(file string, src []byte, tree *jsonx.Value, known string) *formats.Failure {
 	v := tree.Get("version")
 	word, _ := v.Str() // absent is empty
 	f := formats.Newer(formats.CodeInvalidState, file, word, known)
@@ -147,11 +151,13 @@ func ParseFailure(file string, src []byte, err error) error {
 		diag.Message = e.Msg
 		conflict = e.Conflict
 	}
+
 	if at := ConflictMarker(src); at >= 0 {
 		diag.Pos = Position(src, at)
 		diag.Message = "merge conflict marker"
 		conflict = true
 	}
+
 	out := Invalid(file, src, diag)
 	out.Conflict = conflict
 	return out
@@ -243,8 +249,8 @@ func Finding(
 	}
 }
 
-// unknown accepts an unknown key, unless it is a known one in another case.
-func (d *decoder) unknown(m *jsonx.Member, known []string) {
+// checkUnknownKey accepts an unknown key, unless it is a known one in another case.
+func (d *decoder) checkUnknownKey(m *jsonx.Member, known []string) {
 	for _, k := range known {
 		if strings.EqualFold(k, m.Key) {
 			d.failAt(
@@ -302,16 +308,16 @@ func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *Document {
 			doc.Tasks = tasks
 			d.tasks(doc, v)
 		default:
-			d.unknown(m, TopKeys())
+			d.checkUnknownKey(m, TopKeys())
 		}
 	}
 
-	d.needs(tree, TopKeys()...)
+	d.requireKeys(tree, TopKeys()...)
 	return doc
 }
 
-// needs reports missing keys.
-func (d *decoder) needs(v *jsonx.Value, keys ...string) {
+// requireKeys reports missing keys.
+func (d *decoder) requireKeys(v *jsonx.Value, keys ...string) {
 	for _, k := range keys {
 		if v.Get(k) == nil {
 			d.fail(v, "expected key %q", k)
@@ -324,6 +330,7 @@ func (d *decoder) tasks(doc *Document, v *jsonx.Value) {
 		d.fail(v, "tasks: expected array, got %s", v.Kind)
 		return
 	}
+
 	doc.Values = v.Elems
 	doc.Index = make(map[int]int, len(v.Elems))
 	for i, e := range v.Elems {
@@ -339,13 +346,14 @@ func (d *decoder) tasks(doc *Document, v *jsonx.Value) {
 		}
 		doc.Index[n] = i
 	}
+
 	if last := len(v.Elems) - 1; last >= 0 { // edits derive the layout of the list from these
 		v.Elems[0] = doc.Full(0)
 		v.Elems[last] = doc.Full(last)
 	}
 }
 
-func (d *decoder) kind(v *jsonx.Value, key string, want jsonx.Kind, name string) bool {
+func (d *decoder) expectKind(v *jsonx.Value, key string, want jsonx.Kind, name string) bool {
 	if v.Is(want) {
 		return true
 	}
@@ -354,19 +362,19 @@ func (d *decoder) kind(v *jsonx.Value, key string, want jsonx.Kind, name string)
 }
 
 func (d *decoder) text(v *jsonx.Value, key string) string {
-	if !d.kind(v, key, jsonx.String, "string") {
+	if !d.expectKind(v, key, jsonx.String, "string") {
 		return ""
 	}
 	s, _ := v.Str() // kind has looked
 	return s
 }
 
-// maybe reads a string or null.
-func (d *decoder) maybe(v *jsonx.Value, key string) string {
+// optionalText reads a string or null.
+func (d *decoder) optionalText(v *jsonx.Value, key string) string {
 	if v.Is(jsonx.Null) {
 		return ""
 	}
-	if !d.kind(v, key, jsonx.String, "string or null") {
+	if !d.expectKind(v, key, jsonx.String, "string or null") {
 		return ""
 	}
 	s, _ := v.Str() // kind has looked
@@ -380,8 +388,8 @@ const MaxNumber = 1 << 53
 // below maxNumber.
 const MaxForeign = 1 << 52
 
-// TooHigh refuses a file from outside whose numbers leave no room for writes.
-func (d *Document) TooHigh() error {
+// CheckHeadroom refuses a file from outside whose numbers leave no room for writes.
+func (d *Document) CheckHeadroom() error {
 	for _, one := range []struct {
 		key string
 		n   uint64
@@ -397,7 +405,7 @@ func (d *Document) TooHigh() error {
 }
 
 func (d *decoder) natural(v *jsonx.Value, key string) int64 {
-	if !d.kind(v, key, jsonx.Number, "integer") {
+	if !d.expectKind(v, key, jsonx.Number, "integer") {
 		return 0
 	}
 	n, ok := v.Int()

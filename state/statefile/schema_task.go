@@ -41,16 +41,19 @@ func DecodeNumbers(v *jsonx.Value) ([]int, bool) {
 func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
 	d.where = "tasks[" + strconv.Itoa(index) + "]: "
 	defer func() { d.where = "" }()
-	if !d.kind(v, "task", jsonx.Dict, "object") {
+	if !d.expectKind(v, "task", jsonx.Dict, "object") {
 		return
 	}
+
 	if n, ok := v.Get("number").Int(); ok && n > 0 {
 		d.where = "task " + strconv.Itoa(int(n)) + ": "
 	}
+
 	for i := range v.Members {
 		d.taskMember(t, &v.Members[i])
 	}
-	d.needs(v, "number", "title", "status")
+	d.requireKeys(v, "number", "title", "status")
+
 	if t.Slug == "" {
 		t.Slug = Slug(t.Title)
 	}
@@ -81,21 +84,21 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) {
 	case "slug":
 		t.Slug = d.slug(v, m.Key)
 	case "language":
-		t.Language = d.maybe(v, m.Key)
+		t.Language = d.optionalText(v, m.Key)
 	case "priority":
-		t.Priority = d.maybe(v, m.Key)
+		t.Priority = d.optionalText(v, m.Key)
 	case "effort":
-		t.Effort = d.maybe(v, m.Key)
+		t.Effort = d.optionalText(v, m.Key)
 	case "description":
-		t.Description = d.maybe(v, m.Key)
+		t.Description = d.optionalText(v, m.Key)
 	case "created":
-		t.Created = d.maybe(v, m.Key)
+		t.Created = d.optionalText(v, m.Key)
 	case "updated":
-		t.Updated = d.maybe(v, m.Key)
+		t.Updated = d.optionalText(v, m.Key)
 	case "blocked_reason":
-		t.BlockedReason = d.maybe(v, m.Key)
+		t.BlockedReason = d.optionalText(v, m.Key)
 	case "session_id":
-		t.Session = d.maybe(v, m.Key)
+		t.Session = d.optionalText(v, m.Key)
 	case IssueKey:
 		if v.Is(jsonx.String) {
 			t.Issue = d.text(v, m.Key)
@@ -116,7 +119,7 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) {
 	case "lease":
 		t.Lease = d.lease(v, m.Key)
 	default:
-		d.unknown(m, TaskKeys())
+		d.checkUnknownKey(m, TaskKeys())
 	}
 }
 
@@ -125,6 +128,7 @@ func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {
 	if !v.Is(jsonx.String) {
 		return ""
 	}
+
 	s, err := formats.ParseTaskStatus(word)
 	if err != nil {
 		names := make([]string, 0, len(formats.TaskStatuses()))
@@ -134,12 +138,13 @@ func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {
 		help := cmp.Or(nearest.Help(word, names), "the statuses are "+strings.Join(names, ", "))
 		d.failAt(v.Start, help, d.where+key+": "+err.Error())
 	}
+
 	return s
 }
 
 // slug checks the alphabet of a slug, because it becomes part of paths.
 func (d *decoder) slug(v *jsonx.Value, key string) string {
-	s := d.maybe(v, key)
+	s := d.optionalText(v, key)
 	if why := SlugFault(s); why != "" {
 		d.fail(v, "%s: %s", key, why)
 		return ""
@@ -162,7 +167,7 @@ func SlugFault(s string) string {
 }
 
 func (d *decoder) numbers(v *jsonx.Value, key string) []int {
-	if v.Is(jsonx.Null) || !d.kind(v, key, jsonx.Array, "array of integers") {
+	if v.Is(jsonx.Null) || !d.expectKind(v, key, jsonx.Array, "array of integers") {
 		return nil
 	}
 	out := make([]int, len(v.Elems))
@@ -173,12 +178,13 @@ func (d *decoder) numbers(v *jsonx.Value, key string) []int {
 }
 
 func (d *decoder) artifacts(v *jsonx.Value, key string) []formats.Artifact {
-	if v.Is(jsonx.Null) || !d.kind(v, key, jsonx.Array, "array") {
+	if v.Is(jsonx.Null) || !d.expectKind(v, key, jsonx.Array, "array") {
 		return nil
 	}
+
 	out := make([]formats.Artifact, len(v.Elems))
 	for i, e := range v.Elems {
-		if !d.kind(e, key, jsonx.Dict, "object") {
+		if !d.expectKind(e, key, jsonx.Dict, "object") {
 			continue
 		}
 		for j := range e.Members {
@@ -199,23 +205,24 @@ func (d *decoder) artifactMember(a *formats.Artifact, m *jsonx.Member) {
 	case "path":
 		a.Path = d.text(v, "artifacts: path")
 	case "summary":
-		a.Summary = d.maybe(v, "artifacts: summary")
+		a.Summary = d.optionalText(v, "artifacts: summary")
 	case "created":
-		a.Created = d.maybe(v, "artifacts: created")
+		a.Created = d.optionalText(v, "artifacts: created")
 	case "deleted":
-		if !v.Is(jsonx.Null) && d.kind(v, "artifacts: deleted", jsonx.Bool, "boolean") {
+		if !v.Is(jsonx.Null) && d.expectKind(v, "artifacts: deleted", jsonx.Bool, "boolean") {
 			a.Deleted, _ = v.Bool() // kind has looked
 		}
 	default:
-		d.unknown(m, []string{"type", "path", "summary", "created", "deleted"})
+		d.checkUnknownKey(m, []string{"type", "path", "summary", "created", "deleted"})
 	}
 }
 
 func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
-	if v.Is(jsonx.Null) || !d.kind(v, key, jsonx.Dict, "object or null") {
+	if v.Is(jsonx.Null) || !d.expectKind(v, key, jsonx.Dict, "object or null") {
 		return nil
 	}
 	l := &formats.Lease{}
+
 	texts := map[string]*string{
 		"session_id": &l.Session,
 		"run":        &l.Run,
@@ -225,20 +232,21 @@ func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
 		"taken":      &l.Taken,
 	}
 	numbers := map[string]*int{"pid": &l.PID, "timeout": &l.Timeout}
+
 	for i := range v.Members {
 		m := &v.Members[i]
 		at := texts[m.Key]
 		switch {
 		case m.Key == "suspended":
-			if d.kind(m.Value, "lease: suspended", jsonx.Bool, "true or false") {
+			if d.expectKind(m.Value, "lease: suspended", jsonx.Bool, "true or false") {
 				l.Suspended, _ = m.Value.Bool() // kind has looked
 			}
 		case at != nil:
-			*at = d.maybe(m.Value, "lease: "+m.Key)
+			*at = d.optionalText(m.Value, "lease: "+m.Key)
 		case numbers[m.Key] != nil:
 			*numbers[m.Key] = int(d.natural(m.Value, "lease: "+m.Key))
 		default:
-			d.unknown(m, []string{
+			d.checkUnknownKey(m, []string{
 				"session_id", "run", "host", "boot_id", "pid", "pid_start", "taken", "timeout",
 				"suspended",
 			})

@@ -28,6 +28,7 @@ func Compact(v *jsonx.Value) string {
 	if !v.Is(jsonx.Dict) && !v.Is(jsonx.Array) {
 		return string(jsonx.AppendValue(nil, v))
 	}
+
 	var b bytes.Buffer
 	e := json.NewEncoder(&b) // sorts the members of objects
 	e.SetEscapeHTML(false)
@@ -41,6 +42,7 @@ func Compact(v *jsonx.Value) string {
 func UnionKeys(a, b *jsonx.Value) []string {
 	var out []string
 	seen := map[string]bool{}
+
 	for _, v := range []*jsonx.Value{a, b} {
 		if !v.Is(jsonx.Dict) {
 			continue

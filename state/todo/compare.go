@@ -151,7 +151,7 @@ func (c *comparison) run(text *todoText) {
 	seen := map[int]int{}
 	for _, item := range text.items() {
 		if first, twice := seen[item.number]; item.number > 0 && twice {
-			c.problem(
+			c.addProblem(
 				item,
 				"title",
 				fmt.Sprintf("task %d stands on line %d as well", item.number, first),
@@ -160,8 +160,9 @@ func (c *comparison) run(text *todoText) {
 			continue
 		}
 		seen[item.number] = item.line
-		c.item(item)
+		c.compareItem(item)
 	}
+
 	for i := range c.base.Tasks {
 		if n := c.base.Tasks[i].Number; seen[n] == 0 && c.current.Find(n) != nil {
 			c.edits.Missing = append(c.edits.Missing, n)
@@ -170,7 +171,7 @@ func (c *comparison) run(text *todoText) {
 	slices.Sort(c.edits.Missing)
 }
 
-func (c *comparison) problem(item *todoItem, field, problem, help string) {
+func (c *comparison) addProblem(item *todoItem, field, problem, help string) {
 	c.edits.Proposals = append(c.edits.Proposals,
 		Proposal{
 			Line:    item.line,
@@ -194,48 +195,51 @@ func (c *comparison) propose(item *todoItem, field, from, to string) {
 		})
 }
 
-func (c *comparison) item(item *todoItem) {
+func (c *comparison) compareItem(item *todoItem) {
 	before := c.base.Find(item.number)
 	now := c.current.Find(item.number)
 	archived := c.archive.Find(item.number) != nil
+
 	switch {
 	case item.number == 0, before == nil && now == nil && !archived,
 		before == nil && now != nil && !sameLine(item, now):
-		c.create(item)
+		c.proposeTask(item)
 	case before == nil:
 		// A sync created the same task meanwhile but did not get to write the file.
 	case now == nil && sameLine(item, before) && item.section == before.Status:
 		// It was archived meanwhile, and its line stayed the same.
 	case now == nil:
-		c.problem(
+		c.addProblem(
 			item,
 			"title",
 			fmt.Sprintf("task %d is archived", item.number),
 			"unarchive it first, or take the edit back",
 		)
 	default:
-		c.compare(item, before, now)
+		c.compareTask(item, before, now)
 	}
 }
 
 func sameLine(item *todoItem, t *formats.Task) bool {
 	var b bytes.Buffer
-	todoLineText(&b, t)
+	writeTaskText(&b, t)
 	return item.text == b.String()
 }
 
-// create proposes a task that the user wrote by hand, unless it was created meanwhile.
-func (c *comparison) create(item *todoItem) {
+// proposeTask proposes a task that the user wrote by hand, unless it was created meanwhile.
+func (c *comparison) proposeTask(item *todoItem) {
 	f, err := parseFields(item.text, nil)
 	if err != nil {
-		c.problem(item, "create", err.Error(), "")
+		c.addProblem(item, "create", err.Error(), "")
 		return
 	}
+
 	for i := range c.current.Tasks {
 		if t := &c.current.Tasks[i]; t.Title == f.Title && c.base.Find(t.Number) == nil {
 			return
 		}
 	}
+
 	if item.section != "" && item.section != formats.NotStarted {
 		c.edits.Warnings = append(
 			c.edits.Warnings,
@@ -243,6 +247,7 @@ func (c *comparison) create(item *todoItem) {
 				item.line, formats.NotStarted, item.section),
 		)
 	}
+
 	p := Proposal{
 		Line:  item.line,
 		Field: "create",
@@ -252,13 +257,13 @@ func (c *comparison) create(item *todoItem) {
 	c.edits.Proposals = append(c.edits.Proposals, p)
 }
 
-// compare finds the edits of one task. A field that also changed in the state is a problem.
-func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
+// compareTask finds the edits of one task. A field that also changed in the state is a problem.
+func (c *comparison) compareTask(item *todoItem, before, now *formats.Task) {
 	field := func(name, was, is, meanwhile string) {
 		switch {
 		case was == is || is == meanwhile:
 		case was != meanwhile:
-			c.problem(
+			c.addProblem(
 				item, name,
 				fmt.Sprintf("%s is changed to %q here and to %q in the state, from %q",
 					name, is, meanwhile, was),
@@ -268,10 +273,11 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 			c.propose(item, name, was, is)
 		}
 	}
+
 	if !sameLine(item, before) && !sameLine(item, now) {
 		f, err := parseFields(item.text, before)
 		if err != nil {
-			c.problem(item, "title", err.Error(), "")
+			c.addProblem(item, "title", err.Error(), "")
 			return
 		}
 		field("title", asRendered(before.Title), f.Title, asRendered(now.Title))
@@ -291,9 +297,10 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 			parentText(now.Parent),
 		)
 	}
+
 	to, why := item.status(before.Status)
 	if why != "" {
-		c.problem(item, "status", why, "")
+		c.addProblem(item, "status", why, "")
 		return
 	}
 
@@ -303,7 +310,7 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	case to == formats.Blocked && before.Status == formats.Blocked:
 		field("blocked_reason", is, item.blocked, asRendered(now.BlockedReason))
 	case to != formats.Blocked && item.blocked != is && item.blocked != "":
-		c.problem(item, "blocked_reason", "a reason stands below a task that is not blocked",
+		c.addProblem(item, "blocked_reason", "a reason stands below a task that is not blocked",
 			"move the task below the heading "+heading(formats.Blocked))
 	}
 
@@ -324,6 +331,7 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, string) {
 	moved := item.section != "" && item.section != before
 	ticked := item.checked != before.Terminal()
+
 	switch {
 	case moved && ticked && item.checked != item.section.Terminal():
 		return "", fmt.Sprintf("the box and the heading %q say two things", heading(item.section))

@@ -60,10 +60,10 @@ func parseTodo(src []byte) *todoText {
 	t := &todoText{}
 	p := todoParser{out: t}
 	body := string(src)
-	if serial, sha, rest, ok := todoHead(src); ok {
+	if serial, sha, rest, ok := parseHead(src); ok {
 		t.serial = serial
 		t.hasHead = true
-		t.intact = unedited(sha, rest)
+		t.intact = isUnedited(sha, rest)
 		p.line = 1
 		t.pieces = append(t.pieces, todoPiece{
 			kind: todoFrame,
@@ -72,6 +72,7 @@ func parseTodo(src []byte) *todoText {
 		})
 		body = string(rest)
 	}
+
 	t.pieces = append(huge.List[todoPiece](len(t.pieces)+strings.Count(body, "\n")+1), t.pieces...)
 	for line := range strings.Lines(body) {
 		p.line++
@@ -120,6 +121,7 @@ func (t *todoText) notes() []todoPiece {
 		}
 		out = append(out, p)
 	}
+
 	for i := range out {
 		out[i].raw = strings.Trim(plainBreaks(out[i].raw), "\n")
 	}
@@ -155,31 +157,32 @@ func (p *todoParser) parseLine(line string) {
 	text := strings.TrimRight(line, " \t\r\n")
 	indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")
 	trimmed := strings.TrimLeft(text, " \t")
+
 	switch {
 	case p.fence != "":
 		if strings.HasPrefix(trimmed, p.fence) && strings.Trim(trimmed, p.fence[:1]) == "" {
 			p.fence = ""
 		}
-		p.note(line, indented)
+		p.addNote(line, indented)
 	case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
 		p.fence = trimmed[:3]
-		p.note(line, indented)
+		p.addNote(line, indented)
 	case text == "":
-		p.blank(line)
+		p.addBlank(line)
 	case !p.titled && text == "# Tasks", text == "None." && p.section == "" && !p.foreign:
 		p.titled = true
 		p.item = nil
 		p.add(todoPiece{kind: todoFrame, raw: line})
 	case strings.HasPrefix(text, "#") && strings.HasPrefix(strings.TrimLeft(text, "#"), " "):
-		p.heading(line, text)
+		p.parseHeading(line, text)
 	case indented && p.item != nil:
-		if p.subItem(trimmed) {
+		if p.parseSubItem(trimmed) {
 			p.extend(todoTask, line)
 			return
 		}
-		p.note(line, true)
+		p.addNote(line, true)
 	default:
-		item := todoLineOf(text)
+		item := parseTaskLine(text)
 		if item != nil && (item.number > 0 || !p.foreign && !item.checked) {
 			item.line = p.line
 			item.section = p.section
@@ -191,7 +194,7 @@ func (p *todoParser) parseLine(line string) {
 			})
 			return
 		}
-		p.note(line, false)
+		p.addNote(line, false)
 	}
 }
 
@@ -210,8 +213,8 @@ func (p *todoParser) extend(kind todoKind, line string) {
 	p.add(todoPiece{kind: kind, raw: line})
 }
 
-// blank adds an empty line to the note around it; elsewhere it belongs to the rendering.
-func (p *todoParser) blank(line string) {
+// addBlank adds an empty line to the note around it; elsewhere it belongs to the rendering.
+func (p *todoParser) addBlank(line string) {
 	if n := len(p.out.pieces); n > 0 && p.out.pieces[n-1].kind == todoNote {
 		p.out.pieces[n-1].raw += line
 		return
@@ -219,7 +222,7 @@ func (p *todoParser) blank(line string) {
 	p.add(todoPiece{kind: todoFrame, raw: line})
 }
 
-func (p *todoParser) note(line string, indented bool) {
+func (p *todoParser) addNote(line string, indented bool) {
 	piece := todoPiece{
 		kind:     todoNote,
 		raw:      line,
@@ -237,6 +240,7 @@ func (p *todoParser) note(line string, indented bool) {
 	} else {
 		p.item = nil
 	}
+
 	if n := len(p.out.pieces); n > 0 {
 		if last := &p.out.pieces[n-1]; last.kind == todoNote && last.sameAnchor(&piece) {
 			last.raw += line
@@ -246,7 +250,7 @@ func (p *todoParser) note(line string, indented bool) {
 	p.add(piece)
 }
 
-func (p *todoParser) heading(line, text string) {
+func (p *todoParser) parseHeading(line, text string) {
 	p.item = nil
 	if name, second := strings.CutPrefix(text, "## "); second {
 		if s, err := formats.LooseTaskStatus(name); err == nil {
@@ -256,23 +260,26 @@ func (p *todoParser) heading(line, text string) {
 			return
 		}
 	}
+
 	// A heading of the user: the text below is left alone, up to the next status heading.
 	p.foreign = true
 	p.section = ""
-	p.note(line, false)
+	p.addNote(line, false)
 }
 
-// subItem reads an indented item below a task.
-func (p *todoParser) subItem(text string) bool {
+// parseSubItem reads an indented item below a task.
+func (p *todoParser) parseSubItem(text string) bool {
 	rest, ok := strings.CutPrefix(text, "- ")
 	key, value, found := strings.Cut(rest, ": ")
 	if !ok || !found || value == "" || p.item.number == 0 {
 		return false
 	}
+
 	if key == "blocked" && p.item.blocked == "" {
 		p.item.blocked = unescapeLine(value)
 		return true
 	}
+
 	kind := formats.ArtifactType(key)
 	if !slices.Contains(formats.ArtifactTypes(), kind) || !kind.IsDocument() {
 		return false
@@ -282,9 +289,9 @@ func (p *todoParser) subItem(text string) bool {
 	return true
 }
 
-// todoLineOf parses the line of a task: "- [ ] 12. Title (go, high), after 3". It returns nil for
-// any other line.
-func todoLineOf(text string) *todoItem {
+// parseTaskLine parses the line of a task: "- [ ] 12. Title (go, high), after 3". It returns nil
+// for any other line.
+func parseTaskLine(text string) *todoItem {
 	rest, ok := strings.CutPrefix(text, "- [")
 	if !ok {
 		rest, ok = strings.CutPrefix(text, "* [")
@@ -293,10 +300,12 @@ func todoLineOf(text string) *todoItem {
 		!strings.ContainsRune(" xX", rune(rest[0])) {
 		return nil
 	}
+
 	item := &todoItem{checked: rest[0] != ' ', text: rest[3:]}
 	if !needsNoEscape(item.text) {
 		item.text = strings.Join(strings.Fields(item.text), " ")
 	}
+
 	digits := len(item.text) - len(strings.TrimLeft(item.text, "0123456789"))
 	if after, dot := strings.CutPrefix(item.text[digits:], ". "); dot && digits > 0 && digits < 16 {
 		if n, err := strconv.Atoi(item.text[:digits]); err == nil && n > 0 {
@@ -304,6 +313,7 @@ func todoLineOf(text string) *todoItem {
 			item.text = strings.TrimSpace(after)
 		}
 	}
+
 	if item.text == "" {
 		return nil
 	}
@@ -327,16 +337,18 @@ func parseFields(text string, before *formats.Task) (Fields, error) {
 			text = text[:at]
 		}
 	}
+
 	if at := strings.LastIndex(text, ", part of "); at >= 0 {
 		if n, err := strconv.Atoi(text[at+len(", part of "):]); err == nil && n > 0 {
 			f.Parent = n
 			text = text[:at]
 		}
 	}
+
 	open := strings.LastIndex(text, " (")
 	if open > 0 && strings.HasSuffix(text, ")") {
 		words := strings.Split(text[open+2:len(text)-1], ", ")
-		taken, err := f.notes(words, before)
+		taken, err := f.parseBrackets(words, before)
 		if err != nil {
 			return f, err
 		}
@@ -344,6 +356,7 @@ func parseFields(text string, before *formats.Task) (Fields, error) {
 			text = text[:open]
 		}
 	}
+
 	f.Title = unescapeLine(strings.TrimSpace(text))
 	return f, nil
 }
@@ -352,8 +365,8 @@ func priorities() []string {
 	return []string{"low", "medium", "high", "critical"}
 }
 
-// notes reads language, priority and effort; false if the brackets belong to the title.
-func (f *Fields) notes(words []string, before *formats.Task) (bool, error) {
+// parseBrackets reads language, priority and effort; false if the brackets belong to the title.
+func (f *Fields) parseBrackets(words []string, before *formats.Task) (bool, error) {
 	if before == nil {
 		before = &formats.Task{}
 	} else if before.Language == "" && before.Priority == "" && before.Effort == "" &&

@@ -19,8 +19,9 @@ func Render(doc *statefile.Doc, old []byte) []byte {
 	b := bytes.NewBuffer(huge.List[byte](lineSizeHint * len(doc.Tasks)))
 	var left []todoPiece
 	if len(old) > 0 {
-		left = anchored(doc, parseTodo(old).notes())
+		left = reanchor(doc, parseTodo(old).notes())
 	}
+
 	take := func(section formats.TaskStatus, task int) []string {
 		var out []string
 		left = slices.DeleteFunc(left, func(p todoPiece) bool {
@@ -32,12 +33,14 @@ func Render(doc *statefile.Doc, old []byte) []byte {
 		})
 		return out
 	}
+
 	paragraph := func(text string) {
 		if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\t") {
 			text = "<!-- a note -->\n" + text // else it would belong to the task above
 		}
 		b.WriteString("\n" + text + "\n")
 	}
+
 	b.WriteString("# Tasks\n")
 	for _, text := range take("", 0) {
 		paragraph(text)
@@ -66,7 +69,7 @@ func Render(doc *statefile.Doc, old []byte) []byte {
 		}
 		b.WriteByte('\n')
 		for _, t := range list {
-			todoLine(b, t)
+			writeTask(b, t)
 			if len(left) > 0 {
 				for _, text := range take("", t.Number) {
 					b.WriteString(text + "\n")
@@ -86,18 +89,20 @@ func Render(doc *statefile.Doc, old []byte) []byte {
 // lineSizeHint is the typical size of a task in TODO.md, in bytes.
 const lineSizeHint = 96
 
-// anchored moves notes whose task or section is gone to the place after the title, which belongs to
+// reanchor moves notes whose task or section is gone to the place after the title, which belongs to
 // neither.
-func anchored(doc *statefile.Doc, notes []todoPiece) []todoPiece {
+func reanchor(doc *statefile.Doc, notes []todoPiece) []todoPiece {
 	if len(notes) == 0 {
 		return nil
 	}
 	tasks := map[int]bool{0: true}                    // 0: of no task
 	sections := map[formats.TaskStatus]bool{"": true} // empty: in no section
+
 	for i := range doc.Tasks {
 		tasks[doc.Tasks[i].Number] = true
 		sections[doc.Tasks[i].Status] = true
 	}
+
 	out := slices.Clone(notes)
 	for i := range out {
 		if !tasks[out[i].task] || !sections[out[i].section] {
@@ -113,16 +118,18 @@ func heading(s formats.TaskStatus) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-func todoLine(b *bytes.Buffer, t *formats.Task) {
+func writeTask(b *bytes.Buffer, t *formats.Task) {
 	b.WriteString("- [ ] ")
 	if t.Status.Terminal() {
 		b.Truncate(b.Len() - len(" ] "))
 		b.WriteString("x] ")
 	}
+
 	b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(t.Number), 10))
 	b.WriteString(". ")
-	todoLineText(b, t)
+	writeTaskText(b, t)
 	b.WriteByte('\n')
+
 	if t.BlockedReason != "" {
 		b.WriteString("  - blocked: " + escapeLine(t.BlockedReason) + "\n")
 	}
@@ -133,9 +140,10 @@ func todoLine(b *bytes.Buffer, t *formats.Task) {
 	}
 }
 
-// todoLineText writes the text of a task's line.
-func todoLineText(b *bytes.Buffer, t *formats.Task) {
+// writeTaskText writes the text of a task's line.
+func writeTaskText(b *bytes.Buffer, t *formats.Task) {
 	b.WriteString(escapeLine(t.Title))
+
 	before := " ("
 	for _, n := range [...]string{t.Language, t.Priority, t.Effort} {
 		if n != "" {
@@ -147,10 +155,12 @@ func todoLineText(b *bytes.Buffer, t *formats.Task) {
 	if before == ", " {
 		b.WriteByte(')')
 	}
+
 	if t.Parent != nil {
 		b.WriteString(", part of ")
 		b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(*t.Parent), 10))
 	}
+
 	before = ", after "
 	for _, n := range t.Dependencies {
 		b.WriteString(before)
@@ -188,19 +198,22 @@ func needsNoEscape(s string) bool {
 	return !space || s == ""
 }
 
-// todoHead reads the first line of TODO.md.
-func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
+// parseHead reads the first line of TODO.md.
+func parseHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 	line, body, found := bytes.Cut(src, []byte("\n"))
 	if !found {
 		return 0, "", nil, false
 	}
+
 	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // added by an editor
 	rest, ok := strings.CutPrefix(
 		string(bytes.TrimSuffix(line, []byte("\r"))),
 		"<!-- tercet: serial ",
 	)
+
 	rest, end := strings.CutSuffix(rest, " -->")
 	word, sha, cut := strings.Cut(rest, " sha256 ")
+
 	n, err := strconv.ParseUint(word, 10, 64)
 	if !ok || !end || !cut || err != nil {
 		return 0, "", nil, false
@@ -211,13 +224,13 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 // Version returns the serial of the state that a TODO.md shows. intact is false if the file was
 // edited by hand.
 func Version(src []byte) (serial uint64, intact bool) {
-	serial, sha, body, ok := todoHead(src)
-	return serial, ok && unedited(sha, body)
+	serial, sha, body, ok := parseHead(src)
+	return serial, ok && isUnedited(sha, body)
 }
 
-// unedited reports whether a body is as it was rendered. A checkout that converted line breaks to
+// isUnedited reports whether a body is as it was rendered. A checkout that converted line breaks to
 // those of Windows is not an edit.
-func unedited(sha string, body []byte) bool {
+func isUnedited(sha string, body []byte) bool {
 	return sha == formats.Sum(body) || bytes.IndexByte(body, '\r') >= 0 &&
 		sha == formats.Sum(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
 }
@@ -228,6 +241,7 @@ func Merge(base, ours, theirs []byte) ([]byte, bool) {
 	was := parseTodo(base)
 	a := parseTodo(ours)
 	b := parseTodo(theirs)
+
 	byHand := func(t *todoText) string {
 		if !t.intact {
 			return string(t.bytes())
@@ -238,9 +252,11 @@ func Merge(base, ours, theirs []byte) ([]byte, bool) {
 		}
 		return out.String()
 	}
+
 	x := byHand(a)
 	y := byHand(b)
 	before := byHand(was)
+
 	switch {
 	case x == y && b.serial > a.serial, x == before && x != y:
 		return theirs, true
