@@ -40,13 +40,16 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 	if g.Waits { // for an answer from elsewhere; other gates go on
 		return p.decide(ctx, g)
 	}
+
 	if d, err := p.queue(ctx, g); d.Answer != "" || err != nil {
 		return d, err
 	}
 	defer func() { <-p.session.Project.asking }()
+
 	if d, ok := p.remembered(g.Run, g.Digest); ok && g.NeedsPerson {
 		return d, nil
 	}
+
 	d, err := p.decide(ctx, g)
 	if err == nil {
 		p.Remember(g.Run, g.Digest, d)
@@ -86,6 +89,7 @@ func (p *approver) queue(ctx context.Context, g formats.Gate) (formats.Decision,
 		return formats.Decision{}, nil
 	default:
 	}
+
 	ctx, done := p.session.Project.Control.Watch(ctx, g)
 	defer done()
 	select {
@@ -100,12 +104,14 @@ func (p *approver) queue(ctx context.Context, g formats.Gate) (formats.Decision,
 func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	project := p.session.Project
 	options := p.session.Options
+
 	if d, ok, err := project.Control.Answered(g); ok || err != nil {
 		return d, err
 	}
 	if ctx.Err() != nil {
 		return formats.Decision{}, context.Cause(ctx)
 	}
+
 	if options.Cast != nil {
 		if d, ok := options.Cast.Answer(g); ok {
 			return d, nil
@@ -123,6 +129,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	if interactive || auto == "" {
 		project.notifier.Gate(ctx, g)
 	}
+
 	only := project.Control.LocalOnly(g)
 	switch {
 	case interactive:
@@ -149,6 +156,7 @@ func (p *approver) agreed(g formats.Gate) (label, by string) {
 	if i >= 0 {
 		approve = g.Choices[i].Label
 	}
+
 	label = cmp.Or(g.Auto, approve)
 	switch {
 	case label == "" || g.Quorum > 1:
@@ -193,9 +201,11 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	if _, ok := g.Voted(project.Host.User); ok {
 		return p.others(ctx, g)
 	}
+
 	ctx, done := project.Control.Watch(ctx, g)
 	defer done()
 	a, err := project.Host.Frontend.Ask(ctx, project.AboutGate(g, ""))
+
 	if errors.Is(err, ErrInterrupted) {
 		return formats.Decision{}, formats.Interrupted("interrupted")
 	}
@@ -211,6 +221,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	} else if err != nil {
 		return control.ArrivedAnswer(ctx)
 	}
+
 	return project.Control.Submit(g, project.Decision(a))
 }
 

@@ -65,6 +65,7 @@ func (p *Project) ResumeClosed(ctx context.Context, o Options) ([]*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var runs []*Run
 	var errs []error
 	for _, info := range slices.Backward(list) { // in the order in which they began
@@ -75,6 +76,7 @@ func (p *Project) ResumeClosed(ctx context.Context, o Options) ([]*Run, error) {
 			runs = append(runs, r)
 		}
 	}
+
 	return runs, errors.Join(errs...)
 }
 
@@ -100,6 +102,7 @@ func (p *Project) inBackground(
 		default: // a line with several tasks has several runs; it is named by its first
 		}
 	}
+
 	ctx, interrupt := context.WithCancelCause(ctx)
 	r := &Run{
 		pause:     fresh.Control.PauseAll,
@@ -110,6 +113,7 @@ func (p *Project) inBackground(
 		interrupt(nil)
 		return nil, errors.Join(err, fresh.release())
 	}
+
 	go func() {
 		defer p.leave(r)
 		defer close(r.done)
@@ -158,6 +162,7 @@ func (p *Project) suspend(ctx context.Context) {
 	p.closing = true
 	working := slices.Collect(maps.Keys(p.working))
 	p.mu.Unlock()
+
 	for _, r := range working {
 		r.pause(formats.ReasonClosed)
 	}
@@ -189,6 +194,7 @@ func (p *Project) Answer(
 			"the question is another one now",
 		)
 	}
+
 	reply.Note = p.Mask.Text(reply.Note)
 	return p.Control.Answer(ctx, r, now, p.Decision(reply))
 }

@@ -44,6 +44,7 @@ func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error 
 	if err != nil {
 		return err
 	}
+
 	for _, e := range b.Entries {
 		if err := s.Project.Control.Add(ctx, r.ID, e); err != nil {
 			return err
@@ -63,6 +64,7 @@ func (s *Session) planBack(
 	if err != nil {
 		return nil, err
 	}
+
 	b := &Back{Lines: len(past)}
 	if over {
 		b.Tree, err = s.mayReopen(ctx, r, to, rules)
@@ -90,6 +92,7 @@ func (s *Session) planBack(
 			return nil, err
 		}
 	}
+
 	if over {
 		counted.Reopened++
 		b.Entries = append(b.Entries, formats.Entry{
@@ -101,6 +104,7 @@ func (s *Session) planBack(
 			},
 		})
 	}
+
 	names := make([]string, len(dropped))
 	for i, s := range dropped {
 		names[i] = s.Path
@@ -128,6 +132,7 @@ func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []strin
 		names = append(names, one.Path)
 		s.Project.note("keeps %s (%s) %s", one.Path, one.Outcome, plain.Line(one.Summary))
 	}
+
 	for _, one := range dropped {
 		if over && journal.IsCleanup(one.Path) {
 			s.Project.note("%s (%s) ran when the run failed, and is not taken back",
@@ -178,10 +183,12 @@ func (s *Session) mayReopen(
 	if err := s.checkTaskUnchanged(ctx, r, past); err != nil {
 		return false, err
 	}
+
 	again := journal.ToReopen(past, to)
 	if err := subagents.Restorable(s.Project.Root, r.ID, again.Documents); err != nil {
 		return false, err
 	}
+
 	kept := append(slices.Clip(past), journal.Record{
 		Entry: formats.Entry{Type: formats.EntryWentBack, Step: to},
 	})
@@ -200,6 +207,7 @@ func (s *Session) checkNotUndone(
 	if err != nil {
 		return err
 	}
+
 	log, err := s.Project.Reader.History(ctx)
 	if err != nil {
 		return err
@@ -207,6 +215,7 @@ func (s *Session) checkNotUndone(
 	for _, e := range log {
 		undone = undone || state.IsUndo(e.Txn, run)
 	}
+
 	if undone {
 		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
 			"run %s was taken back: tercet undo", run)
@@ -224,6 +233,7 @@ func (s *Session) checkTaskUnchanged(
 	if r.Task == 0 {
 		return nil
 	}
+
 	const help = "type its line to run it again"
 	now, err := s.Project.Reader.Task(ctx, r.Task)
 	switch {
@@ -232,11 +242,13 @@ func (s *Session) checkTaskUnchanged(
 	case err != nil:
 		return err
 	}
+
 	if l := now.Lease; l != nil && now.Status.InProgress() && l.Run != r.ID {
 		return formats.Fail(formats.CodeLeaseHeld,
 			"wait until it ends, or end it: tercet cancel "+l.Run,
 			"run %s has task %d", l.Run, r.Task)
 	}
+
 	left := journal.FinalStatus(past, r.Task, statusAtStart(r))
 	if left != "" && now.Status != left {
 		return formats.Fail(formats.CodeInvalidState, help,

@@ -38,6 +38,7 @@ func (h *Host) askBoard(ctx context.Context, ask agentcli.BoardAsk) (BoardPostin
 			"add 'board: TOPIC' to the step; 'tercet show RUN' shows the boards of a run",
 			"expected to be called by a worker of a step with a board, while it works")
 	}
+
 	taken, err := agentcli.AskBoard(dir, h.Env(agentcli.BoardSealEnv), rand.Text(), ask)
 	if errors.Is(err, fs.ErrNotExist) {
 		return BoardPostings{}, formats.Fail(formats.CodePrecondition,
@@ -46,6 +47,7 @@ func (h *Host) askBoard(ctx context.Context, ask agentcli.BoardAsk) (BoardPostin
 	if err != nil {
 		return BoardPostings{}, formats.OnFile("ask the board in", dir, err)
 	}
+
 	for waited := time.Duration(0); waited < boardPatience; waited += boardInterval {
 		a, ok, err := taken()
 		switch {

@@ -53,6 +53,7 @@ func (w *Watcher) Poll() (c Changes, err error) {
 	tasks := w.stamp(formats.Workspace + "/state.json")
 	c.Tasks = tasks != w.tasks
 	w.tasks = tasks
+
 	folder := w.stamp(journal.Folder)
 	if folder != w.folder {
 		ids, err := journal.IDs(w.project.Root)
@@ -66,6 +67,7 @@ func (w *Watcher) Poll() (c Changes, err error) {
 			}
 		}
 	}
+
 	w.polls++
 	open := 0
 	for id, r := range w.runs {
@@ -83,6 +85,7 @@ func (w *Watcher) Poll() (c Changes, err error) {
 			c.Runs = append(c.Runs, id)
 		}
 	}
+
 	w.open = open
 	return c, nil
 }
@@ -95,6 +98,7 @@ func (w *Watcher) changed(id string, r *watched) bool {
 	if r.over && lock == r.lock {
 		return false
 	}
+
 	now := watched{
 		journal:  w.stamp(path.Join(dir, journal.Name)),
 		trace:    w.stamp(path.Join(dir, "trace.jsonl")),
@@ -104,6 +108,7 @@ func (w *Watcher) changed(id string, r *watched) bool {
 		over:     lock == fileStamp{},
 		still:    r.still,
 	}
+
 	first := r.journal == fileStamp{}
 	if now == *r {
 		r.still++
@@ -131,9 +136,11 @@ func (p *Project) Present() error {
 		return formats.Broken(formats.CodeNoWorkspace, p.Dir, err,
 			"restore the folder, and open the page again")
 	}
+
 	if _, err := fs.Stat(atomicfile.FS(p.Root), formats.Workspace); err != nil {
 		return gone(err)
 	}
+
 	root, err := p.Root.Stat(".")
 	if err != nil {
 		return gone(err)

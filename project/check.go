@@ -62,6 +62,7 @@ func (s *Session) Check(
 				"--variant seed reads older documents of discovery and maintenance",
 				"profile %s has no variant %q", profile, o.Variant)
 		}
+
 		opt := documents.Options{
 			Variant: o.Variant,
 			Exists:  s.Project.hasFile,

@@ -96,6 +96,7 @@ func (s *Session) checkWorkspace(
 		May:     may,
 		Inside:  p.Host.InsideRun,
 	}
+
 	shipped, err := shippedPacks()
 	if err != nil {
 		return nil, err
@@ -117,6 +118,7 @@ func (p *Project) checkForeignStates(ctx context.Context) (out []Finding) {
 			out = append(out, one)
 			continue
 		}
+
 		one.Grade = checkup.Fine
 		one.Text = f.File + " was imported, and did not change since"
 		if line := p.foreignBehind(ctx, f.File); line != "" {

@@ -38,6 +38,7 @@ func (h Host) PrepareClone(ctx context.Context, dir, base string) (s CloneState,
 	if err != nil {
 		return s, err
 	}
+
 	s, err = p.cloneState()
 	if err == nil && s.Refuses == "" && base != "" {
 		trees := worktree.Repository{Trees: p.Trees}
@@ -45,6 +46,7 @@ func (h Host) PrepareClone(ctx context.Context, dir, base string) (s CloneState,
 		if err = errors.Join(err, p.Close(ctx)); err != nil {
 			return s, err
 		}
+
 		p, err = Open(ctx, dir, true, h)
 		if err != nil {
 			return s, err
@@ -55,6 +57,7 @@ func (h Host) PrepareClone(ctx context.Context, dir, base string) (s CloneState,
 			s.Refuses = withHelp(refused)
 		}
 	}
+
 	if err == nil && s.Refuses == "" {
 		if failed := p.setUp(ctx); failed != nil {
 			s.Refuses = withHelp(failed)
@@ -76,6 +79,7 @@ func (p *Project) cloneState() (CloneState, error) {
 	if err != nil {
 		return CloneState{}, err
 	}
+
 	s := CloneState{Files: sums(v.Manifest), Worker: p.Config.Worker, Team: p.Config.Team}
 	if v.By == "" {
 		s.Refuses = withHelp(formats.Fail(formats.CodeUntrusted,
@@ -139,6 +143,7 @@ func (p *Project) setUp(ctx context.Context) error {
 	if len(argv) == 0 {
 		return nil
 	}
+
 	line := strings.Join(argv, "\x00")
 	done, err := atomicfile.ReadFile(p.Root, setupDone)
 	if err == nil && string(done) == line {
@@ -147,6 +152,7 @@ func (p *Project) setUp(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return formats.OnFile("read", setupDone, err)
 	}
+
 	p.note("setup: %s", strings.Join(argv, " "))
 	res, err := p.Starter.Run(ctx, proc.Command{
 		Argv:    argv,
@@ -154,6 +160,7 @@ func (p *Project) setUp(ctx context.Context) error {
 		Purpose: proc.PurposeAgent, // a file of the project starts only as it was agreed to
 		Timeout: proc.Timeout{Total: setupTime},
 	})
+
 	const help = "mend it, and let it run by hand in the clone"
 	switch {
 	case err != nil:
@@ -170,6 +177,7 @@ func (p *Project) setUp(ctx context.Context) error {
 		return formats.Fail(formats.CodePrecondition, help, "setup: %s ended with %d: %s",
 			strings.Join(argv, " "), res.Exit, p.Mask.Values(said))
 	}
+
 	err = atomicfile.WriteIn(p.Root, setupDone, []byte(line), atomicfile.Options{Mode: 0o644})
 	if err != nil {
 		return formats.OnFile("write", setupDone, err)

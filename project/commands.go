@@ -45,6 +45,7 @@ func (p *Project) scan() error {
 		p.own[s.Name] = true
 		p.folders = append(p.folders, path.Clean(filepath.ToSlash(s.Name)))
 	}
+
 	p.foreign = map[string]dialect.Place{}
 	p.commandFolders = p.finder().Commands()
 	for _, f := range p.commandFolders {
@@ -131,6 +132,7 @@ func (s *Session) loadCommands() {
 	s.Library.Tell = func(text string) { s.Project.Host.Frontend.NoteOnce(text, text) }
 	s.Library.Dir = filepath.ToSlash(s.Project.Dir)
 	s.Library.Loaded = dialect.NewLoaded(s.Project.Dir, s.Project.toolFolders())
+
 	if s.Project.HasWorkspace {
 		s.Library.Tasks = s.Project.Reader
 		s.Library.Docs = s.Project.Docs
@@ -138,10 +140,12 @@ func (s *Session) loadCommands() {
 		s.Library.Elsewhere = s.Project.elsewhere
 		s.Library.Files = s.Project.files
 	}
+
 	s.Library.Typed = s.Options.Typed
 	if s.Project.Host.Frontend.Interactive() {
 		s.Library.Ask = s.Project.Host.Frontend.AskMissing
 	}
+
 	s.Catalog = &commands.Catalog{Library: s.Library, Find: s.findCommand}
 	for _, e := range s.Project.Table.Commands() {
 		s.Catalog.Entries = append(s.Catalog.Entries, commands.Entry{
@@ -228,12 +232,15 @@ func (s *Session) Facts(name string) outline.Facts {
 		return cmp.Or(name, agentcli.RunnerOffline) == agentcli.RunnerOffline
 	}
 	for _, name := range wanted {
-		if found := agentcli.Installed(s.Project.Starter); name == agentcli.RunnerAuto &&
-			len(found) > 0 {
-			name = found[0]
+		if name == agentcli.RunnerAuto {
+			if found := agentcli.Installed(s.Project.Starter); len(found) > 0 {
+				name = found[0]
+			}
 		}
+
 		model, from := s.Models.For(def, name, nil)
-		if model != "" && len(def.Argv) == 0 && !def.Info.Builtin && !offline(name) {
+		runsModel := len(def.Argv) == 0 && !def.Info.Builtin && !offline(name)
+		if model != "" && runsModel {
 			f.Models = append(f.Models, outline.Model{
 				Agent:  def.Info.Name,
 				Runner: name,
@@ -269,20 +276,17 @@ func (p *Project) readConfig() error {
 		}
 		return nil
 	}
+
 	if p.HasWorkspace {
 		data, err := fs.ReadFile(p.Trust.FS("."), ConfigFile)
-		if err := add(
-			config.WorkspaceLayer,
-			ConfigFile,
-			data,
-			err,
-			"make it a file, or remove it",
-		); err != nil {
+		err = add(config.WorkspaceLayer, ConfigFile, data, err, "make it a file, or remove it")
+		if err != nil {
 			return err
 		}
 		sum := sha256.Sum256(data)
 		p.deciding = map[string]string{ConfigFile: hex.EncodeToString(sum[:])}
 	}
+
 	dirs := []string{p.Host.folderOf("XDG_CONFIG_HOME", ".config")}
 	for _, dir := range filepath.SplitList(cmp.Or(p.Host.Env("XDG_CONFIG_DIRS"), "/etc/xdg")) {
 		dirs = append(dirs, filepath.Join(dir, "tercet"))
@@ -292,15 +296,14 @@ func (p *Project) readConfig() error {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
+		layer := "system"
+		if i == 0 {
+			layer = config.UserLayer
+		}
 		name := filepath.Join(dir, "config.yaml")
 		data, err := os.ReadFile(name)
-		if err := add(
-			[]string{config.UserLayer, "system"}[min(i, 1)],
-			name,
-			data,
-			err,
-			"make it readable, or remove it",
-		); err != nil {
+		err = add(layer, name, data, err, "make it readable, or remove it")
+		if err != nil {
 			return err
 		}
 	}

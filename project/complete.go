@@ -70,10 +70,12 @@ func (c *Completer) Names(ctx context.Context, kind, typed string) []OfferedItem
 	const head = "/verb "
 	sources := c.sources(ctx)
 	sources.Raw = true
+
 	word := argspec.Spec{Name: "word", Type: argspec.String, Complete: kind}
 	sources.Command = func(string) ([]argspec.Spec, []formats.TaskStatus, bool) {
 		return []argspec.Spec{word}, nil, true
 	}
+
 	got := sources.At(head+typed, len(head)+len(typed))
 	if !strings.HasPrefix(typed, "/") {
 		for i, one := range got.Items {
@@ -151,6 +153,7 @@ func (c *Completer) hint(name string) string {
 	if err != nil {
 		return ""
 	}
+
 	_, foreign, err := c.session.Library.Load(r.Source, r.File)
 	if err != nil || foreign == nil {
 		return ""
@@ -199,14 +202,17 @@ func (c *Completer) commands() []OfferedItem {
 	for _, one := range c.session.Commands() {
 		out = append(out, OfferedItem{Value: "/" + one.Name, About: one.Description})
 	}
+
 	aliases := c.session.Project.Config.Aliases
 	for _, name := range slices.Sorted(maps.Keys(aliases)) {
 		goal := "/" + strings.TrimPrefix(aliases[name], "/")
 		out = append(out, OfferedItem{Value: "/" + strings.TrimPrefix(name, "/"), About: goal})
 	}
+
 	if c.Recent == nil {
 		return out
 	}
+
 	last := map[string]int{}
 	for i, line := range c.Recent() {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -251,6 +257,7 @@ func (p *Project) anyFiles(ctx context.Context) []string {
 	if list, err := p.Git(p.Dir).Visible(ctx); err == nil {
 		return list
 	}
+
 	var out []string
 	walk := func(name string, d fs.DirEntry, err error) error {
 		switch {

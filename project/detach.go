@@ -71,6 +71,7 @@ func (p *Project) detach(ctx context.Context, r detachedRequest) (Detached, erro
 	if err := p.Host.MayCommand(); err != nil {
 		return Detached{}, err
 	}
+
 	r.Version = p.Host.Version
 	r.Dir = p.Dir
 	r.HasWorkspace = p.HasWorkspace
@@ -78,6 +79,7 @@ func (p *Project) detach(ctx context.Context, r detachedRequest) (Detached, erro
 	r.LockTimeout = p.Host.LockTimeout
 	r.Trust = p.Host.Trust
 	r.Agreed = p.Host.Agreed
+
 	data, err := json.Marshal(r)
 	if err != nil {
 		return Detached{}, formats.Broken(formats.CodeBug, "the request", err)
@@ -88,6 +90,7 @@ func (p *Project) detach(ctx context.Context, r detachedRequest) (Detached, erro
 		return Detached{}, formats.Broken(formats.CodeIO, "a pipe", err)
 	}
 	defer in.Close() //nolint:errcheck // it was read
+
 	process, err := proc.Detach(proc.Command{
 		Argv:  p.Host.Detached,
 		Env:   p.Host.Environ(),
@@ -191,6 +194,7 @@ func (w *detachedWork) run(ctx context.Context, h Host) (formats.Return, error) 
 			r.Version, h.Version,
 		)
 	}
+
 	h.Frontend = w
 	h.Strict = r.Strict
 	h.LockTimeout = r.LockTimeout
@@ -200,6 +204,7 @@ func (w *detachedWork) run(ctx context.Context, h Host) (formats.Return, error) 
 	if r.Run != "" {
 		h.CommandLine = "tercet resume " + r.Run
 	}
+
 	p, err := Open(ctx, r.Dir, r.HasWorkspace, h)
 	if err != nil {
 		return formats.Return{}, err
@@ -208,6 +213,7 @@ func (w *detachedWork) run(ctx context.Context, h Host) (formats.Return, error) 
 	if err != nil {
 		return formats.Return{}, errors.Join(err, p.release())
 	}
+
 	s.oneRun = true
 	s.journaled = func(run string) { w.begun(p, run) }
 	w.mu.Lock()
@@ -252,6 +258,7 @@ func (w *detachedWork) answer(a detachedAnswer) {
 		return
 	}
 	w.answered = true
+
 	a.Notes = w.notes
 	data, err := json.Marshal(a)
 	if err != nil {

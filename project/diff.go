@@ -25,6 +25,7 @@ func (p *Project) Changed(ctx context.Context, run string) (RunChanges, error) {
 		return RunChanges{}, err
 	}
 	c := RunChanges{Run: r, Documents: []string{}}
+
 	records, err := journal.Load(p.Root, r.ID)
 	if err != nil {
 		return c, err

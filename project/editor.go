@@ -32,6 +32,7 @@ func EditorFiles(dir string) (out []EditorFile, err error) {
 		return nil, IOFailure(err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+
 	have := map[string][]byte{}
 	for _, name := range []string{editorSettings, settingsSchema} {
 		have[name], err = atomicfile.ReadFile(root, name)
@@ -76,6 +77,7 @@ func WriteEditorFiles(dir string, files []EditorFile, dry bool) (names []string,
 		return nil, IOFailure(err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+
 	for _, f := range files {
 		names = append(names, f.Path)
 		if dry {

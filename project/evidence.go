@@ -44,6 +44,7 @@ func (p *Project) Evidence(ctx context.Context, run string) (Evidence, error) {
 	if err != nil {
 		return Evidence{}, err
 	}
+
 	e := Evidence{Run: r, Gate: gate}
 	for _, name := range slices.Sorted(maps.Keys(gate.Evidence)) {
 		if p.sumsOf(ctx, gate, name) != gate.Evidence[name] {
@@ -53,6 +54,7 @@ func (p *Project) Evidence(ctx context.Context, run string) (Evidence, error) {
 	for _, name := range gate.Documents {
 		e.Documents = append(e.Documents, p.Document(ctx, name))
 	}
+
 	if diff := p.AboutGate(gate, "").Diff; diff != nil {
 		e.Diff, err = diff(ctx)
 		if err != nil {
@@ -60,6 +62,7 @@ func (p *Project) Evidence(ctx context.Context, run string) (Evidence, error) {
 		}
 		e.Diff = p.Mask.Values(e.Diff)
 	}
+
 	e.Digest = e.digest()
 	return e, nil
 }
@@ -92,6 +95,7 @@ func (e *Evidence) digest() string {
 	add := func(text string) {
 		fmt.Fprintf(h, "%d:%s", len(text), text)
 	}
+
 	add(e.Gate.ID)
 	add(e.Diff)
 	for _, name := range e.Changed {
@@ -130,6 +134,7 @@ func (p *Project) AnswerShown(
 	if err != nil {
 		return AnswerEffect{}, err
 	}
+
 	if now.Gate.ID != gate || now.Digest != digest {
 		return AnswerEffect{}, &StaleEvidenceError{
 			formats.Fail(
@@ -140,6 +145,7 @@ func (p *Project) AnswerShown(
 			now,
 		}
 	}
+
 	if now.Gate.Lacks(reply.Label, reply.Note) {
 		return AnswerEffect{}, formats.Fail(formats.CodeUsage, "write what to do into the note",
 			"the choice '%s' needs a note", reply.Label)

@@ -70,6 +70,7 @@ func (s *Session) Explain(ctx context.Context, line Line) (*Outline, error) {
 			o.Page.Missing = s.Library.Missing(ctx, prog, v)
 		}
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +89,7 @@ func (s *Session) ExplainFile(name string) (*Outline, error) {
 			"'tercet lint' checks it, and 'tercet prompt' shows its prompt",
 			"expected a command file, got %q, which is a subagent", name)
 	}
+
 	prog, err := s.Library.Compile(name, src)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,7 @@ func (s *Session) Export(e Export) ([]ExportChange, error) {
 	if !e.Remove {
 		list = s.exportable()
 	}
+
 	changes, err := w.Plan(e.Tool, list)
 	if err != nil {
 		return nil, err
@@ -97,6 +98,7 @@ func (s *Session) exportRoot(e Export) (*os.Root, error) {
 			}
 		}
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, formats.Broken(formats.CodeUsage, "folder "+dir, err, "make it first")

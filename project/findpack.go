@@ -117,6 +117,7 @@ func (p *Project) fetchPack(ctx context.Context, address, ref string) (f FoundPa
 		return f, IOFailure(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
 	starter, err := p.Host.NewStarter()
 	if err != nil {
 		return f, err

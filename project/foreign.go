@@ -87,6 +87,7 @@ func replaced(set *subagents.Set) (out []string) {
 				name, def.File, subagents.Shipped, name),
 		)
 	}
+
 	if own != nil {
 		out = append(out, apart(set, own...))
 	}
@@ -101,6 +102,7 @@ func apart(set *subagents.Set, names ...string) string {
 		shipped = append(shipped, subagents.Shipped+name)
 		prefer = append(prefer, name+": project")
 	}
+
 	return fmt.Sprintf(
 		"your workflows call %s; shipped ones call %s, which keep their contracts"+
 			" (`prefer: {%s}` in %s/config.yaml puts yours there)",
@@ -153,6 +155,7 @@ func (p *Project) agentTools(set *subagents.Set) []Tool {
 				one.Agents = append(one.Agents, def.Info.Name)
 			}
 		}
+
 		known := func(o Tool) bool { return o.Source == one.Source }
 		if len(one.Agents) > 0 && !slices.ContainsFunc(out, known) {
 			out = append(out, one)
@@ -169,6 +172,7 @@ func (p *Project) ForeignTools() ([]Tool, []string) {
 	}
 	set, err := subagents.Load(noRunner, p.subagentSources()...)
 	notes, bad := set.AddForeign(p.agentFolders(), p.Config.Prefer, noRunner)
+
 	out := replaced(set)
 	for _, d := range notes {
 		if subagents.OfNames(d) {
@@ -178,6 +182,7 @@ func (p *Project) ForeignTools() ([]Tool, []string) {
 	if err = errors.Join(err, bad); err != nil {
 		out = append(out, fmt.Sprintf("warning: %v", err))
 	}
+
 	if p.Table == nil {
 		return nil, out
 	}
@@ -191,6 +196,7 @@ func (p *Project) skip(at dialect.Place, inside string) {
 	if scoped && name != shims.Skill {
 		name = short // the tool has a command of that name itself
 	}
+
 	if ok && !slices.Contains(p.Exported[name], at.Label+"/"+inside) {
 		if p.Exported == nil {
 			p.Exported = map[string][]string{}
@@ -291,7 +297,8 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 	if err != nil {
 		return "", formats.Broken(formats.CodeIO, "folder for the commands of a prompt", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what is left is one script in the system's temporary folder
+	defer os.RemoveAll(dir) //nolint:errcheck // one script in the temporary folder may stay
+
 	file := filepath.Join(dir, "command.sh")
 	//nolint:forbidigo // a script in a temporary folder of its own
 	if err := os.WriteFile(file, []byte(s.Text+"\n"), 0o600); err != nil {

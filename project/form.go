@@ -44,6 +44,7 @@ func (s *Session) Form(name string) (*Form, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f := &Form{Name: route.Name, File: route.Source + "/" + route.File}
 	if prompt != nil {
 		f.Description = prompt.Description
@@ -51,10 +52,12 @@ func (s *Session) Form(name string) (*Form, error) {
 		f.Free = prompt.Rules()
 		return f, nil
 	}
+
 	f.Description = prog.File.Front.Description.Text
 	f.Usage = argspec.Usage(route.Name, prog.Args)
 	f.Examples = prog.File.Front.Examples
 	f.specs = prog.Args
+
 	for i := range prog.Args {
 		spec := &prog.Args[i]
 		a := Argument{ArgumentInfo: spec.Info(), DefaultText: spec.Text(spec.Default)}
@@ -80,6 +83,7 @@ func (f *Form) Line(values map[string][]string) (line string, wrong map[string]s
 		if len(given) == 0 {
 			given = []string{""} // what follows must not take its place
 		}
+
 		for _, text := range given {
 			if bad := spec.Check(text); bad != "" && text != "" {
 				wrong[spec.Name] = bad
@@ -88,6 +92,7 @@ func (f *Form) Line(values map[string][]string) (line string, wrong map[string]s
 			texts = append(texts, text)
 		}
 	}
+
 	raw, _ := argspec.Fill(specs, texts)
 	if f.Free != "" {
 		raw = strings.Join(values[""], " ")

@@ -64,6 +64,7 @@ func (p *Project) Import(
 	case o.Theirs:
 		how = exchange.ResolveTheirs
 	}
+
 	name := o.Name
 	info, err := os.Stat(name)
 	folder := o.Text == nil && err == nil && info.IsDir()
@@ -82,10 +83,12 @@ func (p *Project) Import(
 			return nil, formats.Broken(formats.CodeUsage, name, err)
 		}
 	}
+
 	opt.Todo, err = readRegular(filepath.Join(filepath.Dir(name), "TODO.md"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it need not be there
 		p.note("warning: titles: %s", err)
 	}
+
 	r := &ImportReport{}
 	if o.Text == nil {
 		opt.Place = p.placeOf(name)
@@ -101,6 +104,7 @@ func (p *Project) Import(
 		}
 		r.Archive = opt.Archive
 	}
+
 	r.File = exchange.Read(name, src, opt)
 	if r.File.Err() != nil {
 		return r, nil //nolint:nilerr // the file has it
@@ -111,11 +115,13 @@ func (p *Project) Import(
 			return nil, err
 		}
 	}
+
 	op := state.ImportTasks{From: r.File, Fresh: o.Fresh, Conflicts: how}
 	var folders *exchange.Folders
 	if folder {
 		folders = &opt.Folders
 	}
+
 	err = p.importRead(ctx, t, r, op, folders)
 	if err == nil && !t.Try && len(r.Errors.Errors) > 0 {
 		err = p.Problems.Import(ctx, t.Session, r.Errors)
@@ -130,6 +136,7 @@ func (p *Project) errorsBeside(name string) (state.ForeignErrors, error) {
 	if full, err := filepath.Abs(name); err != nil || full == own {
 		return state.ForeignErrors{}, nil //nolint:nilerr // nothing comes along
 	}
+
 	src, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state.ForeignErrors{}, nil
@@ -168,6 +175,7 @@ func (p *Project) importRead(
 			return err
 		}
 	}
+
 	if folders != nil {
 		if err := folders.Copy(p.Root, t.Try); err != nil {
 			return err
@@ -176,6 +184,7 @@ func (p *Project) importRead(
 	if t.Try {
 		return nil
 	}
+
 	r.Result, err = p.write(ctx, t, op)
 	if err != nil {
 		return err
@@ -194,6 +203,7 @@ func (p *Project) putAway(ctx context.Context, t Transaction, r *ImportReport) e
 	if t.ID != "" {
 		t.ID += "-archive"
 	}
+
 	moved, err := p.Archive(ctx, t, list)
 	if err != nil {
 		r.Unarchived = list
@@ -215,6 +225,7 @@ func archiveBeside(name string, opt exchange.Options) (*Import, error) {
 	if err != nil {
 		return nil, formats.Broken(formats.CodeUsage, name, err)
 	}
+
 	opt.Todo = nil
 	opt.Folders = exchange.Folders{}
 	return exchange.Read(name, src, opt), nil
@@ -228,12 +239,14 @@ func (p *Project) taskFolders(name string) (exchange.Folders, error) {
 	if p.Reader == nil {
 		return exchange.Folders{}, NoWorkspace()
 	}
+
 	full := p.placeOf(name)
 	if full == "" || full == "." {
 		return exchange.Folders{}, usage(
 			"expected a folder inside the project %s, got %q", p.Dir, name,
 		)
 	}
+
 	return exchange.FindFolders(
 		p.Root,
 		full,

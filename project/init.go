@@ -84,6 +84,7 @@ func (h Host) Init(
 		return nil, formats.Broken(formats.CodeIO, "project root", err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+
 	if info, err := root.Lstat(formats.Workspace); err == nil && !info.IsDir() {
 		return nil, formats.Fail(formats.CodeConfig, "move it away",
 			"expected a folder at %s, got a file", formats.Workspace)
@@ -138,6 +139,7 @@ func (h Host) FirstLines(ctx context.Context, dir string) (string, error) {
 		return "", formats.Broken(formats.CodeIO, "project root", err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+
 	reader, err := state.NewReader(h.StateConfig(root, dir, 0, nil))
 	if err != nil {
 		return "", err
@@ -146,6 +148,7 @@ func (h Host) FirstLines(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	return fmt.Sprintf(
 		`tercet '/task "what is to be done"', then tercet /research %[1]d, tercet /plan %[1]d`,
 		doc.NextNumber,

@@ -76,10 +76,12 @@ func (p *Project) readInstructions(ctx context.Context) ([]instructions.File, er
 	if p.Config.NoInstructions || p.Root == nil {
 		return nil, nil
 	}
+
 	list, left := instructions.Read(p.Trust.FS("."))
 	for _, one := range left {
 		p.note("%s is no part of the instructions: %s", one.Path, one.Why)
 	}
+
 	repo := p.Git(p.Dir)
 	if len(list) == 0 || !repo.Exists() || p.TrustedBy() == "" { // git starts where it is trusted
 		return list, nil
@@ -88,6 +90,7 @@ func (p *Project) readInstructions(ctx context.Context) ([]instructions.File, er
 	if err != nil {
 		return nil, err
 	}
+
 	told := map[string]bool{}
 	for _, f := range list {
 		if !isCommitted(f, list, committed) && !told[f.Path] {
@@ -96,6 +99,7 @@ func (p *Project) readInstructions(ctx context.Context) ([]instructions.File, er
 				"committed", f.Path)
 		}
 	}
+
 	// A file that a left-out one imports goes with it.
 	return slices.DeleteFunc(list, func(f instructions.File) bool {
 		return told[f.Path] || told[f.For]
@@ -111,15 +115,18 @@ func committedFiles(
 	if err != nil {
 		return nil, err
 	}
+
 	var names []string
 	for _, f := range list {
 		names = append(names, path.Join(folder, f.Path))
 	}
+
 	out := map[string]string{}
 	found, err := repo.Files(ctx, "HEAD", names...)
 	if err != nil {
-		return out, nil //nolint:nilerr // there is no commit yet: every file is told of and left out
+		return out, nil //nolint:nilerr // no commit yet: every file is noted and left out
 	}
+
 	for _, f := range list {
 		out[f.Path] = found[path.Join(folder, f.Path)]
 	}
@@ -152,7 +159,8 @@ const symlink = "120000"
 
 // blob is the name of a content in git.
 func blob(text string) string {
-	sum := sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(text), text))) //nolint:gosec // as above
+	object := fmt.Sprintf("blob %d\x00%s", len(text), text)
+	sum := sha1.Sum([]byte(object)) //nolint:gosec // git names objects by SHA-1
 	return hex.EncodeToString(sum[:])
 }
 
@@ -161,11 +169,13 @@ func (p *Project) recordedInstructions(run, sum string) ([]instructions.File, er
 	if sum == "" {
 		return nil, nil
 	}
+
 	name := path.Join(journal.Folder, run, instructionsFile)
 	data, err := fs.ReadFile(atomicfile.FS(p.Root), name)
 	if err != nil {
 		return nil, formats.OnFile("reading", name, err)
 	}
+
 	var list []instructions.File
 	if formats.Sum(data) != sum || json.Unmarshal(data, &list) != nil {
 		return nil, formats.Fail(formats.CodeInvalidState,
@@ -183,6 +193,7 @@ func (s *Session) instructionsOf(
 	if s.givingUp { // it only ends, also where they were changed
 		return nil, nil
 	}
+
 	var list []instructions.File
 	var err error
 	if len(past) > 0 {
@@ -197,6 +208,7 @@ func (s *Session) instructionsOf(
 	if err != nil {
 		return nil, err
 	}
+
 	s.Project.instructions.set(run, list)
 	if len(list) == 0 {
 		return nil, nil

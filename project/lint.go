@@ -27,10 +27,12 @@ func (p *Project) Lint(
 	if err != nil {
 		return nil, err
 	}
+
 	if profile := p.profileOf(name); profile != "" {
 		_, found, err := s.Check(name, text, CheckOptions{Profile: profile})
 		return found.List, err
 	}
+
 	full := p.absolute(name)
 	list := s.Lint(full, text, false).List
 	for i := range list {
@@ -98,6 +100,7 @@ func (p *Project) profileOf(name string) string {
 	if folder == "" {
 		folder = formats.Specs
 	}
+
 	inside := filepath.ToSlash(name)
 	if filepath.IsAbs(name) {
 		rel, err := filepath.Rel(p.Dir, name)
@@ -106,6 +109,7 @@ func (p *Project) profileOf(name string) string {
 		}
 		inside = filepath.ToSlash(rel)
 	}
+
 	profile := string(formats.GuessArtifactType(inside))
 	if !strings.HasPrefix(path.Clean(inside), folder+"/") ||
 		!slices.Contains(p.Profiles.Names(), profile) {
@@ -169,6 +173,7 @@ func (s *Session) LintFiles(paths []string, o LintOptions) (*LintReport, error) 
 			"name a command or subagent file, or a folder that holds one",
 			"no command and no subagent file to check in %s", strings.Join(paths, ", "))
 	}
+
 	r := &LintReport{Files: len(files), Changed: []string{}}
 	if o.Fix != FixNothing && !o.DryRun {
 		r.agreed = s.agreedFiles()
@@ -188,8 +193,11 @@ func (s *Session) LintFiles(paths []string, o LintOptions) (*LintReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.Found.List = append(append(r.Found.List, unread...), s.nameNotes(files)...)
+
+	r.Found.List = append(r.Found.List, unread...)
+	r.Found.List = append(r.Found.List, s.nameNotes(files)...)
 	r.Found.Sort()
+
 	if s.Broken != nil { // why a command does not find a subagent whose file is not checked
 		r.Broken = &formats.Diagnostics{
 			List: slices.DeleteFunc(slices.Clone(s.Broken.List), func(d formats.Diagnostic) bool {
@@ -227,6 +235,7 @@ func (s *Session) agreedFiles() map[string]string {
 	if err != nil || v.Store == nil {
 		return nil
 	}
+
 	out := map[string]string{}
 	for _, f := range v.All() {
 		if f.Kind == "trusted" {
@@ -264,6 +273,7 @@ func (s *Session) lintFile(
 	if o.Fix == FixNothing {
 		return src, lint.File(s.Library, name, src, o.Strict), nil
 	}
+
 	m, err := lint.Mend(s.Library, name, src, o.Strict, o.Expand)
 	if err != nil {
 		return nil, nil, err
@@ -272,6 +282,7 @@ func (s *Session) lintFile(
 	if changed {
 		r.Changed = append(r.Changed, name)
 	}
+
 	if o.DryRun {
 		return src, lint.File(s.Library, name, src, o.Strict), nil
 	}
@@ -295,24 +306,29 @@ func (s *Session) formatFiles(
 	r.Foreign = slices.DeleteFunc(files, func(name string) bool {
 		return slices.Contains(own, name)
 	})
+
 	r.Broken = &formats.Diagnostics{List: unread}
 	var err error
 	r.Found, err = lint.Each(
 		own,
 		func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
 			out, err := lint.Format(s.Library, name, src, o.Expand)
-			if err == nil && !bytes.Equal(src, out) {
-				r.Changed = append(r.Changed, name)
-				if !o.DryRun {
-					err = lint.Rewrite(name, src, out)
-				}
-				if err == nil && !o.DryRun {
-					s.rewrote(r, name, src, out)
-				}
+			if err != nil || bytes.Equal(src, out) {
+				return src, nil, err
+			}
+			r.Changed = append(r.Changed, name)
+			if o.DryRun {
+				return src, nil, nil
+			}
+
+			err = lint.Rewrite(name, src, out)
+			if err == nil {
+				s.rewrote(r, name, src, out)
 			}
 			return src, nil, err
 		},
 	)
+
 	if err == nil {
 		r.Found.Sort()
 	}
@@ -344,11 +360,13 @@ func (s *Session) Mend(text []byte, o LintOptions) ([]byte, *LintReport, error) 
 		out, err := lint.Format(s.Library, "-", text, o.Expand)
 		return out, r, err
 	}
+
 	name := lint.InputName(text)
 	m, err := lint.Mend(s.Library, name, text, o.Strict, o.Expand)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	r.Made = m.Made
 	r.Found.List = m.Left
 	r.Found.Sources = map[string][]byte{name: m.Text}
@@ -372,6 +390,7 @@ func (s *Session) acceptDraft(ctx context.Context, from string, d meta.Draft) er
 	if len(d.Hides) == 0 {
 		return nil
 	}
+
 	show := meta.Shown(from, d.Lines)
 	for _, f := range d.Files {
 		show = append(show, "+++ "+f.Name)
@@ -391,6 +410,7 @@ func (s *Session) Adopt(ctx context.Context, paths []string) ([]Adopted, error) 
 	if err := s.Project.mayWrite(); err != nil {
 		return nil, err
 	}
+
 	files, _, errs := lint.Files(s.Library, paths)
 	builder := meta.New(s.Project.Root, s.Set, s.Catalog)
 	agreed := s.agreedFiles()
@@ -402,6 +422,7 @@ func (s *Session) Adopt(ctx context.Context, paths []string) ([]Adopted, error) 
 				file = filepath.ToSlash(inside)
 			}
 		}
+
 		draft, err := builder.Adopt(ctx, file, func(d meta.Draft) error {
 			return s.acceptDraft(ctx, file, d)
 		})
@@ -409,9 +430,11 @@ func (s *Session) Adopt(ctx context.Context, paths []string) ([]Adopted, error) 
 			errs = errors.Join(errs, err)
 			continue
 		}
+
 		if full := s.Project.absolute(file); agreed[full] == formats.Sum(draft.From) {
 			s.Project.TrustAccepted(meta.Texts(draft.Files)) // what the prompt says was agreed to
 		}
+
 		out = append(out, Adopted{
 			From:  file,
 			File:  draft.File,

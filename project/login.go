@@ -31,12 +31,14 @@ func (p *Project) AgentLogin(name string) (Login, error) {
 		return Login{},
 			formats.Fail(formats.CodeBug, "", "no driver of an agent CLI is named %s", name)
 	}
+
 	driver := drivers[i]
 	by := driver.LoggedIn(p.WorkerVariable)
 	login := Login{By: by, IsKey: slices.Contains(driver.Keys, by)}
 	if by != "" {
 		return login, nil
 	}
+
 	set := func(name string) bool { return p.Host.Env(name) != "" }
 	if key := slices.IndexFunc(driver.Keys, set); key >= 0 {
 		login.Offer = driver.Keys[key]

@@ -64,6 +64,7 @@ func MergeFile(name, base, ours, theirs string) (MergedFile, error) {
 		}
 		texts[i] = text
 	}
+
 	if filepath.Base(name) == "TODO.md" {
 		out, ok := todo.Merge(texts[0], texts[1], texts[2])
 		if !ok {
@@ -82,6 +83,7 @@ func MergeFile(name, base, ours, theirs string) (MergedFile, error) {
 	if err != nil {
 		return MergedFile{}, err
 	}
+
 	out := MergedFile{Renumbered: m.Renumbered}
 	for _, one := range m.Conflicts {
 		out.Conflicts = append(out.Conflicts, one.String())
@@ -108,6 +110,7 @@ func missingAttributes(dir string) (have []byte, missing []string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, formats.Broken(formats.CodeIO, ".gitattributes", err)
 	}
+
 	missing = slices.Clone(gitattributes)
 	for line := range strings.Lines(string(have)) {
 		line = strings.Join(strings.Fields(line), " ")
@@ -128,6 +131,7 @@ func InstallMergeDriver(dir string, dry bool) ([]string, error) {
 	if len(have) > 0 && !bytes.HasSuffix(have, []byte("\n")) {
 		have = append(have, '\n')
 	}
+
 	if !dry {
 		var root *os.Root
 		root, err = os.OpenRoot(dir)

@@ -82,6 +82,7 @@ func (m *Monitor) Runs(finished int) ([]RunState, error) {
 		return nil, err
 	}
 	m.queue = m.project.queues()
+
 	var list []RunState
 	ended := 0
 	for _, id := range slices.Backward(ids) { // ids begin with their time
@@ -99,6 +100,7 @@ func (m *Monitor) Runs(finished int) ([]RunState, error) {
 			ended++
 		}
 	}
+
 	order.Stable(list, Before)
 	return list, nil
 }
@@ -154,6 +156,7 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 	if err != nil {
 		return // not begun
 	}
+
 	now := m.project.Host.Clock.Now()
 	grew := journalFile != r.journalFile
 	look := func() {
@@ -161,10 +164,12 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 		r.looked = now
 		r.lockFile, _ = m.stamp(lockInfo) //nolint:errcheck // none: no process did
 	}
-	if lockErr == nil && lockFile != r.lockFile || grew && !r.live ||
-		r.live && now.Sub(r.looked) >= m.LookEvery {
+	lockChanged := lockErr == nil && lockFile != r.lockFile
+	lookDue := r.live && now.Sub(r.looked) >= m.LookEvery
+	if lockChanged || lookDue || grew && !r.live {
 		look()
 	}
+
 	if grew {
 		summary, ok := journal.Summarize(m.project.Root, id)
 		if !ok {
@@ -191,6 +196,7 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 			r.state.Gate, _ = r.follower.Gates()
 		}
 	}
+
 	if r.state.State == StateFinished {
 		r.ended = true
 		return
@@ -198,6 +204,7 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 	if r.live && r.state.Run.Status != journal.Open {
 		look() // its process is about to leave it
 	}
+
 	m.judge(r)
 }
 
@@ -212,6 +219,7 @@ func (m *Monitor) judge(r *monitored) {
 	r.state.Answer = ""
 	r.state.Live = r.live
 	r.state.Run.Queue = m.queue[r.state.Run.ID]
+
 	switch {
 	case r.state.Gate != nil:
 		r.state.State = StateAsking

@@ -15,6 +15,7 @@ func (p *Project) NextLine(t formats.Task) string {
 	}
 	planned := t.Newest(formats.ArtifactPlan) != nil
 	back := fmt.Sprintf("tercet task set %d --back", t.Number)
+
 	if l := t.Lease; l != nil && t.Status.InProgress() {
 		switch {
 		case l.Run == "":

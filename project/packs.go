@@ -255,6 +255,7 @@ func (p *Project) changePacks(
 					return err
 				}
 			}
+
 			maps.Copy(out.Texts, one.Texts())
 			out.Conflicts = out.Conflicts || one.Conflicts()
 			change := PackChange{one.Pack, append([]PackStep{}, one.Steps...)}
@@ -273,9 +274,10 @@ func (p *Project) HiddenByPacks(changes []PackChange) (lines []string) {
 			continue
 		}
 		for _, c := range changes {
-			if slices.ContainsFunc(c.Steps, func(s PackStep) bool {
+			hides := slices.ContainsFunc(c.Steps, func(s PackStep) bool {
 				return s.Path == h.By && s.Action == packs.Written
-			}) {
+			})
+			if hides {
 				lines = append(lines, h.By+" hides tercet's own /"+h.Name+
 					formats.Prefixed(", which is now /", h.Call))
 			}
@@ -324,6 +326,7 @@ func (p *Project) PackTests(
 			"add it and agree to its files, or set TERCET_TRUST=1",
 			"tests can start programs, and you have not agreed to those of %s", name)
 	}
+
 	tests = from.Tests()
 	for i := range tests {
 		tests[i].Path = name + "/" + tests[i].Path
@@ -338,6 +341,7 @@ func (p *Project) lockedPacks(do func(record packs.Record) error) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = packs.Finish(p.Root, p.packKey())
 	var record packs.Record
 	if err == nil {
@@ -365,6 +369,7 @@ func (p *Project) finishPack() {
 	if err != nil {
 		return // it is under way
 	}
+
 	name, err := packs.Finish(p.Root, p.packKey())
 	if err = errors.Join(err, lock.Close()); err != nil {
 		p.note("warning: %v", err)

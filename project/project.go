@@ -95,6 +95,7 @@ func Find(dir string, has bool, h Host) (_ *Project, err error) {
 		p.homeTime = &homeClock{Clock: h.Clock}
 		p.Host.Clock = p.homeTime
 	}
+
 	p.Root, err = os.OpenRoot(p.Dir)
 	if err != nil {
 		return p, formats.Broken(formats.CodeIO, "project root", err)
@@ -102,6 +103,7 @@ func Find(dir string, has bool, h Host) (_ *Project, err error) {
 	p.onClose(p.Root)
 	p.Trust = p.newTrust()
 	p.agentFolders = sync.OnceValue(p.finder().Agents)
+
 	if err = p.readConfig(); err != nil {
 		return p, err
 	}
@@ -157,6 +159,7 @@ func (p *Project) release() error {
 	closers := p.closers
 	p.closers = nil
 	p.mu.Unlock()
+
 	var errs []error
 	for _, c := range slices.Backward(closers) {
 		errs = append(errs, c.Close())

@@ -25,10 +25,12 @@ func (s *Session) Prompt(ctx context.Context, agent string, task int) (Prompt, s
 			return Prompt{}, "", err
 		}
 	}
+
 	r, info, err := s.Dispatcher.Preview(r)
 	if err != nil {
 		return Prompt{}, "", err
 	}
+
 	kind := "built in"
 	if info.Workflow {
 		kind = "a workflow of steps"
@@ -38,6 +40,7 @@ func (s *Session) Prompt(ctx context.Context, agent string, task int) (Prompt, s
 			"see its file with 'tercet which --agent "+r.Agent+"'",
 			"expected a subagent with a prompt, got %s, which is %s", r.Agent, kind)
 	}
+
 	in := prompt.Input{Request: r, Info: info}
 	if runner := s.promptRunner(info); runner != "" {
 		list, err := s.Project.readInstructions(ctx)

@@ -30,6 +30,7 @@ func (p *Project) Query(ctx context.Context, q Query) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out, said bytes.Buffer
 	exit, err := p.Host.runQuery(ctx, query.CLIRequest{
 		Filter:  q.Filter,
@@ -39,6 +40,7 @@ func (p *Project) Query(ctx context.Context, q Query) ([]byte, error) {
 		Out:     &out,
 		Err:     &said,
 	}, true)
+
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -72,6 +74,7 @@ func (h *Host) runQuery(ctx context.Context, r query.CLIRequest, shared bool) (i
 	if err != nil {
 		return 0, formats.Broken(formats.CodeBug, "query for a child", err)
 	}
+
 	host := query.Host{Open: openInput, Starter: starter, Shared: shared}
 	if len(h.Supervisor) > 0 { // without a child the query still runs, held to its time
 		host.Self = h.Supervisor[0]
@@ -94,6 +97,7 @@ func openInput(in query.Input) (query.File, error) {
 		defer root.Close() //nolint:errcheck // only read through
 		return state.Open(root)
 	}
+
 	f, err := os.Open(in.Name)
 	if err != nil {
 		return nil, formats.Broken(formats.CodeUsage, "input "+in.Name, err)
@@ -110,11 +114,13 @@ func (h *Host) StateInput(ctx context.Context, dir string) query.Input {
 		State: true,
 		Open:  true,
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return in
 	}
 	defer root.Close() //nolint:errcheck // only read through
+
 	reader, err := state.NewReader(h.StateConfig(root, dir, 0, nil))
 	if err != nil {
 		return in
@@ -139,6 +145,7 @@ func (p *Project) queryInput(ctx context.Context, runs bool) (query.Input, error
 		data, err := json.Marshal(map[string]any{"schema": "tercet.runs/1", "runs": list})
 		return query.Input{Name: "runs", Data: data}, err
 	}
+
 	const name = formats.Workspace + "/state.json"
 	data, err := p.Reader.Current(ctx)
 	if err == nil && data == nil {
@@ -154,6 +161,7 @@ func (p *Project) stateText() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
+
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

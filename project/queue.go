@@ -48,6 +48,7 @@ func (s *Session) enterRun(
 	if err != nil || !ok {
 		return func() {}, err
 	}
+
 	turn := s.turns[run]
 	if turn != nil {
 		select {
@@ -57,6 +58,7 @@ func (s *Session) enterRun(
 		}
 		defer turn.come()
 	}
+
 	recorded := false
 	var recordErr error
 	slot, err := pool.Enter(ctx, run, func(place int) {
@@ -70,6 +72,7 @@ func (s *Session) enterRun(
 			_, recordErr = ledger.Append(ctx, formats.Entry{Type: formats.EntryQueued}, false)
 		}
 	})
+
 	switch {
 	case slot == nil && ctx.Err() != nil:
 		return func() {}, recordErr // the run sees why its context has ended
@@ -91,6 +94,7 @@ func (s *Session) queueInOrder(runs []string) {
 	s.turns = map[string]*queueTurn{}
 	before := make(chan struct{})
 	close(before)
+
 	for _, run := range runs {
 		mine := make(chan struct{})
 		s.turns[run] = &queueTurn{
@@ -107,6 +111,7 @@ func (s *Session) enterAgent(ctx context.Context, r formats.Request) (leave func
 	if err != nil || !ok || s.Options.Cast != nil {
 		return func() {}, err
 	}
+
 	slot, err := pool.Enter(ctx, r.Run, func(place int) {
 		s.Project.note("%s waits for an agent, place %d: %s at work, as limits.agents says",
 			r.Agent, place, formats.Count(pool.Limit, "agent"))

@@ -80,6 +80,7 @@ func (s *Session) unfinished(
 	if s.Project.Reader == nil || s.Options.DryRun {
 		return nil, nil
 	}
+
 	may := func() error { return s.MayStart(ctx, invocationOf(route)) }
 	text := argspec.Bare(line.Text())
 	of := "this line"
@@ -88,12 +89,13 @@ func (s *Session) unfinished(
 		func(r journal.Run) bool { return argspec.Bare(r.Line) == text },
 		may,
 	)
+
 	other := r == nil && err == nil && !together && !s.Options.New
 	if other {
 		r, err = s.Project.Control.TakeMatching(ctx, func(r journal.Run) bool {
-			its, err := s.Project.Table.Route(LineOf(r))
-			return err == nil && argspec.Bare(r.Line) != text && its.File == route.File &&
-				its.Source == route.Source && s.isFlow(route)
+			theirs, err := s.Project.Table.Route(LineOf(r))
+			same := err == nil && theirs.File == route.File && theirs.Source == route.Source
+			return same && argspec.Bare(r.Line) != text && s.isFlow(route)
 		}, may)
 	}
 	if r == nil || err != nil {
@@ -106,6 +108,7 @@ func (s *Session) unfinished(
 			return s.approver.ask(ctx, g)
 		}
 	}
+
 	goesOn := false
 	switch {
 	case s.Options.New, other && ask == nil && strings.Contains(text, " "):
@@ -156,11 +159,13 @@ func (s *Session) GiveUp(ctx context.Context, r journal.Run) error {
 	if err := s.Project.Control.Stop(ctx, r); err != nil {
 		return err
 	}
+
 	line := LineOf(r)
 	route, err := s.Project.Table.Route(line)
 	if err != nil {
 		return err
 	}
+
 	last, err := s.with(func(out *Session) {
 		out.givingUp = true
 		out.journaled = func(string) {} // nobody asked for this run
@@ -168,6 +173,7 @@ func (s *Session) GiveUp(ctx context.Context, r journal.Run) error {
 	if err != nil {
 		return err
 	}
+
 	ret, err := last.handle(ctx, line, route, &r)
 	if err == nil {
 		err = control.CheckGivenUp(r, ret)
@@ -185,6 +191,7 @@ func (s *Session) Resume(ctx context.Context, word, from string) (formats.Return
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	line := LineOf(r)
 	route, err := s.Project.Table.Route(line)
 	if err == nil {

@@ -29,10 +29,13 @@ func (p *Project) Retention() past.Keep {
 // tidy removes old runs behind a command, at most once a day.
 func (s *Session) tidy(ctx context.Context) {
 	p := s.Project.past()
-	if s.Project.Reader == nil || s.readOnly || s.Options.DryRun ||
-		s.Project.Config.Retention.Off || !p.Daily(s.Project.Host.Clock.Now()) {
+	if s.Project.Reader == nil || s.readOnly || s.Options.DryRun {
 		return
 	}
+	if s.Project.Config.Retention.Off || !p.Daily(s.Project.Host.Clock.Now()) {
+		return
+	}
+
 	found, err := p.Old(ctx, s.Project.Retention())
 	if err == nil {
 		err = s.Project.clean(ctx, found)

@@ -45,10 +45,12 @@ func (s *Session) handle(
 	if s.Project.Reader == nil && r.Name != "help" {
 		return formats.Return{}, NoWorkspace()
 	}
+
 	// what the line before left
 	s.readOnly = false
 	s.silent = false
 	s.approver.consent = formats.Consent{}
+
 	o := router.Orchestrator{
 		Runner: s.Library,
 		Trace:  s,
@@ -61,6 +63,7 @@ func (s *Session) handle(
 			return begun.Begun.Session, begun.ID
 		}
 	}
+
 	var past iter.Seq2[trace.Event, error]
 	if begun != nil {
 		if err := s.restoreWorktree(ctx, begun.ID); err != nil {
@@ -69,6 +72,7 @@ func (s *Session) handle(
 		past = TraceEvents(journal.NewLog(s.Project.Root, begun.ID, ""))
 		s.journaled(begun.ID)
 	}
+
 	foreign := s.Project.digestForeign()
 	end := s.Project.Host.Frontend.Begin(s.Project, past)
 	defer end()
@@ -111,6 +115,7 @@ func (s *Session) waitForOrphans(ctx context.Context) error {
 		case waited == quiet:
 			s.Project.note("waiting for git (process %d), which a killed tercet left here", left[0])
 		}
+
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -126,17 +131,20 @@ func (s *Session) restoreWorktree(ctx context.Context, run string) error {
 	if err := s.waitForOrphans(ctx); err != nil {
 		return err
 	}
+
 	past := s.Project.Control.Past(run)
 	t := journal.OpenWorktree(past)
 	if filepath.IsLocal(t.Dir) {
 		t.Dir = filepath.Join(s.Project.Dir, filepath.FromSlash(t.Dir))
 	}
+
 	repo := worktree.Repository{Trees: s.Project.Trees}
 	if !s.givingUp {
 		if err := repo.CheckMoved(run); err != nil {
 			return err
 		}
 	}
+
 	err := s.Project.Git(s.Project.Dir).Unlock(run)
 	if again := journal.ReopeningOf(past); again != nil && err == nil {
 		err = s.Dispatcher.Restore(run, again.Documents)
@@ -175,6 +183,7 @@ func (s *Session) begin(ctx context.Context, inv formats.Invocation) error {
 	if err != nil || !s.Project.HasWorkspace {
 		return err
 	}
+
 	agreed, err := s.Project.Trust.Consent(inv.Name, s.Project.Host.Clock.Now())
 	s.approver.consent = agreed.Consent
 	if agreed.Absent != "" {
@@ -217,6 +226,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 			Path:    inv.Path,
 		},
 	}
+
 	if s.Options.Cast != nil {
 		cfg.Limits.Parallel = 1 // the order of the file
 	}
@@ -263,6 +273,7 @@ func (s *Session) keepRun(
 	if err != nil {
 		return err
 	}
+
 	who := map[string]any{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
 	ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, control.Hooks{
 		Ready: func(dir string) error {
@@ -275,6 +286,7 @@ func (s *Session) keepRun(
 		},
 		Begun: func() { s.journaled(inv.Run) },
 	})
+
 	cfg.Journal = ledger
 	cfg.Spent = journal.WorkingTime(past)
 	cfg.Resumed, cfg.Killed = ledger.Resumed()
@@ -297,11 +309,13 @@ func (s *Session) keepRun(
 	cfg.Messages = messages{s, inv.Run}
 	cfg.Mask = s.Project.Mask.Text
 	cfg.Pause, cfg.Stop = s.Project.Control.OrderContexts(ctx, inv.Run)
+
 	if s.queuesRuns() {
 		cfg.Admit = func(ctx context.Context) (func(), error) {
 			return s.enterRun(ctx, inv.Run, ledger)
 		}
 	}
+
 	s.events.begin(inv.Run)
 	s.Project.notifier.RunStarted(inv.Run, inv.Line)
 	return nil
@@ -359,6 +373,7 @@ func (s *Session) stepsConfig(ctx context.Context, r formats.Request) (interp.Co
 	if err != nil || s.Project.Reader == nil {
 		return cfg, err
 	}
+
 	cfg.DryRun = false
 	cfg.Stubs = nil
 	cfg.Discard = nil
@@ -490,7 +505,8 @@ func (h Host) StateConfig(
 		CommandLine: h.CommandLine,
 		Holders:     h.lockHolders,
 		Alive: func(l formats.Lease) bool {
-			if factsErr != nil || l.Host != self.Host || !l.Suspended && l.BootID != self.BootID {
+			rebooted := !l.Suspended && l.BootID != self.BootID
+			if factsErr != nil || l.Host != self.Host || rebooted {
 				return true
 			}
 			if l.Suspended {
@@ -545,11 +561,13 @@ func (p *Project) openState() error {
 		p.note("%s", line)
 	})
 	cfg.Key = keys.Of(p.Host.StateHome(), rand.Text)
+
 	var errs [3]error
 	info, err := p.Root.Stat(formats.Workspace + "/state.json")
 	if err == nil && info.Size() > largeState {
 		debug.SetGCPercent(gcOfLargeState)
 	}
+
 	p.Reader, errs[0] = state.NewReader(cfg)
 	p.Manager, errs[1] = state.NewManager(cfg)
 	p.Problems, errs[2] = state.NewErrors(cfg)
@@ -557,6 +575,7 @@ func (p *Project) openState() error {
 	p.Control.Claim = func(file string) (io.Closer, error) {
 		return cfg.Claim(file, p.Host.Session)
 	}
+
 	p.onClose(p.Control)
 	return cmp.Or(errs[:]...)
 }

@@ -61,6 +61,7 @@ func (p *Project) RunsWithSteps() ([]RunWithSteps, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := []RunWithSteps{}
 	for _, r := range list {
 		records, err := journal.Load(p.Root, r.ID)
@@ -114,6 +115,7 @@ func (p *Project) Detail(run string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{Run: r}, err
 	}
+
 	end, _ := journal.End(records)
 	d := RunDetail{
 		Run:    r,
@@ -121,6 +123,7 @@ func (p *Project) Detail(run string) (RunDetail, error) {
 		Boards: append([]Topic{}, journal.Topics(records)...),
 		Next:   end.NextSteps,
 	}
+
 	if step := journal.ReopenStep(records); step != "" {
 		d.Reopen = "tercet resume " + r.ID + " --from " + worktree.Quoted(step)
 		d.ReopenDoes = "go on and keep what is done"
@@ -128,6 +131,7 @@ func (p *Project) Detail(run string) (RunDetail, error) {
 			d.ReopenDoes = "be asked '" + question + "' again and keep what is done"
 		}
 	}
+
 	d.Told, err = p.Messages(r.ID)
 	if err != nil {
 		return d, err
@@ -252,6 +256,7 @@ func (p *Project) Events(ctx context.Context, run string, after int) iter.Seq2[E
 			wasOver := over
 			_, ended, err := log.Lines()
 			over = over || ended
+
 			events, traceErr := log.Events()
 			for _, e := range events {
 				if after > 0 {

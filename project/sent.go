@@ -31,10 +31,12 @@ func sent(err error) *sentError {
 		Message: err.Error(),
 		Help:    formats.HelpOf(err),
 	}
+
 	out.Usage, _ = errors.AsType[*UsageError](err)
 	out.Diagnostics, _ = errors.AsType[*formats.Diagnostics](err)
 	_, out.NoWorkspace = errors.AsType[*NoWorkspaceError](err)
 	_, out.Untrusted = errors.AsType[*UntrustedError](err)
+
 	if waits, ok := errors.AsType[*ResumableError](err); ok {
 		out.Waiting = waits.Run.ID
 		out.Of = waits.Of

@@ -212,6 +212,7 @@ func (p *Project) subagentSources() []subagents.Source {
 	if !p.HasWorkspace {
 		return sources
 	}
+
 	const folder = formats.Workspace + "/subagents"
 	own := subagents.Source{
 		Name:    folder,
@@ -248,6 +249,7 @@ func (s *Session) loadSubagents() error {
 		return err
 	}
 	p.warnPreferences(s.Set)
+
 	s.Library.Env = commands.Contracts{Env: s.Set, Root: p.Root, Own: p.Profiles}
 	s.Dispatcher = &subagents.Dispatcher{
 		Set:      s.Set,
@@ -263,6 +265,7 @@ func (s *Session) loadSubagents() error {
 		Ready:    p.Trees.Ready,
 		Allow:    p.Config.Secrets,
 	}
+
 	if p.Manager != nil {
 		s.Dispatcher.Watch = p.watchState
 	}

@@ -50,12 +50,14 @@ func (l lines) Split(
 	if err != nil {
 		return 0, err
 	}
+
 	var done map[int]journal.Run
 	round, before := journal.UnfinishedRound(list, inv.Among.Line, tasks)
 	if round != "" && !l.session.Options.New {
 		inv.Among.Round = round
 		done = before
 	}
+
 	for i := range parts {
 		p := &parts[i]
 		p.Inv.Among = inv.Among
@@ -73,6 +75,7 @@ func (l lines) Split(
 				continue
 			}
 		}
+
 		if err := l.unfinished(ctx, p); err != nil {
 			return 0, err
 		}
@@ -114,6 +117,7 @@ func (s *Session) TaskLines(ctx context.Context, text string) ([]TaskLine, error
 	if err != nil {
 		return nil, err
 	}
+
 	inv := invocationOf(route)
 	inv.Raw = route.Raw
 	inv.Words = route.Words
@@ -124,6 +128,7 @@ func (s *Session) TaskLines(ctx context.Context, text string) ([]TaskLine, error
 	if len(parts) == 1 {
 		parts[0].Inv.Line = text
 	}
+
 	var out []TaskLine
 	name, _, _ := strings.Cut(text, " ")
 	for _, p := range parts {
@@ -148,12 +153,14 @@ func (l lines) unfinished(ctx context.Context, p *commands.Part) error {
 		File:   p.Inv.File,
 		Source: p.Inv.Source,
 	}, true)
+
 	if open, waits := errors.AsType[*control.WaitingError](err); waits {
 		ret := open.Return()
 		p.Was = &ret
 		l.Ended(open.Run.ID)
 		return nil
 	}
+
 	if begun != nil {
 		p.Inv.Run = begun.ID
 		p.Inv.Session = begun.Begun.Session

@@ -41,6 +41,7 @@ func (p *Project) Unseal(text string) (Shown, error) {
 	if err == nil {
 		err = json.Unmarshal(data, &got)
 	}
+
 	mac, keyErr := p.shownMAC(got.Shown)
 	if errors.Join(err, keyErr) != nil || !hmac.Equal(mac, got.MAC) {
 		return Shown{}, formats.Fail(formats.CodeDenied, "ask for the question again",
@@ -56,6 +57,7 @@ func (p *Project) shownMAC(s Shown) ([]byte, error) {
 		return nil, formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME",
 			"found no folder of yours to keep a key in")
 	}
+
 	data, err := json.Marshal(s)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ func (s *Session) Sources() []SourceFile {
 			Own:  p.own[e.Source],
 		})
 	}
+
 	for _, source := range p.subagentSources() {
 		names, err := fs.Glob(source.FS, "*.md")
 		if err != nil {
@@ -55,6 +56,7 @@ func (s *Session) Sources() []SourceFile {
 			})
 		}
 	}
+
 	order.Stable(out, func(a, b SourceFile) int {
 		switch {
 		case a.Own != b.Own && a.Own:
@@ -79,6 +81,7 @@ func (s *Session) Source(name string) (SourceText, error) {
 		return SourceText{}, formats.Fail(formats.CodeNotFound, "",
 			"no command or subagent file is named %q", name)
 	}
+
 	out := SourceText{SourceFile: list[at]}
 	text, err := s.readSource(out.SourceFile)
 	if err != nil {
@@ -141,6 +144,7 @@ func (o *Outline) StepList() []OutlineStep {
 			add(n.Children, depth+1)
 		}
 	}
+
 	add(o.Page.Steps, 0)
 	add(o.Page.Errors, 0)
 	return out
@@ -154,6 +158,7 @@ func (s *Session) readSource(f SourceFile) ([]byte, error) {
 			}
 		}
 	}
+
 	for _, source := range s.Project.subagentSources() {
 		if path.Dir(f.Path) == source.Name {
 			return fs.ReadFile(source.FS, path.Base(f.Path))

@@ -57,6 +57,7 @@ func (p *Project) Restore(ctx context.Context, serial uint64) (uint64, TaskResul
 		}
 		serial = newest
 	}
+
 	res, err := p.Manager.Restore(ctx, serial)
 	return serial, res, err
 }
@@ -111,6 +112,7 @@ func (p *Project) stateNamed(ctx context.Context, word string) ([]byte, error) {
 		}
 		return data, err
 	}
+
 	if p.Reader == nil {
 		return nil, NoWorkspace()
 	}

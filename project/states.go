@@ -50,6 +50,7 @@ func (p *Project) ForeignStates(ctx context.Context) []ForeignState {
 	if p.Root == nil || !p.HasWorkspace {
 		return nil
 	}
+
 	reader := p.Reader
 	var err error
 	if reader == nil { // only the command files were read
@@ -77,6 +78,7 @@ func (p *Project) ForeignStates(ctx context.Context) []ForeignState {
 		default:
 			one.Is = ForeignChanged
 		}
+
 		if one.Is != ForeignImported {
 			one.file = exchange.Read(found.File, found.Src, exchange.Options{})
 			one.Tasks = one.file.Count()

@@ -66,6 +66,7 @@ func (p *Project) Transcript(run string, most int) (string, error) {
 	if _, err := f.Poll(); err != nil {
 		return "", err
 	}
+
 	size := 0
 	var calls []string
 	for _, s := range slices.Backward(f.Steps()) {
@@ -85,6 +86,7 @@ func (p *Project) Transcript(run string, most int) (string, error) {
 			break
 		}
 	}
+
 	slices.Reverse(calls)
 	text := strings.Join(calls, "\n")
 	if len(text) > most {
@@ -106,6 +108,7 @@ func (c *CallDetail) text(step string, i, of int) string {
 	if c.Cut {
 		b.WriteString("\n(what came before is left out)\n")
 	}
+
 	for _, s := range c.Transcript {
 		b.WriteString("\n" + strings.TrimSpace(string(s.Kind)+" "+s.Tool) + ":\n")
 		if text := strings.TrimRight(s.Text, "\n"); text != "" {
@@ -134,6 +137,7 @@ func (p *Project) Step(f *Follower, step string) (StepDetail, error) {
 	if err != nil {
 		return StepDetail{}, err
 	}
+
 	d := StepDetail{Step: all[at]}
 	for _, r := range records {
 		d.take(r)
@@ -186,6 +190,7 @@ func (p *Project) readCall(run, step string, c *CallDetail) error {
 	if err != nil {
 		return err
 	}
+
 	if len(prompts) > 0 {
 		text, _, err := p.tail(prompts[len(prompts)-1])
 		if err != nil {
@@ -193,6 +198,7 @@ func (p *Project) readCall(run, step string, c *CallDetail) error {
 		}
 		c.Prompt = p.Mask.Values(string(text))
 	}
+
 	printed, err := fs.Glob(tree, path.Join(dir, "call-*-std*"))
 	if err != nil {
 		return err
@@ -221,6 +227,7 @@ func (p *Project) tail(name string) (data []byte, cut bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+
 	info, err := f.Stat()
 	from := int64(0)
 	if err == nil {

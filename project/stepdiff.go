@@ -61,6 +61,7 @@ func (p *Project) StepChanged(ctx context.Context, run, step string) (StepChange
 	if err != nil {
 		return StepChanges{}, err
 	}
+
 	d := stepDiff{
 		run:   r.ID,
 		repo:  p.Git(p.Dir),
@@ -69,6 +70,7 @@ func (p *Project) StepChanged(ctx context.Context, run, step string) (StepChange
 	if err := d.read(records, step); err != nil {
 		return StepChanges{}, err
 	}
+
 	c, err := d.changes(ctx)
 	c.Patch = p.Mask.Values(c.Patch)
 	return c, err
@@ -106,6 +108,7 @@ func (d *stepDiff) read(records []journal.Record, step string) error {
 		return formats.Fail(formats.CodeNotFound,
 			"run 'tercet show "+d.run+"' to list its steps", "run %s has no step '%s'", d.run, step)
 	}
+
 	open := map[string]*workCall{}
 	for i, r := range records {
 		switch r.Type { //nolint:exhaustive // the others are no calls
@@ -145,6 +148,7 @@ func (d *stepDiff) began(r journal.Record) (*workCall, error) {
 		c.agent = data.Agent
 		c.action = data.Input.Action
 	}
+
 	if r.Key == "" {
 		return c, nil
 	}
@@ -175,6 +179,7 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 	if len(worked) == 0 {
 		return d.commits(ctx)
 	}
+
 	first := slices.MinFunc(worked, func(a, b *workCall) int {
 		return a.before.At.Compare(b.before.At)
 	})
@@ -184,6 +189,7 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 		c.Unknown = unknownPruned
 		return c, nil
 	}
+
 	tree, until, err := d.after(ctx, last, endOf(worked))
 	switch {
 	case err != nil:
@@ -197,6 +203,7 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 		c.Unknown = unknownAfter
 		return c, nil
 	}
+
 	dir, err := d.trees.OnBranch(ctx, d.run, last.before.Branch)
 	if err != nil {
 		return c, err
@@ -205,6 +212,7 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 		c.Unknown = unknownAfter
 		return c, nil
 	}
+
 	c.Patch, err = d.trees.Since(ctx, d.run, dir, first.before.Tree)
 	c.Until = "until now"
 	return c, err
@@ -248,6 +256,7 @@ func (d *stepDiff) after(
 	if end == 0 {
 		return "", "", nil
 	}
+
 	later := slices.Concat(d.own, d.other)
 	slices.SortFunc(later, func(a, b *workCall) int { return a.began - b.began })
 	for _, c := range later {
@@ -261,6 +270,7 @@ func (d *stepDiff) after(
 			}
 			return "", until, nil
 		}
+
 		commit := ""
 		switch {
 		case !d.sharesTree(c, last):
@@ -271,6 +281,7 @@ func (d *stepDiff) after(
 			commit = "refs/heads/" + c.wip
 			until = "until what was not committed went to branch " + c.wip
 		}
+
 		if commit == "" {
 			continue
 		}
@@ -327,11 +338,12 @@ func (d *stepDiff) beside(worked []*workCall) (steps []string) {
 		if c.before == nil || slices.Contains(steps, c.step) {
 			continue
 		}
-		if slices.ContainsFunc(worked, func(own *workCall) bool {
+		overlaps := slices.ContainsFunc(worked, func(own *workCall) bool {
 			ends := own.ended == 0 || c.began < own.ended
 			return c.before.Branch == own.before.Branch && ends &&
 				(c.ended == 0 || c.ended > own.began)
-		}) {
+		})
+		if overlaps {
 			steps = append(steps, c.step)
 		}
 	}

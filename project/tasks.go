@@ -52,6 +52,7 @@ func (p *Project) Task(ctx context.Context, number int) (TaskDetail, error) {
 	if err != nil {
 		return TaskDetail{}, err
 	}
+
 	d := TaskDetail{Task: *t, Runs: []RunInfo{}}
 	runs, err := journal.Runs(p.Root, false)
 	if err != nil {
@@ -62,6 +63,7 @@ func (p *Project) Task(ctx context.Context, number int) (TaskDetail, error) {
 			d.Runs = append(d.Runs, r)
 		}
 	}
+
 	d.History, err = p.History(ctx, number)
 	return d, err
 }
@@ -92,13 +94,16 @@ func (p *Project) write(ctx context.Context, t Transaction, ops ...state.Op) (Ta
 			return TaskResult{}, err
 		}
 	}
+
 	if p.Manager == nil {
 		return TaskResult{}, NoWorkspace()
 	}
+
 	tx := state.Tx{ID: t.ID, Session: t.Session, Force: t.Force, Ops: ops}
 	if tx.Session == "" {
 		tx.Session = p.Host.Session
 	}
+
 	if t.Try {
 		return p.Manager.Try(ctx, tx)
 	}
@@ -189,6 +194,7 @@ func (p *Project) ClaimTask(
 		return Claim{}, formats.Fail(formats.CodeBug, "",
 			"expected one verdict of a claim, got %d", len(res.Verdicts))
 	}
+
 	v := res.Verdicts[0]
 	c := Claim{
 		Task:     v.Task,
@@ -200,6 +206,7 @@ func (p *Project) ClaimTask(
 		Replayed: res.Replayed,
 		Warnings: res.Warnings,
 	}
+
 	if c.Session == "" {
 		c.Session = p.Host.Session
 	}

@@ -105,6 +105,7 @@ func (t *team) share(ctx context.Context, id string, lines []byte) error {
 	if r.lost != nil {
 		return r.lost
 	}
+
 	l := formats.SharedLines{Run: id, Taker: r.taker, Lines: lines}
 	trees := r.trees
 	if hasResult(lines) {
@@ -116,6 +117,7 @@ func (t *team) share(ctx context.Context, id string, lines []byte) error {
 			l.Trees = &trees
 		}
 	}
+
 	files, err := t.p.FileMarks(id, r.files)
 	if err != nil {
 		return err
@@ -124,6 +126,7 @@ func (t *team) share(ctx context.Context, id string, lines []byte) error {
 	if err != nil {
 		return err
 	}
+
 	if err := t.home.Append(ctx, l); err != nil {
 		r.lost = err
 		return err
@@ -156,6 +159,7 @@ func (t *team) snapshots(
 	if err := t.checkCheckout(ctx, r, trees); err != nil {
 		return nil, nil, err
 	}
+
 	bundles = map[string][]byte{}
 	list, err = trees.Snapshots(ctx, worktree.Attempt{
 		Run:   id,
@@ -179,6 +183,7 @@ func (t *team) checkCheckout(
 	if known && look == r.checkout {
 		return nil // it looks as when it had no changes
 	}
+
 	r.checkout = ""
 	changed, err := trees.CheckoutWork(ctx)
 	if err != nil {
@@ -213,6 +218,7 @@ func (t *team) doLocked(
 	if r.lost != nil {
 		return formats.HomeReply{}, r.lost
 	}
+
 	q.Taker = r.taker
 	reply, err := t.home.Do(ctx, q)
 	if formats.CodeOf(err) == formats.CodeNotDurable {
@@ -241,6 +247,7 @@ func (t *team) install(id string, r *teamRun, files map[string][]byte, gone []st
 			return formats.OnFile("write", name, err)
 		}
 	}
+
 	for _, name := range gone {
 		if !t.p.Shares(id, name) {
 			return &formats.ValueError{What: "a file of the home", Got: name}
@@ -249,6 +256,7 @@ func (t *team) install(id string, r *teamRun, files map[string][]byte, gone []st
 			return formats.OnFile("remove", name, err)
 		}
 	}
+
 	if len(files)+len(gone) == 0 {
 		return nil
 	}
@@ -256,6 +264,7 @@ func (t *team) install(id string, r *teamRun, files map[string][]byte, gone []st
 	if err != nil {
 		return err
 	}
+
 	// a file that changed here and not at the home is still to be shared
 	for _, name := range append(slices.Clone(gone), namesOf(files)...) {
 		if mark, there := marks[name]; there {
@@ -280,10 +289,12 @@ func (t *team) Apply(ctx context.Context, tx state.Tx) (state.Result, error) {
 	if err != nil {
 		return state.Result{}, err
 	}
+
 	reply, err := t.do(ctx, formats.HomeRequest{Run: tx.Run, Do: formats.HomeApply, Tx: data})
 	if err != nil {
 		return state.Result{}, err
 	}
+
 	var res state.Result
 	if err := json.Unmarshal(reply.Result, &res); err != nil {
 		return res, formats.Broken(formats.CodeNotDurable, "the answer of the home", err)
@@ -370,6 +381,7 @@ func (g teamGit) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	if _, err := g.team.messages(r.Run); err != nil {
 		return formats.Return{}, err
 	}
+
 	ret, err := g.GitWorkflow.Run(ctx, r)
 	notHere := err == nil && len(ret.Errors) > 0 &&
 		ret.Errors[0].Code == formats.CodeToolUnavailable
@@ -387,6 +399,7 @@ func (t *team) publish(ctx context.Context, call formats.Request) (formats.Retur
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	trees, bundles, err := t.snapshots(ctx, call.Run, r)
 	if err != nil {
 		return formats.Return{}, err
@@ -401,11 +414,13 @@ func (t *team) publish(ctx context.Context, call formats.Request) (formats.Retur
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	var done Publication
 	if err := json.Unmarshal(reply.Result, &done); err != nil {
 		return formats.Return{},
 			formats.Broken(formats.CodeNotDurable, "the answer of the home", err)
 	}
+
 	own := worktree.Repository{Trees: t.p.Trees}
 	if err := own.Unbundle(ctx, call.Run, reply.Bundles); err != nil {
 		return formats.Return{}, err
@@ -478,6 +493,7 @@ func (p *Project) FileMarks(run string, known map[string]FileMark) (map[string]F
 		marks[name] = mark
 		return nil
 	}
+
 	for _, dir := range p.sharedFolders(run) {
 		err := fs.WalkDir(tree, dir, func(name string, d fs.DirEntry, err error) error {
 			switch {
@@ -498,6 +514,7 @@ func (p *Project) FileMarks(run string, known map[string]FileMark) (map[string]F
 			return nil, err
 		}
 	}
+
 	for _, name := range p.sharedRecords(run) {
 		info, err := p.Root.Lstat(name)
 		if err != nil || !info.Mode().IsRegular() {
@@ -507,6 +524,7 @@ func (p *Project) FileMarks(run string, known map[string]FileMark) (map[string]F
 			return nil, err
 		}
 	}
+
 	return marks, nil
 }
 
@@ -525,6 +543,7 @@ func (p *Project) changedFiles(
 		}
 		files[name] = data
 	}
+
 	for name := range was {
 		if _, there := is[name]; !there {
 			gone = append(gone, name)
@@ -559,20 +578,24 @@ func (p *Project) TakeRun(
 	if err := p.Host.MayCommand(); err != nil {
 		return formats.Return{}, err
 	}
+
 	h, err := p.team.take(ctx, run, taker)
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	o.Yes = o.Yes || h.Yes
 	s, err := p.Session(o)
 	if err != nil {
 		return formats.Return{}, err
 	}
 	s.oneRun = true
+
 	records, err := journal.Read(h.Lines)
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	switch end, ended := journal.End(records); {
 	case ended:
 		return end.Return(run), nil
@@ -595,6 +618,7 @@ func (s *Session) cancelTaken(ctx context.Context, run string) (formats.Return, 
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	records, err := journal.Load(s.Project.Root, run)
 	if err != nil {
 		return formats.Return{}, err
@@ -610,12 +634,14 @@ func (t *team) take(ctx context.Context, run, taker string) (formats.RunHistory,
 		return h, err
 	}
 	t.p.homeTime.set(h.Now)
+
 	trees := worktree.Repository{Trees: t.p.Trees}
 	if len(h.Lines) == 0 {
 		if err := trees.FollowBase(ctx, h.Base); err != nil {
 			return h, err
 		}
 	}
+
 	r := &teamRun{
 		taker: taker,
 		key:   h.Key,
@@ -623,8 +649,10 @@ func (t *team) take(ctx context.Context, run, taker string) (formats.RunHistory,
 		files: map[string]FileMark{},
 		looks: map[string]string{},
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	// what is here and not at the home does not count
 	marks, err := t.p.FileMarks(run, nil)
 	if err != nil {
@@ -636,12 +664,14 @@ func (t *team) take(ctx context.Context, run, taker string) (formats.RunHistory,
 			stale = append(stale, name)
 		}
 	}
+
 	if err := t.install(run, r, h.Files, stale); err != nil {
 		return h, err
 	}
 	if err := t.restore(ctx, h); err != nil {
 		return h, err
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.runs[run] = r
@@ -667,10 +697,12 @@ func (t *team) restore(ctx context.Context, h formats.RunHistory) error {
 			return formats.OnFile("write", dir+"/answers/"+name, err)
 		}
 	}
+
 	name := path.Join(dir, journal.Name)
 	if err := atomicfile.WriteIn(t.p.Root, name, h.Lines, private); err != nil {
 		return formats.OnFile("write", name, err)
 	}
+
 	trees := worktree.Repository{Trees: t.p.Trees}
 	if err := trees.Unbundle(ctx, h.Run, h.Bundles); err != nil {
 		return err

@@ -11,8 +11,7 @@ import (
 // BackTo names the step to which a run of the team goes back.
 type BackTo struct {
 	Run, From string
-	// Tree is the last snapshot of the run's worktree, where that was closed since; nil where it was
-	// not.
+	// Tree is the last snapshot of the run's worktree if that was closed since; nil if it was not.
 	Tree *formats.TreeSnapshot
 }
 
@@ -31,6 +30,7 @@ func (s *Session) PlanBack(ctx context.Context, b BackTo) (*Back, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return s.planBack(ctx, r, b.From, backRules{
 		tree: func(ctx context.Context, _ journal.Worktree, _ string) error {
 			if b.Tree == nil {

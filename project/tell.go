@@ -45,6 +45,7 @@ func (p *Project) Messages(run string) ([]RunMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := journal.Told(records)
 	if r.Ended() {
 		return out, nil

@@ -42,6 +42,7 @@ func (l *RunLog) Passages() (list []Passage, over bool, err error) {
 			}
 			continue
 		}
+
 		var printed strings.Builder
 		for ; i < len(lines) && lines[i].Type == LogOutput && lines[i].File == e.File; i++ {
 			printed.WriteString(lines[i].Text + "\n")
@@ -79,6 +80,7 @@ func inWords(e LogLine) string {
 	if len(e.Data) > 0 && json.Unmarshal(e.Data, &d) != nil {
 		d = entryData{}
 	}
+
 	status := d.Status
 	switch formats.EntryType(e.Type) { //nolint:exhaustive // the others are the engine's
 	case formats.EntryRunStarted:

@@ -64,6 +64,7 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 		s.Project.Trust.Pass(v)
 		return nil
 	}
+
 	p, foreign := s.Project.foreign[r.Source]
 	switch {
 	case len(v.Unasked) > 0: // this line reaches one of them
@@ -107,7 +108,10 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 // passes tells whether a line may run although files need the user's agreement, because the user
 // agreed to this project before, and it can reach none of them.
 func (s *Session) passes(v *trust.Verdict, r formats.Invocation) bool {
-	if r.File == "" || len(v.Changes) == 0 || !v.Known() || v.By != "" && len(v.Unasked) == 0 {
+	if r.File == "" || len(v.Changes) == 0 || !v.Known() {
+		return false
+	}
+	if v.By != "" && len(v.Unasked) == 0 {
 		return false
 	}
 	return len(s.reached(v, r)) == 0
@@ -212,6 +216,7 @@ func (p *Project) newTrust() *trust.Gate {
 	case p.Host.OwnProject == p.Dir:
 		override = trust.ByDemo
 	}
+
 	return trust.New(trust.Config{
 		Root:         p.Root,
 		Dir:          p.Dir,
@@ -309,6 +314,7 @@ func (p *Project) Guard(
 	r formats.Request,
 ) (func() ([]formats.Moved, error), error) {
 	tamper := func(what string) error { return p.Trust.Tamper(r.Agent, what) }
+
 	refs, err := p.Trees.Watch(r.Dir)
 	if err != nil {
 		return nil, err
@@ -317,6 +323,7 @@ func (p *Project) Guard(
 	if err != nil || !p.HasWorkspace {
 		return git, err
 	}
+
 	own, err := p.Trust.Watch(r.Agent)
 	return func() ([]formats.Moved, error) {
 		moved, err := git()
@@ -335,6 +342,7 @@ func (h *Host) TrustWritten(dir string, written []string) error {
 	if len(written) == 0 {
 		return nil
 	}
+
 	files := map[string][]byte{}
 	if slices.Contains(written, ConfigFile) {
 		data, err := atomicfile.ReadPath(filepath.Join(dir, ConfigFile))

@@ -32,10 +32,12 @@ func (s *Session) Undo(ctx context.Context, run string, dry bool) (*Undone, erro
 	if err != nil {
 		return nil, err
 	}
+
 	u, err := p.past().Plan(ctx, r, records)
 	if err != nil || dry || u.Empty() {
 		return u, err
 	}
+
 	question := fmt.Sprintf("Take back run %s (%s)?", r.ID, r.Line)
 	if err := s.Confirm(ctx, u.Lines(), question); err != nil {
 		return nil, err
@@ -77,10 +79,12 @@ func (p *Project) Bundle(run string, about, hide map[string]string) (string, err
 	if err != nil {
 		return "", err
 	}
+
 	config, err := atomicfile.ReadFile(p.Root, ConfigFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", formats.Broken(formats.CodeIO, ConfigFile, err)
 	}
+
 	about["runner"] = p.Config.Runner
 	about["line"] = r.Line
 	about["status"] = r.Status

@@ -27,6 +27,7 @@ func (h *Host) UserTeam() (config.Team, error) {
 		}
 		layer = config.Layer{Name: config.UserLayer, File: name, Data: data}
 	}
+
 	c, list := config.Load(layer)
 	d := formats.Diagnostics{
 		List:    list,
@@ -36,6 +37,7 @@ func (h *Host) UserTeam() (config.Team, error) {
 	if d.HasErrors() {
 		return config.Team{}, &d
 	}
+
 	c.Team.Key = h.teamKey(c.Team)
 	return c.Team, nil
 }

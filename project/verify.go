@@ -78,6 +78,7 @@ func (s *Session) replay(
 		return formats.Counted{}, err
 	}
 	s.Project.instructions.set(r.ID, list)
+
 	writer := journal.New(nil, journal.Options{Mask: s.Project.Mask}) // it writes nothing
 	led := journal.NewLedger(writer, records, nil, false)
 	cfg, err := s.runConfig(ctx, formats.Invocation{
@@ -201,6 +202,7 @@ func (s *Session) samePrompt(
 	if ret.Metadata.Runner == agentcli.Runner { // a program gets none
 		in.Instructions = nil
 	}
+
 	now := prompt.StableSum(in)
 	if now == was {
 		return nil
@@ -240,6 +242,7 @@ func (p *Project) SerialAt(ctx context.Context, run, step string) (uint64, error
 	if err != nil {
 		return 0, err
 	}
+
 	history, err := p.Reader.History(ctx)
 	for _, e := range history {
 		// Others write as well; the history has seconds.

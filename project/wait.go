@@ -32,6 +32,7 @@ func (p *Project) Wait(
 		log:     p.Log(r.ID, ""),
 		asked:   asked,
 	}
+
 	for looks := 0; ; looks++ {
 		changed, err := w.look()
 		if err != nil {
@@ -71,6 +72,7 @@ func (w *waiting) look() (changed bool, err error) {
 		return false, nil
 	}
 	w.journal = now
+
 	lines, _, err := w.log.Lines()
 	if err != nil || w.asked == nil {
 		return true, err
@@ -101,6 +103,7 @@ func (w *waiting) outcome() (ret formats.Return, over bool, err error) {
 	if ok && atWork && (r.Status == journal.Open || r.Status == suspended) {
 		return ret, false, nil
 	}
+
 	records, err := w.project.Control.Records(w.run)
 	if err != nil {
 		return ret, false, err
@@ -120,6 +123,7 @@ func suspendedReturn(r RunInfo) formats.Return {
 	if why == "" {
 		why = "its process is gone"
 	}
+
 	resume := "tercet resume " + r.ID
 	ret := formats.Return{
 		Status:        formats.StatusSuspended,
@@ -136,6 +140,7 @@ func suspendedReturn(r RunInfo) formats.Return {
 			Until: r.Until,
 		},
 	}
+
 	if r.Gate != "" {
 		ret.NextSteps = "answer by 'tercet approve " + r.ID + "' or 'tercet reject " + r.ID +
 			"', then run '" + resume + "'"

@@ -59,6 +59,7 @@ func (s *Session) WhichAgent(name string) (FoundAgent, error) {
 		Packs:      map[string]string{},
 		Findings:   &formats.Diagnostics{},
 	}
+
 	for _, d := range s.AgentNotes {
 		if d.File == def.File || d.Subject == found.Name {
 			found.Findings.List = append(found.Findings.List, d)
@@ -67,10 +68,12 @@ func (s *Session) WhichAgent(name string) (FoundAgent, error) {
 	if slices.Contains(s.Set.Replaced(), found.Name) {
 		found.Hides = subagents.Shipped + found.Name
 	}
+
 	if def.Info.Pack != "" {
 		found.Name = def.Info.Pack + ":" + found.Name
 	}
 	found.Apart = s.Set.Apart(found.Name) != ""
+
 	for _, other := range s.Set.Names() {
 		one, _, _ := s.Set.Lookup(other, "")
 		if one.Info.Pack != "" && other == one.Info.Pack+":"+found.Name {

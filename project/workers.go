@@ -120,6 +120,7 @@ func (s *Session) checkRunner(name string) error {
 		agentcli.RunnerAuto,
 	)
 	all = append(agentcli.Names(), all...)
+
 	if name == "" || slices.Contains(all, name) {
 		return nil
 	}
@@ -175,6 +176,7 @@ func (s *Session) runner(def subagents.Definition, name string) subagents.Agent 
 		cli.Accounts = teamAccounts{t}
 		cli.Account = s.Project.Config.Worker.Account
 	}
+
 	var ok bool
 	cli.Driver, ok = agentcli.ByName(name)
 	if !ok {
@@ -251,6 +253,7 @@ func (p *Project) Speaker(runner string) (agentcli.Speaker, bool, error) {
 	case len(s.Argv) > 0:
 		return agentcli.SpeakerOf(s.Argv), true, nil
 	}
+
 	known, err := agentcli.SpeakerByName(s.Name)
 	if err != nil {
 		err = formats.Broken(
@@ -284,6 +287,7 @@ func (s *Session) openTape() error {
 			return formats.Broken(formats.CodeIO, "folder of --record", err)
 		}
 	}
+
 	root, err := os.OpenRoot(name)
 	if err != nil {
 		return formats.Broken(formats.CodeIO, "folder of recordings", err)
@@ -362,6 +366,7 @@ func (p *Project) newKeeper() *sandbox.Keeper {
 		},
 		Note: func(text string) { p.note("%s", text) },
 	}
+
 	// Not state.lock.info: each write of the state replaces it, and bwrap fails where that happens
 	// while it starts.
 	k.Hide = append(k.Hide, filepath.Join(p.Dir, formats.Workspace, "state.lock"))
