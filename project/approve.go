@@ -44,7 +44,7 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 	if d, err := p.queue(ctx, g); d.Answer != "" || err != nil {
 		return d, err
 	}
-	defer func() { <-p.session.Project.asking }()
+	defer func() { <-p.session.Project.askSlot }()
 
 	if d, ok := p.remembered(g.Run, g.Digest); ok && g.NeedsPerson {
 		return d, nil
@@ -83,7 +83,7 @@ func (p *approver) remembered(run, digest string) (formats.Decision, bool) {
 
 // queue waits until no other question is open here, or until the gate is answered elsewhere.
 func (p *approver) queue(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	asking := p.session.Project.asking
+	asking := p.session.Project.askSlot
 	select {
 	case asking <- struct{}{}:
 		return formats.Decision{}, nil
@@ -117,7 +117,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 			return d, nil
 		}
 	}
-	if label, by := p.agreed(g); label != "" {
+	if label, by := p.priorConsent(g); label != "" {
 		return p.answer(g, label, by)
 	}
 
@@ -148,9 +148,9 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	return formats.Decision{}, &formats.GateOpenError{Gate: g, Only: only, Left: left}
 }
 
-// agreed gives the label that the user agreed to before the gate came, and by what; empty if there
-// is none. Such an agreement is no vote of a quorum.
-func (p *approver) agreed(g formats.Gate) (label, by string) {
+// priorConsent gives the label that the user agreed to before the gate opened, and what says so;
+// empty if there is none. Such a consent is no vote of a quorum.
+func (p *approver) priorConsent(g formats.Gate) (label, by string) {
 	approve := ""
 	i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Approves })
 	if i >= 0 {
@@ -180,8 +180,9 @@ func (p *approver) answer(g formats.Gate, label, by string) (formats.Decision, e
 	return formats.Decision{Answer: label, By: by}, nil
 }
 
-// others waits for the answers of other users that a gate needs. A user who leaves leaves it open.
-func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decision, error) {
+// awaitVotes waits for the answers of other users that a gate needs. A user who leaves leaves it
+// open.
+func (p *approver) awaitVotes(outer context.Context, g formats.Gate) (formats.Decision, error) {
 	project := p.session.Project
 	project.note("gate: %s waits for %s more; Ctrl-C leaves it open", g.Question,
 		formats.Count(max(1, g.Quorum-len(g.Votes)), "answer"))
@@ -199,7 +200,7 @@ func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decisi
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	project := p.session.Project
 	if _, ok := g.Voted(project.Host.User); ok {
-		return p.others(ctx, g)
+		return p.awaitVotes(ctx, g)
 	}
 
 	ctx, done := project.Control.Watch(ctx, g)
@@ -241,7 +242,7 @@ func (p *Project) AboutGate(g formats.Gate, note string) Question {
 	q := Question{Gate: g, Note: note, Project: p}
 	if dir := filepath.FromSlash(g.Place); dir != "" && filepath.IsLocal(dir) {
 		q.Diff = func(ctx context.Context) (string, error) {
-			return p.work(ctx, filepath.Join(p.Dir, dir))
+			return p.workPatch(ctx, filepath.Join(p.Dir, dir))
 		}
 	}
 	return q

@@ -109,13 +109,13 @@ func (p *Project) inBackground(
 		interrupt: interrupt,
 		done:      make(chan struct{}),
 	}
-	if err := p.enter(r); err != nil {
+	if err := p.addBackgroundRun(r); err != nil {
 		interrupt(nil)
 		return nil, errors.Join(err, fresh.release())
 	}
 
 	go func() {
-		defer p.leave(r)
+		defer p.removeBackgroundRun(r)
 		defer close(r.done)
 		defer interrupt(nil)
 		r.ret, r.err = work(ctx, s)
@@ -134,33 +134,33 @@ func (p *Project) inBackground(
 	return r, nil
 }
 
-// enter notes that a run works in the background, unless the project is being closed.
-func (p *Project) enter(r *Run) error {
+// addBackgroundRun notes that a run works in the background, unless the project is being closed.
+func (p *Project) addBackgroundRun(r *Run) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closing {
 		return formats.Fail(formats.CodePrecondition, "", "the project is being closed")
 	}
-	if p.working == nil {
-		p.working = map[*Run]struct{}{}
+	if p.backgroundRuns == nil {
+		p.backgroundRuns = map[*Run]struct{}{}
 	}
-	p.working[r] = struct{}{}
+	p.backgroundRuns[r] = struct{}{}
 	return nil
 }
 
-// leave notes that a run no longer works.
-func (p *Project) leave(r *Run) {
+// removeBackgroundRun notes that a run no longer works.
+func (p *Project) removeBackgroundRun(r *Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.working, r)
+	delete(p.backgroundRuns, r)
 }
 
-// suspend suspends the runs in the background and waits for them. When ctx ends it interrupts those
-// that are still at work.
-func (p *Project) suspend(ctx context.Context) {
+// suspendBackgroundRuns suspends the runs in the background and waits for them. When ctx ends it
+// interrupts those that are still at work.
+func (p *Project) suspendBackgroundRuns(ctx context.Context) {
 	p.mu.Lock()
 	p.closing = true
-	working := slices.Collect(maps.Keys(p.working))
+	working := slices.Collect(maps.Keys(p.backgroundRuns))
 	p.mu.Unlock()
 
 	for _, r := range working {

@@ -59,22 +59,22 @@ func (s *Session) planBack(
 	ctx context.Context, r journal.Run, word string, rules backRules,
 ) (*Back, error) {
 	past := s.Project.Control.Past(r.ID)
-	over := journal.Finished(past)
+	finished := journal.Finished(past)
 	to, dropped, err := journal.BackTarget(past, word)
 	if err != nil {
 		return nil, err
 	}
 
 	b := &Back{Lines: len(past)}
-	if over {
-		b.Tree, err = s.mayReopen(ctx, r, to, rules)
+	if finished {
+		b.Tree, err = s.checkReopen(ctx, r, to, rules)
 		if err != nil {
 			return nil, err
 		}
 	}
 
 	seen := past
-	if over {
+	if finished {
 		seen = journal.BeforeEnd(past)
 	}
 	counted, err := s.replay(ctx, r, seen)
@@ -86,14 +86,14 @@ func (s *Session) planBack(
 			"step '%s' ran side by side with others", to)
 	}
 
-	kept := s.reportDropped(over, journal.StepsBefore(past, to), dropped)
-	if question := questionDropped(to, over, dropped); question != "" {
+	kept := s.reportDropped(finished, journal.StepsBefore(past, to), dropped)
+	if question := questionDropped(to, finished, dropped); question != "" {
 		if err := rules.confirm(ctx, question); err != nil {
 			return nil, err
 		}
 	}
 
-	if over {
+	if finished {
 		counted.Reopened++
 		b.Entries = append(b.Entries, formats.Entry{
 			Type: formats.EntryReopened,
@@ -123,10 +123,10 @@ func (s *Session) planBack(
 
 // reportDropped says which results go, and of a run that failed also which effects stay. It gives
 // the steps of those.
-func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []string {
+func (s *Session) reportDropped(finished bool, kept, dropped []journal.Step) []string {
 	names := []string{}
 	for _, one := range kept {
-		if !over || one.Outcome == formats.OutcomeSkipped.String() {
+		if !finished || one.Outcome == formats.OutcomeSkipped.String() {
 			continue
 		}
 		names = append(names, one.Path)
@@ -134,7 +134,7 @@ func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []strin
 	}
 
 	for _, one := range dropped {
-		if over && journal.IsCleanup(one.Path) {
+		if finished && journal.IsCleanup(one.Path) {
 			s.Project.note("%s (%s) ran when the run failed, and is not taken back",
 				one.Path, one.Outcome)
 			continue
@@ -146,14 +146,14 @@ func (s *Session) reportDropped(over bool, kept, dropped []journal.Step) []strin
 
 // questionDropped asks whether results may be dropped. A failed run that drops nothing but its
 // failure need not ask: the question is empty.
-func questionDropped(to string, over bool, dropped []journal.Step) string {
+func questionDropped(to string, finished bool, dropped []journal.Step) string {
 	lost := 0
 	for _, s := range dropped {
-		if !over || !journal.IsCleanup(s.Path) && formats.Outcome(s.Outcome).Passes() {
+		if !finished || !journal.IsCleanup(s.Path) && formats.Outcome(s.Outcome).Passes() {
 			lost++
 		}
 	}
-	if over && lost == 0 {
+	if finished && lost == 0 {
 		return ""
 	}
 	return fmt.Sprintf("Go back to step '%s' and drop %s?", to, formats.Count(lost, "result"))
@@ -171,9 +171,9 @@ func (s *Session) askDropped(ctx context.Context, question string) error {
 	return nil
 }
 
-// mayReopen checks that what the kept steps of a failed run did is still as they left it. It tells
-// whether the run had a worktree at the step.
-func (s *Session) mayReopen(
+// checkReopen checks that what the kept steps of a failed run did is still as they left it. It
+// reports whether the run had a worktree at that step.
+func (s *Session) checkReopen(
 	ctx context.Context, r journal.Run, to string, rules backRules,
 ) (tree bool, err error) {
 	past := s.Project.Control.Past(r.ID)

@@ -15,7 +15,7 @@ type Watcher struct {
 	project *Project
 	folder  fileStamp
 	tasks   fileStamp
-	runs    map[string]*watched
+	runs    map[string]*watchedRun
 	polls   int
 	open    int // runs that are not over, at the last poll
 }
@@ -29,12 +29,12 @@ const (
 	manyRuns      = 16
 )
 
-// watched are the files of a run that may go on.
-type watched struct {
+// watchedRun are the files of a run that may go on.
+type watchedRun struct {
 	journal, trace, answers, messages, lock fileStamp
 
-	over  bool
-	still int // polls without a change
+	finished bool
+	still    int // polls without a change
 }
 
 // Changes are what a Watcher found.
@@ -45,7 +45,7 @@ type Changes struct {
 
 // Watcher makes a watcher that first reports every run that may go on.
 func (p *Project) Watcher() *Watcher {
-	return &Watcher{project: p, runs: map[string]*watched{}}
+	return &Watcher{project: p, runs: map[string]*watchedRun{}}
 }
 
 // Poll reports what has changed. The error says that the runs cannot be read.
@@ -63,7 +63,7 @@ func (w *Watcher) Poll() (c Changes, err error) {
 		w.folder = folder
 		for _, id := range ids {
 			if w.runs[id] == nil {
-				w.runs[id] = &watched{}
+				w.runs[id] = &watchedRun{}
 			}
 		}
 	}
@@ -71,17 +71,17 @@ func (w *Watcher) Poll() (c Changes, err error) {
 	w.polls++
 	open := 0
 	for id, r := range w.runs {
-		if !r.over {
+		if !r.finished {
 			open++
 		}
 		interval := 1
 		switch {
-		case r.over:
+		case r.finished:
 			interval = overInterval
 		case w.open > manyRuns && r.still > quietPolls:
 			interval = quietInterval
 		}
-		if w.polls%interval == 0 && w.changed(id, r) {
+		if w.polls%interval == 0 && w.pollRun(id, r) {
 			c.Runs = append(c.Runs, id)
 		}
 	}
@@ -90,22 +90,22 @@ func (w *Watcher) Poll() (c Changes, err error) {
 	return c, nil
 }
 
-// changed looks at one run. A run without a lock is over, but a user may go back to one of its
-// steps.
-func (w *Watcher) changed(id string, r *watched) bool {
+// pollRun reports whether a run has changed. One without a lock has ended, but a user may go back
+// to one of its steps.
+func (w *Watcher) pollRun(id string, r *watchedRun) bool {
 	dir := path.Join(journal.Folder, id)
 	lock := w.stamp(journal.LockPath(id))
-	if r.over && lock == r.lock {
+	if r.finished && lock == r.lock {
 		return false
 	}
 
-	now := watched{
+	now := watchedRun{
 		journal:  w.stamp(path.Join(dir, journal.Name)),
 		trace:    w.stamp(path.Join(dir, "trace.jsonl")),
 		answers:  w.stamp(path.Join(dir, "answers")),
 		messages: w.stamp(path.Join(dir, "messages")),
 		lock:     lock,
-		over:     lock == fileStamp{},
+		finished: lock == fileStamp{},
 		still:    r.still,
 	}
 
@@ -116,7 +116,7 @@ func (w *Watcher) changed(id string, r *watched) bool {
 	}
 	now.still = 0
 	*r = now
-	endedBefore := first && now.over
+	endedBefore := first && now.finished
 	return !endedBefore && now.journal != fileStamp{}
 }
 
@@ -129,9 +129,9 @@ func (w *Watcher) stamp(name string) fileStamp {
 	return fileStamp{info.Size(), info.ModTime()}
 }
 
-// Present is an error if the workspace has vanished, or lies in another folder than the one that
-// was opened.
-func (p *Project) Present() error {
+// CheckPresent fails if the workspace has vanished, or lies in another folder than the one that was
+// opened.
+func (p *Project) CheckPresent() error {
 	gone := func(err error) error {
 		return formats.Broken(formats.CodeNoWorkspace, p.Dir, err,
 			"restore the folder, and open the page again")

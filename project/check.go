@@ -39,7 +39,7 @@ func (s *Session) Check(
 	switch {
 	case profile == ProfileSecrets:
 		bad.Of = formats.CodeSecretFound
-		bad.List = secretsOf(name, string(src))
+		bad.List = secretFindings(name, string(src))
 	case profile == ProfileTemplate:
 		bad.Of = formats.CodeInvalidReturn
 		bad.List = builtin.CheckTemplate(name, src)
@@ -84,8 +84,8 @@ func (p *Project) hasFile(name string) bool {
 	return err == nil && info.Mode().IsRegular() && filepath.IsLocal(name)
 }
 
-// secretsOf tells what the scan before a commit would find if all of a file were new.
-func secretsOf(file, text string) []formats.Diagnostic {
+// secretFindings lists what the scan before a commit would find if all of a file were new.
+func secretFindings(file, text string) []formats.Diagnostic {
 	found := secrets.File(file, text)
 	list := make([]formats.Diagnostic, len(found))
 	for i, f := range found {

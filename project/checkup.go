@@ -105,7 +105,7 @@ func (s *Session) checkWorkspace(
 		w.Look(ctx),
 		p.checkForeignStates(ctx),
 		checkup.Packs(atomicfile.FS(p.Root), shipped),
-		checkup.Agents(replaced(s.Set), s.AgentNotes, subagents.OfNames),
+		checkup.Agents(replacementNotes(s.Set), s.AgentNotes, subagents.OfNames),
 	), nil
 }
 
@@ -121,7 +121,7 @@ func (p *Project) checkForeignStates(ctx context.Context) (out []Finding) {
 
 		one.Grade = checkup.Fine
 		one.Text = f.File + " was imported, and did not change since"
-		if line := p.foreignBehind(ctx, f.File); line != "" {
+		if line := p.reexportCommand(ctx, f.File); line != "" {
 			one.Text += "; what changed here since is not in it"
 			one.Fix = "if something still reads it, write it anew: " + line
 		}

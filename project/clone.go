@@ -59,7 +59,7 @@ func (h Host) PrepareClone(ctx context.Context, dir, base string) (s CloneState,
 	}
 
 	if err == nil && s.Refuses == "" {
-		if failed := p.setUp(ctx); failed != nil {
+		if failed := p.runSetup(ctx); failed != nil {
 			s.Refuses = withHelp(failed)
 			s.SetupFailed = true
 		}
@@ -80,7 +80,7 @@ func (p *Project) cloneState() (CloneState, error) {
 		return CloneState{}, err
 	}
 
-	s := CloneState{Files: sums(v.Manifest), Worker: p.Config.Worker, Team: p.Config.Team}
+	s := CloneState{Files: manifestSums(v.Manifest), Worker: p.Config.Worker, Team: p.Config.Team}
 	if v.By == "" {
 		s.Refuses = withHelp(formats.Fail(formats.CodeUntrusted,
 			"type there: tercet trust",
@@ -97,7 +97,7 @@ func (p *Project) trustFolder() string {
 	return p.Dir
 }
 
-func sums(m trust.Manifest) map[string]string {
+func manifestSums(m trust.Manifest) map[string]string {
 	files := map[string]string{}
 	for _, f := range m.Files {
 		files[f.Path] = f.SHA256
@@ -115,12 +115,12 @@ type DecidingFiles struct {
 
 // DecidingFiles reads the files that can start a program.
 func (p *Project) DecidingFiles(ctx context.Context) (d DecidingFiles, err error) {
-	err = p.afresh(ctx, Options{TellsBroken: true}, func(s *Session) error {
+	err = p.withFreshSession(ctx, Options{TellsBroken: true}, func(s *Session) error {
 		v, err := s.Project.Trust.Verdict()
 		if err != nil {
 			return err
 		}
-		d.Sums = sums(v.Manifest)
+		d.Sums = manifestSums(v.Manifest)
 		d.Digest = v.Manifest.Hash()
 		if v.By == "" {
 			d.Pending = v.Pending()
@@ -136,9 +136,9 @@ const setupDone = formats.Workspace + "/setup.done"
 // setupTime bounds the setup command.
 const setupTime = time.Hour
 
-// setUp runs the project's setup command, unless it has prepared this clone before. Another command
-// line prepares the clone again.
-func (p *Project) setUp(ctx context.Context) error {
+// runSetup runs the project's setup command, unless it has prepared this clone before. Another
+// command line prepares the clone again.
+func (p *Project) runSetup(ctx context.Context) error {
 	argv := p.Config.Setup
 	if len(argv) == 0 {
 		return nil

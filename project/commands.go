@@ -39,19 +39,19 @@ func (p *Project) scan() error {
 	if p.HasWorkspace {
 		order = p.ownSources()
 	}
-	p.own = map[string]bool{}
+	p.isOwnSource = map[string]bool{}
 	p.folders = nil
 	for _, s := range order {
-		p.own[s.Name] = true
+		p.isOwnSource[s.Name] = true
 		p.folders = append(p.folders, path.Clean(filepath.ToSlash(s.Name)))
 	}
 
-	p.foreign = map[string]dialect.Place{}
+	p.foreignPlaces = map[string]dialect.Place{}
 	p.commandFolders = p.finder().Commands()
 	for _, f := range p.commandFolders {
-		p.foreign[f.Label] = f.Place
-		if ofProject(f.Place) {
-			p.own[f.Label] = true
+		p.foreignPlaces[f.Label] = f.Place
+		if belongsToProject(f.Place) {
+			p.isOwnSource[f.Label] = true
 			if f.At == nil {
 				p.folders = append(p.folders, f.Dir)
 			}
@@ -115,7 +115,7 @@ func (p *Project) ownSources() []router.Source {
 
 // library reads command files, and knows no more than them.
 func (p *Project) library() *commands.Library {
-	return &commands.Library{Foreign: p.foreign, Open: p.open}
+	return &commands.Library{Foreign: p.foreignPlaces, Open: p.open}
 }
 
 // loadCommands makes what runs and describes the commands.
@@ -137,7 +137,7 @@ func (s *Session) loadCommands() {
 		s.Library.Tasks = s.Project.Reader
 		s.Library.Docs = s.Project.Docs
 		s.Library.Rules = s.Project.rules
-		s.Library.Elsewhere = s.Project.elsewhere
+		s.Library.Elsewhere = s.Project.findForeignTask
 		s.Library.Files = s.Project.files
 	}
 
@@ -193,7 +193,7 @@ func (s *Session) admit(p *compile.Program, line argspec.Values) error {
 	if s.Options.Cast != nil {
 		s.Options.Cast.Performs(p)
 	}
-	s.noteApart(p)
+	s.noteBypassed(p)
 	if most := s.Options.Most; most != (outline.Ceiling{}) {
 		return most.Admit(p.Name, outline.BoundOf(s.Lowered(p), s.Facts, line).Worst)
 	}
@@ -284,7 +284,7 @@ func (p *Project) readConfig() error {
 			return err
 		}
 		sum := sha256.Sum256(data)
-		p.deciding = map[string]string{ConfigFile: hex.EncodeToString(sum[:])}
+		p.decidingSums = map[string]string{ConfigFile: hex.EncodeToString(sum[:])}
 	}
 
 	dirs := []string{p.Host.folderOf("XDG_CONFIG_HOME", ".config")}

@@ -61,7 +61,7 @@ func (c *Completer) At(ctx context.Context, line string, at int) Offers {
 func (c *Completer) Words(ctx context.Context, head, typed string) []OfferedItem {
 	sources := c.sources(ctx)
 	sources.Raw = true
-	return begunBy(sources.At(head+typed, len(head)+len(typed)), head, typed)
+	return wholeWords(sources.At(head+typed, len(head)+len(typed)), head, typed)
 }
 
 // Names gives the names of a kind that begin as typed does: commands, verbs, subagents, runs,
@@ -82,11 +82,11 @@ func (c *Completer) Names(ctx context.Context, kind, typed string) []OfferedItem
 			got.Items[i].Value = strings.TrimPrefix(one.Value, "/")
 		}
 	}
-	return begunBy(got, head, typed)
+	return wholeWords(got, head, typed)
 }
 
-// begunBy are the items of an offer as whole words that begin as typed does.
-func begunBy(got Offers, head, typed string) []OfferedItem {
+// wholeWords gives the items of an offer as whole words, those that begin as typed does.
+func wholeWords(got Offers, head, typed string) []OfferedItem {
 	begin := (head + typed)[len(head):max(len(head), got.From)]
 	var out []OfferedItem
 	for _, one := range got.Items {
@@ -126,7 +126,7 @@ func (c *Completer) sources(ctx context.Context) completion.Sources {
 			}
 			return prog.Args, prog.Allow, true
 		},
-		Hint: c.hint,
+		Hint: c.argumentHint,
 		Verb: func(words []string) ([]OfferedItem, completion.Kind) {
 			if c.Verb == nil {
 				return nil, ""
@@ -144,8 +144,8 @@ func (c *Completer) sources(ctx context.Context) completion.Sources {
 	}
 }
 
-// hint is what a file of another tool says about the arguments of its command.
-func (c *Completer) hint(name string) string {
+// argumentHint gives what a file of another tool says about the arguments of its command.
+func (c *Completer) argumentHint(name string) string {
 	if c.session == nil {
 		return ""
 	}
@@ -167,12 +167,12 @@ func (c *Completer) list(ctx context.Context, kind completion.Kind) []OfferedIte
 	case kind == completion.Verbs:
 		return c.Verbs
 	case kind == completion.Statuses:
-		return named(formats.TaskStatuses())
+		return plainItems(formats.TaskStatuses())
 	case c.session == nil:
 	case kind == completion.Commands:
 		return c.commands()
 	case kind == completion.Subagents:
-		return named(c.session.Set.Names())
+		return plainItems(c.session.Set.Names())
 	case kind == completion.Runs && c.session.Project.HasWorkspace:
 		var out []OfferedItem
 		//nolint:errcheck // runs that cannot be read are not offered
@@ -182,13 +182,13 @@ func (c *Completer) list(ctx context.Context, kind completion.Kind) []OfferedIte
 		}
 		return out
 	case kind == completion.Files:
-		return named(c.session.Project.files(ctx))
+		return plainItems(c.session.Project.files(ctx))
 	}
 	return nil
 }
 
-// named are names that nothing is said about.
-func named[T ~string](names []T) []OfferedItem {
+// plainItems makes items of names, without a description.
+func plainItems[T ~string](names []T) []OfferedItem {
 	out := make([]OfferedItem, len(names))
 	for i, name := range names {
 		out[i].Value = string(name)
@@ -230,7 +230,7 @@ const mostFiles = 5000
 // files are those of the project that git does not ignore, relative to the current folder: reports
 // of tasks first, then their other documents, and last what else belongs to tercet.
 func (p *Project) files(ctx context.Context) []string {
-	list := p.anyFiles(ctx)
+	list := p.listFiles(ctx)
 	const specs = formats.Workspace + "/specs/"
 	rank := func(name string) int {
 		switch {
@@ -252,8 +252,8 @@ func hiddenFolder(name string) bool {
 	return strings.HasPrefix(path.Base(name), ".") && name != "." && name != formats.Workspace
 }
 
-// anyFiles are the files in the order of their names.
-func (p *Project) anyFiles(ctx context.Context) []string {
+// listFiles lists the files in the order of their names.
+func (p *Project) listFiles(ctx context.Context) []string {
 	if list, err := p.Git(p.Dir).Visible(ctx); err == nil {
 		return list
 	}

@@ -13,7 +13,7 @@ import (
 
 // CopyFiles copies what of the project decides what runs: its own files and those of other tools.
 func (p *Project) CopyFiles(to *os.Root) error {
-	_, folders, err := p.listed()
+	_, folders, err := p.listOwnFiles()
 	if err != nil {
 		return err
 	}

@@ -105,20 +105,20 @@ func (p *Project) detach(ctx context.Context, r detachedRequest) (Detached, erro
 	go func() { answered <- readAnswer(in) }()
 	select {
 	case answer := <-answered:
-		return p.begun(answer)
+		return p.unpackAnswer(answer)
 	case <-ctx.Done():
 		process.Interrupt()
 		return Detached{}, context.Cause(ctx)
 	}
 }
 
-// begun is what an answer says.
-func (p *Project) begun(a detachedAnswer) (Detached, error) {
+// unpackAnswer shows the notes of an answer, and gives its run and return, or its error.
+func (p *Project) unpackAnswer(a detachedAnswer) (Detached, error) {
 	for _, line := range a.Notes {
 		p.note("%s", line)
 	}
 	if a.Err != nil {
-		return Detached{}, p.received(a.Err)
+		return Detached{}, p.decodeError(a.Err)
 	}
 	return Detached{Run: a.Run, Return: a.Return}, nil
 }
@@ -131,7 +131,7 @@ func readAnswer(in io.Reader) (a detachedAnswer) {
 	var said strings.Builder
 	d := json.NewDecoder(io.TeeReader(io.LimitReader(in, maxAnswer), &said))
 	if d.Decode(&a) != nil {
-		a.Err = sent(formats.Fail(
+		a.Err = encodeError(formats.Fail(
 			formats.CodeBug,
 			"'tercet runs' tells whether it has begun",
 			"the process of the run ended without an answer: %s",
@@ -154,10 +154,10 @@ type Process struct {
 
 // RunDetached is what the process does that Host.Detached starts: it works on the request that it
 // reads, and answers once the run has begun. It gives the return of the line.
-func RunDetached(ctx context.Context, h Host, own Process) (formats.Return, error) {
-	w := &detachedWork{own: own, clock: h.Clock}
+func RunDetached(ctx context.Context, h Host, process Process) (formats.Return, error) {
+	w := &detachedWork{process: process, clock: h.Clock}
 	ret, err := w.run(ctx, h)
-	w.answer(detachedAnswer{Run: ret.Metadata.Run, Return: &ret, Err: sent(err)})
+	w.answer(detachedAnswer{Run: ret.Metadata.Run, Return: &ret, Err: encodeError(err)})
 	return ret, err
 }
 
@@ -166,8 +166,8 @@ func RunDetached(ctx context.Context, h Host, own Process) (formats.Return, erro
 type detachedWork struct {
 	Unattended
 
-	own   Process
-	clock Clock
+	process Process
+	clock   Clock
 
 	mu       sync.Mutex
 	opened   bool // the project is open: what its files are like was told by the one who asks
@@ -182,7 +182,7 @@ const NotesName = "notes.log"
 // run does what the request says.
 func (w *detachedWork) run(ctx context.Context, h Host) (formats.Return, error) {
 	var r detachedRequest
-	if err := json.NewDecoder(w.own.In).Decode(&r); err != nil {
+	if err := json.NewDecoder(w.process.In).Decode(&r); err != nil {
 		return formats.Return{}, formats.Broken(formats.CodeUsage, "the request", err,
 			"'tercet start LINE' starts this process")
 	}
@@ -215,7 +215,7 @@ func (w *detachedWork) run(ctx context.Context, h Host) (formats.Return, error) 
 	}
 
 	s.oneRun = true
-	s.journaled = func(run string) { w.begun(p, run) }
+	s.journaled = func(run string) { w.reportBegun(p, run) }
 	w.mu.Lock()
 	w.opened = true
 	w.mu.Unlock()
@@ -229,8 +229,8 @@ func (w *detachedWork) run(ctx context.Context, h Host) (formats.Return, error) 
 	return ret, errors.Join(err, p.release())
 }
 
-// begun answers that a run has begun. From now on its folder has what the process prints.
-func (w *detachedWork) begun(p *Project, run string) {
+// reportBegun answers that a run has begun. From now on its folder has what the process prints.
+func (w *detachedWork) reportBegun(p *Project, run string) {
 	name := path.Join(journal.Folder, run, NotesName)
 	file, err := p.Root.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -244,7 +244,7 @@ func (w *detachedWork) begun(p *Project, run string) {
 	defer w.mu.Unlock()
 	if w.file == nil && file != nil {
 		w.file = file
-		if err := w.own.PrintTo(file); err != nil {
+		if err := w.process.PrintTo(file); err != nil {
 			fmt.Fprintf(file, "warning: %s\n", err)
 		}
 	}
@@ -265,7 +265,7 @@ func (w *detachedWork) answer(a detachedAnswer) {
 		data = []byte(err.Error())
 	}
 	//nolint:errcheck // if nobody waits for the answer any more, the run goes on all the same
-	w.own.Out.Write(append(data, '\n'))
+	w.process.Out.Write(append(data, '\n'))
 }
 
 // Note implements Frontend.

@@ -17,9 +17,9 @@ type RunChanges struct {
 	Documents []string `json:"documents"`
 }
 
-// Changed gives what a run changed: its commits on your branches, or the work on its own branch
+// RunChanges gives what a run changed: its commits on your branches, or the work on its own branch
 // that is not published.
-func (p *Project) Changed(ctx context.Context, run string) (RunChanges, error) {
+func (p *Project) RunChanges(ctx context.Context, run string) (RunChanges, error) {
 	r, err := p.Find(run)
 	if err != nil {
 		return RunChanges{}, err

@@ -43,13 +43,13 @@ func (s *eventSink) emit(e trace.Event, silent bool) {
 	}
 	line := append(s.mask.Line(trace.Encode(e)), '\n')
 	if e.Run != "" {
-		s.begin(e.Run).Add(line)
+		s.traceFile(e.Run).Add(line)
 	}
 	s.host.Frontend.Event(e, line, silent)
 }
 
-// begin gives the trace file of a run. Its events are kept until it is opened.
-func (s *eventSink) begin(run string) *trace.File {
+// traceFile gives the trace file of a run. Its events are kept until it is opened.
+func (s *eventSink) traceFile(run string) *trace.File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.files[run]
@@ -62,7 +62,7 @@ func (s *eventSink) begin(run string) *trace.File {
 
 // open opens the trace file in the folder of a run.
 func (s *eventSink) open(root *os.Root, dir string) error {
-	return s.begin(path.Base(dir)).Open(func() (io.WriteCloser, error) {
+	return s.traceFile(path.Base(dir)).Open(func() (io.WriteCloser, error) {
 		return root.OpenFile(
 			path.Join(dir, "trace.jsonl"),
 			os.O_CREATE|os.O_APPEND|os.O_WRONLY,
@@ -71,8 +71,8 @@ func (s *eventSink) open(root *os.Root, dir string) error {
 	})
 }
 
-// end closes the trace files of runs that are over.
-func (s *eventSink) end() error {
+// closeAll closes the trace files of runs that are over.
+func (s *eventSink) closeAll() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error

@@ -101,7 +101,7 @@ func (s *Session) ExplainFile(name string) (*Outline, error) {
 
 // addTrustQuestion puts the question about trust before the others, if it would be asked.
 func (s *Session) addTrustQuestion(o *Outline) {
-	if ask := s.AsksBefore(o.Page.File.Name); ask != "" {
+	if ask := s.TrustQuestion(o.Page.File.Name); ask != "" {
 		o.Page.Asks = slices.Insert(o.Page.Asks, 0, "trust: "+ask)
 	}
 }

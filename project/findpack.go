@@ -79,7 +79,7 @@ func (p *Project) FindPack(ctx context.Context, name string) (FoundPack, error) 
 
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		pack, err := packs.Read(filepath.ToSlash(name), os.DirFS(name))
-		return FoundPack{pack, p.fromHere(name), ""}, err
+		return FoundPack{pack, p.relativeFolder(name), ""}, err
 	}
 
 	address, ref, ok := git.CutRef(name)
@@ -98,8 +98,8 @@ func (p *Project) FindPack(ctx context.Context, name string) (FoundPack, error) 
 	return p.fetchPack(ctx, address, ref)
 }
 
-// fromHere is the path of a folder as the record of the packs has it: from the project.
-func (p *Project) fromHere(folder string) string {
+// relativeFolder gives the path of a folder relative to the project, as the record of packs has it.
+func (p *Project) relativeFolder(folder string) string {
 	at := filepath.Clean(folder)
 	if abs, err := filepath.Abs(folder); err == nil {
 		if rel, err := filepath.Rel(p.Dir, abs); err == nil {

@@ -30,7 +30,7 @@ func (p *Project) finder() *dialect.Finder {
 		Homes: dialect.HomesOf(p.Host.Env),
 		Sub:   p.Trust.FS,
 		Note:  func(text string) { p.Host.Frontend.NoteOnce(text, text) },
-		Skip:  p.skip,
+		Skip:  p.noteExported,
 	}
 }
 
@@ -62,9 +62,9 @@ func sourceOf(p dialect.Folder) router.Source {
 	return s
 }
 
-// Beside spells what a text of a source names so that it leads to what its author meant. A file of
-// another tool that runs as a workflow has its name on purpose.
-func (p *Project) Beside(source, text string) string {
+// RewriteCalls spells the command names in a text of a source so that they lead to what its author
+// meant. A file of another tool that runs as a workflow has its name on purpose.
+func (p *Project) RewriteCalls(source, text string) string {
 	library := p.library()
 	return p.Table.RewriteCalls(source, text, func(source, file string) bool {
 		prompt, flow, err := library.Prompt(source, file)
@@ -72,8 +72,8 @@ func (p *Project) Beside(source, text string) string {
 	})
 }
 
-// replaced says which shipped workers the project has its own for.
-func replaced(set *subagents.Set) (out []string) {
+// replacementNotes says which shipped workers the project has its own for.
+func replacementNotes(set *subagents.Set) (out []string) {
 	var own []string
 	for _, name := range set.Replaced() {
 		if set.Apart(name) != "" {
@@ -89,13 +89,13 @@ func replaced(set *subagents.Set) (out []string) {
 	}
 
 	if own != nil {
-		out = append(out, apart(set, own...))
+		out = append(out, bypassNote(set, own...))
 	}
 	return out
 }
 
-// apart says that shipped commands do not call agents of the project.
-func apart(set *subagents.Set, names ...string) string {
+// bypassNote says that shipped commands do not call agents of the project.
+func bypassNote(set *subagents.Set, names ...string) string {
 	var files, shipped, prefer []string
 	for _, name := range names {
 		files = append(files, set.Apart(name))
@@ -110,14 +110,14 @@ func apart(set *subagents.Set, names ...string) string {
 		formats.Workspace)
 }
 
-// noteApart says, once, which agents of the project a shipped command passes over.
-func (s *Session) noteApart(prog *compile.Program) {
+// noteBypassed says, once, which agents of the project a shipped command passes over.
+func (s *Session) noteBypassed(prog *compile.Program) {
 	if !prog.Library() {
 		return
 	}
 	for _, name := range prog.Subagents() {
 		if s.Set.Apart(name) != "" {
-			s.Project.Host.Frontend.NoteOnce("apart "+name, apart(s.Set, name))
+			s.Project.Host.Frontend.NoteOnce("apart "+name, bypassNote(s.Set, name))
 		}
 	}
 }
@@ -168,12 +168,12 @@ func (p *Project) agentTools(set *subagents.Set) []Tool {
 // change here, before there is anything that they could work with.
 func (p *Project) ForeignTools() ([]Tool, []string) {
 	noRunner := func(subagents.Definition) subagents.Agent {
-		return failing(nil)
+		return failingAgent(nil)
 	}
 	set, err := subagents.Load(noRunner, p.subagentSources()...)
 	notes, bad := set.AddForeign(p.agentFolders(), p.Config.Prefer, noRunner)
 
-	out := replaced(set)
+	out := replacementNotes(set)
 	for _, d := range notes {
 		if subagents.OfNames(d) {
 			out = append(out, d.Error()+formats.Prefixed("; ", d.Help))
@@ -189,8 +189,8 @@ func (p *Project) ForeignTools() ([]Tool, []string) {
 	return checkup.Tools(p.Table, p.agentTools(set)), out
 }
 
-// skip keeps in mind a file that tercet export wrote, for 'tercet which'.
-func (p *Project) skip(at dialect.Place, inside string) {
+// noteExported records a file that tercet export wrote, for 'tercet which'.
+func (p *Project) noteExported(at dialect.Place, inside string) {
 	name, ok := at.Name(inside)
 	short, scoped := strings.CutPrefix(strings.Replace(name, "tercet:", "tercet-", 1), "tercet-")
 	if scoped && name != shims.Skill {
@@ -205,9 +205,9 @@ func (p *Project) skip(at dialect.Place, inside string) {
 	}
 }
 
-// ofProject tells whether a place of another tool came with the project: a plugin may lie in it as
-// well.
-func ofProject(p dialect.Place) bool {
+// belongsToProject reports whether a place of another tool came with the project; a plugin may lie
+// in it as well.
+func belongsToProject(p dialect.Place) bool {
 	return p.Scope != dialect.User && fs.ValidPath(p.Dir)
 }
 

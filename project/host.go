@@ -36,7 +36,7 @@ type Host struct {
 	LookupEnv func(name string) (string, bool)
 	Environ   func() []string
 	// Hard gives the context of what the first signal must not cut short.
-	Hard func() context.Context
+	AbortContext func() context.Context
 
 	// Home keeps the runs of a team; nil: all runs are this machine's own.
 	Home Home

@@ -92,7 +92,7 @@ func (p *Project) Import(
 	r := &ImportReport{}
 	if o.Text == nil {
 		opt.Place = p.placeOf(name)
-		opt.Archive, err = archiveBeside(name, opt)
+		opt.Archive, err = readArchiveBeside(name, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (p *Project) Import(
 		return r, nil //nolint:nilerr // the file has it
 	}
 	if o.Text == nil {
-		r.Errors, err = p.errorsBeside(name)
+		r.Errors, err = p.readForeignErrors(name)
 		if err != nil {
 			return nil, err
 		}
@@ -122,15 +122,16 @@ func (p *Project) Import(
 		folders = &opt.Folders
 	}
 
-	err = p.importRead(ctx, t, r, op, folders)
+	err = p.writeImport(ctx, t, r, op, folders)
 	if err == nil && !t.Try && len(r.Errors.Errors) > 0 {
 		err = p.Problems.Import(ctx, t.Session, r.Errors)
 	}
 	return r, err
 }
 
-// errorsBeside reads the errors.json that lies beside a file of tasks; nothing if there is none.
-func (p *Project) errorsBeside(name string) (state.ForeignErrors, error) {
+// readForeignErrors reads the errors.json that lies beside a file of tasks; nothing if there is
+// none.
+func (p *Project) readForeignErrors(name string) (state.ForeignErrors, error) {
 	name = filepath.Join(filepath.Dir(name), "errors.json")
 	own := filepath.Join(p.Dir, formats.Workspace, "errors.json")
 	if full, err := filepath.Abs(name); err != nil || full == own {
@@ -159,8 +160,8 @@ func (p *Project) placeOf(name string) string {
 	return filepath.ToSlash(full)
 }
 
-// importRead writes what was read, and copies the documents of folders; nil: only a file was read.
-func (p *Project) importRead(
+// writeImport writes what was read, and copies the documents of folders; nil: only a file was read.
+func (p *Project) writeImport(
 	ctx context.Context,
 	t Transaction,
 	r *ImportReport,
@@ -189,13 +190,13 @@ func (p *Project) importRead(
 	if err != nil {
 		return err
 	}
-	return p.putAway(ctx, t, r)
+	return p.archiveCompleted(ctx, t, r)
 }
 
-// putAway moves those into the archive that the file has among its completed projects. It is a
+// archiveCompleted archives the tasks that the file has among its completed projects. It is a
 // transaction of its own: what was imported stays if it does not come through, and the same import
 // again goes on here.
-func (p *Project) putAway(ctx context.Context, t Transaction, r *ImportReport) error {
+func (p *Project) archiveCompleted(ctx context.Context, t Transaction, r *ImportReport) error {
 	list := r.Result.PutAway()
 	if len(list) == 0 {
 		return nil
@@ -214,9 +215,9 @@ func (p *Project) putAway(ctx context.Context, t Transaction, r *ImportReport) e
 	return nil
 }
 
-// archiveBeside reads the archive that lies beside the file of an import as its system keeps it;
-// nil if there is none.
-func archiveBeside(name string, opt exchange.Options) (*Import, error) {
+// readArchiveBeside reads the archive that lies beside the file of an import as its system keeps
+// it; nil if there is none.
+func readArchiveBeside(name string, opt exchange.Options) (*Import, error) {
 	name = filepath.Join(filepath.Dir(name), filepath.FromSlash(exchange.ArchiveName))
 	src, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {

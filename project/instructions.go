@@ -25,27 +25,27 @@ const instructionsFile = "instructions.json"
 
 // runInstructions are the project's instructions of the runs of this process, by run.
 type runInstructions struct {
-	mu sync.Mutex
-	of map[string][]instructions.File
+	mu    sync.Mutex
+	byRun map[string][]instructions.File
 }
 
 func (r *runInstructions) set(run string, list []instructions.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.of == nil {
-		r.of = map[string][]instructions.File{}
+	if r.byRun == nil {
+		r.byRun = map[string][]instructions.File{}
 	}
-	r.of[run] = list
+	r.byRun[run] = list
 }
 
 // forPrompt are the instructions for one runner in one run.
 func (r *runInstructions) forPrompt(run, runner string) []prompt.Text {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return forPrompt(r.of[run], runner)
+	return promptTexts(r.byRun[run], runner)
 }
 
-func forPrompt(list []instructions.File, runner string) []prompt.Text {
+func promptTexts(list []instructions.File, runner string) []prompt.Text {
 	var out []prompt.Text
 	for _, f := range instructions.For(list, runner) {
 		out = append(out, prompt.Text{
@@ -77,8 +77,8 @@ func (p *Project) readInstructions(ctx context.Context) ([]instructions.File, er
 		return nil, nil
 	}
 
-	list, left := instructions.Read(p.Trust.FS("."))
-	for _, one := range left {
+	list, leftOut := instructions.Read(p.Trust.FS("."))
+	for _, one := range leftOut {
 		p.note("%s is no part of the instructions: %s", one.Path, one.Why)
 	}
 
@@ -91,10 +91,10 @@ func (p *Project) readInstructions(ctx context.Context) ([]instructions.File, er
 		return nil, err
 	}
 
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, f := range list {
-		if !isCommitted(f, list, committed) && !told[f.Path] {
-			told[f.Path] = true
+		if !isCommitted(f, list, committed) && !reported[f.Path] {
+			reported[f.Path] = true
 			p.note("%s is not as the last commit has it: agents do not get it until it is "+
 				"committed", f.Path)
 		}
@@ -102,7 +102,7 @@ func (p *Project) readInstructions(ctx context.Context) ([]instructions.File, er
 
 	// A file that a left-out one imports goes with it.
 	return slices.DeleteFunc(list, func(f instructions.File) bool {
-		return told[f.Path] || told[f.For]
+		return reported[f.Path] || reported[f.For]
 	}), nil
 }
 
@@ -151,14 +151,14 @@ func isCommitted(
 func hasObject(entry, text string) bool {
 	_, object, _ := strings.Cut(entry, " ")
 	unix := strings.ReplaceAll(text, "\r\n", "\n")
-	return object != "" && (object == blob(text) || object == blob(unix))
+	return object != "" && (object == blobHash(text) || object == blobHash(unix))
 }
 
 // symlink is the mode of a symbolic link in git.
 const symlink = "120000"
 
-// blob is the name of a content in git.
-func blob(text string) string {
+// blobHash is the id of a text as a blob of git.
+func blobHash(text string) string {
 	object := fmt.Sprintf("blob %d\x00%s", len(text), text)
 	sum := sha1.Sum([]byte(object)) //nolint:gosec // git names objects by SHA-1
 	return hex.EncodeToString(sum[:])
@@ -185,9 +185,9 @@ func (p *Project) recordedInstructions(run, sum string) ([]instructions.File, er
 	return list, nil
 }
 
-// instructionsOf gives a run its instructions: those that it began with, or those of now. It gives
-// the text that is kept of them, nil of none.
-func (s *Session) instructionsOf(
+// loadInstructions gives a run its instructions: those that it began with, or for a new run those
+// of now. It returns them as JSON for the run's folder; nil: there are none.
+func (s *Session) loadInstructions(
 	ctx context.Context, run string, past []journal.Record,
 ) ([]byte, error) {
 	if s.givingUp { // it only ends, also where they were changed

@@ -23,7 +23,7 @@ import (
 func (p *Project) Lint(
 	ctx context.Context, name string, text []byte,
 ) ([]formats.Diagnostic, error) {
-	s, err := p.reading(ctx)
+	s, err := p.readingSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (p *Project) Format(ctx context.Context, name string, text []byte) ([]byte,
 	if p.profileOf(name) != "" {
 		return text, nil
 	}
-	s, err := p.reading(ctx)
+	s, err := p.readingSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func (p *Project) Symbols(name string, text []byte) []formats.Symbol {
 	return lint.Symbols(p.absolute(name), text)
 }
 
-// reading is a session for one who only reads files. What is wrong with other files is not told.
-func (p *Project) reading(ctx context.Context) (*Session, error) {
+// readingSession makes a session that only reads files. Problems in other files are not reported.
+func (p *Project) readingSession(ctx context.Context) (*Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ type LintReport struct {
 	Foreign []string             // with FixForm: files of other tools, which have no form
 	Broken  *formats.Diagnostics // subagent files that cannot be used and are not among the files
 
-	agreed map[string]string // SHA-256 of the files that the user agreed to, by full path
-	kept   map[string][]byte // of these, the ones that were rewritten, by path in the project
+	agreed    map[string]string // SHA-256 of the files that the user agreed to, by full path
+	rewritten map[string][]byte // of these, the ones that were rewritten, by path in the project
 }
 
 // Code is that of a failure: there are errors, or with DryRun a file would change. It is empty
@@ -168,7 +168,8 @@ func (s *Session) LintFiles(paths []string, o LintOptions) (*LintReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 && len(unread) == 0 && !slices.ContainsFunc(paths, s.Project.isWhole) {
+	nothing := len(files) == 0 && len(unread) == 0
+	if nothing && !slices.ContainsFunc(paths, s.Project.isProjectFolder) {
 		return nil, formats.Fail(formats.CodeUsage,
 			"name a command or subagent file, or a folder that holds one",
 			"no command and no subagent file to check in %s", strings.Join(paths, ", "))
@@ -177,8 +178,8 @@ func (s *Session) LintFiles(paths []string, o LintOptions) (*LintReport, error) 
 	r := &LintReport{Files: len(files), Changed: []string{}}
 	if o.Fix != FixNothing && !o.DryRun {
 		r.agreed = s.agreedFiles()
-		r.kept = map[string][]byte{}
-		defer s.keepAgreement(r)
+		r.rewritten = map[string][]byte{}
+		defer s.trustRewritten(r)
 	}
 	if o.Fix == FixForm {
 		return r, s.formatFiles(r, files, unread, o)
@@ -195,7 +196,7 @@ func (s *Session) LintFiles(paths []string, o LintOptions) (*LintReport, error) 
 	}
 
 	r.Found.List = append(r.Found.List, unread...)
-	r.Found.List = append(r.Found.List, s.nameNotes(files)...)
+	r.Found.List = append(r.Found.List, s.agentNameFindings(files)...)
 	r.Found.Sort()
 
 	if s.Broken != nil { // why a command does not find a subagent whose file is not checked
@@ -210,8 +211,8 @@ func (s *Session) LintFiles(paths []string, o LintOptions) (*LintReport, error) 
 	return r, nil
 }
 
-// isWhole reports whether a name is that of the folder of the project or its workspace.
-func (p *Project) isWhole(name string) bool {
+// isProjectFolder reports whether a path leads to the folder of the project or its workspace.
+func (p *Project) isProjectFolder(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil {
 		return false
@@ -245,24 +246,24 @@ func (s *Session) agreedFiles() map[string]string {
 	return out
 }
 
-// rewrote notes a file that the user agreed to and that was just corrected.
-func (s *Session) rewrote(r *LintReport, name string, before, after []byte) {
+// noteRewritten remembers a file that was just corrected, if the user had agreed to it.
+func (s *Session) noteRewritten(r *LintReport, name string, before, after []byte) {
 	full, err := filepath.Abs(name)
 	if err != nil || r.agreed[full] == "" || r.agreed[full] != formats.Sum(before) {
 		return
 	}
 	if inside, err := filepath.Rel(s.Project.Dir, full); err == nil {
-		r.kept[filepath.ToSlash(inside)] = after
+		r.rewritten[filepath.ToSlash(inside)] = after
 	}
 }
 
-// keepAgreement agrees to the files that tercet corrected at the wish of the user, who agreed to
+// trustRewritten agrees to the files that tercet corrected at the wish of the user, who agreed to
 // them as they were.
-func (s *Session) keepAgreement(r *LintReport) {
-	if len(r.kept) == 0 {
+func (s *Session) trustRewritten(r *LintReport) {
+	if len(r.rewritten) == 0 {
 		return
 	}
-	s.Project.TrustAccepted(r.kept)
+	s.Project.TrustAccepted(r.rewritten)
 }
 
 // lintFile checks one file, and mends it if it should. It gives the text that the findings are
@@ -290,7 +291,7 @@ func (s *Session) lintFile(
 		if err := lint.Rewrite(name, src, m.Text); err != nil {
 			return nil, nil, err
 		}
-		s.rewrote(r, name, src, m.Text)
+		s.noteRewritten(r, name, src, m.Text)
 	}
 	r.Made = append(r.Made, m.Made...)
 	return m.Text, m.Left, nil
@@ -300,17 +301,17 @@ func (s *Session) lintFile(
 func (s *Session) formatFiles(
 	r *LintReport, files []string, unread []formats.Diagnostic, o LintOptions,
 ) error {
-	own := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+	ownFiles := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 		return lint.Foreign(s.Library, name)
 	})
 	r.Foreign = slices.DeleteFunc(files, func(name string) bool {
-		return slices.Contains(own, name)
+		return slices.Contains(ownFiles, name)
 	})
 
 	r.Broken = &formats.Diagnostics{List: unread}
 	var err error
 	r.Found, err = lint.Each(
-		own,
+		ownFiles,
 		func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
 			out, err := lint.Format(s.Library, name, src, o.Expand)
 			if err != nil || bytes.Equal(src, out) {
@@ -323,7 +324,7 @@ func (s *Session) formatFiles(
 
 			err = lint.Rewrite(name, src, out)
 			if err == nil {
-				s.rewrote(r, name, src, out)
+				s.noteRewritten(r, name, src, out)
 			}
 			return src, nil, err
 		},
@@ -335,9 +336,9 @@ func (s *Session) formatFiles(
 	return err
 }
 
-// nameNotes are the findings about the names of agent files of other tools, which only all of them
-// together have.
-func (s *Session) nameNotes(files []string) (out []formats.Diagnostic) {
+// agentNameFindings gives the findings about the names of agent files of other tools, which only
+// show when all of these files are read together.
+func (s *Session) agentNameFindings(files []string) (out []formats.Diagnostic) {
 	for _, d := range s.AgentNotes {
 		i := slices.IndexFunc(files, func(name string) bool {
 			full, err := filepath.Abs(name)

@@ -48,22 +48,22 @@ type Monitor struct {
 	LookEvery time.Duration
 
 	project *Project
-	runs    map[string]*monitored
+	runs    map[string]*monitoredRun
 	queue   map[string]string // the places of runs that wait for their turn
 }
 
 // Monitor makes a monitor of the runs of the project.
 func (p *Project) Monitor() *Monitor {
-	return &Monitor{project: p, runs: map[string]*monitored{}}
+	return &Monitor{project: p, runs: map[string]*monitoredRun{}}
 }
 
-// monitored is what a monitor knows of a run.
-type monitored struct {
+// monitoredRun is what a monitor knows of a run.
+type monitoredRun struct {
 	state       RunState
-	began       bool      // there is a journal
-	ended       bool      // nothing of it will change
+	hasJournal  bool
+	ended       bool      // it will not change any more
 	live        bool      // a process works on it
-	looked      time.Time // for that process
+	checkedAt   time.Time // when that process was last looked for
 	follower    *journal.Follower
 	journalFile fileStamp
 	lockFile    fileStamp
@@ -86,14 +86,14 @@ func (m *Monitor) Runs(finished int) ([]RunState, error) {
 	var list []RunState
 	ended := 0
 	for _, id := range slices.Backward(ids) { // ids begin with their time
-		r := m.known(id)
-		if r.ended && r.began && ended < finished && m.canGoOn(id) {
+		r := m.lookup(id)
+		if r.ended && r.hasJournal && ended < finished && m.canGoOn(id) {
 			r.ended = false // somebody goes back to one of its steps
 		}
 		if !r.ended {
 			m.update(r, id, ended >= finished)
 		}
-		if r.began && (r.state.State != StateFinished || ended < finished) {
+		if r.hasJournal && (r.state.State != StateFinished || ended < finished) {
 			list = append(list, r.state)
 		}
 		if r.ended {
@@ -118,24 +118,24 @@ func Before(a, b RunState) int {
 // journal.
 func (m *Monitor) Run(id string) (RunState, bool) {
 	m.queue = m.project.queues()
-	r := m.known(id)
-	if r.ended && (!r.began || m.canGoOn(id)) {
+	r := m.lookup(id)
+	if r.ended && (!r.hasJournal || m.canGoOn(id)) {
 		r.ended = false // not read yet, or somebody goes back to one of its steps
 	}
 	if !r.ended {
 		m.update(r, id, false)
 	}
-	if !r.began {
+	if !r.hasJournal {
 		delete(m.runs, id)
 	}
-	return r.state, r.began
+	return r.state, r.hasJournal
 }
 
-// known is what the monitor knows of a run, which is nothing at first.
-func (m *Monitor) known(id string) *monitored {
+// lookup gives what the monitor knows of a run, which is nothing at first.
+func (m *Monitor) lookup(id string) *monitoredRun {
 	r := m.runs[id]
 	if r == nil {
-		r = &monitored{}
+		r = &monitoredRun{}
 		m.runs[id] = r
 	}
 	return r
@@ -143,11 +143,11 @@ func (m *Monitor) known(id string) *monitored {
 
 // update reads a run that may have changed. It does not read one that has ended if enough of those
 // are known.
-func (m *Monitor) update(r *monitored, id string, enough bool) {
+func (m *Monitor) update(r *monitoredRun, id string, enough bool) {
 	lockInfo := path.Join(journal.Folder, id, journal.LockName+".info")
 	lockFile, lockErr := m.stamp(lockInfo)
 	locked := m.canGoOn(id)
-	if !locked && enough && !r.began {
+	if !locked && enough && !r.hasJournal {
 		r.ended = true
 		return
 	}
@@ -159,15 +159,15 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 
 	now := m.project.Host.Clock.Now()
 	grew := journalFile != r.journalFile
-	look := func() {
+	checkProcess := func() {
 		r.live = locked && m.project.AtWork(id) // which writes the info file anew
-		r.looked = now
+		r.checkedAt = now
 		r.lockFile, _ = m.stamp(lockInfo) //nolint:errcheck // none: no process did
 	}
 	lockChanged := lockErr == nil && lockFile != r.lockFile
-	lookDue := r.live && now.Sub(r.looked) >= m.LookEvery
+	lookDue := r.live && now.Sub(r.checkedAt) >= m.LookEvery
 	if lockChanged || lookDue || grew && !r.live {
-		look()
+		checkProcess()
 	}
 
 	if grew {
@@ -175,7 +175,7 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 		if !ok {
 			return
 		}
-		r.began = true
+		r.hasJournal = true
 		r.journalFile = journalFile
 		r.state = RunState{Run: summary}
 		if summary.Status != journal.Open &&
@@ -202,10 +202,10 @@ func (m *Monitor) update(r *monitored, id string, enough bool) {
 		return
 	}
 	if r.live && r.state.Run.Status != journal.Open {
-		look() // its process is about to leave it
+		checkProcess() // its process is about to leave it
 	}
 
-	m.judge(r)
+	m.setState(r)
 }
 
 // canGoOn reports whether a run has a lock file, as all have that can go on.
@@ -214,8 +214,8 @@ func (m *Monitor) canGoOn(id string) bool {
 	return err == nil
 }
 
-// judge settles the state of a run that has not ended.
-func (m *Monitor) judge(r *monitored) {
+// setState works out the state of a run that has not ended.
+func (m *Monitor) setState(r *monitoredRun) {
 	r.state.Answer = ""
 	r.state.Live = r.live
 	r.state.Run.Queue = m.queue[r.state.Run.ID]

@@ -125,13 +125,13 @@ func (p *Project) AddPack(
 		if err != nil || dry {
 			return plan, err
 		}
-		return plan, settle(&plan, choose)
+		return plan, resolveConflicts(&plan, choose)
 	}
 	return p.changePacks(dry, []string{name}, plan)
 }
 
-// settle decides about the files that stand where a pack has others.
-func settle(plan *packs.Plan, choose func(PackStep) (PackChoice, error)) error {
+// resolveConflicts asks choose about each file that stands where the pack has another.
+func resolveConflicts(plan *packs.Plan, choose func(PackStep) (PackChoice, error)) error {
 	for _, one := range plan.Steps {
 		if one.Action != packs.Taken {
 			continue
@@ -240,7 +240,7 @@ func (p *Project) changePacks(
 	plan func(packs.Record, string) (packs.Plan, error),
 ) (PackChanges, error) {
 	out := PackChanges{Changes: []PackChange{}, Texts: map[string][]byte{}}
-	err := p.lockedPacks(func(record packs.Record) error {
+	err := p.withPackLock(func(record packs.Record) error {
 		for _, name := range names {
 			one, err := plan(record, name)
 			if err != nil {
@@ -334,8 +334,9 @@ func (p *Project) PackTests(
 	return from.Placed(), tests, nil
 }
 
-// lockedPacks locks the packs, brings a change to its end that was killed, and gives the record.
-func (p *Project) lockedPacks(do func(record packs.Record) error) error {
+// withPackLock calls do with the record of packs while their lock is held. It first finishes a
+// change whose process was killed.
+func (p *Project) withPackLock(do func(record packs.Record) error) error {
 	cfg := p.StateConfig(0, nil)
 	lock, err := cfg.Claim(packs.LockFile, p.Host.Session)
 	if err != nil {

@@ -59,37 +59,37 @@ type Project struct {
 	Table *router.Table
 	// Exported are files that tercet export wrote, which are no commands, by the name that they
 	// would have.
-	Exported map[string][]string
-	sources  map[string]fs.FS         // by the name of the source
-	foreign  map[string]dialect.Place // of the sources of other tools
-	own      map[string]bool          // the sources that came with the project
-	folders  []string                 // of these sources, where commands are files
+	Exported      map[string][]string
+	sources       map[string]fs.FS         // by the name of the source
+	foreignPlaces map[string]dialect.Place // of the sources of other tools
+	isOwnSource   map[string]bool          // by name: the source came with the project
+	folders       []string                 // of these sources, where commands are files
 	// commandFolders are the folders of other tools with commands, as of the last scan.
 	commandFolders []dialect.Folder
 	// agentFolders searches for the folders of other tools with agents, once.
 	agentFolders func() []dialect.Folder
 	// deciding are the hashes of files that decide and that no command or subagent file names.
-	deciding map[string]string
+	decidingSums map[string]string
 
 	networkEnv  []string          // variables for what goes over the network
 	notifier    *control.Notifier // tells what waits; nil: no notice
-	asking      chan struct{}     // holds who asks: one question at a time
+	askSlot     chan struct{}     // has one place: one question is asked at a time
 	gitSettings git.Settings      // of the repositories of the project and its worktrees
 
-	mu      sync.Mutex        // guards what follows: subagents with steps run side by side
-	working map[*Run]struct{} // runs that were started or resumed in the background
-	closing bool              // no run starts in the background
-	closers []io.Closer
+	mu             sync.Mutex        // guards what follows: subagents with steps run side by side
+	backgroundRuns map[*Run]struct{} // runs that were started or resumed in the background
+	closing        bool              // no run starts in the background
+	closers        []io.Closer
 }
 
 // Find finds the project and the command files in it, which is all that a route needs: no state, no
 // subagent and no process. has tells whether dir has a workspace.
-func Find(dir string, has bool, h Host) (_ *Project, err error) {
+func Find(dir string, hasWorkspace bool, h Host) (_ *Project, err error) {
 	p := &Project{
 		Host:         h,
 		Dir:          dir,
-		HasWorkspace: has,
-		asking:       make(chan struct{}, 1),
+		HasWorkspace: hasWorkspace,
+		askSlot:      make(chan struct{}, 1),
 	}
 	if h.Home != nil {
 		p.homeTime = &homeClock{Clock: h.Clock}
@@ -101,7 +101,7 @@ func Find(dir string, has bool, h Host) (_ *Project, err error) {
 		return p, formats.Broken(formats.CodeIO, "project root", err)
 	}
 	p.onClose(p.Root)
-	p.Trust = p.newTrust()
+	p.Trust = p.newTrustGate()
 	p.agentFolders = sync.OnceValue(p.finder().Agents)
 
 	if err = p.readConfig(); err != nil {
@@ -122,16 +122,16 @@ func (p *Project) readProfiles() {
 	}
 	p.Profiles = documents.ReadOwn(p.Trust.FS(profilesFolder))
 	for name, sum := range p.Profiles.Sums() {
-		if p.deciding == nil {
-			p.deciding = map[string]string{}
+		if p.decidingSums == nil {
+			p.decidingSums = map[string]string{}
 		}
-		p.deciding[profilesFolder+"/"+name] = sum
+		p.decidingSums[profilesFolder+"/"+name] = sum
 	}
 }
 
 // Open opens a project for everything but the commands and the subagents, which a Session has.
-func Open(ctx context.Context, dir string, has bool, h Host) (*Project, error) {
-	p, err := Find(dir, has, h)
+func Open(ctx context.Context, dir string, hasWorkspace bool, h Host) (*Project, error) {
+	p, err := Find(dir, hasWorkspace, h)
 	if err == nil {
 		err = p.build(ctx)
 	}
@@ -149,7 +149,7 @@ func (p *Project) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	p.suspend(ctx)
+	p.suspendBackgroundRuns(ctx)
 	return p.release()
 }
 

@@ -96,11 +96,11 @@ func host(t *testing.T, dir string, f project.Frontend) project.Host {
 		Env: func(name string) string {
 			return map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}[name]
 		},
-		LookupEnv:  os.LookupEnv,
-		Environ:    os.Environ,
-		Hard:       t.Context,
-		Agreed:     map[string]bool{},
-		OwnProject: dir,
+		LookupEnv:    os.LookupEnv,
+		Environ:      os.Environ,
+		AbortContext: t.Context,
+		Agreed:       map[string]bool{},
+		OwnProject:   dir,
 	}
 }
 

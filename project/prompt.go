@@ -47,7 +47,7 @@ func (s *Session) Prompt(ctx context.Context, agent string, task int) (Prompt, s
 		if err != nil {
 			return Prompt{}, "", err
 		}
-		in.Instructions = forPrompt(list, runner)
+		in.Instructions = promptTexts(list, runner)
 	}
 	return prompt.Stable(in), info.Name, nil
 }

@@ -56,14 +56,14 @@ func (s *Session) enterRun(
 		case <-ctx.Done():
 			return func() {}, nil
 		}
-		defer turn.come()
+		defer turn.admitNext()
 	}
 
 	recorded := false
 	var recordErr error
 	slot, err := pool.Enter(ctx, run, func(place int) {
 		if turn != nil {
-			turn.come()
+			turn.admitNext()
 		}
 		s.Project.note("run %s is queued, place %d: %s at work, as limits.runs says",
 			run, place, formats.Count(pool.Limit, "run"))
@@ -79,14 +79,14 @@ func (s *Session) enterRun(
 	case slot == nil:
 		return func() {}, formats.Broken(formats.CodeIO, "the queue of runs", err)
 	}
-	return s.leaving(slot), recordErr
+	return s.leaveFunc(slot), recordErr
 }
 
 // queueTurn is the place of a run among those of a line with several tasks. They enter the queue in
 // the order of the line, because each waits for those before it when it publishes.
 type queueTurn struct {
-	before <-chan struct{} // closed once the run before it is in the queue, or has ended
-	come   func()          // lets the next one into the queue
+	before    <-chan struct{} // closed once the run before it is in the queue, or has ended
+	admitNext func()          // lets the next one into the queue
 }
 
 // queueInOrder lets runs into the queue one after another.
@@ -98,8 +98,8 @@ func (s *Session) queueInOrder(runs []string) {
 	for _, run := range runs {
 		mine := make(chan struct{})
 		s.turns[run] = &queueTurn{
-			before: before,
-			come:   sync.OnceFunc(func() { close(mine) }),
+			before:    before,
+			admitNext: sync.OnceFunc(func() { close(mine) }),
 		}
 		before = mine
 	}
@@ -122,11 +122,11 @@ func (s *Session) enterAgent(ctx context.Context, r formats.Request) (leave func
 	case slot == nil:
 		return nil, formats.Broken(formats.CodeIO, "the queue of agents", err)
 	}
-	return s.leaving(slot), nil
+	return s.leaveFunc(slot), nil
 }
 
-// leaving gives a slot back.
-func (s *Session) leaving(slot *slots.Slot) func() {
+// leaveFunc makes the function that gives a slot back.
+func (s *Session) leaveFunc(slot *slots.Slot) func() {
 	return func() {
 		if err := slot.Leave(); err != nil {
 			s.Project.note("warning: a place in a queue was not given back: %s", err)

@@ -166,7 +166,7 @@ func (s *Session) GiveUp(ctx context.Context, r journal.Run) error {
 		return err
 	}
 
-	last, err := s.with(func(out *Session) {
+	last, err := s.cloneWith(func(out *Session) {
 		out.givingUp = true
 		out.journaled = func(string) {} // nobody asked for this run
 	})

@@ -32,7 +32,7 @@ const maxReviewLines = 200
 // ReviewTrust reads the files of the project that can start programs, as they are now.
 func (p *Project) ReviewTrust(ctx context.Context) (TrustReview, error) {
 	out := TrustReview{Dir: p.Dir}
-	err := p.afresh(ctx, Options{TellsBroken: true}, func(s *Session) error {
+	err := p.withFreshSession(ctx, Options{TellsBroken: true}, func(s *Session) error {
 		v, err := s.Project.Trust.Verdict()
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func (p *Project) AgreeTrust(ctx context.Context, digest string) error {
 	if err := p.Host.MayCommand(); err != nil {
 		return err
 	}
-	return p.afresh(ctx, Options{TellsBroken: true}, func(s *Session) error {
+	return p.withFreshSession(ctx, Options{TellsBroken: true}, func(s *Session) error {
 		v, err := s.Project.Trust.Verdict()
 		if err != nil {
 			return err
@@ -79,9 +79,9 @@ func (p *Project) AgreeTrust(ctx context.Context, digest string) error {
 	})
 }
 
-// afresh does something in a session of a project that is opened for that, with the files as they
-// are now.
-func (p *Project) afresh(ctx context.Context, o Options, do func(*Session) error) error {
+// withFreshSession opens the project once more, with the files as they are now, and calls do with a
+// session of it.
+func (p *Project) withFreshSession(ctx context.Context, o Options, do func(*Session) error) error {
 	fresh, err := Open(ctx, p.Dir, p.HasWorkspace, p.Host)
 	if err != nil {
 		return err
@@ -93,8 +93,8 @@ func (p *Project) afresh(ctx context.Context, o Options, do func(*Session) error
 	return errors.Join(err, fresh.release())
 }
 
-// Afresh reads the commands and subagents as they are now, and gives them to a function. The
-// session ends with it.
-func (p *Project) Afresh(ctx context.Context, do func(*Session) error) error {
-	return p.afresh(ctx, Options{TellsBroken: true}, do)
+// WithFreshSession reads the commands and subagents as they are now, and gives them to a function.
+// The session ends with it.
+func (p *Project) WithFreshSession(ctx context.Context, do func(*Session) error) error {
+	return p.withFreshSession(ctx, Options{TellsBroken: true}, do)
 }

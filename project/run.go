@@ -73,24 +73,25 @@ func (s *Session) handle(
 		s.journaled(begun.ID)
 	}
 
-	foreign := s.Project.digestForeign()
+	foreign := s.Project.foreignDigests()
 	end := s.Project.Host.Frontend.Begin(s.Project, past)
 	defer end()
 	ret, err := o.Handle(ctx, line, r, s.Options.DryRun)
 	s.trustMeta(r, ret)
-	ret.NextSteps = s.Project.Beside(r.Source, ret.NextSteps)
+	ret.NextSteps = s.Project.RewriteCalls(r.Source, ret.NextSteps)
 	for i := range ret.Errors {
-		ret.Errors[i].Recommendation = s.Project.Beside(r.Source, ret.Errors[i].Recommendation)
+		e := &ret.Errors[i]
+		e.Recommendation = s.Project.RewriteCalls(r.Source, e.Recommendation)
 	}
 
-	if cerr := s.events.end(); cerr != nil {
+	if cerr := s.events.closeAll(); cerr != nil {
 		s.Project.note("warning: trace: %s", cerr)
 	}
 	if err == nil && !s.Options.DryRun && !s.silent {
 		s.Project.notifier.RunEnded(ctx, ret)
 	}
 	if !s.Options.DryRun {
-		s.Project.tellForeignChanges(ctx, foreign)
+		s.Project.noteForeignChanges(ctx, foreign)
 	}
 	s.tidy(ctx)
 	return ret, err
@@ -216,9 +217,9 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		AutoApprove: s.Options.Yes || s.approver.consent.File != "",
 		DryRun:      inv.DryRun,
 		IfNeeded:    s.Options.IfNeeded,
-		Abort:       s.Project.Host.Hard(),
+		Abort:       s.Project.Host.AbortContext(),
 		Diff:        s.Project.Changes,
-		WayOn:       s.wayOn,
+		WayOn:       s.howToReach,
 		IDs: interp.IDs{
 			Run:     inv.Run,
 			Session: inv.Session,
@@ -248,7 +249,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 	if inv.DryRun || onlyLists(inv) {
 		return cfg, nil
 	}
-	return cfg, s.keepRun(ctx, inv, &cfg)
+	return cfg, s.attachJournal(ctx, inv, &cfg)
 }
 
 // stubs reads the returns that a dry run is given for its subagents.
@@ -264,12 +265,13 @@ func (s *Session) stubs(inv formats.Invocation) (map[string][]formats.Return, er
 	return interp.ParseStubs(s.Options.Stubs, data)
 }
 
-// keepRun lets a run keep a journal, take orders and messages, and go on where its journal ends.
-func (s *Session) keepRun(
+// attachJournal configures a run to keep a journal, to take orders and messages, and to resume
+// where its journal ends.
+func (s *Session) attachJournal(
 	ctx context.Context, inv formats.Invocation, cfg *interp.Config,
 ) error {
 	past := s.Project.Control.Past(inv.Run)
-	told, err := s.instructionsOf(ctx, inv.Run, past)
+	instructions, err := s.loadInstructions(ctx, inv.Run, past)
 	if err != nil {
 		return err
 	}
@@ -278,9 +280,9 @@ func (s *Session) keepRun(
 	ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, control.Hooks{
 		Ready: func(dir string) error {
 			err := s.events.open(s.Project.Root, dir)
-			if err == nil && len(past) == 0 && told != nil {
+			if err == nil && len(past) == 0 && instructions != nil {
 				name := path.Join(dir, instructionsFile)
-				err = atomicfile.Create(s.Project.Root, name, told, 0o600)
+				err = atomicfile.Create(s.Project.Root, name, instructions, 0o600)
 			}
 			return err
 		},
@@ -300,10 +302,10 @@ func (s *Session) keepRun(
 		Raw:     inv.Raw,
 		Words:   inv.Words,
 		Among:   inv.Among,
-		Files:   s.Project.deciding,
+		Files:   s.Project.decidingSums,
 	}
-	if told != nil {
-		cfg.Start.Instructions = formats.Sum(told)
+	if instructions != nil {
+		cfg.Start.Instructions = formats.Sum(instructions)
 	}
 	cfg.GateID = rand.Text
 	cfg.Messages = messages{s, inv.Run}
@@ -316,7 +318,7 @@ func (s *Session) keepRun(
 		}
 	}
 
-	s.events.begin(inv.Run)
+	s.events.traceFile(inv.Run)
 	s.Project.notifier.RunStarted(inv.Run, inv.Line)
 	return nil
 }
@@ -405,8 +407,8 @@ func (p *Project) checkout(dir string) *git.Repo {
 	return p.Git(p.Dir)
 }
 
-// work is what the work in a tree changed, with the files that are new in it.
-func (p *Project) work(ctx context.Context, dir string) (string, error) {
+// workPatch gives the changes in a tree as a patch, with its new files.
+func (p *Project) workPatch(ctx context.Context, dir string) (string, error) {
 	return p.Git(dir).FullPatch(ctx, p.checkout(dir), formats.Workspace)
 }
 

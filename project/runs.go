@@ -143,9 +143,9 @@ func (p *Project) Detail(run string) (RunDetail, error) {
 	return d, nil
 }
 
-// WorkOf gives the changes in the worktree of a run: the files that changed, then the patch. It is
-// empty if the run has none.
-func (p *Project) WorkOf(ctx context.Context, run string) (string, error) {
+// WorktreeChanges gives the changes in the worktree of a run: the files that changed, then the
+// patch. It is empty if the run has none.
+func (p *Project) WorktreeChanges(ctx context.Context, run string) (string, error) {
 	dir := filepath.Join(p.Dir, formats.Workspace, formats.WorktreeFolder, run)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", nil //nolint:nilerr // the run has no worktree, or no longer
@@ -220,7 +220,7 @@ func (l *RunLog) EventsWith(texts ...string) ([]Event, error) {
 		if len(lines) == 0 {
 			break
 		}
-		for e := range trace.Lines(having(lines, texts)) {
+		for e := range trace.Lines(linesWith(lines, texts)) {
 			e.Run = l.run
 			events = append(events, e)
 		}
@@ -228,8 +228,8 @@ func (l *RunLog) EventsWith(texts ...string) ([]Event, error) {
 	return events, nil
 }
 
-// having keeps the lines that have one of the texts; no text: all.
-func having(lines []byte, texts []string) []byte {
+// linesWith keeps the lines that have one of the texts; no text: all.
+func linesWith(lines []byte, texts []string) []byte {
 	if len(texts) == 0 {
 		return lines
 	}
@@ -251,11 +251,11 @@ const pollInterval = 200 * time.Millisecond
 func (p *Project) Events(ctx context.Context, run string, after int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		log := p.Log(run, "")
-		over := false
+		finished := false
 		for {
-			wasOver := over
+			wasFinished := finished
 			_, ended, err := log.Lines()
-			over = over || ended
+			finished = finished || ended
 
 			events, traceErr := log.Events()
 			for _, e := range events {
@@ -269,7 +269,8 @@ func (p *Project) Events(ctx context.Context, run string, after int) iter.Seq2[E
 				yield(Event{}, err)
 				return
 			}
-			if wasOver && len(events) == 0 { // the last event comes behind the end of the journal
+			// the last event comes after the end of the journal
+			if wasFinished && len(events) == 0 {
 				return
 			}
 			if p.Host.Clock.Sleep(ctx, pollInterval) != nil {

@@ -21,8 +21,8 @@ type sentError struct {
 	Waiting, Of, Why string
 }
 
-// sent makes an error fit to be sent; nil for nil.
-func sent(err error) *sentError {
+// encodeError makes an error that can be sent to another process; nil for nil.
+func encodeError(err error) *sentError {
 	if err == nil {
 		return nil
 	}
@@ -45,8 +45,8 @@ func sent(err error) *sentError {
 	return out
 }
 
-// received is the error that was sent.
-func (p *Project) received(e *sentError) error {
+// decodeError restores an error that was sent.
+func (p *Project) decodeError(e *sentError) error {
 	switch {
 	case e.Usage != nil:
 		return e.Usage

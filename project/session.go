@@ -60,7 +60,7 @@ func (p *Project) build(ctx context.Context) error {
 	p.team = newTeam(p)
 	if p.team != nil {
 		p.Control.Share = p.team.share
-		p.Control.RunKey = p.team.key
+		p.Control.RunKey = p.team.runKey
 	}
 	if err := p.startProcesses(); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (p *Project) startProcesses() (err error) {
 		Now:        p.Host.Clock.Now,
 		Supervisor: p.Host.Supervisor,
 		Record:     p.children().Record,
-		Grace:      proc.Grace{Abort: p.Host.Hard().Done()},
+		Grace:      proc.Grace{Abort: p.Host.AbortContext().Done()},
 	})
 	p.Keeper = p.newKeeper()
 	return err
@@ -165,16 +165,16 @@ type Session struct {
 	AgentNotes []formats.Diagnostic // about the agents of other tools
 	Broken     *formats.Diagnostics // about the subagent files that cannot be used; nil without one
 
-	approver *approver
-	events   *eventSink // of the runs of this session
-	auto     *agentcli.Auto
-	tape     *os.Root // of Record or Replay, nil without
-	givingUp bool     // a run is gone through again only to end it
-	readOnly bool     // what runs keeps no record of itself in the workspace
-	silent   bool     // what runs has one step, and its answer is all
-	oneRun   bool     // a line with several tasks is refused
-	runID    string   // of the run that the next line begins; empty: a new one
-	written  written  // files that the run at work has had written
+	approver  *approver
+	events    *eventSink // of the runs of this session
+	auto      *agentcli.Auto
+	tape      *os.Root  // of Record or Replay, nil without
+	givingUp  bool      // a run is gone through again only to end it
+	readOnly  bool      // what runs keeps no record of itself in the workspace
+	silent    bool      // what runs has one step, and its answer is all
+	oneRun    bool      // a line with several tasks is refused
+	runID     string    // of the run that the next line begins; empty: a new one
+	metaFiles metaFiles // that the current run of /meta wrote
 	// turns are the places of the runs of a line with several tasks in the queue, by run.
 	turns map[string]*queueTurn
 	// journaled is called once a run has an entry in its journal, or is taken to go on.
@@ -190,8 +190,8 @@ func (p *Project) Session(o Options) (*Session, error) {
 	return s, s.build()
 }
 
-// with gives a session of the same options that differs in one thing.
-func (s *Session) with(change func(*Session)) (*Session, error) {
+// cloneWith makes another session with the same options, and applies a change before it is built.
+func (s *Session) cloneWith(change func(*Session)) (*Session, error) {
 	out := &Session{Project: s.Project, Options: s.Options, journaled: s.journaled}
 	out.Options.TellsBroken = true // the first one told of them
 	change(out)
@@ -271,7 +271,7 @@ func (s *Session) loadSubagents() error {
 	}
 	if p.team != nil {
 		s.Dispatcher.Watch = nil // the state here is a copy
-		s.Dispatcher.Ready = p.team.ready
+		s.Dispatcher.Ready = p.team.prepareWorker
 	}
 	if p.Config.AgentsAtOnce > 0 {
 		s.Dispatcher.Enter = s.enterAgent
@@ -365,13 +365,13 @@ func (s *Session) builtin(name string) subagents.Agent {
 		b := meta.New(s.Project.Root, s.Set, s.Catalog)
 		b.Fills = s.usesModel
 		b.Wrote = func(files []meta.File) {
-			s.written.texts = meta.Texts(files)
+			s.metaFiles.texts = meta.Texts(files)
 		}
 		return b
 	case formats.AgentDocumentWriter:
 		packs, err := templates.Packs()
 		if err != nil {
-			return failing(formats.Fail(formats.CodeBug, "", "the shipped packs: %v", err))
+			return failingAgent(formats.Fail(formats.CodeBug, "", "the shipped packs: %v", err))
 		}
 		shipped, _ := fs.Sub(packs, "flows/templates") //nolint:errcheck // the name is a valid one
 		d := builtin.DocumentWriter{
@@ -391,5 +391,5 @@ func (s *Session) builtin(name string) subagents.Agent {
 		return builtin.Reference{Catalog: s.Catalog, Set: s.Set}
 	}
 
-	return failing(formats.Fail(formats.CodeBug, "", "no built-in subagent is named %s", name))
+	return failingAgent(formats.Fail(formats.CodeBug, "", "no built-in subagent is named %s", name))
 }

@@ -174,7 +174,7 @@ func (l lines) unfinished(ctx context.Context, p *commands.Part) error {
 // Ended releases a run, so that other processes may resume it while this one works on other tasks.
 func (l lines) Ended(id string) {
 	if turn := l.session.turns[id]; turn != nil {
-		turn.come()
+		turn.admitNext()
 	}
 	if err := l.session.Project.Control.Release(id); err != nil {
 		l.session.Project.note("warning: run %s: %s", id, err)

@@ -38,7 +38,7 @@ func (s *Session) Sources() []SourceFile {
 		out = append(out, SourceFile{
 			Path: path.Join(e.Source, e.File),
 			Name: "/" + e.Name,
-			Own:  p.own[e.Source],
+			Own:  p.isOwnSource[e.Source],
 		})
 	}
 

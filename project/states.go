@@ -89,9 +89,9 @@ func (p *Project) ForeignStates(ctx context.Context) []ForeignState {
 	return out
 }
 
-// foreignBehind reports whether an imported file lacks what changed in state.json since: the
-// command that writes it anew, or nothing.
-func (p *Project) foreignBehind(ctx context.Context, file string) string {
+// reexportCommand gives the command that writes an imported file anew if it lacks what changed in
+// state.json since; else it is empty.
+func (p *Project) reexportCommand(ctx context.Context, file string) string {
 	const shape = exchange.ShapeProjects
 	src, err := p.Docs.Open(ctx, file)
 	if err != nil || !bytes.Contains(src, []byte(shape)) {
@@ -104,8 +104,8 @@ func (p *Project) foreignBehind(ctx context.Context, file string) string {
 	return "tercet state export --shape " + shape + " >" + JoinWords([]string{file})
 }
 
-// digestForeign are the digests of the files of tasks that other systems keep here.
-func (p *Project) digestForeign() map[string]string {
+// foreignDigests gives the digests of the files of tasks that other systems keep here, by path.
+func (p *Project) foreignDigests() map[string]string {
 	out := map[string]string{}
 	if p.Root == nil || !p.HasWorkspace {
 		return out
@@ -116,9 +116,9 @@ func (p *Project) digestForeign() map[string]string {
 	return out
 }
 
-// tellForeignChanges notes which files of tasks of other systems a run changed.
-func (p *Project) tellForeignChanges(ctx context.Context, before map[string]string) {
-	after := p.digestForeign()
+// noteForeignChanges notes which files of tasks of other systems a run changed.
+func (p *Project) noteForeignChanges(ctx context.Context, before map[string]string) {
+	after := p.foreignDigests()
 	for _, f := range p.ForeignStates(ctx) {
 		if f.Is != ForeignImported && before[f.File] != after[f.File] {
 			p.note("%s changed during this run, and tercet's state did not; "+
@@ -127,9 +127,9 @@ func (p *Project) tellForeignChanges(ctx context.Context, before map[string]stri
 	}
 }
 
-// elsewhere names the file of another system that has a task which state.json lacks, and the line
-// that takes it over; has is false if it has not that task.
-func (p *Project) elsewhere(ctx context.Context, number int) (file, line string, has bool) {
+// findForeignTask names the file of another system that has a task which state.json lacks, and the
+// line that takes it over; has is false if it has not that task.
+func (p *Project) findForeignTask(ctx context.Context, number int) (file, line string, has bool) {
 	for _, f := range p.ForeignStates(ctx) {
 		if f.Is == ForeignImported {
 			continue

@@ -78,7 +78,7 @@ func (p *Project) Transcript(run string, most int) (string, error) {
 			return "", err
 		}
 		for i, c := range slices.Backward(d.Calls) {
-			text := c.text(s.Path, i, len(d.Calls))
+			text := c.transcriptText(s.Path, i, len(d.Calls))
 			calls = append(calls, text)
 			size += len(text)
 		}
@@ -97,8 +97,8 @@ func (p *Project) Transcript(run string, most int) (string, error) {
 	return text, nil
 }
 
-// text is the transcript of a call.
-func (c *CallDetail) text(step string, i, of int) string {
+// transcriptText is the transcript of call i of a step.
+func (c *CallDetail) transcriptText(step string, i, of int) string {
 	var b strings.Builder
 	b.WriteString(step + ", " + c.Agent)
 	if of > 1 {
@@ -140,7 +140,7 @@ func (p *Project) Step(f *Follower, step string) (StepDetail, error) {
 
 	d := StepDetail{Step: all[at]}
 	for _, r := range records {
-		d.take(r)
+		d.addEntry(r)
 	}
 	for i := range d.Calls {
 		if err := p.readCall(run, step, &d.Calls[i]); err != nil {
@@ -150,8 +150,8 @@ func (p *Project) Step(f *Follower, step string) (StepDetail, error) {
 	return d, nil
 }
 
-// take takes in an entry about the step. Data of another shape is skipped.
-func (d *StepDetail) take(r journal.Record) {
+// addEntry adds what a journal entry says about the step. Data of another shape is skipped.
+func (d *StepDetail) addEntry(r journal.Record) {
 	switch r.Type { //nolint:exhaustive // other entries are not about calls
 	case formats.EntryStepScheduled:
 		d.Calls = nil // the user went back to it

@@ -48,11 +48,11 @@ const (
 	shortCommitChars = 12
 )
 
-// StepChanged gives what one step changed, with the steps in it. The state before it is that in
+// StepChanges gives what one step changed, with the steps in it. The state before it is that in
 // which its first worker found the worktree. The state after it is the next one on record: that in
 // which the next worker found the worktree, or a commit, or the worktree as it is now. So it has
 // what was changed by hand in between. The patch is masked.
-func (p *Project) StepChanged(ctx context.Context, run, step string) (StepChanges, error) {
+func (p *Project) StepChanges(ctx context.Context, run, step string) (StepChanges, error) {
 	r, err := p.Find(run)
 	if err != nil {
 		return StepChanges{}, err
@@ -67,7 +67,7 @@ func (p *Project) StepChanged(ctx context.Context, run, step string) (StepChange
 		repo:  p.Git(p.Dir),
 		trees: worktree.Repository{Trees: p.Trees},
 	}
-	if err := d.read(records, step); err != nil {
+	if err := d.readCalls(records, step); err != nil {
 		return StepChanges{}, err
 	}
 
@@ -82,8 +82,8 @@ type stepDiff struct {
 	repo  *git.Repo
 	trees worktree.Repository
 
-	own   []*workCall // of the step and the steps in it, in the order in which they began
-	other []*workCall // that began or ended while those were at work, or later
+	stepCalls  []*workCall // of the step and the steps in it, in the order in which they began
+	otherCalls []*workCall // that began or ended while those were at work, or later
 }
 
 // workCall is a call of a subagent as the journal has it.
@@ -94,8 +94,8 @@ type workCall struct {
 	before              *worktree.Before // nil: none was recorded
 }
 
-// read finds the calls of a step, and those that say what it left.
-func (d *stepDiff) read(records []journal.Record, step string) error {
+// readCalls finds the calls of a step, and those that say what it left.
+func (d *stepDiff) readCalls(records []journal.Record, step string) error {
 	start := 0
 	known := false
 	for i, r := range records {
@@ -113,19 +113,19 @@ func (d *stepDiff) read(records []journal.Record, step string) error {
 	for i, r := range records {
 		switch r.Type { //nolint:exhaustive // the others are no calls
 		case formats.EntryDelegationStarted:
-			c, err := d.began(r)
+			c, err := d.startCall(r)
 			if err != nil {
 				return err
 			}
 			open[r.Key] = c
 			if isWithin(r.Step, step) && i >= start {
-				d.own = append(d.own, c)
+				d.stepCalls = append(d.stepCalls, c)
 			} else {
-				d.other = append(d.other, c)
+				d.otherCalls = append(d.otherCalls, c)
 			}
 		case formats.EntryDelegationResult:
 			if c := open[r.Key]; c != nil {
-				c.end(r)
+				c.finish(r)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func isWithin(path, step string) bool {
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "/[."))
 }
 
-func (d *stepDiff) began(r journal.Record) (*workCall, error) {
+func (d *stepDiff) startCall(r journal.Record) (*workCall, error) {
 	c := &workCall{step: r.Step, began: r.Seq}
 	var data struct {
 		Agent string
@@ -159,8 +159,8 @@ func (d *stepDiff) began(r journal.Record) (*workCall, error) {
 	return c, err
 }
 
-// end takes in the return of a call.
-func (c *workCall) end(r journal.Record) {
+// finish records the return of a call.
+func (c *workCall) finish(r journal.Record) {
 	c.ended = r.Seq
 	var ret struct {
 		Fields struct{ Commit, Wip string }
@@ -173,7 +173,7 @@ func (c *workCall) end(r journal.Record) {
 
 // changes compares the states before and after.
 func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
-	worked := slices.DeleteFunc(slices.Clone(d.own), func(c *workCall) bool {
+	worked := slices.DeleteFunc(slices.Clone(d.stepCalls), func(c *workCall) bool {
 		return c.before == nil
 	})
 	if len(worked) == 0 {
@@ -184,13 +184,13 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 		return a.before.At.Compare(b.before.At)
 	})
 	last := worked[len(worked)-1]
-	c := StepChanges{Beside: d.beside(worked)}
-	if !d.has(ctx, first.before.Tree) {
+	c := StepChanges{Beside: d.concurrentSteps(worked)}
+	if !d.hasTree(ctx, first.before.Tree) {
 		c.Unknown = unknownPruned
 		return c, nil
 	}
 
-	tree, until, err := d.after(ctx, last, endOf(worked))
+	tree, until, err := d.treeAfter(ctx, last, lastRecord(worked))
 	switch {
 	case err != nil:
 		return c, err
@@ -221,7 +221,7 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 // commits are what a step without a worker in a worktree changed: its commits.
 func (d *stepDiff) commits(ctx context.Context) (StepChanges, error) {
 	c := StepChanges{Unknown: unknownNoRecord}
-	for _, one := range d.own {
+	for _, one := range d.stepCalls {
 		if one.commit == "" || len(c.Commits) == maxStepCommits {
 			continue
 		}
@@ -236,8 +236,9 @@ func (d *stepDiff) commits(ctx context.Context) (StepChanges, error) {
 	return c, nil
 }
 
-// endOf is the number of the record with which the last of some calls ended; 0: one is at work.
-func endOf(calls []*workCall) (end int) {
+// lastRecord is the number of the record with which the last of some calls ended; 0: one is at
+// work.
+func lastRecord(calls []*workCall) (end int) {
 	for _, c := range calls {
 		if c.ended == 0 {
 			return 0
@@ -247,17 +248,17 @@ func endOf(calls []*workCall) (end int) {
 	return end
 }
 
-// after finds how the worktree of a call was after the record with a number, as the next call there
-// found or left it. A tree without a commit may be gone: then only until is given. Both are empty
-// if nothing came after.
-func (d *stepDiff) after(
+// treeAfter finds how the worktree of a call was after the record with a number, as the next call
+// there found or left it. A tree without a commit may be gone: then only until is given. Both are
+// empty if nothing came after.
+func (d *stepDiff) treeAfter(
 	ctx context.Context, last *workCall, end int,
 ) (tree, until string, err error) {
 	if end == 0 {
 		return "", "", nil
 	}
 
-	later := slices.Concat(d.own, d.other)
+	later := slices.Concat(d.stepCalls, d.otherCalls)
 	slices.SortFunc(later, func(a, b *workCall) int { return a.began - b.began })
 	for _, c := range later {
 		if c.began < end {
@@ -265,7 +266,7 @@ func (d *stepDiff) after(
 		}
 		if c.before != nil && c.before.Branch == last.before.Branch {
 			until = "until step " + c.step + " began to work"
-			if d.has(ctx, c.before.Tree) {
+			if d.hasTree(ctx, c.before.Tree) {
 				return c.before.Tree, until, nil
 			}
 			return "", until, nil
@@ -276,7 +277,7 @@ func (d *stepDiff) after(
 		case !d.sharesTree(c, last):
 		case c.action == commitAction, c.action == publishAction:
 			commit = c.commit
-			until = "until commit " + short(commit)
+			until = "until commit " + shortHash(commit)
 		case c.action == closeAction && c.wip != "":
 			commit = "refs/heads/" + c.wip
 			until = "until what was not committed went to branch " + c.wip
@@ -297,7 +298,8 @@ func (d *stepDiff) after(
 // sharesTree reports whether a commit may be of the worktree of a worker. Those of several children
 // begin at the same commit; then it has to be a step of the same child.
 func (d *stepDiff) sharesTree(commit, worker *workCall) bool {
-	several := slices.ContainsFunc(slices.Concat(d.own, d.other), func(c *workCall) bool {
+	all := slices.Concat(d.stepCalls, d.otherCalls)
+	several := slices.ContainsFunc(all, func(c *workCall) bool {
 		return c.before != nil && c.before.Head == worker.before.Head &&
 			c.before.Branch != worker.before.Branch
 	})
@@ -326,15 +328,15 @@ func (d *stepDiff) treeOn(ctx context.Context, commit, parent string) (string, e
 	return "", nil
 }
 
-// has reports whether the repository still has a tree.
-func (d *stepDiff) has(ctx context.Context, tree string) bool {
+// hasTree reports whether the repository still has a tree.
+func (d *stepDiff) hasTree(ctx context.Context, tree string) bool {
 	_, err := d.repo.DiffPaths(ctx, tree, tree)
 	return err == nil
 }
 
-// beside names the other steps whose workers were at work in the same worktree meanwhile.
-func (d *stepDiff) beside(worked []*workCall) (steps []string) {
-	for _, c := range d.other {
+// concurrentSteps names the other steps whose workers were at work in the same worktree meanwhile.
+func (d *stepDiff) concurrentSteps(worked []*workCall) (steps []string) {
+	for _, c := range d.otherCalls {
 		if c.before == nil || slices.Contains(steps, c.step) {
 			continue
 		}
@@ -350,6 +352,6 @@ func (d *stepDiff) beside(worked []*workCall) (steps []string) {
 	return steps
 }
 
-func short(commit string) string {
+func shortHash(commit string) string {
 	return commit[:min(len(commit), shortCommitChars)]
 }

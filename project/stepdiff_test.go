@@ -197,7 +197,7 @@ func TestStepChanged(t *testing.T) {
 	}
 	check := func(step string, w want) {
 		t.Helper()
-		c, err := p.StepChanged(t.Context(), r.ID, step)
+		c, err := p.StepChanges(t.Context(), r.ID, step)
 		if err != nil {
 			t.Errorf("%s: %v", step, err)
 			return
@@ -235,13 +235,13 @@ func TestStepChanged(t *testing.T) {
 			}
 		}
 	}
-	left, err := p.StepChanged(t.Context(), r.ID, paths["left"])
+	left, err := p.StepChanges(t.Context(), r.ID, paths["left"])
 	if files := touched(left.Patch); err != nil || !slices.Contains(files, "left.txt") ||
 		!slices.Equal(left.Beside, []string{paths["right"]}) {
 		t.Errorf("the left step changed %q beside %q, %v", files, left.Beside, err)
 	}
 
-	third, err := p.StepChanged(t.Context(), r.ID, "third#1")
+	third, err := p.StepChanges(t.Context(), r.ID, "third#1")
 	if err != nil || !strings.Contains(third.Patch, " line of one.txt\n+line of one.txt\n") ||
 		strings.Contains(third.Patch, "+old") {
 		t.Errorf("the third step changed %s, %v, want only its own line", third.Patch, err)
@@ -253,11 +253,11 @@ func TestStepChanged(t *testing.T) {
 	if err != nil || len(index) > 0 {
 		t.Errorf("%q is left, %v", index, err)
 	}
-	look, err := p.StepChanged(t.Context(), r.ID, "look#1")
+	look, err := p.StepChanges(t.Context(), r.ID, "look#1")
 	if err != nil || !strings.Contains(look.Unknown, "nor did the step make a commit") {
 		t.Errorf("a check gives %q, %v", look.Unknown, err)
 	}
-	_, err = p.StepChanged(t.Context(), r.ID, "none#1")
+	_, err = p.StepChanges(t.Context(), r.ID, "none#1")
 	if formats.CodeOf(err) != formats.CodeNotFound {
 		t.Errorf("a step that is none gives %v", err)
 	}
@@ -274,7 +274,7 @@ func TestStepChanged(t *testing.T) {
 	check("both#1", both)
 	git(t, p.Dir, "reflog", "expire", "--expire=now", "--all")
 	git(t, p.Dir, "gc", "-q", "--prune=now")
-	c, err := p.StepChanged(t.Context(), r.ID, "second#1")
+	c, err := p.StepChanges(t.Context(), r.ID, "second#1")
 	if err != nil || c.Patch != "" || !strings.Contains(c.Unknown, "git has removed the record") {
 		t.Errorf("without its tree a step gives %q, %q, %v", c.Patch, c.Unknown, err)
 	}
@@ -294,7 +294,7 @@ func TestStepChangedByChildren(t *testing.T) {
 		"each#1[0]/write#1": "one.txt", "each#1[1]/write#1": "two.txt",
 		"each#1[0]/keep#1": "one.txt", "each#1[1]/keep#1": "two.txt",
 	} {
-		c, err := p.StepChanged(t.Context(), r.ID, step)
+		c, err := p.StepChanges(t.Context(), r.ID, step)
 		got := strings.Join(touched(c.Patch), " ")
 		if err != nil || got != want || len(c.Beside) > 0 {
 			t.Errorf("%s changed %q beside %q, %v, want %q (%s)", step, got, c.Beside, err, want,

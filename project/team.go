@@ -36,8 +36,8 @@ type Home interface {
 
 // team connects the runs of a project with the home of its team.
 type team struct {
-	p    *Project
-	home Home
+	project *Project
+	home    Home
 
 	mu   sync.Mutex
 	runs map[string]*teamRun
@@ -55,7 +55,7 @@ type teamRun struct {
 	// looked like when it had no changes.
 	looks    map[string]string
 	checkout string
-	lost     error // the home refused a call or did not answer: nothing more is asked
+	homeErr  error // set once the home refused a call or did not answer; no call follows
 }
 
 // FileMark tells whether a file has changed.
@@ -70,11 +70,11 @@ func newTeam(p *Project) *team {
 	if p.Host.Home == nil {
 		return nil
 	}
-	return &team{p: p, home: p.Host.Home, runs: map[string]*teamRun{}}
+	return &team{project: p, home: p.Host.Home, runs: map[string]*teamRun{}}
 }
 
-// run is a run that this process has taken.
-func (t *team) run(id string) (*teamRun, error) {
+// takenRun gives a run that this process has taken from the home.
+func (t *team) takenRun(id string) (*teamRun, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r := t.runs[id]; r != nil {
@@ -84,8 +84,8 @@ func (t *team) run(id string) (*teamRun, error) {
 		"run %s was not taken from the home of the team", id)
 }
 
-// key seals the journal of a run of the team; nil: it is none.
-func (t *team) key(id string) []byte {
+// runKey gives the key that seals the journal of a run of the team; nil: it is none.
+func (t *team) runKey(id string) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r := t.runs[id]; r != nil {
@@ -96,14 +96,14 @@ func (t *team) key(id string) []byte {
 
 // share brings lines to the home, with the documents and snapshots that they announce.
 func (t *team) share(ctx context.Context, id string, lines []byte) error {
-	r, err := t.run(id)
+	r, err := t.takenRun(id)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lost != nil {
-		return r.lost
+	if r.homeErr != nil {
+		return r.homeErr
 	}
 
 	l := formats.SharedLines{Run: id, Taker: r.taker, Lines: lines}
@@ -118,17 +118,17 @@ func (t *team) share(ctx context.Context, id string, lines []byte) error {
 		}
 	}
 
-	files, err := t.p.FileMarks(id, r.files)
+	files, err := t.project.FileMarks(id, r.files)
 	if err != nil {
 		return err
 	}
-	l.Files, l.Gone, err = t.p.changedFiles(r.files, files)
+	l.Files, l.Gone, err = t.project.changedFiles(r.files, files)
 	if err != nil {
 		return err
 	}
 
 	if err := t.home.Append(ctx, l); err != nil {
-		r.lost = err
+		r.homeErr = err
 		return err
 	}
 	r.trees = trees
@@ -152,10 +152,10 @@ func hasResult(lines []byte) bool {
 func (t *team) snapshots(
 	ctx context.Context, id string, r *teamRun,
 ) (list []formats.TreeSnapshot, bundles map[string][]byte, err error) {
-	if !t.p.Git(t.p.Dir).Exists() {
+	if !t.project.Git(t.project.Dir).Exists() {
 		return nil, nil, nil
 	}
-	trees := worktree.Repository{Trees: t.p.Trees}
+	trees := worktree.Repository{Trees: t.project.Trees}
 	if err := t.checkCheckout(ctx, r, trees); err != nil {
 		return nil, nil, err
 	}
@@ -179,7 +179,7 @@ func (t *team) snapshots(
 func (t *team) checkCheckout(
 	ctx context.Context, r *teamRun, trees worktree.Repository,
 ) error {
-	look, known := t.p.Git(t.p.Dir).Look(formats.Workspace)
+	look, known := t.project.Git(t.project.Dir).Look(formats.Workspace)
 	if known && look == r.checkout {
 		return nil // it looks as when it had no changes
 	}
@@ -203,7 +203,7 @@ func (t *team) checkCheckout(
 
 // do asks the home for an effect, and takes over the files that it changed.
 func (t *team) do(ctx context.Context, q formats.HomeRequest) (formats.HomeReply, error) {
-	r, err := t.run(q.Run)
+	r, err := t.takenRun(q.Run)
 	if err != nil {
 		return formats.HomeReply{}, err
 	}
@@ -215,44 +215,45 @@ func (t *team) do(ctx context.Context, q formats.HomeRequest) (formats.HomeReply
 func (t *team) doLocked(
 	ctx context.Context, r *teamRun, q formats.HomeRequest,
 ) (formats.HomeReply, error) {
-	if r.lost != nil {
-		return formats.HomeReply{}, r.lost
+	if r.homeErr != nil {
+		return formats.HomeReply{}, r.homeErr
 	}
 
 	q.Taker = r.taker
 	reply, err := t.home.Do(ctx, q)
 	if formats.CodeOf(err) == formats.CodeNotDurable {
-		r.lost = err
+		r.homeErr = err
 	}
 	if err != nil {
 		return reply, err
 	}
-	return reply, t.install(q.Run, r, reply.Files, reply.Gone)
+	return reply, t.installFiles(q.Run, r, reply.Files, reply.Gone)
 }
 
-// install writes files of the home's workspace here.
-func (t *team) install(id string, r *teamRun, files map[string][]byte, gone []string) error {
+// installFiles writes files of the home's workspace here.
+func (t *team) installFiles(id string, r *teamRun, files map[string][]byte, gone []string) error {
 	for name, data := range files {
-		if !t.p.Shares(id, name) {
+		if !t.project.Shares(id, name) {
 			return &formats.ValueError{What: "a file of the home", Got: name}
 		}
-		if err := atomicfile.MkdirAll(t.p.Root, path.Dir(name), 0o755); err != nil {
+		if err := atomicfile.MkdirAll(t.project.Root, path.Dir(name), 0o755); err != nil {
 			return formats.OnFile("make", path.Dir(name), err)
 		}
-		if old, err := atomicfile.ReadFile(t.p.Root, name); err == nil && bytes.Equal(old, data) {
+		old, err := atomicfile.ReadFile(t.project.Root, name)
+		if err == nil && bytes.Equal(old, data) {
 			continue
 		}
-		err := atomicfile.WriteIn(t.p.Root, name, data, atomicfile.Options{Mode: 0o644})
+		err = atomicfile.WriteIn(t.project.Root, name, data, atomicfile.Options{Mode: 0o644})
 		if err != nil {
 			return formats.OnFile("write", name, err)
 		}
 	}
 
 	for _, name := range gone {
-		if !t.p.Shares(id, name) {
+		if !t.project.Shares(id, name) {
 			return &formats.ValueError{What: "a file of the home", Got: name}
 		}
-		if err := t.p.Root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := t.project.Root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return formats.OnFile("remove", name, err)
 		}
 	}
@@ -260,7 +261,7 @@ func (t *team) install(id string, r *teamRun, files map[string][]byte, gone []st
 	if len(files)+len(gone) == 0 {
 		return nil
 	}
-	marks, err := t.p.FileMarks(id, r.files)
+	marks, err := t.project.FileMarks(id, r.files)
 	if err != nil {
 		return err
 	}
@@ -315,23 +316,23 @@ func (p *Project) ApplyFor(ctx context.Context, run string, data []byte) (state.
 	return p.Manager.Apply(ctx, tx)
 }
 
-// messages are those to a run that no worker has got.
-func (t *team) messages(run string) (list []formats.Message, err error) {
+// unreadMessages gives the messages to a run that no worker has got.
+func (t *team) unreadMessages(run string) (list []formats.Message, err error) {
 	q := formats.HomeRequest{Run: run, Do: formats.HomeMessages}
-	reply, err := t.do(t.p.Host.Hard(), q)
+	reply, err := t.do(t.project.Host.AbortContext(), q)
 	if err == nil {
 		err = json.Unmarshal(reply.Result, &list)
 	}
 	return list, err
 }
 
-// ready reserves a worker of the team's budget, then prepares its tree.
-func (t *team) ready(ctx context.Context, r formats.Request) ([]string, error) {
+// prepareWorker reserves a worker of the team's budget, then prepares its tree.
+func (t *team) prepareWorker(ctx context.Context, r formats.Request) ([]string, error) {
 	_, err := t.do(ctx, formats.HomeRequest{Run: r.Run, Do: formats.HomeReserve, Txn: r.Txn})
 	if err != nil {
 		return nil, err
 	}
-	return t.p.Trees.Ready(ctx, r)
+	return t.project.Trees.Ready(ctx, r)
 }
 
 // teamAccounts shares usage limits through the home.
@@ -354,7 +355,7 @@ func (a teamAccounts) Reached(
 		Limit:   &formats.AccountLimit{Why: limit.Why},
 	}
 	if !limit.Until.IsZero() {
-		q.Limit.For = limit.Until.Sub(a.p.Host.Clock.Now())
+		q.Limit.For = limit.Until.Sub(a.project.Host.Clock.Now())
 	}
 	_, err := a.do(ctx, q)
 	return err
@@ -378,7 +379,7 @@ func (g teamGit) Run(ctx context.Context, r formats.Request) (formats.Return, er
 		return g.team.publish(ctx, r)
 	}
 	// an attempt that has lost its run pushes nothing
-	if _, err := g.team.messages(r.Run); err != nil {
+	if _, err := g.team.unreadMessages(r.Run); err != nil {
 		return formats.Return{}, err
 	}
 
@@ -393,7 +394,7 @@ func (g teamGit) Run(ctx context.Context, r formats.Request) (formats.Return, er
 
 // publish has the home publish the worktree of a run as it is now, and takes over what it became.
 func (t *team) publish(ctx context.Context, call formats.Request) (formats.Return, error) {
-	r, err := t.run(call.Run)
+	r, err := t.takenRun(call.Run)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -421,7 +422,7 @@ func (t *team) publish(ctx context.Context, call formats.Request) (formats.Retur
 			formats.Broken(formats.CodeNotDurable, "the answer of the home", err)
 	}
 
-	own := worktree.Repository{Trees: t.p.Trees}
+	own := worktree.Repository{Trees: t.project.Trees}
 	if err := own.Unbundle(ctx, call.Run, reply.Bundles); err != nil {
 		return formats.Return{}, err
 	}
@@ -633,9 +634,9 @@ func (t *team) take(ctx context.Context, run, taker string) (formats.RunHistory,
 	if err != nil {
 		return h, err
 	}
-	t.p.homeTime.set(h.Now)
+	t.project.homeTime.set(h.Now)
 
-	trees := worktree.Repository{Trees: t.p.Trees}
+	trees := worktree.Repository{Trees: t.project.Trees}
 	if len(h.Lines) == 0 {
 		if err := trees.FollowBase(ctx, h.Base); err != nil {
 			return h, err
@@ -654,7 +655,7 @@ func (t *team) take(ctx context.Context, run, taker string) (formats.RunHistory,
 	defer r.mu.Unlock()
 
 	// what is here and not at the home does not count
-	marks, err := t.p.FileMarks(run, nil)
+	marks, err := t.project.FileMarks(run, nil)
 	if err != nil {
 		return h, err
 	}
@@ -665,7 +666,7 @@ func (t *team) take(ctx context.Context, run, taker string) (formats.RunHistory,
 		}
 	}
 
-	if err := t.install(run, r, h.Files, stale); err != nil {
+	if err := t.installFiles(run, r, h.Files, stale); err != nil {
 		return h, err
 	}
 	if err := t.restore(ctx, h); err != nil {
@@ -684,7 +685,7 @@ func (t *team) restore(ctx context.Context, h formats.RunHistory) error {
 		return nil
 	}
 	dir := path.Join(journal.Folder, h.Run)
-	if err := atomicfile.MkdirAll(t.p.Root, dir+"/answers", 0o700); err != nil {
+	if err := atomicfile.MkdirAll(t.project.Root, dir+"/answers", 0o700); err != nil {
 		return formats.OnFile("make", dir, err)
 	}
 	private := atomicfile.Options{Mode: 0o600}
@@ -692,18 +693,18 @@ func (t *team) restore(ctx context.Context, h formats.RunHistory) error {
 		if path.Base(name) != name || name == ".." {
 			return &formats.ValueError{What: "the name of an answer", Got: name}
 		}
-		err := atomicfile.WriteIn(t.p.Root, dir+"/answers/"+name, data, private)
+		err := atomicfile.WriteIn(t.project.Root, dir+"/answers/"+name, data, private)
 		if err != nil {
 			return formats.OnFile("write", dir+"/answers/"+name, err)
 		}
 	}
 
 	name := path.Join(dir, journal.Name)
-	if err := atomicfile.WriteIn(t.p.Root, name, h.Lines, private); err != nil {
+	if err := atomicfile.WriteIn(t.project.Root, name, h.Lines, private); err != nil {
 		return formats.OnFile("write", name, err)
 	}
 
-	trees := worktree.Repository{Trees: t.p.Trees}
+	trees := worktree.Repository{Trees: t.project.Trees}
 	if err := trees.Unbundle(ctx, h.Run, h.Bundles); err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ type messages struct {
 // Unread implements interp.Messages. The home of a team has the messages to its runs.
 func (m messages) Unread() ([]formats.Message, error) {
 	if t := m.session.Project.team; t != nil {
-		return t.messages(m.run)
+		return t.unreadMessages(m.run)
 	}
 	return m.session.Project.Control.Unread(m.run)
 }

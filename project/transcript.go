@@ -37,7 +37,7 @@ func (l *RunLog) Passages() (list []Passage, over bool, err error) {
 	for i := 0; i < len(lines); i++ {
 		e := lines[i]
 		if e.Type != LogOutput {
-			if text := inWords(e); text != "" {
+			if text := describeEntry(e); text != "" {
 				list = append(list, Passage{Time: e.Time, Step: e.Step, Text: text})
 			}
 			continue
@@ -73,9 +73,9 @@ type entryData struct {
 	Until    string `json:"until"`
 }
 
-// inWords is an entry of the journal in words; empty for one that only the engine needs. Data of
-// another shape has no words.
-func inWords(e LogLine) string {
+// describeEntry puts an entry of the journal in words; empty for one that only the engine needs.
+// Data of another shape has no words.
+func describeEntry(e LogLine) string {
 	var d entryData
 	if len(e.Data) > 0 && json.Unmarshal(e.Data, &d) != nil {
 		d = entryData{}
@@ -87,7 +87,7 @@ func inWords(e LogLine) string {
 		return "begins: " + d.Command
 	case formats.EntryDelegationResult:
 		return d.Metadata.Agent + ": " + status + formats.Prefixed(": ", d.Summary) +
-			formats.Prefixed(": ", d.Blocked) + usedBy(d.Metadata)
+			formats.Prefixed(": ", d.Blocked) + usageText(d.Metadata)
 	case formats.EntryDelegationCut:
 		return "was cut off"
 	case formats.EntryStepFinished:
@@ -122,8 +122,8 @@ func inWords(e LogLine) string {
 	return ""
 }
 
-// usedBy is what a worker has used, in brackets; empty for one that reported nothing.
-func usedBy(m formats.Metadata) string {
+// usageText says what a worker has used, in brackets; empty for one that reported nothing.
+func usageText(m formats.Metadata) string {
 	var parts []string
 	if n := m.Tokens.Total(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens", n))

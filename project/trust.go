@@ -60,12 +60,12 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 		return err
 	}
 
-	if s.passes(v, r) {
+	if s.mayRunUnasked(v, r) {
 		s.Project.Trust.Pass(v)
 		return nil
 	}
 
-	p, foreign := s.Project.foreign[r.Source]
+	p, foreign := s.Project.foreignPlaces[r.Source]
 	switch {
 	case len(v.Unasked) > 0: // this line reaches one of them
 	case v.By == trust.ByEnvironment: // doctor and trust --show tell it
@@ -82,7 +82,7 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 		return nil
 	}
 
-	v.Needed = s.needed(v, r)
+	v.Needed = s.neededChanges(v, r)
 	if v.Note != nil {
 		s.Project.note("warning: %v", v.Note)
 	}
@@ -105,35 +105,36 @@ func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
 	return nil
 }
 
-// passes tells whether a line may run although files need the user's agreement, because the user
-// agreed to this project before, and it can reach none of them.
-func (s *Session) passes(v *trust.Verdict, r formats.Invocation) bool {
+// mayRunUnasked reports whether a line may run although files need the user's agreement: the user
+// agreed to this project before, and the line can reach none of these files.
+func (s *Session) mayRunUnasked(v *trust.Verdict, r formats.Invocation) bool {
 	if r.File == "" || len(v.Changes) == 0 || !v.Known() {
 		return false
 	}
 	if v.By != "" && len(v.Unasked) == 0 {
 		return false
 	}
-	return len(s.reached(v, r)) == 0
+	return len(s.reachedChanges(v, r)) == 0
 }
 
-// needed are the files that a question before a line is about; nil: all of them. A project that
-// the user never agreed to is asked about as a whole where the line itself needs no file.
-func (s *Session) needed(v *trust.Verdict, r formats.Invocation) []trust.Change {
+// neededChanges lists the files that the question before a line is about; nil: all of them. A
+// project that the user never agreed to is asked about as a whole where the line itself needs no
+// file.
+func (s *Session) neededChanges(v *trust.Verdict, r formats.Invocation) []trust.Change {
 	if r.File == "" {
 		return nil
 	}
-	return s.reached(v, r)
+	return s.reachedChanges(v, r)
 }
 
-// reached are the changes that a line can reach: all but other commands of the project, because a
-// command runs no other one. Agent CLIs read the commands of other tools, so these count.
-func (s *Session) reached(v *trust.Verdict, r formats.Invocation) (out []trust.Change) {
+// reachedChanges lists the changes that a line can reach: all but other commands of the project,
+// because a command runs no other one. Agent CLIs read the commands of other tools, so these count.
+func (s *Session) reachedChanges(v *trust.Verdict, r formats.Invocation) (out []trust.Change) {
 	for _, c := range v.Changes {
 		i := slices.IndexFunc(v.Files, func(f trust.Listed) bool { return f.Path == c.Path })
 		own := i >= 0 && v.Files[i].Kind == trust.KindCommand
 		if own {
-			_, foreign := s.Project.foreign[v.Files[i].Source]
+			_, foreign := s.Project.foreignPlaces[v.Files[i].Source]
 			own = !foreign
 		}
 		if !own || c.Path == path.Join(r.Source, r.File) {
@@ -143,8 +144,8 @@ func (s *Session) reached(v *trust.Verdict, r formats.Invocation) (out []trust.C
 	return out
 }
 
-// AsksBefore is what a command in a file asks about the project before it runs; empty for nothing.
-func (s *Session) AsksBefore(file string) string {
+// TrustQuestion says what a command asks about the project before it runs; empty: it asks nothing.
+func (s *Session) TrustQuestion(file string) string {
 	if !s.Project.HasWorkspace || file == LibrarySource+"/help.md" {
 		return ""
 	}
@@ -172,14 +173,14 @@ func (s *Session) LeadsTo(v *trust.Verdict, f trust.Change) string {
 	case f.Problem != "":
 		return one.Kind + " that " + f.Problem
 	case one.Kind == trust.KindCommand:
-		return s.ofCommand(one)
+		return s.describeCommand(one)
 	case one.Kind == trust.KindSubagent, one.Kind == trust.KindAgent:
-		return s.ofSubagent(one)
+		return s.describeSubagent(one)
 	}
 	return one.Kind
 }
 
-func (s *Session) ofCommand(f trust.Listed) string {
+func (s *Session) describeCommand(f trust.Listed) string {
 	prog, c, err := s.Library.Load(f.Source, f.File)
 	switch {
 	case err != nil:
@@ -194,7 +195,7 @@ func (s *Session) ofCommand(f trust.Listed) string {
 	return "/" + prog.Name + formats.Prefixed(": ", strings.Join(outline.Of(prog).Agents(), ", "))
 }
 
-func (s *Session) ofSubagent(f trust.Listed) string {
+func (s *Session) describeSubagent(f trust.Listed) string {
 	for _, name := range s.Set.Names() {
 		if def, _, ok := s.Set.Lookup(name, ""); ok && def.File == f.Path {
 			if len(def.Argv) > 0 {
@@ -207,8 +208,8 @@ func (s *Session) ofSubagent(f trust.Listed) string {
 	return f.Kind + " that is not used"
 }
 
-// newTrust makes the gate of the project: it decides what of it may start a program.
-func (p *Project) newTrust() *trust.Gate {
+// newTrustGate makes the gate of the project: it decides what of it may start a program.
+func (p *Project) newTrustGate() *trust.Gate {
 	override := ""
 	switch {
 	case p.Host.Env("TERCET_TRUST") == "1":
@@ -225,7 +226,7 @@ func (p *Project) newTrust() *trust.Gate {
 		Digests:      p.Host.Trust,
 		Override:     override,
 		Agreed:       p.Host.Agreed,
-		Others:       p.listed,
+		Others:       p.listOwnFiles,
 		Now:          p.Host.Clock.Now,
 		Settings:     agentcli.Settings(),
 		Instructions: p.instructionNames,
@@ -245,20 +246,20 @@ func (p *Project) newTrust() *trust.Gate {
 	})
 }
 
-// VerdictAnew judges the files of the project as they are now, after a change of them. It lists the
-// commands again, so no session may be at work meanwhile.
-func (p *Project) VerdictAnew() (*trust.Verdict, error) {
+// FreshVerdict judges the files of the project as they are now, after a change of them. It lists
+// the commands again, so no session may be at work meanwhile.
+func (p *Project) FreshVerdict() (*trust.Verdict, error) {
 	if err := p.scan(); err != nil {
 		return nil, err
 	}
-	return p.newTrust().Verdict()
+	return p.newTrustGate().Verdict()
 }
 
-// listed gives the commands of the project, the agents of other tools in it, and the folders of
-// both.
-func (p *Project) listed() (files []trust.Listed, folders []string, _ error) {
+// listOwnFiles lists the commands of the project and the agents of other tools in it, and the
+// folders of both.
+func (p *Project) listOwnFiles() (files []trust.Listed, folders []string, _ error) {
 	for _, e := range p.Table.Files() {
-		if p.own[e.Source] {
+		if p.isOwnSource[e.Source] {
 			files = append(files, trust.Listed{
 				Path:   path.Join(e.Source, e.File),
 				Kind:   trust.KindCommand,
@@ -270,7 +271,7 @@ func (p *Project) listed() (files []trust.Listed, folders []string, _ error) {
 
 	folders = slices.Clone(p.folders)
 	for _, f := range p.agentFolders() {
-		if !ofProject(f.Place) {
+		if !belongsToProject(f.Place) {
 			continue
 		}
 		folders = append(folders, f.Dir)
@@ -369,8 +370,8 @@ func (p *Project) TrustAccepted(texts map[string][]byte) {
 // metaGate begins the path of the step of /meta that asks whether its files are written.
 const metaGate = "accept#"
 
-// written are files that a workflow has had written, and whether the user had said so.
-type written struct {
+// metaFiles are the files that /meta wrote, and whether the user accepted them.
+type metaFiles struct {
 	accepted bool // by the user or by --yes, in this process
 	texts    map[string][]byte
 }
@@ -379,15 +380,15 @@ type written struct {
 func (s *Session) noteMeta(g formats.Gate, d formats.Decision) {
 	by := d.Person && d.Channel == "" || d.By == formats.ByYes
 	if by && strings.HasPrefix(g.Step, metaGate) && d.Answer == "write" {
-		s.written.accepted = true
+		s.metaFiles.accepted = true
 	}
 }
 
 // trustMeta agrees to the files that /meta wrote once the user accepted them. Only the shipped
 // command shows what it writes, so the files of another workflow are asked about.
 func (s *Session) trustMeta(r router.Route, ret formats.Return) {
-	w := s.written
-	s.written = written{}
+	w := s.metaFiles
+	s.metaFiles = metaFiles{}
 	if w.accepted && r.Source == LibrarySource && r.Name == "meta" &&
 		ret.Status == formats.StatusCompleted {
 		s.Project.TrustAccepted(w.texts)

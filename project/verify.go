@@ -19,18 +19,18 @@ import (
 	"tercet/subagents/prompt"
 )
 
-// anything says that every task and file is there: it was when the run began.
-type anything struct{}
+// allExist answers that every task and file exists, as it did when the run began.
+type allExist struct{}
 
-func (anything) HasTask(context.Context, int) (bool, error) {
+func (allExist) HasTask(context.Context, int) (bool, error) {
 	return true, nil
 }
 
-func (anything) ArchivedTask(context.Context, int) (bool, error) {
+func (allExist) ArchivedTask(context.Context, int) (bool, error) {
 	return false, nil
 }
 
-func (anything) Exists(context.Context, string) (bool, error) {
+func (allExist) Exists(context.Context, string) (bool, error) {
 	return true, nil
 }
 
@@ -49,11 +49,11 @@ func (s *Session) Verify(ctx context.Context, word string) (journal.Run, int, er
 	return r, len(records), nil
 }
 
-// replayed calls no worker. The steps of a subagent are replayed, as those of the run.
-type replayed struct{ session *Session }
+// replayAgents delegates to no worker. The steps of a subagent are replayed, as those of the run.
+type replayAgents struct{ session *Session }
 
 // Delegate implements interp.Delegator.
-func (d replayed) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
+func (d replayAgents) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
 	req, _, err := d.session.Dispatcher.Preview(r)
 	if err != nil {
 		return formats.Return{}, err
@@ -69,7 +69,7 @@ func (s *Session) replay(
 	r journal.Run,
 	records []journal.Record,
 ) (formats.Counted, error) {
-	s, err := s.with(func(*Session) {})
+	s, err := s.cloneWith(func(*Session) {})
 	if err != nil {
 		return formats.Counted{}, err
 	}
@@ -90,9 +90,9 @@ func (s *Session) replay(
 		return formats.Counted{}, err
 	}
 
-	s.withoutEffects(&cfg, led)
+	s.disableEffects(&cfg, led)
 	cfg.Verify = func(r formats.Request, ret formats.Return) error {
-		return s.samePrompt(records, r, ret)
+		return s.checkPrompt(records, r, ret)
 	}
 	s.verifying = &cfg
 	lib := s.replayLibrary(cfg)
@@ -125,12 +125,12 @@ func (s *Session) replay(
 	return end.Counted, nil
 }
 
-// withoutEffects makes a configuration reach nothing but the journal, which answers in place of
+// disableEffects makes a configuration reach nothing but the journal, which answers in place of
 // workers, state and documents.
-func (s *Session) withoutEffects(cfg *interp.Config, led *journal.Ledger) {
+func (s *Session) disableEffects(cfg *interp.Config, led *journal.Ledger) {
 	cfg.DryRun = false
 	cfg.Journal = led
-	cfg.Agents = replayed{s}
+	cfg.Agents = replayAgents{s}
 	cfg.Discard = nil
 	cfg.Diff = nil
 	cfg.State = noState{}
@@ -140,7 +140,7 @@ func (s *Session) withoutEffects(cfg *interp.Config, led *journal.Ledger) {
 	cfg.Show = func(formats.Table) {}
 	_, cfg.Killed = led.Resumed()
 	cfg.EverKilled = led.EverKilled()
-	cfg.Start.Files = s.Project.deciding
+	cfg.Start.Files = s.Project.decidingSums
 	cfg.AcceptChanges = s.Options.AcceptChanges
 	cfg.Accepted = led.Accepted
 }
@@ -149,8 +149,8 @@ func (s *Session) withoutEffects(cfg *interp.Config, led *journal.Ledger) {
 // takes every task and file for there.
 func (s *Session) replayLibrary(cfg interp.Config) *commands.Library {
 	lib := *s.Library
-	lib.Tasks = anything{}
-	lib.Docs = anything{}
+	lib.Tasks = allExist{}
+	lib.Docs = allExist{}
 	lib.Begin = nil
 	lib.Admit = nil
 	lib.Warn = nil
@@ -179,8 +179,8 @@ func (s *Session) replayLibrary(cfg interp.Config) *commands.Library {
 	return &lib
 }
 
-// samePrompt composes the prompt of a worker again and compares it with the recorded one.
-func (s *Session) samePrompt(
+// checkPrompt composes the prompt of a worker again and compares it with the recorded one.
+func (s *Session) checkPrompt(
 	records []journal.Record,
 	r formats.Request,
 	ret formats.Return,

@@ -26,7 +26,7 @@ func (p *Project) Wait(
 	if err != nil {
 		return formats.Return{}, err
 	}
-	w := &waiting{
+	w := &runWaiter{
 		project: p,
 		run:     r.ID,
 		log:     p.Log(r.ID, ""),
@@ -34,7 +34,7 @@ func (p *Project) Wait(
 	}
 
 	for looks := 0; ; looks++ {
-		changed, err := w.look()
+		changed, err := w.pollJournal()
 		if err != nil {
 			return formats.Return{}, err
 		}
@@ -51,8 +51,8 @@ func (p *Project) Wait(
 	}
 }
 
-// waiting follows a run until it is over.
-type waiting struct {
+// runWaiter follows a run until it is over.
+type runWaiter struct {
 	project *Project
 	run     string
 	log     *RunLog
@@ -61,8 +61,8 @@ type waiting struct {
 	asked   func(r RunInfo, g formats.Gate)
 }
 
-// look tells whether the journal has grown, and tells of a question in it.
-func (w *waiting) look() (changed bool, err error) {
+// pollJournal reports whether the journal has grown, and calls asked for a question in it.
+func (w *runWaiter) pollJournal() (changed bool, err error) {
 	info, err := w.project.Root.Lstat(path.Join(journal.Folder, w.run, journal.Name))
 	if err != nil {
 		return false, formats.Broken(formats.CodeIO, "run "+w.run, err)
@@ -87,7 +87,7 @@ func (w *waiting) look() (changed bool, err error) {
 }
 
 // tellQuestion tells of the open question, once.
-func (w *waiting) tellQuestion() {
+func (w *runWaiter) tellQuestion() {
 	r, g, err := w.project.OpenGate(w.run)
 	if err == nil && g.ID != w.shown && w.project.AtWork(w.run) {
 		w.shown = g.ID
@@ -96,7 +96,7 @@ func (w *waiting) tellQuestion() {
 }
 
 // outcome is what the run came to. It is not over while a process works on it.
-func (w *waiting) outcome() (ret formats.Return, over bool, err error) {
+func (w *runWaiter) outcome() (ret formats.Return, over bool, err error) {
 	// before the journal is read, because a process writes the end and then lets go of the run
 	atWork := w.project.AtWork(w.run)
 	r, ok := journal.Summarize(w.project.Root, w.run)

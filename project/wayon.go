@@ -8,9 +8,9 @@ import (
 	"tercet/formats"
 )
 
-// wayOn says what brings a task to one of these statuses. Where no command starts from the status
-// of the task, it says what gives it another one.
-func (s *Session) wayOn(t *formats.Task, to []formats.TaskStatus) string {
+// howToReach says what brings a task to one of these statuses. Where no command starts from the
+// status of the task, it says what gives it another one.
+func (s *Session) howToReach(t *formats.Task, to []formats.TaskStatus) string {
 	lines := s.Catalog.LinesFor(t, to)
 	set := fmt.Sprintf("tercet task set %d ", t.Number)
 	switch {

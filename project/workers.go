@@ -229,7 +229,7 @@ func (s *Session) acpAgent(cli *agentcli.CLI) subagents.Agent {
 	case cli.Runner == agentcli.RunnerACP && len(cli.Definition.Argv) > 0:
 		speaker = agentcli.SpeakerOf(cli.Definition.Argv)
 	case err != nil:
-		return failing(err)
+		return failingAgent(err)
 	case !known && cli.Runner != agentcli.RunnerACP:
 		return agentcli.Unknown(cli.Runner)
 	}
@@ -237,8 +237,8 @@ func (s *Session) acpAgent(cli *agentcli.CLI) subagents.Agent {
 	return cli
 }
 
-// failing stands for what cannot be had.
-func failing(err error) subagents.Agent {
+// failingAgent makes an agent that fails each call with an error.
+func failingAgent(err error) subagents.Agent {
 	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
 		return formats.Failed(err), nil
 	})

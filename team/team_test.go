@@ -122,11 +122,11 @@ func host(tb testing.TB, dir, home string, f project.Frontend) project.Host {
 		Env: func(name string) string {
 			return map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}[name]
 		},
-		LookupEnv:  os.LookupEnv,
-		Environ:    os.Environ,
-		Hard:       tb.Context,
-		Agreed:     map[string]bool{},
-		OwnProject: dir,
+		LookupEnv:    os.LookupEnv,
+		Environ:      os.Environ,
+		AbortContext: tb.Context,
+		Agreed:       map[string]bool{},
+		OwnProject:   dir,
 	}
 }
 

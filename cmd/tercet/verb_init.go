@@ -150,7 +150,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}
 	p, err := c.app.find()
 	if err == nil {
-		next = p.Beside(project.LibrarySource, next)
+		next = p.RewriteCalls(project.LibrarySource, next)
 	}
 	tools, agentLines := p.ForeignTools()
 	states := p.ForeignStates(c.ctx)

@@ -179,7 +179,7 @@ func (w packCall) tellChanges(done project.PackChanges, dry bool, failed error) 
 
 // agreeToPack asks for trust in what changed, or says how to agree to it.
 func (w packCall) agreeToPack(changes []project.PackChange) error {
-	v, err := w.p.VerdictAnew()
+	v, err := w.p.FreshVerdict()
 	if err == nil {
 		for _, line := range w.p.HiddenByPacks(changes) {
 			w.app.term.Note("%s", line)

@@ -77,7 +77,7 @@ func diffRun(c call) error {
 	if err := c.newestRun(); err != nil {
 		return err
 	}
-	changed, err := c.p.Changed(c.ctx, c.args[0])
+	changed, err := c.p.RunChanges(c.ctx, c.args[0])
 	if err != nil || c.app.document("tercet.changes/1", fields{"changes": changed}) {
 		return err
 	}

@@ -125,8 +125,8 @@ func hostOf(f project.Frontend, env func(string) string) project.Host {
 				"HOME=" + env("HOME"), "PATH=" + env("PATH"), "TERCET_TRUST=" + env("TERCET_TRUST"),
 			}
 		},
-		Hard:   context.Background,
-		Agreed: map[string]bool{},
+		AbortContext: context.Background,
+		Agreed:       map[string]bool{},
 	}
 }
 

@@ -163,7 +163,7 @@ func (f *feed) follow(ctx context.Context, n *update, of row, at pane) {
 		if f.pollsUntilDiff < 0 {
 			f.pollsUntilDiff = diffInterval
 			n.diffRead = true
-			n.diff, err = of.place.Project.WorkOf(ctx, of.Run.ID)
+			n.diff, err = of.place.Project.WorktreeChanges(ctx, of.Run.ID)
 			if err != nil {
 				n.err = err
 			}

@@ -65,7 +65,7 @@ type Project interface {
 type Runs interface {
 	Monitor() *project.Monitor
 	Log(run, step string) *project.RunLog
-	WorkOf(ctx context.Context, run string) (string, error)
+	WorktreeChanges(ctx context.Context, run string) (string, error)
 	AtWork(run string) bool
 }
 

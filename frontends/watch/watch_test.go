@@ -117,8 +117,8 @@ func newProject(t *testing.T) *workspace {
 	return p
 }
 
-// WorkOf implements watch.Project.
-func (p *workspace) WorkOf(_ context.Context, run string) (string, error) {
+// WorktreeChanges implements watch.Project.
+func (p *workspace) WorktreeChanges(_ context.Context, run string) (string, error) {
 	return p.diff(run), nil
 }
 

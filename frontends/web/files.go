@@ -18,7 +18,7 @@ func (s *Server) files(v *view) error {
 	var list []project.SourceFile
 	var file *project.SourceText
 	var review project.TrustReview
-	err := v.site.now().Afresh(v.r.Context(), func(one *project.Session) error {
+	err := v.site.now().WithFreshSession(v.r.Context(), func(one *project.Session) error {
 		list = one.Sources()
 		if name == "" {
 			return nil

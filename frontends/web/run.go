@@ -493,7 +493,7 @@ func (v *view) stepAddress(run, step, pane string) string {
 
 // stepDiff is what a step changed, and from when to when.
 func (v *view) stepDiff(run string, f *followed, step string) h.Node {
-	c, err := v.site.now().StepChanged(v.r.Context(), run, step)
+	c, err := v.site.now().StepChanges(v.r.Context(), run, step)
 	if err != nil {
 		return v.failure(err)
 	}
@@ -530,10 +530,10 @@ func (v *view) stepDiff(run string, f *followed, step string) h.Node {
 func (v *view) runDiff(run string, f *followed) h.Node {
 	p := v.site.now()
 	span := "What the whole run changed: its worktree as it is now."
-	patch, err := p.WorkOf(v.r.Context(), run)
+	patch, err := p.WorktreeChanges(v.r.Context(), run)
 	if err == nil && strings.TrimSpace(patch) == "" && f.journal.Finish() != nil {
 		var made project.RunChanges
-		made, err = p.Changed(v.r.Context(), run)
+		made, err = p.RunChanges(v.r.Context(), run)
 		patch = made.Patch
 		span = "What the whole run changed: its commits."
 		if made.Branch != "" {

@@ -191,7 +191,7 @@ const maxFinished = 20
 func (o *site) list() ([]project.RunState, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.project.Present(); err != nil {
+	if err := o.project.CheckPresent(); err != nil {
 		return nil, err
 	}
 	list, err := o.monitor.Runs(maxFinished)
@@ -242,7 +242,7 @@ func (o *site) read(run string, recent bool) (project.RunState, *followed, error
 func (o *site) state(run string) (project.RunState, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.project.Present(); err != nil {
+	if err := o.project.CheckPresent(); err != nil {
 		return project.RunState{}, err
 	}
 	r, ok := o.monitor.Run(run)

@@ -16,7 +16,7 @@ import (
 // commands lists the commands of a project.
 func (s *Server) commands(v *view) error {
 	var list []formats.CommandInfo
-	err := v.site.now().Afresh(v.r.Context(), func(one *project.Session) error {
+	err := v.site.now().WithFreshSession(v.r.Context(), func(one *project.Session) error {
 		list = one.Commands()
 		return nil
 	})
@@ -73,7 +73,7 @@ func (s *Server) form(v *view) error {
 func (v *view) fill(values map[string][]string) (*filled, error) {
 	name := v.r.PathValue("command")
 	f := &filled{values: map[string][]string{}}
-	err := v.site.now().Afresh(v.r.Context(), func(one *project.Session) error {
+	err := v.site.now().WithFreshSession(v.r.Context(), func(one *project.Session) error {
 		form, err := one.Form(name)
 		if err != nil {
 			return err

@@ -54,7 +54,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, f func(*view) er
 		v.site, err = s.site(name)
 	}
 	if err == nil && v.site != nil && !v.partial() { // a part of a page tells it by itself
-		err = v.site.now().Present()
+		err = v.site.now().CheckPresent()
 	}
 	if err == nil {
 		err = f(v)

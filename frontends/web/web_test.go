@@ -117,11 +117,11 @@ func hostOf(dir, home string, f project.Frontend) project.Host {
 		Env: func(name string) string {
 			return map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}[name]
 		},
-		LookupEnv:  os.LookupEnv,
-		Environ:    func() []string { return []string{"PATH=" + os.Getenv("PATH")} },
-		Hard:       context.Background,
-		Agreed:     map[string]bool{},
-		OwnProject: dir,
+		LookupEnv:    os.LookupEnv,
+		Environ:      func() []string { return []string{"PATH=" + os.Getenv("PATH")} },
+		AbortContext: context.Background,
+		Agreed:       map[string]bool{},
+		OwnProject:   dir,
 	}
 }
 
