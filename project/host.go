@@ -35,7 +35,7 @@ type Host struct {
 	Env       func(name string) string
 	LookupEnv func(name string) (string, bool)
 	Environ   func() []string
-	// Hard gives the context of what the first signal must not cut short.
+	// AbortContext gives the context of what the first signal must not cut short.
 	AbortContext func() context.Context
 
 	// Home keeps the runs of a team; nil: all runs are this machine's own.

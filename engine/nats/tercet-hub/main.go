@@ -156,18 +156,18 @@ func hostOf(program, version string) project.Host {
 		name = u.Username
 	}
 	return project.Host{
-		Frontend:    notes{},
-		Clock:       clock{},
-		Version:     version,
-		User:        name,
-		Session:     project.NewSessionID(time.Now()),
-		CommandLine: "tercet hub",
-		Supervisor:  []string{program, "__child"},
-		ChildWord:   "__child",
-		Env:         os.Getenv,
-		LookupEnv:   os.LookupEnv,
-		Environ:     os.Environ,
-		Hard:        context.Background,
-		Agreed:      map[string]bool{},
+		Frontend:     notes{},
+		Clock:        clock{},
+		Version:      version,
+		User:         name,
+		Session:      project.NewSessionID(time.Now()),
+		CommandLine:  "tercet hub",
+		Supervisor:   []string{program, "__child"},
+		ChildWord:    "__child",
+		Env:          os.Getenv,
+		LookupEnv:    os.LookupEnv,
+		Environ:      os.Environ,
+		AbortContext: context.Background,
+		Agreed:       map[string]bool{},
 	}
 }
