@@ -31,6 +31,7 @@ func (c *compiler) around(host *Info) {
 				}):
 			continue
 		}
+
 		c.hosts[b] = append(c.hosts[b], host)
 		if one := c.hosted(b, host); one != nil {
 			*into = append(*into, one)
@@ -53,6 +54,7 @@ func (c *compiler) hosted(b *syntax.Step, host *Info) (one *Info) {
 		c.unsure = true
 		one = c.step(b, id)
 	})
+
 	c.place = outer
 	if one != nil {
 		c.scope.steps = append(c.scope.steps, one)

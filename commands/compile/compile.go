@@ -170,6 +170,7 @@ func (c *compiler) sequences() {
 	}
 	c.routes()
 	c.steps(c.file.Steps)
+
 	outer := c.scope
 	c.scope = &scope{
 		vars:  slices.Clone(outer.vars),
@@ -191,12 +192,14 @@ func (c *compiler) program(parts func()) (*Program, error) {
 		return nil, c.list
 	}
 	parts()
+
 	for _, check := range []func(*compiler){
 		checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow,
 		checkMade,
 	} {
 		check(c)
 	}
+
 	c.reportMissing()
 	c.list.List = append(c.list.List, c.file.Found...)
 	c.list.Sort()
@@ -205,6 +208,7 @@ func (c *compiler) program(parts func()) (*Program, error) {
 	c.list.List = slices.CompactFunc(c.list.List, func(a, b formats.Diagnostic) bool {
 		return a.Code == b.Code && a.Pos == b.Pos && a.Message == b.Message
 	})
+
 	if c.list.HasErrors() {
 		return nil, c.list
 	}
@@ -218,6 +222,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 	if info := agents[name]; info != nil {
 		return info, info.Name != ""
 	}
+
 	info := formats.AgentInfo{}
 	ok := false
 	if pack := c.prog.Pack(); pack != "" {
@@ -231,6 +236,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 	} else if info.Name == "" {
 		info.Name = name
 	}
+
 	agents[name] = &info
 	c.list.List = append(c.list.List, Contract(&info)...)
 	return &info, ok

@@ -28,6 +28,7 @@ func Expand(f *syntax.File, p *Program) []byte {
 	e.collect(p.File.Steps)
 	e.collect(p.File.Errors)
 	e.numbers(p.File.Steps, "")
+
 	found := false
 	syntax.Walk(f, func(n any) bool {
 		if s, ok := n.(*syntax.Step); ok && s.Sentence != nil && s.Number != "" {
@@ -36,6 +37,7 @@ func Expand(f *syntax.File, p *Program) []byte {
 		}
 		return true
 	})
+
 	if !found {
 		return f.Src
 	}
@@ -100,6 +102,7 @@ func (e *expansion) keys(s *syntax.Step) []string {
 	if s.When != nil {
 		out = append(out, "when: "+scalar(s.When.Src, true))
 	}
+
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
 		out = append(out, delegation(a, s.With)...)
@@ -169,6 +172,7 @@ func delegation(d *syntax.Delegate, input []syntax.Field) []string {
 			"among: [" + strings.Join(names, ", ") + "]",
 		}
 	}
+
 	var with []string
 	for _, f := range input {
 		value := fmt.Sprint(f.Value.Lit)
@@ -301,6 +305,7 @@ func (e *expansion) text() []byte {
 			}
 		}
 	}
+
 	for i, line := range e.lines {
 		if changed, ok := e.replace[i+1]; ok {
 			add(true, changed...)

@@ -40,6 +40,7 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 		}
 		c.prog.facts.code[e] = code
 	}
+
 	for _, ref := range code.Refs() {
 		if !ref.Bound {
 			c.reference(e, ref)
@@ -123,6 +124,7 @@ func memberAt(e *syntax.Expr, ref query.Ref, i int) syntax.Word {
 	if ref.Offset < 0 {
 		return out
 	}
+
 	at := ref.Offset + len(ref.Var)
 	for n, key := range ref.Path[:i+1] {
 		found := strings.Index(e.Src[at:], key)
@@ -246,6 +248,7 @@ func (c *compiler) elementReference(e *syntax.Expr, ref query.Ref) {
 	if names == nil {
 		return
 	}
+
 	c.member(memberAt(e, ref, 2), names)
 	switch {
 	case len(ref.Path) < 4:
@@ -271,10 +274,12 @@ func (c *compiler) columns(t *syntax.Table) {
 	if !ok || info == nil {
 		return
 	}
+
 	names, _ := c.elements(info, list)
 	if names == nil {
 		return
 	}
+
 	for _, column := range t.Columns {
 		field := fmt.Sprintf("a field is shown by: table: '%s | map({%s: .fields.%s})'",
 			strings.TrimSpace(t.Rows.Src), column.Text, column.Text)
@@ -340,6 +345,7 @@ func (c *compiler) reportMissing() {
 			continue
 		}
 		seen[agent] = true
+
 		lines := map[string][]int{}
 		at := first.name.Pos
 		for _, m := range c.missing {
@@ -351,12 +357,14 @@ func (c *compiler) reportMissing() {
 				}
 			}
 		}
+
 		help := "its fields are " + joined(sorted(agent.Fields))
 		names := sorted(lines)
 		if len(names) == 1 && len(lines[names[0]]) == 1 {
 			c.report(at, CodeField, help, "subagent %s returns no field '%s'", agent.Name, names[0])
 			continue
 		}
+
 		for i, name := range names {
 			slices.Sort(lines[name])
 			word := "line"
@@ -385,6 +393,7 @@ func (c *compiler) verdict(e *syntax.Expr) {
 	if agent == nil {
 		return
 	}
+
 	for _, ref := range code.Paths() {
 		if len(ref.Path) < 2 || ref.Path[0] != "fields" {
 			continue
@@ -566,6 +575,7 @@ func (c *compiler) own(pos syntax.Pos, agent string, with ...syntax.Field) *Call
 		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?",
 			"unknown subagent '%s'", agent)
 	}
+
 	c.mayCall(pos, info, agent)
 	return &Call{
 		Agent: agent,

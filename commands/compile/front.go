@@ -41,6 +41,7 @@ func (c *compiler) tiers() []syntax.Argument {
 		}) {
 		return args
 	}
+
 	pos := c.file.Front.Tiers[0].Pos
 	flag := syntax.Argument{
 		Pos:         pos,
@@ -72,6 +73,7 @@ func (c *compiler) tier(t *syntax.Tier) []string {
 		)
 		return nil
 	}
+
 	out := []string{}
 	for _, w := range t.Names {
 		at := slices.Index(c.prog.Tiers, w.Text)
@@ -279,6 +281,7 @@ func (c *compiler) code(w *syntax.Word) {
 	if _, ok := ExitCode(w); ok {
 		return
 	}
+
 	help := "run 'tercet help exit-codes' for the list"
 	if n, err := strconv.Atoi(w.Text); err == nil {
 		c.report(w.Pos, CodeExit, help, "expected an exit code that a failure can have, got %d", n)

@@ -101,6 +101,7 @@ func (c *compiler) ids() {
 		}
 		return true
 	})
+
 	slices.Sort(c.index.boards)
 	c.index.boards = slices.Compact(c.index.boards)
 	for _, k := range c.index.all {
@@ -121,6 +122,7 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 			around: around,
 			apart:  apart,
 		})
+
 		body := s.Kind().Body
 		besideLoop := body == syntax.Repeated && s.Delegation() != nil
 		inner := around
@@ -128,6 +130,7 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 			inner = slices.Concat(around, []*syntax.Step{s})
 		}
 		c.gather(s.Body, inner, apart)
+
 		if besideLoop {
 			s.Body = []*syntax.Step{beside(s, s.Delegation())}
 			c.index.all = append(c.index.all, &known{
@@ -156,6 +159,7 @@ func beside(s *syntax.Step, delegate *syntax.Delegate) *syntax.Step {
 	if delegate.Pick == nil {
 		body.ID.Text = slug(delegate.Agent.Text)
 	}
+
 	if e := s.Expect; e != nil {
 		body.Expect = &syntax.Expect{Pos: e.Pos, Schema: e.Schema}
 		s.Expect = &syntax.Expect{

@@ -24,6 +24,7 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 			})
 		}
 	}
+
 	for _, loop := range slices.Backward(c.under) {
 		for _, f := range loop.with {
 			if !given(out, f.Key.Text) && takes(agent, f.Key.Text) {
@@ -31,11 +32,13 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 			}
 		}
 	}
+
 	c.values(out)
 	d := c.file.Defaults
 	if d == nil || len(d.With) == 0 || agent.Builtin || agent.Name == "" {
 		return out
 	}
+
 	c.loosely(nil, func() {
 		for _, f := range d.With {
 			if takes(agent, f.Key.Text) && !given(out, f.Key.Text) {
@@ -112,6 +115,7 @@ func fits(t formats.InputType, v *syntax.Value) bool {
 		return can(formats.TypeArray, formats.TypeList)
 	case syntax.Literal:
 	}
+
 	switch lit := v.Lit.(type) {
 	case string:
 		return can(formats.TypeString)

@@ -39,6 +39,7 @@ func checkLimits(c *compiler) {
 		"tokens":    {&tokens, mostTokens},
 	}
 	durations := map[string]*time.Duration{"duration": &l.Duration, "auto_resume": &l.AutoResume}
+
 	for _, f := range c.file.Front.Limits {
 		v := f.Value
 		name := f.Key.Text

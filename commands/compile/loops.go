@@ -30,14 +30,17 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	if as != "" {
 		in.add("$" + as)
 	}
+
 	c.scope = in
 	moves := movesInside(info.Step.Body)
 	if moves {
 		c.status = statuses{}
 	}
+
 	if info.Step.Delegation() == nil {
 		c.under = append(slices.Clone(c.under), inherited{info.Step.With, c.termsOf(info.Step)})
 	}
+
 	check()
 	c.place = outer
 	if moves {
@@ -88,6 +91,7 @@ func (c *compiler) until(a *syntax.Until, info *Info) {
 		c.steps(info.Step.Body)
 		c.expr(a.Cond)
 	})
+
 	c.scope.steps = append(c.scope.steps, in.steps...)
 	if most := formats.DefaultElements; a.Max > most {
 		c.report(a.Pos, CodeLimitValue, "", "expected max from 1 to %d, got %d", most, a.Max)
@@ -112,6 +116,7 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 		c.report(a.Pos, CodeLimitValue, "",
 			"expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
 	}
+
 	in := c.inside(info, a.As.Text, func() {
 		if a.Delegate == nil {
 			c.steps(info.Step.Body)
@@ -125,6 +130,7 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 			})
 		}
 	})
+
 	if len(in.steps) == 0 {
 		c.report(
 			a.Pos,
@@ -147,6 +153,7 @@ func (c *compiler) group(a *syntax.Group, info *Info) {
 		"write it beside the steps of the group",
 		"'on' belongs to a step with an action",
 	)
+
 	self := c.scope.self
 	unsure := c.unsure
 	before := len(c.scope.steps)
@@ -154,6 +161,7 @@ func (c *compiler) group(a *syntax.Group, info *Info) {
 	c.steps(info.Step.Body)
 	c.scope.self = self
 	c.unsure = unsure
+
 	if len(c.scope.steps) == before {
 		c.report(
 			a.Pos,
@@ -198,6 +206,7 @@ func (c *compiler) merge(e *syntax.Expr, ids []string, most int) {
 		)
 		return
 	}
+
 	// A quorum that is written down must be one that the children can reach, and for which one of
 	// them is needed.
 	before, rest, ok := strings.Cut(e.Src, "quorum(")

@@ -76,6 +76,7 @@ func merged(code *query.Code, ids []string, n int, o formats.Outcome) (holds, ok
 		}
 		children[i] = child
 	}
+
 	v, err := code.First(children)
 	return query.Truth(v), err == nil
 }

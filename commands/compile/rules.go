@@ -33,10 +33,12 @@ func (c *compiler) rules(info *Info) {
 		return
 	}
 	c.ends = append(c.ends, possible...)
+
 	lenient := c.lenient
 	// what one worker returns another need not
 	c.lenient = true
 	c.judged = nil
+
 	for _, r := range c.file.Defaults.On {
 		word := r.Status.Text
 		outcome := formats.Outcome(word)
@@ -98,6 +100,7 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 		c.report(r.Status.Pos, CodeOutcome, "",
 			"step '%s' cannot end %s; it can be %s", info.ID, word, joined(possible))
 	}
+
 	for _, t := range r.Targets {
 		if t.Kind == syntax.ToAsk && word != formats.OutcomeBlocked.String() {
 			help := "write blocked: {ask: ...}; for " + word + " there is redo"
@@ -144,11 +147,13 @@ func mayEnd(info *formats.AgentInfo, o formats.Outcome) bool {
 func (c *compiler) target(t *syntax.Target, info *Info) {
 	c.verdict(t.If)
 	checkReturn(c, t.Return)
+
 	ends := t.Kind == syntax.ToGate || t.Kind == syntax.ToReturn || t.Kind == syntax.ToFail
 	// choices that are not written have no place, and the gate is reported
 	if c.inErrors && ends && !t.Pos.IsZero() {
 		c.report(t.Pos, CodeErrors, noEffect, "a step of Error Handling cannot ask, return or fail")
 	}
+
 	switch t.Kind {
 	case syntax.ToNext, syntax.ToFail, syntax.ToReturn:
 	case syntax.ToGate:

@@ -25,6 +25,7 @@ func (c *compiler) preflight() *syntax.During {
 	if d != nil || !c.scope.task {
 		return d
 	}
+
 	for _, k := range c.index.all {
 		say := k.step.Sentence
 		if say == nil || say.Kind != syntax.SayDelegate && say.Kind != syntax.SayDelegateWith {
@@ -102,6 +103,7 @@ func (s *speech) loop(step *syntax.Step) {
 	before := *s
 	s.last = nil
 	s.judged = nil
+
 	each, ok := step.Action.(*syntax.Foreach)
 	if ok {
 		s.loops = append(slices.Clip(s.loops), each.As.Text)
@@ -111,6 +113,7 @@ func (s *speech) loop(step *syntax.Step) {
 	} else {
 		step.Body = s.sequence(step.Body)
 	}
+
 	s.last = before.last
 	s.judged = before.judged
 	s.loops = before.loops
@@ -213,6 +216,7 @@ func (s *speech) message(say *syntax.Sentence) []syntax.Part {
 	expr := func(src string) syntax.Part {
 		return syntax.Part{Expr: &syntax.Expr{Pos: say.Pos, Src: src}}
 	}
+
 	noun, artifact := strings.CutSuffix(strings.ToLower(say.Rest), " artifact")
 	if !artifact {
 		noun, artifact = strings.CutSuffix(noun, " path")
@@ -223,6 +227,7 @@ func (s *speech) message(say *syntax.Sentence) []syntax.Part {
 		slices.ContainsFunc(s.last.info.Artifacts, func(a formats.ArtifactSpec) bool {
 			return a.Type == kind && !a.Optional
 		})
+
 	if artifact && kind != "" && promised {
 		return []syntax.Part{
 			{Lit: strings.ToUpper(noun[:1]) + noun[1:] + " created: "},
@@ -243,11 +248,13 @@ func (s *speech) commit(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
 	step.When = &syntax.Expr{Pos: say.Pos, Src: `$run.repo_state != "none"`}
 	unquoted := strings.NewReplacer(`\`, "", `"`, "")
+
 	message := `$run.command | "` + unquoted.Replace(say.Rest) + ` (\(.))"`
 	if s.c.scope.task {
 		what := unquoted.Replace(strings.TrimPrefix(say.Rest, "the "))
 		message = `$task | "task \(.number): add ` + what + `"`
 	}
+
 	step.With = []syntax.Field{
 		field("action", &syntax.Value{Pos: say.Pos, Lit: "commit"}),
 		source("files", say.Pos, "$steps."+s.last.step+".artifacts"),
@@ -270,6 +277,7 @@ func (s *speech) forEach(say *syntax.Sentence, step *syntax.Step) {
 	if loop.As.Text == "task" {
 		loop.As.Text = eachTask
 	}
+
 	step.Action = loop
 }
 
@@ -395,11 +403,13 @@ func (s *speech) choose(say *syntax.Sentence, step *syntax.Step, condition strin
 			Src: fmt.Sprintf("if %s then %q else %q end", condition, first.Text, second.Text),
 		}}}},
 	}
+
 	inputs := s.inputs(say.Pos, first)
 	other := s.inputs(say.Pos, second)
 	step.With = slices.DeleteFunc(inputs, func(f syntax.Field) bool {
 		return !given(other, f.Key.Text)
 	})
+
 	s.last = &worker{&formats.AgentInfo{Name: "of step " + step.Number}, step.ID.Text}
 	s.summary = step.ID.Text
 	s.judged = step
@@ -413,6 +423,7 @@ func (s *speech) inputs(pos syntax.Pos, name syntax.Word) []syntax.Field {
 		return nil
 	}
 	with := []syntax.Field{source("args", pos, "$args")}
+
 	for _, loop := range slices.Backward(s.loops) {
 		key := loop
 		if loop == eachTask {
@@ -422,9 +433,11 @@ func (s *speech) inputs(pos syntax.Pos, name syntax.Word) []syntax.Field {
 			with = append(with, source(key, pos, "$"+loop))
 		}
 	}
+
 	if s.c.scope.task && !given(with, "task") {
 		with = append(with, source("task", pos, "$task"))
 	}
+
 	if agent.Inputs == nil {
 		return with
 	}
@@ -460,6 +473,7 @@ func (s *speech) status(say *syntax.Sentence) syntax.Action {
 			return &syntax.Set{Pos: say.Pos}
 		}
 	}
+
 	return &syntax.Status{Pos: say.Pos, To: &syntax.Value{Pos: pos, Lit: to}}
 }
 

@@ -82,6 +82,7 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 		}
 		task = source("task_number", a.Pos, "$task.number")
 	}
+
 	if a.Phase != nil {
 		c.phase(a)
 		return c.own(
@@ -109,6 +110,7 @@ func (c *compiler) phase(a *syntax.Status) {
 		"'artifacts' belongs to a change of the task's status",
 	)
 	c.stray(a.Reason, "", "'reason' belongs to a change of the task's status")
+
 	v := a.To
 	if v == nil || v.Kind != syntax.Literal {
 		return
@@ -129,6 +131,7 @@ func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
 		}
 		return
 	}
+
 	to, err := formats.ParseTaskStatus(literal(v))
 	switch {
 	case err != nil:

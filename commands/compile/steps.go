@@ -24,6 +24,7 @@ func (c *compiler) steps(list []*syntax.Step) {
 		if last != nil {
 			c.spent = append(c.spent, spent{last, s})
 		}
+
 		c.scope.self = s.ID.Text
 		info := c.step(s, s.ID.Text)
 		c.scope.self = ""
@@ -60,16 +61,19 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 	c.action(info)
 	checkCompanions(c, info)
 	c.terms(info)
+
 	judged := c.judged
 	c.judged = info
 	if s.Expect != nil { // else it may be that of the defaults
 		info.Expect = s.Expect
 		checkExpect(c, s.Expect)
 	}
+
 	// its own result is `.` and may be read in its targets
 	c.scope.steps = append(c.scope.steps, info)
 	c.rules(info)
 	c.judged = judged
+
 	checkReturn(c, s.Return)
 	info.Undo = c.compensate(s.Compensate, id)
 	c.around(info)
@@ -112,6 +116,7 @@ func leadsAway(info *Info) bool {
 		if len(rule.Targets) == 0 {
 			return false // it could not be read
 		}
+
 		first := rule.Targets[0]
 		away := first.Kind == syntax.ToFail || first.Kind == syntax.ToReturn ||
 			first.Kind == syntax.ToGoto
@@ -130,6 +135,7 @@ func checkCompanions(c *compiler, info *Info) {
 	expect := cmp.Or(s.Expect, &syntax.Expect{})
 	delegates := s.Delegation() != nil
 	runsBody := kind.Body == syntax.Concurrent || kind.Body == syntax.Repeated
+
 	if runsBody && !delegates {
 		const inBody = "write it beside the delegate of the body"
 		c.stray(s.Fallback, inBody, "'fallback' belongs to 'delegate'")
@@ -179,6 +185,7 @@ func (c *compiler) terms(info *Info) {
 	info.Terms = c.termsOf(s)
 	c.treeless(info)
 	c.keepsSession(info)
+
 	for _, around := range slices.Backward(c.under) {
 		switch {
 		case info.Call != nil:
@@ -187,12 +194,14 @@ func (c *compiler) terms(info *Info) {
 			info.Terms.fillBoard(around.terms)
 		}
 	}
+
 	// its input is its own: what is given to all goes to those that list it
 	if info.Call != nil && s.Fallback != nil {
 		if call, ok := c.call(*s.Fallback, info, s.Fallback.Pos); ok {
 			info.Fallback = call
 		}
 	}
+
 	if d := c.file.Defaults; d != nil && info.works() {
 		info.Terms.fill(c.termsOf(&syntax.Step{
 			Timeout: d.Timeout,
@@ -235,15 +244,18 @@ func (c *compiler) termsOf(s *syntax.Step) Terms {
 		c.report(s.Retry.Pos, CodeRetries, "",
 			"expected at most %d retries, got %d", most, s.Retry.Max)
 	}
+
 	out := Terms{
 		Retry: s.Retry,
 		In:    s.In.String(),
 		Keep:  s.Session != nil,
 	}
+
 	if b := s.Board; b != nil {
 		out.Board = b.Topic.String()
 		out.Live = b.Live
 	}
+
 	if t := s.Timeout; t != nil {
 		seconds := func(n float64) time.Duration {
 			return time.Duration(n * float64(time.Second))
@@ -309,6 +321,7 @@ func (c *compiler) keepsSession(info *Info) {
 		return
 	}
 	reviews := func(call *Call) bool { return call.Info.Role == formats.RoleReviewer }
+
 	switch {
 	case at.Text != "keep":
 		c.report(at.Pos, syntax.CodeValue, "write session: keep, or remove it",
@@ -332,12 +345,14 @@ func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 		}
 		return
 	}
+
 	info.Call = &Call{Info: &formats.AgentInfo{}}
 	c.exprs(a.Pick)
 	for _, w := range a.Among {
 		one, _ := c.call(w, info, w.Pos) // the same
 		info.Call.Among = append(info.Call.Among, one)
 	}
+
 	if a.Among == nil { // the line names it, and then the program is compiled with it
 		info.Call.With = c.input(info.Step.With, info.Call.Info)
 	}
@@ -363,6 +378,7 @@ func (c *compiler) check(a *syntax.Check, s *syntax.Step) *Call {
 	if a.Command == nil && a.Project == nil {
 		c.stray(s.Retry, "remove it", "'retry' belongs to a check that runs commands")
 	}
+
 	switch {
 	case a.Command != nil:
 		return c.own(
@@ -418,6 +434,7 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 				joined(ways), a.As)
 		}
 	}
+
 	c.values(a)
 	return c.own(
 		a.Pos,
@@ -437,6 +454,7 @@ func checkExpect(c *compiler, e *syntax.Expect) {
 	c.verdict(e.If)
 	c.exprs(e.Else)
 	c.schema(e.Schema)
+
 	w := e.Artifact
 	types := formats.Words(formats.ArtifactTypes())
 	if w != nil {
@@ -524,12 +542,14 @@ func (c *compiler) compensate(s *syntax.Step, id string) *Info {
 	if s == nil {
 		return nil
 	}
+
 	outer := c.place
 	before := len(c.scope.steps)
 	self := c.scope.self
 	c.aside = true
 	c.unsure = true
 	info := c.step(s, id+".compensate")
+
 	// nothing reads its result
 	c.scope.steps = c.scope.steps[:before]
 	c.scope.self = self

@@ -36,6 +36,7 @@ func unreadOf(f *syntax.File) *unread {
 		noFront: f.NoFront && f.Front.Pos.IsZero(),
 		quoted:  regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
 	}
+
 	lines := strings.Split(string(f.Src), "\n")
 	for _, d := range f.Found {
 		if d.Severity != formats.SeverityError {

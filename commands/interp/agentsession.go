@@ -63,6 +63,7 @@ func (c call) keptSession(req *formats.Request) *keptSession {
 			Key:     req.Txn,
 		},
 	}
+
 	left, called := r.sessions[c.step.path]
 	switch {
 	case !called:
@@ -78,6 +79,7 @@ func (c call) keptSession(req *formats.Request) *keptSession {
 		k.last = left.session
 		k.news = newsSince(left.request, *req)
 	}
+
 	req.Terms.Kept = k
 	return k
 }
@@ -89,16 +91,19 @@ func newsSince(before, now formats.Request) formats.News {
 		(a.Number != b.Number || a.Title != b.Title || a.Description != b.Description) {
 		news.Task = b
 	}
+
 	for name, value := range now.Input {
 		if !reflect.DeepEqual(normalize(before.Input[name]), normalize(value)) {
 			news.Input[name] = value
 		}
 	}
+
 	for _, text := range now.Facets.Knowledge {
 		if !slices.Contains(before.Facets.Knowledge, text) {
 			news.Knowledge = append(news.Knowledge, text)
 		}
 	}
+
 	if now.Facets.Instruction != before.Facets.Instruction {
 		news.Instruction = now.Facets.Instruction
 	}
@@ -137,12 +142,14 @@ func (k *keptSession) close(c call, req formats.Request, got answer) {
 		r.report.warn("step '%s' began a new session of its agent: %s",
 			c.step.info.Step.Title, k.why)
 	}
+
 	req.Terms = formats.Terms{}
 	left := leftSession{
 		agent:    c.to.Agent,
 		request:  req,
 		recalled: !k.started,
 	}
+
 	at := got.ret.Metadata.AgentSession
 	switch {
 	case got.err != nil || slices.Contains([]formats.Class{
@@ -155,6 +162,7 @@ func (k *keptSession) close(c call, req formats.Request, got answer) {
 	default:
 		left.session = *at
 	}
+
 	r.sessions[c.step.path] = left
 }
 

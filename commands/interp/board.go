@@ -38,6 +38,7 @@ func (tr transition) post() error {
 	if topic == "" || res.outcome == formats.OutcomeSkipped {
 		return nil
 	}
+
 	path := s.journalPath()
 	round := r.board.round(topic, s.info.ID)
 	for _, text := range r.published[path] {
@@ -46,6 +47,7 @@ func (tr transition) post() error {
 			return err
 		}
 	}
+
 	delete(r.published, path)
 	r.live.posted(topic, path)
 	posting := formats.Posting{
@@ -75,6 +77,7 @@ func (b board) prompt(topic string) []string {
 	if len(list) == 0 {
 		return nil
 	}
+
 	var text strings.Builder
 	fmt.Fprintf(&text, "Board '%s', oldest first:\n", topic)
 	for _, p := range list {

@@ -49,6 +49,7 @@ func (b *budget) exhausted() (err error) {
 		err = errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", cost))
 		waits = cost-b.forfeited.Cost < l.Cost
 	}
+
 	if waits {
 		err = &formats.LaterError{
 			Why: err.Error() + ", if all that was reserved for a killed worker counts as used; " +
@@ -174,6 +175,7 @@ func (b *budget) recall(journal Journal, req *formats.Request) (found bool, err 
 		b.settle(cut.Metadata)
 		b.forfeit(cut.Lost)
 	}
+
 	for {
 		var was reserved
 		data, more := journal.Recall(reservation(req))

@@ -80,6 +80,7 @@ func runCheck(s step, a *syntax.Check) (checkResult, error) {
 		out.Error = recordError(err)
 		return out, nil
 	}
+
 	if a.Document == nil && a.File == nil {
 		return now()
 	}
@@ -122,6 +123,7 @@ func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 	if a.Path == nil {
 		v = s.newestDocument(profile)
 	}
+
 	single := len(paths(v)) == 1
 	out.Issues, err = s.checkEach(
 		v,
@@ -155,6 +157,7 @@ func (s step) parsed(profile, path string, src []byte) (*documents.Document, []f
 		}
 		return nil, list
 	}
+
 	opt := documents.Options{Own: s.run.cfg.Profiles, Exists: func(name string) bool {
 		_, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(name))
 		return err == nil
@@ -172,6 +175,7 @@ func (s step) parsed(profile, path string, src []byte) (*documents.Document, []f
 			}
 		}
 	}
+
 	if bad == nil {
 		return doc, nil
 	}
@@ -202,6 +206,7 @@ func (s step) checkEach(
 	if len(list) == 0 {
 		return []formats.Issue{errorIssue(none)}, nil
 	}
+
 	var issues []formats.Issue
 	for _, path := range list {
 		src, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(path))
@@ -234,6 +239,7 @@ func (s step) newestDocument(profile string) string {
 			}
 		}
 	}
+
 	for _, name := range names {
 		for _, at := range []string{"docs/" + name, name} {
 			if _, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(at)); err == nil {

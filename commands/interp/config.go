@@ -178,6 +178,7 @@ func New(cfg Config) (*Runner, error) {
 			return nil, formats.Fail(formats.CodeBug, "", "a run needs %s, got nil", what)
 		}
 	}
+
 	if cfg.GateID == nil {
 		cfg.GateID = func() string { return "" }
 	}

@@ -19,6 +19,7 @@ func Derive(
 	ret formats.Return,
 ) (formats.Return, error) {
 	in := normalize(object{"status": ret.Outcome(), "fields": fieldsOf(ret)})
+
 	// else the answer is no already
 	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted {
 		v, err := derived(ctx, "status", info.StatusQuery, in)
@@ -43,6 +44,7 @@ func Derive(
 			return ret, &formats.ValueError{What: what, Got: query.Text(v)}
 		}
 	}
+
 	if info.IssuesQuery != "" {
 		v, err := derived(ctx, "issues", info.IssuesQuery, in)
 		if err != nil {

@@ -78,6 +78,7 @@ func (s step) plan(format string, args ...any) {
 	if written && s.info.ID != name {
 		name += " (" + s.info.ID + ")"
 	}
+
 	indent := strings.Repeat("  ", strings.Count(s.scope.prefix, "/"))
 	line := indent + name + ": would " + fmt.Sprintf(format, args...)
 	s.run.dry.lines = append(s.run.dry.lines, line)
@@ -198,6 +199,7 @@ func (r *run) dryReturn(ret formats.Return) formats.Return {
 				"no such step or subagent was reached", key)
 		}
 	}
+
 	ret.Artifacts = nil
 	r.stamp(&ret)
 	ret.Text = strings.Join(d.lines, "\n")

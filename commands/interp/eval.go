@@ -70,6 +70,7 @@ func (sc *scope) stepResults(reads compile.Reads) object {
 			out[id] = v
 		}
 	}
+
 	for at := sc; reads.AllSteps && at != nil; at = at.outer {
 		for id, v := range at.results {
 			if _, ok := out[id]; !ok {
@@ -136,6 +137,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 		"diff":         "",
 		"diffstat":     "",
 	}
+
 	if slices.Contains(reads.Run, "repo_state") {
 		if r.tree.repoState == "" {
 			look := func() (formats.RepoState, error) {
@@ -152,6 +154,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 		}
 		out["repo_state"] = string(r.tree.repoState)
 	}
+
 	if in.frame.dir() != "" {
 		out["worktree"] = in.frame.dir()
 	}
@@ -193,6 +196,7 @@ func (in env) compute(e *syntax.Expr, input any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	v, err := in.frame.run.prog.Code(e).One(in.frame.ctx, input, vars)
 	if err != nil {
 		if in.frame.ctx.Err() != nil {

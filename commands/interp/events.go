@@ -92,6 +92,7 @@ func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 		Outcome: outcome.String(),
 		Message: ret.Summary,
 	}
+
 	n := min(len(ret.Issues), maxIssues)
 	switch {
 	case outcome == "":
@@ -101,6 +102,7 @@ func (s step) emitStep(outcome formats.Outcome, ret formats.Return) {
 	case n > 0 && !outcome.Passes():
 		e.Attrs = object{"issues": ret.Issues[:n]}
 	}
+
 	s.frame.emit(e)
 }
 
@@ -166,6 +168,7 @@ func (tr transition) emitRound(t *syntax.Target, attempt int, ids []string) {
 	if t.Kind != syntax.ToRollback {
 		more = tr.maxTaken(t) - attempt
 	}
+
 	e := trace.Event{
 		Kind:    trace.Round,
 		Step:    tr.step.path,
@@ -175,5 +178,6 @@ func (tr transition) emitRound(t *syntax.Target, attempt int, ids []string) {
 	if tr.maxTaken(t) > 0 || t.Kind == syntax.ToRollback {
 		e.Attrs["of"] = attempt + 1 + max(0, more)
 	}
+
 	tr.step.frame.emit(e)
 }

@@ -63,6 +63,7 @@ func (a *gateSession) documents() (list []string, err error) {
 	for _, made := range a.step.run.artifacts.newest() {
 		named = append(named, made.Path)
 	}
+
 	for _, name := range named {
 		sums := strings.Fields(a.gate.Evidence[name])
 		if len(sums) > 1 {

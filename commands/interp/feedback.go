@@ -40,6 +40,7 @@ func (c call) buildFeedback(ret formats.Return) *formats.Feedback {
 		Issues:  nonNil(ret.Issues),
 		Attempt: c.attempt,
 	}
+
 	for _, e := range ret.Errors {
 		fb.Issues = append(fb.Issues, formats.Issue{
 			Level:        formats.LevelError,
@@ -48,6 +49,7 @@ func (c call) buildFeedback(ret formats.Return) *formats.Feedback {
 			Source:       "agent",
 		})
 	}
+
 	fb.Last = &formats.LastReturn{
 		Status:    ret.Outcome(),
 		Summary:   ret.Summary,
@@ -68,6 +70,7 @@ func (tr transition) redoFeedback() *formats.Feedback {
 		Note:    formats.As[string](res.value["note"]),
 		Attempt: 1,
 	}
+
 	if why := res.ret.BlockedReason; res.outcome == formats.OutcomeBlocked && why != "" {
 		fb.Issues = append(fb.Issues, formats.Issue{
 			Level:       formats.LevelError,
@@ -84,6 +87,7 @@ func (tr transition) redoFeedback() *formats.Feedback {
 		}
 		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
 	}
+
 	if before := s.frame.feedback; before != nil && before.From == s.info.ID {
 		fb.Attempt = before.Attempt + 1
 	}
@@ -101,12 +105,14 @@ func (tr transition) gateFeedback(d formats.Decision) *formats.Feedback {
 		Choice:  d.Answer,
 		Attempt: s.run.counts.visits[s.path],
 	}
+
 	if leavesNoWork(res.outcome) {
 		fb.Last = tr.lastReturn()
 	}
 	if d.Answer != choiceAnswer {
 		return fb
 	}
+
 	fb.Note = ""
 	fb.Answer = d.Note
 	fb.Question = cmp.Or(res.ret.BlockedReason, res.ret.Summary)

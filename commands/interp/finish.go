@@ -47,6 +47,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 		}
 		r.errorHandling(ret.Outcome())
 	}
+
 	r.main = r.main.withContext(all)
 	r.tree.close(r.main)
 	r.settleUnknownSync()
@@ -86,6 +87,7 @@ func (r *run) writeEnd(ret *formats.Return) {
 	if len(ret.Errors) > 0 {
 		end.Code = ret.Errors[0].Code
 	}
+
 	err := r.main.journal.append(formats.Entry{Type: formats.EntryRunFinished, Data: end})
 	artifacts := ret.Artifacts
 	switch {
@@ -114,6 +116,7 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 		}),
 		"error_handling/",
 	)
+
 	for _, s := range sc.list {
 		if r.main.ctx.Err() != nil {
 			r.report.warn("error handling was cut short before '%s'", s.Title)
@@ -168,16 +171,19 @@ func (r *run) putBack(n int, outcome formats.Outcome) {
 		c.step.path += "_" + strconv.Itoa(n)
 		r.counts.reopen(c.step.path)
 	}
+
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial ||
 		outcome == formats.OutcomeRejected
 	if failed := r.prog.Own.Failed; own && failed != nil && r.workerCalled && fell {
 		c.to = failed
 	}
+
 	stays := fmt.Sprintf("task %d keeps its status until the next command on it takes it over", n)
 	if c.to == nil || r.main.ctx.Err() != nil {
 		r.report.warn("%s", stays)
 		return
 	}
+
 	if own && (outcome.Passes() || outcome == formats.OutcomePartial) {
 		linking := *c.to
 		linking.Link = true
@@ -195,6 +201,7 @@ func (r *run) discardDocuments(ret *formats.Return) {
 		r.cfg.Discard == nil || r.journal.unwritable {
 		return
 	}
+
 	rejected := len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected
 	var list []formats.Artifact
 	for _, a := range newest(r.artifacts.unlinked) {
@@ -205,10 +212,12 @@ func (r *run) discardDocuments(ret *formats.Return) {
 	if len(list) == 0 {
 		return
 	}
+
 	err := r.cfg.Discard(r.main.ctx, r.cfg.IDs.Run, list)
 	if err != nil {
 		r.report.warn("%s", err)
 	}
+
 	gone := map[string]bool{}
 	for _, a := range list {
 		gone[a.Path] = true
@@ -233,6 +242,7 @@ func (r *run) stamp(ret *formats.Return) {
 	if len(ret.Errors) > 0 {
 		ret.Class = formats.ClassOf(ret.Errors[0])
 	}
+
 	took := r.elapsed()
 	ret.Metadata = formats.Metadata{
 		Session:  r.cfg.IDs.Session,
@@ -246,6 +256,7 @@ func (r *run) stamp(ret *formats.Return) {
 		Cost:     r.budget.spent.Cost,
 		Spawns:   r.budget.spent.Spawns,
 	}
+
 	r.main.emit(trace.Event{
 		Kind:     trace.Run,
 		Name:     "/" + r.prog.Name,

@@ -32,6 +32,7 @@ func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, er
 		if end == nil {
 			continue
 		}
+
 		at := indexOf(list, end.jump)
 		if at < 0 {
 			return end, nil
@@ -64,6 +65,7 @@ func (s step) inTier() (bool, error) {
 	if s.info.Tiers == nil {
 		return true, nil
 	}
+
 	tier := s.tier()
 	switch {
 	case tier != "":
@@ -107,6 +109,7 @@ func (r *run) checkTier(name string, v any) error {
 			)
 		}
 	}
+
 	if name != "tier" || r.prog.Tiers == nil || v == nil ||
 		slices.Contains(r.prog.Tiers, formats.As[string](v)) {
 		return nil
@@ -144,10 +147,12 @@ func (s step) hostValue() any {
 		"agent": nil,
 		"tools": []any{},
 	}
+
 	agent := ""
 	if s.info.Call != nil {
 		agent = s.info.Call.Agent // empty: not chosen yet
 	}
+
 	if v, ok := s.scope.result(s.info.ID); ok {
 		m := objectOf(v)
 		for _, key := range []string{"status", "summary", "artifacts", "fields", "issues"} {
@@ -157,6 +162,7 @@ func (s step) hostValue() any {
 			agent = name
 		}
 	}
+
 	if agent != "" {
 		out["agent"] = agent
 		out["tools"] = normalize(s.toolsOf(agent))
@@ -213,6 +219,7 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 			r.report.warn("%s was not taken back: %s", u.info.Step.Title, end.ret.Summary)
 		}
 	}
+
 	r.undoable = slices.DeleteFunc(list, wanted)
 	return nil
 }

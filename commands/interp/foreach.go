@@ -50,6 +50,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	if err := joinAll(joining, f, items, passes); err != nil {
 		return result{}, err
 	}
+
 	var out loop
 	if f.Delegate != nil {
 		out.shows = s.info.Step.Body[0].ID.Text
@@ -83,11 +84,13 @@ type pass struct {
 func (s step) pass(i int, values object) (pass, error) {
 	r := s.run
 	r.counts.passes++
+
 	in := bodyScope(s, s.info.Step.Body, fmt.Sprintf("[%d]/", i))
 	in.setVar("index", i)
 	for name, v := range values {
 		in.setVar(name, v)
 	}
+
 	var files []formats.Artifact
 	end, err := in.walk(s.frame.withCollector(&files), in.list, "")
 	r.events.dropPass(fmt.Sprintf("%s[%d]", s.path, i))
@@ -149,10 +152,12 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 		r.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}
+
 	items, err := s.env().array(f.In, "an array for foreach")
 	if err != nil {
 		return nil, err
 	}
+
 	if len(items) > r.limits.Elements {
 		const help = "filter the list of the loop"
 		return nil, errLimit("elements of one loop", help, r.limits.Elements)
@@ -226,6 +231,7 @@ func (l *loop) add(index int, item any, p pass) {
 		}
 		l.issues = append(l.issues, issues...)
 	}
+
 	l.votes = append(l.votes, Vote{Return: formats.Return{Said: outcome}})
 	made := newest(p.files)
 	all := object{"artifacts": listOf(made), "issues": listOf(issues)}
@@ -239,6 +245,7 @@ func (l *loop) add(index int, item any, p pass) {
 	})
 	child := query.Prepare(all)
 	l.children = append(l.children, child)
+
 	switch {
 	case outcome.Passes():
 		outcome = formats.OutcomeCompleted
@@ -262,6 +269,7 @@ func (l *loop) value() object {
 		"artifacts": listOf(l.files),
 		"issues":    listOf(l.issues),
 	}
+
 	for _, key := range []formats.Outcome{
 		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed,
 		formats.OutcomeBlocked,

@@ -28,10 +28,12 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	if s.run.dry.on {
 		return q.dry()
 	}
+
 	g, d, err := ask(s, q)
 	if err != nil {
 		return result{}, err
 	}
+
 	at := slices.IndexFunc(a.Choices, func(ch syntax.GateChoice) bool {
 		return ch.Label.Text == d.Answer
 	})
@@ -52,6 +54,7 @@ func (q fileGate) dry() (result, error) {
 	for _, ch := range q.gate.Choices {
 		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text})
 	}
+
 	s.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
 	return gateResult(g, q.gate.Choices[0], formats.Decision{
 		Answer: g.Choices[0].Label,
@@ -67,6 +70,7 @@ func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 	if err != nil {
 		return g, err
 	}
+
 	g = s.run.question(q.path, question)
 	g.Quorum = q.gate.Quorum
 	g.Consent = q.gate.Consent
@@ -76,6 +80,7 @@ func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 			Choose: q.gate.Timeout.Choose.Text,
 		}
 	}
+
 	if err := q.offer(&g); err != nil {
 		return g, err
 	}
@@ -218,6 +223,7 @@ func gateResult(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result
 			Source:      "user",
 		}}
 	}
+
 	out := newResult(outcome, object{"choice": d.Answer, "note": d.Note, "by": d.By})
 	out.answer = d
 	out.ret = ret
@@ -248,6 +254,7 @@ func consentChoices(open []syntax.GateChoice) []int {
 			stay = append(stay, i)
 		}
 	}
+
 	if len(next) > 0 {
 		return next
 	}
@@ -299,6 +306,7 @@ func (tr transition) engineQuestion() formats.Gate {
 	}
 	why := cmp.Or(res.ret.BlockedReason, res.ret.Summary)
 	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Step.Title, res.outcome, why)
+
 	g := r.question(s.journalPath(), question, words...)
 	mayRetry := r.counts.autoAnswers[s.path] < r.limits.Retries
 	g.Choices[0].Approves = mayRetry && !tr.needsUser()
@@ -346,9 +354,11 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !d.Person {
 		r.counts.autoAnswers[s.path]++
 	}
+
 	switch d.Answer {
 	case choiceRetry, choiceRetryWithNote, choiceAnswer, choiceResume:
 		return s.withFeedback(tr.gateFeedback(d)).execute()

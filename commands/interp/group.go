@@ -13,12 +13,14 @@ func (s step) group() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+
 	outcome := formats.OutcomeCompleted
 	ret := formats.Return{}
 	if end != nil && end.jump == "" && !end.hostRerun {
 		outcome = end.ret.Outcome()
 		ret = end.ret
 	}
+
 	s.plan("run these steps")
 	out := newResult(outcome, object{})
 	out.ret = ret

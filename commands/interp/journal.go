@@ -109,6 +109,7 @@ func (c *cursor) append(e formats.Entry) error {
 	if replayed {
 		return nil
 	}
+
 	if ends(e.Type) {
 		j.admit = nil
 	}
@@ -216,6 +217,7 @@ func observeEarly[T any](j *runJournal, key string, look func() (T, error)) (out
 		}
 		return out, read(data, &out)
 	}
+
 	out, err = look()
 	if err == nil {
 		j.seen = append(j.seen, formats.Seen{Key: key, Value: out})

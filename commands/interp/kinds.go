@@ -66,6 +66,7 @@ func (s step) fail(a *syntax.Fail) (result, error) {
 	code, _ := compile.ExitCode(a.Code)
 	ret := formats.Failed(formats.Fail(code, "", "%s", message))
 	ret.Artifacts = s.run.artifacts.newest()
+
 	out := resultOf(ret, 1)
 	out.end = final(ret)
 	return out, nil

@@ -143,6 +143,7 @@ func (ld loader) noDocument(l *syntax.Load, profile string) error {
 			with = append(with, s)
 		}
 	}
+
 	if tasks.own == nil || with == nil {
 		return ld.notFound(l, "no "+profile+" found: its path is empty")
 	}
@@ -173,6 +174,7 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if l.Document.Expr != nil {
 		v, err := ld.env.eval(l.Document.Expr, nil)
 		if err != nil {
@@ -180,11 +182,13 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 		}
 		candidates = paths(v)
 	}
+
 	if profile == documents.ProfileAutoApprove { // only the file that answers for this run counts
 		candidates = slices.DeleteFunc(candidates, func(name string) bool {
 			return name != ld.frame.run.cfg.Consent.File
 		})
 	}
+
 	var found string
 	var src []byte
 	for _, path := range candidates {
@@ -230,6 +234,7 @@ func (ld loader) parse(profile, found string, src []byte) (any, error) {
 			return err == nil
 		},
 	}.Parse(profile, found, src)
+
 	handoff := documents.IsHandoff(profile)
 	if bad.HasErrors() && !handoff {
 		bad.Of = formats.CodeValidationFailed
@@ -242,6 +247,7 @@ func (ld loader) parse(profile, found string, src []byte) (any, error) {
 			ld.frame.run.report.warn("%s", d.Error())
 		}
 	}
+
 	out := doc.Any()
 	if handoff {
 		out["sha256"] = formats.Sum(src)

@@ -42,6 +42,7 @@ func (q fileGate) after(t *syntax.Target) string {
 		}
 		return t.Steps[0].Text
 	}
+
 	switch t.Kind { //nolint:exhaustive // a gate leads nowhere else
 	case syntax.ToNext:
 		at := slices.Index(sc.list, q.step.info.Step)

@@ -74,6 +74,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			vote.Said = outcome
 		}
 		votes = append(votes, Vote{Return: vote, Check: c.step.info.Step.Kind().Judges})
+
 		value := object{"id": id, "status": outcome.String()}
 		maps.Copy(value, c.result.value)
 		children[i].shown = query.Prepare(value)
@@ -81,6 +82,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			ran = append(ran, children[i].shown)
 		}
 		s.scope.results[id] = in.results[id]
+
 		f := transition{c.step, c.result}
 		f.warnConditions()
 		if err := f.post(); err != nil {
@@ -113,6 +115,7 @@ func joinedResult(outcome formats.Outcome, children []child) result {
 		if own == formats.OutcomeSkipped {
 			continue
 		}
+
 		ran++
 		its := c.result.ret
 		ret.Issues = append(ret.Issues, its.Issues...)
@@ -121,6 +124,7 @@ func joinedResult(outcome formats.Outcome, children []child) result {
 			passed++
 			continue
 		}
+
 		if ret.Summary == "" || own == outcome && !decided {
 			decided = own == outcome
 			ret.Summary = c.step.info.ID + ": " + its.Summary
@@ -129,6 +133,7 @@ func joinedResult(outcome formats.Outcome, children []child) result {
 			ret.BlockedReason = its.BlockedReason
 			ret.BlockedTarget = its.BlockedTarget
 		}
+
 		if len(its.Issues) == 0 {
 			ret.Issues = append(ret.Issues, formats.Issue{
 				Level:       formats.LevelError,

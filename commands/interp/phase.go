@@ -23,6 +23,7 @@ func addPhase(s step, e *trace.Event) {
 		r.finishing || r.dry.on || s.frame.journal.replayed {
 		return
 	}
+
 	// what asks the journal, or may be another at each step
 	unsure := []string{"$state", "$run", "$board"}
 	names, picks := s.run.workers(s.info.Step)
@@ -55,11 +56,13 @@ func addPhase(s step, e *trace.Event) {
 	if _, picks := s.run.workers(top.scope.list[at]); inside && !picks {
 		return // it is part of a phase
 	}
+
 	unsure = top.uncertainVars(top.scope.list, unsure)
 	tiers := []string{formats.As[string](normalize(s.scope.variable("$tier")))}
 	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
 		tiers = s.run.prog.Tiers
 	}
+
 	nth := 0
 	of := 0
 	for _, tier := range tiers {
@@ -88,6 +91,7 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 		if len(names) == 0 || !here && !in.mayRun(one, tier, unsure) {
 			continue
 		}
+
 		if one.Kind().Body == syntax.Inline {
 			n, all := in.phases(one.Body, id, tier, unsure)
 			if n > 0 {
@@ -100,6 +104,7 @@ func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (num
 			number = of + 1
 		}
 		of++
+
 		elements := elementsOf(one)
 		if elements != nil && picks && in.scope.isKnown(elements, unsure) {
 			if v, err := in.compute(elements, nil); err == nil {
@@ -117,10 +122,12 @@ func (in env) mayRun(s *syntax.Step, tier string, unsure []string) bool {
 	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
 		return true
 	}
+
 	tiers := in.frame.run.prog.Info(s).Tiers
 	if tiers != nil && !slices.Contains(tiers, tier) {
 		return false
 	}
+
 	if s.When == nil || !in.scope.isKnown(s.When, unsure) {
 		return true
 	}
@@ -165,6 +172,7 @@ func (r *run) workers(s *syntax.Step) (names []string, picks bool) {
 		}
 		picks = call.Among != nil && names != nil
 	}
+
 	for _, inner := range s.Body {
 		more, also := r.workers(inner)
 		names = append(names, more...)

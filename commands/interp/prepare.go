@@ -87,6 +87,7 @@ func (r *run) bind(wanted int) error {
 	if err != nil {
 		return err
 	}
+
 	one = normalize(one)
 	r.tasks.own = &formats.Task{}
 	if err := decode(one, r.tasks.own); err != nil {
@@ -97,6 +98,7 @@ func (r *run) bind(wanted int) error {
 			Help:    "run 'tercet state verify'",
 		}
 	}
+
 	r.root.setVar("task", withLists(one))
 	return r.tasks.checkStart()
 }
@@ -149,6 +151,7 @@ func (r *run) require(q *syntax.Require) error {
 	if ok, err := r.env().holds(q.When, nil); err != nil || ok {
 		return err
 	}
+
 	message, err := r.env().text(q.Else, nil)
 	if err != nil {
 		return err
@@ -168,6 +171,7 @@ func (r *run) load(l *syntax.Load) error {
 	if err != nil {
 		return err
 	}
+
 	if !compile.IsTask(l) {
 		r.root.setVar(l.Name.Text, v)
 		return r.checkTier(l.Name.Text, v)
@@ -175,6 +179,7 @@ func (r *run) load(l *syntax.Load) error {
 	if v == nil {
 		return nil
 	}
+
 	if m, ok := v.(object); ok {
 		v = m["number"]
 	}

@@ -91,11 +91,13 @@ func (b *workerBoard) open(r *run) error {
 		b.skip[i] = p.posted
 	}
 	b.shared.mu.Unlock()
+
 	if !b.live { // of an earlier attempt
 		for _, text := range r.published[b.entry.Step] {
 			b.before = append(b.before, published(b.by, b.round, text))
 		}
 	}
+
 	for {
 		var was formats.Published
 		data, more := r.journal.store.Recall(b.entry)
@@ -135,9 +137,11 @@ func (b *workerBoard) Publish(text string) error {
 	if err := checkPublished(text); err != nil {
 		return err
 	}
+
 	if b.mask != nil {
 		text = b.mask(text)
 	}
+
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.texts) >= formats.MaxPublications {
@@ -171,6 +175,7 @@ func (b *workerBoard) Since(n int) (list []formats.Posting, all int) {
 		}
 		b.mu.Unlock()
 	}
+
 	all = len(list)
 	return list[min(max(0, n), all):], all
 }

@@ -22,6 +22,7 @@ func (r *run) begin() error {
 	if err != nil {
 		return err
 	}
+
 	started := r.startedNow()
 	if replayed {
 		r.started = recorded.At
@@ -33,6 +34,7 @@ func (r *run) begin() error {
 			return err
 		}
 	}
+
 	if err := r.prepare(); err != nil || replayed {
 		r.journal.begun = replayed
 		return err
@@ -80,16 +82,19 @@ func (r *run) unchanged(was, now formats.Started) error {
 			changed[name] = now
 		}
 	}
+
 	compare(r.prog.File.Name, was.Definition, now.Definition)
 	for name, sum := range was.Files {
 		compare(name, sum, now.Files[name])
 	}
+
 	if len(changed) == 0 || r.cfg.AcceptChanges {
 		if len(changed) > 0 && r.cfg.Accept != nil {
 			r.cfg.Accept(changed)
 		}
 		return nil
 	}
+
 	r.journal.diverged = formats.Fail(formats.CodeSuspended,
 		fmt.Sprintf(
 			"run 'tercet resume %s --accept-changes' to go on with what stands there now, or "+

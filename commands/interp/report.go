@@ -59,6 +59,7 @@ func (r *run) recordProblems(ret formats.Return) {
 		list = append(list, last)
 	}
 	list = append(list, r.report.failures...)
+
 	recorded := map[string]bool{"": true} // a problem without a message is none
 	for _, p := range list {
 		if recorded[p.Message] {
@@ -97,6 +98,7 @@ func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
 		Path:  slices.Clone(r.cfg.IDs.Path),
 		Depth: r.depth.Int(),
 	}
+
 	if r.tasks.own != nil {
 		p.Context.Task = r.tasks.own.Number
 	}

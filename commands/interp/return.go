@@ -166,10 +166,12 @@ func (r *run) checkOutput(ret formats.Return) formats.Return {
 	if found == nil {
 		return ret
 	}
+
 	message := found[0].String()
 	if len(found) > 1 {
 		message = fmt.Sprintf("%s, and %d more violations of output_schema", message, len(found)-1)
 	}
+
 	out := formats.Failed(formats.Fail(formats.CodeInvalidReturn,
 		"give the fields in 'return', or change output_schema of "+r.prog.File.Name, "%s", message))
 	out.Artifacts = ret.Artifacts

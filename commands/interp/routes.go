@@ -76,12 +76,14 @@ func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
 	res := tr.result
 	question := cmp.Or(res.ret.BlockedReason, res.ret.Summary)
+
 	to := t.Agents[0].Text
 	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool {
 		return a.Text == res.ret.BlockedTarget
 	}) {
 		to = res.ret.BlockedTarget
 	}
+
 	key := strings.Join([]string{tr.step.path, to, question}, "\x00")
 	if r.counts.asked[tr.step.path] >= mostAsked(t) || r.counts.questions[key] ||
 		r.dry.on && len(r.dry.returns[to]) == 0 {
@@ -151,6 +153,7 @@ func (tr transition) delegateQuestion(to, question string) (formats.Return, erro
 		attempt:  1,
 		question: question,
 	}
+
 	r.counts.visits[c.step.path]++
 	info := *r.prog.Agent(to)
 	c.to = &compile.Call{Agent: to, Info: &info}
@@ -170,11 +173,13 @@ func (tr transition) jump(t *syntax.Target) (*ending, error) {
 	if r.dry.on {
 		return tr.proceed()
 	}
+
 	id := t.Steps[0].Text
 	home, to := tr.step.scope.find(id)
 	if to == nil {
 		return nil, formats.Fail(formats.CodeBug, "", "goto of unknown step %s", id)
 	}
+
 	at := home.prefix + id
 	if r.counts.jumps[at] >= r.limits.Visits {
 		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times",
@@ -212,6 +217,7 @@ func (tr transition) ruleGate(g *syntax.Gate) (*ending, error) {
 	if err != nil || got.end != nil {
 		return got.end, err
 	}
+
 	tr.result.value = maps.Clone(tr.result.value)
 	for _, key := range []string{"choice", "note", "by"} {
 		tr.result.value[key] = got.value[key]
@@ -221,6 +227,7 @@ func (tr transition) ruleGate(g *syntax.Gate) (*ending, error) {
 		tr.result.ret.Issues = append(slices.Clone(tr.result.ret.Issues), got.ret.Issues...)
 	}
 	tr.result.target = got.target
+
 	switch {
 	case got.target.Kind == syntax.ToFail:
 		tr.result.ret = got.ret

@@ -101,6 +101,7 @@ func newRun(
 		live:            &liveBoards{topics: map[string][]livePost{}},
 		commits:         p.Commits(),
 	}
+
 	r.suspension = suspension{run: cfg.IDs.Run}
 	r.events = events{
 		sink:  cfg.Trace,
@@ -109,6 +110,7 @@ func newRun(
 		depth: d.Int(),
 		off:   cfg.DryRun,
 	}
+
 	r.journal = runJournal{
 		ctx:    context.WithoutCancel(ctx),
 		store:  cfg.Journal,
@@ -116,6 +118,7 @@ func newRun(
 		prefix: cfg.Prefix,
 		paused: r.paused,
 	}
+
 	r.effects = effects{
 		agents:  cfg.Agents,
 		clock:   cfg.Clock,
@@ -124,6 +127,7 @@ func newRun(
 		paused:  r.paused,
 		slots:   make(chan struct{}, max(1, limits.Parallel)),
 	}
+
 	if cfg.Resumed {
 		r.journal.takeOver = r.takeOver
 	}
@@ -131,6 +135,7 @@ func newRun(
 	for info := range p.Infos() {
 		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}
+
 	r.main = r.mainFrame(ctx)
 	outermost := &scope{run: r, prefix: cfg.Prefix, trail: cfg.Prefix}
 	r.root = outermost.child(p.File.Steps, "")
@@ -146,6 +151,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	if p == nil {
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
+
 	duration := Lower(p.Limits.WithDefaults(), rn.cfg.Limits).Duration
 	left := max(1, duration-rn.cfg.Spent)
 	timed, over := context.WithCancelCause(ctx)
@@ -170,12 +176,14 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		}
 	}
 	defer func() { r.admitted() }()
+
 	ret, err := r.execute()
 	if rn.cfg.Prefix != "" && err != nil &&
 		(asInterrupt(err) != nil || isIOError(err) || interrupted(r.main.ctx) != nil) {
 		// the command suspends the run; these steps go on when it is resumed
 		return formats.Return{}, err
 	}
+
 	if err != nil {
 		// a question that needs a person stops the command; any other one blocks its step
 		open := asGateOpen(err)
@@ -186,6 +194,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 			return formats.Return{}, err // the whole run stops here
 		}
 	}
+
 	ret = r.finish(ret)
 	if rn.cfg.Verify == nil || r.journal.diverged == nil {
 		return ret, nil
@@ -220,11 +229,13 @@ func (r *run) execute() (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	r.emitRunStart()
+
 	if r.during { // the status is written before the first step
 		if err := r.main.ownCall("during", r.prog.Own.Begin).mustPass(); err != nil {
 			return formats.Return{}, err
 		}
 	}
+
 	end, err := r.root.walk(r.main, r.root.list, "")
 	if err != nil {
 		return formats.Return{}, err

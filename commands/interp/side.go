@@ -69,6 +69,7 @@ type branches struct {
 func (fr frame) runBranches(w branches) error {
 	several := w.n > 1 && w.most > 1
 	g := &branchGroup{work: w, frame: fr}
+
 	g.frame.journal = &cursor{
 		log:      fr.journal.log,
 		nested:   true,
@@ -76,6 +77,7 @@ func (fr frame) runBranches(w branches) error {
 	}
 	g.frame.shared = fr.shared || several
 	g.frame.concurrent = fr.concurrent || several
+
 	defer func() {
 		fr.journal.replayed = g.frame.journal.replayed
 		for _, b := range g.all {
@@ -158,6 +160,7 @@ func (fr frame) newBranch(i int, body func(frame, int) error) *branch {
 	own.journal = &cursor{log: fr.journal.log, nested: true}
 	own.state = &stateCache{}
 	own.made = &[]formats.Artifact{}
+
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
 		b.yield = yield
 		b.err = body(own, i)
@@ -181,6 +184,7 @@ func (fr frame) start(list []effect) bool {
 	if fr.branch != nil {
 		return fr.branch.yield(list)
 	}
+
 	all := make([]dispatch, len(list))
 	live := false
 	var err error
@@ -195,6 +199,7 @@ func (fr frame) start(list []effect) bool {
 		err = cmp.Or(err, e.kept.recall(r, d.done))
 		live = live || !d.done
 	}
+
 	if err == nil && live {
 		if err = r.reserve(fr.journal, all); err == nil {
 			err = fr.journal.live(false)
@@ -203,6 +208,7 @@ func (fr frame) start(list []effect) bool {
 			err = r.deliver(fr.journal, all)
 		}
 	}
+
 	for _, d := range all {
 		e := d.effect
 		if err != nil || d.done {
@@ -284,12 +290,14 @@ func (f *effects) recordCut(e effect, used formats.Metadata) error {
 	if !e.worker || e.flow {
 		return nil
 	}
+
 	cut := formats.Cut{Metadata: used}
 	had := e.req.Budget
 	if used.Metered == "" { // it may have used all of it
 		cut.Lost.Tokens = max(0, had.Tokens-used.Tokens.Total())
 		cut.Lost.Cost = max(0, had.Cost-used.Cost)
 	}
+
 	entry := cutEntry(e.req)
 	entry.Data = cut
 	return f.journal.write(entry)

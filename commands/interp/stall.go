@@ -33,6 +33,7 @@ func (l stalls) count(path string, first bool, issues, work string) string {
 	if !first && work != "" && work == was.work {
 		now.sameWork += was.sameWork
 	}
+
 	l[path] = now
 	switch {
 	case now.sameIssues >= formats.StallRounds:
@@ -59,6 +60,7 @@ func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision,
 	if s.run.cfg.AutoApprove {
 		return formats.Decision{Answer: choiceStop, By: "consent"}, nil
 	}
+
 	words := fmt.Sprintf("step '%s' makes no progress: %s", s.info.Step.Title, why)
 	q := fixedGate{
 		gate:     s.run.question(s.journalPath(), words, choiceGoOn, choiceAsk, choiceStop),
@@ -70,6 +72,7 @@ func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision,
 	if s.run.cfg.Prefix != "" { // a subagent does not wait by itself
 		q.gate.Choices = slices.Delete(q.gate.Choices, 1, 2)
 	}
+
 	if _, d, err = ask(s, q); err == nil && d.Answer == choiceAsk {
 		q.gate.Choices = slices.Delete(slices.Clone(q.gate.Choices), 1, 2)
 		q.fallback = ""
@@ -89,6 +92,7 @@ func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 		most = r.limits.Rollbacks
 		used = r.counts.rollbacks
 	}
+
 	counts := most >= formats.StallRounds && used < most
 	if counts && !leavesNoWork(tr.result.outcome) && !r.finishing && !tr.result.answer.Person {
 		why, err := tr.stallReason(t)
@@ -101,6 +105,7 @@ func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 			}
 		}
 	}
+
 	if t.Kind == syntax.ToRollback {
 		return tr.rollback(t)
 	}
@@ -163,9 +168,11 @@ func (tr transition) stallReason(t *syntax.Target) (string, error) {
 		}
 		files = append(files, some...)
 	}
+
 	if !r.prog.Works(steps...) {
 		return "", nil
 	}
+
 	first := tr.step.frame.feedback == nil || tr.step.frame.feedback.From != tr.step.info.ID
 	output := tr.step.scope.workOutput(steps)
 	why, err := checkProgress(tr.step, first, tr.result.ret.Issues, output, files)
@@ -211,6 +218,7 @@ func checkProgress(
 	if err != nil {
 		return "", err
 	}
+
 	if seen != "" {
 		text, err := json.Marshal(said)
 		if err != nil {
@@ -218,10 +226,12 @@ func checkProgress(
 		}
 		seen = digest([]string{seen, string(text)})
 	}
+
 	open := ""
 	if len(list) > 0 {
 		open = digest(list)
 	}
+
 	same := s.run.stalls.count(s.path, first, open, seen)
 	if same == "" {
 		return "", nil

@@ -161,6 +161,7 @@ func (s step) enter() error {
 			return err
 		}
 	}
+
 	r.counts.visits[s.path]++
 	if r.cfg.Verify != nil && s.frame.concurrent {
 		r.concurrentSteps[s.journalPath()] = true
@@ -168,6 +169,7 @@ func (s step) enter() error {
 	if err := s.record(formats.EntryStepScheduled, nil); err != nil {
 		return err
 	}
+
 	r.stepStarted = r.stepStarted || !r.finishing
 	s.emitStep("", formats.Return{Summary: "started"})
 	return nil
@@ -246,6 +248,7 @@ func (s step) expect(res *result) error {
 			errorIssue(fmt.Sprintf("expected an artifact of type %s, got none", w.Text)),
 		)
 	}
+
 	ok, err := s.env().holds(e.If, res.value)
 	if err != nil {
 		return err
@@ -260,6 +263,7 @@ func (s step) expect(res *result) error {
 		}
 		breaches = append(breaches, errorIssue(said))
 	}
+
 	if e.Schema != nil && res.outcome != formats.OutcomeSkipped {
 		for _, v := range s.run.prog.Schema(e.Schema).Validate(".fields", fieldsOf(res.ret)) {
 			breaches = append(breaches, errorIssue(v.String()))

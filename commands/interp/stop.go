@@ -71,6 +71,7 @@ func (r *run) cleanupContexts() (handling, all context.Context, stop func()) {
 		time.AfterFunc(handlingLimit, endHandling)
 		time.AfterFunc(afterLimit, endAll)
 	})
+
 	stopAbort := func() bool { return true }
 	if r.cfg.Abort != nil {
 		if r.cfg.Abort.Err() != nil {
@@ -78,6 +79,7 @@ func (r *run) cleanupContexts() (handling, all context.Context, stop func()) {
 		}
 		stopAbort = context.AfterFunc(r.cfg.Abort, endAll)
 	}
+
 	return handling, all, func() {
 		stopTimers()
 		stopAbort()

@@ -17,6 +17,7 @@ func ParseStubs(file string, data []byte) (map[string][]formats.Return, error) {
 			Err:     err,
 		}
 	}
+
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(formats.WithoutBOM(data), &raw); err != nil {
 		return nil, refused("expected a JSON object from steps to returns", err)

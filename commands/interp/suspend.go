@@ -25,11 +25,13 @@ func (p *suspension) postponed(step string, e *formats.LaterError, alone time.Ti
 		Step:      step,
 		Postponed: formats.Postponed{Why: e.Why, Until: e.Until},
 	}
+
 	next := "run it to go on"
 	if !e.Until.IsZero() {
 		p.reason.Alone = alone
 		next = "run it with --wait to sleep until it can go on"
 	}
+
 	return formats.Return{
 		Status:        formats.StatusBlocked,
 		Said:          formats.OutcomeSuspended,
@@ -45,11 +47,13 @@ func (p *suspension) cut(err error, why string) formats.Return {
 	p.reason = &formats.Suspended{
 		Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)},
 	}
+
 	if g := p.openGate; g != nil {
 		p.reason.Question = g.Question
 		p.reason.Gate = g.ID
 		p.reason.Step = g.Step
 	}
+
 	next := fmt.Sprintf("run it to go on, or 'tercet cancel %s' to give it up", p.run)
 	return formats.Return{
 		Status:        formats.StatusBlocked,
@@ -91,9 +95,11 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	} else if err != nil {
 		r.report.warn("%s", err)
 	}
+
 	if err := r.lease(true); err != nil {
 		r.report.warn("%s", err)
 	}
+
 	ret = r.suspension.explainResume(ret)
 	r.stamp(&ret)
 	return ret
@@ -108,11 +114,13 @@ func (p *suspension) explainResume(ret formats.Return) formats.Return {
 		"run 'tercet resume "+p.run+"'",
 		1,
 	)
+
 	ret.Resume = p.resume()
 	if p.reason.Gate != "" && !p.terminalOnly {
 		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'",
 			p.run)
 	}
+
 	ret.Resume.Gate = p.reason.Question
 	ret.Resume.Until = p.reason.Until
 	return ret

@@ -38,6 +38,7 @@ func (r *run) sameDocuments() error {
 	if len(changed) == 0 || r.cfg.AcceptChanges {
 		return nil
 	}
+
 	what := strings.Join(slices.Sorted(maps.Keys(changed)), ", ") + " changed since the run began"
 	const on = "Go on"
 	const stop = "Stop"
@@ -47,6 +48,7 @@ func (r *run) sameDocuments() error {
 		Auto:     stop,
 		Choices:  []formats.Choice{{Label: on}, {Label: stop, Leaves: true, Ends: true}},
 	})
+
 	if err == nil && d.Answer == on {
 		if r.cfg.Accept != nil {
 			r.cfg.Accept(changed)
@@ -136,6 +138,7 @@ func (r *run) syncDirectly(step string, input object) error {
 		Timeout: formats.Timeout{Total: formats.DefaultStepTimeout},
 		Txn:     txn(ids.Run, key, 1, 1),
 	})
+
 	if err == nil && ret.Outcome() == formats.OutcomeFailed && len(ret.Errors) > 0 {
 		e := ret.Errors[0]
 		err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)

@@ -50,6 +50,7 @@ func (r *run) deliver(journal *cursor, list []dispatch) error {
 		if d.done || !e.worker || e.flow || e.req.Question != "" || !r.cfg.Messages.Reads(*e.req) {
 			continue
 		}
+
 		unread, err := r.cfg.Messages.Unread()
 		if err != nil {
 			r.report.warn("messages to the run: %s", err)
@@ -57,6 +58,7 @@ func (r *run) deliver(journal *cursor, list []dispatch) error {
 		if len(unread) == 0 {
 			return nil
 		}
+
 		entry := toldEntry(e.req)
 		entry.Data = formats.Told{Messages: unread}
 		if err := journal.append(entry); err != nil {

@@ -216,6 +216,7 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	if err := s.compensateSteps(ids); err != nil {
 		return nil, err
 	}
+
 	hostRerun := false
 	for _, id := range ids {
 		if id == s.info.ID {
@@ -235,6 +236,7 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	if hostRerun {
 		return &ending{hostRerun: true}, nil
 	}
+
 	own := *fb
 	own.Own = !slices.Contains(ids, s.info.ID)
 	if leavesNoWork(tr.result.outcome) {
@@ -268,12 +270,14 @@ func (tr transition) failedReturn() formats.Return {
 	ret.Status = formats.StatusFailed
 	ret.Errors = res.ret.Errors
 	ret.Class = res.ret.Class
+
 	why := formats.ReturnError{
 		Type:           formats.ErrorExecution,
 		Code:           formats.CodeUnknown,
 		Message:        ret.Summary,
 		Recommendation: ret.NextSteps,
 	}
+
 	if res.outcome == formats.OutcomeRejected {
 		why.Type = formats.ErrorValidation
 		why.Code = formats.CodeRejected
@@ -345,6 +349,7 @@ func (tr transition) limitReturn(why, more string) formats.Return {
 		return ret
 	}
 	ret.Summary = cmp.Or(why, ret.Summary)
+
 	first := ret.Errors[0]
 	first = formats.ReturnError{
 		Type:    first.Type,
@@ -356,6 +361,7 @@ func (tr transition) limitReturn(why, more string) formats.Return {
 				"run it again, or "+more,
 		),
 	}
+
 	if tr.result.outcome.Passes() {
 		ret.Errors = nil // nothing failed but the limit
 	}

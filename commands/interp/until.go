@@ -19,6 +19,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 	var hint *formats.Feedback // the user's, for the next pass
 	done := false
 	why := ""
+
 	for i := 0; i < u.Max && !done && out.last == nil && why == ""; i++ {
 		if err := s.record(formats.EntryLoopEntered, object{"pass": i}); err != nil {
 			return result{}, err
@@ -32,6 +33,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 		if p.end.leaves() {
 			return out.endedEarly(p.end), nil
 		}
+
 		out.add(i, nil, p)
 		switch {
 		case p.end != nil:
@@ -122,6 +124,7 @@ func checkPass(s step, i int, p pass) (nextPass, error) {
 	if err != nil || why == "" {
 		return nextPass{}, err
 	}
+
 	d, err := askStalled(s, why, issues)
 	switch {
 	case err != nil:

@@ -15,10 +15,12 @@ func (r *run) recallAnswer(ctx context.Context, e effect) (answer, bool) {
 			return answer{err: r.journal.failed(err)}, true
 		}
 	}
+
 	data, ok := r.journal.store.Recall(e.entry)
 	if !ok {
 		return answer{}, false
 	}
+
 	out := decodeAnswer(data)
 	if verify != nil && e.worker && out.err == nil {
 		out.err = verify(*e.req, out.ret)

@@ -18,12 +18,14 @@ func waitFor(s step, d time.Duration) (result, error) {
 	if s.run.dry.on {
 		return out, nil
 	}
+
 	until, err := observe(s.frame, s.journalPath(), "until", func() (time.Time, error) {
 		return s.run.cfg.Clock.Now().Add(d).UTC(), nil
 	})
 	if err != nil {
 		return out, err
 	}
+
 	over, err := s.frame.journal.recall(formats.Entry{
 		Type: formats.EntryWaited,
 		Step: s.journalPath(),
@@ -31,6 +33,7 @@ func waitFor(s step, d time.Duration) (result, error) {
 	if over || err != nil {
 		return out, err
 	}
+
 	rest := until.Sub(s.run.cfg.Clock.Now())
 	if rest > longWait {
 		if err := s.frame.journal.live(!s.frame.journal.nested); err != nil {

@@ -80,6 +80,7 @@ func (c call) ensureWorktree() error {
 	if open == nil || r.dry.on || r.finishing || elsewhere || own {
 		return nil
 	}
+
 	if !r.tree.opened && r.tree.dir == "" {
 		r.tree.opened = true
 		inRunTree := c.step.frame.withSubtree(nil)
@@ -88,6 +89,7 @@ func (c call) ensureWorktree() error {
 			return err
 		}
 	}
+
 	child := c.step.frame.subtree
 	if child == nil || child.opened {
 		return nil
@@ -102,10 +104,12 @@ func (t *subtree) open(fr frame) error {
 	if !slices.Contains(r.tree.children, t) {
 		r.tree.children = append(r.tree.children, t)
 	}
+
 	more := object{"child": t.child}
 	if t.group.base != nil && !t.dropped {
 		more["base"] = t.group.base
 	}
+
 	id := worktreeID + "/" + t.child
 	ret, err := fr.withSubtree(t).engineCall(id, r.prog.Own.Open, more).once()
 	if t.group.base == nil {
@@ -139,6 +143,7 @@ func (t *subtree) join(
 		if !passed {
 			return nil, t.close(s.frame)
 		}
+
 		more := object{"child": t.child}
 		got, err := s.frame.withSubtree(t).engineCall(id+"/join", r.prog.Own.Join, more).once()
 		if err != nil {
@@ -147,10 +152,12 @@ func (t *subtree) join(
 		if got.Outcome().Passes() {
 			return nil, t.close(s.frame)
 		}
+
 		t.keep = true
 		if got.Outcome() != formats.OutcomeRejected {
 			return &got, nil
 		}
+
 		g := r.question(
 			s.scope.trail+id+"/join",
 			"the work of '"+t.child+"' conflicts: "+got.Summary,
@@ -162,6 +169,7 @@ func (t *subtree) join(
 		g.Choices[0].Approves = first
 		g.Choices[1].Approves = !first
 		g.Choices[1].Leaves = true
+
 		_, d, err := ask(s, fixedGate{gate: g})
 		if err != nil {
 			return nil, err
@@ -169,12 +177,14 @@ func (t *subtree) join(
 		if !d.Person {
 			r.counts.autoAnswers[id]++
 		}
+
 		if d.Answer == conflictKeep {
 			return &got, nil
 		}
 		if err := t.discard(s.frame); err != nil || d.Answer == conflictDiscard {
 			return &got, err
 		}
+
 		fb := &formats.Feedback{
 			From:    s.info.ID,
 			Issues:  nonNil(got.Issues),
@@ -211,6 +221,7 @@ func (t *subtree) discard(fr frame) error {
 	if ret.Fields["bundle"] != nil {
 		r.report.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
 	}
+
 	t.opened = false
 	t.keep = false
 	t.dropped = true
@@ -319,6 +330,7 @@ func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 			}
 			return nil, nil
 		}
+
 		passed := func() bool {
 			return p.end == nil || p.end.jump != "" || p.end.ret.Outcome().Passes()
 		}
