@@ -71,7 +71,7 @@ func (w *Workflow) RunCounted(
 	cfg.Task = r.Task
 	cfg.Feedback = r.Feedback
 	cfg.Dir = r.Dir
-	cfg.Prefix = interp.Within(r)
+	cfg.Prefix = interp.StepPrefix(r)
 	cfg.IDs = interp.IDs{
 		Run:     r.Run,
 		Session: r.Session,

@@ -219,7 +219,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		IfNeeded:    s.Options.IfNeeded,
 		Abort:       s.Project.Host.AbortContext(),
 		Diff:        s.Project.Changes,
-		WayOn:       s.howToReach,
+		SuggestNext: s.howToReach,
 		IDs: interp.IDs{
 			Run:     inv.Run,
 			Session: inv.Session,

@@ -18,8 +18,8 @@ func (t *tasks) checkStart() error {
 			return err
 		}
 	}
-	if !slices.Contains(t.prog.Allow, t.own.Status) &&
-		!slices.Contains(t.prog.Allow, supportedStatus(t.own)) {
+	if !slices.Contains(t.prog.Allow, t.commandTask.Status) &&
+		!slices.Contains(t.prog.Allow, supportedStatus(t.commandTask)) {
 		return t.errStatus(t.prog.Allow)
 	}
 	return nil
@@ -44,13 +44,13 @@ func supportedStatus(t *formats.Task) formats.TaskStatus {
 // work that stopped do not count: a command may take it up from there and still lead to an earlier
 // status than that of the task.
 func (t *tasks) isPast() bool {
-	if t.own == nil || slices.Contains(t.prog.Allow, t.own.Status) {
+	if t.commandTask == nil || slices.Contains(t.prog.Allow, t.commandTask.Status) {
 		return false
 	}
 	past := false
 	for _, s := range t.prog.Allow {
 		switch {
-		case s.Before(t.own.Status):
+		case s.Before(t.commandTask.Status):
 			past = true
 		case s != formats.Partial && s != formats.Blocked && s != formats.OnHold:
 			return false
@@ -61,8 +61,8 @@ func (t *tasks) isPast() bool {
 
 // checkLease refuses a task on which another session works.
 func (t *tasks) checkLease() error {
-	l := t.own.Lease
-	if !t.own.Status.InProgress() || l == nil || l.Session == t.session {
+	l := t.commandTask.Lease
+	if !t.commandTask.Status.InProgress() || l == nil || l.Session == t.session {
 		return nil
 	}
 	if l.Suspended {
@@ -71,22 +71,22 @@ func (t *tasks) checkLease() error {
 			fmt.Sprintf("run 'tercet resume %s' to go on with it, or 'tercet cancel "+
 				"%s' to give it up", l.Run, l.Run),
 			"task %d waits for run %s, which is suspended",
-			t.own.Number,
+			t.commandTask.Number,
 			l.Run,
 		)
 	}
 	return formats.Fail(formats.CodeLeaseHeld,
 		"wait until it has ended, then run the command again",
-		"task %d is %s: session %s (pid %d on %s) works on it since %s", t.own.Number,
-		t.own.Status, l.Session, l.PID, l.Host, l.Taken)
+		"task %d is %s: session %s (pid %d on %s) works on it since %s", t.commandTask.Number,
+		t.commandTask.Status, l.Session, l.PID, l.Host, l.Taken)
 }
 
 // leftByOwnSession tells whether an earlier run of this session left the task in the status that
 // this run would give it.
 func (t *tasks) leftByOwnSession() bool {
 	during, _ := t.prog.During()
-	return t.own.Status == during && t.own.Lease != nil &&
-		t.own.Lease.Session == t.session
+	return t.commandTask.Status == during && t.commandTask.Lease != nil &&
+		t.commandTask.Lease.Session == t.session
 }
 
 // checkMove checks that the command may give the task its status in progress.
@@ -95,7 +95,7 @@ func (t *tasks) checkMove() error {
 		return err
 	}
 	during, _ := t.prog.During()
-	if !formats.CanMove(t.own.Status, during) {
+	if !formats.CanMove(t.commandTask.Status, during) {
 		return t.errStatus(formats.MovesInto(during))
 	}
 	return nil
@@ -107,15 +107,16 @@ func (t *tasks) errStatus(allowed []formats.TaskStatus) error {
 	if len(allowed) > 0 {
 		starts = "starts from " + joinWords(allowed)
 	}
-	return formats.Fail(formats.CodePrecondition, t.wayTo(allowed), "task %d is %s; /%s %s",
-		t.own.Number, t.own.Status, t.prog.Name, starts)
+	return formats.Fail(formats.CodePrecondition, t.adviceToReach(allowed), "task %d is %s; /%s %s",
+		t.commandTask.Number, t.commandTask.Status, t.prog.Name, starts)
 }
 
-// wayTo says what brings the task to one of these statuses, or what else can be done with it.
-func (t *tasks) wayTo(statuses []formats.TaskStatus) string {
+// adviceToReach says what brings the task to one of these statuses, or what else can be done with
+// it.
+func (t *tasks) adviceToReach(statuses []formats.TaskStatus) string {
 	help := ""
-	if t.wayOn != nil {
-		help = t.wayOn(t.own, statuses)
+	if t.suggestNext != nil {
+		help = t.suggestNext(t.commandTask, statuses)
 	}
-	return cmp.Or(help, fmt.Sprintf("'tercet state show %d' shows the task", t.own.Number))
+	return cmp.Or(help, fmt.Sprintf("'tercet state show %d' shows the task", t.commandTask.Number))
 }

@@ -48,8 +48,8 @@ type keptSession struct {
 	started bool   // in this process
 }
 
-// keptSession gives the call the session of its step; nil if the step keeps none.
-func (c call) keptSession(req *formats.Request) *keptSession {
+// openSession gives the call the session of its step; nil if the step keeps none.
+func (c call) openSession(req *formats.Request) *keptSession {
 	if !c.keepsSession() {
 		return nil
 	}

@@ -9,19 +9,19 @@ import (
 
 // artifacts are what the workers of the run made.
 type artifacts struct {
-	all      []formats.Artifact
-	unlinked []formats.Artifact // those that no task has yet
-	linked   map[string]bool    // paths of those that a task has
-	shown    any                // the newest as expressions see them; nil where there are others
+	all       []formats.Artifact
+	unlinked  []formats.Artifact // those that no task has yet
+	linked    map[string]bool    // paths of those that a task has
+	exprCache any                // the newest as expressions see them; nil where there are others
 }
 
 func (a *artifacts) add(one formats.Artifact) {
 	a.all = append(a.all, one)
-	a.shown = nil
+	a.exprCache = nil
 }
 
-// made tells whether the run made a file.
-func (a *artifacts) made(path string) bool {
+// hasPath tells whether the run made a file at a path.
+func (a *artifacts) hasPath(path string) bool {
 	return slices.ContainsFunc(a.all, func(one formats.Artifact) bool { return one.Path == path })
 }
 
@@ -30,23 +30,23 @@ func (a *artifacts) newest() []formats.Artifact {
 	return newest(a.all)
 }
 
-// prepared are the newest as expressions see them.
-func (a *artifacts) prepared() any {
-	if a.shown == nil {
-		a.shown = query.Prepare(listOf(a.newest()))
+// exprValue are the newest as expressions see them.
+func (a *artifacts) exprValue() any {
+	if a.exprCache == nil {
+		a.exprCache = query.Prepare(listOf(a.newest()))
 	}
-	return a.shown
+	return a.exprCache
 }
 
-// unlink keeps an artifact that is to be linked to a task.
-func (a *artifacts) unlink(one formats.Artifact) {
+// queueLink notes an artifact that is to be linked to a task, unless its path is linked already.
+func (a *artifacts) queueLink(one formats.Artifact) {
 	if !one.Deleted && !a.linked[one.Path] {
 		a.unlinked = append(a.unlinked, one)
 	}
 }
 
-// link notes that a task has the file. What is made later at the same path stays linked.
-func (a *artifacts) link(path string) {
+// markLinked notes that a task has the file. What is made later at the same path stays linked.
+func (a *artifacts) markLinked(path string) {
 	a.linked[path] = true
 	a.unlinked = slices.DeleteFunc(a.unlinked, func(one formats.Artifact) bool {
 		return one.Path == path

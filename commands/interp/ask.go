@@ -147,7 +147,7 @@ func (a *gateSession) answer(earlier bool) (d formats.Decision, changed []string
 		return d, nil, err
 	}
 	if earlier {
-		changed, err := a.changed()
+		changed, err := a.findChanges()
 		if changed != nil {
 			d = a.storedAnswer()
 		}
@@ -197,7 +197,7 @@ func (a *gateSession) vote() (d formats.Decision, changed []string, err error) {
 		return d, []string{d.Edited}, nil
 	}
 	if d.Person {
-		changed, err := a.changed()
+		changed, err := a.findChanges()
 		if err != nil || changed != nil {
 			return d, changed, err
 		}
@@ -340,7 +340,7 @@ func (a *gateSession) recordDecision(d formats.Decision) error {
 // awaitDecision asks. A pause of the run leaves the question open.
 func (a *gateSession) awaitDecision() (formats.Decision, error) {
 	r := a.step.run
-	ctx, stop := endedBy(a.step.frame.ctx, r.cfg.Pause)
+	ctx, stop := mergeContexts(a.step.frame.ctx, r.cfg.Pause)
 	defer stop()
 	d, err := a.decideInTime(ctx)
 	if err != nil && a.step.frame.ctx.Err() == nil && ctx.Err() != nil {
@@ -392,9 +392,9 @@ func (a *gateSession) decideInTime(ctx context.Context) (formats.Decision, error
 	return d, err
 }
 
-// changed rebuilds the question and names what differs from the question that was opened, nil if
-// nothing does.
-func (a *gateSession) changed() (what []string, err error) {
+// findChanges rebuilds the question and names what differs from the question that was opened, nil
+// if nothing does.
+func (a *gateSession) findChanges() (what []string, err error) {
 	now, err := a.rebuild()
 	if err != nil {
 		return nil, err

@@ -40,16 +40,16 @@ func (tr transition) post() error {
 	}
 
 	path := s.journalPath()
-	round := r.board.round(topic, s.info.ID)
-	for _, text := range r.published[path] {
-		err := r.board.add(s.frame.journal, path, topic, published(s.info.ID, round, text))
+	round := r.board.nextRound(topic, s.info.ID)
+	for _, text := range r.pendingPublications[path] {
+		err := r.board.add(s.frame.journal, path, topic, publishedPosting(s.info.ID, round, text))
 		if err != nil {
 			return err
 		}
 	}
 
-	delete(r.published, path)
-	r.live.posted(topic, path)
+	delete(r.pendingPublications, path)
+	r.liveBoards.markPosted(topic, path)
 	posting := formats.Posting{
 		By:        s.info.ID,
 		Round:     round,
@@ -60,8 +60,8 @@ func (tr transition) post() error {
 	return r.board.add(s.frame.journal, path, topic, posting)
 }
 
-// round is the number of the next result of a step on a topic.
-func (b board) round(topic, by string) int {
+// nextRound is the number of the next result of a step on a topic.
+func (b board) nextRound(topic, by string) int {
 	n := 1
 	for _, p := range b[topic] {
 		if p.By == by && !p.Published {
@@ -71,8 +71,8 @@ func (b board) round(topic, by string) int {
 	return n
 }
 
-// prompt is a topic as text for a prompt.
-func (b board) prompt(topic string) []string {
+// promptText is a topic as text for a prompt.
+func (b board) promptText(topic string) []string {
 	list := b[topic]
 	if len(list) == 0 {
 		return nil
@@ -82,12 +82,12 @@ func (b board) prompt(topic string) []string {
 	fmt.Fprintf(&text, "Board '%s', oldest first:\n", topic)
 	for _, p := range list {
 		// no line may pass as a posting
-		in := func(said string) string {
+		indent := func(said string) string {
 			return strings.ReplaceAll(said, "\n", "\n    ")
 		}
-		fmt.Fprintf(&text, "\n- %s, round %d: %s\n", p.By, p.Round, in(p.Summary))
+		fmt.Fprintf(&text, "\n- %s, round %d: %s\n", p.By, p.Round, indent(p.Summary))
 		for _, issue := range p.Issues {
-			fmt.Fprintf(&text, "  - [%s] %s\n", issue.Level, in(issue.Description))
+			fmt.Fprintf(&text, "  - [%s] %s\n", issue.Level, indent(issue.Description))
 		}
 	}
 	return []string{strings.TrimRight(text.String(), "\n")}

@@ -17,14 +17,14 @@ type budget struct {
 	forfeited formats.Metadata
 }
 
-// bounded tells whether anything but time is limited.
-func (b *budget) bounded() bool {
+// isBounded tells whether anything but time is limited.
+func (b *budget) isBounded() bool {
 	return b.limits.Tokens != 0 || b.limits.Cost != 0 || b.limits.Spawns != 0
 }
 
-// spawn reserves the place of one worker, or refuses it because something is used up. Nothing is
-// started then.
-func (b *budget) spawn() error {
+// reserveWorker reserves the place of one worker, or refuses it because something is used up.
+// Nothing is started then.
+func (b *budget) reserveWorker() error {
 	if l := b.limits.Spawns; l != 0 && b.spent.Spawns >= l {
 		return errLimit("spawns", raiseLimit("spawns"), max(0, l))
 	}
@@ -61,16 +61,16 @@ func (b *budget) exhausted() (err error) {
 
 // settle counts what a worker used. The rest of its share is available again.
 func (b *budget) settle(used formats.Metadata) {
-	add(&b.spent, used)
+	addUsage(&b.spent, used)
 }
 
 // forfeit counts the share of a killed worker as used, because nobody knows how much of it was.
 func (b *budget) forfeit(share formats.Budget) {
-	add(&b.spent, asUsed(share))
-	add(&b.forfeited, asUsed(share))
+	addUsage(&b.spent, usageOf(share))
+	addUsage(&b.forfeited, usageOf(share))
 }
 
-func add(sum *formats.Metadata, m formats.Metadata) {
+func addUsage(sum *formats.Metadata, m formats.Metadata) {
 	sum.Tokens.Input += m.Tokens.Input
 	sum.Tokens.Cached += m.Tokens.Cached
 	sum.Tokens.Output += m.Tokens.Output
@@ -78,8 +78,8 @@ func add(sum *formats.Metadata, m formats.Metadata) {
 	sum.Spawns += m.Spawns
 }
 
-// asUsed is a share all of which was used.
-func asUsed(share formats.Budget) formats.Metadata {
+// usageOf is a share all of which was used.
+func usageOf(share formats.Budget) formats.Metadata {
 	return formats.Metadata{
 		Tokens: formats.Tokens{Input: share.Tokens},
 		Cost:   share.Cost,
@@ -88,11 +88,11 @@ func asUsed(share formats.Budget) formats.Metadata {
 }
 
 const (
-	// leastCost is a share that still counts as a bound: zero would be none.
-	leastCost = 0.0001
-	// leastSeconds is what a worker has that starts when the time of the run is over: it is stopped
+	// minCost is a share that still counts as a bound: zero would be none.
+	minCost = 0.0001
+	// minSeconds is what a worker has that starts when the time of the run is over: it is stopped
 	// at once.
-	leastSeconds = 0.001
+	minSeconds = 0.001
 )
 
 // share divides what is left among the workers that start together, in equal parts in the order of
@@ -102,22 +102,22 @@ func (b *budget) share(workers []*formats.Request, left time.Duration) {
 	n := len(workers)
 	for i, req := range workers {
 		share := &req.Budget
-		share.Seconds = max(leastSeconds, left.Seconds())
+		share.Seconds = max(minSeconds, left.Seconds())
 		if l := b.limits.Tokens; l > 0 {
-			share.Tokens = max(1, part(max(0, l-b.spent.Tokens.Total()), n, i))
+			share.Tokens = max(1, equalPart(max(0, l-b.spent.Tokens.Total()), n, i))
 		}
 		if l := b.limits.Cost; l > 0 {
-			share.Cost = max(leastCost, (l-b.spent.Cost)/float64(n))
+			share.Cost = max(minCost, (l-b.spent.Cost)/float64(n))
 		}
 		if l := b.limits.Spawns; l != 0 {
-			spawns := part(int64(max(0, l-b.spent.Spawns)), n, i)
+			spawns := equalPart(int64(max(0, l-b.spent.Spawns)), n, i)
 			share.Spawns = cmp.Or(int(spawns), formats.NoSpawns)
 		}
 	}
 }
 
-// part is the i-th of n parts of a whole.
-func part(whole int64, n, i int) int64 {
+// equalPart is the i-th of n parts of a whole.
+func equalPart(whole int64, n, i int) int64 {
 	share := whole / int64(n)
 	if int64(i) < whole%int64(n) {
 		share++
@@ -134,8 +134,8 @@ func (r *run) timeLeft() time.Duration {
 	return left
 }
 
-// reserved is the data of budget_reserved.
-type reserved struct {
+// reservedData is the data of budget_reserved.
+type reservedData struct {
 	formats.Budget
 
 	// Lost is the share of the same worker in a process that was killed.
@@ -177,7 +177,7 @@ func (b *budget) recall(journal Journal, req *formats.Request) (found bool, err 
 	}
 
 	for {
-		var was reserved
+		var was reservedData
 		data, more := journal.Recall(reservation(req))
 		if err = read(data, &was); !more || err != nil {
 			return found, err
@@ -208,10 +208,10 @@ func (r *run) reserve(journal *cursor, list []dispatch) error {
 		e := d.effect
 		switch {
 		case !e.worker:
-		case d.done:
-			add(&others, d.answer.ret.Metadata)
+		case d.recalled:
+			addUsage(&others, d.answer.ret.Metadata)
 		case d.reserved && e.flow && sameLimits:
-			add(&others, asUsed(e.req.Budget))
+			addUsage(&others, usageOf(e.req.Budget))
 		default:
 			was := formats.Budget{}
 			if d.reserved && !e.flow && r.cfg.Killed {
@@ -230,10 +230,10 @@ func (r *run) reserve(journal *cursor, list []dispatch) error {
 	rest := r.budget
 	rest.settle(others)
 	rest.share(workers, r.timeLeft())
-	if r.budget.bounded() {
+	if r.budget.isBounded() {
 		for i, req := range workers {
 			e := reservation(req)
-			e.Data = reserved{req.Budget, lost[i]}
+			e.Data = reservedData{req.Budget, lost[i]}
 			err = cmp.Or(err, journal.append(e))
 		}
 	}

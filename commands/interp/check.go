@@ -20,7 +20,7 @@ import (
 // rejected; if that cannot be found out, the step has failed.
 func (s step) check(a *syntax.Check) (result, error) {
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}
-	if s.run.dry.on && s.assumed(a) {
+	if s.run.dry.on && s.planCheck(a) {
 		return resultOf(ret, 1), nil
 	}
 
@@ -29,7 +29,7 @@ func (s step) check(a *syntax.Check) (result, error) {
 		return result{}, err
 	}
 	if found.Error != nil {
-		return resultOf(formats.Failed(found.Error.err()), 1), nil
+		return resultOf(formats.Failed(found.Error.failure()), 1), nil
 	}
 
 	ret.Issues = found.Issues
@@ -73,7 +73,7 @@ type checkResult struct {
 // runCheck makes the check. What it reads from files is observed, so that a replay finds the same.
 func runCheck(s step, a *syntax.Check) (checkResult, error) {
 	now := func() (checkResult, error) {
-		out, err := s.findings(a)
+		out, err := s.findIssues(a)
 		if err != nil && (s.frame.ctx.Err() != nil || s.run.journal.diverged != nil) {
 			return checkResult{}, cmp.Or(s.run.journal.diverged, context.Cause(s.frame.ctx))
 		}
@@ -87,8 +87,8 @@ func runCheck(s step, a *syntax.Check) (checkResult, error) {
 	return observe(s.frame, s.journalPath(), "check", now)
 }
 
-// findings gives the issues; none if the check holds.
-func (s step) findings(a *syntax.Check) (out checkResult, err error) {
+// findIssues gives the issues; none if the check holds.
+func (s step) findIssues(a *syntax.Check) (out checkResult, err error) {
 	switch {
 	case a.Document != nil:
 		return s.checkDocument(a)
@@ -129,7 +129,7 @@ func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 		v,
 		"no "+profile+" was made",
 		func(path string, src []byte) (issues []formats.Issue) {
-			doc, list := s.parsed(profile, path, src)
+			doc, list := s.parseDocument(profile, path, src)
 			for _, d := range list {
 				one := errorIssue(d.Error(), path)
 				one.Line = d.Pos.Line
@@ -148,8 +148,11 @@ func (s step) checkDocument(a *syntax.Check) (out checkResult, err error) {
 	return out, err
 }
 
-// parsed gives a document with the findings in it; a file of tercet itself is no document.
-func (s step) parsed(profile, path string, src []byte) (*documents.Document, []formats.Diagnostic) {
+// parseDocument gives a document with the findings in it; a file of tercet itself is no document.
+func (s step) parseDocument(
+	profile, path string,
+	src []byte,
+) (*documents.Document, []formats.Diagnostic) {
 	if slices.Contains(documents.FileProfiles(), profile) {
 		list := s.run.cfg.Lint(s.pathInTree(path), src, profile == documents.ProfileSubagent)
 		for i := range list {
@@ -227,14 +230,14 @@ func (s step) checkEach(
 func (s step) newestDocument(profile string) string {
 	kind := formats.ArtifactType(strings.TrimSuffix(profile, "-short"))
 	names := documents.HandoffFiles(profile)
-	for _, is := range []func(formats.Artifact) bool{
+	for _, matches := range []func(formats.Artifact) bool{
 		func(a formats.Artifact) bool { return a.Type == kind },
 		func(a formats.Artifact) bool {
 			return slices.Contains(names, path.Base(a.Path))
 		},
 	} {
 		for _, a := range slices.Backward(s.run.artifacts.all) {
-			if is(a) {
+			if matches(a) {
 				return a.Path
 			}
 		}

@@ -100,14 +100,14 @@ type Config struct {
 	Env func(name string) (string, bool)
 	// Discard removes the documents of a failed run from the task's folder; nil keeps them.
 	Discard func(ctx context.Context, run string, list []formats.Artifact) error
-	// WayOn says which line brings a task to one of these statuses, or what else can be done with
-	// it; nil: nothing is known.
-	WayOn func(t *formats.Task, to []formats.TaskStatus) string
+	// SuggestNext says which line brings a task to one of these statuses, or what else can be done
+	// with it; nil: nothing is known.
+	SuggestNext func(t *formats.Task, to []formats.TaskStatus) string
 	// Abort, when cancelled, cuts Error Handling short, as the second Ctrl-C does. Nil never does.
-	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
+	Abort context.Context //nolint:containedctx // a second signal beside the run's own context
 	// Pause, when cancelled with a *formats.LaterError, starts nothing new and suspends the run.
 	// Nil never does.
-	Pause context.Context //nolint:containedctx // it is a further signal beside the run's own context
+	Pause context.Context //nolint:containedctx // a further signal beside the run's own context
 	// Stop, when cancelled, ends this run, as the end of its context does. Nil never does.
 	Stop context.Context //nolint:containedctx // a run among others is ended by its own id
 	// Admit waits until the run may do something new, and gives what ends that; the time of the run

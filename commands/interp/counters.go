@@ -37,17 +37,17 @@ func (n *counters) visit(path string) int {
 	return max(1, n.visits[path])
 }
 
-// reopen gives a call of the engine a visit of its own in a run that was reopened. The calls at its
-// earlier end had the same paths, and a change with the transaction id of one of them would not be
-// applied.
-func (n *counters) reopen(path string) {
+// giveNewVisit gives a call of the engine a visit of its own in a run that was reopened. The calls
+// at its earlier end had the same paths, and a change with the transaction id of one of them would
+// not be applied.
+func (n *counters) giveNewVisit(path string) {
 	if n.reopened > 0 {
 		n.visits[path] = max(n.visits[path], n.reopened+1)
 	}
 }
 
-// step counts a step, up to a limit that each element or round of a loop raises.
-func (n *counters) step(limit int) error {
+// countStep counts a step, up to a limit that each element or round of a loop raises.
+func (n *counters) countStep(limit int) error {
 	n.steps++
 	most := limit + n.passes*formats.ElementSteps
 	if n.steps > most {
@@ -56,9 +56,9 @@ func (n *counters) step(limit int) error {
 	return nil
 }
 
-// exhausts counts the use of a target with a limit, and tells whether the limit was reached before.
-// A limit of 0 is none.
-func (n *counters) exhausts(key string, most int) bool {
+// countPastMax counts the use of a target with a limit, and tells whether the limit was reached
+// before. A limit of 0 is none.
+func (n *counters) countPastMax(key string, most int) bool {
 	if most == 0 {
 		return false
 	}

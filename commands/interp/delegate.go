@@ -72,17 +72,17 @@ func (s step) delegate() (result, error) {
 
 // chooseAgent is the call to the subagent that an expression names. It must be one of those that
 // the file lists.
-func (s step) chooseAgent(by *syntax.Text) (*compile.Call, error) {
-	name, err := s.env().dryText(by, nil)
+func (s step) chooseAgent(pick *syntax.Text) (*compile.Call, error) {
+	name, err := s.env().dryText(pick, nil)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, one := range s.info.Call.Among {
-		if one.Agent == name {
-			return one, nil
+	for _, candidate := range s.info.Call.Among {
+		if candidate.Agent == name {
+			return candidate, nil
 		}
-		names = append(names, one.Agent)
+		names = append(names, candidate.Agent)
 	}
 	if s.run.dry.on && names != nil {
 		return s.info.Call.Among[0], nil
@@ -97,7 +97,7 @@ func (c *call) tryAll() (formats.Return, error) {
 	r := c.step.run
 	retry := c.retryTerms()
 	wait := seconds(retry.Backoff)
-	before := c.step.frame.feedback
+	feedback := c.step.frame.feedback
 	var faults []formats.Issue // of the last attempt, if its return was none
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := c.try()
@@ -109,12 +109,12 @@ func (c *call) tryAll() (formats.Return, error) {
 		failure.Path = append(failure.Path, c.to.Agent)
 		failure.Depth++
 		r.report.failures = append(r.report.failures, failure)
-		same := ret.Class == formats.ClassInvalidReturn && len(ret.Issues) > 0 &&
+		sameFaults := ret.Class == formats.ClassInvalidReturn && len(ret.Issues) > 0 &&
 			slices.EqualFunc(faults, ret.Issues, func(a, b formats.Issue) bool {
 				return a.Description == b.Description
 			})
 		faults = ret.Issues
-		if !same && c.attempt <= min(retry.Max, r.limits.Retries) && shouldRetry(retry, ret) {
+		if !sameFaults && c.attempt <= min(retry.Max, r.limits.Retries) && shouldRetry(retry, ret) {
 			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
 				c.step = c.step.withFeedback(c.buildFeedback(ret))
 			}
@@ -132,7 +132,7 @@ func (c *call) tryAll() (formats.Return, error) {
 		r.report.warn("%s: %s failed (%s); tried %s",
 			c.step.info.Step.Title, c.to.Agent, ret.Summary, fallback.Agent)
 		c.to = fallback
-		c.step = c.step.withFeedback(before)
+		c.step = c.step.withFeedback(feedback)
 		c.attempt++
 		return c.try()
 	}
@@ -204,19 +204,19 @@ func (c *call) try() (formats.Return, error) {
 	}
 
 	replayed := fr.journal.replayed
-	req.Begun = c.begun()
+	req.Begun = c.begunState()
 	if !replayed && !r.journal.off {
 		req.Begun = formats.BegunNow
 	}
 	unfinished := replayed && !r.journal.pastEnd
-	board := c.board(&req)
-	kept := c.keptSession(&req)
+	board := c.attachBoard(&req)
+	kept := c.openSession(&req)
 	got := c.performAndAsk(effect{
-		req:    &req,
-		worker: c.isWorker(),
-		flow:   c.to.Info.Workflow,
-		board:  board,
-		kept:   kept,
+		req:     &req,
+		worker:  c.isWorker(),
+		flow:    c.to.Info.Workflow,
+		board:   board,
+		session: kept,
 		entry: formats.Entry{
 			Type:    formats.EntryDelegationResult,
 			Step:    req.At,
@@ -241,9 +241,9 @@ func (c *call) try() (formats.Return, error) {
 	return got.ret, c.checkMovedRefs(got.ret)
 }
 
-// begun says of a call that was replayed that it was begun before. In a tree where other branches
-// work too, nobody knows what the interrupted call did.
-func (c call) begun() formats.Begun {
+// begunState says of a call that was replayed that it was begun before. In a tree where other
+// branches work too, nobody knows what the interrupted call did.
+func (c call) begunState() formats.Begun {
 	if c.step.frame.journal.replayed && !c.step.frame.shared {
 		return formats.BegunAgain
 	}
@@ -264,7 +264,7 @@ func (c call) isSync() bool {
 func (c call) begin(req formats.Request) error {
 	r := c.step.run
 	if c.isWorker() {
-		if err := r.budget.spawn(); err != nil {
+		if err := r.budget.reserveWorker(); err != nil {
 			return err
 		}
 		if err := c.checkNextAgent(); err != nil {
@@ -293,7 +293,7 @@ func (c call) begin(req formats.Request) error {
 func (c call) abandon(req formats.Request, got answer) {
 	r := c.step.run
 	if c.isSync() {
-		r.tasks.mayHaveChanged(req.Input)
+		r.tasks.applyUnknownChange(req.Input)
 	}
 	if c.isWorker() && asInterrupt(got.err) != nil {
 		r.budget.settle(got.ret.Metadata)
@@ -318,7 +318,7 @@ func (c call) complete(req formats.Request, got answer, takenOver bool) error {
 
 	changed := c.isSync() && ret.Outcome().Passes()
 	if changed && takenOver {
-		if err := r.lease(false); err != nil {
+		if err := r.renewLeases(false); err != nil {
 			return err
 		}
 	}
@@ -380,8 +380,8 @@ func (c call) request() (formats.Request, string, error) {
 	}
 
 	req.Facets.Messages = slices.Clone(c.messages)
-	req.Facets.Knowledge = r.board.prompt(s.info.Terms.Board)
-	req.Terms.Live = c.seesLive()
+	req.Facets.Knowledge = r.board.promptText(s.info.Terms.Board)
+	req.Terms.Live = c.usesLiveBoard()
 	if e := s.info.Expect; e != nil && e.Schema != nil && c.question == "" {
 		req.Schema = r.prog.Schema(e.Schema).JSON()
 	}
@@ -461,7 +461,7 @@ func (c call) apply(req formats.Request, ret formats.Return) {
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work
 			c.step.frame.addArtifact(a)
-			r.artifacts.unlink(a)
+			r.artifacts.queueLink(a)
 		}
 	}
 	if c.to.Agent != compile.StatusSync || !ret.Outcome().Passes() {
@@ -469,8 +469,8 @@ func (c call) apply(req formats.Request, ret formats.Return) {
 	}
 
 	for _, one := range formats.As[[]any](req.Input["artifacts"]) {
-		r.artifacts.link(formats.As[string](formats.As[object](one)["path"]))
+		r.artifacts.markLinked(formats.As[string](formats.As[object](one)["path"]))
 	}
 
-	r.tasks.changed(req.Input)
+	r.tasks.applyChange(req.Input)
 }

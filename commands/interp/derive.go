@@ -22,7 +22,7 @@ func Derive(
 
 	// else the answer is no already
 	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted {
-		v, err := derived(ctx, "status", info.StatusQuery, in)
+		v, err := evalContractQuery(ctx, "status", info.StatusQuery, in)
 		if err != nil {
 			return ret, err
 		}
@@ -46,7 +46,7 @@ func Derive(
 	}
 
 	if info.IssuesQuery != "" {
-		v, err := derived(ctx, "issues", info.IssuesQuery, in)
+		v, err := evalContractQuery(ctx, "issues", info.IssuesQuery, in)
 		if err != nil {
 			return ret, err
 		}
@@ -68,9 +68,9 @@ var verdicts = []formats.Verdict{
 	formats.VerdictRejected,
 }
 
-// derived evaluates the jq of a member of the contract. What is wrong with it is said of the
-// subagent's file: its worker has no part in it.
-func derived(ctx context.Context, member, src string, in any) (any, error) {
+// evalContractQuery evaluates the jq of a member of the contract. What is wrong with it is said of
+// the subagent's file: its worker has no part in it.
+func evalContractQuery(ctx context.Context, member, src string, in any) (any, error) {
 	code, err := query.Compile(src, query.Options{Strict: true})
 	var v any
 	if err == nil {

@@ -25,8 +25,8 @@ type dryRun struct {
 	lines   []string
 }
 
-// unknown tells whether an expression reads a stubbed result.
-func (d *dryRun) unknown(e *syntax.Expr) bool {
+// isUnknown tells whether an expression reads a stubbed result.
+func (d *dryRun) isUnknown(e *syntax.Expr) bool {
 	if e == nil || !d.on {
 		return false
 	}
@@ -46,17 +46,18 @@ func (s step) dropUncertain(end *ending) *ending {
 	if !s.run.dry.on || end == nil || !end.final {
 		return end
 	}
-	if s.run.dry.unknown(s.info.Step.When) || s.tierUnknown() {
+	if s.run.dry.isUnknown(s.info.Step.When) || s.isTierUnknown() {
 		return nil
 	}
-	if s.run.dry.unknown(elementsOf(s.info.Step)) {
+	if s.run.dry.isUnknown(elementsOf(s.info.Step)) {
 		return nil
 	}
 	return end
 }
 
-// stub notes that the result of a step is a stub, or that it is unknown whether there is one.
-func (d *dryRun) stub(id string) {
+// markStubbed notes that the result of a step is a stub, or that it is unknown whether there is
+// one.
+func (d *dryRun) markStubbed(id string) {
 	d.stubbed = append(d.stubbed, id)
 }
 
@@ -73,9 +74,9 @@ func (s step) plan(format string, args ...any) {
 	}
 	name := cmp.Or(s.title(s.info.Step), s.info.ID)
 	// not one that was made of the title
-	own := s.info.Step.ID
-	written := s.info.ID != own.Text || !own.Pos.IsZero()
-	if written && s.info.ID != name {
+	id := s.info.Step.ID
+	idInFile := s.info.ID != id.Text || !id.Pos.IsZero()
+	if idInFile && s.info.ID != name {
 		name += " (" + s.info.ID + ")"
 	}
 
@@ -105,7 +106,7 @@ func (c call) stub(req formats.Request) formats.Return {
 	s.plan("%s", strings.Join(what, ", "))
 	ret, ok := c.nextStub()
 	if !ok {
-		r.dry.stub(s.info.ID)
+		r.dry.markStubbed(s.info.ID)
 		ret = formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: "(known at run time)",
@@ -150,8 +151,9 @@ func (c call) nextStub() (formats.Return, bool) {
 	return formats.Return{}, false
 }
 
-// decides tells whether the result of a step is known, so that a rule over it may be followed.
-func (d *dryRun) decides(id string) bool {
+// hasGivenResult tells whether the result of a step is known, so that a rule over it may be
+// followed.
+func (d *dryRun) hasGivenResult(id string) bool {
 	return len(d.returns) > 0 && !slices.Contains(d.stubbed, id)
 }
 
@@ -172,16 +174,16 @@ func zero(t formats.InputType) any {
 	return nil
 }
 
-// assumed tells whether a check is taken to hold, because it depends on a stub or on a file that is
-// not made yet.
-func (s step) assumed(a *syntax.Check) bool {
+// planCheck plans a check, and tells whether it is taken to hold, because it depends on a stub or
+// on a file that is not made yet.
+func (s step) planCheck(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:
 		s.plan("check the document %s", a.Document.Text)
-		s.run.dry.stub(s.info.ID) // its fields are not read
+		s.run.dry.markStubbed(s.info.ID) // its fields are not read
 	case a.File != nil:
 		s.plan("check a file")
-	case s.run.dry.unknown(a.Expr):
+	case s.run.dry.isUnknown(a.Expr):
 		s.plan("check %s, which only a run knows", sourceOf(a.Expr))
 	default:
 		s.plan("check %s", sourceOf(a.Expr))

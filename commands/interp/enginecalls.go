@@ -5,8 +5,8 @@ import (
 	"tercet/formats"
 )
 
-// ownCall is a call of the engine itself, outside of the steps of the file.
-func (fr frame) ownCall(id string, to *compile.Call) call {
+// engineCall is a call of the engine itself, outside of the steps of the file.
+func (fr frame) engineCall(id string, to *compile.Call) call {
 	r := fr.run
 	var pos formats.Pos
 	if d := r.prog.File.Front.During; d != nil {
@@ -17,22 +17,22 @@ func (fr frame) ownCall(id string, to *compile.Call) call {
 		to:      to,
 		attempt: 1,
 	}
-	r.counts.reopen(c.step.path)
+	r.counts.giveNewVisit(c.step.path)
 	return c
 }
 
-// engineCall is a call of the engine with further input. It does not yield to other branches, and
-// each one is a visit of its own.
-func (fr frame) engineCall(id string, to *compile.Call, more object) call {
+// engineCallWith is a call of the engine with further input. It does not yield to other branches,
+// and each one is a visit of its own.
+func (fr frame) engineCallWith(id string, to *compile.Call, more object) call {
 	fr.branch = nil
-	c := fr.ownCall(id, to)
+	c := fr.engineCall(id, to)
 	fr.run.counts.visits[c.step.path]++
 	c.extraInput = more
 	return c
 }
 
-// once makes the call without retries, and keeps its warnings.
-func (c call) once() (formats.Return, error) {
+// runOnce makes the call without retries, and keeps its warnings.
+func (c call) runOnce() (formats.Return, error) {
 	r := c.step.run
 	ret, err := c.try()
 	r.report.warnings = append(r.report.warnings, ret.Warnings...)
@@ -42,13 +42,13 @@ func (c call) once() (formats.Return, error) {
 
 // mustPass makes a call without which the run cannot go on.
 func (c call) mustPass() error {
-	return cause(c.once())
+	return failureOf(c.runOnce())
 }
 
 // mayFail makes a call that may fail. The failure is a warning, which begins with its consequence.
 func (c call) mayFail(otherwise string) {
 	r := c.step.run
-	ret, err := c.once()
+	ret, err := c.runOnce()
 	switch {
 	case err != nil:
 		r.report.warn("%s: %s", otherwise, err)
@@ -57,8 +57,8 @@ func (c call) mayFail(otherwise string) {
 	}
 }
 
-// cause is why a call was not done, nil if it was.
-func cause(ret formats.Return, err error) error {
+// failureOf is why a call was not done, nil if it was.
+func failureOf(ret formats.Return, err error) error {
 	switch {
 	case err != nil || ret.Outcome().Passes():
 		return err

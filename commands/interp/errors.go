@@ -36,8 +36,8 @@ func (s step) withPlace(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := err.(*stepError); ok { //nolint:errorlint // only the outermost wrapping counts: the place is already named
-		return err
+	if _, ok := err.(*stepError); ok { //nolint:errorlint // only the outermost wrapping counts
+		return err // it names its step
 	}
 	return &stepError{s.run.prog.File.Name, s.info.Step.Pos, s.path, err}
 }

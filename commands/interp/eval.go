@@ -132,7 +132,7 @@ func (in env) runValue(reads compile.Reads) (any, error) {
 		"auto_approve": r.cfg.AutoApprove,
 		"approval":     approval,
 		"commit":       r.cfg.Commit,
-		"artifacts":    r.artifacts.prepared(),
+		"artifacts":    r.artifacts.exprValue(),
 		"overrides":    listOf(r.report.overrides),
 		"diff":         "",
 		"diffstat":     "",
@@ -180,7 +180,7 @@ func (in env) eval(e *syntax.Expr, input any) (any, error) {
 		slices.Contains(reads.Run, "diffstat") {
 		v, err := observe(
 			in.frame,
-			in.scope.trail,
+			in.scope.journalPrefix,
 			fmt.Sprintf("%d:%d", e.Pos.Line, e.Pos.Col),
 			func() (any, error) {
 				return in.compute(e, input)

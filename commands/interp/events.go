@@ -166,7 +166,7 @@ func (tr transition) emitRound(t *syntax.Target, attempt int, ids []string) {
 	r := tr.step.run
 	more := r.limits.Rollbacks - r.counts.rollbacks
 	if t.Kind != syntax.ToRollback {
-		more = tr.maxTaken(t) - attempt
+		more = tr.maxUses(t) - attempt
 	}
 
 	e := trace.Event{
@@ -175,7 +175,7 @@ func (tr transition) emitRound(t *syntax.Target, attempt int, ids []string) {
 		Message: strings.Join(ids, ", "),
 	}
 	e.Attrs = object{"number": attempt + 1}
-	if tr.maxTaken(t) > 0 || t.Kind == syntax.ToRollback {
+	if tr.maxUses(t) > 0 || t.Kind == syntax.ToRollback {
 		e.Attrs["of"] = attempt + 1 + max(0, more)
 	}
 

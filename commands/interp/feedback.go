@@ -13,13 +13,13 @@ func withAnswer(before *formats.Feedback, answer formats.Feedback) *formats.Feed
 		answer.Issues = nonNil(answer.Issues)
 		return &answer
 	}
-	both := *before
-	both.Answer = answer.Answer
-	both.Choice = answer.Choice
-	both.Question = answer.Question
-	both.Target = answer.Target
-	both.Last = answer.Last
-	return &both
+	out := *before
+	out.Answer = answer.Answer
+	out.Choice = answer.Choice
+	out.Question = answer.Question
+	out.Target = answer.Target
+	out.Last = answer.Last
+	return &out
 }
 
 // lastReturn is what the step returned, for the call that goes on with its work.

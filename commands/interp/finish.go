@@ -50,7 +50,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 
 	r.main = r.main.withContext(all)
 	r.tree.close(r.main)
-	r.settleUnknownSync()
+	r.resolveUnknownSync()
 	for _, n := range slices.Clone(r.tasks.inProgress) {
 		r.putBack(n, ret.Outcome())
 	}
@@ -93,7 +93,7 @@ func (r *run) writeEnd(ret *formats.Return) {
 	switch {
 	case err == nil:
 	case ret.Outcome().Passes() && isIOError(err) && r.cfg.Prefix == "":
-		cut := r.withArtifacts(r.suspension.cut(err, formats.Failed(err).Summary))
+		cut := r.withArtifacts(r.suspension.interruptedReturn(err, formats.Failed(err).Summary))
 		*ret = r.suspension.explainResume(cut)
 	case ret.Outcome().Passes():
 		*ret = formats.Failed(err)
@@ -134,9 +134,9 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 	}
 }
 
-// settleUnknownSync asks the state what a change did that ended without an answer: which tasks the
+// resolveUnknownSync asks the state what a change did that ended without an answer: which tasks the
 // run holds, and which documents are linked.
-func (r *run) settleUnknownSync() {
+func (r *run) resolveUnknownSync() {
 	if !r.tasks.syncUnknown {
 		return
 	}
@@ -151,10 +151,10 @@ func (r *run) settleUnknownSync() {
 		return
 	}
 
-	r.tasks.settle(tasks, r.cfg.IDs.Run)
+	r.tasks.keepLeased(tasks, r.cfg.IDs.Run)
 	for _, task := range tasks {
 		for _, a := range task.Artifacts {
-			r.artifacts.link(a.Path)
+			r.artifacts.markLinked(a.Path)
 		}
 	}
 }
@@ -163,13 +163,13 @@ func (r *run) settleUnknownSync() {
 // is the status that the file names for failures. Documents of a run that ended well or partial are
 // linked in the same call.
 func (r *run) putBack(n int, outcome formats.Outcome) {
-	c := r.main.ownCall("during/back", r.prog.Own.Back)
+	c := r.main.engineCall("during/back", r.prog.Own.Back)
 	c.task = n
 	c.evenUnrecorded = true
-	own := r.tasks.isOwn(n)
+	own := r.tasks.isCommandTask(n)
 	if !own {
 		c.step.path += "_" + strconv.Itoa(n)
-		r.counts.reopen(c.step.path)
+		r.counts.giveNewVisit(c.step.path)
 	}
 
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial ||

@@ -72,7 +72,7 @@ func (s step) inTier() (bool, error) {
 		return slices.Contains(s.info.Tiers, tier), nil
 	case s.run.dry.on:
 		s.plan("run only in tier %s, which only a run knows", strings.Join(s.info.Tiers, ", "))
-		s.run.dry.stub(s.info.ID) // whether it has a result is unknown too
+		s.run.dry.markStubbed(s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
 	return false, formats.Fail(
@@ -87,8 +87,8 @@ func (s step) tier() string {
 	return formats.As[string](normalize(s.scope.variable("$tier")))
 }
 
-// tierUnknown tells whether the step has tiers and $tier has no value yet.
-func (s step) tierUnknown() bool {
+// isTierUnknown tells whether the step has tiers and $tier has no value yet.
+func (s step) isTierUnknown() bool {
 	return s.info.Tiers != nil && s.tier() == ""
 }
 
@@ -126,12 +126,12 @@ func (s step) runHooks(list []*compile.Info) (*ending, error) {
 	for _, b := range list {
 		fr := s.frame.withFeedback(nil)
 		if before != nil && before.From == b.ID {
-			mine := *before
-			mine.Own = true
-			fr = s.frame.withFeedback(&mine)
+			forHook := *before
+			forHook.Own = true
+			fr = s.frame.withFeedback(&forHook)
 		}
 		in := s.scope.child(nil, "")
-		in.through = true
+		in.transparent = true
 		in.vars["$it"] = s.hostValue()
 		if end, err := in.step(fr, b).execute(); err != nil || end != nil {
 			return end, err
@@ -224,8 +224,8 @@ func (r *run) compensate(fr frame, wanted func(step) bool) error {
 	return nil
 }
 
-// Within is the prefix of the step paths of a workflow subagent: the calling step with its visit
-// and attempt. So a repeated call has transaction ids of its own.
-func Within(r formats.Request) string {
+// StepPrefix is the prefix of the step paths of a workflow subagent: the calling step with its
+// visit and attempt. So a repeated call has transaction ids of its own.
+func StepPrefix(r formats.Request) string {
 	return fmt.Sprintf("%s.%d/", r.At, r.Attempt)
 }

@@ -24,13 +24,13 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	passes := make([]pass, len(items))
 	stubs := len(r.dry.stubbed)
 	stopped := false
-	among := &childGroup{}
+	siblings := &childGroup{}
 	err = s.frame.runBranches(branches{
-		n:    len(items),
-		most: min(max(1, f.Parallel), r.limits.Parallel),
-		more: func() bool { return !stopped },
+		n:         len(items),
+		maxActive: min(max(1, f.Parallel), r.limits.Parallel),
+		mayStart:  func() bool { return !stopped },
 		body: func(fr frame, i int) (err error) {
-			fr, tree := among.allot(fr, fmt.Sprintf("%s-%d", s.info.ID, i))
+			fr, tree := siblings.assignTree(fr, fmt.Sprintf("%s-%d", s.info.ID, i))
 			s := s.withFrame(fr)
 			event := trace.Event{Name: f.As.Text, Message: labelOf(items[i])}
 			s.queuePass(event, i, len(items))
@@ -53,21 +53,21 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 
 	var out loop
 	if f.Delegate != nil {
-		out.shows = s.info.Step.Body[0].ID.Text
+		out.shownID = s.info.Step.Body[0].ID.Text
 	}
 	for i, p := range passes {
 		if p.in == nil {
 			continue
 		}
-		*s.frame.made = append(*s.frame.made, p.files...)
+		*s.frame.collector = append(*s.frame.collector, p.files...)
 		if p.end.leaves() {
-			return out.endedEarly(p.end), nil
+			return out.earlyResult(p.end), nil
 		}
 		out.add(i, items[i], p)
 	}
 
 	if r.dry.on && len(r.dry.stubbed) > stubs {
-		r.dry.stub(s.info.ID)
+		r.dry.markStubbed(s.info.ID)
 	}
 	return s.loopResult(f, out, len(items))
 }
@@ -133,7 +133,7 @@ func (s step) loopResult(f *syntax.Foreach, out loop, items int) (_ result, err 
 		outcome = out.outcome
 	}
 
-	return summedResult(outcome, ret, out.value()), nil
+	return summaryResult(outcome, ret, out.value()), nil
 }
 
 // predicate is `merge` over the children that ran.
@@ -147,7 +147,7 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 // elements reads the array when the loop is entered, and journals it.
 func (s step) elements(f *syntax.Foreach) ([]any, error) {
 	r := s.run
-	if r.dry.unknown(f.In) {
+	if r.dry.isUnknown(f.In) {
 		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, sourceOf(f.In))
 		r.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
@@ -202,7 +202,7 @@ func kindOf(v any) string {
 type loop struct {
 	// id of the one step of the body, whose result each child shows; empty: the body has headings
 	// or do
-	shows    string
+	shownID  string
 	children []any
 	lists    map[formats.Outcome][]any // completed, partial, failed, blocked
 	issues   []formats.Issue
@@ -235,12 +235,12 @@ func (l *loop) add(index int, item any, p pass) {
 	l.votes = append(l.votes, Vote{Return: formats.Return{Said: outcome}})
 	made := newest(p.files)
 	all := object{"artifacts": listOf(made), "issues": listOf(issues)}
-	maps.Copy(all, p.in.shownResult(l.shows))
+	maps.Copy(all, p.in.shownResult(l.shownID))
 	maps.Copy(all, object{
 		"index":   index,
 		"item":    item,
 		"status":  outcome.String(),
-		"summary": cmp.Or(summary, p.in.lastWords()),
+		"summary": cmp.Or(summary, p.in.lastSummary()),
 		"steps":   p.in.results,
 	})
 	child := query.Prepare(all)
@@ -279,14 +279,14 @@ func (l *loop) value() object {
 	return out
 }
 
-// endedEarly is the result of a loop that a return, a fail or a jump ended: the children up to
+// earlyResult is the result of a loop that a return, a fail or a jump ended: the children up to
 // then.
-func (l *loop) endedEarly(end *ending) result {
+func (l *loop) earlyResult(end *ending) result {
 	outcome := formats.OutcomeCompleted
 	if end.jump == "" {
 		outcome = end.ret.Outcome()
 	}
-	out := summedResult(outcome, end.ret, l.value())
+	out := summaryResult(outcome, end.ret, l.value())
 	out.end = end
 	return out
 }

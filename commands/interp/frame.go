@@ -10,14 +10,14 @@ import (
 // frame is the context in which a step runs. It is passed by value: whoever needs another one for
 // the steps below passes a changed copy.
 type frame struct {
-	ctx      context.Context // ends what is being done now
-	run      *run
-	journal  *cursor
-	branch   *branch // that yields for an effect; nil: effects are done at once
-	feedback *formats.Feedback
-	state    *stateCache
-	made     *[]formats.Artifact // takes what the present element, child or run brought
-	subtree  *subtree            // the worktree of the present child; nil: that of the run
+	ctx       context.Context // ends what is being done now
+	run       *run
+	journal   *cursor
+	branch    *branch // that yields for an effect; nil: effects are done at once
+	feedback  *formats.Feedback
+	state     *stateCache
+	collector *[]formats.Artifact // takes what the present element, child or run brought
+	subtree   *subtree            // the worktree of the present child; nil: that of the run
 	// shared tells that other branches work in the same tree at the same time.
 	shared bool
 	// concurrent tells that this branch is one of several that are under way at the same time.
@@ -32,12 +32,12 @@ type stateCache struct{ doc any }
 // mainFrame is the frame of the run's own sequence.
 func (r *run) mainFrame(ctx context.Context) frame {
 	return frame{
-		ctx:      ctx,
-		run:      r,
-		journal:  &cursor{log: &r.journal},
-		feedback: r.cfg.Feedback,
-		state:    &stateCache{},
-		made:     &[]formats.Artifact{},
+		ctx:       ctx,
+		run:       r,
+		journal:   &cursor{log: &r.journal},
+		feedback:  r.cfg.Feedback,
+		state:     &stateCache{},
+		collector: &[]formats.Artifact{},
 	}
 }
 
@@ -55,7 +55,7 @@ func (fr frame) withFeedback(fb *formats.Feedback) frame {
 
 // withCollector collects what the steps below make in another list.
 func (fr frame) withCollector(made *[]formats.Artifact) frame {
-	fr.made = made
+	fr.collector = made
 	return fr
 }
 
@@ -75,7 +75,7 @@ func (fr frame) withFreshReads() frame {
 // addArtifact adds an artifact to the run and to the collector.
 func (fr frame) addArtifact(a formats.Artifact) {
 	fr.run.artifacts.add(a)
-	*fr.made = append(*fr.made, a)
+	*fr.collector = append(*fr.collector, a)
 }
 
 // dir is the worktree of the present child, or else that of the run; empty without one.

@@ -81,7 +81,7 @@ func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 		}
 	}
 
-	if err := q.offer(&g); err != nil {
+	if err := q.addChoices(&g); err != nil {
 		return g, err
 	}
 	for _, e := range q.gate.Show {
@@ -95,8 +95,8 @@ func (q fileGate) build(fr frame) (g formats.Gate, err error) {
 	return g, nil
 }
 
-// offer adds the choices that can be taken.
-func (q fileGate) offer(g *formats.Gate) error {
+// addChoices adds the choices that can be taken.
+func (q fileGate) addChoices(g *formats.Gate) error {
 	var open []syntax.GateChoice
 	for _, ch := range q.gate.Choices {
 		ok, err := q.step.env().holds(ch.Target.If, q.input)
@@ -137,7 +137,7 @@ func (q fileGate) offer(g *formats.Gate) error {
 		g.Choices[at].Leaves = true
 	}
 	for i, ch := range open {
-		g.Choices[i].After = q.after(ch.Target)
+		g.Choices[i].After = q.describeTarget(ch.Target)
 	}
 	return nil
 }
@@ -321,7 +321,7 @@ func (tr transition) needsUser() bool {
 
 // engineGate asks what to do with an outcome. If nobody can answer, the run waits where the file
 // asks for the user; otherwise the command ends with the outcome.
-func (tr transition) engineGate(wanted bool) (*ending, error) {
+func (tr transition) engineGate(mayWait bool) (*ending, error) {
 	s := tr.step
 	r := s.run
 	res := tr.result
@@ -334,7 +334,7 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 		res.ret.BlockedTarget == formats.TargetUser
 	list, faults := formats.Questions(res.ret.Fields[formats.FieldQuestions])
 	if asks && faults == nil {
-		return tr.interview(list, wanted && r.cfg.Prefix == "")
+		return tr.interview(list, mayWait && r.cfg.Prefix == "")
 	}
 
 	q := fixedGate{gate: tr.engineQuestion()}
@@ -344,8 +344,8 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 		g, d, err = ask(s, q)
 	}
 
-	wanted = wanted && r.cfg.Prefix == "" && (g.Choices[0].Approves || tr.needsUser())
-	if asGateOpen(err) != nil && !wanted { // the outcome stands
+	mayWait = mayWait && r.cfg.Prefix == "" && (g.Choices[0].Approves || tr.needsUser())
+	if asGateOpen(err) != nil && !mayWait { // the outcome stands
 		if ret.BlockedReason != "" {
 			ret.NextSteps = cmp.Or(ret.NextSteps, "run it on a terminal to answer")
 		}
@@ -363,19 +363,19 @@ func (tr transition) engineGate(wanted bool) (*ending, error) {
 	case choiceRetry, choiceRetryWithNote, choiceAnswer, choiceResume:
 		return s.withFeedback(tr.gateFeedback(d)).execute()
 	case choiceSkip:
-		return tr.ownReturn()
+		return tr.stepReturn()
 	case choiceAccept:
 		tr.recordOverride(d)
 		return tr.proceed()
 	case choiceAbort:
-		return tr.refused(g, d), nil
+		return tr.rejectedEnding(g, d), nil
 	}
 
 	return nil, unknownAnswer(g, d)
 }
 
-// refused ends the command because the user refused to go on.
-func (tr transition) refused(g formats.Gate, d formats.Decision) *ending {
+// rejectedEnding ends the command because the user refused to go on.
+func (tr transition) rejectedEnding(g formats.Gate, d formats.Decision) *ending {
 	tr.result.ret = refusal(g, d)
 	tr.result.outcome = formats.OutcomeRejected
 	return final(tr.failedReturn())

@@ -8,8 +8,8 @@ import (
 	"tercet/formats"
 )
 
-// mostInterviews is how often a subagent may ask the user in one step.
-const mostInterviews = 10
+// maxInterviews is how often a subagent may ask the user in one step.
+const maxInterviews = 10
 
 // interview asks the user the questions of a blocked subagent, one after the other, and runs the
 // step again with the answers. If nobody can answer, the run waits where it may; otherwise the
@@ -19,11 +19,11 @@ func (tr transition) interview(list []formats.Question, waits bool) (*ending, er
 	r := s.run
 	key := s.path + " " + formats.FieldQuestions
 	r.counts.targets[key]++
-	if r.counts.targets[key] > mostInterviews {
+	if r.counts.targets[key] > maxInterviews {
 		tr.result.outcome = formats.OutcomeFailed
 		return final(tr.limitReturn(
 			fmt.Sprintf("step '%s' asked the user more often than %d times",
-				s.info.Step.Title, mostInterviews),
+				s.info.Step.Title, maxInterviews),
 			"give the subagent what it asks for in its input",
 		)), nil
 	}

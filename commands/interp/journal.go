@@ -34,8 +34,8 @@ type runJournal struct {
 	admit func() error
 	// takeOver is called once, before a resumed run does something new.
 	takeOver func() error
-	// paused gives the reason for which nothing new may begin.
-	paused func() error
+	// pauseReason gives the reason for which nothing new may begin.
+	pauseReason func() error
 }
 
 // write appends the answer of an effect. It is safe for concurrent use.
@@ -82,8 +82,8 @@ func (j *runJournal) enter() error {
 	return admit()
 }
 
-// ends reports whether an entry ends the work of a process on a run, for which nobody waits.
-func ends(t formats.EntryType) bool {
+// endsProcess reports whether an entry ends the work of a process on a run, for which nobody waits.
+func endsProcess(t formats.EntryType) bool {
 	return t == formats.EntrySuspended || t == formats.EntryStopped || t == formats.EntryRunFinished
 }
 
@@ -110,7 +110,7 @@ func (c *cursor) append(e formats.Entry) error {
 		return nil
 	}
 
-	if ends(e.Type) {
+	if endsProcess(e.Type) {
 		j.admit = nil
 	}
 	return j.reachEnd()
@@ -152,7 +152,7 @@ func (c *cursor) live(alone bool) error {
 	if err := j.enter(); err != nil {
 		return err
 	}
-	if err := j.paused(); err != nil {
+	if err := j.pauseReason(); err != nil {
 		return err
 	}
 	return j.reachEnd()
@@ -173,14 +173,14 @@ func read(data []byte, into any) error {
 func observe[T any](
 	fr frame,
 	step, key string,
-	look func() (T, error),
+	readNow func() (T, error),
 ) (out T, err error) {
 	j := fr.journal.log
 	if j.off || fr.freshReads {
-		return look()
+		return readNow()
 	}
 	if !j.begun {
-		return observeEarly(j, key, look)
+		return observeEarly(j, key, readNow)
 	}
 
 	e := formats.Entry{
@@ -196,7 +196,7 @@ func observe[T any](
 	if err := j.reachEnd(); err != nil {
 		return out, err
 	}
-	out, err = look()
+	out, err = readNow()
 	if err != nil {
 		return out, err
 	}
@@ -206,7 +206,7 @@ func observe[T any](
 }
 
 // observeEarly is observe before the first entry.
-func observeEarly[T any](j *runJournal, key string, look func() (T, error)) (out T, err error) {
+func observeEarly[T any](j *runJournal, key string, readNow func() (T, error)) (out T, err error) {
 	at := slices.IndexFunc(j.past, func(s formats.Seen) bool { return s.Key == key })
 	if at >= 0 {
 		value := j.past[at].Value
@@ -218,7 +218,7 @@ func observeEarly[T any](j *runJournal, key string, look func() (T, error)) (out
 		return out, read(data, &out)
 	}
 
-	out, err = look()
+	out, err = readNow()
 	if err == nil {
 		j.seen = append(j.seen, formats.Seen{Key: key, Value: out})
 	}

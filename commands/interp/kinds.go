@@ -37,7 +37,7 @@ func (s step) set(a *syntax.Set) (result, error) {
 	out := object{}
 	for _, v := range a.Values {
 		name := v.Name.Text
-		if s.run.dry.unknown(v.Expr) {
+		if s.run.dry.isUnknown(v.Expr) {
 			s.plan("set $%s, which only a run knows", name)
 			s.run.dry.taint("$" + name)
 			s.scope.setVar(name, nil)

@@ -59,43 +59,44 @@ func (ld loader) value(l *syntax.Load) (any, error) {
 		if err != nil || len(found) == 0 && l.Optional {
 			return nil, err
 		}
-		ld.warnDoubles(l, found)
+		ld.warnDuplicates(l, found)
 		return listOf(found), nil
 	}
 
 	e := cmp.Or(l.Task, l.Expr)
 	v, err := ld.env.eval(e, nil)
 	if err == nil && v == nil && !l.Optional {
-		err = ld.notFound(l, "nothing found for '"+l.Name.Text+"': "+e.Src)
+		err = ld.notFoundError(l, "nothing found for '"+l.Name.Text+"': "+e.Src)
 	}
 	return v, err
 }
 
 // files are the files that match the patterns of a load.
 func (ld loader) files(l *syntax.Load) ([]string, error) {
-	written, err := ld.fillTexts(l.Files)
+	texts, err := ld.fillTexts(l.Files)
 	if err != nil {
 		return nil, err
 	}
 	var patterns []string
-	for _, p := range written {
-		patterns = append(patterns, braces(p)...)
+	for _, p := range texts {
+		patterns = append(patterns, expandBraces(p)...)
 	}
 	return ld.docs.Glob(ld.frame.ctx, patterns)
 }
 
-// warnDoubles warns of each document that is both in docs/ and in the root, if the load names it.
-func (ld loader) warnDoubles(l *syntax.Load, found []string) {
+// warnDuplicates warns of each document that is both in docs/ and in the root, if the load names
+// it.
+func (ld loader) warnDuplicates(l *syntax.Load, found []string) {
 	for _, t := range l.Files {
-		for _, name := range braces(t.String()) {
+		for _, name := range expandBraces(t.String()) {
 			if slices.Contains(found, name) && slices.Contains(found, "docs/"+name) {
-				ld.warnDouble("docs/"+name, name)
+				ld.warnDuplicate("docs/"+name, name)
 			}
 		}
 	}
 }
 
-func (ld loader) warnDouble(first, second string) {
+func (ld loader) warnDuplicate(first, second string) {
 	text := "W465: both " + first + " and " + second + " exist; the first is used"
 	if !slices.Contains(ld.frame.run.report.warnings, text) {
 		ld.frame.run.report.warn("%s", text)
@@ -114,8 +115,8 @@ func (ld loader) fillTexts(list []*syntax.Text) (out []string, err error) {
 	return out, nil
 }
 
-// braces expands docs/{A,B}.md to the two patterns that it means.
-func braces(pattern string) []string {
+// expandBraces expands docs/{A,B}.md to the two patterns that it means.
+func expandBraces(pattern string) []string {
 	before, rest, ok := strings.Cut(pattern, "{")
 	inner, after, closed := strings.Cut(rest, "}")
 	if !ok || !closed {
@@ -123,19 +124,19 @@ func braces(pattern string) []string {
 	}
 	var out []string
 	for one := range strings.SplitSeq(inner, ",") {
-		out = append(out, braces(before+one+after)...)
+		out = append(out, expandBraces(before+one+after)...)
 	}
 	return out
 }
 
-func (ld loader) notFound(l *syntax.Load, what string) error {
+func (ld loader) notFoundError(l *syntax.Load, what string) error {
 	help := "/" + ld.frame.run.prog.Name + " needs '" + l.Name.Text + "' before it can start"
 	place := ld.frame.run.placeOf(l.Name.Pos)
 	return formats.Fail(formats.CodeNotFound, help, "%s: %s", place, what)
 }
 
-// noDocument refuses a task that has no document of a profile, and says what makes one.
-func (ld loader) noDocument(l *syntax.Load, profile string) error {
+// noDocumentError refuses a task that has no document of a profile, and says what makes one.
+func (ld loader) noDocumentError(l *syntax.Load, profile string) error {
 	tasks := &ld.frame.run.tasks
 	var with []formats.TaskStatus
 	for _, s := range formats.TaskStatuses() {
@@ -144,11 +145,11 @@ func (ld loader) noDocument(l *syntax.Load, profile string) error {
 		}
 	}
 
-	if tasks.own == nil || with == nil {
-		return ld.notFound(l, "no "+profile+" found: its path is empty")
+	if tasks.commandTask == nil || with == nil {
+		return ld.notFoundError(l, "no "+profile+" found: its path is empty")
 	}
-	return formats.Fail(formats.CodeNotFound, tasks.wayTo(with), "%s: task %d has no %s",
-		ld.frame.run.placeOf(l.Name.Pos), tasks.own.Number, profile)
+	return formats.Fail(formats.CodeNotFound, tasks.adviceToReach(with), "%s: task %d has no %s",
+		ld.frame.run.placeOf(l.Name.Pos), tasks.commandTask.Number, profile)
 }
 
 // document parses the first candidate that exists; a second one is a warning. With files it
@@ -200,7 +201,7 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 			return nil, err
 		}
 		if found != "" {
-			ld.warnDouble(found, path)
+			ld.warnDuplicate(found, path)
 			break
 		}
 		found = path
@@ -212,12 +213,12 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 	case l.Optional:
 		return nil, nil
 	case len(candidates) == 0:
-		return nil, ld.noDocument(l, profile)
+		return nil, ld.noDocumentError(l, profile)
 	default:
 		for i, path := range candidates {
 			candidates[i] = strconv.Quote(path)
 		}
-		return nil, ld.notFound(l, "no "+profile+" found at "+strings.Join(candidates, ", "))
+		return nil, ld.notFoundError(l, "no "+profile+" found at "+strings.Join(candidates, ", "))
 	}
 
 	return ld.parse(profile, found, src)

@@ -21,8 +21,8 @@ func (q fileGate) reviews(shown []string) (out []string) {
 			continue
 		}
 		for _, r := range reviewsIn(step.Title, v) {
-			told := func(text string) bool { return strings.Contains(text, r.summary) }
-			if !slices.ContainsFunc(shown, told) {
+			isShown := func(text string) bool { return strings.Contains(text, r.summary) }
+			if !slices.ContainsFunc(shown, isShown) {
 				out = append(out, r.String())
 			}
 		}
@@ -30,8 +30,8 @@ func (q fileGate) reviews(shown []string) (out []string) {
 	return out
 }
 
-// after says where an answer leads.
-func (q fileGate) after(t *syntax.Target) string {
+// describeTarget says where an answer leads.
+func (q fileGate) describeTarget(t *syntax.Target) string {
 	sc := q.step.scope
 	title := func() string {
 		if len(t.Steps) == 0 {

@@ -25,17 +25,17 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 	r := s.run
 	in := bodyScope(s, s.info.Step.Body, "/")
 	children := make([]child, len(s.info.Step.Body))
-	among := &childGroup{}
+	siblings := &childGroup{}
 	err := s.frame.runBranches(branches{
-		n:    len(children),
-		most: r.limits.Parallel,
-		more: func() bool { return true },
+		n:         len(children),
+		maxActive: r.limits.Parallel,
+		mayStart:  func() bool { return true },
 		body: func(fr frame, i int) error {
 			info := r.prog.Info(s.info.Step.Body[i])
 			one := in.step(s.frame, info)
 			var tree *subtree
 			if !info.Step.Kind().Judges { // a check is made in the tree of the run
-				fr, tree = among.allot(fr, info.ID)
+				fr, tree = siblings.assignTree(fr, info.ID)
 			}
 			res, ran, err := one.withFrame(fr).executeOnce()
 			if !ran {
@@ -50,7 +50,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			children[i] = child{
 				step:   one,
 				result: res,
-				files:  *fr.made,
+				files:  *fr.collector,
 				tree:   tree,
 			}
 			return err
@@ -88,9 +88,9 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 		if err := f.post(); err != nil {
 			return result{}, err
 		}
-		*s.frame.made = append(*s.frame.made, c.files...)
+		*s.frame.collector = append(*s.frame.collector, c.files...)
 		if slices.Contains(r.dry.stubbed, id) {
-			r.dry.stub(s.info.ID)
+			r.dry.markStubbed(s.info.ID)
 		}
 	}
 
@@ -150,7 +150,7 @@ func joinedResult(outcome formats.Outcome, children []child) result {
 		ret.Summary = fmt.Sprintf("%d of %d passed, and 'merge' asks for more", passed, ran)
 	}
 
-	out := summedResult(outcome, ret, resultOf(ret, 1).value)
+	out := summaryResult(outcome, ret, resultOf(ret, 1).value)
 	out.value["children"] = values
 	return out
 }

@@ -19,7 +19,7 @@ func (r *run) prepare() error {
 	args := &r.prog.File.Args
 	plan := r.cfg.Consent.Plan
 	if plan != "" && r.prog.Tiers != nil && !slices.Contains(r.prog.Tiers, plan) {
-		return r.noSuchTier(plan)
+		return r.unknownTierError(plan)
 	}
 
 	r.root.setVar("env", r.environ(front.Env))
@@ -27,12 +27,12 @@ func (r *run) prepare() error {
 		input := object{}
 		maps.Copy(input, r.cfg.Input)
 		r.root.setVar("input", input)
-		r.tasks.own = r.cfg.Task
-		r.root.setVar("task", r.tasks.own)
+		r.tasks.commandTask = r.cfg.Task
+		r.root.setVar("task", r.tasks.commandTask)
 	} else {
 		r.root.setVar("args", r.args.Map())
 		if n, ok := r.args.Task(); ok {
-			if err := r.bind(n); err != nil {
+			if err := r.bindTask(n); err != nil {
 				return err
 			}
 		}
@@ -53,9 +53,9 @@ func (r *run) prepare() error {
 	return r.checkStatusChange()
 }
 
-// noSuchTier refuses a tier of the auto-approve file that the command does not have. It is never
-// rounded to another.
-func (r *run) noSuchTier(plan string) error {
+// unknownTierError refuses a tier of the auto-approve file that the command does not have. It is
+// never rounded to another.
+func (r *run) unknownTierError(plan string) error {
 	d := formats.Found(formats.FindingConsent, r.cfg.Consent.At,
 		"name a tier of /"+r.prog.Name+", or take the line out",
 		"expected one of %s for PLAN, which are the tiers of /%s; got '%s'",
@@ -79,9 +79,9 @@ func (r *run) environ(names []syntax.Word) object {
 	return env
 }
 
-// bind binds $task to the task as it is in the state now; $task stays so for the whole run. A task
-// from whose status the command may not start is refused before anything else is read.
-func (r *run) bind(wanted int) error {
+// bindTask binds $task to the task as it is in the state now; $task stays so for the whole run. A
+// task from whose status the command may not start is refused before anything else is read.
+func (r *run) bindTask(wanted int) error {
 	one, err := observe(r.main, "", fmt.Sprintf("task %d",
 		wanted), func() (any, error) { return r.taskByNumber(wanted) })
 	if err != nil {
@@ -89,8 +89,8 @@ func (r *run) bind(wanted int) error {
 	}
 
 	one = normalize(one)
-	r.tasks.own = &formats.Task{}
-	if err := decode(one, r.tasks.own); err != nil {
+	r.tasks.commandTask = &formats.Task{}
+	if err := decode(one, r.tasks.commandTask); err != nil {
 		return &formats.Failure{
 			Code:    formats.CodeInvalidState,
 			Message: fmt.Sprintf("task %d", wanted),
@@ -137,11 +137,11 @@ func (r *run) taskByNumber(wanted int) (any, error) {
 // checks that the status may change so.
 func (r *run) checkStatusChange() (err error) {
 	d := r.prog.File.Front.During
-	if d == nil || r.tasks.own == nil {
+	if d == nil || r.tasks.commandTask == nil {
 		return nil
 	}
-	r.during, err = r.env().holds(d.When, nil)
-	if err != nil || !r.during || d.When == nil {
+	r.changesStatus, err = r.env().holds(d.When, nil)
+	if err != nil || !r.changesStatus || d.When == nil {
 		return err
 	}
 	return r.tasks.checkMove()
@@ -185,7 +185,7 @@ func (r *run) load(l *syntax.Load) error {
 	}
 	n, ok := number(v)
 	if !ok {
-		return ld.notFound(l, "expected the number of a task, got "+query.Text(v))
+		return ld.notFoundError(l, "expected the number of a task, got "+query.Text(v))
 	}
-	return r.bind(n)
+	return r.bindTask(n)
 }

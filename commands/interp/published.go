@@ -24,8 +24,8 @@ type livePost struct {
 	posted  bool // it stands on the board of the run
 }
 
-// posted marks what the workers of a step published: later workers find it on the board.
-func (l *liveBoards) posted(topic, path string) {
+// markPosted marks what the workers of a step published: later workers find it on the board.
+func (l *liveBoards) markPosted(topic, path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, p := range l.topics[topic] {
@@ -52,15 +52,15 @@ type workerBoard struct {
 	texts []string
 }
 
-// board is the board of the call; nil for what is no worker, or has none.
-func (c call) board(req *formats.Request) *workerBoard {
+// attachBoard is the board of the call; nil for what is no worker, or has none.
+func (c call) attachBoard(req *formats.Request) *workerBoard {
 	s := c.step
 	topic := s.info.Terms.Board
 	if topic == "" || !c.isWorker() || c.to.Info.Workflow || c.question != "" {
 		return nil
 	}
 	b := &workerBoard{
-		shared:  s.run.live,
+		shared:  s.run.liveBoards,
 		journal: &s.run.journal,
 		mask:    s.run.cfg.Mask,
 		entry: formats.Entry{
@@ -71,7 +71,7 @@ func (c call) board(req *formats.Request) *workerBoard {
 		},
 		topic: topic,
 		by:    s.info.ID,
-		round: s.run.board.round(topic, s.info.ID),
+		round: s.run.board.nextRound(topic, s.info.ID),
 		live:  s.info.Terms.Live,
 	}
 	req.Terms.Board = b
@@ -93,8 +93,8 @@ func (b *workerBoard) open(r *run) error {
 	b.shared.mu.Unlock()
 
 	if !b.live { // of an earlier attempt
-		for _, text := range r.published[b.entry.Step] {
-			b.before = append(b.before, published(b.by, b.round, text))
+		for _, text := range r.pendingPublications[b.entry.Step] {
+			b.before = append(b.before, publishedPosting(b.by, b.round, text))
 		}
 	}
 
@@ -115,7 +115,7 @@ func (b *workerBoard) close(r *run) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r.published[b.entry.Step] = append(r.published[b.entry.Step], b.texts...)
+	r.pendingPublications[b.entry.Step] = append(r.pendingPublications[b.entry.Step], b.texts...)
 }
 
 // show adds a publication that the journal has.
@@ -128,7 +128,7 @@ func (b *workerBoard) show(text string) {
 	defer b.shared.mu.Unlock()
 	b.shared.topics[b.topic] = append(b.shared.topics[b.topic], livePost{
 		path:    b.entry.Step,
-		posting: published(b.by, b.round, text),
+		posting: publishedPosting(b.by, b.round, text),
 	})
 }
 
@@ -171,7 +171,7 @@ func (b *workerBoard) Since(n int) (list []formats.Posting, all int) {
 	} else {
 		b.mu.Lock()
 		for _, text := range b.texts {
-			list = append(list, published(b.by, b.round, text))
+			list = append(list, publishedPosting(b.by, b.round, text))
 		}
 		b.mu.Unlock()
 	}
@@ -180,8 +180,8 @@ func (b *workerBoard) Since(n int) (list []formats.Posting, all int) {
 	return list[min(max(0, n), all):], all
 }
 
-// published is a text of a worker as a posting.
-func published(by string, round int, text string) formats.Posting {
+// publishedPosting is a text of a worker as a posting.
+func publishedPosting(by string, round int, text string) formats.Posting {
 	return formats.Posting{
 		By:        by,
 		Round:     round,
@@ -209,8 +209,8 @@ func checkPublished(text string) error {
 	return nil
 }
 
-// seesLive tells whether the call's worker can run what reads and writes a live board.
-func (c call) seesLive() bool {
+// usesLiveBoard tells whether the call's worker can run what reads and writes a live board.
+func (c call) usesLiveBoard() bool {
 	info := c.to.Info
 	return c.step.info.Terms.Live && c.isWorker() && !info.Workflow && c.question == "" &&
 		(slices.Contains(info.Tools, "shell") || slices.Contains(info.Runner, "exec"))

@@ -79,7 +79,7 @@ func (c call) askForWorker(req *formats.Request, q fixedGate) error {
 	}
 	// The worker did nothing before its question was answered. An answer that an earlier process
 	// wrote down may have been followed by work.
-	req.Begun = c.begun()
+	req.Begun = c.begunState()
 	r.cfg.Approve.Remember(g.Run, g.Subject, d)
 	return nil
 }

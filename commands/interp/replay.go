@@ -30,7 +30,7 @@ func (r *run) begin() error {
 		r.cfg.Consent = recorded.Agreed
 		r.cfg.Commit = recorded.Commit
 		r.journal.past = recorded.Seen
-		if err := r.unchanged(recorded, started); err != nil {
+		if err := r.checkUnchanged(recorded, started); err != nil {
 			return err
 		}
 	}
@@ -41,8 +41,8 @@ func (r *run) begin() error {
 	}
 
 	started.Seen = r.journal.seen
-	if r.tasks.own != nil {
-		started.Task = r.tasks.own.Number
+	if r.tasks.commandTask != nil {
+		started.Task = r.tasks.commandTask.Number
 	}
 	e.Data = started
 	r.journal.begun = true // what fails from here on is known to be a run
@@ -74,8 +74,8 @@ func (r *run) startedNow() formats.Started {
 	return s
 }
 
-// unchanged refuses to go on if a file that decides was changed, unless the user accepts that.
-func (r *run) unchanged(was, now formats.Started) error {
+// checkUnchanged refuses to go on if a file that decides was changed, unless the user accepts that.
+func (r *run) checkUnchanged(was, now formats.Started) error {
 	changed := map[string]string{}
 	compare := func(name, was, now string) {
 		if sum, accepted := r.cfg.Accepted[name]; was != now && (!accepted || sum != now) {
@@ -128,7 +128,7 @@ func recordError(err error) *recordedError {
 	return &recordedError{formats.CodeOf(err), err.Error(), formats.HelpOf(err)}
 }
 
-func (e *recordedError) err() error {
+func (e *recordedError) failure() error {
 	if e == nil {
 		return nil
 	}
@@ -142,5 +142,5 @@ func decodeAnswer(data []byte) answer {
 		return answer{err: err}
 	}
 	k.Return.Said = k.Said
-	return answer{ret: k.Return, err: k.Error.err()}
+	return answer{ret: k.Return, err: k.Error.failure()}
 }

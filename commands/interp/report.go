@@ -99,8 +99,8 @@ func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
 		Depth: r.depth.Int(),
 	}
 
-	if r.tasks.own != nil {
-		p.Context.Task = r.tasks.own.Number
+	if r.tasks.commandTask != nil {
+		p.Context.Task = r.tasks.commandTask.Number
 	}
 	return p
 }

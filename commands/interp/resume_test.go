@@ -156,7 +156,7 @@ func (p *process) file() string {
 // nested runs the steps of a subagent in the journal of the run.
 func (p *process) nested(ctx context.Context, w *world, r formats.Request) (formats.Return, error) {
 	cfg := w.cfg
-	cfg.Prefix = interp.Within(r)
+	cfg.Prefix = interp.StepPrefix(r)
 	cfg.Limits = formats.Limits{
 		Tokens: r.Budget.Tokens,
 		Cost:   r.Budget.Cost,

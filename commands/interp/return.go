@@ -11,8 +11,8 @@ import (
 	"tercet/internal/query"
 )
 
-// returnAsked ends the command with the return that the file describes.
-func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
+// describedReturn ends the command with the return that the file describes.
+func (tr transition) describedReturn(t *syntax.Return) (_ *ending, err error) {
 	s := tr.step
 	r := s.run
 	res := tr.result
@@ -55,7 +55,7 @@ func (tr transition) returnAsked(t *syntax.Return) (_ *ending, err error) {
 
 	v, err := s.env().value(t.Status, res.value)
 	if err == nil {
-		err = outcome(&ret, v)
+		err = setOutcome(&ret, v)
 	}
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (in env) dryText(t *syntax.Text, input any) (string, error) {
 	return s, err
 }
 
-// outcome sets the status that the file names for the return.
-func outcome(ret *formats.Return, v any) error {
+// setOutcome sets the status that the file names for the return.
+func setOutcome(ret *formats.Return, v any) error {
 	outcome := formats.Outcome(formats.As[string](v))
 	if v == nil {
 		return nil

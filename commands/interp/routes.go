@@ -63,7 +63,7 @@ func (tr transition) limitGate(t *syntax.Target) (*ending, error) {
 		tr.recordOverride(d)
 		return tr.proceed()
 	case choiceAbort:
-		return tr.refused(g, d), nil
+		return tr.rejectedEnding(g, d), nil
 	}
 
 	return nil, unknownAnswer(g, d)
@@ -77,52 +77,53 @@ func (tr transition) askAgent(t *syntax.Target) (*ending, error) {
 	res := tr.result
 	question := cmp.Or(res.ret.BlockedReason, res.ret.Summary)
 
-	to := t.Agents[0].Text
+	target := t.Agents[0].Text
 	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool {
 		return a.Text == res.ret.BlockedTarget
 	}) {
-		to = res.ret.BlockedTarget
+		target = res.ret.BlockedTarget
 	}
 
-	key := strings.Join([]string{tr.step.path, to, question}, "\x00")
-	if r.counts.asked[tr.step.path] >= mostAsked(t) || r.counts.questions[key] ||
-		r.dry.on && len(r.dry.returns[to]) == 0 {
-		return tr.unanswered(t)
+	key := strings.Join([]string{tr.step.path, target, question}, "\x00")
+	if r.counts.asked[tr.step.path] >= maxQuestions(t) || r.counts.questions[key] ||
+		r.dry.on && len(r.dry.returns[target]) == 0 {
+		return tr.followNextRule(t)
 	}
 
 	r.counts.asked[tr.step.path]++
 	r.counts.questions[key] = true
 	if err := tr.step.record(formats.EntryAsked, object{
-		"target":   to,
+		"target":   target,
 		"question": question,
 		"asked":    r.counts.asked[tr.step.path],
 	}); err != nil {
 		return nil, err
 	}
 
-	got, err := tr.delegateQuestion(to, question)
+	got, err := tr.delegateQuestion(target, question)
 	if err != nil {
 		return nil, err
 	}
 	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
-		r.report.warn("%s: %s did not answer: %s", tr.step.info.Step.Title, to, got.Summary)
-		return tr.unanswered(t)
+		r.report.warn("%s: %s did not answer: %s", tr.step.info.Step.Title, target, got.Summary)
+		return tr.followNextRule(t)
 	}
 
 	fb := formats.Feedback{
-		From:     to,
+		From:     target,
 		Answer:   words,
 		Attempt:  r.counts.asked[tr.step.path],
 		Question: question,
-		Target:   to,
+		Target:   target,
 		Last:     tr.lastReturn(),
 	}
 	return tr.step.withFeedback(withAnswer(tr.step.frame.feedback, fb)).execute()
 }
 
-// unanswered follows the next rule of the file for the outcome, or asks by the gate of the engine.
-func (tr transition) unanswered(t *syntax.Target) (*ending, error) {
+// followNextRule follows the next rule of the file for the outcome, or asks by the gate of the
+// engine.
+func (tr transition) followNextRule(t *syntax.Target) (*ending, error) {
 	next, _, err := tr.matchRule(t)
 	switch {
 	case err != nil:
@@ -133,8 +134,8 @@ func (tr transition) unanswered(t *syntax.Target) (*ending, error) {
 	return tr.follow(next)
 }
 
-// mostAsked is how many questions of one step a rule may send.
-func mostAsked(t *syntax.Target) int {
+// maxQuestions is how many questions of one step a rule may send.
+func maxQuestions(t *syntax.Target) int {
 	return cmp.Or(t.Max, formats.DefaultAsk)
 }
 
@@ -164,7 +165,7 @@ func (tr transition) delegateQuestion(to, question string) (formats.Return, erro
 		}}
 	}
 	info.Inputs = nil // what the work needs is not needed for an answer
-	return c.once()
+	return c.runOnce()
 }
 
 // jump ends the sequence to go on at the step that a rule names.

@@ -23,22 +23,23 @@ type run struct {
 	root *scope // with $args, $task, $env and the loads
 	main frame  // of the run's own sequence; its context changes with the phases of the run
 
-	journal    runJournal
-	counts     counters
-	budget     budget
-	tasks      tasks
-	tree       worktrees
-	artifacts  artifacts
-	board      board
-	published  map[string][]string // by the workers of a step, by its path, not yet on the board
-	live       *liveBoards
-	state      stateMemo
-	suspension suspension
-	dry        dryRun
+	journal   runJournal
+	counts    counters
+	budget    budget
+	tasks     tasks
+	tree      worktrees
+	artifacts artifacts
+	board     board
+	// pendingPublications are those of the workers of a step, by its path, not yet on the board.
+	pendingPublications map[string][]string
+	liveBoards          *liveBoards
+	state               stateMemo
+	suspension          suspension
+	dry                 dryRun
 
 	started        time.Time // the run
 	processStarted time.Time // the work of this process on it
-	admitted       func()    // ends what Config.Admit gave
+	leaveAdmission func()    // ends what Config.Admit gave
 
 	effects effects
 	// lockstep gives branches their next answers together, because what one worker left of the
@@ -54,12 +55,12 @@ type run struct {
 	undoable  []step // whose effect can be compensated, oldest first
 	nextAgent nextAgent
 
-	during       bool // the task's status changes while the command runs
-	commits      bool // a step commits files in the project's own checkout
-	consented    bool // --yes answered a gate, also where the run began without it
-	stepStarted  bool
-	workerCalled bool // the task may have changed
-	finishing    bool // the workflow is over: Error Handling, or what follows it
+	changesStatus bool // the task's status changes while the command runs
+	commits       bool // a step commits files in the project's own checkout
+	consented     bool // --yes answered a gate, also where the run began without it
+	stepStarted   bool
+	workerCalled  bool // the task may have changed
+	finishing     bool // the workflow is over: Error Handling, or what follows it
 
 	report report
 }
@@ -82,24 +83,24 @@ func newRun(
 		counts: newCounters(),
 		budget: budget{limits: limits},
 		tasks: tasks{
-			prog:    p,
-			session: cfg.IDs.Session,
-			wayOn:   cfg.WayOn,
-			entered: map[int]string{},
+			prog:           p,
+			session:        cfg.IDs.Session,
+			suggestNext:    cfg.SuggestNext,
+			progressStatus: map[int]string{},
 		},
-		artifacts:       artifacts{linked: map[string]bool{}},
-		dry:             dryRun{on: cfg.DryRun, reads: p.Reads, returns: maps.Clone(cfg.Stubs)},
-		started:         cfg.Clock.Now(),
-		processStarted:  cfg.Clock.Now(),
-		admitted:        func() {},
-		concurrentSteps: map[string]bool{},
-		loads:           loads{sums: map[string]string{}},
-		stalls:          stalls{},
-		sessions:        agentSessions{},
-		board:           board{},
-		published:       map[string][]string{},
-		live:            &liveBoards{topics: map[string][]livePost{}},
-		commits:         p.Commits(),
+		artifacts:           artifacts{linked: map[string]bool{}},
+		dry:                 dryRun{on: cfg.DryRun, reads: p.Reads, returns: maps.Clone(cfg.Stubs)},
+		started:             cfg.Clock.Now(),
+		processStarted:      cfg.Clock.Now(),
+		leaveAdmission:      func() {},
+		concurrentSteps:     map[string]bool{},
+		loads:               loads{sums: map[string]string{}},
+		stalls:              stalls{},
+		sessions:            agentSessions{},
+		board:               board{},
+		pendingPublications: map[string][]string{},
+		liveBoards:          &liveBoards{topics: map[string][]livePost{}},
+		commits:             p.Commits(),
 	}
 
 	r.suspension = suspension{run: cfg.IDs.Run}
@@ -112,32 +113,32 @@ func newRun(
 	}
 
 	r.journal = runJournal{
-		ctx:    context.WithoutCancel(ctx),
-		store:  cfg.Journal,
-		off:    cfg.DryRun,
-		prefix: cfg.Prefix,
-		paused: r.paused,
+		ctx:         context.WithoutCancel(ctx),
+		store:       cfg.Journal,
+		off:         cfg.DryRun,
+		prefix:      cfg.Prefix,
+		pauseReason: r.pauseReason,
 	}
 
 	r.effects = effects{
-		agents:  cfg.Agents,
-		clock:   cfg.Clock,
-		journal: &r.journal,
-		pause:   cfg.Pause,
-		paused:  r.paused,
-		slots:   make(chan struct{}, max(1, limits.Parallel)),
+		agents:      cfg.Agents,
+		clock:       cfg.Clock,
+		journal:     &r.journal,
+		pause:       cfg.Pause,
+		pauseReason: r.pauseReason,
+		slots:       make(chan struct{}, max(1, limits.Parallel)),
 	}
 
 	if cfg.Resumed {
 		r.journal.takeOver = r.takeOver
 	}
-	r.lockstep = r.budget.bounded()
+	r.lockstep = r.budget.isBounded()
 	for info := range p.Infos() {
 		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}
 
 	r.main = r.mainFrame(ctx)
-	outermost := &scope{run: r, prefix: cfg.Prefix, trail: cfg.Prefix}
+	outermost := &scope{run: r, prefix: cfg.Prefix, journalPrefix: cfg.Prefix}
 	r.root = outermost.child(p.File.Steps, "")
 	return r
 }
@@ -163,7 +164,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 			"the run took longer than %s", duration))
 	})
 	defer timer.Stop()
-	stoppable, leave := endedBy(timed, rn.cfg.Stop)
+	stoppable, leave := mergeContexts(timed, rn.cfg.Stop)
 	defer leave()
 
 	r := newRun(stoppable, rn.cfg, p, v, d)
@@ -175,11 +176,11 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 			return err
 		}
 	}
-	defer func() { r.admitted() }()
+	defer func() { r.leaveAdmission() }()
 
 	ret, err := r.execute()
 	if rn.cfg.Prefix != "" && err != nil &&
-		(asInterrupt(err) != nil || isIOError(err) || interrupted(r.main.ctx) != nil) {
+		(asInterrupt(err) != nil || isIOError(err) || interruptOf(r.main.ctx) != nil) {
 		// the command suspends the run; these steps go on when it is resumed
 		return formats.Return{}, err
 	}
@@ -210,10 +211,10 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 // before took no time.
 func (r *run) admit() error {
 	began := r.cfg.Clock.Now()
-	ctx, stop := endedBy(r.main.ctx, r.cfg.Pause)
+	ctx, stop := mergeContexts(r.main.ctx, r.cfg.Pause)
 	defer stop()
 	leave, err := r.cfg.Admit(ctx)
-	r.admitted = leave
+	r.leaveAdmission = leave
 	r.processStarted = r.processStarted.Add(r.cfg.Clock.Now().Sub(began))
 	return err
 }
@@ -222,7 +223,7 @@ func (r *run) admit() error {
 func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
 		if r.cfg.IfNeeded && r.tasks.isPast() {
-			task := r.tasks.own
+			task := r.tasks.commandTask
 			summary := fmt.Sprintf("nothing to do: task %d is %s", task.Number, task.Status)
 			return formats.Return{Status: formats.StatusCompleted, Summary: summary}, nil
 		}
@@ -230,8 +231,8 @@ func (r *run) execute() (formats.Return, error) {
 	}
 	r.emitRunStart()
 
-	if r.during { // the status is written before the first step
-		if err := r.main.ownCall("during", r.prog.Own.Begin).mustPass(); err != nil {
+	if r.changesStatus { // the status is written before the first step
+		if err := r.main.engineCall("during", r.prog.Own.Begin).mustPass(); err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -260,14 +261,14 @@ func (r *run) defaultSummary() string {
 func (r *run) failedReturn(err error) formats.Return {
 	diverged := r.journal.diverged != nil
 	if r.main.ctx.Err() != nil && !diverged {
-		err = stopped(r.main.ctx)
+		err = stopReason(r.main.ctx)
 	}
 	if signal := asInterrupt(err); signal != nil && !diverged {
 		// at a terminal a run that has finished no step is not worth resuming
 		keeps := r.journal.store.Resumable() || signal.Why == formats.ReasonClosed
 		if r.journal.begun && keeps {
 			cancelled := formats.Fail(formats.CodeCancelled, "", "%s", signal)
-			return r.withArtifacts(r.suspension.cut(cancelled, signal.Why))
+			return r.withArtifacts(r.suspension.interruptedReturn(cancelled, signal.Why))
 		}
 		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again",
 			"%s", signal)
@@ -280,7 +281,7 @@ func (r *run) failedReturn(err error) formats.Return {
 	}
 
 	if open := asGateOpen(err); open != nil {
-		return r.suspension.atGate(open)
+		return r.suspension.gateReturn(open)
 	}
 
 	if at, ok := errors.AsType[*stepError](err); ok {
@@ -290,15 +291,15 @@ func (r *run) failedReturn(err error) formats.Return {
 		r.journal.diverged = err
 	}
 	if wait := asLater(err); wait != nil {
-		alone := time.Time{}
+		autoResumeAt := time.Time{}
 		if r.limits.AutoResume > 0 {
-			alone = r.cfg.Clock.Now().Add(r.limits.AutoResume).UTC()
+			autoResumeAt = r.cfg.Clock.Now().Add(r.limits.AutoResume).UTC()
 		}
 		step := r.report.lastFailure.Step
-		return r.withArtifacts(r.suspension.postponed(step, wait, alone))
+		return r.withArtifacts(r.suspension.postponedReturn(step, wait, autoResumeAt))
 	}
 	if isIOError(err) && r.journal.begun && r.journal.diverged == nil {
-		return r.withArtifacts(r.suspension.cut(err, formats.Failed(err).Summary))
+		return r.withArtifacts(r.suspension.interruptedReturn(err, formats.Failed(err).Summary))
 	}
 
 	return r.withArtifacts(formats.Failed(err))

@@ -14,27 +14,27 @@ import (
 // scope is the values of one sequence of steps: the steps of the file, or one pass of a loop.
 // Values are prepared once, so that expressions need not convert them again.
 type scope struct {
-	run     *run
-	outer   *scope
-	list    []*syntax.Step
-	prefix  string // of the places of steps, "phases[2]/"
-	trail   string // the same with visits, as the journal has it, "phases#1[2]/"
-	vars    object
-	results object // by id
-	// through marks the scope of a hook, whose variables and results belong to the outer scope.
-	through bool
+	run           *run
+	outer         *scope
+	list          []*syntax.Step
+	prefix        string // of the places of steps, "phases[2]/"
+	journalPrefix string // the same with visits, as the journal has it, "phases#1[2]/"
+	vars          object
+	results       object // by id
+	// transparent marks the scope of a hook, whose variables and results belong to the outer scope.
+	transparent bool
 }
 
 // child is a new scope in this one; below is added to the paths of its steps.
 func (sc *scope) child(list []*syntax.Step, below string) *scope {
 	return &scope{
-		run:     sc.run,
-		outer:   sc,
-		list:    list,
-		prefix:  sc.prefix + below,
-		trail:   sc.trail + below,
-		vars:    object{},
-		results: object{},
+		run:           sc.run,
+		outer:         sc,
+		list:          list,
+		prefix:        sc.prefix + below,
+		journalPrefix: sc.journalPrefix + below,
+		vars:          object{},
+		results:       object{},
 	}
 }
 
@@ -42,7 +42,7 @@ func (sc *scope) child(list []*syntax.Step, below string) *scope {
 func bodyScope(s step, list []*syntax.Step, below string) *scope {
 	in := s.scope.child(list, "")
 	in.prefix = s.path + below
-	in.trail = s.journalPath() + below
+	in.journalPrefix = s.journalPath() + below
 	return in
 }
 
@@ -55,7 +55,7 @@ func (s step) journalPath() string {
 // journalPathAt is the journal path of another visit of the step.
 func (s step) journalPathAt(visit int) string {
 	return fmt.Sprintf("%s%s#%d",
-		s.scope.trail, strings.TrimPrefix(s.path, s.scope.prefix), visit)
+		s.scope.journalPrefix, strings.TrimPrefix(s.path, s.scope.prefix), visit)
 }
 
 // step is a step in this scope.
@@ -104,7 +104,7 @@ func (sc *scope) setResult(id string, v any) {
 
 // owner is the scope in which variables and results of these steps are stored.
 func (sc *scope) owner() *scope {
-	for sc.through {
+	for sc.transparent {
 		sc = sc.outer
 	}
 	return sc
@@ -146,8 +146,8 @@ func (sc *scope) shownResult(id string) object {
 	return objectOf(sc.results[id])
 }
 
-// lastWords is the summary of the last step that has one.
-func (sc *scope) lastWords() string {
+// lastSummary is the summary of the last step that has one.
+func (sc *scope) lastSummary() string {
 	for _, s := range slices.Backward(sc.list) {
 		if words := formats.As[string](sc.shownResult(s.ID.Text)["summary"]); words != "" {
 			return words

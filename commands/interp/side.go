@@ -13,14 +13,14 @@ import (
 
 // effect is what a worker does outside of the goroutine that owns the run: a delegation, or a wait.
 type effect struct {
-	req    *formats.Request
-	worker bool // the request is for one, so that it gets a share of the budget
-	flow   bool // it is for a subagent with steps
-	wait   time.Duration
-	board  *workerBoard  // of the step, for its worker; nil: it has none
-	kept   *keptSession  // of the step, for its worker; nil: it keeps none
-	entry  formats.Entry // of the answer in the journal, without its data
-	reply  chan answer   // takes it
+	req     *formats.Request
+	worker  bool // the request is for one, so that it gets a share of the budget
+	flow    bool // it is for a subagent with steps
+	wait    time.Duration
+	board   *workerBoard  // of the step, for its worker; nil: it has none
+	session *keptSession  // of the step, for its worker; nil: it keeps none
+	entry   formats.Entry // of the answer in the journal, without its data
+	reply   chan answer   // takes it
 }
 
 // answer is what a worker sends back.
@@ -34,7 +34,7 @@ type answer struct {
 type dispatch struct {
 	effect   effect
 	reserved bool // a share of the budget
-	done     bool
+	recalled bool
 	answer   answer // if done
 }
 
@@ -59,15 +59,15 @@ func (b *branch) advance() (open bool) {
 // branches are n sequences, of which at most `most` run at a time. Another one starts only while
 // more() is true.
 type branches struct {
-	n, most int
-	more    func() bool
-	body    func(fr frame, i int) error
+	n, maxActive int
+	mayStart     func() bool
+	body         func(fr frame, i int) error
 }
 
 // runBranches runs the branches. When all that were started have ended, it gives the first error in
 // their order.
 func (fr frame) runBranches(w branches) error {
-	several := w.n > 1 && w.most > 1
+	several := w.n > 1 && w.maxActive > 1
 	g := &branchGroup{work: w, frame: fr}
 
 	g.frame.journal = &cursor{
@@ -117,8 +117,8 @@ func (g *branchGroup) err() (err error) {
 // fill starts further branches while there is room.
 func (g *branchGroup) fill() {
 	w := g.work
-	for len(g.active)+len(g.ready) < max(1, w.most) && len(g.all) < w.n &&
-		g.err() == nil && w.more() {
+	for len(g.active)+len(g.ready) < max(1, w.maxActive) && len(g.all) < w.n &&
+		g.err() == nil && w.mayStart() {
 		b := g.frame.newBranch(len(g.all), w.body)
 		g.all = append(g.all, b)
 		if b.advance() {
@@ -159,7 +159,7 @@ func (fr frame) newBranch(i int, body func(frame, int) error) *branch {
 	own.branch = b
 	own.journal = &cursor{log: fr.journal.log, nested: true}
 	own.state = &stateCache{}
-	own.made = &[]formats.Artifact{}
+	own.collector = &[]formats.Artifact{}
 
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
 		b.yield = yield
@@ -195,9 +195,9 @@ func (fr frame) start(list []effect) bool {
 			d.reserved, err = r.budget.recall(r.journal.store, e.req)
 			err = cmp.Or(err, r.recallMessages(e.req), e.board.open(r))
 		}
-		d.answer, d.done = r.recallAnswer(fr.ctx, e)
-		err = cmp.Or(err, e.kept.recall(r, d.done))
-		live = live || !d.done
+		d.answer, d.recalled = r.recallAnswer(fr.ctx, e)
+		err = cmp.Or(err, e.session.recall(r, d.recalled))
+		live = live || !d.recalled
 	}
 
 	if err == nil && live {
@@ -211,7 +211,7 @@ func (fr frame) start(list []effect) bool {
 
 	for _, d := range all {
 		e := d.effect
-		if err != nil || d.done {
+		if err != nil || d.recalled {
 			d.answer.err = cmp.Or(err, d.answer.err)
 			e.reply <- d.answer
 			continue
@@ -225,13 +225,13 @@ func (fr frame) start(list []effect) bool {
 // effects does effects, each in a goroutine of its own. It shares nothing with the run but the
 // journal, which is safe for that.
 type effects struct {
-	agents  Delegator
-	clock   Clock
-	journal *runJournal
-	pause   context.Context //nolint:containedctx // a signal beside that of the run, see Config
-	paused  func() error    // the reason for which nothing new may begin
-	slots   chan struct{}   // one for each effect that may be under way
-	running sync.WaitGroup
+	agents      Delegator
+	clock       Clock
+	journal     *runJournal
+	pause       context.Context //nolint:containedctx // a signal beside that of the run, see Config
+	pauseReason func() error    // the reason for which nothing new may begin
+	slots       chan struct{}   // one for each effect that may be under way
+	running     sync.WaitGroup
 }
 
 // start does an effect as soon as a slot is free, and sends its answer.
@@ -245,10 +245,10 @@ func (f *effects) start(ctx context.Context, e effect) {
 
 // do does one effect, and journals its answer when it comes.
 func (f *effects) do(ctx context.Context, e effect) answer {
-	if err := f.paused(); err != nil {
+	if err := f.pauseReason(); err != nil {
 		return answer{err: err}
 	}
-	if signal := interrupted(ctx); signal != nil {
+	if signal := interruptOf(ctx); signal != nil {
 		return answer{err: signal}
 	}
 	if e.req == nil {
@@ -260,7 +260,7 @@ func (f *effects) do(ctx context.Context, e effect) answer {
 	if out.err != nil && (ctx.Err() != nil || repeatsOnResume(out.err)) {
 		return out // it was stopped, or waits: it is not done
 	}
-	if signal := interrupted(ctx); signal != nil && !out.ret.Outcome().Passes() {
+	if signal := interruptOf(ctx); signal != nil && !out.ret.Outcome().Passes() {
 		out.err = signal // the signal may be why it did not pass
 		out.journalErr = f.recordCut(e, out.ret.Metadata)
 		return out
@@ -272,14 +272,14 @@ func (f *effects) do(ctx context.Context, e effect) answer {
 
 // wait sleeps. A pause of the run ends it.
 func (f *effects) wait(ctx context.Context, e effect) answer {
-	sleeping, stop := endedBy(ctx, f.pause)
+	sleeping, stop := mergeContexts(ctx, f.pause)
 	defer stop()
 	err := f.clock.Sleep(sleeping, e.wait)
 	switch {
 	case err == nil:
 		return answer{journalErr: f.journal.write(e.entry)}
 	case ctx.Err() == nil:
-		return answer{err: cmp.Or(f.paused(), err)}
+		return answer{err: cmp.Or(f.pauseReason(), err)}
 	}
 	return answer{err: err}
 }

@@ -85,7 +85,7 @@ func askStalled(s step, why string, issues []formats.Issue) (d formats.Decision,
 // sendBack is a redo or a rollback, unless the rounds make no progress.
 func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 	r := tr.step.run
-	most := tr.maxTaken(t)
+	most := tr.maxUses(t)
 	used := 0
 	if t.Kind == syntax.ToRollback {
 		// where they are used up, that is a question of its own
@@ -100,7 +100,7 @@ func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 			return nil, err
 		}
 		if why != "" {
-			if settled, end, err := tr.settleStall(t, why); settled || err != nil {
+			if settled, end, err := tr.askAboutStall(t, why); settled || err != nil {
 				return end, err
 			}
 		}
@@ -112,9 +112,9 @@ func (tr transition) sendBack(t *syntax.Target) (*ending, error) {
 	return tr.redo(t)
 }
 
-// settleStall asks about a loop that makes no progress. It is settled unless the user lets the loop
-// go on. Without a decision the rule is used up, and the next rule of the file applies.
-func (tr *transition) settleStall(
+// askAboutStall asks about a loop that makes no progress. It is settled unless the user lets the
+// loop go on. Without a decision the rule is used up, and the next rule of the file applies.
+func (tr *transition) askAboutStall(
 	t *syntax.Target,
 	why string,
 ) (settled bool, end *ending, err error) {
@@ -138,11 +138,11 @@ func (tr *transition) settleStall(
 			return true, end, err
 		}
 	}
-	return true, final(tr.noProgress(why)), nil
+	return true, final(tr.noProgressReturn(why)), nil
 }
 
-// noProgress is the return of a loop that is stopped because it makes no progress.
-func (tr transition) noProgress(why string) formats.Return {
+// noProgressReturn is the return of a loop that is stopped because it makes no progress.
+func (tr transition) noProgressReturn(why string) formats.Return {
 	tr.result.ret.NextSteps = cmp.Or(
 		tr.result.ret.NextSteps,
 		"another round would end the same way. Change the task or the "+

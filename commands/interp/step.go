@@ -57,8 +57,8 @@ func newResult(outcome formats.Outcome, value object) result {
 	return result{outcome: outcome, value: value}
 }
 
-// summedResult is the result of a step that ran others: it shows a summary of them.
-func summedResult(outcome formats.Outcome, ret formats.Return, value object) result {
+// summaryResult is the result of a step that ran others: it shows a summary of them.
+func summaryResult(outcome formats.Outcome, ret formats.Return, value object) result {
 	out := newResult(outcome, value)
 	out.ret = ret
 	out.value["summary"] = ret.Summary
@@ -67,7 +67,7 @@ func summedResult(outcome formats.Outcome, ret formats.Return, value object) res
 
 // resultOf is the result of a step whose outcome is that of a return.
 func resultOf(ret formats.Return, attempts int) result {
-	return summedResult(ret.Outcome(), ret, object{
+	return summaryResult(ret.Outcome(), ret, object{
 		"text":           ret.Text,
 		"artifacts":      listOf(ret.Artifacts),
 		"issues":         listOf(ret.Issues),
@@ -133,7 +133,7 @@ func (s step) executeOnce() (res result, ran bool, err error) {
 	if err != nil {
 		return res, false, err
 	}
-	if err := s.expect(&res); err != nil {
+	if err := s.checkExpectations(&res); err != nil {
 		return res, false, err
 	}
 	if err := s.leave(res); err != nil {
@@ -157,7 +157,7 @@ func (s step) enter() error {
 		return err
 	}
 	if !r.finishing {
-		if err := r.counts.step(r.limits.Steps); err != nil {
+		if err := r.counts.countStep(r.limits.Steps); err != nil {
 			return err
 		}
 	}
@@ -222,17 +222,17 @@ func (s step) applies() (bool, error) {
 	if in, err := s.inTier(); err != nil || !in {
 		return false, err
 	}
-	if s.run.dry.unknown(s.info.Step.When) {
+	if s.run.dry.isUnknown(s.info.Step.When) {
 		s.plan("run only when %s, which only a run knows", sourceOf(s.info.Step.When))
-		s.run.dry.stub(s.info.ID) // whether it has a result is unknown too
+		s.run.dry.markStubbed(s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
 	return s.env().holds(s.info.Step.When, nil)
 }
 
-// expect turns a breach of the step's own conditions into a rejection whose issues are the
-// breaches.
-func (s step) expect(res *result) error {
+// checkExpectations turns a breach of the step's own conditions into a rejection whose issues are
+// the breaches.
+func (s step) checkExpectations(res *result) error {
 	e := s.info.Expect
 	if e == nil || s.run.dry.on || res.end != nil || !res.outcome.Passes() {
 		return nil

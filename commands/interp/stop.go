@@ -8,8 +8,8 @@ import (
 	"tercet/formats"
 )
 
-// endedBy is a context that ends with either of two; the second may be nil.
-func endedBy(ctx, other context.Context) (_ context.Context, stop func()) {
+// mergeContexts is a context that ends with either of two; the second may be nil.
+func mergeContexts(ctx, other context.Context) (_ context.Context, stop func()) {
 	if other == nil {
 		return ctx, func() {}
 	}
@@ -21,9 +21,9 @@ func endedBy(ctx, other context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// paused gives the reason for which nothing new may begin. The steps of a workflow subagent are a
-// part of the step that calls it, so they go on.
-func (r *run) paused() error {
+// pauseReason gives the reason for which nothing new may begin. The steps of a workflow subagent
+// are a part of the step that calls it, so they go on.
+func (r *run) pauseReason() error {
 	pause := r.cfg.Pause
 	if pause == nil || r.cfg.Prefix != "" || r.finishing {
 		return nil
@@ -31,8 +31,8 @@ func (r *run) paused() error {
 	return context.Cause(pause)
 }
 
-// stopped is the reason for which a context is over, with a code.
-func stopped(ctx context.Context) error {
+// stopReason is the reason for which a context is over, with a code.
+func stopReason(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if _, ok := errors.AsType[formats.Coded](cause); ok {
 		return cause
@@ -56,9 +56,9 @@ func (r *run) recordStop(err error) {
 	}
 }
 
-// interrupted is the signal that ended a context; nil if it is not over, or something else ended
+// interruptOf is the signal that ended a context; nil if it is not over, or something else ended
 // it.
-func interrupted(ctx context.Context) *formats.InterruptedError {
+func interruptOf(ctx context.Context) *formats.InterruptedError {
 	return asInterrupt(context.Cause(ctx))
 }
 

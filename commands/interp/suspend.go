@@ -18,9 +18,13 @@ type suspension struct {
 	terminalOnly bool               // only an answer at the run's own terminal counts
 }
 
-// postponed is the command's return when the run cannot go on before a time. alone is when it goes
-// on without being told to; zero: never.
-func (p *suspension) postponed(step string, e *formats.LaterError, alone time.Time) formats.Return {
+// postponedReturn is the command's return when the run cannot go on before a time. autoResumeAt is
+// when it goes on without being told to; zero: never.
+func (p *suspension) postponedReturn(
+	step string,
+	e *formats.LaterError,
+	autoResumeAt time.Time,
+) formats.Return {
 	p.reason = &formats.Suspended{
 		Step:      step,
 		Postponed: formats.Postponed{Why: e.Why, Until: e.Until},
@@ -28,7 +32,7 @@ func (p *suspension) postponed(step string, e *formats.LaterError, alone time.Ti
 
 	next := "run it to go on"
 	if !e.Until.IsZero() {
-		p.reason.Alone = alone
+		p.reason.Alone = autoResumeAt
 		next = "run it with --wait to sleep until it can go on"
 	}
 
@@ -41,9 +45,9 @@ func (p *suspension) postponed(step string, e *formats.LaterError, alone time.Ti
 	}
 }
 
-// cut is the command's return if a signal, or an I/O error of the engine, interrupts the run.
-// It can be resumed.
-func (p *suspension) cut(err error, why string) formats.Return {
+// interruptedReturn is the command's return if a signal, or an I/O error of the engine, interrupts
+// the run. It can be resumed.
+func (p *suspension) interruptedReturn(err error, why string) formats.Return {
 	p.reason = &formats.Suspended{
 		Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)},
 	}
@@ -65,8 +69,8 @@ func (p *suspension) cut(err error, why string) formats.Return {
 	}
 }
 
-// atGate is the command's return when a gate waits for an answer.
-func (p *suspension) atGate(open *formats.GateOpenError) formats.Return {
+// gateReturn is the command's return when a gate waits for an answer.
+func (p *suspension) gateReturn(open *formats.GateOpenError) formats.Return {
 	p.reason = &formats.Suspended{
 		Question: open.Gate.Question,
 		Gate:     open.Gate.ID,
@@ -96,7 +100,7 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 		r.report.warn("%s", err)
 	}
 
-	if err := r.lease(true); err != nil {
+	if err := r.renewLeases(true); err != nil {
 		r.report.warn("%s", err)
 	}
 

@@ -13,7 +13,7 @@ import (
 func (s step) showTable() error {
 	r := s.run
 	t := s.info.Step.Table
-	if r.dry.unknown(t.Rows) {
+	if r.dry.isUnknown(t.Rows) {
 		s.plan("show a table")
 		return nil
 	}

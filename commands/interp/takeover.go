@@ -13,24 +13,24 @@ import (
 
 // takeOver gives the tasks of the run to this process.
 func (r *run) takeOver() error {
-	if err := r.sameDocuments(); err != nil {
+	if err := r.checkDocuments(); err != nil {
 		return err
 	}
 	if err := r.reenterTasks(); err != nil {
 		return err
 	}
-	return r.lease(false)
+	return r.renewLeases(false)
 }
 
-// sameDocuments asks whether to go on if documents that the run read at its beginning were changed
+// checkDocuments asks whether to go on if documents that the run read at its beginning were changed
 // since. What the run made itself does not count, nor what the user accepted before.
-func (r *run) sameDocuments() error {
+func (r *run) checkDocuments() error {
 	changed := map[string]string{}
 	for name, sum := range r.loads.sums {
 		now := r.hashOf(r.main.ctx, name)
 		agreed, ok := r.cfg.Accepted[name]
 		accepted := ok && now == agreed
-		if now != sum && !accepted && !r.artifacts.made(name) {
+		if now != sum && !accepted && !r.artifacts.hasPath(name) {
 			changed[name] = now
 		}
 	}
@@ -91,7 +91,7 @@ func (r *run) reenterTasks() error {
 		err := r.syncDirectly("reenter", object{
 			"operation":   compile.OpUpdateStatus,
 			"task_number": task.Number,
-			"status":      r.tasks.entered[task.Number],
+			"status":      r.tasks.progressStatus[task.Number],
 			"reason":      r.cfg.IDs.Command,
 		})
 		if err != nil {
@@ -102,9 +102,9 @@ func (r *run) reenterTasks() error {
 	return nil
 }
 
-// lease renews the leases of the tasks in progress, or marks them as leases of a run that waits.
-// Each process does that for itself, because one that was killed may not have journaled it.
-func (r *run) lease(suspended bool) error {
+// renewLeases renews the leases of the tasks in progress, or marks them as leases of a run that
+// waits. Each process does that for itself, because one that was killed may not have journaled it.
+func (r *run) renewLeases(suspended bool) error {
 	for _, n := range r.tasks.inProgress {
 		err := r.syncDirectly("lease", object{
 			"operation": "set_lease", "task_number": n, "suspended": suspended,
@@ -124,7 +124,7 @@ func (r *run) syncDirectly(step string, input object) error {
 		step, input["task_number"], input["suspended"], r.processStarted.UnixNano())
 	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.main.ctx), formats.Request{
 		Agent:   compile.StatusSync,
-		Task:    r.tasks.own,
+		Task:    r.tasks.commandTask,
 		Session: ids.Session,
 		Run:     ids.Run,
 		Command: ids.Command,

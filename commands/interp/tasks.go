@@ -9,71 +9,71 @@ import (
 
 // tasks are the tasks that the run works on.
 type tasks struct {
-	prog    *compile.Program
-	session string
-	wayOn   func(t *formats.Task, to []formats.TaskStatus) string // Config.WayOn; may be nil
+	prog        *compile.Program
+	session     string
+	suggestNext func(t *formats.Task, to []formats.TaskStatus) string // Config.SuggestNext; may be nil
 
-	own        *formats.Task      // of the command, as the run found it; $task
-	status     formats.TaskStatus // that the run gave it; empty: none
-	inProgress []int              // numbers of those that this run put in progress
-	entered    map[int]string     // by number, the status in progress that the run gave last
+	commandTask    *formats.Task      // of the command, as the run found it; $task
+	status         formats.TaskStatus // that the run gave it; empty: none
+	inProgress     []int              // numbers of those that this run put in progress
+	progressStatus map[int]string     // by number, the status in progress that the run gave last
 	// syncUnknown tells that the last change of the state may or may not have been applied.
 	syncUnknown bool
 }
 
 // current is the run's task with the status that the run has given it.
 func (t *tasks) current() *formats.Task {
-	if t.own == nil || t.status == "" {
-		return t.own
+	if t.commandTask == nil || t.status == "" {
+		return t.commandTask
 	}
-	task := *t.own
+	task := *t.commandTask
 	task.Status = t.status
 	return &task
 }
 
-// isOwn tells whether a number is that of the command's task.
-func (t *tasks) isOwn(n int) bool {
-	return t.own != nil && t.own.Number == n
+// isCommandTask tells whether a number is that of the command's task.
+func (t *tasks) isCommandTask(n int) bool {
+	return t.commandTask != nil && t.commandTask.Number == n
 }
 
-// changed notes which tasks a change of the state put in progress, and which it took out of it.
-func (t *tasks) changed(input object) {
+// applyChange notes which tasks a change of the state put in progress, and which it took out of it.
+func (t *tasks) applyChange(input object) {
 	status, enters, ok := statusChange(input)
 	if !ok {
 		return
 	}
 	for _, n := range taskNumbers(input) {
-		if t.isOwn(n) {
+		if t.isCommandTask(n) {
 			t.status = formats.TaskStatus(status) // without one it goes back to the first
 		}
 		if enters {
-			t.enter(n, status)
+			t.markInProgress(n, status)
 		} else {
 			t.inProgress = slices.DeleteFunc(t.inProgress, func(one int) bool { return one == n })
 		}
 	}
 }
 
-// mayHaveChanged notes a change that ended without an answer. If it put tasks in progress, it
+// applyUnknownChange notes a change that ended without an answer. If it put tasks in progress, it
 // counts as done; the state is asked before a task is put back.
-func (t *tasks) mayHaveChanged(input object) {
+func (t *tasks) applyUnknownChange(input object) {
 	t.syncUnknown = true
 	if status, enters, _ := statusChange(input); enters {
 		for _, n := range taskNumbers(input) {
-			t.enter(n, status)
+			t.markInProgress(n, status)
 		}
 	}
 }
 
-func (t *tasks) enter(n int, status string) {
-	t.entered[n] = status
+func (t *tasks) markInProgress(n int, status string) {
+	t.progressStatus[n] = status
 	if !slices.Contains(t.inProgress, n) {
 		t.inProgress = append(t.inProgress, n)
 	}
 }
 
-// settle keeps only those tasks in progress that the state says the run holds.
-func (t *tasks) settle(state []formats.Task, run string) {
+// keepLeased keeps only those tasks in progress that the state says the run holds.
+func (t *tasks) keepLeased(state []formats.Task, run string) {
 	var still []int
 	for _, task := range state {
 		leased := task.Lease != nil && task.Lease.Run == run

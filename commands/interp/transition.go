@@ -22,9 +22,9 @@ func (tr transition) route() (*ending, error) {
 	if t := tr.result.target; t != nil {
 		choice := formats.As[string](tr.result.value["choice"])
 		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !tr.result.answer.Person
-		if counted && tr.exhausts(t, "choice "+choice) {
+		if counted && tr.countPastMax(t, "choice "+choice) {
 			why := fmt.Sprintf(
-				"'%s' was chosen more often than its max of %d", choice, tr.maxTaken(t),
+				"'%s' was chosen more often than its max of %d", choice, tr.maxUses(t),
 			)
 			if leavesNoWork(tr.result.outcome) {
 				tr.result.outcome = formats.OutcomeFailed
@@ -70,8 +70,8 @@ func (tr transition) matchRule(but *syntax.Target) (target, exhausted *syntax.Ta
 				case !ok:
 				case t == but:
 					exhausted = t
-				case tr.exhausts(t, fmt.Sprintf("%d/%d", i, j)),
-					t.Kind == syntax.ToAsk && s.run.counts.asked[s.path] >= mostAsked(t):
+				case tr.countPastMax(t, fmt.Sprintf("%d/%d", i, j)),
+					t.Kind == syntax.ToAsk && s.run.counts.asked[s.path] >= maxQuestions(t):
 					exhausted = t
 				default:
 					return t, nil, nil
@@ -90,9 +90,9 @@ func (tr transition) fits(rule syntax.Rule) bool {
 	return rule.Status.Text == res.outcome.String()
 }
 
-// maxTaken is how often a target may be taken, 0 if it has no limit of its own. Questions are
+// maxUses is how often a target may be taken, 0 if it has no limit of its own. Questions are
 // counted where they are asked.
-func (tr transition) maxTaken(t *syntax.Target) int {
+func (tr transition) maxUses(t *syntax.Target) int {
 	switch {
 	case t.Max == 0 && (t.Kind == syntax.ToRedo || tr.step.info.GoesBack(t)):
 		return formats.DefaultRedo
@@ -102,9 +102,10 @@ func (tr transition) maxTaken(t *syntax.Target) int {
 	return t.Max
 }
 
-// exhausts counts the use of a target with a max, for the step and the pass of the loop it is in.
-func (tr transition) exhausts(t *syntax.Target, rule string) bool {
-	return tr.step.run.counts.exhausts(tr.step.path+" "+rule, tr.maxTaken(t))
+// countPastMax counts the use of a target with a max, for the step and the pass of the loop it is
+// in, and tells whether the max was reached before.
+func (tr transition) countPastMax(t *syntax.Target, rule string) bool {
+	return tr.step.run.counts.countPastMax(tr.step.path+" "+rule, tr.maxUses(t))
 }
 
 // warnConditions warns of an approval that has conditions.
@@ -136,7 +137,7 @@ func (tr transition) follow(t *syntax.Target) (*ending, error) {
 	case syntax.ToFail:
 		return final(tr.failedReturn()), nil
 	case syntax.ToReturn:
-		return tr.returnAsked(t.Return)
+		return tr.describedReturn(t.Return)
 	case syntax.ToGate:
 		if tr.consentRepeats(t.Gate) {
 			return final(tr.failedReturn()), nil
@@ -146,7 +147,7 @@ func (tr transition) follow(t *syntax.Target) (*ending, error) {
 		}
 		return tr.engineGate(true)
 	case syntax.ToRedo, syntax.ToRollback:
-		if r.dry.on && !r.dry.decides(tr.step.info.ID) {
+		if r.dry.on && !r.dry.hasGivenResult(tr.step.info.ID) {
 			return nil, nil
 		}
 		return tr.sendBack(t)
@@ -171,7 +172,7 @@ func (tr transition) proceed() (*ending, error) {
 	if again, end, err := tr.runAfterHooks(); again || end != nil || err != nil {
 		return end, err
 	}
-	return tr.ownReturn()
+	return tr.stepReturn()
 }
 
 // runAfterHooks runs the hooks after the step. again tells that one of them ran the step again,
@@ -184,17 +185,17 @@ func (tr transition) runAfterHooks() (again bool, end *ending, err error) {
 	return false, end, err
 }
 
-// ownReturn ends the command with the return of a step that passed, if it has one.
-func (tr transition) ownReturn() (*ending, error) {
+// stepReturn ends the command with the return of a step that passed, if it has one.
+func (tr transition) stepReturn() (*ending, error) {
 	s := tr.step
 	if s.info.Step.Return == nil {
 		return nil, nil
 	}
 	s.plan("return")
-	if s.run.dry.unknown(s.info.Step.When) {
+	if s.run.dry.isUnknown(s.info.Step.When) {
 		return nil, nil
 	}
-	return tr.returnAsked(s.info.Step.Return)
+	return tr.describedReturn(s.info.Step.Return)
 }
 
 // redo runs the named steps again with feedback, then this step.
@@ -237,12 +238,12 @@ func (tr transition) redo(t *syntax.Target) (*ending, error) {
 		return &ending{hostRerun: true}, nil
 	}
 
-	own := *fb
-	own.Own = !slices.Contains(ids, s.info.ID)
+	ownFeedback := *fb
+	ownFeedback.Own = !slices.Contains(ids, s.info.ID)
 	if leavesNoWork(tr.result.outcome) {
-		own.Last = tr.lastReturn()
+		ownFeedback.Last = tr.lastReturn()
 	}
-	return s.withFeedback(&own).execute()
+	return s.withFeedback(&ownFeedback).execute()
 }
 
 // defaultReturn is the command's return when a step's outcome ends it.
@@ -307,7 +308,7 @@ func (tr transition) baseReturn() formats.Return {
 // did not fail itself, so the return says which rule that is and how the file can go on.
 func (tr transition) exhaustedReturn(t *syntax.Target) formats.Return {
 	s := tr.step
-	times := formats.Count(tr.maxTaken(t), "time")
+	times := formats.Count(tr.maxUses(t), "time")
 	switch {
 	case tr.result.outcome.Passes():
 		tr.result.ret.NextSteps = cmp.Or(

@@ -18,26 +18,26 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 	var p pass
 	var hint *formats.Feedback // the user's, for the next pass
 	done := false
-	why := ""
+	stalled := ""
 
-	for i := 0; i < u.Max && !done && out.last == nil && why == ""; i++ {
+	for i := 0; i < u.Max && !done && out.last == nil && stalled == ""; i++ {
 		if err := s.record(formats.EntryLoopEntered, object{"pass": i}); err != nil {
 			return result{}, err
 		}
 		s.queuePass(trace.Event{Name: "round"}, i, u.Max)
 		p, err = passWithHint(s, i, hint)
-		*s.frame.made = append(*s.frame.made, p.files...)
+		*s.frame.collector = append(*s.frame.collector, p.files...)
 		if err != nil {
 			return result{}, err
 		}
 		if p.end.leaves() {
-			return out.endedEarly(p.end), nil
+			return out.earlyResult(p.end), nil
 		}
 
 		out.add(i, nil, p)
 		switch {
 		case p.end != nil:
-		case r.dry.unknown(u.Cond):
+		case r.dry.isUnknown(u.Cond):
 			s.plan("go on until %s, which only a run knows", sourceOf(u.Cond))
 			done = true
 		default:
@@ -54,10 +54,10 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 				return result{}, err
 			}
 			if next.end != nil {
-				return out.endedEarly(next.end), nil
+				return out.earlyResult(next.end), nil
 			}
 			hint = next.hint
-			why = next.stalled
+			stalled = next.stalled
 		}
 	}
 
@@ -77,15 +77,15 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 		outcome = formats.OutcomePartial
 		ret.Status = formats.StatusPartial
 		ret.Summary = fmt.Sprintf("not reached in %d passes: %s", len(out.children), u.Cond.Src)
-		if why != "" {
-			ret.Summary += "; " + why
+		if stalled != "" {
+			ret.Summary += "; " + stalled
 		}
-		if words := p.in.lastWords(); words != "" {
+		if words := p.in.lastSummary(); words != "" {
 			ret.Summary += "; last: " + words
 		}
 	}
 
-	return summedResult(outcome, ret, out.value()), nil
+	return summaryResult(outcome, ret, out.value()), nil
 }
 
 // passWithHint runs a pass with the hint that the user gave after the one before.
@@ -147,5 +147,5 @@ func checkPass(s step, i int, p pass) (nextPass, error) {
 		ret:     formats.Return{Summary: why, Issues: issues},
 	}
 	tr := transition{s, failed}
-	return nextPass{end: final(tr.noProgress(why))}, nil
+	return nextPass{end: final(tr.noProgressReturn(why))}, nil
 }

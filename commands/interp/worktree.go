@@ -57,9 +57,9 @@ func localDir(root, dir string) string {
 	return filepath.Join(root, parent, dir[at+len(marker):])
 }
 
-// allot gives a child a worktree of its own in the frame, if the file says so and it is not in such
-// a worktree already.
-func (g *childGroup) allot(fr frame, child string) (frame, *subtree) {
+// assignTree gives a child a worktree of its own in the frame, if the file says so and it is not in
+// such a worktree already.
+func (g *childGroup) assignTree(fr frame, child string) (frame, *subtree) {
 	if fr.run.prog.Own.Join == nil || fr.run.dry.on || fr.subtree != nil {
 		return fr, nil
 	}
@@ -76,15 +76,15 @@ func (c call) ensureWorktree() error {
 	in := c.step.info.Terms.In
 	elsewhere := in == inMain || in == inNone && !c.to.Info.Builtin
 	ownGit := c.to.Agent == compile.GitWorkflow && c.extraInput != nil
-	own := ownGit || c.to.Agent == compile.StatusSync
-	if open == nil || r.dry.on || r.finishing || elsewhere || own {
+	actsForRun := ownGit || c.to.Agent == compile.StatusSync
+	if open == nil || r.dry.on || r.finishing || elsewhere || actsForRun {
 		return nil
 	}
 
 	if !r.tree.opened && r.tree.dir == "" {
 		r.tree.opened = true
 		inRunTree := c.step.frame.withSubtree(nil)
-		err := inRunTree.engineCall(worktreeID, open, object{}).mustPass()
+		err := inRunTree.engineCallWith(worktreeID, open, object{}).mustPass()
 		if err != nil {
 			return err
 		}
@@ -111,11 +111,11 @@ func (t *subtree) open(fr frame) error {
 	}
 
 	id := worktreeID + "/" + t.child
-	ret, err := fr.withSubtree(t).engineCall(id, r.prog.Own.Open, more).once()
+	ret, err := fr.withSubtree(t).engineCallWith(id, r.prog.Own.Open, more).runOnce()
 	if t.group.base == nil {
 		t.group.base = ret.Fields["base"]
 	}
-	return cause(ret, err)
+	return failureOf(ret, err)
 }
 
 // The answers to a conflict.
@@ -145,7 +145,8 @@ func (t *subtree) join(
 		}
 
 		more := object{"child": t.child}
-		got, err := s.frame.withSubtree(t).engineCall(id+"/join", r.prog.Own.Join, more).once()
+		inChild := s.frame.withSubtree(t)
+		got, err := inChild.engineCallWith(id+"/join", r.prog.Own.Join, more).runOnce()
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +160,7 @@ func (t *subtree) join(
 		}
 
 		g := r.question(
-			s.scope.trail+id+"/join",
+			s.scope.journalPrefix+id+"/join",
 			"the work of '"+t.child+"' conflicts: "+got.Summary,
 			conflictRetry,
 			conflictKeep,
@@ -209,7 +210,7 @@ func (t *subtree) close(fr frame) error {
 	}
 	more := object{"child": t.child}
 	id := worktreeID + "/" + t.child + "/close"
-	return fr.withSubtree(t).engineCall(id, fr.run.prog.Own.Close, more).mustPass()
+	return fr.withSubtree(t).engineCallWith(id, fr.run.prog.Own.Close, more).mustPass()
 }
 
 // discard removes the worktree of a child and its branch. The work is in a bundle.
@@ -217,7 +218,7 @@ func (t *subtree) discard(fr frame) error {
 	r := fr.run
 	more := object{"child": t.child, "discard": true}
 	id := worktreeID + "/" + t.child + "/discard"
-	ret, err := fr.withSubtree(t).engineCall(id, r.prog.Own.Close, more).once()
+	ret, err := fr.withSubtree(t).engineCallWith(id, r.prog.Own.Close, more).runOnce()
 	if ret.Fields["bundle"] != nil {
 		r.report.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
 	}
@@ -225,7 +226,7 @@ func (t *subtree) discard(fr frame) error {
 	t.opened = false
 	t.keep = false
 	t.dropped = true
-	return cause(ret, err)
+	return failureOf(ret, err)
 }
 
 // checkMovedRefs notes branches that gained commits while a worker ran, because the run publishes
@@ -233,21 +234,21 @@ func (t *subtree) discard(fr frame) error {
 // by then, and nothing follows before the answer.
 func (c call) checkMovedRefs(ret formats.Return) error {
 	r := c.step.run
-	var forward, list []formats.Moved
+	var gained, moved []formats.Moved
 	for _, one := range ret.Metadata.Moved {
 		if one.Forward {
-			forward = append(forward, one)
+			gained = append(gained, one)
 		} else {
-			list = append(list, one)
+			moved = append(moved, one)
 		}
 	}
 
-	movedText := func(list []formats.Moved) string {
+	movedText := func(refs []formats.Moved) string {
 		return fmt.Sprintf("while %s worked, and not by tercet, %s",
-			c.to.Agent, formats.MovedText(list))
+			c.to.Agent, formats.MovedText(refs))
 	}
-	if len(forward) > 0 {
-		note := movedText(forward)
+	if len(gained) > 0 {
+		note := movedText(gained)
 		r.report.warn("%s", note)
 		c.step.frame.emit(trace.Event{
 			Kind:    trace.Warning,
@@ -256,14 +257,14 @@ func (c call) checkMovedRefs(ret formats.Return) error {
 			Message: note,
 		})
 	}
-	if len(list) == 0 {
+	if len(moved) == 0 {
 		return nil
 	}
 
 	const mine = "mine"
 	const back = "back"
 	const stop = "stop"
-	what := movedText(list)
+	what := movedText(moved)
 	g := r.question(
 		fmt.Sprintf("%s.%d", c.step.journalPath(), c.attempt),
 		what+": was it you?",
@@ -282,9 +283,9 @@ func (c call) checkMovedRefs(ret formats.Return) error {
 			Agent: compile.GitWorkflow,
 			Info:  &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true},
 		}
-		more := object{"action": "put_back", "refs": normalize(list)}
+		more := object{"action": "put_back", "refs": normalize(moved)}
 		inRunTree := c.step.frame.withSubtree(nil)
-		return inRunTree.engineCall("refs/"+c.step.path, to, more).mustPass()
+		return inRunTree.engineCallWith("refs/"+c.step.path, to, more).mustPass()
 	}
 
 	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
@@ -307,7 +308,7 @@ func (w *worktrees) close(fr frame) {
 		}
 	}
 	if w.dir != "" {
-		fr.ownCall(worktreeID+"/close", r.prog.Own.Close).mayFail(otherwise)
+		fr.engineCall(worktreeID+"/close", r.prog.Own.Close).mayFail(otherwise)
 	}
 }
 

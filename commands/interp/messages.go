@@ -16,7 +16,7 @@ type Messages interface {
 	Delivered(list []formats.Message) error
 }
 
-func toldEntry(req *formats.Request) formats.Entry {
+func messagesEntry(req *formats.Request) formats.Entry {
 	return formats.Entry{
 		Type:    formats.EntryTold,
 		Step:    req.At,
@@ -30,7 +30,7 @@ func toldEntry(req *formats.Request) formats.Entry {
 func (r *run) recallMessages(req *formats.Request) error {
 	for {
 		var was formats.Told
-		data, more := r.journal.store.Recall(toldEntry(req))
+		data, more := r.journal.store.Recall(messagesEntry(req))
 		if err := read(data, &was); !more || err != nil {
 			return err
 		}
@@ -47,7 +47,8 @@ func (r *run) deliver(journal *cursor, list []dispatch) error {
 	}
 	for _, d := range list {
 		e := d.effect
-		if d.done || !e.worker || e.flow || e.req.Question != "" || !r.cfg.Messages.Reads(*e.req) {
+		starts := e.worker && !e.flow && !d.recalled
+		if !starts || e.req.Question != "" || !r.cfg.Messages.Reads(*e.req) {
 			continue
 		}
 
@@ -59,7 +60,7 @@ func (r *run) deliver(journal *cursor, list []dispatch) error {
 			return nil
 		}
 
-		entry := toldEntry(e.req)
+		entry := messagesEntry(e.req)
 		entry.Data = formats.Told{Messages: unread}
 		if err := journal.append(entry); err != nil {
 			return err
