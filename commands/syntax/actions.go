@@ -21,6 +21,7 @@ func (p *parser) checkOf(n *md.Node) *Check {
 	if v := n.Get("project"); v != nil && v.Kind == md.List && len(v.Items) == 0 {
 		p.Wrong(v, "build, lint or test", "")
 	}
+
 	switch {
 	case len(present(n, "document", "file", "command", "project")) != 1:
 		p.report(

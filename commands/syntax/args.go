@@ -41,6 +41,7 @@ func (p *parser) load(l *Load, n *md.Node) {
 	}
 
 	doc := &LoadDocument{Pos: n.Pos}
+
 	p.fill(l, loadForm, n, func(key string, v *md.Node) bool {
 		if key == "document" {
 			doc.Profile = p.word(v, "a document profile")
@@ -52,6 +53,7 @@ func (p *parser) load(l *Load, n *md.Node) {
 	if path.Absent() {
 		path = nil
 	}
+
 	switch {
 	case len(present(n, "document", "files", "task")) == 2 && l.Document != nil && l.Files != nil &&
 		path == nil:

@@ -49,6 +49,7 @@ func (p *parser) stepMap(s *Step, n *md.Node, form Form) {
 		return
 	}
 	defer func() { p.depth-- }()
+
 	b := block{
 		p:    p,
 		step: s,
@@ -112,6 +113,7 @@ func (p *parser) id(n *md.Node) Word {
 func (p *parser) isID(w Word) {
 	if !isName(w.Text, '_') {
 		p.report(CodeID, w.Pos, "",
+
 			"expected an id of lower case letters, digits and '_', got %q", w.Text)
 	}
 }
@@ -157,6 +159,7 @@ func (b *block) action(key string, v *md.Node) {
 func (b *block) delegate(v *md.Node) *Delegate {
 	d := &Delegate{Pos: v.Pos}
 	b.parts("delegate", d)
+
 	if isScalar(v) && strings.Contains(v.Value, "$") {
 		d.Pick = b.p.text(v)
 		if len(d.Among) == 0 && b.p.file.Front.Chosen(d.Pick) == "" {
@@ -169,6 +172,7 @@ func (b *block) delegate(v *md.Node) *Delegate {
 		}
 		return d
 	}
+
 	d.Agent = b.p.word(v, "a subagent")
 	if d.Among != nil {
 		b.p.report(
@@ -213,10 +217,12 @@ func (b *block) assemble() {
 			b.p.report(CodeCompanion, e.Key.Pos, "", "'%s' belongs to '%s'", e.Key.Value, need[0])
 		}
 	}
+
 	if b.acts > 1 {
 		b.p.report(CodeAction, b.step.Block, "give each its own step",
 			"a step has one action, got '%s'", strings.Join(b.actionKeys(), "' and '"))
 	}
+
 	do := b.node.Get("do")
 	if do == nil {
 		return

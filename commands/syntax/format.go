@@ -38,6 +38,7 @@ func FormatText(src []byte) []byte {
 		for ; next < first; next++ {
 			out.Write(lines[next-1])
 		}
+
 		end := "\n"
 		if bytes.HasSuffix(lines[max(first-2, 0)], []byte("\r\n")) {
 			end = "\r\n"
@@ -45,6 +46,7 @@ func FormatText(src []byte) []byte {
 		out.WriteString(strings.ReplaceAll(string(formatYAML(body)), "\n", end))
 		next = last + 1
 	}
+
 	first := doc.FrontSpan.Start.Line + 1
 	if doc.HasFront && first < doc.FrontSpan.End.Line && !stray(doc.FrontText) {
 		replace(first, doc.FrontSpan.End.Line-1, doc.FrontText)
@@ -69,6 +71,7 @@ func ours(b *md.Block) bool {
 	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 {
 		return false
 	}
+
 	fields := strings.Fields(b.Info)
 	return len(fields) == 2 && fields[0] == "yaml" && slices.Contains(blockWords, fields[1])
 }
@@ -80,6 +83,7 @@ func formatYAML(body []byte) []byte {
 	if n == nil || len(problems) > 0 || n.Kind != md.Map || n.Style != md.BlockStyle {
 		return body
 	}
+
 	w := writer{lines: strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")}
 	w.block(n)
 	out := []byte(w.String())
@@ -100,12 +104,14 @@ type writer struct {
 // a comment stays as it is.
 func (w *writer) block(n *md.Node) {
 	at := 0 // lines printed
+
 	for i, e := range n.Entries {
 		first := e.Key.Pos.Line - 1
 		last := len(w.lines)
 		if i+1 < len(n.Entries) {
 			last = n.Entries[i+1].Key.Pos.Line - 1
 		}
+
 		w.between(at, first, i == 0)
 		end := min(max(e.Value.End.Line, e.Key.End.Line), last)
 		style := e.Value.Style
@@ -123,6 +129,7 @@ func (w *writer) block(n *md.Node) {
 		}
 		at = end
 	}
+
 	w.between(at, len(w.lines), true)
 }
 
@@ -152,6 +159,7 @@ func commented(lines []string, e md.Entry) bool {
 	if !strings.Contains(strings.Join(lines, "\n"), "#") {
 		return false
 	}
+
 	marks := strings.Count(strings.Join(lines, "\n"), "#")
 	var count func(n *md.Node) int
 	count = func(n *md.Node) int {
@@ -227,6 +235,7 @@ func (w *writer) scalar(v *md.Node, indent int) {
 	if !isBlock {
 		return
 	}
+
 	lines := strings.Split(text, "\n")
 	old := -1
 	for _, line := range lines {
@@ -235,6 +244,7 @@ func (w *writer) scalar(v *md.Node, indent int) {
 			old = width
 		}
 	}
+
 	for _, line := range lines {
 		if strings.TrimSpace(line) == "" {
 			w.WriteByte('\n')

@@ -127,6 +127,7 @@ func (p *parser) foreignFront(n *md.Node) {
 	}
 
 	p.fill(f, form, n, nil)
+
 	called := p.foreign.Command[strings.LastIndexByte(p.foreign.Command, ':')+1:]
 	if f.Command.Text != "" &&
 		f.Command.Text != called {
@@ -156,6 +157,7 @@ func (p *parser) takes() {
 			f.Front.Arguments[i].Type.Text = "integer"
 		}
 	}
+
 	if len(f.Front.Arguments) == 0 {
 		at := Pos{Line: p.doc.BodyLine, Col: 1}
 		f.Front.Arguments = []Argument{{
@@ -183,6 +185,7 @@ func (p *parser) commandName(w Word) {
 			w.Text)
 		return
 	}
+
 	if base := path.Base(p.file.Name); base != w.Text+".md" {
 		p.report(CodeFileName, w.Pos, "rename the file to "+w.Text+".md, or change the name",
 			"command '%s' stands in a file named %s", w.Text, base)
@@ -193,6 +196,7 @@ func (p *parser) commandName(w Word) {
 func (p *parser) describes(d Word) {
 	const help = "shorten it; details belong into the body"
 	text := strings.TrimSpace(d.Text)
+
 	n := utf8.RuneCountInString(text)
 	switch {
 	case strings.Contains(text, "\n"):
@@ -222,6 +226,7 @@ func (p *parser) arguments(n *md.Node) (out []Argument) {
 		p.fill(&a, argumentForm, item, func(key string, _ *md.Node) bool {
 			return key == "min" || key == "max"
 		})
+
 		if item.Kind == md.Map {
 			a.Min = p.bound(a.Type, item.Get("min"))
 			a.Max = p.bound(a.Type, item.Get("max"))
@@ -256,6 +261,7 @@ func (p *parser) tiers(n *md.Node) []Word {
 		return nil
 	}
 	out := p.words(n, "the name of a tier")
+
 	for i, w := range out {
 		if !isVariable(w.Text) {
 			p.report(CodeFrontValue, w.Pos, "",
@@ -274,6 +280,7 @@ func (p *parser) worktree(n *md.Node) *Worktree {
 		if key != "per" {
 			return false
 		}
+
 		w.Per = p.word(v, "run")
 		if w.Per.Text != "" && w.Per.Text != "run" && w.Per.Text != PerChild {
 			p.report(CodeFrontValue, w.Per.Pos, "",

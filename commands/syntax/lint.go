@@ -40,17 +40,20 @@ func (p *parser) tags(s md.Section) {
 				"tag <%s> is not closed in its section", o.name)
 		}
 	}
+
 	for n, line := range p.doc.ProseLines() {
 		name, ok := tagLine(line)
 		if !ok || n <= s.Line() || n > s.EndLine {
 			continue
 		}
+
 		pos := Pos{Line: n, Col: strings.IndexByte(line, '<') + 1}
 		closing, isClosing := strings.CutPrefix(name, "/")
 		if !isClosing {
 			stack = append(stack, open{name, pos})
 			continue
 		}
+
 		i := len(stack) - 1
 		for i >= 0 && stack[i].name != closing {
 			i--
@@ -80,6 +83,7 @@ func (p *parser) unsaid() {
 		}
 		switch {
 		case b.Kind == md.Fence && len(b.Info) > 0 &&
+
 			strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
 				p.strictly(

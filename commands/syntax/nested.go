@@ -16,6 +16,7 @@ func (p *parser) items(n *md.Node) []*Step {
 	form := stepForm.only("a step", func(key string) bool {
 		return key != "after" && key != "before" && key != "always"
 	})
+
 	out := []*Step{}
 	for _, item := range n.Items {
 		s := &Step{Pos: item.Pos, Block: item.Pos}
@@ -101,11 +102,13 @@ func (p *parser) compensation(n *md.Node) *Step {
 		Pos:   n.Pos,
 		Block: n.Pos,
 		Title: "compensate",
+
 	}
 	if n.Kind != md.Map {
 		p.Wrong(n, "a step", "write {delegate: ...} or {status: ...}")
 		return nil
 	}
+
 	p.stepMap(s, n, form)
 	if s.Action == nil {
 		p.report(
@@ -135,10 +138,12 @@ func (p *parser) tier(n *md.Node) *Tier {
 // around reads the ids of `after` and `before`, or each.
 func (p *parser) around(key string, n *md.Node) *Around {
 	a := &Around{Pos: n.Pos}
+
 	if !p.between {
 		p.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'",
 			"'%s' belongs to the section '%s'", key, sectionBetween)
 	}
+
 	if n.Kind == md.Scalar && n.Value == "each" {
 		a.Each = true
 		return a

@@ -76,6 +76,7 @@ func (p *parser) add(d formats.Diagnostic) {
 // strictly keeps a finding that only a strict check tells.
 func (p *parser) strictly(code string, pos Pos, help, message string) {
 	d := formats.Found(code, pos, help, "%s", message)
+
 	d.File = p.file.Name
 	p.file.Strict = append(p.file.Strict, d)
 }
@@ -121,6 +122,7 @@ func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
 			Text:  text,
 		}
 	}
+
 	line := strings.TrimRight(p.doc.Line(d.Pos.Line), " \t")
 	from := len(line) - len(strings.TrimLeft(line, " -"))
 	key, value, ok := strings.Cut(text, ": ")
@@ -143,6 +145,7 @@ func (p *parser) has(code string) bool {
 // block reads the YAML of a fence; nil when it cannot be read or is empty, which is reported.
 func (p *parser) block(b *md.Block) *md.Node {
 	n, problems := md.ParseYAML(b.Body, b.BodyPos)
+
 	p.take(problems)
 	p.strays(n)
 	switch {
@@ -178,6 +181,7 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		!strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0], "yml") {
 		return fenceOther
 	}
+
 	kind := fenceKind(fields[1])
 	switch kind {
 	case fenceStep, fenceArgs, fenceDefaults:
@@ -192,6 +196,7 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		}
 		kind = fenceKind(near[0])
 	}
+
 	p.fenceInfo(b.Pos, kind, "expected 'yaml %s' after the backticks, got %q", b.Info)
 	return kind
 }
@@ -209,11 +214,13 @@ func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
 	rest := strings.TrimLeft(line, " \t")
 	indent := len(line) - len(rest)
 	ticks := len(rest) - len(strings.TrimLeft(rest, "`~"))
+
 	fix := &formats.Fix{
 		Start: Pos{Line: n, Col: indent + ticks + 1},
 		End:   Pos{Line: n, Col: len(line) + 1},
 		Text:  "yaml " + string(kind),
 	}
+
 	switch {
 	case ticks >= 3:
 	case strings.HasPrefix(strings.TrimLeft(rest, "`"), "yaml") || ticks > 0:
@@ -241,6 +248,7 @@ func (p *parser) body() {
 	p.unsectioned()
 	p.misplaced()
 	p.nearFences()
+
 	for _, s := range p.doc.Sections(2) {
 		title := cleanTitle(s.Title())
 		name := sectionName(title)
@@ -291,6 +299,7 @@ func (p *parser) noWorkflow(titles []string) {
 	if p.file.Front.Command.Text == "" && !strings.Contains(string(p.file.Src), "```yaml step") {
 		help += "; a prompt without steps runs from .claude/commands"
 	}
+
 	for _, t := range titles {
 		low := strings.ToLower(t)
 		if strings.HasPrefix(low, "workflow") ||
@@ -354,6 +363,7 @@ var homes = map[fenceKind]struct{ help, what string }{
 
 func (p *parser) argsSection(s md.Section) {
 	var first *md.Block
+
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		switch kind := p.kind(b); kind {

@@ -44,8 +44,10 @@ func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 	p := newParser(name, src)
 	p.foreign = &as
 	p.read()
+
 	steps, said := count(p.file.Steps)
 	runs = said*2 > steps
+
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
 		if b.Kind == md.Fence && b.Depth == 0 && strings.TrimSpace(b.Info) == "yaml step" {
@@ -70,6 +72,7 @@ func IsPrompt(name string, src []byte, keys []string) bool {
 			return false
 		}
 	}
+
 	if front := p.doc.Front; front != nil {
 		for _, e := range front.Entries {
 			if e.Key.Value != "description" && !slices.Contains(keys, e.Key.Value) {
@@ -149,13 +152,16 @@ func (p *parser) read() {
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)
+
 	if at > 0 {
 		p.report(CodeOtherForm, Pos{Line: at, Col: 1},
 			"run 'tercet lint --fix', which writes the list",
 			"arguments are one map, which is read as a list")
 	}
+
 	p.file.Prose = doc.Prose()
 	p.file.BodyLine = doc.BodyLine
+
 	if doc.Text != nil {
 		if !p.subagent {
 			p.front()
@@ -167,11 +173,13 @@ func (p *parser) read() {
 		p.unsaid()
 		p.expansions()
 	}
+
 	if len(p.found) > 0 {
 		all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}
 		all.Sort()
 		p.file.Found = all.List
 	}
+
 	p.file.Hopeless = doc.Text == nil || p.full() || p.has(CodeTooMany)
 	if !p.file.Hopeless {
 		p.unread()
@@ -205,6 +213,7 @@ func (p *parser) unit(line int) Lines {
 	if line == from {
 		level = 0 // what the file lacks as a whole is told at its first line
 	}
+
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
 		if b.Kind != md.Heading || b.Depth > 0 {

@@ -13,6 +13,7 @@ func Schema(name string) (map[string]any, bool) {
 		}
 		tables = append(tables, t)
 	}
+
 	if len(strict.Find(tables, name).Keys) == 0 {
 		return nil, false
 	}

@@ -42,6 +42,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 			ok = true
 			stage = "" // one action is one step
 		}
+
 		pos := Pos{Line: n, Col: len(line) - len(text) + 1}
 		if !ok {
 			if almostStep(text) {
@@ -51,7 +52,9 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 			}
 			continue
 		}
+
 		p.numbered(seen, number, pos)
+
 		step := &Step{
 			Pos:    pos,
 			Number: number,
@@ -77,6 +80,7 @@ func (p *parser) say(step *Step, text string, pos Pos) {
 		return
 	}
 	say := step.Sentence
+
 	switch say.Kind { //nolint:exhaustive // the others have nothing below them
 	case SayParallel:
 		step.Action = &Parallel{Pos: pos}
@@ -130,6 +134,7 @@ func (p *parser) inputsBelow(at int) []Field {
 		if m == nil || p.doc.InCode(n) {
 			return out
 		}
+
 		pos := Pos{Line: n, Col: m[4] + 1}
 		text := line[m[4]:m[5]]
 		value := &Value{Pos: pos}
@@ -140,6 +145,7 @@ func (p *parser) inputsBelow(at int) []Field {
 			value.Kind = Jq
 			value.Expr = &Expr{Pos: pos, Src: "$args." + name[1]}
 		case strings.HasPrefix(text, "$"):
+
 			value.Kind = Jq
 			value.Expr = &Expr{Pos: pos, Src: text}
 		case err == nil:
@@ -149,6 +155,7 @@ func (p *parser) inputsBelow(at int) []Field {
 		default:
 			value.Lit = strings.Trim(text, "\"'`")
 		}
+
 		key := Word{Pos: Pos{Line: n, Col: m[2] + 1}, Text: line[m[2]:m[3]]}
 		out = append(out, Field{Key: key, Value: value})
 	}
@@ -415,6 +422,7 @@ func nearestSentence(line string) string {
 	words := strings.Fields(strings.ToLower(line))
 	best := ""
 	most := 1
+
 	for _, s := range sentenceForms {
 		same := 0
 		for i, w := range strings.Fields(strings.ToLower(s.show)) {
@@ -430,6 +438,7 @@ func nearestSentence(line string) string {
 			best = s.show
 		}
 	}
+
 	if best == "" {
 		return all
 	}
@@ -445,11 +454,13 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		if literal && (len(line) < len(first) || !strings.EqualFold(line[:len(first)], first)) {
 			continue
 		}
+
 		form := p.forms[s.form]
 		if form == nil {
 			form = regexp.MustCompile("(?i)^" + sentenceWords.Replace(s.form) + " *$")
 			p.forms[s.form] = form
 		}
+
 		found := form.FindStringSubmatchIndex(line)
 		if found == nil {
 			continue
@@ -466,6 +477,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 			w.Text = line[found[i]:found[i+1]]
 			return w
 		}
+
 		say := &Sentence{
 			Pos:  pos,
 			Kind: s.kind,
@@ -473,9 +485,11 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 			Verb: word("verb"),
 			To:   word("to"),
 		}
+
 		if (s.form == parseArg || s.form == checkArg) && !p.declares(word("name").Text) {
 			continue
 		}
+
 		agent := lettered(word("agent"))
 		switch s.kind { //nolint:exhaustive // no other sentence names one subagent
 		case SayDelegate, SayDelegateWith:
@@ -485,6 +499,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		}
 		say.Opt = word("opt").Text != ""
 		say.Rest = strings.TrimSpace(word("rest").Text)
+
 		n, err := strconv.Atoi(word("index").Text)
 		if s.kind == SayParallel && word("list").Text == "" {
 			if !p.times(say, agent, cmp.Or(word("most").Text, word("index").Text)) {
@@ -494,6 +509,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 			err = strconv.ErrSyntax // the list says how many
 			say.Index = formats.DefaultParallel
 		}
+
 		switch {
 		case err == nil && s.kind == SayExtract:
 			say.Index = n
@@ -513,6 +529,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		case s.kind == SayReturn:
 			say.Rest = strings.TrimSpace(strings.TrimSuffix(say.Rest, "to orchestrator"))
 		}
+
 		p.strictly(
 			CodeSugar,
 			pos,

@@ -34,6 +34,7 @@ func (p *parser) nearFences() {
 		if !strings.HasPrefix(text, "`") && !strings.HasPrefix(text, "y") {
 			continue
 		}
+
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
 		fields := strings.Fields(unglued(text[ticks:]))
 		if ticks > 2 || len(fields) != 2 || ticks == 0 && fields[0] != "yaml" ||
@@ -115,6 +116,7 @@ func shellLine(text string) []string {
 	if len(words) == 0 || slices.ContainsFunc(words, notInShellLine) {
 		return nil
 	}
+
 	if len(words) == 1 {
 		if slices.Contains([]string{"make", "pytest", "tox", "gradle", "mvn"}, words[0]) {
 			return words
@@ -163,6 +165,7 @@ func (p *parser) strayEnds(n *md.Node) {
 	if n.Style != md.Plain || n.Type != md.Str {
 		return
 	}
+
 	last := n.Value[len(n.Value)-1]
 	if what := stray(n.Value); what != "" {
 		p.report(CodeStray, n.ValuePos(len(n.Value)-1),
@@ -201,6 +204,7 @@ func (p *parser) indentation(n *md.Node, column int) {
 			"expected an indentation of %d columns, got %d", (by+1)/2*2, by)
 		return
 	}
+
 	for _, e := range n.Entries {
 		p.indentation(e.Value, n.Pos.Col)
 	}

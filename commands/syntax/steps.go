@@ -106,6 +106,7 @@ func (p *parser) misplaced() {
 		if b.Kind != md.Heading || b.Depth > 0 || b.Level > 2 {
 			continue
 		}
+
 		title := cleanTitle(b.Text)
 		if _, _, isStep := stepLine(title); isStep {
 			d := formats.Found(CodeStepHeading, b.Pos, "write ### "+title,
@@ -150,17 +151,20 @@ func (p *parser) misplaced() {
 // workflow reads the section with the steps.
 func (p *parser) workflow(s md.Section) {
 	list := p.drafts(s)
+
 	p.orderOfSteps(list[1:])
 	for _, d := range list[1:] {
 		if looksLikeStep(d.title) || d.number != "" {
 			p.file.Literate = true
 		}
 	}
+
 	if p.file.Literate {
 		p.literate(list)
 	} else {
 		p.plainWorkflow(s, list)
 	}
+
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 && !p.highStep && (!p.file.Literate || len(p.found) == 0) {
 		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it",
@@ -174,6 +178,7 @@ func (p *parser) literate(list []draft) {
 		p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it",
 			"block 'yaml step' without a step heading")
 	}
+
 	seen := map[string]int{}
 	var stack []nested
 	p.file.Steps = make([]*Step, 0, len(list)-1)
@@ -207,16 +212,19 @@ func (p *parser) orderOfSteps(list []draft) {
 		if d.number == "" {
 			continue
 		}
+
 		last := ""
 		for len(levels) > 0 && levels[len(levels)-1] >= d.heading.Level {
 			last = above[len(above)-1]
 			above = above[:len(above)-1]
 			levels = levels[:len(levels)-1]
 		}
+
 		within := ""
 		if len(above) > 0 {
 			within = above[len(above)-1] + "."
 		}
+
 		rest, below := strings.CutPrefix(d.number, within)
 		switch {
 		case !below || strings.Contains(rest, "."):
@@ -232,6 +240,7 @@ func (p *parser) orderOfSteps(list []draft) {
 					"step %s follows step %s", d.number, last)
 			}
 		}
+
 		above = append(above, d.number)
 		levels = append(levels, d.heading.Level)
 	}
@@ -281,6 +290,7 @@ func (p *parser) bodyOf(s *Step) {
 	if s.Action == nil && s.Sentence == nil && s.Table == nil && s.Return == nil && !p.refused[s] {
 		s.Action = &Group{Pos: s.Pos}
 	}
+
 	below := func(step *Step) bool { return step.Number != "" }
 	at := slices.IndexFunc(s.Body, below)
 	if at < 0 || p.refused[s] {
@@ -336,6 +346,7 @@ func (p *parser) step(d *draft) *Step {
 		p.say(s, d.title, p.titleAt(d))
 		return s
 	}
+
 	p.stepBlock(s, d.fences[0])
 	p.further(d.fences, "give it a step heading of its own")
 	return s
@@ -387,6 +398,7 @@ func (p *parser) defaults(b *md.Block) {
 			"second block 'yaml defaults', the first is on line %d", p.file.Defaults.Pos.Line-1)
 		return
 	}
+
 	d := &Defaults{Pos: b.BodyPos}
 	p.file.Defaults = d
 	if n := p.block(b); n != nil {
@@ -402,6 +414,7 @@ func (p *parser) looseSteps(s md.Section, title string) []*Step {
 			p.bare(&d)
 			continue
 		}
+
 		step := &Step{Pos: s.Heading.Pos, Title: title}
 		if d.heading != nil {
 			step.Pos = d.heading.Pos

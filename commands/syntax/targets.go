@@ -25,6 +25,7 @@ func (p *parser) rules(n *md.Node) []Rule {
 				"status '%s' has no target", e.Key.Value)
 			continue
 		}
+
 		items := itemsOf(e.Value)
 		if len(items) == 0 {
 			p.Wrong(e.Value, "a target", targetHelp)
@@ -123,6 +124,7 @@ func (p *parser) targetKind(t *Target, key string, v *md.Node) {
 			t.Gate = &Gate{Pos: v.Pos, Question: p.question(v)}
 		}
 	}
+
 	// it has no value of its own: {next: true}
 	if slices.Contains(targetWords, key) && t.Gate == nil && !isFlag(v) {
 		p.Wrong(v, "true", "")

@@ -132,6 +132,7 @@ func (p *parser) jq(n *md.Node) *Expr {
 		p.Wrong(n, "jq", help)
 		return nil
 	}
+
 	if strings.HasPrefix(n.Value, "${{") {
 		p.report(
 			CodeValue,
@@ -141,6 +142,7 @@ func (p *parser) jq(n *md.Node) *Expr {
 		)
 		return nil
 	}
+
 	if strings.TrimSpace(n.Value) == "" {
 		p.Wrong(n, "jq", "")
 		return nil
@@ -161,6 +163,7 @@ func (p *parser) exprAt(n *md.Node, base int, src string) *Expr {
 		p.report(CodeTooMany, n.Pos, "split the file",
 			"more than %d expressions in one file", maxExprs)
 	}
+
 	if p.exprs > maxExprs {
 		return &Expr{Pos: n.Pos, Src: src}
 	}
@@ -183,6 +186,7 @@ func (p *parser) text(n *md.Node) *Text {
 		p.Wrong(n, "text", "")
 		return nil
 	}
+
 	if isJq(n) {
 		return &Text{
 			Pos:   n.ValuePos(0),
@@ -234,6 +238,7 @@ func (p *parser) template(n *md.Node) *Text {
 		if open > from {
 			t.Parts = append(t.Parts, p.literal(n, from, open))
 		}
+
 		src := v[open+3 : end]
 		lead := len(src) - len(strings.TrimLeft(src, " \t\n"))
 		expr := p.exprAt(n, open+3+lead, strings.TrimSpace(src))
@@ -298,6 +303,7 @@ func onlyExpr(parts []Part) int {
 
 // templateEnd returns the offset of the }} that ends the expression, or -1. It follows jq strings
 // and brackets, so a "}}" inside an object or a text does not end it.
+
 func templateEnd(v string, i int) int {
 	depth := 0
 	for i < len(v) {
@@ -329,6 +335,7 @@ func templateEnd(v string, i int) int {
 // interpolations, or -1.
 func jqString(v string, i int) int {
 	var paren []int // open brackets of each interpolation
+
 	for i < len(v) {
 		inText := len(paren) == 0 || paren[len(paren)-1] == 0
 		c := v[i]
