@@ -7,7 +7,7 @@ import (
 	"tercet/internal/md"
 )
 
-func (p *parser) checkOf(n *md.Node) *Check {
+func (p *parser) check(n *md.Node) *Check {
 	c := &Check{Pos: n.Pos}
 	if n.Kind != md.Map {
 		if words := shellLine(n.Value); words != nil && n.Type == md.Str {
@@ -23,7 +23,7 @@ func (p *parser) checkOf(n *md.Node) *Check {
 	}
 
 	switch {
-	case len(present(n, "document", "file", "command", "project")) != 1:
+	case len(presentKeys(n, "document", "file", "command", "project")) != 1:
 		p.report(
 			CodeValue,
 			c.Pos,
@@ -39,8 +39,8 @@ func (p *parser) checkOf(n *md.Node) *Check {
 	return c
 }
 
-// present gives those of some keys that a map has with a value.
-func present(n *md.Node, keys ...string) []string {
+// presentKeys gives those of some keys that a map has with a value.
+func presentKeys(n *md.Node, keys ...string) []string {
 	return slices.DeleteFunc(keys, func(key string) bool {
 		return n.Get(key) == nil || n.Get(key).Absent()
 	})
@@ -63,7 +63,7 @@ func (p *parser) set(n *md.Node) *Set {
 	}
 	for key, v := range p.Free(n, "a map from names to jq") {
 		name := Word{key.Pos, key.Value}
-		p.isName(name, "a name")
+		p.checkName(name, "a name")
 		s.Values = append(s.Values, SetValue{Name: name, Expr: p.jq(v)})
 	}
 	return s
@@ -124,7 +124,7 @@ func (p *parser) retry(n *md.Node) *Retry {
 		case "on":
 			r.On = p.someWords(v, "transient, timeout or invalid_return")
 			for _, w := range r.On {
-				p.member(w, []string{"transient", "timeout", "invalid_return"})
+				p.checkMember(w, []string{"transient", "timeout", "invalid_return"})
 			}
 		case "factor":
 			if f := p.number(v); f != nil {
@@ -138,7 +138,7 @@ func (p *parser) retry(n *md.Node) *Retry {
 		}
 		return true
 	})
-	p.needs(retryForm, n)
+	p.checkNeeds(retryForm, n)
 	return r
 }
 

@@ -19,7 +19,7 @@ func (p *parser) loads(n *md.Node) (out []Load) {
 	for key, v := range p.Free(n, "a map from names to values") {
 		name, optional := strings.CutSuffix(key.Value, "?")
 		l := Load{Name: Word{key.Pos, name}, Optional: optional}
-		p.isName(l.Name, "a name")
+		p.checkName(l.Name, "a name")
 		p.load(&l, v)
 		out = append(out, l)
 	}
@@ -41,7 +41,6 @@ func (p *parser) load(l *Load, n *md.Node) {
 	}
 
 	doc := &LoadDocument{Pos: n.Pos}
-
 	p.fill(l, loadForm, n, func(key string, v *md.Node) bool {
 		if key == "document" {
 			doc.Profile = p.word(v, "a document profile")
@@ -54,10 +53,10 @@ func (p *parser) load(l *Load, n *md.Node) {
 		path = nil
 	}
 
+	sources := len(presentKeys(n, "document", "files", "task"))
 	switch {
-	case len(present(n, "document", "files", "task")) == 2 && l.Document != nil && l.Files != nil &&
-		path == nil:
-	case len(present(n, "document", "files", "task")) != 1:
+	case sources == 2 && l.Document != nil && l.Files != nil && path == nil:
+	case sources != 1:
 		p.report(CodeValue, doc.Pos,
 			"write {document: PROFILE, path: ...}, {document: PROFILE, files: [...]}, {files: "+
 				"[...]} or {task: ...}; "+

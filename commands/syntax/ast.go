@@ -112,7 +112,6 @@ func (f *Front) Chosen(pick *Text) string {
 		return ""
 	}
 	name, ok := strings.CutPrefix(pick.Parts[0].Expr.Src, "$args.")
-
 	if ok && slices.ContainsFunc(f.Arguments, func(a Argument) bool {
 		return a.Name.Text == name && a.Type.Text == Subagent
 	}) {

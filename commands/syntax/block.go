@@ -10,12 +10,12 @@ import (
 
 // stepBlock reads a block `yaml step` into a step.
 func (p *parser) stepBlock(s *Step, b *md.Block) {
-	p.margin(b)
+	p.checkMargin(b)
 	s.Block = b.BodyPos
-	p.todos(b)
+	p.reportTodos(b)
 	n := p.block(b)
 	if n == nil {
-		p.refused[s] = true
+		p.invalid[s] = true
 		return
 	}
 	p.stepMap(s, n, stepForm)
@@ -24,8 +24,8 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 // todoMark begins a comment about what is left to do, as in the drafts of `lint --adopt`.
 const todoMark = "# TODO: "
 
-// todos reports the comments of a block about what is left to do.
-func (p *parser) todos(b *md.Block) {
+// reportTodos reports the comments of a block about what is left to do.
+func (p *parser) reportTodos(b *md.Block) {
 	at := b.BodyPos.Line
 	for line := range strings.SplitSeq(string(b.Body), "\n") {
 		text := strings.TrimLeft(line, " \t")
@@ -55,7 +55,7 @@ func (p *parser) stepMap(s *Step, n *md.Node, form Form) {
 		step: s,
 		node: n,
 	}
-	p.fill(s, form, n, b.key)
+	p.fill(s, form, n, b.readKey)
 	b.assemble()
 }
 
@@ -64,14 +64,14 @@ const maxNested = 16
 
 // block is one step block on the way to a step.
 type block struct {
-	p    *parser
-	step *Step
-	node *md.Node
-	acts int // how many actions stand in the block
+	p           *parser
+	step        *Step
+	node        *md.Node
+	actionCount int // how many actions stand in the block
 }
 
-// key reads the keys of a block whose place in a step is not simply the field of their name.
-func (b *block) key(key string, v *md.Node) bool {
+// readKey reads the keys of a block whose place in a step is not simply the field of their name.
+func (b *block) readKey(key string, v *md.Node) bool {
 	s := b.step
 	switch key {
 	case "id":
@@ -80,12 +80,12 @@ func (b *block) key(key string, v *md.Node) bool {
 		s.Body = b.p.items(v)
 	case "table":
 		s.Table = &Table{Pos: v.Pos, Rows: b.p.jq(v)}
-		b.parts(key, s.Table)
-		b.notEmpty(s.Table.Columns, "columns", "the name of a column")
+		b.readParts(key, s.Table)
+		b.checkNotEmpty(s.Table.Columns, "columns", "the name of a column")
 	case "timeout":
 		return b.node.Get("gate") != nil
 	case "always":
-		if !b.p.always {
+		if !b.p.inErrors {
 			b.p.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'",
 				"'always' belongs to the section '%s'", sectionErrors)
 		}
@@ -104,16 +104,15 @@ func (b *block) key(key string, v *md.Node) bool {
 func (p *parser) id(n *md.Node) Word {
 	w := p.word(n, "an id")
 	if w.Text != "" {
-		p.isID(w)
+		p.checkID(w)
 	}
 	return w
 }
 
-// isID reports an id that expressions could not name.
-func (p *parser) isID(w Word) {
+// checkID reports an id that expressions could not name.
+func (p *parser) checkID(w Word) {
 	if !isName(w.Text, '_') {
 		p.report(CodeID, w.Pos, "",
-
 			"expected an id of lower case letters, digits and '_', got %q", w.Text)
 	}
 }
@@ -122,20 +121,20 @@ func (p *parser) isID(w Word) {
 func (p *parser) variable(n *md.Node, what string) Word {
 	w := p.word(n, what)
 	if w.Text != "" {
-		p.isName(w, what)
+		p.checkName(w, what)
 	}
 	return w
 }
 
-// isName reports a name that jq does not take after a $.
-func (p *parser) isName(w Word, what string) {
+// checkName reports a name that jq does not take after a $.
+func (p *parser) checkName(w Word, what string) {
 	if !isVariable(w.Text) {
 		p.report(CodeID, w.Pos, "", "expected %s of letters, digits and '_', got %q", what, w.Text)
 	}
 }
 
-// notEmpty reports a list below a key of the block that names nothing.
-func (b *block) notEmpty(list []Word, key, want string) {
+// checkNotEmpty reports a list below a key of the block that names nothing.
+func (b *block) checkNotEmpty(list []Word, key, want string) {
 	if v := b.node.Get(key); list != nil && v.Kind == md.List && len(v.Items) == 0 {
 		b.p.Wrong(v, want, "")
 	}
@@ -147,9 +146,9 @@ func (b *block) action(key string, v *md.Node) {
 	if key == "delegate" && b.node.Get("foreach") != nil {
 		return // it is what the loop does
 	}
-	do := b.does(key, v)
-	b.acts++
-	if b.acts == 1 || b.step.Kind().Delegates {
+	do := b.newAction(key, v)
+	b.actionCount++
+	if b.actionCount == 1 || b.step.Kind().Delegates {
 		b.step.Action = do
 	}
 }
@@ -158,7 +157,7 @@ func (b *block) action(key string, v *md.Node) {
 // name.
 func (b *block) delegate(v *md.Node) *Delegate {
 	d := &Delegate{Pos: v.Pos}
-	b.parts("delegate", d)
+	b.readParts("delegate", d)
 
 	if isScalar(v) && strings.Contains(v.Value, "$") {
 		d.Pick = b.p.text(v)
@@ -209,7 +208,7 @@ func (b *block) loop(v *md.Node) *Foreach {
 // assemble checks the keys of the block against each other.
 func (b *block) assemble() {
 	for _, e := range b.node.Entries {
-		need := slices.Concat(partOf[e.Key.Value], beside[e.Key.Value])
+		need := slices.Concat(partOf[e.Key.Value], allowedBeside[e.Key.Value])
 		if need != nil &&
 			!slices.ContainsFunc(need, func(key string) bool {
 				return b.node.Get(key) != nil
@@ -218,7 +217,7 @@ func (b *block) assemble() {
 		}
 	}
 
-	if b.acts > 1 {
+	if b.actionCount > 1 {
 		b.p.report(CodeAction, b.step.Block, "give each its own step",
 			"a step has one action, got '%s'", strings.Join(b.actionKeys(), "' and '"))
 	}
@@ -250,15 +249,15 @@ func (b *block) actionKeys() []string {
 // gate reads a question with its choices.
 func (b *block) gate(v *md.Node) *Gate {
 	out := withParts(b, "gate", &Gate{Pos: v.Pos, Question: b.p.question(v)})
-	out.offer()
+	out.addDefaultChoices()
 	if wait := b.node.Get("timeout"); wait != nil && !wait.Absent() {
 		out.Timeout = b.p.gateTimeout(wait)
 	}
 	return out
 }
 
-// offer gives a gate the choices that it has where none are written.
-func (g *Gate) offer() {
+// addDefaultChoices gives a gate the choices that it has where none are written.
+func (g *Gate) addDefaultChoices() {
 	if g.Choices == nil {
 		g.Choices = []GateChoice{
 			{Word{Text: "approve"}, &Target{Kind: ToNext}},

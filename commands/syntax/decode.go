@@ -15,7 +15,7 @@ import (
 func (p *parser) fill(to any, form Form, n *md.Node, other func(key string, v *md.Node) bool) {
 	for key, v := range p.Map(n, "a map of keys", form.keys()) {
 		if other == nil || !other(key.Value, v) {
-			p.field(to, form, key.Value, v)
+			p.readField(to, form, key.Value, v)
 		}
 	}
 }
@@ -26,35 +26,35 @@ func record[T any](p *parser, form Form, n *md.Node) *T {
 	to := new(T)
 	reflect.ValueOf(to).Elem().FieldByName("Pos").Set(reflect.ValueOf(n.Pos))
 	if form.Short != "" && n.Kind != md.Map {
-		p.field(to, form, form.Short, n)
+		p.readField(to, form, form.Short, n)
 		return to
 	}
 	p.fill(to, form, n, nil)
-	p.needs(form, n)
+	p.checkNeeds(form, n)
 	return to
 }
 
-// needs reports a map without the key that its form needs.
-func (p *parser) needs(form Form, n *md.Node) {
+// checkNeeds reports a map without the key that its form needs.
+func (p *parser) checkNeeds(form Form, n *md.Node) {
 	key, _, _ := strings.Cut(form.Needs, ":")
 	if key != "" && n.Kind == md.Map && n.Get(key) == nil {
 		p.report(CodeValue, n.Pos, "add '"+form.Needs+"'", "expected '%s' in %s", key, form.What)
 	}
 }
 
-// field reads one value into the field of its key, if the struct has it.
-func (p *parser) field(to any, form Form, key string, v *md.Node) {
+// readField reads one value into the field of its key, if the struct has it.
+func (p *parser) readField(to any, form Form, key string, v *md.Node) {
 	name := strings.ReplaceAll(key, "_", "")
 	field := reflect.ValueOf(to).Elem().FieldByNameFunc(func(f string) bool {
 		return strings.EqualFold(f, name)
 	})
 	if field.IsValid() {
-		p.put(field.Addr().Interface(), form.key(key), wants[form.Name+"."+key], v)
+		p.readInto(field.Addr().Interface(), form.key(key), wordDescriptions[form.Name+"."+key], v)
 	}
 }
 
-// put reads a value by the type of its place. want says what a word is.
-func (p *parser) put(to any, key Key, want string, n *md.Node) {
+// readInto reads a value by the type of its place. want says what a word is.
+func (p *parser) readInto(to any, key Key, want string, n *md.Node) {
 	switch to := to.(type) {
 	case *string:
 		*to = p.str(n)
@@ -152,12 +152,12 @@ func (p *parser) wordOf(key Key, want string, n *md.Node) Word {
 	return p.word(n, want)
 }
 
-// parts reads the keys that are part of an action into it.
-func (b *block) parts(key string, to any) {
+// readParts reads the keys that are part of an action into it.
+func (b *block) readParts(key string, to any) {
 	for _, e := range b.node.Entries {
 		first := b.node.Get(e.Key.Value) == e.Value
 		if first && slices.Contains(partOf[e.Key.Value], key) && !e.Value.Absent() {
-			b.p.field(to, stepForm, e.Key.Value, e.Value)
+			b.p.readField(to, stepForm, e.Key.Value, e.Value)
 		}
 	}
 }

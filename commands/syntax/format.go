@@ -54,7 +54,7 @@ func FormatText(src []byte) []byte {
 	for i := range doc.Blocks {
 		b := &doc.Blocks[i]
 		closed := strings.HasPrefix(doc.Line(b.End.Line), "```")
-		if ours(b) && closed && b.BodyPos.Line < b.End.Line &&
+		if isFormatBlock(b) && closed && b.BodyPos.Line < b.End.Line &&
 			!bytes.Contains(b.Body, []byte("```")) && !stray(b.Body) {
 			replace(b.BodyPos.Line, b.End.Line-1, b.Body)
 		}
@@ -66,8 +66,8 @@ func FormatText(src []byte) []byte {
 	return out.Bytes()
 }
 
-// ours tells whether a fence is a block of the format in the left margin.
-func ours(b *md.Block) bool {
+// isFormatBlock tells whether a fence is a block of the format in the left margin.
+func isFormatBlock(b *md.Block) bool {
 	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 {
 		return false
 	}
@@ -104,7 +104,6 @@ type writer struct {
 // a comment stays as it is.
 func (w *writer) block(n *md.Node) {
 	at := 0 // lines printed
-
 	for i, e := range n.Entries {
 		first := e.Key.Pos.Line - 1
 		last := len(w.lines)
@@ -120,7 +119,7 @@ func (w *writer) block(n *md.Node) {
 				end--
 			}
 		}
-		if commented(w.lines[first:end], e) || !printable(e.Value) {
+		if hasComment(w.lines[first:end], e) || !isPrintable(e.Value) {
 			for _, line := range w.lines[first:end] {
 				w.WriteString(line + "\n")
 			}
@@ -153,9 +152,9 @@ func (w *writer) between(from, to int, edge bool) {
 	}
 }
 
-// commented tells whether the lines of a key hold a comment: a # behind a space that belongs to no
+// hasComment tells whether the lines of a key hold a comment: a # behind a space that belongs to no
 // scalar.
-func commented(lines []string, e md.Entry) bool {
+func hasComment(lines []string, e md.Entry) bool {
 	if !strings.Contains(strings.Join(lines, "\n"), "#") {
 		return false
 	}
@@ -175,9 +174,9 @@ func commented(lines []string, e md.Entry) bool {
 	return marks != count(e.Key)+count(e.Value)
 }
 
-// printable tells whether a value can be printed anew: a scalar over several lines only if it is a
-// block scalar.
-func printable(n *md.Node) bool {
+// isPrintable tells whether a value can be printed anew: a scalar over several lines only if it is
+// a block scalar.
+func isPrintable(n *md.Node) bool {
 	if n.Kind == md.Scalar {
 		multi := strings.Contains(n.Source(), "\n")
 		isBlock := n.Style == md.Literal || n.Style == md.Folded
@@ -186,10 +185,10 @@ func printable(n *md.Node) bool {
 	}
 	return !slices.ContainsFunc(n.Entries, func(e md.Entry) bool {
 		return strings.Contains(e.Key.Source(), "\n") || e.Key.Kind != md.Scalar ||
-			!printable(e.Value)
+			!isPrintable(e.Value)
 	}) &&
 		!slices.ContainsFunc(n.Items, func(item *md.Node) bool {
-			return !printable(item) || item.Absent()
+			return !isPrintable(item) || item.Absent()
 		})
 }
 
@@ -213,7 +212,7 @@ func (w *writer) value(v *md.Node, used, indent int) {
 		w.WriteByte('\n')
 	case v.Kind == md.Scalar:
 		w.scalar(v, indent)
-	case fits(v, used):
+	case fitsOnLine(v, used):
 		w.WriteString(" " + flow(v) + "\n")
 	default:
 		w.WriteByte('\n')
@@ -221,8 +220,8 @@ func (w *writer) value(v *md.Node, used, indent int) {
 	}
 }
 
-// fits tells whether a map or a list stands on the line of which so much is used.
-func fits(v *md.Node, used int) bool {
+// fitsOnLine tells whether a map or a list stands on the line of which so much is used.
+func fitsOnLine(v *md.Node, used int) bool {
 	return len(v.Entries)+len(v.Items) == 0 ||
 		v.Style == md.FlowStyle && used+utf8.RuneCountInString(" "+flow(v)) <= maxLine
 }
@@ -261,7 +260,7 @@ func (w *writer) collection(n *md.Node, indent int) {
 	}
 	for _, item := range n.Items {
 		w.WriteString(strings.Repeat(" ", indent) + "-")
-		if item.Kind != md.Map || fits(item, indent+1) {
+		if item.Kind != md.Map || fitsOnLine(item, indent+1) {
 			w.value(item, indent+1, indent)
 			continue
 		}

@@ -17,8 +17,8 @@ const (
 	maxDescription = 120
 )
 
-// front reads the frontmatter.
-func (p *parser) front() {
+// readFront reads the frontmatter.
+func (p *parser) readFront() {
 	f := &p.file.Front
 	if p.foreign != nil {
 		defer func() {
@@ -27,7 +27,8 @@ func (p *parser) front() {
 		}()
 	}
 	if !p.doc.HasFront {
-		if p.foreign == nil && !p.has(md.CodeFrontUnclosed) && !p.has(md.CodeLineEnds) {
+		explained := p.hasFinding(md.CodeFrontUnclosed) || p.hasFinding(md.CodeLineEnds)
+		if p.foreign == nil && !explained {
 			p.report(
 				CodeNoFront,
 				Pos{Line: 1, Col: 1},
@@ -42,13 +43,13 @@ func (p *parser) front() {
 	n := p.doc.Front
 	if n == nil {
 		if len(p.found) == 0 && p.foreign == nil {
-			p.missing("command")
-			p.missing("description")
+			p.reportMissing("command")
+			p.reportMissing("description")
 		}
 		return
 	}
 
-	p.strays(n)
+	p.checkStrays(n)
 	p.Value = CodeFrontValue
 	p.Key = CodeKey
 	defer func() {
@@ -56,23 +57,23 @@ func (p *parser) front() {
 		p.Key = CodeStepKey
 	}()
 	if p.foreign != nil {
-		p.foreignFront(n)
+		p.readForeignFront(n)
 		return
 	}
 
-	p.otherKeys(n)
+	p.warnOtherKeys(n)
 	p.fill(f, frontForm, n, nil)
-	p.commandName(f.Command)
-	p.describes(f.Description)
+	p.checkCommandName(f.Command)
+	p.checkDescription(f.Description)
 	for _, key := range []string{"command", "description"} {
 		if n.Get(key) == nil {
-			p.missing(key)
+			p.reportMissing(key)
 		}
 	}
 }
 
-// otherKeys warns of keys by which other systems say what tercet does by itself.
-func (p *parser) otherKeys(n *md.Node) {
+// warnOtherKeys warns of keys by which other systems say what tercet does by itself.
+func (p *parser) warnOtherKeys(n *md.Node) {
 	for _, e := range n.Entries {
 		if slices.Contains(formats.DepthKeys(), e.Key.Value) {
 			p.report(CodeOtherForm, e.Key.Pos, "take it away",
@@ -86,12 +87,12 @@ func namesOnly(v *md.Node) bool {
 	return v.Kind == md.Scalar || len(v.Items) > 0 && v.Items[0].Kind == md.Scalar
 }
 
-// foreignFront reads the frontmatter of a file of another tool. A list of names is what that
+// readForeignFront reads the frontmatter of a file of another tool. A list of names is what that
 // declares as arguments.
-func (p *parser) foreignFront(n *md.Node) {
+func (p *parser) readForeignFront(n *md.Node) {
 	f := &p.file.Front
 	form := frontForm
-	p.otherKeys(n)
+	p.warnOtherKeys(n)
 	form.Foreign = slices.Concat(
 		[]string{"description"}, formats.DepthKeys(), inertKeys, p.foreign.Keys,
 	)
@@ -138,9 +139,9 @@ func (p *parser) foreignFront(n *md.Node) {
 	}
 }
 
-// takes declares the arguments of a file of another tool that declares none: those that its
-// sentences extract, else the text as it was typed.
-func (p *parser) takes() {
+// declareForeignArguments declares the arguments of a file of another tool that declares none:
+// those that its sentences extract, else the text as it was typed.
+func (p *parser) declareForeignArguments() {
 	f := p.file
 	for _, say := range f.Sentences {
 		at := func(a Argument) bool { return a.Name.Text == say.Name.Text }
@@ -168,13 +169,13 @@ func (p *parser) takes() {
 	}
 }
 
-func (p *parser) missing(key string) {
+func (p *parser) reportMissing(key string) {
 	p.report(CodeMissing, p.doc.FrontSpan.Start, "add '"+key+": ...'",
 		"frontmatter has no '%s'", key)
 }
 
-// commandName checks the form of the name and that the file bears it.
-func (p *parser) commandName(w Word) {
+// checkCommandName checks the form of the name and that the file bears it.
+func (p *parser) checkCommandName(w Word) {
 	if w.Text == "" {
 		return
 	}
@@ -192,11 +193,10 @@ func (p *parser) commandName(w Word) {
 	}
 }
 
-// describes holds a description to one line that is not too long.
-func (p *parser) describes(d Word) {
+// checkDescription holds a description to one line that is not too long.
+func (p *parser) checkDescription(d Word) {
 	const help = "shorten it; details belong into the body"
 	text := strings.TrimSpace(d.Text)
-
 	n := utf8.RuneCountInString(text)
 	switch {
 	case strings.Contains(text, "\n"):

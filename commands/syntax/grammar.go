@@ -24,8 +24,8 @@ type Form struct {
 // joined by |.
 type Key struct{ Name, Is, Does string }
 
-// wants says what a word is, for messages. "one of" closes the list.
-var wants = map[string]string{
+// wordDescriptions says what a word is, for messages. "one of" closes the list.
+var wordDescriptions = map[string]string{
 	"frontmatter.command": "a command name",
 	"frontmatter.env":     "the name of a variable",
 	"args.allow":          "a task status",

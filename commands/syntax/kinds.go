@@ -91,7 +91,7 @@ var partOf = map[string][]string{
 	"title":        {"table"},
 }
 
-var beside = map[string][]string{
+var allowedBeside = map[string][]string{
 	"with":       workers,
 	"fallback":   workers,
 	"prompt":     workers,
@@ -338,9 +338,9 @@ type Fail struct {
 	Code    *Word
 }
 
-// does makes the node of a kind of step from the value of its key, with the keys that are a part of
-// it.
-func (b *block) does(key string, v *md.Node) Action {
+// newAction makes the node of a kind of step from the value of its key, with the keys that are a
+// part of it.
+func (b *block) newAction(key string, v *md.Node) Action {
 	pos := v.Pos
 	switch key {
 	case "delegate":
@@ -362,7 +362,7 @@ func (b *block) does(key string, v *md.Node) Action {
 	case "gate":
 		return b.gate(v)
 	case "check":
-		return withParts(b, key, b.p.checkOf(v))
+		return withParts(b, key, b.p.check(v))
 	case "set":
 		return b.p.set(v)
 	case "publish":
@@ -374,6 +374,6 @@ func (b *block) does(key string, v *md.Node) Action {
 
 // withParts reads the keys of the block that are a part of the one that an action has.
 func withParts[T Action](b *block, key string, action T) T {
-	b.parts(key, action)
+	b.readParts(key, action)
 	return action
 }

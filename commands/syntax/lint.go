@@ -27,8 +27,8 @@ func tagLine(line string) (name string, ok bool) {
 	return name, true
 }
 
-// tags warns of tag lines that do not pair inside their section.
-func (p *parser) tags(s md.Section) {
+// checkTags warns of tag lines that do not pair inside their section.
+func (p *parser) checkTags(s md.Section) {
 	type open struct {
 		name string
 		pos  Pos
@@ -70,10 +70,11 @@ func (p *parser) tags(s md.Section) {
 	unclosed(stack)
 }
 
-// unsaid warns of blocks that change what other steps do while the prose around them does not say
-// so. These are Between Steps whose heading names no step, and, in a strict check, defaults without
-// a sentence before them. Without strict the block itself is enough for a reader of the file.
-func (p *parser) unsaid() {
+// warnUnsaid warns of blocks that change what other steps do while the prose around them does not
+// say so. These are Between Steps whose heading names no step, and, in a strict check, defaults
+// without a sentence before them. Without strict the block itself is enough for a reader of the
+// file.
+func (p *parser) warnUnsaid() {
 	between := false
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
@@ -83,10 +84,9 @@ func (p *parser) unsaid() {
 		}
 		switch {
 		case b.Kind == md.Fence && len(b.Info) > 0 &&
-
 			strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
-				p.strictly(
+				p.reportStrict(
 					CodeUnsaid,
 					b.Pos,
 					"say in a sentence before the block what every step gets",
@@ -106,11 +106,11 @@ func (p *parser) unsaid() {
 	}
 }
 
-// expanded is what other agent CLIs expand: a shell command, a file, an argument.
-var expanded = lazy.Regexp("(?:^| )(!`)|(?:^|[ \t(|])(@\\w+)|(\\$\\w+)")
+// expansionForm is what other agent CLIs expand: a shell command, a file, an argument.
+var expansionForm = lazy.Regexp("(?:^| )(!`)|(?:^|[ \t(|])(@\\w+)|(\\$\\w+)")
 
-// expansions warns of text that other agent CLIs would expand, once a line.
-func (p *parser) expansions() {
+// warnExpansions warns of text that other agent CLIs would expand, once a line.
+func (p *parser) warnExpansions() {
 	names := map[string]bool{} // of arguments that were not told yet: one name is one change
 	for _, a := range p.file.Front.Arguments {
 		names[a.Name.Text] = true
@@ -127,7 +127,7 @@ func (p *parser) expansions() {
 		if !strings.ContainsAny(line, "!@$") || p.foreign != nil && !p.doc.InCode(n) {
 			continue
 		}
-		for _, m := range expanded().FindAllStringSubmatchIndex(line, -1) {
+		for _, m := range expansionForm().FindAllStringSubmatchIndex(line, -1) {
 			at := max(m[2], m[4], m[6])
 			what := line[at:m[1]]
 			help := "write it another way if the file is to serve as a prompt"

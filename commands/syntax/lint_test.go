@@ -9,8 +9,8 @@ import (
 	"tercet/commands/syntax"
 )
 
-// expanded finds, line by line, what other agent CLIs would expand, as "line:col".
-func expanded(body string, first int) []string {
+// expansionForm finds, line by line, what other agent CLIs would expand, as "line:col".
+func expansionForm(body string, first int) []string {
 	var out []string
 	name := func(c byte) bool {
 		return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -71,7 +71,7 @@ func FuzzExpansions(f *testing.F) {
 				got = append(got, fmt.Sprintf("%d:%d", d.Pos.Line, d.Pos.Col))
 			}
 		}
-		if want := expanded(body, 8); !slices.Equal(got, want) {
+		if want := expansionForm(body, 8); !slices.Equal(got, want) {
 			t.Errorf("of %q %v would be expanded, want %v", body, got, want)
 		}
 	})

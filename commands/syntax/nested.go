@@ -80,9 +80,9 @@ func (p *parser) children(n *md.Node) []*Step {
 			p.Wrong(e.Value, "a step", "write {delegate: ...}")
 			continue
 		}
-		p.isID(s.ID)
+		p.checkID(s.ID)
 		p.stepMap(s, e.Value, form)
-		if s.Action == nil && !p.refused[s] {
+		if s.Action == nil && !p.invalid[s] {
 			p.report(CodeAction, s.Pos, "write {delegate: ...} or {check: ...}",
 				"child '%s' has no action", e.Key.Value)
 			continue
@@ -102,7 +102,6 @@ func (p *parser) compensation(n *md.Node) *Step {
 		Pos:   n.Pos,
 		Block: n.Pos,
 		Title: "compensate",
-
 	}
 	if n.Kind != md.Map {
 		p.Wrong(n, "a step", "write {delegate: ...} or {status: ...}")
@@ -139,7 +138,7 @@ func (p *parser) tier(n *md.Node) *Tier {
 func (p *parser) around(key string, n *md.Node) *Around {
 	a := &Around{Pos: n.Pos}
 
-	if !p.between {
+	if !p.inBetween {
 		p.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'",
 			"'%s' belongs to the section '%s'", key, sectionBetween)
 	}

@@ -34,24 +34,24 @@ func Parse(name string, src []byte) (*File, error) {
 // parser reads one file.
 type parser struct {
 	strict.Decoder
-	file   *File
-	doc    *md.Document
-	found  []formats.Diagnostic
-	always bool         // the step stands under Error Handling
-	near   map[int]bool // lines that almost open a block
+	file           *File
+	doc            *md.Document
+	found          []formats.Diagnostic
+	inErrors       bool         // the step stands under Error Handling
+	nearFenceLines map[int]bool // lines that almost open a block
 
-	highStep bool // a step stands on the level of the sections
-	exprs    int  // expressions read
-	between  bool // the step stands under Between Steps
+	highStep  bool // a step stands on the level of the sections
+	exprs     int  // expressions read
+	inBetween bool // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the
 	// first step.
-	subagent bool
-	foreign  *Foreign                  // of a file of another tool; nil for tercet's own
-	depth    int                       // steps inside each other's keys
-	forms    map[string]*regexp.Regexp // the sentences, as far as the file has needed them
-	beside   map[string]int            // steps side by side out of sentences, by their id
+	subagent    bool
+	foreign     *Foreign                  // of a file of another tool; nil for tercet's own
+	depth       int                       // steps inside each other's keys
+	forms       map[string]*regexp.Regexp // the sentences, as far as the file has needed them
+	parallelIDs map[string]int            // steps side by side out of sentences, by their id
 	// reported; a further report about the step's action would only repeat it
-	refused map[*Step]bool
+	invalid map[*Step]bool
 }
 
 func (p *parser) report(code string, pos Pos, help, format string, args ...any) {
@@ -62,21 +62,20 @@ func (p *parser) report(code string, pos Pos, help, format string, args ...any) 
 // would have a hundred thousand.
 const maxFindings = 500
 
-func (p *parser) full() bool {
+func (p *parser) isFull() bool {
 	return len(p.found) >= maxFindings
 }
 
 func (p *parser) add(d formats.Diagnostic) {
 	d.File = p.file.Name
-	if !p.full() {
+	if !p.isFull() {
 		p.found = append(p.found, d)
 	}
 }
 
-// strictly keeps a finding that only a strict check tells.
-func (p *parser) strictly(code string, pos Pos, help, message string) {
+// reportStrict keeps a finding that only a strict check tells.
+func (p *parser) reportStrict(code string, pos Pos, help, message string) {
 	d := formats.Found(code, pos, help, "%s", message)
-
 	d.File = p.file.Name
 	p.file.Strict = append(p.file.Strict, d)
 }
@@ -88,8 +87,8 @@ func (p *parser) reportNode(code string, n *md.Node, help, format string, args .
 	p.add(d)
 }
 
-// finding takes what the decoder found.
-func (p *parser) finding(f strict.Finding) {
+// addDecoderFinding takes what the decoder found.
+func (p *parser) addDecoderFinding(f strict.Finding) {
 	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
 	if f.Code == p.Value {
 		d.End = f.End
@@ -97,8 +96,8 @@ func (p *parser) finding(f strict.Finding) {
 	p.add(d)
 }
 
-// take adds what package md found.
-func (p *parser) take(problems []md.Problem) {
+// addProblems adds what package md found.
+func (p *parser) addProblems(problems []md.Problem) {
 	for _, one := range problems {
 		d := formats.Found(one.Code, one.Pos, one.Help, "%s", one.Msg)
 		d.End = one.End
@@ -138,16 +137,15 @@ func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
 	}
 }
 
-func (p *parser) has(code string) bool {
+func (p *parser) hasFinding(code string) bool {
 	return slices.ContainsFunc(p.found, func(d formats.Diagnostic) bool { return d.Code == code })
 }
 
 // block reads the YAML of a fence; nil when it cannot be read or is empty, which is reported.
 func (p *parser) block(b *md.Block) *md.Node {
 	n, problems := md.ParseYAML(b.Body, b.BodyPos)
-
-	p.take(problems)
-	p.strays(n)
+	p.addProblems(problems)
+	p.checkStrays(n)
 	switch {
 	case n == nil && len(problems) == 0:
 		p.report(CodeBlock, b.Pos, "write keys into it, or remove it", "block is empty")
@@ -174,9 +172,9 @@ const (
 	fenceOther    fenceKind = ""
 )
 
-// kind reads the words after the backticks and reports those that are almost right.
-func (p *parser) kind(b *md.Block) fenceKind {
-	fields := strings.Fields(unglued(b.Info))
+// fenceKindOf reads the words after the backticks and reports those that are almost right.
+func (p *parser) fenceKindOf(b *md.Block) fenceKind {
+	fields := strings.Fields(splitYAMLWord(b.Info))
 	if b.Kind != md.Fence || len(fields) < 2 ||
 		!strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0], "yml") {
 		return fenceOther
@@ -197,12 +195,12 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		kind = fenceKind(near[0])
 	}
 
-	p.fenceInfo(b.Pos, kind, "expected 'yaml %s' after the backticks, got %q", b.Info)
+	p.reportFenceInfo(b.Pos, kind, "expected 'yaml %s' after the backticks, got %q", b.Info)
 	return kind
 }
 
-// fenceInfo reports a line that almost opens a block of some kind.
-func (p *parser) fenceInfo(at Pos, kind fenceKind, format, got string) {
+// reportFenceInfo reports a line that almost opens a block of some kind.
+func (p *parser) reportFenceInfo(at Pos, kind fenceKind, format, got string) {
 	d := formats.Found(CodeFenceInfo, at, "write ```yaml "+string(kind), format, kind, got)
 	d.Fix = p.infoFix(at.Line, kind)
 	p.add(d)
@@ -232,22 +230,22 @@ func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
 	return fix
 }
 
-// margin reports a block that is indented or stands in a list or a quote.
-func (p *parser) margin(b *md.Block) {
+// checkMargin reports a block that is indented or stands in a list or a quote.
+func (p *parser) checkMargin(b *md.Block) {
 	if b.Indent > 0 || b.Depth > 0 {
 		p.report(CodeFenceIndent, b.Pos, "move the block to the left margin",
 			"block is indented by %d columns", b.Indent)
 	}
 }
 
-// body reads the sections.
-func (p *parser) body() {
+// readBody reads the sections.
+func (p *parser) readBody() {
 	seen := map[string]Pos{}
 	var workflow, args *md.Section
 	var titles []string
-	p.unsectioned()
-	p.misplaced()
-	p.nearFences()
+	p.reportOutsideSections()
+	p.reportMisplaced()
+	p.reportNearFences()
 
 	for _, s := range p.doc.Sections(2) {
 		title := cleanTitle(s.Title())
@@ -262,35 +260,35 @@ func (p *parser) body() {
 		switch name {
 		case sectionArgs:
 			args = &s
-			p.argsSection(s)
+			p.readArgsSection(s)
 		case sectionWorkflow:
 			workflow = &s
-			p.workflow(s)
+			p.readWorkflow(s)
 		case sectionBetween:
-			p.betweenSection(s)
+			p.readBetween(s)
 		case sectionErrors:
-			p.always = true
-			p.file.Errors = p.looseSteps(s, sectionErrors)
-			p.always = false
+			p.inErrors = true
+			p.file.Errors = p.readLooseSteps(s, sectionErrors)
+			p.inErrors = false
 		default:
 			if _, _, isStep := stepLine(title); !isStep { // that is one mistake, and was reported
-				p.outside(s.Blocks)
+				p.reportOutside(s.Blocks)
 			}
 		}
 		if name != "" {
-			p.tags(s)
+			p.checkTags(s)
 		}
 	}
 
-	if workflow == nil && !p.has(md.CodeLineEnds) { // a file of one line has no section
-		p.noWorkflow(titles)
+	if workflow == nil && !p.hasFinding(md.CodeLineEnds) { // a file of one line has no section
+		p.reportNoWorkflow(titles)
 	}
 	if !p.file.Literate && workflow != nil && args != nil && p.file.Args.Pos.IsZero() {
 		p.argSentences(*args)
 	}
 }
 
-func (p *parser) noWorkflow(titles []string) {
+func (p *parser) reportNoWorkflow(titles []string) {
 	// Without the section each of its steps is outside of it, which is no further mistake.
 	p.found = slices.DeleteFunc(p.found, func(d formats.Diagnostic) bool {
 		return d.Code == CodeFencePlace
@@ -329,8 +327,8 @@ func cleanTitle(title string) string {
 	return strings.TrimSpace(title)
 }
 
-// unsectioned reports blocks of the format that no level-2 section holds.
-func (p *parser) unsectioned() {
+// reportOutsideSections reports blocks of the format that no level-2 section holds.
+func (p *parser) reportOutsideSections() {
 	inside := false
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
@@ -338,35 +336,35 @@ func (p *parser) unsectioned() {
 			inside = b.Level == 2
 		}
 		if !inside {
-			p.outside(p.doc.Blocks[i : i+1])
+			p.reportOutside(p.doc.Blocks[i : i+1])
 		}
 	}
 }
 
-// outside reports blocks of the format in prose.
-func (p *parser) outside(blocks []md.Block) {
+// reportOutside reports blocks of the format in prose.
+func (p *parser) reportOutside(blocks []md.Block) {
 	for i := range blocks {
-		if kind := p.kind(&blocks[i]); kind != fenceOther {
-			home := homes[kind]
+		if kind := p.fenceKindOf(&blocks[i]); kind != fenceOther {
+			home := blockHomes[kind]
 			p.report(CodeFencePlace, blocks[i].Pos, home.help, "block 'yaml %s' outside its %s",
 				kind, home.what)
 		}
 	}
 }
 
-// homes say where a block has to stand.
-var homes = map[fenceKind]struct{ help, what string }{
+// blockHomes say where a block has to stand.
+var blockHomes = map[fenceKind]struct{ help, what string }{
 	fenceStep:     {"move it below a step heading of '## " + sectionWorkflow + "'", "section"},
 	fenceArgs:     {"move it into '## " + sectionArgs + "'", "section"},
 	fenceDefaults: {"move it below '## " + sectionWorkflow + "', before the first step", "place"},
 }
 
-func (p *parser) argsSection(s md.Section) {
+func (p *parser) readArgsSection(s md.Section) {
 	var first *md.Block
 
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
-		switch kind := p.kind(b); kind {
+		switch kind := p.fenceKindOf(b); kind {
 		case fenceArgs:
 			if first != nil {
 				p.report(CodeStepFence, b.Pos, "join the two",
@@ -374,18 +372,18 @@ func (p *parser) argsSection(s md.Section) {
 				continue
 			}
 			first = b
-			p.margin(b)
+			p.checkMargin(b)
 			p.argsBlock(b)
 		case fenceStep, fenceDefaults:
-			p.outside(s.Blocks[i : i+1])
+			p.reportOutside(s.Blocks[i : i+1])
 		case fenceOther:
-			p.bareYAML(b, fenceArgs)
+			p.reportBareYAML(b, fenceArgs)
 		}
 	}
 }
 
-// bareYAML reports a fence that is YAML but lacks its second word, where a block could stand.
-func (p *parser) bareYAML(b *md.Block, want fenceKind) {
+// reportBareYAML reports a fence that is YAML but lacks its second word, where a block could stand.
+func (p *parser) reportBareYAML(b *md.Block, want fenceKind) {
 	if b.Kind == md.Fence && (strings.EqualFold(strings.TrimSpace(b.Info), "yaml") ||
 		strings.EqualFold(strings.TrimSpace(b.Info), "yml")) {
 		p.report(CodeFenceInfo, b.Pos, "write ```yaml "+string(want)+", or ```text for an example",

@@ -45,7 +45,7 @@ func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 	p.foreign = &as
 	p.read()
 
-	steps, said := count(p.file.Steps)
+	steps, said := countSentences(p.file.Steps)
 	runs = said*2 > steps
 
 	for i := range p.doc.Blocks {
@@ -64,7 +64,7 @@ func IsPrompt(name string, src []byte, keys []string) bool {
 	p := newParser(name, src)
 	p.foreign = &Foreign{Keys: keys, Unknown: CodeKey, Misnamed: CodeKey}
 	p.read()
-	if p.doc.Text == nil || len(p.file.Steps) > 0 || !p.has(CodeSection) {
+	if p.doc.Text == nil || len(p.file.Steps) > 0 || !p.hasFinding(CodeSection) {
 		return false
 	}
 	for _, d := range p.found {
@@ -85,7 +85,8 @@ func IsPrompt(name string, src []byte, keys []string) bool {
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
 		switch {
-		case b.Kind == md.Heading && structural(cleanTitle(b.Text)), p.kind(b) != fenceOther:
+		case b.Kind == md.Heading && isStructural(cleanTitle(b.Text)),
+			p.fenceKindOf(b) != fenceOther:
 			return false
 		}
 		text = true
@@ -93,8 +94,8 @@ func IsPrompt(name string, src []byte, keys []string) bool {
 	return text
 }
 
-// structural tells whether a heading belongs to the form of a command file, or was meant to.
-func structural(title string) bool {
+// isStructural tells whether a heading belongs to the form of a command file, or was meant to.
+func isStructural(title string) bool {
 	low := strings.ToLower(title)
 	sections := []string{sectionArgs, sectionWorkflow, sectionBetween, sectionErrors}
 	for _, section := range sections {
@@ -102,13 +103,13 @@ func structural(title string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(low, "workflow") || looksLikeStep(title)
+	return strings.HasPrefix(low, "workflow") || isLikeStep(title)
 }
 
-// count counts steps, and those that are sentences of the list.
-func count(steps []*Step) (all, said int) {
+// countSentences counts steps, and those that are sentences of the list.
+func countSentences(steps []*Step) (all, said int) {
 	for _, s := range steps {
-		a, b := count(s.Body)
+		a, b := countSentences(s.Body)
 		all += a + 1
 		said += b
 		if s.Sentence != nil {
@@ -127,15 +128,15 @@ func read(name string, src []byte, subagent bool) *File {
 
 func newParser(name string, src []byte) *parser {
 	p := &parser{
-		file:    &File{Name: name, Src: src},
-		forms:   map[string]*regexp.Regexp{},
-		near:    map[int]bool{},
-		beside:  map[string]int{},
-		refused: map[*Step]bool{},
+		file:           &File{Name: name, Src: src},
+		forms:          map[string]*regexp.Regexp{},
+		nearFenceLines: map[int]bool{},
+		parallelIDs:    map[string]int{},
+		invalid:        map[*Step]bool{},
 	}
 	p.Decoder = strict.Decoder{
-		Report: p.finding,
-		Full:   p.full,
+		Report: p.addDecoderFinding,
+		Full:   p.isFull,
 		Value:  CodeValue,
 		Key:    CodeStepKey,
 		Absent: CodeAbsent,
@@ -151,7 +152,7 @@ func (p *parser) read() {
 	p.file.Src = src
 	doc, problems := md.Parse(src)
 	p.doc = doc
-	p.take(problems)
+	p.addProblems(problems)
 
 	if at > 0 {
 		p.report(CodeOtherForm, Pos{Line: at, Col: 1},
@@ -164,14 +165,14 @@ func (p *parser) read() {
 
 	if doc.Text != nil {
 		if !p.subagent {
-			p.front()
+			p.readFront()
 		}
-		p.body()
+		p.readBody()
 		if p.foreign != nil {
-			p.takes()
+			p.declareForeignArguments()
 		}
-		p.unsaid()
-		p.expansions()
+		p.warnUnsaid()
+		p.warnExpansions()
 	}
 
 	if len(p.found) > 0 {
@@ -180,20 +181,20 @@ func (p *parser) read() {
 		p.file.Found = all.List
 	}
 
-	p.file.Hopeless = doc.Text == nil || p.full() || p.has(CodeTooMany)
+	p.file.Hopeless = doc.Text == nil || p.isFull() || p.hasFinding(CodeTooMany)
 	if !p.file.Hopeless {
-		p.unread()
+		p.markUnread()
 	}
 }
 
-// unread notes the lines of everything that has an error: the frontmatter, or what stands between
-// two headings.
-func (p *parser) unread() {
+// markUnread notes the lines of everything that has an error: the frontmatter, or what stands
+// between two headings.
+func (p *parser) markUnread() {
 	for i := range p.file.Found {
 		if p.file.Found[i].Severity != formats.SeverityError {
 			continue
 		}
-		lines := p.unit(p.file.Found[i].Pos.Line)
+		lines := p.unitAround(p.file.Found[i].Pos.Line)
 		if last := len(p.file.Unread) - 1; last >= 0 && p.file.Unread[last] == lines {
 			continue
 		}
@@ -202,8 +203,8 @@ func (p *parser) unread() {
 	p.file.NoFront = p.doc.Front == nil && !p.subagent
 }
 
-// unit gives the lines that are read together with one.
-func (p *parser) unit(line int) Lines {
+// unitAround gives the lines that are read together with one.
+func (p *parser) unitAround(line int) Lines {
 	if p.doc.HasFront && line < p.doc.BodyLine {
 		return Lines{1, p.doc.BodyLine - 1}
 	}
@@ -231,14 +232,14 @@ func (p *parser) unit(line int) Lines {
 		}
 	}
 
-	if !p.file.Literate && from != line && p.plain(line) {
+	if !p.file.Literate && from != line && p.isPlainStep(line) {
 		return Lines{line, line}
 	}
 	return Lines{from, end}
 }
 
-// plain tells whether a line is a sentence of the plain form.
-func (p *parser) plain(line int) bool {
+// isPlainStep tells whether a line is a sentence of the plain form.
+func (p *parser) isPlainStep(line int) bool {
 	_, _, ok := stepLine(cleanTitle(strings.TrimLeft(p.doc.Line(line), " \t")))
 	return ok && !p.doc.InCode(line)
 }

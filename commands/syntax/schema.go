@@ -27,7 +27,8 @@ const kindRules = `{
 	"text":      {"type": ["string", "number", "boolean"]},
 	"word":      {"type": ["string", "number"]},
 	"words":     {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
-	"texts":     {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]},
+	"texts":     {"anyOf": [{"type": "string"}, {"type": "array", "items": {
+		"type": ["string", "number", "boolean"]}}]},
 	"boolean":   {"type": "boolean"},
 	"integer":   {"type": "integer"},
 	"number":    {"type": "number"},
@@ -37,14 +38,17 @@ const kindRules = `{
 	"value":     {},
 	"rules":     {"type": "object", "additionalProperties": {"anyOf": [
 		{"enum": ["next", "fail", "gate"]}, {"$ref": "#/$defs/target"},
-		{"type": "array", "items": {"anyOf": [{"enum": ["next", "fail", "gate"]}, {"$ref": "#/$defs/target"}]}}]}},
+		{"type": "array", "items": {"anyOf": [
+			{"enum": ["next", "fail", "gate"]}, {"$ref": "#/$defs/target"}]}}]}},
 	"choices":   {"type": "object", "additionalProperties": {"anyOf": [
 		{"enum": ["next", "fail", "gate"]}, {"$ref": "#/$defs/target"},
-		{"type": "array", "items": {"anyOf": [{"enum": ["next", "fail", "gate"]}, {"$ref": "#/$defs/target"}]}}]}},
+		{"type": "array", "items": {"anyOf": [
+			{"enum": ["next", "fail", "gate"]}, {"$ref": "#/$defs/target"}]}}]}},
 	"steps":     {"type": "array", "items": {"$ref": "#/$defs/step"}},
 	"children":  {"type": "object", "additionalProperties": {"$ref": "#/$defs/step"}},
 	"arguments": {"type": "array", "items": {"$ref": "#/$defs/argument"}},
-	"loads":     {"type": "object", "additionalProperties": {"anyOf": [{"$ref": "#/$defs/jq"}, {"$ref": "#/$defs/load"}]}},
+	"loads":     {"type": "object", "additionalProperties": {"anyOf": [
+		{"$ref": "#/$defs/jq"}, {"$ref": "#/$defs/load"}]}},
 	"requirements": {"anyOf": [{"$ref": "#/$defs/requirement"}, {"type": "array",
 		"items": {"$ref": "#/$defs/requirement"}}]}
 }`

@@ -12,8 +12,8 @@ import (
 	"tercet/internal/md"
 )
 
-// plainWorkflow reads the plain form: lines "Step N: sentence", wherever they stand.
-func (p *parser) plainWorkflow(s md.Section, list []draft) {
+// readPlainWorkflow reads the plain form: lines "Step N: sentence", wherever they stand.
+func (p *parser) readPlainWorkflow(s md.Section, list []draft) {
 	for _, d := range list {
 		for _, b := range d.fences {
 			p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it",
@@ -23,7 +23,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	}
 
 	seen := map[string]int{}
-	var stack []nested
+	var stack []openStep
 	stage := ""
 	for n := s.Line() + 1; n <= s.EndLine; n++ {
 		line := p.doc.Line(n)
@@ -45,7 +45,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 
 		pos := Pos{Line: n, Col: len(line) - len(text) + 1}
 		if !ok {
-			if almostStep(text) {
+			if isAlmostStep(text) {
 				p.report(CodeStepHeading, pos,
 					"write it like 'Step 3: Return the plan', at the start of the line",
 					"expected 'Step <n>: <title>', got %q", text)
@@ -53,15 +53,15 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 			continue
 		}
 
-		p.numbered(seen, number, pos)
+		p.checkNumber(seen, number, pos)
 
 		step := &Step{
 			Pos:    pos,
 			Number: number,
 			Title:  rest,
 		}
-		p.say(step, rest, posIn(line, n, rest))
-		stack = p.attach(stack, nested{step: step, level: strings.Count(number, ".")})
+		p.readSentence(step, rest, posIn(line, n, rest))
+		stack = p.attach(stack, openStep{step: step, level: strings.Count(number, ".")})
 	}
 }
 
@@ -72,11 +72,11 @@ var (
 	actionTag = lazy.Regexp(`^\s*<action>\s*(.*?\S)\s*</action>`)
 )
 
-// say reads the sentence of a step.
-func (p *parser) say(step *Step, text string, pos Pos) {
+// readSentence reads the sentence of a step.
+func (p *parser) readSentence(step *Step, text string, pos Pos) {
 	step.Sentence = p.sentence(text, pos)
 	if step.Sentence == nil {
-		p.refused[step] = true
+		p.invalid[step] = true
 		return
 	}
 	say := step.Sentence
@@ -86,8 +86,8 @@ func (p *parser) say(step *Step, text string, pos Pos) {
 		step.Action = &Parallel{Pos: pos}
 		for _, agent := range say.Among {
 			id := strings.NewReplacer("-", "_", ":", "_").Replace(agent.Text)
-			p.beside[id]++
-			if n := p.beside[id]; n > 1 {
+			p.parallelIDs[id]++
+			if n := p.parallelIDs[id]; n > 1 {
 				id += "_" + strconv.Itoa(n)
 			}
 			step.Body = append(step.Body, &Step{
@@ -145,7 +145,6 @@ func (p *parser) inputsBelow(at int) []Field {
 			value.Kind = Jq
 			value.Expr = &Expr{Pos: pos, Src: "$args." + name[1]}
 		case strings.HasPrefix(text, "$"):
-
 			value.Kind = Jq
 			value.Expr = &Expr{Pos: pos, Src: text}
 		case err == nil:
@@ -161,20 +160,20 @@ func (p *parser) inputsBelow(at int) []Field {
 	}
 }
 
-// almostStep reports a line that was meant as a plain step and is none. It is a list item, has
+// isAlmostStep reports a line that was meant as a plain step and is none. It is a list item, has
 // another mark than the colon or none before a sentence of the list, or another case. Prose such as
 // "Step 2 writes the plan" is not meant.
-func almostStep(text string) bool {
+func isAlmostStep(text string) bool {
 	bare := cleanTitle(strings.TrimLeft(text, "-*+ \t"))
 	if _, _, ok := stepLine(bare); ok {
 		return true
 	}
-	return almost().MatchString(bare)
+	return almostStepForm().MatchString(bare)
 }
 
-// almost is a number behind "step", and a mark other than the colon or the beginning of a sentence
-// of the list.
-var almost = lazy.Regexp(
+// almostStepForm is a number behind "step", and a mark other than the colon or the beginning of a
+// sentence of the list.
+var almostStepForm = lazy.Regexp(
 	`(?i)^step +[0-9][0-9.]*` +
 		`(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`,
 )
@@ -196,11 +195,11 @@ func (p *parser) argSentences(s md.Section) {
 
 // sentenceForm is one sentence of the closed list.
 type sentenceForm struct {
-	kind SentenceKind
-	none bool
-	form string
-	show string // an example
-	does string // the step that it means
+	kind     SentenceKind
+	excludes bool
+	form     string
+	example  string // an example
+	does     string // the step that it means
 }
 
 // The forms that fit much of what prose says. They count where the file declares the argument.
@@ -214,9 +213,9 @@ const (
 const timesForm = `(?:delegate (?:in parallel )?(?:to )?)?` +
 	`\[?ARM(?: *× *| [x*] )(?P<index>[0-9]{1,4}|N)\]?`
 
-// declares tells whether the file declares an argument, or a sentence before takes it from the
+// isDeclared tells whether the file declares an argument, or a sentence before takes it from the
 // line.
-func (p *parser) declares(name string) bool {
+func (p *parser) isDeclared(name string) bool {
 	return slices.ContainsFunc(p.file.Front.Arguments, func(a Argument) bool {
 		return a.Name.Text == name
 	}) || slices.ContainsFunc(p.file.Sentences, func(say *Sentence) bool {
@@ -408,8 +407,8 @@ type SentenceInfo struct{ Example, Does string }
 func Sentences() []SentenceInfo {
 	var out []SentenceInfo
 	for _, s := range sentenceForms {
-		if !s.none {
-			out = append(out, SentenceInfo{s.show, s.does})
+		if !s.excludes {
+			out = append(out, SentenceInfo{s.example, s.does})
 		}
 	}
 	return out
@@ -425,7 +424,7 @@ func nearestSentence(line string) string {
 
 	for _, s := range sentenceForms {
 		same := 0
-		for i, w := range strings.Fields(strings.ToLower(s.show)) {
+		for i, w := range strings.Fields(strings.ToLower(s.example)) {
 			switch {
 			case i < len(words) && words[i] == w:
 				same += 2
@@ -435,7 +434,7 @@ func nearestSentence(line string) string {
 		}
 		if same > most {
 			most = same
-			best = s.show
+			best = s.example
 		}
 	}
 
@@ -465,7 +464,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		if found == nil {
 			continue
 		}
-		if s.none {
+		if s.excludes {
 			break
 		}
 		word := func(name string) (w Word) {
@@ -486,11 +485,11 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 			To:   word("to"),
 		}
 
-		if (s.form == parseArg || s.form == checkArg) && !p.declares(word("name").Text) {
+		if (s.form == parseArg || s.form == checkArg) && !p.isDeclared(word("name").Text) {
 			continue
 		}
 
-		agent := lettered(word("agent"))
+		agent := expandLetter(word("agent"))
 		switch s.kind { //nolint:exhaustive // no other sentence names one subagent
 		case SayDelegate, SayDelegateWith:
 			say.Name = agent
@@ -502,7 +501,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 
 		n, err := strconv.Atoi(word("index").Text)
 		if s.kind == SayParallel && word("list").Text == "" {
-			if !p.times(say, agent, cmp.Or(word("most").Text, word("index").Text)) {
+			if !p.repeatAgent(say, agent, cmp.Or(word("most").Text, word("index").Text)) {
 				return nil
 			}
 		} else if s.kind == SayForEach && word("index").Text != "" {
@@ -514,15 +513,15 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		case err == nil && s.kind == SayExtract:
 			say.Index = n
 		case s.kind == SayUpdateStatus:
-			say.To = bare(say.To)
+			say.To = unquoted(say.To)
 		case s.kind == SayParallel && word("list").Text != "":
-			say.Among = listed(word("list"))
+			say.Among = splitNames(word("list"))
 		case s.kind == SayEither, s.kind == SayIfValid:
 			say.Value = word("value")
 			say.Value.Text = strings.Trim(say.Value.Text, "\"'`")
-			say.Among = []Word{agent, lettered(word("other"))}
+			say.Among = []Word{agent, expandLetter(word("other"))}
 		case s.kind == SayForEach:
-			say.To = bare(say.To)
+			say.To = unquoted(say.To)
 			if w := word("expr"); w.Text != "" {
 				say.Expr = &Expr{Pos: w.Pos, Src: w.Text}
 			}
@@ -530,7 +529,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 			say.Rest = strings.TrimSpace(strings.TrimSuffix(say.Rest, "to orchestrator"))
 		}
 
-		p.strictly(
+		p.reportStrict(
 			CodeSugar,
 			pos,
 			"run 'tercet lint --fix --expand'",
@@ -544,9 +543,9 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 	return nil
 }
 
-// times makes a sentence one of several calls of a subagent side by side, and reports a number that
-// is none, such as the N of a diagram.
-func (p *parser) times(say *Sentence, agent Word, count string) bool {
+// repeatAgent makes a sentence one of several calls of a subagent side by side, and reports a
+// number that is none, such as the N of a diagram.
+func (p *parser) repeatAgent(say *Sentence, agent Word, count string) bool {
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 || n > formats.MaxParallel {
 		p.report(
@@ -565,16 +564,16 @@ func (p *parser) times(say *Sentence, agent Word, count string) bool {
 	return true
 }
 
-// lettered is the name of a subagent; the A of "Subagent A" is subagent-a.
-func lettered(w Word) Word {
+// expandLetter is the name of a subagent; the A of "Subagent A" is subagent-a.
+func expandLetter(w Word) Word {
 	if len(w.Text) == 1 && w.Text[0] >= 'A' && w.Text[0] <= 'Z' {
 		w.Text = "subagent-" + strings.ToLower(w.Text)
 	}
 	return w
 }
 
-// bare is a word without its quotes or brackets.
-func bare(w Word) Word {
+// unquoted is a word without its quotes or brackets.
+func unquoted(w Word) Word {
 	text := strings.Trim(w.Text, "\"'`[]")
 	if len(text) < len(w.Text) {
 		w.Pos.Col++
@@ -583,14 +582,15 @@ func bare(w Word) Word {
 	return w
 }
 
-// listed are the names of a list such as "a, b and c".
-func listed(list Word) []Word {
+// splitNames are the names of a list such as "a, b and c".
+func splitNames(list Word) []Word {
 	var out []Word
 	col := list.Pos.Col
 	for word := range strings.SplitSeq(list.Text, " ") {
 		name := strings.TrimSuffix(word, ",")
 		if name != "" && name != "and" && !strings.EqualFold(name, "subagent") {
-			out = append(out, lettered(Word{Pos: Pos{Line: list.Pos.Line, Col: col}, Text: name}))
+			agent := Word{Pos: Pos{Line: list.Pos.Line, Col: col}, Text: name}
+			out = append(out, expandLetter(agent))
 		}
 		col += len(word) + 1
 	}

@@ -12,8 +12,8 @@ import (
 // blockWords are what may follow `yaml` behind the backticks.
 var blockWords = []string{string(fenceStep), string(fenceArgs), string(fenceDefaults)}
 
-// unglued puts the space back into words such as yamlstep.
-func unglued(info string) string {
+// splitYAMLWord puts the space back into words such as yamlstep.
+func splitYAMLWord(info string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(info), "yaml")
 	if ok && rest != "" && len(strings.Fields(info)) == 1 &&
 		len(nearest.Names(rest, blockWords)) > 0 {
@@ -22,12 +22,12 @@ func unglued(info string) string {
 	return info
 }
 
-// nearFences reports lines that were meant to open a block but have too few backticks, or a
+// reportNearFences reports lines that were meant to open a block but have too few backticks, or a
 // misspelt yaml behind them.
-func (p *parser) nearFences() {
+func (p *parser) reportNearFences() {
 	report := func(at Pos, kind, got string) {
-		p.near[at.Line] = true
-		p.fenceInfo(at, fenceKind(kind), "expected '```yaml %s', got '%.40s'", got)
+		p.nearFenceLines[at.Line] = true
+		p.reportFenceInfo(at, fenceKind(kind), "expected '```yaml %s', got '%.40s'", got)
 	}
 	for n, line := range p.doc.ProseLines() {
 		text := strings.TrimSpace(line)
@@ -36,7 +36,7 @@ func (p *parser) nearFences() {
 		}
 
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
-		fields := strings.Fields(unglued(text[ticks:]))
+		fields := strings.Fields(splitYAMLWord(text[ticks:]))
 		if ticks > 2 || len(fields) != 2 || ticks == 0 && fields[0] != "yaml" ||
 			!isNear(fields[0], "yaml") {
 			continue
@@ -68,13 +68,13 @@ func isNear(word, wanted string) bool {
 	return len(nearest.Names(strings.ToLower(word), []string{wanted})) > 0
 }
 
-// nearFence tells whether a line that almost opens a block stands below a heading.
-func (p *parser) nearFence(d *draft) bool {
+// hasNearFence tells whether a line that almost opens a block stands below a heading.
+func (p *parser) hasNearFence(d *draft) bool {
 	if d.heading == nil {
 		return false
 	}
 	for n := d.heading.Pos.Line + 1; n <= p.doc.LineCount(); n++ {
-		if p.near[n] {
+		if p.nearFenceLines[n] {
 			return true
 		}
 		if strings.HasPrefix(p.doc.Line(n), "#") && !p.doc.InCode(n) {
@@ -84,8 +84,8 @@ func (p *parser) nearFence(d *draft) bool {
 	return false
 }
 
-// otherWords are keys of a step in other tools, by what is written here.
-var otherWords = map[string][]string{
+// foreignKeyAdvice are keys of a step in other tools, by what is written here.
+var foreignKeyAdvice = map[string][]string{
 	"write check: {command: [PROGRAM, ARGUMENT]}, such as {command: [npm, test]}": {
 		"run", "command", "cmd", "shell", "script", "exec", "bash", "sh",
 	},
@@ -102,7 +102,7 @@ func adviseKey(word string, form strict.Form) string {
 	if !slices.Contains(form.Keys, "delegate") {
 		return ""
 	}
-	for advice, words := range otherWords {
+	for advice, words := range foreignKeyAdvice {
 		if slices.Contains(words, word) {
 			return advice
 		}
@@ -113,7 +113,7 @@ func adviseKey(word string, form strict.Form) string {
 // shellLine gives the words of a check that is a line of a shell, nil if it may be jq.
 func shellLine(text string) []string {
 	words := strings.Fields(text)
-	if len(words) == 0 || slices.ContainsFunc(words, notInShellLine) {
+	if len(words) == 0 || slices.ContainsFunc(words, isNotShellWord) {
 		return nil
 	}
 
@@ -131,8 +131,8 @@ func shellLine(text string) []string {
 	return words
 }
 
-// notInShellLine tells whether a word cannot be a program or a plain argument.
-func notInShellLine(word string) bool {
+// isNotShellWord tells whether a word cannot be a program or a plain argument.
+func isNotShellWord(word string) bool {
 	if slices.Contains([]string{"==", "//", "-", "/", "."}, word) {
 		return true
 	}
@@ -142,23 +142,23 @@ func notInShellLine(word string) bool {
 	})
 }
 
-// strays reports values that end with a quote or a bracket without its partner, and odd
+// checkStrays reports values that end with a quote or a bracket without its partner, and odd
 // indentations. YAML takes both, but they are more often a slip than meant.
-func (p *parser) strays(n *md.Node) {
-	p.indentation(n, 1)
-	p.strayEnds(n)
+func (p *parser) checkStrays(n *md.Node) {
+	p.checkIndentation(n, 1)
+	p.checkStrayEnds(n)
 }
 
-func (p *parser) strayEnds(n *md.Node) {
+func (p *parser) checkStrayEnds(n *md.Node) {
 	if n == nil {
 		return
 	}
 	if n.Kind != md.Scalar {
 		for i := range n.Entries {
-			p.strayEnds(n.Entries[i].Value)
+			p.checkStrayEnds(n.Entries[i].Value)
 		}
 		for _, item := range n.Items {
-			p.strayEnds(item)
+			p.checkStrayEnds(item)
 		}
 		return
 	}
@@ -167,15 +167,15 @@ func (p *parser) strayEnds(n *md.Node) {
 	}
 
 	last := n.Value[len(n.Value)-1]
-	if what := stray(n.Value); what != "" {
+	if what := strayEnd(n.Value); what != "" {
 		p.report(CodeStray, n.ValuePos(len(n.Value)-1),
 			"quote the whole value, or remove the "+what,
 			"value ends with %q, but nothing opens it", last)
 	}
 }
 
-// stray names the quote or bracket at the end of an unquoted value that has no partner in it.
-func stray(v string) string {
+// strayEnd names the quote or bracket at the end of an unquoted value that has no partner in it.
+func strayEnd(v string) string {
 	last := v[len(v)-1:]
 	more := func(opening string) bool {
 		return strings.Count(v, last) > strings.Count(v, opening)
@@ -192,9 +192,9 @@ func stray(v string) string {
 	return ""
 }
 
-// indentation warns of a map or list in lines of its own that stands an odd number of columns
+// checkIndentation warns of a map or list in lines of its own that stands an odd number of columns
 // inside the one around it.
-func (p *parser) indentation(n *md.Node, column int) {
+func (p *parser) checkIndentation(n *md.Node, column int) {
 	if n == nil || n.Style != md.BlockStyle {
 		return
 	}
@@ -206,9 +206,9 @@ func (p *parser) indentation(n *md.Node, column int) {
 	}
 
 	for _, e := range n.Entries {
-		p.indentation(e.Value, n.Pos.Col)
+		p.checkIndentation(e.Value, n.Pos.Col)
 	}
 	for _, item := range n.Items {
-		p.indentation(item, n.Pos.Col)
+		p.checkIndentation(item, n.Pos.Col)
 	}
 }

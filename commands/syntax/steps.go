@@ -14,11 +14,11 @@ import (
 
 // draft is one heading of a section with the fences below it.
 type draft struct {
-	heading *md.Block
-	number  string // "" when the heading is no step
-	title   string
-	fences  []*md.Block
-	bare    []*md.Block // fences that could be blocks but are not marked as such
+	heading  *md.Block
+	number   string // "" when the heading is no step
+	title    string
+	fences   []*md.Block
+	unmarked []*md.Block // fences that could be blocks but are not marked as such
 }
 
 // drafts cuts a section at its headings. Fences before the first heading come in a draft without
@@ -38,25 +38,25 @@ func (p *parser) drafts(s md.Section) []draft {
 			out = append(out, d)
 		case b.Kind != md.Fence:
 		default:
-			switch p.kind(b) {
+			switch p.fenceKindOf(b) {
 			case fenceStep:
 				last.fences = append(last.fences, b)
 			case fenceDefaults:
 				if len(out) > 1 || s.Title() == "" ||
 					sectionName(cleanTitle(s.Title())) != sectionWorkflow {
-					p.outside(s.Blocks[i : i+1])
+					p.reportOutside(s.Blocks[i : i+1])
 					continue
 				}
-				p.defaults(b)
+				p.readDefaults(b)
 			case fenceArgs:
 				if p.subagent && len(out) == 1 && p.file.Args.Pos.IsZero() {
-					p.margin(b)
+					p.checkMargin(b)
 					p.argsBlock(b)
 					continue
 				}
-				p.outside(s.Blocks[i : i+1])
+				p.reportOutside(s.Blocks[i : i+1])
 			case fenceOther:
-				last.bare = append(last.bare, b)
+				last.unmarked = append(last.unmarked, b)
 			}
 		}
 	}
@@ -87,9 +87,9 @@ func stepLine(s string) (number, rest string, ok bool) {
 	return m[1], m[2], true
 }
 
-// looksLikeStep reports a heading that was meant to be a step: it starts with that word, or with a
+// isLikeStep reports a heading that was meant to be a step: it starts with that word, or with a
 // number after one like it.
-func looksLikeStep(title string) bool {
+func isLikeStep(title string) bool {
 	first, rest, _ := strings.Cut(title, " ")
 	if len(first) >= 4 && strings.EqualFold(first[:4], "step") {
 		return true
@@ -98,9 +98,9 @@ func looksLikeStep(title string) bool {
 		len(nearest.Names(strings.ToLower(first), []string{"step"})) > 0
 }
 
-// misplaced reports headings that were meant to be steps but stand too high, or lack the space
-// after the marks.
-func (p *parser) misplaced() {
+// reportMisplaced reports headings that were meant to be steps but stand too high, or lack the
+// space after the marks.
+func (p *parser) reportMisplaced() {
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
 		if b.Kind != md.Heading || b.Depth > 0 || b.Level > 2 {
@@ -148,53 +148,53 @@ func (p *parser) misplaced() {
 	}
 }
 
-// workflow reads the section with the steps.
-func (p *parser) workflow(s md.Section) {
+// readWorkflow reads the section with the steps.
+func (p *parser) readWorkflow(s md.Section) {
 	list := p.drafts(s)
 
-	p.orderOfSteps(list[1:])
+	p.warnStepOrder(list[1:])
 	for _, d := range list[1:] {
-		if looksLikeStep(d.title) || d.number != "" {
+		if isLikeStep(d.title) || d.number != "" {
 			p.file.Literate = true
 		}
 	}
 
 	if p.file.Literate {
-		p.literate(list)
+		p.readLiterate(list)
 	} else {
-		p.plainWorkflow(s, list)
+		p.readPlainWorkflow(s, list)
 	}
 
-	p.bodies(p.file.Steps)
+	p.checkBodies(p.file.Steps)
 	if len(p.file.Steps) == 0 && !p.highStep && (!p.file.Literate || len(p.found) == 0) {
 		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it",
 			"section '%s' has no steps", sectionWorkflow)
 	}
 }
 
-// literate reads the steps of a workflow that are headings.
-func (p *parser) literate(list []draft) {
+// readLiterate reads the steps of a workflow that are headings.
+func (p *parser) readLiterate(list []draft) {
 	for _, b := range list[0].fences {
 		p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it",
 			"block 'yaml step' without a step heading")
 	}
 
 	seen := map[string]int{}
-	var stack []nested
+	var stack []openStep
 	p.file.Steps = make([]*Step, 0, len(list)-1)
 	for i := range list[1:] {
 		d := &list[i+1]
 		if d.number == "" {
-			p.notStep(d)
+			p.readNonStep(d)
 			continue
 		}
-		p.numbered(seen, d.number, d.heading.Pos)
-		stack = p.attach(stack, nested{step: p.step(d), level: d.heading.Level})
+		p.checkNumber(seen, d.number, d.heading.Pos)
+		stack = p.attach(stack, openStep{step: p.readStep(d), level: d.heading.Level})
 	}
 }
 
-// numbered reports a second step of a number.
-func (p *parser) numbered(seen map[string]int, number string, at Pos) {
+// checkNumber reports a second step of a number.
+func (p *parser) checkNumber(seen map[string]int, number string, at Pos) {
 	if first := seen[number]; first > 0 {
 		p.report(CodeNumber, at, "number the steps in order",
 			"second step %s, the first is on line %d", number, first)
@@ -202,9 +202,9 @@ func (p *parser) numbered(seen map[string]int, number string, at Pos) {
 	seen[number] = at.Line
 }
 
-// orderOfSteps warns of steps whose number does not fit their place: the readers of the file,
+// warnStepOrder warns of steps whose number does not fit their place: the readers of the file,
 // people and other tools, go by the numbers, and tercet by the headings.
-func (p *parser) orderOfSteps(list []draft) {
+func (p *parser) warnStepOrder(list []draft) {
 	var above []string // numbers of the steps around the present one
 	var levels []int
 	for i := range list {
@@ -232,8 +232,9 @@ func (p *parser) orderOfSteps(list []draft) {
 				"number it "+within+"N, or change its heading level",
 				"step %s stands %s", d.number, placeOf(within))
 		case last != "" && strings.HasPrefix(last, within):
-			before, _ := strconv.Atoi(strings.TrimPrefix(last, within)) //nolint:errcheck // it is a number
-			now, _ := strconv.Atoi(rest)                                //nolint:errcheck // it is a number
+			digits := strings.TrimPrefix(last, within)
+			before, _ := strconv.Atoi(digits) //nolint:errcheck // it is a number
+			now, _ := strconv.Atoi(rest)      //nolint:errcheck // it is a number
 			if now != before && now != before+1 {
 				p.report(CodeStepOrder, d.heading.Pos,
 					fmt.Sprintf("number it %s%d", within, before+1),
@@ -254,14 +255,14 @@ func placeOf(within string) string {
 	return "below step " + strings.TrimSuffix(within, ".")
 }
 
-// nested is a step on the way down to the present one.
-type nested struct {
+// openStep is a step on the way down to the present one.
+type openStep struct {
 	step  *Step
 	level int
 }
 
 // attach puts a step below the nearest one of a higher level.
-func (p *parser) attach(stack []nested, n nested) []nested {
+func (p *parser) attach(stack []openStep, n openStep) []openStep {
 	for len(stack) > 0 && stack[len(stack)-1].level >= n.level {
 		stack = stack[:len(stack)-1]
 	}
@@ -274,26 +275,26 @@ func (p *parser) attach(stack []nested, n nested) []nested {
 	return append(stack, n)
 }
 
-// bodies reports deeper steps below a step that can have none, and makes a step with a body and no
-// action a group.
-func (p *parser) bodies(steps []*Step) {
+// checkBodies reports deeper steps below a step that can have none, and makes a step with a body
+// and no action a group.
+func (p *parser) checkBodies(steps []*Step) {
 	for _, s := range steps {
 		if len(s.Body) > 0 {
-			p.bodyOf(s)
-			p.bodies(s.Body)
+			p.checkBody(s)
+			p.checkBodies(s.Body)
 		}
 	}
 }
 
-func (p *parser) bodyOf(s *Step) {
+func (p *parser) checkBody(s *Step) {
 	say := s.Sentence != nil && s.Sentence.Kind == SayForEach
-	if s.Action == nil && s.Sentence == nil && s.Table == nil && s.Return == nil && !p.refused[s] {
+	if s.Action == nil && s.Sentence == nil && s.Table == nil && s.Return == nil && !p.invalid[s] {
 		s.Action = &Group{Pos: s.Pos}
 	}
 
 	below := func(step *Step) bool { return step.Number != "" }
 	at := slices.IndexFunc(s.Body, below)
-	if at < 0 || p.refused[s] {
+	if at < 0 || p.invalid[s] {
 		return
 	}
 
@@ -320,9 +321,9 @@ func (p *parser) bodyOf(s *Step) {
 	}
 }
 
-// notStep deals with a heading in a literate workflow that is not "Step <n>: <title>".
-func (p *parser) notStep(d *draft) {
-	if looksLikeStep(d.title) || len(d.fences) > 0 {
+// readNonStep deals with a heading in a literate workflow that is not "Step <n>: <title>".
+func (p *parser) readNonStep(d *draft) {
+	if isLikeStep(d.title) || len(d.fences) > 0 {
 		p.report(CodeStepHeading, d.heading.Pos, "write it like '### Step 3: Return the plan'",
 			"expected 'Step <n>: <title>', got %q", d.title)
 	}
@@ -331,29 +332,30 @@ func (p *parser) notStep(d *draft) {
 	}
 }
 
-// step reads one heading with its block, or the sentence that the title is.
-func (p *parser) step(d *draft) *Step {
+// readStep reads one heading with its block, or the sentence that the title is.
+func (p *parser) readStep(d *draft) *Step {
 	s := &Step{
 		Pos:    d.heading.Pos,
 		Number: d.number,
 		Title:  d.title,
 	}
 	if len(d.fences) == 0 {
-		if len(d.bare) > 0 && p.bare(d) || p.nearFence(d) {
-			p.refused[s] = true
+		if len(d.unmarked) > 0 && p.reportBare(d) || p.hasNearFence(d) {
+			p.invalid[s] = true
 			return s
 		}
-		p.say(s, d.title, p.titleAt(d))
+		p.readSentence(s, d.title, p.titleAt(d))
 		return s
 	}
 
 	p.stepBlock(s, d.fences[0])
-	p.further(d.fences, "give it a step heading of its own")
+	p.reportFurther(d.fences, "give it a step heading of its own")
 	return s
 }
 
-// further reports the blocks of a step behind the first, and reads them for what is wrong in them.
-func (p *parser) further(fences []*md.Block, help string) {
+// reportFurther reports the blocks of a step behind the first, and reads them for what is wrong in
+// them.
+func (p *parser) reportFurther(fences []*md.Block, help string) {
 	for _, b := range fences[1:] {
 		p.report(CodeStepFence, b.Pos, help,
 			"second block 'yaml step' in one step, the first is on line %d", fences[0].Pos.Line)
@@ -361,22 +363,22 @@ func (p *parser) further(fences []*md.Block, help string) {
 	}
 }
 
-// bare reports the YAML fences of a step without a block, and whether there were any.
-func (p *parser) bare(d *draft) bool {
+// reportBare reports the YAML fences of a step without a block, and whether there were any.
+func (p *parser) reportBare(d *draft) bool {
 	before := len(p.found)
-	for _, b := range d.bare {
-		p.bareYAML(b, fenceStep)
+	for _, b := range d.unmarked {
+		p.reportBareYAML(b, fenceStep)
 	}
 	return len(p.found) > before
 }
 
-// betweenSection reads the steps of Between Steps, each with the steps around which it runs.
-func (p *parser) betweenSection(s md.Section) {
-	p.between = true
-	p.file.Between = p.looseSteps(s, sectionBetween)
-	p.between = false
+// readBetween reads the steps of Between Steps, each with the steps around which it runs.
+func (p *parser) readBetween(s md.Section) {
+	p.inBetween = true
+	p.file.Between = p.readLooseSteps(s, sectionBetween)
+	p.inBetween = false
 	for _, step := range p.file.Between {
-		if p.refused[step] {
+		if p.invalid[step] {
 			continue
 		}
 		if (step.After == nil) == (step.Before == nil) {
@@ -390,9 +392,9 @@ func (p *parser) betweenSection(s md.Section) {
 	}
 }
 
-// defaults reads the block `yaml defaults`.
-func (p *parser) defaults(b *md.Block) {
-	p.margin(b)
+// readDefaults reads the block `yaml defaults`.
+func (p *parser) readDefaults(b *md.Block) {
+	p.checkMargin(b)
 	if p.file.Defaults != nil {
 		p.report(CodeStepFence, b.Pos, "join the two",
 			"second block 'yaml defaults', the first is on line %d", p.file.Defaults.Pos.Line-1)
@@ -406,12 +408,12 @@ func (p *parser) defaults(b *md.Block) {
 	}
 }
 
-// looseSteps reads the steps of a section in which any heading will do.
-func (p *parser) looseSteps(s md.Section, title string) []*Step {
+// readLooseSteps reads the steps of a section in which any heading will do.
+func (p *parser) readLooseSteps(s md.Section, title string) []*Step {
 	var out []*Step
 	for _, d := range p.drafts(s) {
 		if len(d.fences) == 0 {
-			p.bare(&d)
+			p.reportBare(&d)
 			continue
 		}
 
@@ -422,7 +424,7 @@ func (p *parser) looseSteps(s md.Section, title string) []*Step {
 			step.Number = d.number
 		}
 		p.stepBlock(step, d.fences[0])
-		p.further(d.fences, "give it a heading of its own")
+		p.reportFurther(d.fences, "give it a heading of its own")
 		out = append(out, step)
 	}
 	return out

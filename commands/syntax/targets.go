@@ -81,14 +81,14 @@ func (p *parser) target(n *md.Node) *Target {
 		}
 		return true
 	})
-	for _, key := range present(n, "show", "choices", "auto", "consent") {
+	for _, key := range presentKeys(n, "show", "choices", "auto", "consent") {
 		if t.Gate != nil {
-			p.field(t.Gate, targetForm, key, n.Get(key))
+			p.readField(t.Gate, targetForm, key, n.Get(key))
 		}
 	}
 
 	if t.Gate != nil {
-		t.Gate.offer()
+		t.Gate.addDefaultChoices()
 	}
 	if kinds != 1 {
 		p.reportNode(CodeTarget, n, targetHelp, "expected one target, got %d", kinds)

@@ -58,11 +58,11 @@ func (p *parser) someWords(n *md.Node, want string) []Word {
 // oneOf reads a word of a closed list.
 func (p *parser) oneOf(n *md.Node, list ...string) Word {
 	w := p.word(n, "one of "+strings.Join(list, ", "))
-	p.member(w, list)
+	p.checkMember(w, list)
 	return w
 }
 
-func (p *parser) member(w Word, list []string) {
+func (p *parser) checkMember(w Word, list []string) {
 	if w.Text == "" || slices.Contains(list, w.Text) {
 		return
 	}
@@ -236,7 +236,7 @@ func (p *parser) template(n *md.Node) *Text {
 			return t
 		}
 		if open > from {
-			t.Parts = append(t.Parts, p.literal(n, from, open))
+			t.Parts = append(t.Parts, p.literalPart(n, from, open))
 		}
 
 		src := v[open+3 : end]
@@ -255,7 +255,7 @@ func (p *parser) template(n *md.Node) *Text {
 	}
 
 	if from < len(v) || len(t.Parts) == 0 {
-		t.Parts = append(t.Parts, p.literal(n, from, len(v)))
+		t.Parts = append(t.Parts, p.literalPart(n, from, len(v)))
 	}
 	if at := onlyExpr(t.Parts); at >= 0 {
 		t.Whole = true
@@ -264,9 +264,9 @@ func (p *parser) template(n *md.Node) *Text {
 	return t
 }
 
-// literal is a piece of a text without expressions. An expression that lost a character of its
+// literalPart is a piece of a text without expressions. An expression that lost a character of its
 // opening is reported.
-func (p *parser) literal(n *md.Node, from, to int) Part {
+func (p *parser) literalPart(n *md.Node, from, to int) Part {
 	lit := n.Value[from:to]
 	if before, _, ok := strings.Cut(lit, "}}"); ok {
 		open := max(strings.LastIndex(before, "${"), strings.LastIndex(before, "{{ $"))
@@ -401,7 +401,7 @@ func (p *parser) value(n *md.Node) *Value {
 			v.Text = p.template(n)
 			return v
 		case strings.Contains(n.Value, "}}"):
-			p.literal(n, 0, len(n.Value))
+			p.literalPart(n, 0, len(n.Value))
 		}
 		v.Lit = n.Any()
 	}

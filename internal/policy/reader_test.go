@@ -41,10 +41,11 @@ var looksItself = map[string][]string{
 		"commands/syntax.jqString",
 	},
 	"lines that almost are a heading or a block, which no library sees": {
-		"commands/syntax.misplaced", "commands/syntax.nearFence", "commands/syntax.argSentences",
+		"commands/syntax.reportMisplaced", "commands/syntax.hasNearFence",
+		"commands/syntax.argSentences",
 	},
 	"holds what it is about to write to one form": {
-		"commands/compile.headingLine", "commands/syntax.FormatText", "commands/syntax.commented",
+		"commands/compile.headingLine", "commands/syntax.FormatText", "commands/syntax.hasComment",
 		"subagents/prompt.opensSection", "templates.scalar",
 	},
 	"comments and rules in the output or input of programs": {
