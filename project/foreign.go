@@ -112,7 +112,7 @@ func bypassNote(set *subagents.Set, names ...string) string {
 
 // noteBypassed says, once, which agents of the project a shipped command passes over.
 func (s *Session) noteBypassed(prog *compile.Program) {
-	if !prog.Library() {
+	if !prog.IsLibrary() {
 		return
 	}
 	for _, name := range prog.Subagents() {

@@ -219,7 +219,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		IfNeeded:    s.Options.IfNeeded,
 		Abort:       s.Project.Host.AbortContext(),
 		Diff:        s.Project.Changes,
-		SuggestNext: s.howToReach,
+		HowToReach:  s.howToReach,
 		IDs: interp.IDs{
 			Run:     inv.Run,
 			Session: inv.Session,

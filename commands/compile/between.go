@@ -9,10 +9,10 @@ import (
 	"tercet/formats"
 )
 
-// around checks what runs before and after a step, for each such step, so that $it has its
+// attachHooks checks what runs before and after a step, for each such step, so that $it has its
 // contract.
-func (c *compiler) around(host *Info) {
-	if c.inErrors || c.child || c.aside || c.host != nil {
+func (c *compiler) attachHooks(host *Info) {
+	if c.inErrors || c.inParallel || c.inCompensation || c.host != nil {
 		return
 	}
 	for _, b := range c.file.Between {
@@ -24,7 +24,7 @@ func (c *compiler) around(host *Info) {
 		}
 		switch {
 		case list == nil,
-			list.Each && (!host.works() || host.Call.Agent == GitWorkflow),
+			list.Each && (!host.callsWorker() || host.Call.Agent == GitWorkflow),
 			!list.Each &&
 				!slices.ContainsFunc(list.IDs, func(w syntax.Word) bool {
 					return w.Text == host.ID
@@ -33,17 +33,17 @@ func (c *compiler) around(host *Info) {
 		}
 
 		c.hosts[b] = append(c.hosts[b], host)
-		if one := c.hosted(b, host); one != nil {
+		if one := c.compileHook(b, host); one != nil {
 			*into = append(*into, one)
 		}
 	}
 }
 
-// hosted checks one step of Between Steps around a host.
-func (c *compiler) hosted(b *syntax.Step, host *Info) (one *Info) {
+// compileHook checks one step of Between Steps around a host.
+func (c *compiler) compileHook(b *syntax.Step, host *Info) (one *Info) {
 	outer := c.place
 	id := host.ID + "." + b.ID.Text
-	c.loosely([]string{"$it"}, func() {
+	c.withAllNames([]string{"$it"}, func() {
 		c.scope = &scope{
 			vars:  c.scope.vars,
 			task:  outer.scope.task,
@@ -51,8 +51,8 @@ func (c *compiler) hosted(b *syntax.Step, host *Info) (one *Info) {
 			outer: outer.scope,
 		}
 		c.host = host
-		c.unsure = true
-		one = c.step(b, id)
+		c.conditional = true
+		one = c.compileStep(b, id)
 	})
 
 	c.place = outer
@@ -71,7 +71,7 @@ func checkBetween(c *compiler) {
 			continue
 		}
 		for _, w := range a.IDs {
-			if c.exists(w) &&
+			if c.checkStepID(w) &&
 				!slices.ContainsFunc(c.hosts[b], func(host *Info) bool {
 					return host.ID == w.Text
 				}) {
@@ -87,12 +87,12 @@ func checkBetween(c *compiler) {
 				"no step delegates to a worker",
 			)
 		}
-		c.hostFields(b)
+		c.checkHostFields(b)
 	}
 }
 
-// hostFields: a field of $it is one that some host of the step returns.
-func (c *compiler) hostFields(b *syntax.Step) {
+// checkHostFields: a field of $it is one that some host of the step returns.
+func (c *compiler) checkHostFields(b *syntax.Step) {
 	var agents []*formats.AgentInfo
 	for _, host := range c.hosts[b] {
 		agents = append(agents, host.contract())
@@ -107,7 +107,7 @@ func (c *compiler) hostFields(b *syntax.Step) {
 				continue
 			}
 			if ref.Path[0] == "fields" {
-				c.emitted(memberAt(e, ref, 1), agents, "their fields are %s",
+				c.checkEmitted(memberAt(e, ref, 1), agents, "their fields are %s",
 					"no step that this one runs around returns a field '%s'")
 			}
 		}
@@ -123,7 +123,7 @@ func checkDefaults(c *compiler) {
 		return
 	}
 
-	c.treed(d.In)
+	c.checkWorktreeUse(d.In)
 	var workers []*formats.AgentInfo
 	var names []string
 	for _, a := range c.prog.facts.agents {
@@ -132,7 +132,7 @@ func checkDefaults(c *compiler) {
 		}
 		if !a.Builtin {
 			workers = append(workers, a)
-			names = append(names, sorted(a.Inputs)...)
+			names = append(names, sortedKeys(a.Inputs)...)
 		}
 	}
 	// Which subagent an argument names, and so what it takes, is known when a line is.
@@ -145,9 +145,9 @@ func checkDefaults(c *compiler) {
 		name := f.Key.Text
 		if workers != nil &&
 			!slices.ContainsFunc(workers, func(a *formats.AgentInfo) bool {
-				return takes(a, name)
+				return takesInput(a, name)
 			}) {
-			c.unknown(
+			c.reportUnknown(
 				f.Key,
 				CodeInput,
 				slices.Compact(names),
@@ -159,8 +159,8 @@ func checkDefaults(c *compiler) {
 
 	for _, r := range d.On {
 		outcome := formats.Outcome(r.Status.Text)
-		if c.ends != nil && slices.Contains(formats.Outcomes(), outcome) &&
-			!slices.Contains(c.ends, outcome) {
+		if c.workerOutcomes != nil && slices.Contains(formats.Outcomes(), outcome) &&
+			!slices.Contains(c.workerOutcomes, outcome) {
 			what := "no worker that takes the rules of the defaults can end %s"
 			c.report(r.Status.Pos, CodeOutcome, "remove it", what, outcome)
 		}

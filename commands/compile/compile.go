@@ -38,29 +38,29 @@ type Profiles interface {
 func Compile(f *syntax.File, env Env) (*Program, error) {
 	c := newCompiler(f, env)
 	c.prog.Name = f.Front.Command.Text
-	return c.program(func() {
-		c.arguments()
+	return c.buildProgram(func() {
+		c.declareArguments()
 		checkLimits(c)
 		c.scope = &scope{vars: append(baseVars(), "$args"), task: c.hasTask()}
 		if c.prog.Tiers != nil {
 			c.scope.add("$" + tierName)
 		}
-		c.ids()
+		c.assignIDs()
 		during := c.preflight()
 		checkDuring(c, during)
-		c.argsBlock()
-		c.exprs(c.file.Front.During) // it may read what the block loads
-		c.worktree()
-		c.prog.Output = c.schema(f.Front.OutputSchema)
-		c.begin()
-		c.sequences()
+		c.checkArgsBlock()
+		c.compileExprs(c.file.Front.During) // it may read what the block loads
+		c.checkWorktree()
+		c.prog.Output = c.compileSchema(f.Front.OutputSchema)
+		c.initStatuses()
+		c.compileSequences()
 		all := slices.Concat(f.Steps, f.Errors, f.Between)
 		if c.file.Front.During != nil || movesInside(all) {
-			c.prog.Own.Back = c.own(
+			c.prog.EngineCalls.Back = c.builtinCall(
 				f.Front.Pos,
 				StatusSync,
-				lit("operation", OpUpdateStatus),
-				lit("back", true),
+				literalField("operation", OpUpdateStatus),
+				literalField("back", true),
 			)
 		}
 	})
@@ -75,19 +75,19 @@ func Workflow(f *syntax.File, info formats.AgentInfo, env Env) (*Program, error)
 	c.prog.Name = info.Name
 	c.prog.Workflow = true
 	c.file.Front.Description.Text = info.Description
-	return c.program(func() {
+	return c.buildProgram(func() {
 		c.scope = &scope{vars: append(baseVars(), "$input"), task: true}
-		c.ids()
-		c.argsBlock()
-		c.sequences()
+		c.assignIDs()
+		c.checkArgsBlock()
+		c.compileSequences()
 	})
 }
 
 func newCompiler(f *syntax.File, env Env) *compiler {
 	tree := *f
-	tree.Steps = copied(f.Steps)
-	tree.Between = copied(f.Between)
-	tree.Errors = copied(f.Errors)
+	tree.Steps = copySteps(f.Steps)
+	tree.Between = copySteps(f.Between)
+	tree.Errors = copySteps(f.Errors)
 	return &compiler{
 		findings: findings{
 			name:   f.Name,
@@ -97,7 +97,7 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 		file: &tree,
 		env:  env,
 		index: index{
-			byID:      map[string]*known{},
+			byID:      map[string]*indexedStep{},
 			comesBack: map[string]bool{},
 			gotos:     map[string]bool{},
 		},
@@ -114,13 +114,13 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 	}
 }
 
-// copied gives steps that may be changed: ids are filled in, and sentences written out. What hangs
-// on a step is shared with the parsed file, and is not changed.
-func copied(list []*syntax.Step) []*syntax.Step {
+// copySteps gives steps that may be changed: ids are filled in, and sentences written out. What
+// hangs on a step is shared with the parsed file, and is not changed.
+func copySteps(list []*syntax.Step) []*syntax.Step {
 	out := make([]*syntax.Step, len(list))
 	for i, s := range list {
 		one := *s
-		one.Body = copied(s.Body)
+		one.Body = copySteps(s.Body)
 		out[i] = &one
 	}
 	return out
@@ -133,13 +133,15 @@ type compiler struct {
 	file     *syntax.File // the tree of the program
 	env      Env
 	prog     *Program
-	workflow *formats.AgentInfo       // of the subagent whose steps these are; nil for a command
-	tiered   bool                     // something gives $tier
-	ended    []*syntax.Step           // steps that no path leads to
-	spent    []spent                  // counted rules, after which no path leads to the next step
-	hosts    map[*syntax.Step][]*Info // of the steps of Between Steps: around which they run
-	ends     []formats.Outcome        // of the steps that take the rules of the defaults
-	missing  []missingField           // fields that contracts lack
+	workflow *formats.AgentInfo // of the subagent whose steps these are; nil for a command
+	setsTier bool               // something gives $tier
+
+	unreachable []*syntax.Step // steps that no path leads to
+	usedUp      []usedUpRule   // counted rules, after which no path leads to the next step
+
+	hosts          map[*syntax.Step][]*Info // of the steps of Between Steps: around which they run
+	workerOutcomes []formats.Outcome        // of the steps that take the rules of the defaults
+	missing        []missingField           // fields that contracts lack
 }
 
 // findings are what is wrong with a file.
@@ -162,14 +164,14 @@ func (f *findings) add(d formats.Diagnostic) {
 	}
 }
 
-// sequences compiles the workflow and what stands under Error Handling.
-func (c *compiler) sequences() {
-	said := c.sentences()
+// compileSequences compiles the workflow and what stands under Error Handling.
+func (c *compiler) compileSequences() {
+	said := c.writeSentences()
 	for _, s := range said {
-		c.argSentence(s)
+		c.checkArgSentence(s)
 	}
-	c.routes()
-	c.steps(c.file.Steps)
+	c.applyRouting()
+	c.compileSteps(c.file.Steps)
 
 	outer := c.scope
 	c.scope = &scope{
@@ -179,14 +181,14 @@ func (c *compiler) sequences() {
 	}
 	c.inErrors = true
 	c.status = statuses{}
-	c.steps(c.file.Errors)
+	c.compileSteps(c.file.Errors)
 	c.scope = outer
 	c.inErrors = false
 }
 
-// program compiles the parts of a file, makes the checks over the whole of it, and gives the
+// buildProgram compiles the parts of a file, makes the checks over the whole of it, and gives the
 // program if nothing was found.
-func (c *compiler) program(parts func()) (*Program, error) {
+func (c *compiler) buildProgram(parts func()) (*Program, error) {
 	if c.file.Hopeless {
 		c.list.List = c.file.Found
 		return nil, c.list
@@ -195,7 +197,7 @@ func (c *compiler) program(parts func()) (*Program, error) {
 
 	for _, check := range []func(*compiler){
 		checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow,
-		checkMade,
+		checkArtifactsMade,
 	} {
 		check(c)
 	}
@@ -229,7 +231,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 		info, ok = c.env.Agent(pack + ":" + name)
 	}
 	if !ok {
-		info, ok = c.env.Agent(c.meant(name))
+		info, ok = c.env.Agent(c.resolveName(name))
 	}
 	if !ok {
 		info = formats.AgentInfo{}
@@ -242,20 +244,20 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 	return &info, ok
 }
 
-// meant is the name under which the subagent of this file is known.
-func (c *compiler) meant(name string) string {
+// resolveName is the name under which the subagent of this file is known.
+func (c *compiler) resolveName(name string) string {
 	workers, ok := c.env.(Workers)
-	if !ok || !c.prog.Library() {
+	if !ok || !c.prog.IsLibrary() {
 		return name
 	}
 	return workers.ForLibrary(name)
 }
 
-// agent is the contract of a subagent that a step names.
-func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
+// checkAgent is the contract of a subagent that a step names.
+func (c *compiler) checkAgent(w syntax.Word) (*formats.AgentInfo, bool) {
 	info, ok := c.contract(w.Text)
 	if !ok {
-		c.unknown(
+		c.reportUnknown(
 			w,
 			CodeAgent,
 			c.env.Names(),
@@ -264,13 +266,13 @@ func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 		)
 		return info, false
 	}
-	c.mayCall(w.Pos, info, w.Text)
+	c.checkMayCall(w.Pos, info, w.Text)
 	return info, true
 }
 
-// mayCall: the steps of a subagent call what can_delegate_to names, and nothing that has steps
+// checkMayCall: the steps of a subagent call what can_delegate_to names, and nothing that has steps
 // itself. A finding names the code with which the dispatcher would refuse the call.
-func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string) {
+func (c *compiler) checkMayCall(pos syntax.Pos, info *formats.AgentInfo, name string) {
 	switch {
 	case c.workflow == nil:
 	case name == c.workflow.Name && !slices.Contains(c.workflow.CanDelegateTo, name):
@@ -289,8 +291,8 @@ func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string)
 	}
 }
 
-// mayAsk: only a command talks to the user.
-func (c *compiler) mayAsk(pos syntax.Pos) {
+// checkMayAsk: only a command talks to the user.
+func (c *compiler) checkMayAsk(pos syntax.Pos) {
 	if c.workflow != nil {
 		c.report(
 			pos,
@@ -313,7 +315,7 @@ func checkWorkflow(c *compiler) {
 }
 
 func checkReachable(c *compiler) {
-	for _, s := range c.ended {
+	for _, s := range c.unreachable {
 		if !c.index.gotos[s.ID.Text] {
 			c.report(
 				s.Pos,
@@ -323,9 +325,9 @@ func checkReachable(c *compiler) {
 			)
 		}
 	}
-	for _, one := range c.spent {
+	for _, one := range c.usedUp {
 		if !c.index.gotos[one.next.ID.Text] {
-			c.usedUp(one)
+			c.reportUsedUp(one)
 		}
 	}
 }
@@ -367,8 +369,9 @@ func (c *compiler) hasTask() bool {
 		})
 }
 
-// known reports a word that is none of some names, with what else is to be said of them; see meant.
-func (c *compiler) known(
+// checkWord reports a word that is none of some names, with what else is to be said of them; see
+// meant.
+func (c *compiler) checkWord(
 	w syntax.Word,
 	code string,
 	names []string,
@@ -376,35 +379,40 @@ func (c *compiler) known(
 ) bool {
 	ok := slices.Contains(names, w.Text)
 	if !ok {
-		c.unknown(w, code, names, otherwise, format)
+		c.reportUnknown(w, code, names, otherwise, format)
 	}
 	return ok
 }
 
-// unknown reports a word that is none of some names; see meant.
-func (c *compiler) unknown(w syntax.Word, code string, names []string, otherwise, format string) {
-	c.report(w.Pos, code, meant(w.Text, names, otherwise), format, w.Text)
+// reportUnknown reports a word that is none of some names; see meant.
+func (c *compiler) reportUnknown(
+	w syntax.Word,
+	code string,
+	names []string,
+	otherwise, format string,
+) {
+	c.report(w.Pos, code, adviceFor(w.Text, names, otherwise), format, w.Text)
 }
 
-// meant is the advice for a word that is none of some: the nearest one, else other words, in which
-// %s stands for all.
-func meant[T ~string](word string, list []T, otherwise string) string {
+// adviceFor is the advice for a word that is none of some: the nearest one, else other words, in
+// which %s stands for all.
+func adviceFor[T ~string](word string, list []T, otherwise string) string {
 	return cmp.Or(
 		nearest.Help(word, formats.Words(list)),
-		strings.ReplaceAll(otherwise, "%s", joined(list)),
+		strings.ReplaceAll(otherwise, "%s", joinWords(list)),
 	)
 }
 
-func joined[T ~string](list []T) string {
+func joinWords[T ~string](list []T) string {
 	return strings.Join(formats.Words(list), ", ")
 }
 
-// sorted gives the names of a map in order.
-func sorted[T any](m map[string]T) []string {
+// sortedKeys gives the names of a map in order.
+func sortedKeys[T any](m map[string]T) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// literal is a word that is written, empty for anything else.
-func literal(v *syntax.Value) string {
+// literalText is a word that is written, empty for anything else.
+func literalText(v *syntax.Value) string {
 	return formats.As[string](v.Lit)
 }

@@ -33,9 +33,9 @@ func Contract(info *formats.AgentInfo) []formats.Diagnostic {
 			continue
 		}
 		for _, ref := range code.Paths() {
-			c.member(memberAt(e, ref, 0), []string{"status", "fields"})
+			c.checkMember(memberAt(e, ref, 0), []string{"status", "fields"})
 			if len(ref.Path) > 1 && ref.Path[0] == "fields" {
-				c.contractField(e, ref, 1, info)
+				c.checkContractField(e, ref, 1, info)
 			}
 		}
 	}
@@ -71,9 +71,9 @@ func workersOf(info *Info) []*formats.AgentInfo {
 	return out
 }
 
-// checkMade reports a command that would be refused at its very end: it gives a task a status that
-// needs an artifact, and none of its subagents may return one.
-func checkMade(c *compiler) {
+// checkArtifactsMade reports a command that would be refused at its very end: it gives a task a
+// status that needs an artifact, and none of its subagents may return one.
+func checkArtifactsMade(c *compiler) {
 	during, _ := c.prog.During()
 	begins := during != ""
 	links := false
@@ -89,7 +89,7 @@ func checkMade(c *compiler) {
 		if !ok || a.Phase != nil || a.To == nil || a.To.Kind != syntax.Literal {
 			continue
 		}
-		begins = begins || formats.TaskStatus(literal(a.To)).InProgress()
+		begins = begins || formats.TaskStatus(literalText(a.To)).InProgress()
 		if a.Task == nil {
 			ends = append(ends, a.To)
 		}
@@ -99,7 +99,7 @@ func checkMade(c *compiler) {
 		return
 	}
 	for _, to := range ends {
-		kinds := formats.ArtifactsFor(formats.TaskStatus(literal(to)))
+		kinds := formats.ArtifactsFor(formats.TaskStatus(literalText(to)))
 		made := func(w *formats.AgentInfo) bool { return w.MayGive(kinds...) }
 		if kinds == nil || workers == nil || slices.ContainsFunc(workers, made) {
 			continue
@@ -107,6 +107,6 @@ func checkMade(c *compiler) {
 		c.report(to.Pos, CodeUnmade,
 			"add {type: "+string(kinds[0])+"} to returns.artifacts of the subagent that makes it",
 			"a task becomes %s only with a %s, and no subagent of this file returns one",
-			literal(to), strings.Join(formats.Words(kinds), " or "))
+			literalText(to), strings.Join(formats.Words(kinds), " or "))
 	}
 }

@@ -21,16 +21,16 @@ func dump(p *compile.Program) string {
 	}
 
 	if status, _ := p.During(); status != "" {
-		fmt.Fprintf(&b, "during %s: %s\n", status, call(p.Own.Begin))
+		fmt.Fprintf(&b, "during %s: %s\n", status, call(p.EngineCalls.Begin))
 		if when := p.File.Front.During.When; when != nil {
 			fmt.Fprintf(&b, "  when %s\n", when.Src)
 		}
-		if p.Own.Failed != nil {
-			fmt.Fprintf(&b, "  failed: %s\n", call(p.Own.Failed))
+		if p.EngineCalls.Failed != nil {
+			fmt.Fprintf(&b, "  failed: %s\n", call(p.EngineCalls.Failed))
 		}
 	}
-	if p.Own.Back != nil {
-		fmt.Fprintf(&b, "back: %s\n", call(p.Own.Back))
+	if p.EngineCalls.Back != nil {
+		fmt.Fprintf(&b, "back: %s\n", call(p.EngineCalls.Back))
 	}
 	if p.Allow != nil {
 		words := make([]string, len(p.Allow))
@@ -151,7 +151,7 @@ func (d dumper) target(info *compile.Info, t *syntax.Target) {
 	}
 	fmt.Fprintf(d, " -> %s", names[t.Kind])
 	if t.Kind == syntax.ToRedo {
-		fmt.Fprintf(d, " %v max %d", info.Again(t), t.Max)
+		fmt.Fprintf(d, " %v max %d", info.Reruns(t), t.Max)
 	}
 	if t.Return != nil {
 		d.WriteString(" " + text(t.Return.Message))

@@ -14,20 +14,20 @@ import (
 	"tercet/subagents"
 )
 
-// known is the set of subagents that come with the program, and a few that only tests have.
-type known struct {
+// indexedStep is the set of subagents that come with the program, and a few that only tests have.
+type indexedStep struct {
 	*subagents.Set
 	extra map[string]formats.AgentInfo
 }
 
-func (k known) Agent(name string) (formats.AgentInfo, bool) {
+func (k indexedStep) Agent(name string) (formats.AgentInfo, bool) {
 	if info, ok := k.extra[name]; ok {
 		return info, true
 	}
 	return k.Set.Agent(name)
 }
 
-func (k known) Names() []string {
+func (k indexedStep) Names() []string {
 	out := k.Set.Names()
 	for name := range k.extra {
 		out = append(out, name)
@@ -37,7 +37,7 @@ func (k known) Names() []string {
 }
 
 // shipped is the set of subagents that come with the program, for the checker only.
-func shipped(tb testing.TB) known {
+func shipped(tb testing.TB) indexedStep {
 	tb.Helper()
 	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
 	set, err := subagents.Load(nobody, subagents.LibrarySource())
@@ -45,7 +45,7 @@ func shipped(tb testing.TB) known {
 		tb.Fatal(err)
 	}
 
-	return known{set, map[string]formats.AgentInfo{
+	return indexedStep{set, map[string]formats.AgentInfo{
 		"any":    {Name: "any"},
 		"nested": {Name: "nested", Workflow: true},
 		"auditor": {

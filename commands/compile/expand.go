@@ -27,13 +27,13 @@ func Expand(f *syntax.File, p *Program) []byte {
 	}
 	e.collect(p.File.Steps)
 	e.collect(p.File.Errors)
-	e.numbers(p.File.Steps, "")
+	e.assignNumbers(p.File.Steps, "")
 
 	found := false
 	syntax.Walk(f, func(n any) bool {
 		if s, ok := n.(*syntax.Step); ok && s.Sentence != nil && s.Number != "" {
 			found = true
-			e.step(e.steps[s.Pos])
+			e.writeStep(e.steps[s.Pos])
 		}
 		return true
 	})
@@ -42,7 +42,7 @@ func Expand(f *syntax.File, p *Program) []byte {
 		return f.Src
 	}
 	if !f.Literate {
-		e.declarations()
+		e.writeDeclarations()
 	}
 	return e.text()
 }
@@ -67,21 +67,21 @@ func (e *expansion) collect(list []*syntax.Step) {
 	}
 }
 
-// numbers counts the steps that are left, each below the one around it.
-func (e *expansion) numbers(list []*syntax.Step, above string) {
+// assignNumbers counts the steps that are left, each below the one around it.
+func (e *expansion) assignNumbers(list []*syntax.Step, above string) {
 	for i, s := range list {
 		e.number[s] = above + strconv.Itoa(i+1)
-		e.numbers(s.Body, e.number[s]+".")
+		e.assignNumbers(s.Body, e.number[s]+".")
 	}
 }
 
-// step writes one sentence as a heading with its block; nothing for one that has no step of its
-// own.
-func (e *expansion) step(s *syntax.Step) {
+// writeStep writes one sentence as a heading with its block; nothing for one that has no step of
+// its own.
+func (e *expansion) writeStep(s *syntax.Step) {
 	if s == nil {
 		return
 	}
-	block := append(append([]string{"```yaml step"}, e.keys(s)...), "```")
+	block := append(append([]string{"```yaml step"}, e.blockKeys(s)...), "```")
 	if e.file.Literate {
 		e.insert[s.Pos.Line] = append([]string{""}, block...)
 		return
@@ -93,8 +93,8 @@ func (e *expansion) step(s *syntax.Step) {
 	)
 }
 
-// keys are the lines of the block of a step.
-func (e *expansion) keys(s *syntax.Step) []string {
+// blockKeys are the lines of the block of a step.
+func (e *expansion) blockKeys(s *syntax.Step) []string {
 	var out []string
 	if e.isReferred(s.ID.Text) {
 		out = append(out, "id: "+s.ID.Text)
@@ -105,15 +105,15 @@ func (e *expansion) keys(s *syntax.Step) []string {
 
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
-		out = append(out, delegation(a, s.With)...)
+		out = append(out, delegationKeys(a, s.With)...)
 	case *syntax.Parallel:
 		out = append(out, "parallel:")
 		for _, child := range s.Body {
-			one := delegation(child.Delegation(), child.With)
+			one := delegationKeys(child.Delegation(), child.With)
 			out = append(out, "  "+child.ID.Text+": {"+strings.Join(one, ", ")+"}")
 		}
 	case *syntax.Status:
-		out = append(out, "status: "+literal(a.To))
+		out = append(out, "status: "+literalText(a.To))
 	case *syntax.Check:
 		out = append(out, "check: {document: "+a.Document.Text+"}")
 	case *syntax.Foreach:
@@ -122,14 +122,14 @@ func (e *expansion) keys(s *syntax.Step) []string {
 			out = append(out, "max_parallel: "+strconv.Itoa(a.Parallel))
 		}
 		if s.Sentence.Agent.Text != "" {
-			out = append(out, delegation(s.Body[0].Delegation(), s.Body[0].With)...)
+			out = append(out, delegationKeys(s.Body[0].Delegation(), s.Body[0].With)...)
 		}
 	case *syntax.Fail:
 		out = append(out, "fail: "+scalar(a.Message.String(), false))
 	}
 
 	if len(s.On) > 0 {
-		out = append(out, "on: "+rules(s.On))
+		out = append(out, "on: "+rulesText(s.On))
 	}
 
 	if s.Return != nil {
@@ -138,8 +138,8 @@ func (e *expansion) keys(s *syntax.Step) []string {
 	return out
 }
 
-// rules are those that sentences give: what is done again, and what leads on.
-func rules(list []syntax.Rule) string {
+// rulesText are those that sentences give: what is done again, and what leads on.
+func rulesText(list []syntax.Rule) string {
 	var out []string
 	for _, r := range list {
 		var targets []string
@@ -159,8 +159,8 @@ func rules(list []syntax.Rule) string {
 	return "{" + strings.Join(out, ", ") + "}"
 }
 
-// delegation are the keys of a call of a subagent.
-func delegation(d *syntax.Delegate, input []syntax.Field) []string {
+// delegationKeys are the keys of a call of a subagent.
+func delegationKeys(d *syntax.Delegate, input []syntax.Field) []string {
 	out := []string{"delegate: " + d.Agent.Text}
 	if d.Pick != nil && d.Agent.Text == "" { // else 'routing' chooses
 		var names []string
@@ -218,9 +218,9 @@ func scalar(s string, jq bool) string {
 	return strconv.Quote(s)
 }
 
-// declarations writes what the sentences of the plain form add to the frontmatter and to the block
-// `yaml args`.
-func (e *expansion) declarations() {
+// writeDeclarations writes what the sentences of the plain form add to the frontmatter and to the
+// block `yaml args`.
+func (e *expansion) writeDeclarations() {
 	front := &e.file.Front
 	if during, _ := e.prog.During(); during != "" && front.During == nil {
 		e.insertAfter(
@@ -247,7 +247,7 @@ func (e *expansion) addAllow() {
 	if during != "" && slices.Equal(e.prog.Allow, formats.MovesInto(during)) {
 		return
 	}
-	allow := "allow: [" + joined(e.prog.Allow) + "]"
+	allow := "allow: [" + joinWords(e.prog.Allow) + "]"
 	block := []string{"", "```yaml args", allow, "```", ""}
 	at := 0
 	for _, s := range e.file.Sentences { // those of Argument Parsing

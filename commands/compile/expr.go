@@ -16,10 +16,10 @@ import (
 	"tercet/internal/query"
 )
 
-// expr compiles jq in the present scope; nil stays nil. What it refers to is checked at once. An
-// expression that stands at many places is compiled once, unless it reads a variable that this
-// place does not have.
-func (c *compiler) expr(e *syntax.Expr) *query.Code {
+// compileExpr compiles jq in the present scope; nil stays nil. What it refers to is checked at
+// once. An expression that stands at many places is compiled once, unless it reads a variable that
+// this place does not have.
+func (c *compiler) compileExpr(e *syntax.Expr) *query.Code {
 	if e == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 			Strict: true,
 		})
 		if err != nil {
-			c.exprError(e, err)
+			c.reportExprError(e, err)
 			return nil
 		}
 		c.prog.facts.code[e] = code
@@ -43,22 +43,22 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 
 	for _, ref := range code.Refs() {
 		if !ref.Bound {
-			c.reference(e, ref)
+			c.checkReference(e, ref)
 		}
 	}
 
 	for _, m := range code.Members() {
 		if m.Var == "$steps" && !m.Bound && m.From == 2 {
-			c.elementReference(e, m.Ref)
+			c.checkElementReference(e, m.Ref)
 		}
 	}
 
 	return code
 }
 
-// exprError reports what the jq compiler found; an unknown variable gets the advice that its name
-// suggests.
-func (c *compiler) exprError(e *syntax.Expr, err error) {
+// reportExprError reports what the jq compiler found; an unknown variable gets the advice that its
+// name suggests.
+func (c *compiler) reportExprError(e *syntax.Expr, err error) {
 	for _, bad := range faults(err) {
 		code := CodeExpression
 		help := bad.DidYouMean
@@ -77,16 +77,16 @@ func (c *compiler) exprError(e *syntax.Expr, err error) {
 			case c.scope.find(bare) != nil:
 				help = "write $steps." + bare
 			case name == "$ARGUMENTS":
-				help = c.ownArguments()
+				help = c.argumentsHelp()
 			}
 		}
-		help = cmp.Or(help, slipIn(e.Src, bad.Msg))
+		help = cmp.Or(help, slipHelp(e.Src, bad.Msg))
 		c.report(e.At(bad.Offset), code, help, "%s", bad.Msg)
 	}
 }
 
-// ownArguments says how a step reads the arguments, for who writes $ARGUMENTS.
-func (c *compiler) ownArguments() string {
+// argumentsHelp says how a step reads the arguments, for who writes $ARGUMENTS.
+func (c *compiler) argumentsHelp() string {
 	names := c.argNames()
 	if len(names) == 0 {
 		return "declare arguments in the frontmatter, and write $args.NAME"
@@ -105,8 +105,8 @@ func barePath(name string) *regexp.Regexp {
 // fileName matches a list element that was meant as the name of a file.
 var fileName = lazy.Regexp(`^[\w./-]+\.[A-Za-z]{1,5}$`)
 
-// slipIn is the advice for an expression that is easily written instead of another one.
-func slipIn(src, message string) string {
+// slipHelp is the advice for an expression that is easily written instead of another one.
+func slipHelp(src, message string) string {
 	name, ok := strings.CutPrefix(message, "unknown function ")
 	name, _, _ = strings.Cut(name, "/")
 	switch {
@@ -140,8 +140,8 @@ func memberAt(e *syntax.Expr, ref query.Ref, i int) syntax.Word {
 	return out
 }
 
-// reference checks one use of a variable.
-func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
+// checkReference checks one use of a variable.
+func (c *compiler) checkReference(e *syntax.Expr, ref query.Ref) {
 	if ref.Var == "$task" && !c.scope.task {
 		c.report(
 			e.At(ref.Offset),
@@ -157,11 +157,11 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	member := memberAt(e, ref, 0)
 	first := member.Text
 	if names := varMembers[ref.Var]; names != nil {
-		c.member(member, names)
+		c.checkMember(member, names)
 	}
 	switch ref.Var {
 	case "$args":
-		c.argument(e, ref, member)
+		c.checkArgument(e, ref, member)
 	case "$env":
 		if !slices.ContainsFunc(c.file.Front.Env, func(w syntax.Word) bool {
 			return w.Text == first
@@ -170,29 +170,30 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 				"$env has no '%s'", first)
 		}
 	case "$steps":
-		c.stepReference(e, ref)
+		c.checkStepReference(e, ref)
 	case "$board":
-		c.known(member, CodeMember, c.index.boards, "", "no step posts to a board '%s'")
+		c.checkWord(member, CodeMember, c.index.boards, "", "no step posts to a board '%s'")
 	case "$input":
 		if c.workflow != nil && c.workflow.Inputs != nil {
-			c.known(member, CodeArgument, sorted(c.workflow.Inputs), "", "no input is named '%s'")
+			inputs := sortedKeys(c.workflow.Inputs)
+			c.checkWord(member, CodeArgument, inputs, "", "no input is named '%s'")
 		}
 	}
 }
 
-func (c *compiler) argument(e *syntax.Expr, ref query.Ref, member syntax.Word) {
+func (c *compiler) checkArgument(e *syntax.Expr, ref query.Ref, member syntax.Word) {
 	names := append(c.argNames(), argspec.RawName)
 	at := slices.Index(names, member.Text)
 	switch {
 	case at < 0:
-		c.unknown(member, CodeArgument, names, "", "no argument is named '%s'")
+		c.reportUnknown(member, CodeArgument, names, "", "no argument is named '%s'")
 	case at < len(c.prog.Args) && c.prog.Args[at].Type == argspec.Boolean:
-		c.orElse(e, ref)
+		c.warnOrElse(e, ref)
 	}
 }
 
-// orElse warns of `//` behind a boolean.
-func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
+// warnOrElse warns of `//` behind a boolean.
+func (c *compiler) warnOrElse(e *syntax.Expr, ref query.Ref) {
 	if ref.Offset < 0 {
 		return
 	}
@@ -208,38 +209,38 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 	}
 }
 
-func (c *compiler) member(w syntax.Word, names []string) {
-	c.known(w, CodeMember, names, "", "no member '%s' here; expected one of "+joined(names))
+func (c *compiler) checkMember(w syntax.Word, names []string) {
+	c.checkWord(w, CodeMember, names, "", "no member '%s' here; expected one of "+joinWords(names))
 }
 
-// stepReference checks $steps.ID, the member read of it, and typed fields.
-func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
+// checkStepReference checks $steps.ID, the member read of it, and typed fields.
+func (c *compiler) checkStepReference(e *syntax.Expr, ref query.Ref) {
 	info := c.scope.find(ref.Path[0])
 	if info == nil {
-		c.noStep(memberAt(e, ref, 0))
+		c.reportNoStep(memberAt(e, ref, 0))
 		return
 	}
 	if len(ref.Path) == 1 {
 		return
 	}
-	c.member(memberAt(e, ref, 1), info.members())
+	c.checkMember(memberAt(e, ref, 1), info.members())
 	if len(ref.Path) < 3 || ref.Path[1] != "fields" {
 		return
 	}
 	if agent := info.contract(); agent != nil {
-		c.contractField(e, ref, 2, agent)
+		c.checkContractField(e, ref, 2, agent)
 	} else if info.Call != nil && len(info.Call.Among) > 0 {
 		var among []*formats.AgentInfo
 		for _, one := range info.Call.Among {
 			among = append(among, one.Info)
 		}
-		c.emitted(memberAt(e, ref, 2), among, "", "none of its subagents returns a field '%s'")
+		c.checkEmitted(memberAt(e, ref, 2), among, "", "none of its subagents returns a field '%s'")
 	}
 }
 
-// elementReference checks $steps.ID.LIST[].MEMBER, and what is read of the steps and fields of a
-// child.
-func (c *compiler) elementReference(e *syntax.Expr, ref query.Ref) {
+// checkElementReference checks $steps.ID.LIST[].MEMBER, and what is read of the steps and fields of
+// a child.
+func (c *compiler) checkElementReference(e *syntax.Expr, ref query.Ref) {
 	info := c.scope.find(ref.Path[0])
 	if info == nil {
 		return
@@ -249,23 +250,23 @@ func (c *compiler) elementReference(e *syntax.Expr, ref query.Ref) {
 		return
 	}
 
-	c.member(memberAt(e, ref, 2), names)
+	c.checkMember(memberAt(e, ref, 2), names)
 	switch {
 	case len(ref.Path) < 4:
 	case ref.Path[2] == "steps" && one != nil:
-		c.known(memberAt(e, ref, 3), CodeStep, []string{one.ID}, "it is %s",
+		c.checkWord(memberAt(e, ref, 3), CodeStep, []string{one.ID}, "it is %s",
 			"no step of this loop has id '%s'")
 	case ref.Path[2] == "steps" && !strings.Contains(ref.Path[3], "."):
 		// what runs around a step has a name of its own
-		c.exists(memberAt(e, ref, 3))
+		c.checkStepID(memberAt(e, ref, 3))
 	case ref.Path[2] == "fields" && one != nil && one.contract() != nil:
-		c.contractField(e, ref, 3, one.contract())
+		c.checkContractField(e, ref, 3, one.contract())
 	}
 }
 
-// columns checks the columns of a table whose rows are a list in the result of a step: a column
-// that no row has can only be empty.
-func (c *compiler) columns(t *syntax.Table) {
+// checkColumns checks the columns of a table whose rows are a list in the result of a step: a
+// column that no row has can only be empty.
+func (c *compiler) checkColumns(t *syntax.Table) {
 	if t == nil || t.Rows == nil {
 		return
 	}
@@ -283,8 +284,8 @@ func (c *compiler) columns(t *syntax.Table) {
 	for _, column := range t.Columns {
 		field := fmt.Sprintf("a field is shown by: table: '%s | map({%s: .fields.%s})'",
 			strings.TrimSpace(t.Rows.Src), column.Text, column.Text)
-		c.known(column, CodeMember, names, field,
-			"column '%s' can only be empty; expected one of "+joined(names))
+		c.checkWord(column, CodeMember, names, field,
+			"column '%s' can only be empty; expected one of "+joinWords(names))
 	}
 }
 
@@ -298,31 +299,40 @@ func resultList(src string) (id, list string, ok bool) {
 	return id, list, ok
 }
 
-// emitted checks a field that one of several subagents has to return; nothing is known where one
-// does not say.
-func (c *compiler) emitted(field syntax.Word, by []*formats.AgentInfo, otherwise, format string) {
+// checkEmitted checks a field that one of several subagents has to return; nothing is known where
+// one does not say.
+func (c *compiler) checkEmitted(
+	field syntax.Word,
+	by []*formats.AgentInfo,
+	otherwise, format string,
+) {
 	var names []string
 	for _, agent := range by {
 		if agent == nil || agent.Fields == nil {
 			return
 		}
-		names = append(names, sorted(agent.Fields)...)
+		names = append(names, sortedKeys(agent.Fields)...)
 	}
 	slices.Sort(names)
-	c.known(field, CodeField, slices.Compact(names), otherwise, format)
+	c.checkWord(field, CodeField, slices.Compact(names), otherwise, format)
 }
 
-// contractField checks a field, the i-th member of a path, against the contract of the subagent
-// that returns it.
-func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *formats.AgentInfo) {
+// checkContractField checks a field, the i-th member of a path, against the contract of the
+// subagent that returns it.
+func (c *compiler) checkContractField(
+	e *syntax.Expr,
+	ref query.Ref,
+	i int,
+	agent *formats.AgentInfo,
+) {
 	name := memberAt(e, ref, i)
 	field, ok := agent.Fields[name.Text]
 	switch {
 	case agent.Fields == nil:
 	case ok && field.Type == formats.TypeBoolean:
-		c.orElse(e, ref)
-	case !ok && nearest.Help(name.Text, sorted(agent.Fields)) != "":
-		c.unknown(name, CodeField, sorted(agent.Fields), "its fields are %s",
+		c.warnOrElse(e, ref)
+	case !ok && nearest.Help(name.Text, sortedKeys(agent.Fields)) != "":
+		c.reportUnknown(name, CodeField, sortedKeys(agent.Fields), "its fields are %s",
 			"subagent "+agent.Name+" returns no field '%s'")
 	case !ok:
 		c.missing = append(c.missing, missingField{agent, name})
@@ -358,8 +368,8 @@ func (c *compiler) reportMissing() {
 			}
 		}
 
-		help := "its fields are " + joined(sorted(agent.Fields))
-		names := sorted(lines)
+		help := "its fields are " + joinWords(sortedKeys(agent.Fields))
+		names := sortedKeys(lines)
 		if len(names) == 1 && len(lines[names[0]]) == 1 {
 			c.report(at, CodeField, help, "subagent %s returns no field '%s'", agent.Name, names[0])
 			continue
@@ -382,14 +392,14 @@ func (c *compiler) reportMissing() {
 	}
 }
 
-// verdict compiles a condition over the result of the present step, which is its input. What it
-// reads of the fields has to be in the contract.
-func (c *compiler) verdict(e *syntax.Expr) {
-	code := c.expr(e)
-	if code == nil || c.judged == nil {
+// compileCondition compiles a condition over the result of the present step, which is its input.
+// What it reads of the fields has to be in the contract.
+func (c *compiler) compileCondition(e *syntax.Expr) {
+	code := c.compileExpr(e)
+	if code == nil || c.subject == nil {
 		return
 	}
-	agent := c.judged.contract()
+	agent := c.subject.contract()
 	if agent == nil {
 		return
 	}
@@ -398,28 +408,28 @@ func (c *compiler) verdict(e *syntax.Expr) {
 		if len(ref.Path) < 2 || ref.Path[0] != "fields" {
 			continue
 		}
-		if second := c.judged.Fallback; second != nil {
+		if second := c.subject.Fallback; second != nil {
 			if _, ok := second.Info.Fields[ref.Path[1]]; ok || second.Info.Fields == nil {
 				continue
 			}
 		}
-		c.contractField(e, ref, 1, agent)
+		c.checkContractField(e, ref, 1, agent)
 	}
 }
 
-// noStep says why the result of a step cannot be read here. A step that is sent back to may read
-// what follows it.
-func (c *compiler) noStep(w syntax.Word) {
+// reportNoStep says why the result of a step cannot be read here. A step that is sent back to may
+// read what follows it.
+func (c *compiler) reportNoStep(w syntax.Word) {
 	pos := w.Pos
 	id := w.Text
-	loops := c.outsideLoop(id)
+	loops := c.loopsAround(id)
 	switch {
-	case !c.exists(w):
+	case !c.checkStepID(w):
 	case len(loops) > 0:
 		help := "outside the loop write $steps." + strings.Join(loops, ".children[0].steps.") +
 			".children[0].steps." + id
 		c.report(pos, CodeStep, help, "step '%s' is inside the loop '%s'", id, loops[0])
-	case c.scope.inside(id):
+	case c.scope.isInLoop(id):
 		c.report(pos, CodeNotYetRun, "its result is there once it has ended",
 			"step '%s' is the loop around this place", id)
 	case !c.lenient && !c.mayComeBack():
@@ -427,9 +437,9 @@ func (c *compiler) noStep(w syntax.Word) {
 	}
 }
 
-// exists reports an id that no step has.
-func (c *compiler) exists(w syntax.Word) bool {
-	return c.known(w, CodeStep, sorted(c.index.byID), "", "no step has id '%s'")
+// checkStepID reports an id that no step has.
+func (c *compiler) checkStepID(w syntax.Word) bool {
+	return c.checkWord(w, CodeStep, sortedKeys(c.index.byID), "", "no step has id '%s'")
 }
 
 // mayComeBack tells whether a later step sends back to the present one or to a loop around it.
@@ -445,18 +455,18 @@ func (c *compiler) mayComeBack() bool {
 	return false
 }
 
-// exprs compiles all expressions of some parts of the tree in the present scope.
-func (c *compiler) exprs(parts ...any) {
+// compileExprs compiles all expressions of some parts of the tree in the present scope.
+func (c *compiler) compileExprs(parts ...any) {
 	ofValues := map[*syntax.Text]bool{}
 	syntax.Walk(parts, func(n any) bool {
 		switch n := n.(type) {
 		case *syntax.Expr:
-			c.expr(n)
+			c.compileExpr(n)
 		case *syntax.Value:
 			ofValues[n.Text] = true
 		case *syntax.Text:
 			if name := c.plainVariable(n.Parts); name != "" && !ofValues[n] {
-				c.report(n.Pos, CodePlainText, c.asExpression(name),
+				c.report(n.Pos, CodePlainText, c.expressionHelp(name),
 					"%s is text here: it stands outside of ${{ }}", name)
 			}
 		}
@@ -464,25 +474,25 @@ func (c *compiler) exprs(parts ...any) {
 	})
 }
 
-// values compiles what a file hands on: the input of a call, or the parts of a return. It also
-// reports variables in their texts outside of ${{ }}: the receiver would get the name, not the
+// compileValues compiles what a file hands on: the input of a call, or the parts of a return. It
+// also reports variables in their texts outside of ${{ }}: the receiver would get the name, not the
 // value. That happens to jq which begins with a bracket, since only a scalar that begins with $ is
 // jq as a whole.
-func (c *compiler) values(parts ...any) {
-	c.exprs(parts...)
+func (c *compiler) compileValues(parts ...any) {
+	c.compileExprs(parts...)
 	syntax.Walk(parts, func(n any) bool {
 		v, ok := n.(*syntax.Value)
 		if !ok {
 			return true
 		}
-		text := []syntax.Part{{Lit: literal(v)}}
+		text := []syntax.Part{{Lit: literalText(v)}}
 		if v.Kind == syntax.Template {
 			text = v.Text.Parts
 		}
 		if name := c.plainVariable(text); name != "" {
-			help := correction(v, name)
+			help := quoteHelp(v, name)
 			if !strings.HasPrefix(name, "$") || name == "$ARGUMENTS" {
-				help = c.asExpression(name)
+				help = c.expressionHelp(name)
 			}
 			c.report(v.Pos, CodePlainVar, help,
 				"%s is text here: it stands outside of ${{ }}", name)
@@ -512,8 +522,8 @@ func (c *compiler) plainVariable(text []syntax.Part) string {
 	return ""
 }
 
-// asExpression is the advice for a variable that is text, as the whole value or in it.
-func (c *compiler) asExpression(name string) string {
+// expressionHelp is the advice for a variable that is text, as the whole value or in it.
+func (c *compiler) expressionHelp(name string) string {
 	switch {
 	case name == "$ARGUMENTS":
 		return "write ${{ $args." + c.argNames()[0] + " }}"
@@ -531,10 +541,10 @@ func variables(text string) []string {
 	return regexp.MustCompile(`\$\w+`).FindAllString(text, -1)
 }
 
-// correction is the advice for a variable that is text: the whole value if that is jq, else the
+// quoteHelp is the advice for a variable that is text: the whole value if that is jq, else the
 // variable alone.
-func correction(v *syntax.Value, name string) string {
-	src := strings.Join(strings.Fields(literal(v)), " ")
+func quoteHelp(v *syntax.Value, name string) string {
+	src := strings.Join(strings.Fields(literalText(v)), " ")
 	_, err := query.Compile(src, query.Options{
 		Vars:   variables(src),
 		Funcs:  query.Workflow,
@@ -546,37 +556,38 @@ func correction(v *syntax.Value, name string) string {
 	return "write ${{ " + name + " }}, or ${{ \"" + name + "\" }} for the word itself"
 }
 
-// field is one member of an input that the compiler writes.
-func field(key string, v *syntax.Value) syntax.Field {
+// newField is one member of an input that the compiler writes.
+func newField(key string, v *syntax.Value) syntax.Field {
 	return syntax.Field{Key: syntax.Word{Text: key}, Value: v}
 }
 
-func lit(key string, v any) syntax.Field {
-	return field(key, &syntax.Value{Lit: v})
+func literalField(key string, v any) syntax.Field {
+	return newField(key, &syntax.Value{Lit: v})
 }
 
-// source is a member with jq that the compiler writes itself for a step at pos.
-func source(key string, pos syntax.Pos, src string) syntax.Field {
-	return field(key, &syntax.Value{
+// exprField is a member with jq that the compiler writes itself for a step at pos.
+func exprField(key string, pos syntax.Pos, src string) syntax.Field {
+	return newField(key, &syntax.Value{
 		Pos:  pos,
 		Kind: syntax.Jq,
 		Expr: &syntax.Expr{Pos: pos, Src: src},
 	})
 }
 
-// own makes a call of a subagent that steps come down to; a member without a value is left out.
-func (c *compiler) own(pos syntax.Pos, agent string, with ...syntax.Field) *Call {
+// builtinCall makes a call of a subagent that steps come down to; a member without a value is left
+// out.
+func (c *compiler) builtinCall(pos syntax.Pos, agent string, with ...syntax.Field) *Call {
 	with = slices.DeleteFunc(with, func(f syntax.Field) bool {
 		return f.Value == nil
 	})
-	c.exprs(with) // that of a check is shell, whose variables may have the same names
+	c.compileExprs(with) // that of a check is shell, whose variables may have the same names
 	info, ok := c.contract(agent)
 	if !ok {
 		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?",
 			"unknown subagent '%s'", agent)
 	}
 
-	c.mayCall(pos, info, agent)
+	c.checkMayCall(pos, info, agent)
 	return &Call{
 		Agent: agent,
 		Info:  info,

@@ -21,7 +21,7 @@ func flowAgents() []string {
 
 // stubbed knows the subagents of the larger flows: those that do not ship are stubs with an open
 // contract.
-func stubbed(tb testing.TB) known {
+func stubbed(tb testing.TB) indexedStep {
 	tb.Helper()
 	env := shipped(tb)
 	for _, name := range flowAgents() {

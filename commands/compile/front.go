@@ -11,8 +11,8 @@ import (
 	"tercet/formats/documents"
 )
 
-func (c *compiler) arguments() {
-	specs, found := argspec.Specs(c.tiers())
+func (c *compiler) declareArguments() {
+	specs, found := argspec.Specs(c.declareTiers())
 	for _, d := range found {
 		d.File = c.file.Name
 		c.add(d)
@@ -29,8 +29,8 @@ func (c *compiler) argNames() []string {
 	return out
 }
 
-// tiers declares the tiers, their flag and their variable.
-func (c *compiler) tiers() []syntax.Argument {
+// declareTiers declares the tiers, their flag and their variable.
+func (c *compiler) declareTiers() []syntax.Argument {
 	args := c.file.Front.Arguments
 	for _, w := range c.file.Front.Tiers {
 		c.prog.Tiers = append(c.prog.Tiers, w.Text)
@@ -59,8 +59,8 @@ func (c *compiler) tiers() []syntax.Argument {
 // tierName is the argument and the variable of the tier.
 const tierName = "tier"
 
-// tier gives the names of the tiers in which a step runs; nil: in all.
-func (c *compiler) tier(t *syntax.Tier) []string {
+// checkTierNames gives the names of the tiers in which a step runs; nil: in all.
+func (c *compiler) checkTierNames(t *syntax.Tier) []string {
 	if t == nil {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (c *compiler) tier(t *syntax.Tier) []string {
 		at := slices.Index(c.prog.Tiers, w.Text)
 		switch {
 		case at < 0:
-			c.noTier(w)
+			c.reportNoTier(w)
 		case t.OrLater:
 			out = append(out, c.prog.Tiers[at:]...)
 		default:
@@ -89,43 +89,45 @@ func (c *compiler) tier(t *syntax.Tier) []string {
 	return out
 }
 
-func (c *compiler) noTier(w syntax.Word) {
-	c.unknown(w, CodeTier, c.prog.Tiers, "the tiers are %s", "no tier is named '%s'")
+func (c *compiler) reportNoTier(w syntax.Word) {
+	c.reportUnknown(w, CodeTier, c.prog.Tiers, "the tiers are %s", "no tier is named '%s'")
 }
 
-// tierValue checks a value that is given to $tier as far as it is written down.
-func (c *compiler) tierValue(name string, e *syntax.Expr) {
+// checkTierValue checks a value that is given to $tier as far as it is written down.
+func (c *compiler) checkTierValue(name string, e *syntax.Expr) {
 	if name != tierName || c.prog.Tiers == nil || e == nil {
 		return
 	}
 	word, err := strconv.Unquote(strings.TrimSpace(e.Src))
 	if err == nil && !slices.Contains(c.prog.Tiers, word) {
-		c.noTier(syntax.Word{Pos: e.At(1), Text: word})
+		c.reportNoTier(syntax.Word{Pos: e.At(1), Text: word})
 	}
 }
 
 // checkTier: $tier must be given by something.
 func checkTier(c *compiler) {
-	if c.prog.Tiers != nil && !c.tiered {
+	if c.prog.Tiers != nil && !c.setsTier {
 		help := "write load: {tier: $args.tier | default(\"" + c.prog.Tiers[0] + "\")}"
 		c.report(c.file.Front.Tiers[0].Pos, CodeTier, help, "neither load nor set gives $tier")
 	}
 }
 
-// worktree checks the frontmatter's worktree.
-func (c *compiler) worktree() {
+// checkWorktree checks the frontmatter's worktree.
+func (c *compiler) checkWorktree() {
 	w := c.file.Front.Worktree
 	if w == nil {
 		return
 	}
-	with := []syntax.Field{lit("action", "open")}
+	with := []syntax.Field{literalField("action", "open")}
 	if w.Branch != nil {
-		with = append(with, field("branch", &syntax.Value{Kind: syntax.Template, Text: w.Branch}))
+		branch := &syntax.Value{Kind: syntax.Template, Text: w.Branch}
+		with = append(with, newField("branch", branch))
 	}
-	c.prog.Own.Open = c.own(w.Pos, GitWorkflow, with...)
-	c.prog.Own.Close = c.own(w.Pos, GitWorkflow, lit("action", "close"))
+	c.prog.EngineCalls.Open = c.builtinCall(w.Pos, GitWorkflow, with...)
+	c.prog.EngineCalls.Close = c.builtinCall(w.Pos, GitWorkflow, literalField("action", "close"))
 	if w.Per.Text == syntax.PerChild {
-		c.prog.Own.Join = c.own(w.Pos, GitWorkflow, lit("action", "publish"))
+		publish := literalField("action", "publish")
+		c.prog.EngineCalls.Join = c.builtinCall(w.Pos, GitWorkflow, publish)
 	}
 }
 
@@ -136,7 +138,7 @@ func checkDuring(c *compiler, d *syntax.During) {
 		return
 	}
 
-	status, ok := c.taskWord(d.Status)
+	status, ok := c.parseTaskStatus(d.Status)
 	switch {
 	case !ok:
 		return
@@ -150,12 +152,12 @@ func checkDuring(c *compiler, d *syntax.During) {
 	}
 
 	c.file.Front.During = d
-	c.prog.Own.Begin = c.moveTo(d.Pos, status)
+	c.prog.EngineCalls.Begin = c.statusCall(d.Pos, status)
 	if d.Failed == nil {
 		return
 	}
 
-	failed, ok := c.taskWord(*d.Failed)
+	failed, ok := c.parseTaskStatus(*d.Failed)
 	switch {
 	case !ok:
 	case !formats.CanMove(status, failed):
@@ -165,11 +167,11 @@ func checkDuring(c *compiler, d *syntax.During) {
 				can = append(can, m.To)
 			}
 		}
-		help := "from " + status.String() + " it can go to " + joined(can)
+		help := "from " + status.String() + " it can go to " + joinWords(can)
 		c.report(d.Failed.Pos, CodeTransition, help, "a task cannot go from %s to %s", status,
 			failed)
 	default:
-		c.prog.Own.Failed = c.moveTo(d.Failed.Pos, failed)
+		c.prog.EngineCalls.Failed = c.statusCall(d.Failed.Pos, failed)
 	}
 }
 
@@ -183,43 +185,43 @@ func (p *Program) During() (status formats.TaskStatus, always bool) {
 	return formats.TaskStatus(d.Status.Text), d.When == nil
 }
 
-// moveTo changes the bound task's status; the reason, where the table asks one, is the command
+// statusCall changes the bound task's status; the reason, where the table asks one, is the command
 // line.
-func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Call {
-	return c.own(
+func (c *compiler) statusCall(pos syntax.Pos, to formats.TaskStatus) *Call {
+	return c.builtinCall(
 		pos,
 		StatusSync,
-		lit("operation", OpUpdateStatus),
-		source("task_number", pos, "$task.number"),
-		lit("status", to.String()),
-		source("reason", pos, "$run.command"),
+		literalField("operation", OpUpdateStatus),
+		exprField("task_number", pos, "$task.number"),
+		literalField("status", to.String()),
+		exprField("reason", pos, "$run.command"),
 	)
 }
 
-// argsBlock checks allow, load and require.
-func (c *compiler) argsBlock() {
-	c.allow()
+// checkArgsBlock checks allow, load and require.
+func (c *compiler) checkArgsBlock() {
+	c.checkAllow()
 	for i := range c.file.Args.Load {
-		c.load(&c.file.Args.Load[i])
+		c.checkLoad(&c.file.Args.Load[i])
 	}
 	for _, r := range c.file.Args.Require {
-		c.exprs(r.When, r.Else)
-		c.code(r.Exit)
+		c.compileExprs(r.When, r.Else)
+		c.checkExitCode(r.Exit)
 	}
 }
 
-// allow reads the statuses from which the command may start; without the key they are those from
-// which during is legal.
-func (c *compiler) allow() {
+// checkAllow reads the statuses from which the command may start; without the key they are those
+// from which during is legal.
+func (c *compiler) checkAllow() {
 	during, always := c.prog.During()
 	list := c.file.Args.Allow
 	for _, w := range list {
-		status, ok := c.taskWord(w)
+		status, ok := c.parseTaskStatus(w)
 		if !ok {
 			continue
 		}
 		if always && !formats.CanMove(status, during) && status != during {
-			help := during.String() + " can start from " + joined(formats.MovesInto(during))
+			help := during.String() + " can start from " + joinWords(formats.MovesInto(during))
 			c.report(w.Pos, CodeAllow, help, "a task cannot go from %s to %s", status, during)
 		}
 		c.prog.Allow = append(c.prog.Allow, status)
@@ -240,26 +242,26 @@ func (c *compiler) allow() {
 	}
 }
 
-func (c *compiler) load(l *syntax.Load) {
-	c.exprs(l)
+func (c *compiler) checkLoad(l *syntax.Load) {
+	c.compileExprs(l)
 	if l.Task != nil && l.Name.Text != "task" {
 		c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src,
 			"a task is loaded under the name 'task', got '%s'", l.Name.Text)
 	}
 	if l.Document != nil {
-		c.profile(l.Document.Profile)
+		c.checkProfile(l.Document.Profile)
 	}
-	c.tierValue(l.Name.Text, l.Expr)
+	c.checkTierValue(l.Name.Text, l.Expr)
 	if !IsTask(l) {
-		c.name(l.Name)
+		c.bindName(l.Name)
 	}
 }
 
-// name makes a value visible to what follows it.
-func (c *compiler) name(w syntax.Word) {
+// bindName makes a value visible to what follows it.
+func (c *compiler) bindName(w syntax.Word) {
 	switch {
 	case w.Text == tierName && c.prog.Tiers != nil:
-		c.tiered = true
+		c.setsTier = true
 	case slices.Contains(reserved, w.Text):
 		c.report(w.Pos, CodeName, "choose another name", "'$%s' is the engine's", w.Text)
 	default:
@@ -267,17 +269,17 @@ func (c *compiler) name(w syntax.Word) {
 	}
 }
 
-func (c *compiler) profile(w syntax.Word, more ...string) bool {
+func (c *compiler) checkProfile(w syntax.Word, more ...string) bool {
 	all := documents.Profiles()
 	if own, ok := c.env.(Profiles); ok {
 		all = own.Profiles()
 	}
 	all = append(all, more...)
-	return c.known(w, CodeProfile, all, "the profiles are %s", "unknown document profile '%s'")
+	return c.checkWord(w, CodeProfile, all, "the profiles are %s", "unknown document profile '%s'")
 }
 
-// code checks a code word or a number of the table of exits.
-func (c *compiler) code(w *syntax.Word) {
+// checkExitCode checks a code word or a number of the table of exits.
+func (c *compiler) checkExitCode(w *syntax.Word) {
 	if _, ok := ExitCode(w); ok {
 		return
 	}
@@ -287,7 +289,8 @@ func (c *compiler) code(w *syntax.Word) {
 		c.report(w.Pos, CodeExit, help, "expected an exit code that a failure can have, got %d", n)
 		return
 	}
-	c.unknown(*w, CodeExit, formats.Words(formats.Codes()), help, "expected an error code, got %q")
+	codes := formats.Words(formats.Codes())
+	c.reportUnknown(*w, CodeExit, codes, help, "expected an error code, got %q")
 }
 
 // ExitCode parses a code word or an exit number; the default is PRECONDITION.

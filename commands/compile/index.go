@@ -10,43 +10,43 @@ import (
 	"tercet/internal/lazy"
 )
 
-// itself is the word that stands for the present step in a list of ids.
-const itself = "it"
+// selfWord is the word that stands for the present step in a list of ids.
+const selfWord = "it"
 
 // index knows every step of the file before any of them is checked.
 type index struct {
-	all       []*known
-	byID      map[string]*known
+	all       []*indexedStep
+	byID      map[string]*indexedStep
 	comesBack map[string]bool // ids that a rule runs again
 	gotos     map[string]bool // ids that a goto names
 	sets      []string        // variables that set gives
 	boards    []string        // topics to which steps post
 }
 
-// known is one step of the file with the loops in which it stands, outermost first.
-type known struct {
-	step   *syntax.Step
-	around []*syntax.Step
-	apart  bool // a step of Between Steps: no other one can name it
-	beside bool // the delegate beside a loop: its id is that of the subagent
+// indexedStep is one step of the file with the loops in which it stands, outermost first.
+type indexedStep struct {
+	step       *syntax.Step
+	loops      []*syntax.Step
+	between    bool // a step of Between Steps: no other one can name it
+	besideLoop bool // the delegate beside a loop: its id is that of the subagent
 }
 
-// ids gives every step of the file its id before anything is checked: the written one, else the
-// slug of the title, made unique. It writes the delegate beside a loop out as the body of the loop,
-// and notes which steps are run again.
-func (c *compiler) ids() {
-	c.gather(c.file.Steps, nil, false)
-	c.gather(c.file.Between, nil, true)
-	c.gather(c.file.Errors, nil, false)
+// assignIDs gives every step of the file its id before anything is checked: the written one, else
+// the slug of the title, made unique. It writes the delegate beside a loop out as the body of the
+// loop, and notes which steps are run again.
+func (c *compiler) assignIDs() {
+	c.collectSteps(c.file.Steps, nil, false)
+	c.collectSteps(c.file.Between, nil, true)
+	c.collectSteps(c.file.Errors, nil, false)
 	first := map[string]*syntax.Step{}
 	for _, k := range c.index.all {
 		id := &k.step.ID
 		before := first[id.Text]
 		switch {
-		case id.Text == "" || k.beside:
-		case id.Text == itself:
+		case id.Text == "" || k.besideLoop:
+		case id.Text == selfWord:
 			c.report(id.Pos, CodeName, "choose another id",
-				"'%s' stands for the step itself", itself)
+				"'%s' stands for the step itself", selfWord)
 			id.Text = ""
 		case before != nil:
 			c.report(id.Pos, CodeStepTwice, "give one of them another id",
@@ -64,7 +64,7 @@ func (c *compiler) ids() {
 		}
 		base := cmp.Or(slug(k.step.Title), "step")
 		id := base
-		for n := max(tries[base], 1) + 1; first[id] != nil || id == itself; n++ {
+		for n := max(tries[base], 1) + 1; first[id] != nil || id == selfWord; n++ {
 			id = base + "_" + strconv.Itoa(n)
 			tries[base] = n
 		}
@@ -75,7 +75,7 @@ func (c *compiler) ids() {
 	for _, k := range c.index.all {
 		id := k.step.ID.Text
 		taken := first[id] != nil || c.index.byID[id] != nil
-		if !k.apart && (!k.beside || !taken) {
+		if !k.between && (!k.besideLoop || !taken) {
 			c.index.byID[id] = k
 		}
 	}
@@ -87,7 +87,7 @@ func (c *compiler) ids() {
 				switch {
 				case n.Kind == syntax.ToGoto:
 					c.index.gotos[id.Text] = true
-				case id.Text != itself:
+				case id.Text != selfWord:
 					c.index.comesBack[id.Text] = true
 				}
 			}
@@ -113,14 +113,14 @@ func (c *compiler) ids() {
 	}
 }
 
-// gather lists steps, bodies behind their loop, and gives a loop with a delegate beside it that
-// delegate as its body.
-func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
+// collectSteps lists steps, bodies behind their loop, and gives a loop with a delegate beside it
+// that delegate as its body.
+func (c *compiler) collectSteps(list, around []*syntax.Step, apart bool) {
 	for _, s := range list {
-		c.index.all = append(c.index.all, &known{
-			step:   s,
-			around: around,
-			apart:  apart,
+		c.index.all = append(c.index.all, &indexedStep{
+			step:    s,
+			loops:   around,
+			between: apart,
 		})
 
 		body := s.Kind().Body
@@ -129,23 +129,23 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 		if body != syntax.Inline && (len(s.Body) > 0 || besideLoop) {
 			inner = slices.Concat(around, []*syntax.Step{s})
 		}
-		c.gather(s.Body, inner, apart)
+		c.collectSteps(s.Body, inner, apart)
 
 		if besideLoop {
-			s.Body = []*syntax.Step{beside(s, s.Delegation())}
-			c.index.all = append(c.index.all, &known{
-				step:   s.Body[0],
-				around: inner,
-				apart:  apart,
-				beside: true,
+			s.Body = []*syntax.Step{loopBodyStep(s, s.Delegation())}
+			c.index.all = append(c.index.all, &indexedStep{
+				step:       s.Body[0],
+				loops:      inner,
+				between:    apart,
+				besideLoop: true,
 			})
 		}
 	}
 }
 
-// beside is the step that the delegate in the block of a loop is. What is expected of fields is
-// expected of each element's; everything else that is asked of a result is asked of the loop's.
-func beside(s *syntax.Step, delegate *syntax.Delegate) *syntax.Step {
+// loopBodyStep is the step that the delegate in the block of a loop is. What is expected of fields
+// is expected of each element's; everything else that is asked of a result is asked of the loop's.
+func loopBodyStep(s *syntax.Step, delegate *syntax.Delegate) *syntax.Step {
 	body := *s
 	body.Action = delegate
 	body.When = nil
@@ -172,13 +172,13 @@ func beside(s *syntax.Step, delegate *syntax.Delegate) *syntax.Step {
 	return &body
 }
 
-// outsideLoop gives the loops in which a step stands but the present place does not, outermost
+// loopsAround gives the loops in which a step stands but the present place does not, outermost
 // first.
-func (c *compiler) outsideLoop(id string) []string {
+func (c *compiler) loopsAround(id string) []string {
 	var out []string
 	if k := c.index.byID[id]; k != nil {
-		for _, loop := range k.around {
-			if out != nil || !c.scope.inside(loop.ID.Text) {
+		for _, loop := range k.loops {
+			if out != nil || !c.scope.isInLoop(loop.ID.Text) {
 				out = append(out, loop.ID.Text)
 			}
 		}
@@ -191,9 +191,9 @@ const maxSlug = 40
 
 // slug makes an id of a title: lower case letters and digits, '_' between words.
 func slug(title string) string {
-	id := strings.TrimLeft(strings.ToLower(between().ReplaceAllString(title, "_")), "_0123456789")
+	id := strings.TrimLeft(strings.ToLower(nonWord().ReplaceAllString(title, "_")), "_0123456789")
 	return strings.TrimRight(id[:min(len(id), maxSlug)], "_")
 }
 
-// between is what stands between the words of a title.
-var between = lazy.Regexp(`[^A-Za-z0-9]+`)
+// nonWord is what stands between the words of a title.
+var nonWord = lazy.Regexp(`[^A-Za-z0-9]+`)

@@ -9,10 +9,10 @@ import (
 	"tercet/internal/nearest"
 )
 
-// input is the whole input of a call: the step's own, that of the loops around, and what the file's
-// defaults give. What the subagent does not list is left out of the last two. What the defaults
-// give may read what is set later: it is null before.
-func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
+// callInput is the whole input of a call: the step's own, that of the loops around, and what the
+// file's defaults give. What the subagent does not list is left out of the last two. What the
+// defaults give may read what is set later: it is null before.
+func (c *compiler) callInput(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
 	out := slices.Clip(own) // what is added is added to a copy
 	for _, f := range own {
 		_, listed := agent.Inputs[f.Key.Text]
@@ -25,24 +25,24 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 		}
 	}
 
-	for _, loop := range slices.Backward(c.under) {
+	for _, loop := range slices.Backward(c.loops) {
 		for _, f := range loop.with {
-			if !given(out, f.Key.Text) && takes(agent, f.Key.Text) {
+			if !hasField(out, f.Key.Text) && takesInput(agent, f.Key.Text) {
 				out = append(out, f)
 			}
 		}
 	}
 
-	c.values(out)
+	c.compileValues(out)
 	d := c.file.Defaults
 	if d == nil || len(d.With) == 0 || agent.Builtin || agent.Name == "" {
 		return out
 	}
 
-	c.loosely(nil, func() {
+	c.withAllNames(nil, func() {
 		for _, f := range d.With {
-			if takes(agent, f.Key.Text) && !given(out, f.Key.Text) {
-				c.values(f.Value)
+			if takesInput(agent, f.Key.Text) && !hasField(out, f.Key.Text) {
+				c.compileValues(f.Value)
 				out = append(out, f)
 			}
 		}
@@ -50,13 +50,13 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 	return out
 }
 
-// takes tells whether what is given to all goes to a subagent.
-func takes(agent *formats.AgentInfo, name string) bool {
+// takesInput tells whether what is given to all goes to a subagent.
+func takesInput(agent *formats.AgentInfo, name string) bool {
 	_, listed := agent.Inputs[name]
 	return listed || agent.Inputs == nil && !agent.Builtin
 }
 
-func given(list []syntax.Field, name string) bool {
+func hasField(list []syntax.Field, name string) bool {
 	return slices.ContainsFunc(list, func(f syntax.Field) bool { return f.Key.Text == name })
 }
 
@@ -67,40 +67,40 @@ func checkInputs(c *compiler, call *Call, pos syntax.Pos) {
 		return
 	}
 
-	names := sorted(agent.Inputs)
+	names := sortedKeys(agent.Inputs)
 	for _, f := range call.With {
 		in, ok := agent.Inputs[f.Key.Text]
 		switch {
 		case !ok:
-			list := "; expected one of " + joined(names)
+			list := "; expected one of " + joinWords(names)
 			if len(names) == 0 {
 				list = ", nor any other"
 			}
 			help := nearest.Help(f.Key.Text, names)
 			c.report(f.Key.Pos, CodeInput, help, "subagent %s takes no input '%s'%s", agent.Name,
 				f.Key.Text, list)
-		case !fits(in.Type, f.Value):
+		case !fitsType(in.Type, f.Value):
 			c.report(f.Value.Pos, CodeInput, "",
 				"expected %s for input '%s', got %s", in.Type, f.Key.Text, f.Value)
 		case in.Enum != nil && f.Value.Kind == syntax.Literal && f.Value.Lit != nil &&
-			!slices.Contains(in.Enum, literal(f.Value)):
-			c.report(f.Value.Pos, CodeInput, nearest.Help(literal(f.Value), in.Enum),
+			!slices.Contains(in.Enum, literalText(f.Value)):
+			c.report(f.Value.Pos, CodeInput, nearest.Help(literalText(f.Value), in.Enum),
 				"expected one of %s for input '%s', got %s",
 				strings.Join(in.Enum, ", "), f.Key.Text, f.Value)
 		}
 	}
 
 	for _, name := range names {
-		if agent.Inputs[name].Required && !given(call.With, name) {
+		if agent.Inputs[name].Required && !hasField(call.With, name) {
 			c.report(pos, CodeInput, "add it: with: {"+name+": ...}",
 				"subagent %s needs the input '%s'", agent.Name, name)
 		}
 	}
 }
 
-// fits tells whether what is written can be of the type; null fits all, and what an expression
+// fitsType tells whether what is written can be of the type; null fits all, and what an expression
 // gives is known at run time.
-func fits(t formats.InputType, v *syntax.Value) bool {
+func fitsType(t formats.InputType, v *syntax.Value) bool {
 	can := func(types ...formats.InputType) bool {
 		return t == formats.TypeAny || slices.Contains(types, t)
 	}

@@ -49,21 +49,21 @@ func kindOf(s *syntax.Step) kind {
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
 		return kind{
-			check:    func(c *compiler, info *Info) { c.delegate(a, info) },
+			check:    func(c *compiler, info *Info) { c.compileDelegate(a, info) },
 			members:  membersOfCall,
 			outcomes: outcomesOfCall,
 			moves:    a.Agent.Text == StatusSync && changesStatus(s.With),
 		}
 	case *syntax.Parallel:
 		return kind{
-			check:   func(c *compiler, info *Info) { c.parallel(a, info) },
+			check:   func(c *compiler, info *Info) { c.compileParallel(a, info) },
 			members: []string{"summary", "artifacts", "issues", "children"},
 			outcomes: outcomesOf(completed, skipped, partial, rejected, blocked, suspended,
 				failed),
 		}
 	case *syntax.Foreach:
 		return kind{
-			check: func(c *compiler, info *Info) { c.foreach(a, info) },
+			check: func(c *compiler, info *Info) { c.compileForeach(a, info) },
 			members: []string{
 				"summary", "completed", "partial", "failed", "blocked", "artifacts", "issues",
 				"children",
@@ -72,66 +72,68 @@ func kindOf(s *syntax.Step) kind {
 		}
 	case *syntax.Until:
 		return kind{
-			check:    func(c *compiler, info *Info) { c.until(a, info) },
+			check:    func(c *compiler, info *Info) { c.compileUntil(a, info) },
 			members:  []string{"summary", "artifacts", "issues", "children"},
 			outcomes: outcomesOf(completed, partial, rejected, blocked, suspended, failed),
 		}
 	case *syntax.Group:
-		return kind{check: func(c *compiler, info *Info) { c.group(a, info) }}
+		return kind{check: func(c *compiler, info *Info) { c.compileGroup(a, info) }}
 	case *syntax.Status:
 		return kind{
-			check:    func(c *compiler, info *Info) { info.Call = c.changes(a, c.surely(s)) },
+			check: func(c *compiler, info *Info) {
+				info.Call = c.compileStatus(a, c.alwaysRuns(s))
+			},
 			members:  membersOfCall,
 			outcomes: outcomesOf(completed, failed),
 			moves:    a.Phase == nil,
 		}
 	case *syntax.Gate:
 		return kind{
-			check:   func(c *compiler, info *Info) { c.gate(a, info) },
+			check:   func(c *compiler, info *Info) { c.compileGate(a, info) },
 			members: []string{"choice", "note", "by"},
 			choices: a.Choices,
 		}
 	case *syntax.Check:
 		return kind{
-			check:    func(c *compiler, info *Info) { info.Call = c.check(a, s) },
+			check:    func(c *compiler, info *Info) { info.Call = c.compileCheck(a, s) },
 			members:  membersOfCall,
 			outcomes: outcomesOf(approved, rejected, failed),
 			treeless: a.Expr != nil,
 		}
 	case *syntax.Set:
 		return kind{
-			check:   func(c *compiler, _ *Info) { c.set(a) },
+			check:   func(c *compiler, _ *Info) { c.compileSet(a) },
 			members: s.Binds(),
 		}
 	case *syntax.Publish:
 		return kind{
-			check:    func(c *compiler, info *Info) { info.Call = c.publish(a) },
+			check:    func(c *compiler, info *Info) { info.Call = c.compilePublish(a) },
 			members:  membersOfCall,
 			outcomes: outcomesOfCall,
 			treeless: true,
 		}
 	case *syntax.Fail:
-		return kind{check: func(c *compiler, _ *Info) { c.fail(a) }}
+		return kind{check: func(c *compiler, _ *Info) { c.compileFail(a) }}
 	}
 	return kind{}
 }
 
-// set checks names that get values.
-func (c *compiler) set(a *syntax.Set) {
+// compileSet checks names that get values.
+func (c *compiler) compileSet(a *syntax.Set) {
 	for _, v := range a.Values {
-		c.expr(v.Expr)
-		c.tierValue(v.Name.Text, v.Expr)
-		c.name(v.Name)
+		c.compileExpr(v.Expr)
+		c.checkTierValue(v.Name.Text, v.Expr)
+		c.bindName(v.Name)
 	}
 }
 
-// fail checks the end of a command as failed.
-func (c *compiler) fail(a *syntax.Fail) {
-	c.exprs(a)
-	c.code(a.Code)
+// compileFail checks the end of a command as failed.
+func (c *compiler) compileFail(a *syntax.Fail) {
+	c.compileExprs(a)
+	c.checkExitCode(a.Code)
 }
 
-// surely tells whether a step runs whenever its sequence does, and passes if that goes on.
-func (c *compiler) surely(s *syntax.Step) bool {
-	return s.When == nil && s.Tier == nil && len(s.On) == 0 && !c.unsure
+// alwaysRuns tells whether a step runs whenever its sequence does, and passes if that goes on.
+func (c *compiler) alwaysRuns(s *syntax.Step) bool {
+	return s.When == nil && s.Tier == nil && len(s.On) == 0 && !c.conditional
 }

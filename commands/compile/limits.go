@@ -10,9 +10,9 @@ import (
 
 // The highest limits that a file may set. No working command needs more; a higher number is a slip.
 const (
-	mostSteps  = 10 * formats.DefaultSteps
-	mostTokens = 1_000_000_000
-	mostCost   = 100_000 // US dollars
+	maxSteps  = 10 * formats.DefaultSteps
+	maxTokens = 1_000_000_000
+	maxCost   = 100_000 // US dollars
 )
 
 // limitNames are the limits that a file may set.
@@ -33,10 +33,10 @@ func checkLimits(c *compiler) {
 		"rollbacks": {&l.Rollbacks, formats.DefaultRollbacks},
 		"retries":   {&l.Retries, formats.DefaultRetries},
 		"visits":    {&l.Visits, formats.DefaultVisits},
-		"steps":     {&l.Steps, mostSteps},
+		"steps":     {&l.Steps, maxSteps},
 		"parallel":  {&l.Parallel, formats.MaxParallel},
-		"spawns":    {&l.Spawns, mostSteps},
-		"tokens":    {&tokens, mostTokens},
+		"spawns":    {&l.Spawns, maxSteps},
+		"tokens":    {&tokens, maxTokens},
 	}
 	durations := map[string]*time.Duration{"duration": &l.Duration, "auto_resume": &l.AutoResume}
 
@@ -55,33 +55,34 @@ func checkLimits(c *compiler) {
 			}
 		case durations[name] != nil:
 			var err error
-			*durations[name], err = argspec.ParseDuration(literal(v))
+			*durations[name], err = argspec.ParseDuration(literalText(v))
 			if err != nil || *durations[name] <= 0 {
 				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h",
 					"expected a duration, got %s", v)
 			}
 		case name == "cost":
-			c.cost(v)
+			c.checkCost(v)
 		case name == "depth":
 			c.report(f.Key.Pos, CodeUnknownKey, "remove it",
 				"the depth is %d and no limit to set", formats.MaxDepth)
 		default:
-			c.unknown(f.Key, CodeUnknownKey, limitNames, "the limits are %s", "unknown limit '%s'")
+			c.reportUnknown(f.Key, CodeUnknownKey, limitNames, "the limits are %s",
+				"unknown limit '%s'")
 		}
 	}
 
 	l.Tokens = int64(tokens)
 }
 
-func (c *compiler) cost(v *syntax.Value) {
+func (c *compiler) checkCost(v *syntax.Value) {
 	usd := formats.As[float64](v.Lit)
 	if n, whole := v.Lit.(int); whole {
 		usd = float64(n)
 	}
 	c.prog.Limits.Cost = usd
-	if !(usd > 0 && usd <= mostCost) { // so that .nan is refused too
+	if !(usd > 0 && usd <= maxCost) { // so that .nan is refused too
 		help := "write it like 2.50, in US dollars"
 		c.report(v.Pos, CodeLimitValue, help, "expected a cost above 0 and up to %d, got %s",
-			mostCost, v)
+			maxCost, v)
 	}
 }

@@ -16,9 +16,10 @@ type inherited struct {
 	terms Terms
 }
 
-// inside checks a body in a scope of its own; as is the name of its variable, empty without one.
-// The steps of the body are known to it alone, and what it is in the loops around stays as it was.
-func (c *compiler) inside(info *Info, as string, check func()) *scope {
+// compileBody checks a body in a scope of its own; as is the name of its variable, empty without
+// one. The steps of the body are known to it alone, and what it is in the loops around stays as it
+// was.
+func (c *compiler) compileBody(info *Info, as string, check func()) *scope {
 	outer := c.place
 	in := &scope{
 		vars:  slices.Clone(outer.scope.vars),
@@ -38,7 +39,7 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	}
 
 	if info.Step.Delegation() == nil {
-		c.under = append(slices.Clone(c.under), inherited{info.Step.With, c.termsOf(info.Step)})
+		c.loops = append(slices.Clone(c.loops), inherited{info.Step.With, c.termsOf(info.Step)})
 	}
 
 	check()
@@ -49,9 +50,9 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	return in
 }
 
-// parallel checks the children of a step that run side by side. Afterwards each is known by its
-// name.
-func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
+// compileParallel checks the children of a step that run side by side. Afterwards each is known by
+// its name.
+func (c *compiler) compileParallel(a *syntax.Parallel, info *Info) {
 	// those were reported
 	children := slices.DeleteFunc(slices.Clone(
 		info.Step.Body,
@@ -61,14 +62,14 @@ func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
 		ids[i] = child.ID.Text
 	}
 
-	c.merge(a.Merge, ids, len(ids))
+	c.compileMerge(a.Merge, ids, len(ids))
 	var all []*Info
-	c.inside(info, "", func() {
+	c.compileBody(info, "", func() {
 		for _, child := range children {
 			c.scope.steps = nil // a child does not see the others
 			c.scope.self = child.ID.Text
-			c.child = true
-			if one := c.step(child, child.ID.Text); one != nil {
+			c.inParallel = true
+			if one := c.compileStep(child, child.ID.Text); one != nil {
 				all = append(all, one)
 			}
 		}
@@ -84,12 +85,12 @@ func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
 	}
 }
 
-// until checks a body that is repeated. Its steps are known afterwards: what they show is the last
-// pass.
-func (c *compiler) until(a *syntax.Until, info *Info) {
-	in := c.inside(info, "", func() {
-		c.steps(info.Step.Body)
-		c.expr(a.Cond)
+// compileUntil checks a body that is repeated. Its steps are known afterwards: what they show is
+// the last pass.
+func (c *compiler) compileUntil(a *syntax.Until, info *Info) {
+	in := c.compileBody(info, "", func() {
+		c.compileSteps(info.Step.Body)
+		c.compileExpr(a.Cond)
 	})
 
 	c.scope.steps = append(c.scope.steps, in.steps...)
@@ -106,9 +107,9 @@ func (c *compiler) until(a *syntax.Until, info *Info) {
 	}
 }
 
-func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
-	c.expr(a.In)
-	c.merge(a.Merge, nil, formats.DefaultElements)
+func (c *compiler) compileForeach(a *syntax.Foreach, info *Info) {
+	c.compileExpr(a.In)
+	c.compileMerge(a.Merge, nil, formats.DefaultElements)
 	if slices.Contains(reserved, a.As.Text) {
 		c.report(a.As.Pos, CodeName, "choose another name", "'$%s' is the engine's", a.As.Text)
 	}
@@ -117,14 +118,14 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 			"expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
 	}
 
-	in := c.inside(info, a.As.Text, func() {
+	in := c.compileBody(info, a.As.Text, func() {
 		if a.Delegate == nil {
-			c.steps(info.Step.Body)
+			c.compileSteps(info.Step.Body)
 			return
 		}
 		c.scope.self = info.Step.Body[0].ID.Text
 		// of the defaults, what the loop itself has no rule for
-		if one := c.step(info.Step.Body[0], c.scope.self); one != nil {
+		if one := c.compileStep(info.Step.Body[0], c.scope.self); one != nil {
 			one.On = slices.DeleteFunc(one.On, func(r syntax.Rule) bool {
 				return ruleFor(info.Step.On, r.Status.Text) != nil
 			})
@@ -141,26 +142,26 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 	}
 }
 
-// group checks steps under one condition; they belong to the sequence around it.
-func (c *compiler) group(a *syntax.Group, info *Info) {
-	c.stray(
+// compileGroup checks steps under one condition; they belong to the sequence around it.
+func (c *compiler) compileGroup(a *syntax.Group, info *Info) {
+	c.reportStray(
 		info.Step.With,
 		"write it beside each delegate, or in 'yaml defaults'",
 		"'with' belongs to 'delegate'",
 	)
-	c.stray(
+	c.reportStray(
 		info.Step.On,
 		"write it beside the steps of the group",
 		"'on' belongs to a step with an action",
 	)
 
 	self := c.scope.self
-	unsure := c.unsure
+	unsure := c.conditional
 	before := len(c.scope.steps)
-	c.unsure = unsure || info.Step.When != nil || info.Step.Tier != nil
-	c.steps(info.Step.Body)
+	c.conditional = unsure || info.Step.When != nil || info.Step.Tier != nil
+	c.compileSteps(info.Step.Body)
 	c.scope.self = self
-	c.unsure = unsure
+	c.conditional = unsure
 
 	if len(c.scope.steps) == before {
 		c.report(
@@ -172,9 +173,9 @@ func (c *compiler) group(a *syntax.Group, info *Info) {
 	}
 }
 
-// merge checks the predicate over the children with some ids, or with nil over at most so many
-// elements. A bare all or any holds for any objects in jq.
-func (c *compiler) merge(e *syntax.Expr, ids []string, most int) {
+// compileMerge checks the predicate over the children with some ids, or with nil over at most so
+// many elements. A bare all or any holds for any objects in jq.
+func (c *compiler) compileMerge(e *syntax.Expr, ids []string, most int) {
 	if e == nil {
 		return
 	}
@@ -195,7 +196,7 @@ func (c *compiler) merge(e *syntax.Expr, ids []string, most int) {
 	bare := func(f query.Call) bool {
 		return f.Args == 0 && (f.Name == "all" || f.Name == "any")
 	}
-	code := c.expr(e)
+	code := c.compileExpr(e)
 	if code != nil && slices.ContainsFunc(code.Calls(), bare) {
 		help := "write all(approved) or any(approved)"
 		c.report(
@@ -219,5 +220,5 @@ func (c *compiler) merge(e *syntax.Expr, ids []string, most int) {
 		return
 	}
 
-	c.turned(e, code, ids)
+	c.checkMergeSense(e, code, ids)
 }

@@ -10,9 +10,9 @@ import (
 	"tercet/internal/query"
 )
 
-// decidedBy are the functions with which a predicate that reads only statuses can be judged before
-// it runs.
-var decidedBy = []string{
+// decidableFuncs are the functions with which a predicate that reads only statuses can be judged
+// before it runs.
+var decidableFuncs = []string{
 	"add", "all", "any", "approved", "failed", "first", "floor", "IN", "isempty", "last", "length",
 	"map", "max", "min", "not", "passed", "quorum", "rejected", "select",
 }
@@ -20,17 +20,17 @@ var decidedBy = []string{
 // elementCounts are the numbers of elements that a predicate over a loop is tried with.
 var elementCounts = []int{1, 2, 3, 9}
 
-// undecided is what a predicate that is judged before it runs may not have: functions of its own,
+// undecidable is what a predicate that is judged before it runs may not have: functions of its own,
 // which may not end, and numbers above those that it is tried with.
-var undecided = lazy.Regexp(`\bdef\b|[0-9][0-9]`)
+var undecidable = lazy.Regexp(`\bdef\b|[0-9][0-9]`)
 
-// turned reports a predicate of merge that passes children which all reject, or fails children
-// which all approve. The constant true is no predicate: it says that the step passes whatever the
-// children return. What reads more of the children than their status is known only when they have
-// run.
-func (c *compiler) turned(e *syntax.Expr, code *query.Code, ids []string) {
+// checkMergeSense reports a predicate of merge that passes children which all reject, or fails
+// children which all approve. The constant true is no predicate: it says that the step passes
+// whatever the children return. What reads more of the children than their status is known only
+// when they have run.
+func (c *compiler) checkMergeSense(e *syntax.Expr, code *query.Code, ids []string) {
 	if code == nil || strings.TrimSpace(e.Src) == "true" || len(code.Refs()) > 0 ||
-		undecided().MatchString(e.Src) {
+		undecidable().MatchString(e.Src) {
 		return
 	}
 
@@ -38,7 +38,7 @@ func (c *compiler) turned(e *syntax.Expr, code *query.Code, ids []string) {
 		return key == "status" || key == "id" && ids != nil
 	}
 	known := func(f query.Call) bool {
-		return slices.Contains(decidedBy, f.Name)
+		return slices.Contains(decidableFuncs, f.Name)
 	}
 	unread := func(key string) bool { return !ofStatus(key) }
 	unknown := func(f query.Call) bool { return !known(f) }
@@ -53,7 +53,7 @@ func (c *compiler) turned(e *syntax.Expr, code *query.Code, ids []string) {
 			counts = []int{len(ids)}
 		}
 		return !slices.ContainsFunc(counts, func(n int) bool {
-			got, ok := merged(code, ids, n, o)
+			got, ok := evalMerge(code, ids, n, o)
 			return !ok || got != want
 		})
 	}
@@ -66,8 +66,9 @@ func (c *compiler) turned(e *syntax.Expr, code *query.Code, ids []string) {
 	}
 }
 
-// merged is what a predicate gives for n children that all end the same; ok is false if it fails.
-func merged(code *query.Code, ids []string, n int, o formats.Outcome) (holds, ok bool) {
+// evalMerge is what a predicate gives for n children that all end the same; ok is false if it
+// fails.
+func evalMerge(code *query.Code, ids []string, n int, o formats.Outcome) (holds, ok bool) {
 	children := make([]any, n)
 	for i := range children {
 		child := map[string]any{"status": o.String()}

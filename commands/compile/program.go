@@ -28,24 +28,24 @@ const (
 type Program struct {
 	// File is the tree as it runs. Every step has an id; sentences, and delegates beside a loop,
 	// are expanded into steps. Do not change its Src.
-	File     *syntax.File
-	Name     string // of the command, or of the workflow subagent
-	Workflow bool   // steps of a subagent file, which read $input instead of $args
-	Args     []argspec.Spec
-	Tiers    []string             // in order; nil without
-	Allow    []formats.TaskStatus // nil: any status
-	Limits   formats.Limits
-	Output   *schema.Schema // schema of the fields of a passing return; nil: anything
-	Own      Own
-	Warnings []formats.Diagnostic
-	Wishes   *formats.Wishes // of the prompt of another tool; nil: none
+	File        *syntax.File
+	Name        string // of the command, or of the workflow subagent
+	Workflow    bool   // steps of a subagent file, which read $input instead of $args
+	Args        []argspec.Spec
+	Tiers       []string             // in order; nil without
+	Allow       []formats.TaskStatus // nil: any status
+	Limits      formats.Limits
+	Output      *schema.Schema // schema of the fields of a passing return; nil: anything
+	EngineCalls EngineCalls
+	Warnings    []formats.Diagnostic
+	Wishes      *formats.Wishes // of the prompt of another tool; nil: none
 	// the files of the project that are a part of it, one after the other; nil without any
 	files []byte
 	facts facts
 }
 
-// Own holds the calls that the engine makes beside the steps; nil where it makes none.
-type Own struct {
+// EngineCalls holds the calls that the engine makes beside the steps; nil where it makes none.
+type EngineCalls struct {
 	Begin  *Call // writes the status of `during` and takes the lease
 	Failed *Call // sets the status that `during` names for failures; nil: the prior status
 	// puts a task that the run left in progress back to its prior status; interp adds the number
@@ -156,27 +156,27 @@ func (p *Program) Pack() string {
 	return p.File.Front.Subagents.Text
 }
 
-// Library reports whether the file ships with tercet or with a pack: its steps rely on the
+// IsLibrary reports whether the file ships with tercet or with a pack: its steps rely on the
 // contracts of shipped subagents.
-func (p *Program) Library() bool {
+func (p *Program) IsLibrary() bool {
 	return p.Pack() != "" || strings.HasPrefix(p.File.Name, formats.LibraryCommands+"/") ||
 		strings.HasPrefix(p.File.Name, formats.LibrarySubagents+"/")
 }
 
-// Within is the pack of the file for its delegations, PackLibrary for a file that ships with
+// CallingPack is the pack of the file for its delegations, PackLibrary for a file that ships with
 // tercet.
-func (p *Program) Within() string {
-	if p.Pack() == "" && p.Library() {
+func (p *Program) CallingPack() string {
+	if p.Pack() == "" && p.IsLibrary() {
 		return formats.PackLibrary
 	}
 	return p.Pack()
 }
 
-// Called is the full name of a subagent of the file; one of a pack has the pack's name in front,
+// FullName is the full name of a subagent of the file; one of a pack has the pack's name in front,
 // and a shipped one beside one of the project has its own.
-func (p *Program) Called(name string) string {
+func (p *Program) FullName(name string) string {
 	info := p.facts.agents[name]
-	if info != nil && p.Library() && strings.HasSuffix(info.Name, ":"+name) {
+	if info != nil && p.IsLibrary() && strings.HasSuffix(info.Name, ":"+name) {
 		return info.Name
 	}
 	if info != nil && info.Pack != "" && info.Pack == p.Pack() {
@@ -209,7 +209,7 @@ func (p *Program) Commits() bool {
 		c := info.Call
 		if c != nil && c.Agent == GitWorkflow &&
 			slices.ContainsFunc(c.With, func(f syntax.Field) bool {
-				return f.Key.Text == "action" && f.Value != nil && literal(f.Value) == "commit"
+				return f.Key.Text == "action" && f.Value != nil && literalText(f.Value) == "commit"
 			}) {
 			return true
 		}
@@ -217,9 +217,9 @@ func (p *Program) Commits() bool {
 	return false
 }
 
-// Again lists the steps that a target reruns, in order. `it` is the step, or in Between Steps its
+// Reruns lists the steps that a target reruns, in order. `it` is the step, or in Between Steps its
 // host.
-func (i *Info) Again(t *syntax.Target) []string {
+func (i *Info) Reruns(t *syntax.Target) []string {
 	if t.Kind != syntax.ToRedo && t.Kind != syntax.ToRollback {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (i *Info) Again(t *syntax.Target) []string {
 	for n, w := range t.Steps {
 		out[n] = w.Text
 		switch w.Text {
-		case itself:
+		case selfWord:
 			out[n] = cmp.Or(i.Host, i.ID)
 		case i.Step.ID.Text:
 			out[n] = i.ID

@@ -7,9 +7,9 @@ import (
 	"tercet/commands/syntax"
 )
 
-// routes makes each delegation to the default subagent of 'routing' one that goes by the language
-// of the task.
-func (c *compiler) routes() {
+// applyRouting makes each delegation to the default subagent of 'routing' one that goes by the
+// language of the task.
+func (c *compiler) applyRouting() {
 	table := c.file.Front.Routing
 	if len(table) == 0 {
 		return
@@ -20,7 +20,7 @@ func (c *compiler) routes() {
 	choice := []string{"if false then empty"}
 	byLanguage := true
 	for _, f := range table {
-		value := literal(f.Value)
+		value := literalText(f.Value)
 		word := syntax.Word{Pos: f.Value.Pos, Text: value}
 		switch {
 		case f.Key.Text == "language_based":

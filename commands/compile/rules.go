@@ -16,28 +16,28 @@ func IsClass(word string) bool {
 	return slices.Contains(classes, word)
 }
 
-// rules checks where the outcomes of a step lead: its own rules, then those of the defaults.
-func (c *compiler) rules(info *Info) {
+// checkRules checks where the outcomes of a step lead: its own rules, then those of the defaults.
+func (c *compiler) checkRules(info *Info) {
 	if kind := info.Step.Kind(); kind.Fails || kind.Body == syntax.Inline {
 		return
 	}
 
 	possible := info.Outcomes()
 	for _, r := range info.Step.On {
-		if c.rule(r, info, possible) {
+		if c.checkRule(r, info, possible) {
 			info.On = append(info.On, r)
 		}
 	}
 
-	if d := c.file.Defaults; d == nil || c.child || c.inErrors || !info.works() {
+	if d := c.file.Defaults; d == nil || c.inParallel || c.inErrors || !info.callsWorker() {
 		return
 	}
-	c.ends = append(c.ends, possible...)
+	c.workerOutcomes = append(c.workerOutcomes, possible...)
 
 	lenient := c.lenient
 	// what one worker returns another need not
 	c.lenient = true
-	c.judged = nil
+	c.subject = nil
 
 	for _, r := range c.file.Defaults.On {
 		word := r.Status.Text
@@ -53,13 +53,13 @@ func (c *compiler) rules(info *Info) {
 		if !can && slices.Contains(formats.Outcomes(), outcome) {
 			continue
 		}
-		if c.rule(r, info, possible) {
+		if c.checkRule(r, info, possible) {
 			info.On = append(info.On, r)
 		}
 	}
 
 	c.lenient = lenient
-	c.judged = info
+	c.subject = info
 }
 
 // ruleFor is the rule for a word, nil without one.
@@ -82,9 +82,9 @@ func rulesOutcomes(info *Info) bool {
 	return len(info.On) > 0 && info.Step.Action != nil
 }
 
-// rule checks `on: {status: targets}` of a step that can have certain outcomes; false for one that
-// says nothing.
-func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) bool {
+// checkRule checks `on: {status: targets}` of a step that can have certain outcomes; false for one
+// that says nothing.
+func (c *compiler) checkRule(r syntax.Rule, info *Info, possible []formats.Outcome) bool {
 	word := r.Status.Text
 	switch {
 	case IsClass(word):
@@ -93,12 +93,12 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 		}
 	case !slices.Contains(formats.Outcomes(), formats.Outcome(word)):
 		names := slices.Concat(classes, formats.Words(formats.Outcomes()))
-		c.unknown(r.Status, CodeOutcome, names, "the outcomes are %s",
+		c.reportUnknown(r.Status, CodeOutcome, names, "the outcomes are %s",
 			"expected an outcome, got %q")
 		return false
 	case !slices.Contains(possible, formats.Outcome(word)):
 		c.report(r.Status.Pos, CodeOutcome, "",
-			"step '%s' cannot end %s; it can be %s", info.ID, word, joined(possible))
+			"step '%s' cannot end %s; it can be %s", info.ID, word, joinWords(possible))
 	}
 
 	for _, t := range r.Targets {
@@ -107,7 +107,7 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 			c.report(t.Pos, CodeOutcome, help, "'ask' sends the question of a blocked step, got %s",
 				word)
 		}
-		c.target(t, info)
+		c.checkTarget(t, info)
 	}
 	return true
 }
@@ -143,9 +143,9 @@ func mayEnd(info *formats.AgentInfo, o formats.Outcome) bool {
 		slices.Contains(info.Statuses, o)
 }
 
-// target checks where a result of a step leads.
-func (c *compiler) target(t *syntax.Target, info *Info) {
-	c.verdict(t.If)
+// checkTarget checks where a result of a step leads.
+func (c *compiler) checkTarget(t *syntax.Target, info *Info) {
+	c.compileCondition(t.If)
 	checkReturn(c, t.Return)
 
 	ends := t.Kind == syntax.ToGate || t.Kind == syntax.ToReturn || t.Kind == syntax.ToFail
@@ -157,45 +157,45 @@ func (c *compiler) target(t *syntax.Target, info *Info) {
 	switch t.Kind {
 	case syntax.ToNext, syntax.ToFail, syntax.ToReturn:
 	case syntax.ToGate:
-		c.mayAsk(t.Pos)
+		c.checkMayAsk(t.Pos)
 		if t.Gate != nil {
 			checkGate(c, t.Gate, info)
 		}
 	case syntax.ToRedo, syntax.ToRollback:
 		for _, w := range t.Steps {
-			c.redo(w)
+			c.checkRedo(w)
 		}
 	case syntax.ToAsk:
 		for _, w := range t.Agents {
-			c.agent(w)
+			c.checkAgent(w)
 		}
 	case syntax.ToGoto:
-		c.jump(t, info)
+		c.checkGoto(t, info)
 	}
 }
 
-// jump checks a goto: to a step of this sequence or of one around it, never into a loop.
-func (c *compiler) jump(t *syntax.Target, info *Info) {
+// checkGoto checks a goto: to a step of this sequence or of one around it, never into a loop.
+func (c *compiler) checkGoto(t *syntax.Target, info *Info) {
 	for _, w := range t.Steps[:min(1, len(t.Steps))] {
 		if w.Text == c.scope.self || c.scope.find(w.Text) != nil {
 			info.back = append(info.back, t)
 		}
 		switch {
-		case !c.exists(w):
+		case !c.checkStepID(w):
 		case c.inErrors || c.host != nil:
 			c.report(w.Pos, CodeRedo, "write it in the workflow", "a step here cannot jump")
 		default:
-			c.reaches(w)
+			c.checkInReach(w)
 		}
 	}
 }
 
-// redo checks one id that a target sends back to: the step stands before this one, in this sequence
-// or one around it.
-func (c *compiler) redo(w syntax.Word) {
+// checkRedo checks one id that a target sends back to: the step stands before this one, in this
+// sequence or one around it.
+func (c *compiler) checkRedo(w syntax.Word) {
 	switch {
-	case w.Text == c.scope.self || w.Text == itself ||
-		c.judged != nil && w.Text == c.judged.Step.ID.Text || !c.exists(w):
+	case w.Text == c.scope.self || w.Text == selfWord ||
+		c.subject != nil && w.Text == c.subject.Step.ID.Text || !c.checkStepID(w):
 	case c.inErrors &&
 		!slices.ContainsFunc(c.scope.steps, func(i *Info) bool {
 			return i.ID == w.Text
@@ -203,16 +203,16 @@ func (c *compiler) redo(w syntax.Word) {
 		help := "name steps of Error Handling"
 		c.report(w.Pos, CodeRedo, help,
 			"the workflow is over here, so step '%s' cannot be run again", w.Text)
-	case c.reaches(w) && c.scope.find(w.Text) == nil:
+	case c.checkInReach(w) && c.scope.find(w.Text) == nil:
 		help := "redo and rollback name steps that stand before this one"
 		c.report(w.Pos, CodeRedo, help, "step '%s' does not stand before this step", w.Text)
 	}
 }
 
-// reaches tells whether a target can lead to a step. It reports a target in a loop, or among the
-// children of a step, that this step is not in. It also reports a loop around this step.
-func (c *compiler) reaches(w syntax.Word) bool {
-	loops := c.outsideLoop(w.Text)
+// checkInReach tells whether a target can lead to a step. It reports a target in a loop, or among
+// the children of a step, that this step is not in. It also reports a loop around this step.
+func (c *compiler) checkInReach(w syntax.Word) bool {
+	loops := c.loopsAround(w.Text)
 	switch {
 	case loops != nil:
 		help := "name the loop '" + loops[0] + "'"
@@ -224,7 +224,7 @@ func (c *compiler) reaches(w syntax.Word) bool {
 			}
 		}
 		c.report(w.Pos, CodeRedo, help, what, w.Text)
-	case c.scope.inside(w.Text):
+	case c.scope.isInLoop(w.Text):
 		c.report(w.Pos, CodeRedo, "name steps of its body",
 			"step '%s' is the loop around this step", w.Text)
 	default:

@@ -9,17 +9,17 @@ import (
 
 // place is where in the file the compiler is.
 type place struct {
-	scope  *scope
-	under  []inherited // what the loops around give to their bodies, outermost first
-	status statuses
-	judged *Info // the step whose result the present condition is about
-	host   *Info // the step around which one of Between Steps is being compiled
+	scope   *scope
+	loops   []inherited // what the loops around give to their bodies, outermost first
+	status  statuses
+	subject *Info // the step whose result the present condition is about
+	host    *Info // the step around which one of Between Steps is being compiled
 
-	inErrors bool // under Error Handling
-	lenient  bool // results of steps that may not have run may be read
-	unsure   bool // the steps may be skipped by a condition around them
-	child    bool // of parallel
-	aside    bool // in a compensation
+	inErrors       bool // under Error Handling
+	lenient        bool // results of steps that may not have run may be read
+	conditional    bool // the steps may be skipped by a condition around them
+	inParallel     bool // of parallel
+	inCompensation bool // in a compensation
 }
 
 // scope is what an expression may refer to at one place of the file.
@@ -81,8 +81,8 @@ func (s *scope) find(id string) *Info {
 	return nil
 }
 
-// inside tells whether the scope is in the body of a loop.
-func (s *scope) inside(loop string) bool {
+// isInLoop tells whether the scope is in the body of a loop.
+func (s *scope) isInLoop(loop string) bool {
 	for at := s; at != nil; at = at.outer {
 		if at.loop == loop {
 			return true
@@ -91,10 +91,10 @@ func (s *scope) inside(loop string) bool {
 	return false
 }
 
-// loosely compiles in a scope that has the names of every set of the file, whether it stands before
-// this place or not. The text may read what has not run, and gets null then. It is for what is
-// written once and holds at many places.
-func (c *compiler) loosely(more []string, compile func()) {
+// withAllNames compiles in a scope that has the names of every set of the file, whether it stands
+// before this place or not. The text may read what has not run, and gets null then. It is for what
+// is written once and holds at many places.
+func (c *compiler) withAllNames(more []string, compile func()) {
 	outer := c.scope
 	lenient := c.lenient
 	loose := *outer

@@ -20,7 +20,7 @@ func (c *compiler) preflight() *syntax.During {
 		return d
 	}
 	for _, s := range c.file.Sentences {
-		c.argSentence(s)
+		c.checkArgSentence(s)
 	}
 	if d != nil || !c.scope.task {
 		return d
@@ -42,16 +42,16 @@ func (c *compiler) preflight() *syntax.During {
 	return nil
 }
 
-// speech writes the plain sentences of a file out as the steps that they mean, before anything is
-// checked.
-type speech struct {
-	c       *compiler
-	last    *worker            // nil before the first one
-	summary string             // id of the step whose summary a return gives
-	judged  *syntax.Step       // whose outcome "If valid" asks for; nil before the first one
-	checked syntax.Word        // the argument that "Check mode" names
-	loops   []string           // variables of the loops around, outermost first
-	said    []*syntax.Sentence // those that only repeat what is declared
+// sentenceWriter writes the plain sentences of a file out as the steps that they mean, before
+// anything is checked.
+type sentenceWriter struct {
+	c         *compiler
+	last      *worker            // nil before the first one
+	summary   string             // id of the step whose summary a return gives
+	judged    *syntax.Step       // whose outcome "If valid" asks for; nil before the first one
+	checked   syntax.Word        // the argument that "Check mode" names
+	loops     []string           // variables of the loops around, outermost first
+	redundant []*syntax.Sentence // those that only repeat what is declared
 }
 
 // worker is the one that the sentence before delegated to: "update task status" and "validate plan
@@ -61,26 +61,26 @@ type worker struct {
 	step string // id of the step that called it
 }
 
-// sentences writes out those of the file, and gives those that have no step.
-func (c *compiler) sentences() []*syntax.Sentence {
-	s := &speech{c: c}
-	c.file.Steps = s.sequence(c.file.Steps)
-	return s.said
+// writeSentences writes out those of the file, and gives those that have no step.
+func (c *compiler) writeSentences() []*syntax.Sentence {
+	s := &sentenceWriter{c: c}
+	c.file.Steps = s.writeSequence(c.file.Steps)
+	return s.redundant
 }
 
-func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
+func (s *sentenceWriter) writeSequence(list []*syntax.Step) []*syntax.Step {
 	return slices.DeleteFunc(list, func(step *syntax.Step) bool {
-		if step.Sentence != nil && !s.sentence(step) {
-			s.said = append(s.said, step.Sentence)
+		if step.Sentence != nil && !s.writeSentence(step) {
+			s.redundant = append(s.redundant, step.Sentence)
 			return true
 		}
 		switch step.Kind().Body {
 		case syntax.NoBody:
-			s.called(step)
+			s.noteCall(step)
 		case syntax.Concurrent:
 			for _, child := range step.Body {
 				if child.Sentence != nil {
-					s.sentence(child)
+					s.writeSentence(child)
 				}
 			}
 			if step.Sentence != nil {
@@ -90,16 +90,16 @@ func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
 				s.summary = step.ID.Text
 			}
 		case syntax.Inline:
-			step.Body = s.sequence(step.Body)
+			step.Body = s.writeSequence(step.Body)
 		case syntax.Repeated:
-			s.loop(step)
+			s.writeLoop(step)
 		}
 		return false
 	})
 }
 
-// loop writes out the body of a loop, which knows no subagent before it.
-func (s *speech) loop(step *syntax.Step) {
+// writeLoop writes out the body of a loop, which knows no subagent before it.
+func (s *sentenceWriter) writeLoop(step *syntax.Step) {
 	before := *s
 	s.last = nil
 	s.judged = nil
@@ -109,9 +109,9 @@ func (s *speech) loop(step *syntax.Step) {
 		s.loops = append(slices.Clip(s.loops), each.As.Text)
 	}
 	if ok && step.Sentence != nil && each.Delegate != nil {
-		s.each(step, each)
+		s.writeEach(step, each)
 	} else {
-		step.Body = s.sequence(step.Body)
+		step.Body = s.writeSequence(step.Body)
 	}
 
 	s.last = before.last
@@ -120,14 +120,14 @@ func (s *speech) loop(step *syntax.Step) {
 	s.summary = step.ID.Text
 }
 
-// each gives the subagent of a loop its input for one element.
-func (s *speech) each(step *syntax.Step, loop *syntax.Foreach) {
+// writeEach gives the subagent of a loop its input for one element.
+func (s *sentenceWriter) writeEach(step *syntax.Step, loop *syntax.Foreach) {
 	say := step.Sentence
 	one := step.Body[0]
 	one.Action = loop.Delegate
 	switch {
 	case say.Agent.Text != StatusSync:
-		step.With = s.inputs(say.Pos, say.Agent)
+		step.With = s.workerInputs(say.Pos, say.Agent)
 	case loop.As.Text != eachTask:
 		one.Action = &syntax.Set{Pos: say.Pos}
 		s.c.report(say.Agent.Pos, CodeSentence, "write: For each task: "+StatusSync+" to completed",
@@ -138,9 +138,9 @@ func (s *speech) each(step *syntax.Step, loop *syntax.Foreach) {
 			"the status of each task is missing")
 	default:
 		step.With = []syntax.Field{
-			field("operation", &syntax.Value{Pos: say.Pos, Lit: OpUpdateStatus}),
-			source("task_number", say.Pos, "$"+eachTask+".number"),
-			field("status", &syntax.Value{Pos: say.To.Pos, Lit: say.To.Text}),
+			newField("operation", &syntax.Value{Pos: say.Pos, Lit: OpUpdateStatus}),
+			exprField("task_number", say.Pos, "$"+eachTask+".number"),
+			newField("status", &syntax.Value{Pos: say.To.Pos, Lit: say.To.Text}),
 		}
 	}
 	one.With = step.With
@@ -149,8 +149,8 @@ func (s *speech) each(step *syntax.Step, loop *syntax.Foreach) {
 // eachTask is the variable of a loop over tasks: $task is the task of the command.
 const eachTask = "each_task"
 
-// called keeps the worker that a step calls, for the sentences behind it.
-func (s *speech) called(step *syntax.Step) {
+// noteCall keeps the worker that a step calls, for the sentences behind it.
+func (s *sentenceWriter) noteCall(step *syntax.Step) {
 	d := step.Delegation()
 	if d == nil || d.Pick != nil {
 		return
@@ -162,33 +162,34 @@ func (s *speech) called(step *syntax.Step) {
 	}
 }
 
-// sentence writes a plain sentence out; false for one that the declarations already say. What
+// writeSentence writes a plain sentence out; false for one that the declarations already say. What
 // cannot be written out is reported, and the step then does nothing.
-func (s *speech) sentence(step *syntax.Step) bool {
+func (s *sentenceWriter) writeSentence(step *syntax.Step) bool {
 	say := step.Sentence
 	switch say.Kind {
 	case syntax.SayDelegate:
 		step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
-		step.With = s.inputs(say.Pos, say.Name)
+		step.With = s.workerInputs(say.Pos, say.Name)
 	case syntax.SayDelegateWith:
 		step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
 		step.With = say.With
 	case syntax.SayUpdateStatus:
-		step.Action = s.status(say)
+		step.Action = s.statusAction(say)
 	case syntax.SayValidateFormat:
-		s.format(say, step)
+		s.writeFormatCheck(say, step)
 	case syntax.SayForEach:
-		s.forEach(say, step)
+		s.writeForEach(say, step)
 	case syntax.SayReturn:
-		step.Return = &syntax.Return{Message: &syntax.Text{Pos: say.Pos, Parts: s.message(say)}}
+		message := &syntax.Text{Pos: say.Pos, Parts: s.returnMessage(say)}
+		step.Return = &syntax.Return{Message: message}
 	case syntax.SayCommit:
-		s.commit(say, step)
+		s.writeCommit(say, step)
 	case syntax.SayParallel:
 		// its steps are the sentences in its body
 	case syntax.SayEither:
-		s.either(say, step)
+		s.writeEither(say, step)
 	case syntax.SayIfValid:
-		s.ifValid(say, step)
+		s.writeIfValid(say, step)
 	case syntax.SayFail:
 		text := cmp.Or(say.Rest, "the command ended with an error")
 		step.Action = &syntax.Fail{
@@ -207,9 +208,9 @@ func (s *speech) sentence(step *syntax.Step) bool {
 	return true
 }
 
-// message is what a return says: where the artifact is that it names, else the summary of the
+// returnMessage is what a return says: where the artifact is that it names, else the summary of the
 // subagent before, else its own words.
-func (s *speech) message(say *syntax.Sentence) []syntax.Part {
+func (s *sentenceWriter) returnMessage(say *syntax.Sentence) []syntax.Part {
 	if s.summary == "" {
 		return []syntax.Part{{Lit: cmp.Or(say.Rest, "Done.")}}
 	}
@@ -237,8 +238,8 @@ func (s *speech) message(say *syntax.Sentence) []syntax.Part {
 	return []syntax.Part{expr("$steps." + s.summary + ".summary")}
 }
 
-// commit commits the artifacts of the subagent before, where there is a repository.
-func (s *speech) commit(say *syntax.Sentence, step *syntax.Step) {
+// writeCommit commits the artifacts of the subagent before, where there is a repository.
+func (s *sentenceWriter) writeCommit(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = &syntax.Set{Pos: say.Pos}
 	if s.last == nil {
 		s.c.report(say.Pos, CodeSentence, "delegate to a subagent first",
@@ -256,14 +257,14 @@ func (s *speech) commit(say *syntax.Sentence, step *syntax.Step) {
 	}
 
 	step.With = []syntax.Field{
-		field("action", &syntax.Value{Pos: say.Pos, Lit: "commit"}),
-		source("files", say.Pos, "$steps."+s.last.step+".artifacts"),
-		source("message", say.Pos, message),
+		newField("action", &syntax.Value{Pos: say.Pos, Lit: "commit"}),
+		exprField("files", say.Pos, "$steps."+s.last.step+".artifacts"),
+		exprField("message", say.Pos, message),
 	}
 }
 
-// forEach goes over what the sentence names.
-func (s *speech) forEach(say *syntax.Sentence, step *syntax.Step) {
+// writeForEach goes over what the sentence names.
+func (s *sentenceWriter) writeForEach(say *syntax.Sentence, step *syntax.Step) {
 	loop := &syntax.Foreach{
 		Pos:      say.Pos,
 		In:       say.Expr,
@@ -272,7 +273,7 @@ func (s *speech) forEach(say *syntax.Sentence, step *syntax.Step) {
 		Delegate: step.Delegation(),
 	}
 	if say.Expr == nil {
-		loop.In = &syntax.Expr{Pos: say.Pos, Src: s.several(say)}
+		loop.In = &syntax.Expr{Pos: say.Pos, Src: s.listFor(say)}
 	}
 	if loop.As.Text == "task" {
 		loop.As.Text = eachTask
@@ -281,8 +282,8 @@ func (s *speech) forEach(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = loop
 }
 
-// several is the list of what a sentence says "for each" of.
-func (s *speech) several(say *syntax.Sentence) string {
+// listFor is the list of what a sentence says "for each" of.
+func (s *sentenceWriter) listFor(say *syntax.Sentence) string {
 	one := say.Name.Text
 	many := one + "s"
 	for _, a := range s.c.prog.Args {
@@ -320,8 +321,8 @@ func (s *speech) several(say *syntax.Sentence) string {
 	return "[]"
 }
 
-// either delegates to one of two subagents, by the value of an argument.
-func (s *speech) either(say *syntax.Sentence, step *syntax.Step) {
+// writeEither delegates to one of two subagents, by the value of an argument.
+func (s *sentenceWriter) writeEither(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = &syntax.Set{Pos: say.Pos}
 	name := say.Name
 	if name.Text == "" {
@@ -335,17 +336,17 @@ func (s *speech) either(say *syntax.Sentence, step *syntax.Step) {
 			"no sentence before this one names the argument that may be '%s'", say.Value.Text)
 		return
 	case !slices.Contains(names, name.Text):
-		s.c.unknown(name, CodeArgument, names, "declare it under arguments:",
+		s.c.reportUnknown(name, CodeArgument, names, "declare it under arguments:",
 			"no argument is named '%s'")
 		return
 	}
 	value, _ := json.Marshal(say.Value.Text) //nolint:errcheck // a text is always JSON
-	s.choose(say, step, fmt.Sprintf("($args.%s | tostring) == %s", name.Text, value))
+	s.writeChoice(say, step, fmt.Sprintf("($args.%s | tostring) == %s", name.Text, value))
 }
 
-// ifValid delegates to one of two subagents, by the outcome of the check or the subagent before,
-// which then leads on whatever its outcome is.
-func (s *speech) ifValid(say *syntax.Sentence, step *syntax.Step) {
+// writeIfValid delegates to one of two subagents, by the outcome of the check or the subagent
+// before, which then leads on whatever its outcome is.
+func (s *sentenceWriter) writeIfValid(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = &syntax.Set{Pos: say.Pos}
 	if s.judged == nil {
 		s.c.report(say.Pos, CodeSentence, "validate something first: Validate plan format",
@@ -367,16 +368,16 @@ func (s *speech) ifValid(say *syntax.Sentence, step *syntax.Step) {
 			possible = outcome == formats.OutcomeRejected
 		}
 		if possible {
-			leadOn(judged, outcome, say.Pos)
+			addNext(judged, outcome, say.Pos)
 		}
 	}
 	passed := fmt.Sprintf("($steps.%s.status | IN(%q, %q, %q))", judged.ID.Text,
 		formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional)
-	s.choose(say, step, passed)
+	s.writeChoice(say, step, passed)
 }
 
-// leadOn adds that an outcome of a step leads to the next one, after what the step says already.
-func leadOn(step *syntax.Step, outcome formats.Outcome, pos syntax.Pos) {
+// addNext adds that an outcome of a step leads to the next one, after what the step says already.
+func addNext(step *syntax.Step, outcome formats.Outcome, pos syntax.Pos) {
 	next := &syntax.Target{Pos: pos, Kind: syntax.ToNext}
 	for i, rule := range step.On {
 		if rule.Status.Text == outcome.String() {
@@ -391,8 +392,9 @@ func leadOn(step *syntax.Step, outcome formats.Outcome, pos syntax.Pos) {
 	})
 }
 
-// choose delegates to the first subagent of a sentence if a condition holds, else to the second.
-func (s *speech) choose(say *syntax.Sentence, step *syntax.Step, condition string) {
+// writeChoice delegates to the first subagent of a sentence if a condition holds, else to the
+// second.
+func (s *sentenceWriter) writeChoice(say *syntax.Sentence, step *syntax.Step, condition string) {
 	first := say.Among[0]
 	second := say.Among[1]
 	step.Action = &syntax.Delegate{
@@ -404,10 +406,10 @@ func (s *speech) choose(say *syntax.Sentence, step *syntax.Step, condition strin
 		}}}},
 	}
 
-	inputs := s.inputs(say.Pos, first)
-	other := s.inputs(say.Pos, second)
+	inputs := s.workerInputs(say.Pos, first)
+	other := s.workerInputs(say.Pos, second)
 	step.With = slices.DeleteFunc(inputs, func(f syntax.Field) bool {
-		return !given(other, f.Key.Text)
+		return !hasField(other, f.Key.Text)
 	})
 
 	s.last = &worker{&formats.AgentInfo{Name: "of step " + step.Number}, step.ID.Text}
@@ -415,35 +417,35 @@ func (s *speech) choose(say *syntax.Sentence, step *syntax.Step, condition strin
 	s.judged = step
 }
 
-// inputs gives the worker {args, task}, and each argument and variable of a loop that it takes
-// under its own name.
-func (s *speech) inputs(pos syntax.Pos, name syntax.Word) []syntax.Field {
+// workerInputs gives the worker {args, task}, and each argument and variable of a loop that it
+// takes under its own name.
+func (s *sentenceWriter) workerInputs(pos syntax.Pos, name syntax.Word) []syntax.Field {
 	agent, ok := s.c.contract(name.Text)
 	if !ok {
 		return nil
 	}
-	with := []syntax.Field{source("args", pos, "$args")}
+	with := []syntax.Field{exprField("args", pos, "$args")}
 
 	for _, loop := range slices.Backward(s.loops) {
 		key := loop
 		if loop == eachTask {
 			key = "task"
 		}
-		if !given(with, key) {
-			with = append(with, source(key, pos, "$"+loop))
+		if !hasField(with, key) {
+			with = append(with, exprField(key, pos, "$"+loop))
 		}
 	}
 
-	if s.c.scope.task && !given(with, "task") {
-		with = append(with, source("task", pos, "$task"))
+	if s.c.scope.task && !hasField(with, "task") {
+		with = append(with, exprField("task", pos, "$task"))
 	}
 
 	if agent.Inputs == nil {
 		return with
 	}
 	for _, a := range s.c.prog.Args {
-		if !given(with, a.Name) {
-			with = append(with, source(a.Name, pos, "$args."+a.Name))
+		if !hasField(with, a.Name) {
+			with = append(with, exprField(a.Name, pos, "$args."+a.Name))
 		}
 	}
 	return slices.DeleteFunc(with, func(f syntax.Field) bool {
@@ -452,7 +454,7 @@ func (s *speech) inputs(pos syntax.Pos, name syntax.Word) []syntax.Field {
 	})
 }
 
-func (s *speech) status(say *syntax.Sentence) syntax.Action {
+func (s *sentenceWriter) statusAction(say *syntax.Sentence) syntax.Action {
 	to := say.To.Text
 	pos := say.To.Pos
 	if pos.IsZero() {
@@ -477,11 +479,11 @@ func (s *speech) status(say *syntax.Sentence) syntax.Action {
 	return &syntax.Status{Pos: say.Pos, To: &syntax.Value{Pos: pos, Lit: to}}
 }
 
-// format checks the document of the worker before, with one repair round.
-func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
+// writeFormatCheck checks the document of the worker before, with one repair round.
+func (s *sentenceWriter) writeFormatCheck(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = &syntax.Set{Pos: say.Pos}
 	noun := strings.ToLower(say.Name.Text)
-	if !s.c.profile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
+	if !s.c.checkProfile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
 		return
 	}
 
@@ -519,16 +521,16 @@ func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 	}
 }
 
-// argSentence checks what a sentence says of the arguments against the declarations, and takes what
-// it adds.
-func (c *compiler) argSentence(say *syntax.Sentence) {
+// checkArgSentence checks what a sentence says of the arguments against the declarations, and takes
+// what it adds.
+func (c *compiler) checkArgSentence(say *syntax.Sentence) {
 	names := c.argNames()
 	at := slices.Index(names, say.Name.Text)
 	switch say.Kind {
 	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument:
 		switch {
 		case at < 0:
-			c.unknown(
+			c.reportUnknown(
 				say.Name,
 				CodeArgument,
 				names,
@@ -560,7 +562,7 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 			)
 		}
 		if say.Kind == syntax.SayTaskReady {
-			c.ready(say)
+			c.allowReady(say)
 		}
 	case syntax.SayNothing:
 	case syntax.SayDelegate, syntax.SayUpdateStatus, syntax.SayValidateFormat, syntax.SayForEach,
@@ -571,8 +573,9 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 	}
 }
 
-// ready: "is ready for planning" allows the statuses from which the table lets that work start.
-func (c *compiler) ready(say *syntax.Sentence) {
+// allowReady: "is ready for planning" allows the statuses from which the table lets that work
+// start.
+func (c *compiler) allowReady(say *syntax.Sentence) {
 	status, err := formats.ParseTaskStatus(strings.ToLower(say.Verb.Text))
 	if err != nil || !status.InProgress() {
 		c.report(say.Verb.Pos, CodeStatus, inProgressHelp(),

@@ -17,8 +17,8 @@ type Schemas interface {
 	Schema(path string) ([]byte, error)
 }
 
-// schema compiles a JSON Schema of the file, nil without one or where it is wrong.
-func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
+// compileSchema compiles a JSON Schema of the file, nil without one or where it is wrong.
+func (c *compiler) compileSchema(s *syntax.Shape) *schema.Schema {
 	if s == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
 
 	c.prog.facts.schemas[s] = nil
 	root := s.Root
-	if src := c.schemaFile(s); src != nil {
+	if src := c.readSchemaFile(s); src != nil {
 		var err error
 		root, err = schema.Read(src)
 		if broken, ok := errors.AsType[*formats.Failure](err); ok {
@@ -53,9 +53,9 @@ func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
 	return out
 }
 
-// schemaFile reads the file that a schema stands in, if it does. What it holds is a part of the
+// readSchemaFile reads the file that a schema stands in, if it does. What it holds is a part of the
 // program.
-func (c *compiler) schemaFile(s *syntax.Shape) []byte {
+func (c *compiler) readSchemaFile(s *syntax.Shape) []byte {
 	if s.File == "" {
 		return nil
 	}

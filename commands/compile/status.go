@@ -22,8 +22,8 @@ type statuses struct {
 	list  []formats.TaskStatus
 }
 
-// begin is what the task may be when the first step runs.
-func (c *compiler) begin() {
+// initStatuses is what the task may be when the first step runs.
+func (c *compiler) initStatuses() {
 	during, always := c.prog.During()
 	switch {
 	case always:
@@ -36,8 +36,8 @@ func (c *compiler) begin() {
 	}
 }
 
-// moved notes a change of the bound task's status by a step that may be skipped or run again.
-func (c *compiler) moved(to formats.TaskStatus, sure bool) {
+// noteMove notes a change of the bound task's status by a step that may be skipped or run again.
+func (c *compiler) noteMove(to formats.TaskStatus, sure bool) {
 	switch {
 	case to == "":
 		c.status = statuses{}
@@ -70,93 +70,101 @@ func changesStatus(with []syntax.Field) bool {
 	return true
 }
 
-// changes makes the call of `status`.
-func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
-	c.values(a)
-	task := field("task_number", a.Task)
+// compileStatus makes the call of `status`.
+func (c *compiler) compileStatus(a *syntax.Status, sure bool) *Call {
+	c.compileValues(a)
+	task := newField("task_number", a.Task)
 	if a.Task == nil {
 		if !c.scope.task {
 			help := "declare an argument of type task, or name the task: {to: ..., task: ...}"
 			c.report(a.Pos, CodeNoTask, help, "status needs a task")
 			return &Call{Agent: StatusSync, Info: &formats.AgentInfo{}}
 		}
-		task = source("task_number", a.Pos, "$task.number")
+		task = exprField("task_number", a.Pos, "$task.number")
 	}
 
 	if a.Phase != nil {
-		c.phase(a)
-		return c.own(
+		c.checkPhase(a)
+		return c.builtinCall(
 			a.Pos,
 			StatusSync,
-			lit("operation", OpSetPhase),
+			literalField("operation", OpSetPhase),
 			task,
-			field("status", a.To),
-			field("phase", a.Phase),
+			newField("status", a.To),
+			newField("phase", a.Phase),
 		)
 	}
 
-	call := c.own(a.Pos, StatusSync, lit("operation", OpUpdateStatus), task, field("status", a.To),
-		field("reason", a.Reason), field("artifacts", a.Artifacts))
+	call := c.builtinCall(
+		a.Pos,
+		StatusSync,
+		literalField("operation", OpUpdateStatus),
+		task,
+		newField("status", a.To),
+		newField("reason", a.Reason),
+		newField("artifacts", a.Artifacts),
+	)
 	call.Link = a.Artifacts == nil
-	c.taskStatus(a, sure)
+	c.checkTaskStatus(a, sure)
 	return call
 }
 
-// phase checks what stands beside the status of a phase.
-func (c *compiler) phase(a *syntax.Status) {
-	c.stray(
+// checkPhase checks what stands beside the status of a phase.
+func (c *compiler) checkPhase(a *syntax.Status) {
+	c.reportStray(
 		a.Artifacts,
 		"link them in a step of their own",
 		"'artifacts' belongs to a change of the task's status",
 	)
-	c.stray(a.Reason, "", "'reason' belongs to a change of the task's status")
+	c.reportStray(a.Reason, "", "'reason' belongs to a change of the task's status")
 
 	v := a.To
 	if v == nil || v.Kind != syntax.Literal {
 		return
 	}
-	word := literal(v)
+	word := literalText(v)
 	if _, err := documents.ParsePhaseStatus(word); err != nil {
-		help := meant(word, documents.PhaseStatuses(), "the statuses of a phase are %s")
+		help := adviceFor(word, documents.PhaseStatuses(), "the statuses of a phase are %s")
 		c.report(v.Pos, CodeStatus, help, "expected a phase status, got %s", v)
 	}
 }
 
-// taskStatus checks a literal status word, and for the bound task that the table has the change.
-func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
+// checkTaskStatus checks a literal status word, and for the bound task that the table has the
+// change.
+func (c *compiler) checkTaskStatus(a *syntax.Status, sure bool) {
 	v := a.To
 	if v == nil || v.Kind != syntax.Literal {
 		if a.Task == nil {
-			c.moved("", sure)
+			c.noteMove("", sure)
 		}
 		return
 	}
 
-	to, err := formats.ParseTaskStatus(literal(v))
+	to, err := formats.ParseTaskStatus(literalText(v))
 	switch {
 	case err != nil:
-		help := meant(literal(v), formats.TaskStatuses(), "the statuses are %s")
+		help := adviceFor(literalText(v), formats.TaskStatuses(), "the statuses are %s")
 		c.report(v.Pos, CodeStatus, help, "expected a task status, got %s", v)
 	case a.Task != nil:
-	case !c.transition(v.Pos, to, a.Reason != nil):
-		c.moved("", sure) // what comes behind is not held against a change that cannot be
+	case !c.checkTransition(v.Pos, to, a.Reason != nil):
+		c.noteMove("", sure) // what comes behind is not held against a change that cannot be
 	default:
-		c.moved(to, sure)
+		c.noteMove(to, sure)
 	}
 }
 
-// taskWord reads the status of a task.
-func (c *compiler) taskWord(w syntax.Word) (formats.TaskStatus, bool) {
+// parseTaskStatus reads the status of a task.
+func (c *compiler) parseTaskStatus(w syntax.Word) (formats.TaskStatus, bool) {
 	status, err := formats.ParseTaskStatus(w.Text)
 	if err != nil {
-		c.unknown(w, CodeStatus, formats.Words(formats.TaskStatuses()), "the statuses are %s",
+		c.reportUnknown(w, CodeStatus, formats.Words(formats.TaskStatuses()), "the statuses are %s",
 			"expected a task status, got %q")
 	}
 	return status, err == nil
 }
 
-// transition holds one change against the table, as far as it is known what the task is.
-func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bool) bool {
+// checkTransition holds one change against the table, as far as it is known what the task is.
+func (c *compiler) checkTransition(pos syntax.Pos, to formats.TaskStatus, reasoned bool) bool {
 	needs := true
 	can := !c.status.known
 	if can {
@@ -190,6 +198,6 @@ func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bo
 }
 
 func inProgressHelp() string {
-	return "use one of " + joined(slices.DeleteFunc(formats.TaskStatuses(),
+	return "use one of " + joinWords(slices.DeleteFunc(formats.TaskStatuses(),
 		func(s formats.TaskStatus) bool { return !s.InProgress() }))
 }

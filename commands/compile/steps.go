@@ -13,57 +13,57 @@ import (
 	"tercet/internal/nearest"
 )
 
-// steps checks a sequence in order; each step sees the results of those before it.
-func (c *compiler) steps(list []*syntax.Step) {
+// compileSteps checks a sequence in order; each step sees the results of those before it.
+func (c *compiler) compileSteps(list []*syntax.Step) {
 	ended := false
 	var last *syntax.Target
 	for _, s := range list {
 		if ended {
-			c.ended = append(c.ended, s)
+			c.unreachable = append(c.unreachable, s)
 		}
 		if last != nil {
-			c.spent = append(c.spent, spent{last, s})
+			c.usedUp = append(c.usedUp, usedUpRule{last, s})
 		}
 
 		c.scope.self = s.ID.Text
-		info := c.step(s, s.ID.Text)
+		info := c.compileStep(s, s.ID.Text)
 		c.scope.self = ""
 		ended = false
 		last = nil
 		if info != nil && !c.inErrors {
 			ended = endsAlways(info)
-			last = countedLast(info)
+			last = lastCounted(info)
 		}
 	}
 }
 
-// step checks one step, and keeps what is known of it; nil for one that does nothing.
-func (c *compiler) step(s *syntax.Step, id string) *Info {
+// compileStep checks one step, and keeps what is known of it; nil for one that does nothing.
+func (c *compiler) compileStep(s *syntax.Step, id string) *Info {
 	info := &Info{
 		Step:  s,
 		ID:    id,
-		Tiers: c.tier(s.Tier),
+		Tiers: c.checkTierNames(s.Tier),
 	}
 	if c.host != nil {
 		info.Host = c.host.ID
-	} else if !c.aside {
+	} else if !c.inCompensation {
 		c.prog.facts.steps[s] = info
 	}
 
-	c.exprs(s.When, s.Table)
-	c.columns(s.Table)
+	c.compileExprs(s.When, s.Table)
+	c.checkColumns(s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
 		help := "add " + strings.Join(syntax.ActionWords(), ", ") + ", table or return"
 		c.report(s.Pos, CodeAction, help, "step '%s' has no action", id)
 		return nil
 	}
 
-	c.action(info)
+	c.compileAction(info)
 	checkCompanions(c, info)
-	c.terms(info)
+	c.setTerms(info)
 
-	judged := c.judged
-	c.judged = info
+	judged := c.subject
+	c.subject = info
 	if s.Expect != nil { // else it may be that of the defaults
 		info.Expect = s.Expect
 		checkExpect(c, s.Expect)
@@ -71,12 +71,12 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 
 	// its own result is `.` and may be read in its targets
 	c.scope.steps = append(c.scope.steps, info)
-	c.rules(info)
-	c.judged = judged
+	c.checkRules(info)
+	c.subject = judged
 
 	checkReturn(c, s.Return)
-	info.Undo = c.compensate(s.Compensate, id)
-	c.around(info)
+	info.Undo = c.compileCompensation(s.Compensate, id)
+	c.attachHooks(info)
 	return info
 }
 
@@ -138,27 +138,27 @@ func checkCompanions(c *compiler, info *Info) {
 
 	if runsBody && !delegates {
 		const inBody = "write it beside the delegate of the body"
-		c.stray(s.Fallback, inBody, "'fallback' belongs to 'delegate'")
-		c.stray(s.Prompt, inBody, "'prompt' belongs to 'delegate'")
-		c.stray(expect.Artifact, "write it beside the delegates inside",
+		c.reportStray(s.Fallback, inBody, "'fallback' belongs to 'delegate'")
+		c.reportStray(s.Prompt, inBody, "'prompt' belongs to 'delegate'")
+		c.reportStray(expect.Artifact, "write it beside the delegates inside",
 			"'artifact' belongs to a delegate")
 	}
 	if kind.Fails {
 		const ends = "remove it: 'fail' ends the command"
-		c.stray(s.Return, ends, "'return' belongs to a step that can pass")
-		c.stray(s.On, ends, "'on' belongs to a step that can go on")
+		c.reportStray(s.Return, ends, "'return' belongs to a step that can pass")
+		c.reportStray(s.On, ends, "'on' belongs to a step that can go on")
 	}
 	if info.Call == nil && !runsBody {
-		c.stray(s.Timeout, "remove it", "'timeout' belongs to 'delegate'")
+		c.reportStray(s.Timeout, "remove it", "'timeout' belongs to 'delegate'")
 	}
 	if !delegates {
-		c.stray(expect.Schema, "write it beside the delegates inside",
+		c.reportStray(expect.Schema, "write it beside the delegates inside",
 			"'schema' belongs to a delegate")
 	}
 }
 
-// stray reports a key that means nothing where it stands; nothing for one that is absent.
-func (c *compiler) stray(key any, help, what string) {
+// reportStray reports a key that means nothing where it stands; nothing for one that is absent.
+func (c *compiler) reportStray(key any, help, what string) {
 	var at syntax.Pos
 	syntax.Walk(key, func(n any) bool {
 		if v := reflect.ValueOf(n).Elem().FieldByName("Pos"); v.IsValid() && at.IsZero() {
@@ -171,22 +171,22 @@ func (c *compiler) stray(key any, help, what string) {
 	}
 }
 
-// action checks what the step does.
-func (c *compiler) action(info *Info) {
+// compileAction checks what the step does.
+func (c *compiler) compileAction(info *Info) {
 	if check := kindOf(info.Step).check; check != nil {
 		check(c, info)
 	}
 }
 
-// terms takes how the work of a step is done: as the step says, else as the loops around it, else
-// as the defaults.
-func (c *compiler) terms(info *Info) {
+// setTerms takes how the work of a step is done: as the step says, else as the loops around it,
+// else as the defaults.
+func (c *compiler) setTerms(info *Info) {
 	s := info.Step
 	info.Terms = c.termsOf(s)
-	c.treeless(info)
-	c.keepsSession(info)
+	c.checkIn(info)
+	c.checkSession(info)
 
-	for _, around := range slices.Backward(c.under) {
+	for _, around := range slices.Backward(c.loops) {
 		switch {
 		case info.Call != nil:
 			info.Terms.fill(around.terms)
@@ -197,12 +197,12 @@ func (c *compiler) terms(info *Info) {
 
 	// its input is its own: what is given to all goes to those that list it
 	if info.Call != nil && s.Fallback != nil {
-		if call, ok := c.call(*s.Fallback, info, s.Fallback.Pos); ok {
+		if call, ok := c.compileCall(*s.Fallback, info, s.Fallback.Pos); ok {
 			info.Fallback = call
 		}
 	}
 
-	if d := c.file.Defaults; d != nil && info.works() {
+	if d := c.file.Defaults; d != nil && info.callsWorker() {
 		info.Terms.fill(c.termsOf(&syntax.Step{
 			Timeout: d.Timeout,
 			Retry:   d.Retry,
@@ -216,24 +216,24 @@ func (c *compiler) terms(info *Info) {
 	}
 }
 
-// works tells whether a step calls a worker, or one of several.
-func (i *Info) works() bool {
+// callsWorker tells whether a step calls a worker, or one of several.
+func (i *Info) callsWorker() bool {
 	return i.Step.Kind().Delegates && !i.Call.Info.Builtin
 }
 
-// Works reports whether the steps, nested ones included, call a worker, so that running them again
-// should change something. Steps that contain a wait do not count: they poll until something
+// CallsWorker reports whether the steps, nested ones included, call a worker, so that running them
+// again should change something. Steps that contain a wait do not count: they poll until something
 // changes.
-func (p *Program) Works(list ...*syntax.Step) bool {
-	works, waits := p.does(list)
+func (p *Program) CallsWorker(list ...*syntax.Step) bool {
+	works, waits := p.callsAndWaits(list)
 	return works && !waits
 }
 
-func (p *Program) does(list []*syntax.Step) (works, waits bool) {
+func (p *Program) callsAndWaits(list []*syntax.Step) (works, waits bool) {
 	for _, s := range list {
-		inWorks, inWaits := p.does(s.Body)
+		inWorks, inWaits := p.callsAndWaits(s.Body)
 		info := p.Info(s)
-		works = works || inWorks || info != nil && info.works()
+		works = works || inWorks || info != nil && info.callsWorker()
 		waits = waits || inWaits || s.Kind().Waits
 	}
 	return works, waits
@@ -280,9 +280,9 @@ func (t *Terms) fillBoard(from Terms) {
 	}
 }
 
-// treed reports work in the run's worktree where nothing opens one: it would be done in the project
-// itself. A workflow of a subagent works where its caller does.
-func (c *compiler) treed(in *syntax.Word) {
+// checkWorktreeUse reports work in the run's worktree where nothing opens one: it would be done in
+// the project itself. A workflow of a subagent works where its caller does.
+func (c *compiler) checkWorktreeUse(in *syntax.Word) {
 	if in.String() != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
 		return
 	}
@@ -292,30 +292,30 @@ func (c *compiler) treed(in *syntax.Word) {
 			return
 		}
 	}
-	c.stray(in, "add worktree: {per: run} to the frontmatter",
+	c.reportStray(in, "add worktree: {per: run} to the frontmatter",
 		"'in: worktree' needs a worktree, and the file opens none")
 }
 
-// treeless reports `in` at a step that works in no tree, and `in: none` at a delegate to no worker.
+// checkIn reports `in` at a step that works in no tree, and `in: none` at a delegate to no worker.
 // Those act for the run, wherever it works.
-func (c *compiler) treeless(info *Info) {
+func (c *compiler) checkIn(info *Info) {
 	in := info.Step.In
-	c.treed(in)
+	c.checkWorktreeUse(in)
 	if in == nil {
 		return
 	}
 	switch {
 	case kindOf(info.Step).treeless:
-		c.stray(in, "remove it", "'in' belongs to a step that works in a tree")
+		c.reportStray(in, "remove it", "'in' belongs to a step that works in a tree")
 	case !info.Step.Kind().Judges && info.Call == nil: // what stands inside has it
-	case in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow):
-		c.stray(in, "remove it", "'in: none' belongs to a delegate to a worker")
+	case in.Text == "none" && (!info.callsWorker() || info.Call.Agent == GitWorkflow):
+		c.reportStray(in, "remove it", "'in: none' belongs to a delegate to a worker")
 	}
 }
 
-// keepsSession reports `session` at a step whose work has no session, and for a reviewer: who
+// checkSession reports `session` at a step whose work has no session, and for a reviewer: who
 // judges what was mended begins afresh.
-func (c *compiler) keepsSession(info *Info) {
+func (c *compiler) checkSession(info *Info) {
 	at := info.Step.Session
 	if at == nil || info.Call == nil {
 		return
@@ -326,44 +326,45 @@ func (c *compiler) keepsSession(info *Info) {
 	case at.Text != "keep":
 		c.report(at.Pos, syntax.CodeValue, "write session: keep, or remove it",
 			"expected 'keep' in 'session', got %q", at.Text)
-	case !info.works() || info.Call.Info.Workflow:
-		c.stray(at, "remove it", "'session' belongs to a delegate to a worker")
+	case !info.callsWorker() || info.Call.Info.Workflow:
+		c.reportStray(at, "remove it", "'session' belongs to a delegate to a worker")
 	case reviews(info.Call) || slices.ContainsFunc(info.Call.Among, reviews):
-		c.stray(at, "remove it: a review begins afresh each time",
+		c.reportStray(at, "remove it: a review begins afresh each time",
 			"'session: keep' does not belong to a reviewer")
 	}
 }
 
-// delegate takes the contract of the subagent that a step names, or of those of which it picks one.
-func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
-	c.exprs(info.Step.Prompt)
+// compileDelegate takes the contract of the subagent that a step names, or of those of which it
+// picks one.
+func (c *compiler) compileDelegate(a *syntax.Delegate, info *Info) {
+	c.compileExprs(info.Step.Prompt)
 	if a.Pick == nil {
 		// an unknown subagent was reported there
-		info.Call, _ = c.call(a.Agent, info, a.Pos)
+		info.Call, _ = c.compileCall(a.Agent, info, a.Pos)
 		if a.Agent.Text == StatusSync && changesStatus(info.Step.With) {
-			c.moved("", false)
+			c.noteMove("", false)
 		}
 		return
 	}
 
 	info.Call = &Call{Info: &formats.AgentInfo{}}
-	c.exprs(a.Pick)
+	c.compileExprs(a.Pick)
 	for _, w := range a.Among {
-		one, _ := c.call(w, info, w.Pos) // the same
+		one, _ := c.compileCall(w, info, w.Pos) // the same
 		info.Call.Among = append(info.Call.Among, one)
 	}
 
 	if a.Among == nil { // the line names it, and then the program is compiled with it
-		info.Call.With = c.input(info.Step.With, info.Call.Info)
+		info.Call.With = c.callInput(info.Step.With, info.Call.Info)
 	}
 }
 
-func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, ok bool) {
-	agent, ok := c.agent(w)
+func (c *compiler) compileCall(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, ok bool) {
+	agent, ok := c.checkAgent(w)
 	call = &Call{
 		Agent: w.Text,
 		Info:  agent,
-		With:  c.input(info.Step.With, agent),
+		With:  c.callInput(info.Step.With, agent),
 	}
 	if ok {
 		checkInputs(c, call, pos)
@@ -371,25 +372,26 @@ func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, 
 	return call, ok
 }
 
-// check makes the call of a check that runs commands; nil for one that the engine makes itself.
-func (c *compiler) check(a *syntax.Check, s *syntax.Step) *Call {
-	c.exprs(a)
-	c.values(a.Path, a.File)
+// compileCheck makes the call of a check that runs commands; nil for one that the engine makes
+// itself.
+func (c *compiler) compileCheck(a *syntax.Check, s *syntax.Step) *Call {
+	c.compileExprs(a)
+	c.compileValues(a.Path, a.File)
 	if a.Command == nil && a.Project == nil {
-		c.stray(s.Retry, "remove it", "'retry' belongs to a check that runs commands")
+		c.reportStray(s.Retry, "remove it", "'retry' belongs to a check that runs commands")
 	}
 
 	switch {
 	case a.Command != nil:
-		return c.own(
+		return c.builtinCall(
 			a.Pos,
 			Gatekeeper,
-			field("command", &syntax.Value{Kind: syntax.List, Items: a.Command}),
+			newField("command", &syntax.Value{Kind: syntax.List, Items: a.Command}),
 		)
 	case a.Project != nil:
 		kinds := &syntax.Value{Kind: syntax.List}
 		for _, w := range a.Project {
-			c.known(
+			c.checkWord(
 				w,
 				CodeMember,
 				[]string{"build", "lint", "test"},
@@ -398,11 +400,11 @@ func (c *compiler) check(a *syntax.Check, s *syntax.Step) *Call {
 			)
 			kinds.Items = append(kinds.Items, &syntax.Value{Lit: w.Text})
 		}
-		return c.own(a.Pos, Gatekeeper, field("project", kinds))
+		return c.builtinCall(a.Pos, Gatekeeper, newField("project", kinds))
 	}
 
 	d := a.Document
-	if d == nil || !c.profile(*d, documents.FileProfiles()...) || a.Path != nil {
+	if d == nil || !c.checkProfile(*d, documents.FileProfiles()...) || a.Path != nil {
 		return nil
 	}
 	if documentType(d.Text) == "" && documents.HandoffFiles(d.Text) == nil {
@@ -421,29 +423,29 @@ func documentType(profile string) formats.ArtifactType {
 	return ""
 }
 
-// publish makes the call of `publish`.
-func (c *compiler) publish(a *syntax.Publish) *Call {
+// compilePublish makes the call of `publish`.
+func (c *compiler) compilePublish(a *syntax.Publish) *Call {
 	if c.workflow != nil {
 		c.report(a.Pos, CodeTalks, "publish in the command", "a subagent cannot publish")
 	}
 	if a.As != nil {
-		word := literal(a.As)
+		word := literalText(a.As)
 		ways := []string{"merge", "squash", "patch", "pr"}
 		if a.As.Kind != syntax.Literal || !slices.Contains(ways, word) {
 			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s",
-				joined(ways), a.As)
+				joinWords(ways), a.As)
 		}
 	}
 
-	c.values(a)
-	return c.own(
+	c.compileValues(a)
+	return c.builtinCall(
 		a.Pos,
 		GitWorkflow,
-		lit("action", "publish"),
-		field("to", a.To),
-		field("as", a.As),
-		field("push", a.Push),
-		field("closes", a.Closes),
+		literalField("action", "publish"),
+		newField("to", a.To),
+		newField("as", a.As),
+		newField("push", a.Push),
+		newField("closes", a.Closes),
 	)
 }
 
@@ -451,14 +453,14 @@ func checkExpect(c *compiler, e *syntax.Expect) {
 	if e == nil {
 		return
 	}
-	c.verdict(e.If)
-	c.exprs(e.Else)
-	c.schema(e.Schema)
+	c.compileCondition(e.If)
+	c.compileExprs(e.Else)
+	c.compileSchema(e.Schema)
 
 	w := e.Artifact
 	types := formats.Words(formats.ArtifactTypes())
 	if w != nil {
-		c.known(*w, CodeArtifact, types, "", "expected one of "+joined(types)+", got %q")
+		c.checkWord(*w, CodeArtifact, types, "", "expected one of "+joinWords(types)+", got %q")
 	}
 }
 
@@ -466,17 +468,18 @@ func checkReturn(c *compiler, r *syntax.Return) {
 	if r == nil {
 		return
 	}
-	c.values(r)
+	c.compileValues(r)
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
-		if word := literal(r.Status); !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
-			help := meant(word, formats.Outcomes(), "the statuses are %s")
+		word := literalText(r.Status)
+		if !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
+			help := adviceFor(word, formats.Outcomes(), "the statuses are %s")
 			c.report(r.Status.Pos, CodeOutcome, help, "expected a status, got %s", r.Status)
 		}
 	}
 }
 
-// gate checks a step that asks.
-func (c *compiler) gate(a *syntax.Gate, info *Info) {
+// compileGate checks a step that asks.
+func (c *compiler) compileGate(a *syntax.Gate, info *Info) {
 	if on := info.Step.On; len(on) > 0 {
 		c.report(on[0].Status.Pos, CodeGate, "name the targets in choices",
 			"a gate has 'choices' instead of 'on'")
@@ -486,14 +489,14 @@ func (c *compiler) gate(a *syntax.Gate, info *Info) {
 
 // checkGate checks a question of a step or of a rule.
 func checkGate(c *compiler, a *syntax.Gate, info *Info) {
-	c.mayAsk(a.Pos)
-	c.exprs(a.Question, a.Show)
-	c.values(a.Evidence)
-	c.evidence(a.Evidence)
+	c.checkMayAsk(a.Pos)
+	c.compileExprs(a.Question, a.Show)
+	c.compileValues(a.Evidence)
+	c.checkEvidence(a.Evidence)
 	var labels []string
 	for _, ch := range a.Choices {
 		labels = append(labels, ch.Label.Text)
-		c.target(ch.Target, info)
+		c.checkTarget(ch.Target, info)
 	}
 
 	if len(labels) == 0 {
@@ -510,7 +513,7 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	}
 	for _, w := range chosen {
 		if w != nil {
-			c.known(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
+			c.checkWord(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
 			if at := slices.Index(labels, w.Text); at >= 0 && a.Choices[at].Target.Note {
 				c.report(w.Pos, CodeGate, "name another choice",
 					"'%s' needs a note, which nobody gives here", w.Text)
@@ -519,9 +522,9 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	}
 }
 
-// evidence refuses a bare word that is neither a step nor can be a file: a misspelt step would bind
-// the answer to nothing.
-func (c *compiler) evidence(v *syntax.Value) {
+// checkEvidence refuses a bare word that is neither a step nor can be a file: a misspelt step would
+// bind the answer to nothing.
+func (c *compiler) checkEvidence(v *syntax.Value) {
 	if v == nil {
 		return
 	}
@@ -531,14 +534,14 @@ func (c *compiler) evidence(v *syntax.Value) {
 			c.scope.find(word) != nil {
 			continue
 		}
-		if c.exists(syntax.Word{Pos: one.Pos, Text: word}) {
+		if c.checkStepID(syntax.Word{Pos: one.Pos, Text: word}) {
 			c.report(one.Pos, CodeNotYetRun, "", "step '%s' cannot have run yet", word)
 		}
 	}
 }
 
-// compensate checks the step that takes this one's effect back.
-func (c *compiler) compensate(s *syntax.Step, id string) *Info {
+// compileCompensation checks the step that takes this one's effect back.
+func (c *compiler) compileCompensation(s *syntax.Step, id string) *Info {
 	if s == nil {
 		return nil
 	}
@@ -546,9 +549,9 @@ func (c *compiler) compensate(s *syntax.Step, id string) *Info {
 	outer := c.place
 	before := len(c.scope.steps)
 	self := c.scope.self
-	c.aside = true
-	c.unsure = true
-	info := c.step(s, id+".compensate")
+	c.inCompensation = true
+	c.conditional = true
+	info := c.compileStep(s, id+".compensate")
 
 	// nothing reads its result
 	c.scope.steps = c.scope.steps[:before]

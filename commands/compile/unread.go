@@ -13,15 +13,15 @@ import (
 // unread is what is known of the parts of a file that could not be read. A finding elsewhere that
 // such a part may be the cause of would be noise: it goes when the part is mended.
 type unread struct {
-	lines   []syntax.Lines
-	errors  []syntax.Pos
-	text    string          // of the lines
-	names   string          // the same as ids: lower case, '_' for what an id cannot have
-	front   bool            // the frontmatter is among them
-	lost    map[string]bool // keys whose values are errors
-	noFront bool            // there is none
-	steps   bool            // something below it is
-	quoted  *regexp.Regexp
+	lines      []syntax.Lines
+	errors     []syntax.Pos
+	text       string          // of the lines
+	names      string          // the same as ids: lower case, '_' for what an id cannot have
+	front      bool            // the frontmatter is among them
+	brokenKeys map[string]bool // keys whose values are errors
+	noFront    bool            // there is none
+	steps      bool            // something below it is
+	quoted     *regexp.Regexp
 }
 
 // unreadOf gives nil for a file that was read whole.
@@ -30,11 +30,11 @@ func unreadOf(f *syntax.File) *unread {
 		return nil
 	}
 	u := &unread{
-		lines:   f.Unread,
-		lost:    map[string]bool{},
-		front:   f.NoFront,
-		noFront: f.NoFront && f.Front.Pos.IsZero(),
-		quoted:  regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
+		lines:      f.Unread,
+		brokenKeys: map[string]bool{},
+		front:      f.NoFront,
+		noFront:    f.NoFront && f.Front.Pos.IsZero(),
+		quoted:     regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
 	}
 
 	lines := strings.Split(string(f.Src), "\n")
@@ -45,7 +45,7 @@ func unreadOf(f *syntax.File) *unread {
 		u.errors = append(u.errors, d.Pos)
 		at := min(d.Pos.Line, len(lines)) - 1
 		if key, _, ok := strings.Cut(lines[at], ":"); ok {
-			u.lost[strings.Trim(key, " \t-{")] = true
+			u.brokenKeys[strings.Trim(key, " \t-{")] = true
 		}
 	}
 
@@ -64,8 +64,8 @@ func unreadOf(f *syntax.File) *unread {
 	return u
 }
 
-// says tells whether a word stands in what could not be read.
-func (u *unread) says(words ...string) bool {
+// mentions tells whether a word stands in what could not be read.
+func (u *unread) mentions(words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		return w == "" || strings.Contains(u.text, w) || strings.Contains(u.names, w)
 	})
@@ -79,25 +79,25 @@ func (u *unread) explains(d *formats.Diagnostic) bool {
 	unread := slices.ContainsFunc(u.lines, func(l syntax.Lines) bool {
 		return l.Has(d.Pos.Line)
 	})
-	if unread && (u.beside(d) || !plainFact(d)) {
+	if unread && (u.hasErrorAt(d) || !isLocalFact(d)) {
 		return true
 	}
 
 	switch d.Code {
 	case CodeStep, CodeVariable, CodeArgument, CodeField, CodeMember:
-		return u.named(d)
+		return u.mayBeNamed(d)
 	case CodeNotYetRun, CodeRedo:
-		return u.named(d) || u.steps && u.says("redo", "rollback", "goto")
+		return u.mayBeNamed(d) || u.steps && u.mentions("redo", "rollback", "goto")
 	case CodeTier:
-		return u.named(d) || u.steps || u.front
+		return u.mayBeNamed(d) || u.steps || u.front
 	case CodeNoTask:
-		return u.front || u.says("load", "task")
+		return u.front || u.mentions("load", "task")
 	case CodeAllow, CodeTransition, argspec.CodeOrder:
 		return u.front || u.steps
 	case CodeInput:
-		return !plainFact(d) && u.given(d)
+		return !isLocalFact(d) && u.mayBeGiven(d)
 	case CodeOutcome:
-		return !plainFact(d) && u.says("expect")
+		return !isLocalFact(d) && u.mentions("expect")
 	case CodeUnreachable, CodeAction, CodeAroundStep, CodeSentence, CodeUnmade:
 		return u.steps
 	}
@@ -105,8 +105,8 @@ func (u *unread) explains(d *formats.Diagnostic) bool {
 	return false
 }
 
-// plainFact tells whether a finding is about the words that stand at its place and nothing else.
-func plainFact(d *formats.Diagnostic) bool {
+// isLocalFact tells whether a finding is about the words that stand at its place and nothing else.
+func isLocalFact(d *formats.Diagnostic) bool {
 	switch d.Code {
 	case CodeInput: // one that is missing may be given where nothing could be read
 		return !strings.Contains(d.Message, " needs the input ")
@@ -125,31 +125,32 @@ func plainFact(d *formats.Diagnostic) bool {
 	return false
 }
 
-// beside tells whether an error of the syntax stands at the place of a finding, for expressions on
-// its line.
-func (u *unread) beside(d *formats.Diagnostic) bool {
+// hasErrorAt tells whether an error of the syntax stands at the place of a finding, for expressions
+// on its line.
+func (u *unread) hasErrorAt(d *formats.Diagnostic) bool {
 	expression := d.Code == CodeExpression || d.Code == CodeVariable || d.Code == CodeArgument
 	return slices.ContainsFunc(u.errors, func(p syntax.Pos) bool {
 		return p == d.Pos || expression && p.Line == d.Pos.Line
 	})
 }
 
-// named tells whether a name that a finding is about stands in what could not be read, or is given
-// by it without a word.
-func (u *unread) named(d *formats.Diagnostic) bool {
+// mayBeNamed tells whether a name that a finding is about stands in what could not be read, or is
+// given by it without a word.
+func (u *unread) mayBeNamed(d *formats.Diagnostic) bool {
 	for _, m := range u.quoted.FindAllStringSubmatch(d.Message, -1) {
 		name := strings.TrimPrefix(m[1]+m[2]+m[3], "$")
-		loops := (name == "item" || name == "index") && u.says("foreach", "for_each")
-		nameless := d.Code == CodeStep && u.lost["id"] || d.Code == CodeVariable && u.lost["as"]
-		if nameless || loops || u.says(name) || name == tierName && u.says("tiers") {
+		loops := (name == "item" || name == "index") && u.mentions("foreach", "for_each")
+		nameless := d.Code == CodeStep && u.brokenKeys["id"] ||
+			d.Code == CodeVariable && u.brokenKeys["as"]
+		if nameless || loops || u.mentions(name) || name == tierName && u.mentions("tiers") {
 			return true
 		}
 	}
 	return d.Code == CodeArgument && u.noFront
 }
 
-// given tells whether an input that is missing may stand in what could not be read.
-func (u *unread) given(d *formats.Diagnostic) bool {
+// mayBeGiven tells whether an input that is missing may stand in what could not be read.
+func (u *unread) mayBeGiven(d *formats.Diagnostic) bool {
 	m := u.quoted.FindStringSubmatch(d.Message)
-	return m == nil || u.says(m[1]+":") || u.front && u.says(m[1])
+	return m == nil || u.mentions(m[1]+":") || u.front && u.mentions(m[1])
 }

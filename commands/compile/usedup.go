@@ -8,16 +8,16 @@ import (
 	"tercet/formats"
 )
 
-// spent is a counted target of a step that passed, and the step behind that one. When the target is
-// used up, the run ends with LIMIT, so no path leads to the next step.
-type spent struct {
+// usedUpRule is a counted target of a step that passed, and the step behind that one. When the
+// target is used up, the run ends with LIMIT, so no path leads to the next step.
+type usedUpRule struct {
 	target *syntax.Target
 	next   *syntax.Step
 }
 
-// countedLast gives the last target of a step whose passing outcomes all lead to counted targets,
+// lastCounted gives the last target of a step whose passing outcomes all lead to counted targets,
 // and nowhere else once these are used up. It is nil if a path leads from the step to the next one.
-func countedLast(info *Info) *syntax.Target {
+func lastCounted(info *Info) *syntax.Target {
 	if info.Step.When != nil || info.Tiers != nil || !rulesOutcomes(info) {
 		return nil
 	}
@@ -31,7 +31,7 @@ func countedLast(info *Info) *syntax.Target {
 			}
 			continue
 		}
-		counted, goesOn := info.counted(rule.Targets, o.Passes())
+		counted, goesOn := info.lastCountedTarget(rule.Targets, o.Passes())
 		if goesOn {
 			return nil
 		}
@@ -43,9 +43,12 @@ func countedLast(info *Info) *syntax.Target {
 	return last
 }
 
-// counted gives the last of the targets if it is counted and takes everything that comes to it.
-// goesOn tells that the run may also go on to the next step.
-func (i *Info) counted(targets []*syntax.Target, passes bool) (last *syntax.Target, goesOn bool) {
+// lastCountedTarget gives the last of the targets if it is counted and takes everything that comes
+// to it. goesOn tells that the run may also go on to the next step.
+func (i *Info) lastCountedTarget(
+	targets []*syntax.Target,
+	passes bool,
+) (last *syntax.Target, goesOn bool) {
 	for _, t := range targets {
 		switch t.Kind {
 		case syntax.ToNext, syntax.ToGate, syntax.ToAsk, syntax.ToRollback:
@@ -64,8 +67,8 @@ func (i *Info) counted(targets []*syntax.Target, passes bool) (last *syntax.Targ
 	return last, last == nil && passes
 }
 
-// usedUp warns of a counted target behind which nothing says what comes when it is used up.
-func (c *compiler) usedUp(one spent) {
+// reportUsedUp warns of a counted target behind which nothing says what comes when it is used up.
+func (c *compiler) reportUsedUp(one usedUpRule) {
 	d := formats.Found(CodeUsedUp, one.target.Pos,
 		"write [{...}, next] to go on with the next step then",
 		"once '%s' is used up the run ends with LIMIT, and no path leads to step '%s'",

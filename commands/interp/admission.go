@@ -115,8 +115,8 @@ func (t *tasks) errStatus(allowed []formats.TaskStatus) error {
 // it.
 func (t *tasks) adviceToReach(statuses []formats.TaskStatus) string {
 	help := ""
-	if t.suggestNext != nil {
-		help = t.suggestNext(t.commandTask, statuses)
+	if t.howToReach != nil {
+		help = t.howToReach(t.commandTask, statuses)
 	}
 	return cmp.Or(help, fmt.Sprintf("'tercet state show %d' shows the task", t.commandTask.Number))
 }

@@ -293,7 +293,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 					}
 					return agree(g)
 				}
-				if got := told(w.run(t.Context(), y.src(), "7")); got != "completed 0: done" {
+				if got := describeReturn(w.run(t.Context(), y.src(), "7")); got != "completed 0: done" {
 					t.Errorf("%s: Run = %s", c.name, got)
 				}
 				if len(w.gates) != c.asked ||
@@ -327,7 +327,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 					s.around(w)
 					w.answer = agree
 				}, 0, false)
-				if got := told(ret); got != "completed 0: done" {
+				if got := describeReturn(ret); got != "completed 0: done" {
 					t.Errorf("%s between two processes: Run = %s", c.name, got)
 				}
 				records, err = journal.Read([]byte(m.text()))
@@ -378,7 +378,7 @@ func TestConsentOnTheWay(t *testing.T) {
 				}
 			}
 			if _, ret := m.play(prog, shape, 0, false); ret.Outcome() != formats.OutcomeSuspended {
-				t.Fatalf("without consent: %s", told(ret))
+				t.Fatalf("without consent: %s", describeReturn(ret))
 			}
 			for range 2 { // the second process replays what the first one decided
 				_, ret := m.play(prog, func(w *world) {
@@ -393,7 +393,7 @@ func TestConsentOnTheWay(t *testing.T) {
 						return formats.Decision{Answer: g.Choices[at].Label, By: formats.ByYes}, nil
 					}
 				}, 0, false)
-				got := told(ret)
+				got := describeReturn(ret)
 				if !strings.HasPrefix(got, "failed 69 TOOL_UNAVAILABLE: no such CLI") ||
 					calls != c.calls {
 					t.Errorf("with consent: %s after %d calls, want a failure after %d",
@@ -446,7 +446,7 @@ func TestQuorum(t *testing.T) {
 					Person: true,
 				}, nil
 			}
-			if got := told(w.run(t.Context(), src, "")); got != c.want {
+			if got := describeReturn(w.run(t.Context(), src, "")); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 		})
@@ -473,7 +473,7 @@ func TestOpenedGate(t *testing.T) {
 		return e.Type == formats.EntryGateOpened
 	})
 	if at < 0 {
-		t.Fatalf("no gate in the journal; Run = %s", told(ret))
+		t.Fatalf("no gate in the journal; Run = %s", describeReturn(ret))
 	}
 	g, ok := w.entries[at].Data.(formats.Gate)
 	if !ok || g.Opened.IsZero() || len(g.Digest) != 64 || g.Until().Sub(g.Opened).Hours() != 5 {

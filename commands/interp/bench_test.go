@@ -87,7 +87,7 @@ func TestBigStateIsNotCopied(t *testing.T) { //nolint:paralleltest // it counts 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if ret := w.runProgram(t.Context(), p, ""); ret.Status != formats.StatusCompleted {
-		t.Fatalf("Run = %s", told(ret))
+		t.Fatalf("Run = %s", describeReturn(ret))
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
@@ -164,7 +164,7 @@ func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at wh
 	))
 	ret := w.runProgram(t.Context(), p, "")
 	if ret.Status != formats.StatusCompleted || len(held) != 2 {
-		t.Fatalf("Run = %s with %d gates", told(ret), len(held))
+		t.Fatalf("Run = %s with %d gates", describeReturn(ret), len(held))
 	}
 	if each := (int64(held[1]) - int64(held[0])) / n; each > 2500 {
 		t.Errorf("%d bytes are held for each element, want at most 2,500", each)

@@ -100,9 +100,9 @@ type Config struct {
 	Env func(name string) (string, bool)
 	// Discard removes the documents of a failed run from the task's folder; nil keeps them.
 	Discard func(ctx context.Context, run string, list []formats.Artifact) error
-	// SuggestNext says which line brings a task to one of these statuses, or what else can be done
+	// HowToReach says which line brings a task to one of these statuses, or what else can be done
 	// with it; nil: nothing is known.
-	SuggestNext func(t *formats.Task, to []formats.TaskStatus) string
+	HowToReach func(t *formats.Task, to []formats.TaskStatus) string
 	// Abort, when cancelled, cuts Error Handling short, as the second Ctrl-C does. Nil never does.
 	Abort context.Context //nolint:containedctx // a second signal beside the run's own context
 	// Pause, when cancelled with a *formats.LaterError, starts nothing new and suspends the run.

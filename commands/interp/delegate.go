@@ -351,7 +351,7 @@ func (c call) request() (formats.Request, string, error) {
 	visit := r.counts.visit(s.path)
 	req := formats.Request{
 		Agent:    c.to.Agent,
-		Pack:     r.prog.Within(),
+		Pack:     r.prog.CallingPack(),
 		Task:     r.tasks.current(),
 		Input:    input,
 		Feedback: s.frame.feedback,

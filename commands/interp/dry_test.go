@@ -207,7 +207,7 @@ func TestDryRun(t *testing.T) {
 			w.cfg.DryRun = true
 			w.docs["p.md"] = "x"
 			ret := w.run(t.Context(), file(c.front, c.args, c.steps...), c.line)
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			if diff := cmp.Diff(c.text, ret.Text); diff != "" {
@@ -268,13 +268,13 @@ func TestStateErrors(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.State = broken{}
 	ret := w.run(t.Context(), file("", "", "A: set: {x: 1}", "B: set: {y: $state.tasks}"), "")
-	got := told(ret)
+	got := describeReturn(ret)
 	if got != "failed 65 INVALID_STATE: x.md:14:1: step b: state.json:1:1: no object" ||
 		ret.Errors[0].Recommendation != "restore it" {
 		t.Errorf("Run = %s %v", got, ret.Errors)
 	}
 	ret = w.run(t.Context(), file(task, "", "A: set: {x: 1}"), "7")
-	if got := told(ret); got != "failed 65 INVALID_STATE: state.json:1:1: no object" {
+	if got := describeReturn(ret); got != "failed 65 INVALID_STATE: state.json:1:1: no object" {
 		t.Errorf("Run = %s", got)
 	}
 }

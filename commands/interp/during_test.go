@@ -202,7 +202,7 @@ func TestDuring(t *testing.T) {
 			w := newWorld(t)
 			w.agents["maker"] = always(c.worker)
 			ret := w.run(t.Context(), file(c.front, "", c.steps...), "7")
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			if got := w.status(); got != c.status {
@@ -254,7 +254,7 @@ func TestBegin(t *testing.T) {
 		file(during, "", "A: delegate: worker", "!Tidy: always: any\ndelegate: worker"),
 		"7",
 	)
-	got := told(ret)
+	got := describeReturn(ret)
 	if got != "failed 75 LOCKED: the lock of state.json is held" || len(w.calls()) != 1 {
 		t.Errorf("Run = %s after %q", got, w.calls())
 	}
@@ -365,7 +365,7 @@ func TestMayStart(t *testing.T) {
 				line = ""
 			}
 			ret := w.run(t.Context(), file(c.front, c.args, "A: delegate: worker"), line)
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			if ret.Status == formats.StatusFailed &&
@@ -398,7 +398,7 @@ func TestBackFails(t *testing.T) {
 			return begin(ctx, r)
 		}
 		ret := w.run(t.Context(), file(during, "", "A: fail: No."), "7")
-		got := told(ret)
+		got := describeReturn(ret)
 		if got != "failed 1 PRECONDITION: No." || len(ret.Warnings) != 1 ||
 			!strings.HasPrefix(
 				ret.Warnings[0],
@@ -447,7 +447,7 @@ func TestUncertain(t *testing.T) {
 			if ret.Status != formats.StatusFailed || w.status() != c.status ||
 				len(w.discarded) != c.gone {
 				t.Errorf("Run = %s, task %s, discarded %v; want %s, %d",
-					told(ret), w.status(), w.discarded, c.status, c.gone)
+					describeReturn(ret), w.status(), w.discarded, c.status, c.gone)
 			}
 			if len(ret.Warnings) > 0 {
 				t.Errorf("warnings = %q", ret.Warnings)

@@ -469,7 +469,7 @@ func TestExamples(t *testing.T) {
 			if got := settled(p.steps); got != c.want {
 				t.Errorf("steps = %s\nwant    %s", got, c.want)
 			}
-			if got := told(ret); !strings.HasPrefix(got, c.end) {
+			if got := describeReturn(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s %v, want %s", got, ret.Issues, c.end)
 			}
 			if tier, ok := exampleTiers()[name]; ok {
@@ -595,7 +595,7 @@ func TestExamplesDry(t *testing.T) {
 		ret, err := runner.Run(t.Context(), prog, values, formats.CommandDepth())
 		if err != nil || len(w.entries) > 0 || len(w.requests) > 0 ||
 			c.end[:9] == "completed" && !ret.Outcome().Passes() {
-			t.Errorf("dry run of %s = %s, %v\n%s", c.file, told(ret), err, ret.Text)
+			t.Errorf("dry run of %s = %s, %v\n%s", c.file, describeReturn(ret), err, ret.Text)
 		}
 	}
 }

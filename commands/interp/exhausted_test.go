@@ -225,7 +225,7 @@ func TestExhausted(t *testing.T) {
 			if got := p.sequence(); got != c.want {
 				t.Errorf("steps = %s, want %s", got, c.want)
 			}
-			if got := told(ret); !strings.HasPrefix(got, c.end) {
+			if got := describeReturn(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
 			}
 			if ret.Outcome().Passes() != strings.HasPrefix(c.end, "completed 0") {

@@ -640,8 +640,8 @@ func choose(labels ...string) func(formats.Gate) (formats.Decision, error) {
 	}
 }
 
-// told is a return in one line: outcome, exit code, first error, summary.
-func told(ret formats.Return) string {
+// describeReturn is a return in one line: outcome, exit code, first error, summary.
+func describeReturn(ret formats.Return) string {
 	out := fmt.Sprintf("%s %d", ret.Outcome(), formats.ExitCode(ret))
 	if len(ret.Errors) > 0 {
 		out += " " + ret.Errors[0].Code.String()

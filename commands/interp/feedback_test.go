@@ -86,7 +86,7 @@ func TestFieldsOfADocument(t *testing.T) {
 		),
 		"",
 	)
-	if got := told(ret); got != "completed 0: Tell the time, Tell the date" {
+	if got := describeReturn(ret); got != "completed 0: Tell the time, Tell the date" {
 		t.Errorf("Run = %s, want the names of the tasks", got)
 	}
 }

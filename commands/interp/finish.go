@@ -163,7 +163,7 @@ func (r *run) resolveUnknownSync() {
 // is the status that the file names for failures. Documents of a run that ended well or partial are
 // linked in the same call.
 func (r *run) putBack(n int, outcome formats.Outcome) {
-	c := r.main.engineCall("during/back", r.prog.Own.Back)
+	c := r.main.engineCall("during/back", r.prog.EngineCalls.Back)
 	c.task = n
 	c.evenUnrecorded = true
 	own := r.tasks.isCommandTask(n)
@@ -174,7 +174,7 @@ func (r *run) putBack(n int, outcome formats.Outcome) {
 
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial ||
 		outcome == formats.OutcomeRejected
-	if failed := r.prog.Own.Failed; own && failed != nil && r.workerCalled && fell {
+	if failed := r.prog.EngineCalls.Failed; own && failed != nil && r.workerCalled && fell {
 		c.to = failed
 	}
 

@@ -511,7 +511,7 @@ func TestFlows(t *testing.T) {
 			if got := p.sequence(); got != c.want {
 				t.Errorf("steps = %s, want %s", got, c.want)
 			}
-			if got := told(ret); !strings.HasPrefix(got, c.end) {
+			if got := describeReturn(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
 			}
 		})
@@ -534,7 +534,7 @@ func TestFeedback(t *testing.T) {
 		"b":     {no("bad"), yes()},
 	})
 	if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
-		t.Fatal(told(ret))
+		t.Fatal(describeReturn(ret))
 	}
 	ask := p.request("a.ask")[0]
 	if ask.Question != "which?" || ask.Agent != "second" || ask.Input["question"] != "which?" ||
@@ -590,8 +590,8 @@ func TestBoard(t *testing.T) {
 			"- return: ${{ $board.talk | map(\"\\(.by)\\(.round)\") | join(\" \") }}",
 	)
 	p := w.play(replies{"one": {no("first")}, "two": {yes()}})
-	if ret := w.run(t.Context(), src, ""); told(ret) != "completed 0: one1 two1 one2 two2" {
-		t.Errorf("Run = %s", told(ret))
+	if ret := w.run(t.Context(), src, ""); describeReturn(ret) != "completed 0: one1 two1 one2 two2" {
+		t.Errorf("Run = %s", describeReturn(ret))
 	}
 	for _, id := range []string{"one", "two"} {
 		r := p.request(id)

@@ -110,7 +110,7 @@ func TestForeach(t *testing.T) {
 				),
 				"",
 			)
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			if len(w.calls()) != c.calls {
@@ -147,7 +147,7 @@ func TestForeachChildren(t *testing.T) {
 		w := newWorld(t)
 		w.agents["worker"] = always(answer)
 		end := show + c.more + `") | join("; ") }}'`
-		got := told(w.run(t.Context(), file("", "", append(c.steps, "D: "+end)...), ""))
+		got := describeReturn(w.run(t.Context(), file("", "", append(c.steps, "D: "+end)...), ""))
 		if got != c.want {
 			t.Errorf("Run of %q\n= %s, want\n%s", c.steps, got, c.want)
 		}
@@ -164,7 +164,7 @@ func TestForeachClasses(t *testing.T) {
 		file("", "", "A: foreach: '[1]'\ndelegate: worker\non: {timeout: {return: too slow}}"),
 		"",
 	)
-	if got := told(ret); got != "completed 0: too slow" {
+	if got := describeReturn(ret); got != "completed 0: too slow" {
 		t.Errorf("Run = %s", got)
 	}
 }
@@ -191,7 +191,7 @@ func TestForeachEnds(t *testing.T) {
 			file("", "", "A: foreach: '[1, 2]'\nmerge: true", ">B: "+block),
 			"",
 		)
-		if got := told(ret); got != want {
+		if got := describeReturn(ret); got != want {
 			t.Errorf("body %q: Run = %s, want %s", block, got, want)
 		}
 	}
@@ -226,7 +226,7 @@ func TestForeachScope(t *testing.T) {
 			"$steps.l.artifacts | map(.path) | join(\\\" \\\") }}\"\n```\n",
 	}, "\n")
 	ret := w.run(t.Context(), src, "")
-	if got := told(ret); got != "completed 0: 1 done b1 a1.go a2.go b1.go b2.go" {
+	if got := describeReturn(ret); got != "completed 0: 1 done b1 a1.go a2.go b1.go b2.go" {
 		t.Errorf("Run = %s", got)
 	}
 	want := []string{

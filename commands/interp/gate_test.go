@@ -66,7 +66,7 @@ func TestGate(t *testing.T) {
 				w.answer = choose(c.answers...)
 			}
 			ret := w.run(t.Context(), src, "")
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			if len(w.calls()) != c.calls {
@@ -134,7 +134,7 @@ func TestGateDefaults(t *testing.T) {
 	w := newWorld(t)
 	w.answer = choose("reject")
 	ret := w.run(t.Context(), file("", "", "A: gate: Well?\nauto: reject"), "")
-	got := told(ret)
+	got := describeReturn(ret)
 	if got != "failed 5 REJECTED: 'reject' was the answer to: Well?" ||
 		w.gates[0].Auto != "reject" {
 		t.Errorf("Run = %s, auto %q", got, w.gates[0].Auto)
@@ -235,7 +235,7 @@ func TestEngineGate(t *testing.T) {
 				),
 				"",
 			)
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			var labels []string
@@ -278,7 +278,7 @@ func TestEngineGateWithoutAPerson(t *testing.T) {
 		return formats.Decision{}, &formats.GateOpenError{Gate: g}
 	}
 	ret := w.run(t.Context(), file("", "", "A: delegate: worker\non: {failed: gate}"), "")
-	if got := told(ret); got != "failed 74 IO: full" || len(w.calls()) != 1+formats.DefaultRetries {
+	if got := describeReturn(ret); got != "failed 74 IO: full" || len(w.calls()) != 1+formats.DefaultRetries {
 		t.Errorf("Run = %s after %d calls, want %d", got, len(w.calls()), 1+formats.DefaultRetries)
 	}
 }
@@ -291,7 +291,7 @@ func TestGateError(t *testing.T) {
 		return formats.Decision{}, errBroken
 	}
 	ret := w.run(t.Context(), file("", "", "A: gate: Well?", "B: return: fine"), "")
-	if got := told(ret); got != "failed 1 UNKNOWN_ERROR: x.md:8:1: step a: broken" {
+	if got := describeReturn(ret); got != "failed 1 UNKNOWN_ERROR: x.md:8:1: step a: broken" {
 		t.Errorf("Run = %s", got)
 	}
 }
@@ -327,13 +327,13 @@ func TestExitAsInterrupted(t *testing.T) {
 	}
 	for _, answer := range []string{"Exit as interrupted", "Exit as interrupted", ""} {
 		_, ret := m.play(prog, shape(answer), 0, false)
-		if !strings.HasPrefix(told(ret), "suspended 75: ") || ret.Resume == nil {
-			t.Fatalf("after %q: %s, %+v", answer, told(ret), ret.Resume)
+		if !strings.HasPrefix(describeReturn(ret), "suspended 75: ") || ret.Resume == nil {
+			t.Fatalf("after %q: %s, %+v", answer, describeReturn(ret), ret.Resume)
 		}
 	}
 
 	_, ret := m.play(prog, shape("Resume"), 0, false)
-	if told(ret) != "completed 0: went on" || asked != 4 {
-		t.Errorf("after Resume: %s, asked %d times, want 4", told(ret), asked)
+	if describeReturn(ret) != "completed 0: went on" || asked != 4 {
+		t.Errorf("after Resume: %s, asked %d times, want 4", describeReturn(ret), asked)
 	}
 }

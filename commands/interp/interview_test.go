@@ -78,7 +78,7 @@ func TestInterview(t *testing.T) {
 				),
 				"",
 			)
-			got := told(ret)
+			got := describeReturn(ret)
 			if got != "completed 0: went on" || len(w.requests) != 2 || len(w.gates) != c.gates {
 				t.Fatalf("Run = %s with %d calls and %d gates", got, len(w.requests), len(w.gates))
 			}
@@ -97,7 +97,7 @@ func TestInterview(t *testing.T) {
 			file("", "", "A: id: a\ndelegate: worker\non: {blocked: gate}"),
 			"",
 		)
-		got := told(ret)
+		got := describeReturn(ret)
 		if !strings.HasPrefix(got, "suspended 75: gate \"Which port?\" has no answer") {
 			t.Errorf("Run = %s", got)
 		}
@@ -126,7 +126,7 @@ func TestNextIsNotObeyed(t *testing.T) {
 			"C: id: c\ndelegate: judge",
 		)
 		if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
-			t.Fatalf("Run = %s", told(ret))
+			t.Fatalf("Run = %s", describeReturn(ret))
 		}
 		var noted, called []string
 		for _, e := range w.entries {

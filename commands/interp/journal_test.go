@@ -43,7 +43,7 @@ func TestJournalOrder(t *testing.T) {
 	w := newWorld(t)
 	everyone(w)
 	ret := w.run(t.Context(), everything(), "7")
-	if got := told(ret); got != "completed 0: done" {
+	if got := describeReturn(ret); got != "completed 0: done" {
 		t.Fatalf("Run = %s", got)
 	}
 	var got []string
@@ -209,7 +209,7 @@ func TestJournalError(t *testing.T) {
 			if ret.Status != ends || formats.ExitCode(ret) != 74 ||
 				(ret.Resume != nil) != (ends == formats.StatusSuspended) ||
 				!strings.Contains(ret.Summary, "journal: no space left") {
-				t.Errorf("Run = %s", told(ret))
+				t.Errorf("Run = %s", describeReturn(ret))
 			}
 			var steps []string
 			for _, r := range w.requests {
@@ -272,7 +272,7 @@ func TestFullDiskKeepsWork(t *testing.T) {
 
 	got := strings.Join(steps, " ")
 	if got != "worktree a" || ret.Status != formats.StatusSuspended {
-		t.Errorf("calls = %s, %s; want worktree a", got, told(ret))
+		t.Errorf("calls = %s, %s; want worktree a", got, describeReturn(ret))
 	}
 }
 

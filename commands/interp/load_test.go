@@ -106,7 +106,7 @@ func TestLoad(t *testing.T) {
 				),
 				"",
 			)
-			got := told(ret)
+			got := describeReturn(ret)
 			if strings.HasSuffix(c.want, ":") {
 				got = got[:min(len(got), len(c.want))]
 			}
@@ -138,7 +138,7 @@ func TestRequire(t *testing.T) {
 			file("arguments: [{name: n, type: integer}]\n", args, "A: return: went on"),
 			line,
 		)
-		if got := told(ret); got != want {
+		if got := describeReturn(ret); got != want {
 			t.Errorf("Run(%s) = %s, want %s", line, got, want)
 		}
 	}

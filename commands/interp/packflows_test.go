@@ -241,14 +241,14 @@ func (w *flowRun) play() {
 	ret, err := runner.Run(t.Context(), prog, values, formats.CommandDepth())
 	var exit string
 	if err == nil {
-		exit = strings.TrimSuffix(strings.Fields(told(ret))[1], ":")
+		exit = strings.TrimSuffix(strings.Fields(describeReturn(ret))[1], ":")
 	} else {
 		exit = strconv.Itoa(formats.ExitFor(formats.CodeOf(err)))
 	}
 
 	want := &w.test.Expect
 	if exit != strconv.Itoa(want.Exit) {
-		t.Errorf("exit %s, %s, %v, want %d", exit, told(ret), err, want.Exit)
+		t.Errorf("exit %s, %s, %v, want %d", exit, describeReturn(ret), err, want.Exit)
 	}
 	var sequence []string
 	for _, r := range w.requests {

@@ -168,8 +168,8 @@ func TestOrderOfArrival(t *testing.T) {
 		s := newScattered(seed)
 		w.cfg.Agents = delegator{s.delegate}
 		ret := w.run(t.Context(), src, "")
-		if told(ret) != "completed 0: 5 1" {
-			t.Fatalf("seed %d: Run = %s %v", seed, told(ret), ret.Issues)
+		if describeReturn(ret) != "completed 0: 5 1" {
+			t.Fatalf("seed %d: Run = %s %v", seed, describeReturn(ret), ret.Issues)
 		}
 		ret.Metadata.Duration = 0
 		slices.SortStableFunc(w.entries, func(a, b formats.Entry) int {
@@ -269,7 +269,7 @@ func TestParallelEnds(t *testing.T) {
 				}
 			}
 			w.play(c.by)
-			if got := told(w.run(t.Context(), src, "")); !strings.HasPrefix(got, c.end) {
+			if got := describeReturn(w.run(t.Context(), src, "")); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
 			}
 		})
@@ -301,7 +301,7 @@ func TestParallelStops(t *testing.T) {
 	)
 	ret := w.run(ctx, src, "")
 	if ret.Outcome() != formats.OutcomeFailed || len(seen) != 3 {
-		t.Errorf("Run = %s after %v", told(ret), seen)
+		t.Errorf("Run = %s after %v", describeReturn(ret), seen)
 	}
 	finished := 0
 	for _, e := range w.entries {
@@ -322,7 +322,7 @@ func TestParallelStops(t *testing.T) {
 	}}
 	ret = w.run(ctx, src, "")
 	if ret.Outcome() != formats.OutcomeFailed || ret.Errors[0].Code != formats.CodeCancelled {
-		t.Errorf("Run = %s", told(ret))
+		t.Errorf("Run = %s", describeReturn(ret))
 	}
 }
 
@@ -351,7 +351,7 @@ func TestSideBySide(t *testing.T) {
 		"- {id: l, foreach: '[1, 2, 3, 4, 5, 6]', max_parallel: 3, delegate: worker}\n"+
 			"- return: ${{ $steps.l.children | map(.item) | tostring }}",
 	)
-	if got := told(w.run(t.Context(), src, "")); got != "completed 0: [1,2,3,4,5,6]" {
+	if got := describeReturn(w.run(t.Context(), src, "")); got != "completed 0: [1,2,3,4,5,6]" {
 		t.Errorf("Run = %s", got)
 	}
 	if most != 3 {
@@ -432,7 +432,7 @@ func TestNextBeginsInTurn(t *testing.T) {
 					"    - {gate: \"Is ${{ $item }} right?\", when: $item == "+c.asks+
 					"}\n- return: ${{ $steps.l.children[1].steps.w.summary }}",
 			)
-			got := told(w.run(t.Context(), src, ""))
+			got := describeReturn(w.run(t.Context(), src, ""))
 			if got != "completed 0: "+c.want || asked.Load() != 1 {
 				t.Errorf("Run = %s with %d questions, want %s with 1", got, asked.Load(), c.want)
 			}

@@ -80,7 +80,7 @@ func TestNeverLeftInProgress(t *testing.T) {
 		if got := w.tasks[7]; ret.Resume != nil && (got.Lease == nil || got.Lease.Suspended) {
 			// it waits, and holds what it held
 		} else if got.Status.InProgress() || got.Lease != nil {
-			rt.Fatalf("task = %s after %s\n%s", w.status(), told(ret), strings.Join(w.log, "\n"))
+			rt.Fatalf("task = %s after %s\n%s", w.status(), describeReturn(ret), strings.Join(w.log, "\n"))
 		}
 
 		code := formats.ExitCode(ret)

@@ -58,7 +58,7 @@ func TestPublishedAtEveryLine(t *testing.T) {
 		return m
 	}
 	all, ret := begin().play(prog, shape, 0, false)
-	if got := told(ret); !strings.HasPrefix(got, "completed") {
+	if got := describeReturn(ret); !strings.HasPrefix(got, "completed") {
 		t.Fatal(got)
 	}
 	for n := 1; n <= all.lines; n++ {
@@ -67,7 +67,7 @@ func TestPublishedAtEveryLine(t *testing.T) {
 			m.play(prog, shape, n, after)
 			_, ret := m.play(prog, shape, 0, false)
 			where := fmt.Sprintf("killed at line %d (behind it: %v)", n, after)
-			if got := told(ret); !strings.HasPrefix(got, "completed") {
+			if got := describeReturn(ret); !strings.HasPrefix(got, "completed") {
 				t.Errorf("%s: %s\n%s", where, got, m.text())
 				continue
 			}

@@ -364,7 +364,7 @@ func (m *machine) end(ret formats.Return) string {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return told(ret) + "\n" + string(out)
+	return describeReturn(ret) + "\n" + string(out)
 }
 
 // byVisit answers by how often the step was entered and tried, whichever process asks.
@@ -1127,7 +1127,7 @@ func TestKeptAsTheyArrive(t *testing.T) {
 		m.appended = nil
 		m.budgets = nil
 		_, ret := m.play(prog, play, 0, true)
-		if got := told(ret); got != "completed 0: /x done" {
+		if got := describeReturn(ret); got != "completed 0: /x done" {
 			t.Errorf("the run ends %s\n%s", got, m.text())
 		}
 		if d := cmp.Diff([]string{"a#1/z#1 57 5", "b#1 57 5"}, m.budgets); d != "" {
@@ -1171,7 +1171,7 @@ func TestKilledAtWork(t *testing.T) {
 					want+
 						", if all that was reserved for a killed worker counts as used; raise "+
 						"limits and resume with --accept-changes" {
-				t.Errorf("%s: %s, started %v", front, told(ret), m.starts)
+				t.Errorf("%s: %s, started %v", front, describeReturn(ret), m.starts)
 			}
 		}
 		_, ret := m.play(
@@ -1183,7 +1183,7 @@ func TestKilledAtWork(t *testing.T) {
 		wants := strings.Contains(front, "tokens")
 		if wants != (ret.Outcome() == formats.OutcomeSuspended) ||
 			!wants && m.budgets[0] != "a#1 0 11" {
-			t.Errorf("%s with $20: %s, started with %v", front, told(ret), m.budgets)
+			t.Errorf("%s with $20: %s, started with %v", front, describeReturn(ret), m.budgets)
 		}
 	}
 }
@@ -1325,13 +1325,13 @@ func TestInterruptedWorkCounts(t *testing.T) {
 			}
 		}
 		_, ret := m.play(prog, shape, 0, false)
-		got := told(ret)
+		got := describeReturn(ret)
 		if got != "suspended 130 CANCELLED: interrupted" || ret.Metadata.Tokens.Total() != 40 {
 			t.Errorf("%s: interrupted, the run is %s with %d tokens",
 				metered, got, ret.Metadata.Tokens.Total())
 		}
 		_, ret = m.play(prog, shape, 0, false)
-		if got := fmt.Sprint(m.budgets, " ", told(ret)); got != want {
+		if got := fmt.Sprint(m.budgets, " ", describeReturn(ret)); got != want {
 			t.Errorf("%s: resumed %s, want %s", metered, got, want)
 		}
 	}
@@ -1350,7 +1350,7 @@ func TestLeaseOfEachProcess(t *testing.T) {
 	m.play(prog, s.play, 0, false)
 	m.killLease = false
 	if _, ret := m.play(prog, s.play, 0, false); ret.Status != formats.StatusCompleted {
-		t.Errorf("the run ends %s", told(ret))
+		t.Errorf("the run ends %s", describeReturn(ret))
 	}
 	if len(m.leases) != 2 || m.leases[0] == m.leases[1] {
 		t.Errorf("leases = %q, want two transactions", m.leases)

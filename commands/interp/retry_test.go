@@ -176,7 +176,7 @@ func TestRetry(t *testing.T) {
 					),
 					"",
 				)
-				if got := told(ret); got != c.want {
+				if got := describeReturn(ret); got != c.want {
 					t.Errorf("Run = %s, want %s", got, c.want)
 				}
 				var waits []time.Duration
@@ -204,7 +204,7 @@ func TestRetryIsCancelled(t *testing.T) {
 		})
 		begin := time.Now()
 		ret := w.run(ctx, file("", "", "A: delegate: worker\nretry: {max: 1, backoff: 1m}"), "")
-		got := told(ret)
+		got := describeReturn(ret)
 		if got != "failed 130 CANCELLED: interrupted" || time.Since(begin) > time.Second {
 			t.Errorf("Run = %s after %s", got, time.Since(begin))
 		}
@@ -219,7 +219,7 @@ func TestClockFails(t *testing.T) {
 	w.agents["worker"] = always(failing(formats.CodeTransient, "busy"))
 	ret := w.run(t.Context(), file("", "", "A: delegate: worker\nretry: 1"), "")
 	if ret.Status != formats.StatusFailed || len(w.calls()) != 1 {
-		t.Errorf("Run = %s after %q, want a failure", told(ret), w.calls())
+		t.Errorf("Run = %s after %q, want a failure", describeReturn(ret), w.calls())
 	}
 }
 

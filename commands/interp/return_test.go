@@ -62,7 +62,7 @@ func TestReturn(t *testing.T) {
 				file("arguments: [{name: w, type: string}]\nenv: [HOME]\n", "", "A: "+c.ret),
 				"word",
 			)
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 		})
@@ -190,7 +190,7 @@ func TestIssuesOfANo(t *testing.T) {
 		),
 		"",
 	)
-	got := told(ret)
+	got := describeReturn(ret)
 	if got != "rejected 5: rejected" || len(ret.Issues) != 1 ||
 		ret.Issues[0].Description != "too short" {
 		t.Errorf("Run = %s, issues %v", got, ret.Issues)
@@ -249,7 +249,7 @@ func TestTable(t *testing.T) {
 			w := newWorld(t)
 			ret := w.run(t.Context(), file("", "", "A: "+c.block), "")
 			if c.err != "" {
-				if got := told(ret); got != c.err {
+				if got := describeReturn(ret); got != c.err {
 					t.Errorf("Run = %s, want %s", got, c.err)
 				}
 				return
@@ -275,7 +275,7 @@ func TestTableBeside(t *testing.T) {
 			order = append(order, word)
 		}
 	}
-	if got := told(ret); got != "completed 0: both" || strings.Join(order, " ") != "show call" {
+	if got := describeReturn(ret); got != "completed 0: both" || strings.Join(order, " ") != "show call" {
 		t.Errorf("Run = %s, order %v", got, order)
 	}
 }

@@ -85,7 +85,7 @@ func newRun(
 		tasks: tasks{
 			prog:           p,
 			session:        cfg.IDs.Session,
-			suggestNext:    cfg.SuggestNext,
+			howToReach:     cfg.HowToReach,
 			progressStatus: map[int]string{},
 		},
 		artifacts:           artifacts{linked: map[string]bool{}},
@@ -232,7 +232,7 @@ func (r *run) execute() (formats.Return, error) {
 	r.emitRunStart()
 
 	if r.changesStatus { // the status is written before the first step
-		if err := r.main.engineCall("during", r.prog.Own.Begin).mustPass(); err != nil {
+		if err := r.main.engineCall("during", r.prog.EngineCalls.Begin).mustPass(); err != nil {
 			return formats.Return{}, err
 		}
 	}

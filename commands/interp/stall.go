@@ -156,7 +156,7 @@ func (tr transition) stallReason(t *syntax.Target) (string, error) {
 	r := tr.step.run
 	var steps []*syntax.Step
 	var files []formats.Artifact
-	for _, id := range tr.step.info.Again(t) {
+	for _, id := range tr.step.info.Reruns(t) {
 		if _, s := tr.step.scope.find(id); s != nil {
 			steps = append(steps, s)
 		}
@@ -169,7 +169,7 @@ func (tr transition) stallReason(t *syntax.Target) (string, error) {
 		files = append(files, some...)
 	}
 
-	if !r.prog.Works(steps...) {
+	if !r.prog.CallsWorker(steps...) {
 		return "", nil
 	}
 

@@ -316,7 +316,7 @@ func TestStall(t *testing.T) {
 			if got := p.sequence(); got != c.want {
 				t.Errorf("steps = %s, want %s", got, c.want)
 			}
-			if got := told(ret); !strings.HasPrefix(got, c.end) {
+			if got := describeReturn(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
 			}
 			if c.gates != "" && (len(gates) == 0 || gates[0] != c.gates) {
@@ -366,14 +366,14 @@ func TestStallIsAskedLater(t *testing.T) {
 	}
 	for _, answer := range []string{"Ask", "", ""} {
 		_, ret := m.play(prog, shape(answer), 0, false)
-		if !strings.HasPrefix(told(ret), "suspended 75: ") || ret.Resume == nil ||
+		if !strings.HasPrefix(describeReturn(ret), "suspended 75: ") || ret.Resume == nil ||
 			!strings.HasPrefix(ret.Resume.Gate, "step 'B' makes no progress: ") {
-			t.Fatalf("after %q: %s, %+v", answer, told(ret), ret.Resume)
+			t.Fatalf("after %q: %s, %+v", answer, describeReturn(ret), ret.Resume)
 		}
 	}
 
 	if _, ret := m.play(prog, shape("Go on"), 0, false); !ret.Outcome().Passes() {
-		t.Errorf("after an answer: %s", told(ret))
+		t.Errorf("after an answer: %s", describeReturn(ret))
 	}
 	if want := []string{"Ask 3", " 2", " 2", "Go on 2"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)

@@ -225,7 +225,7 @@ func TestActions(t *testing.T) {
 			maps.Copy(w.docs, c.docs)
 			w.found = c.found
 			ret := w.run(t.Context(), c.src, c.line)
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			if diff := cmp.Diff(c.calls, w.calls()); diff != "" {
@@ -334,7 +334,7 @@ func TestOutcomes(t *testing.T) {
 				file("", "", "A: delegate: worker"+rule, "B: return: went on"),
 				"",
 			)
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			if c.ret.Verdict == formats.VerdictConditional &&
@@ -366,7 +366,7 @@ func TestReturnBeside(t *testing.T) {
 			),
 			"",
 		)
-		if got := told(ret); got != c.want {
+		if got := describeReturn(ret); got != c.want {
 			t.Errorf("%s: Run = %s, want %s", name, got, c.want)
 		}
 	}
@@ -430,7 +430,7 @@ func TestExpect(t *testing.T) {
 			),
 			"",
 		)
-		if got := told(ret); got != c.want {
+		if got := describeReturn(ret); got != c.want {
 			t.Errorf("%s: Run = %s, want %s", name, got, c.want)
 		}
 	}
@@ -453,7 +453,7 @@ func TestRedo(t *testing.T) {
 	w := newWorld(t)
 	w.agents["judge"] = in(no("1"), no("2"), verdict(formats.VerdictApproved))
 	ret := w.run(t.Context(), src, "")
-	if got := told(ret); got != "completed 0: approved " {
+	if got := describeReturn(ret); got != "completed 0: approved " {
 		t.Errorf("Run = %s", got)
 	}
 	want := []string{
@@ -482,7 +482,7 @@ func TestRedo(t *testing.T) {
 	w = newWorld(t)
 	w.agents["judge"] = in(no("1"), no("2"), no("3"), no("4"), no("5"))
 	ret = w.run(t.Context(), src, "")
-	got := told(ret)
+	got := describeReturn(ret)
 	if got != "failed 7 LIMIT: rejected" || len(ret.Errors) != 2 ||
 		ret.Errors[1].Code != formats.CodeRejected {
 		t.Errorf("Run = %s %v", got, ret.Errors)
@@ -512,7 +512,7 @@ func TestRedoEnds(t *testing.T) {
 		),
 		"",
 	)
-	if got := told(ret); got != "failed 74 IO: disk full" {
+	if got := describeReturn(ret); got != "failed 74 IO: disk full" {
 		t.Errorf("Run = %s", got)
 	}
 
@@ -527,7 +527,7 @@ func TestRedoEnds(t *testing.T) {
 		),
 		"",
 	)
-	if got := told(ret); got != "completed 0: 1" || len(w.calls()) != 6 {
+	if got := describeReturn(ret); got != "completed 0: 1" || len(w.calls()) != 6 {
 		t.Errorf("Run = %s after %d calls, want completed after 6", got, len(w.calls()))
 	}
 }
@@ -551,7 +551,7 @@ func TestRedoOfALoop(t *testing.T) {
 		),
 		"",
 	)
-	if got := told(ret); got != "completed 0: 1" {
+	if got := describeReturn(ret); got != "completed 0: 1" {
 		t.Errorf("Run = %s", got)
 	}
 	want := []string{
@@ -590,7 +590,7 @@ func TestRedoOutOfALoop(t *testing.T) {
 		),
 		"",
 	)
-	if got := told(ret); got != "completed 0: /x done" || len(w.calls()) != 7 {
+	if got := describeReturn(ret); got != "completed 0: /x done" || len(w.calls()) != 7 {
 		t.Errorf("Run = %s after %q", got, w.calls())
 	}
 }
@@ -607,7 +607,7 @@ func TestGroupVisitedAgain(t *testing.T) {
 	)
 	w.play(replies{"c": {no("bad"), yes()}})
 	if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
-		t.Fatal(told(ret))
+		t.Fatal(describeReturn(ret))
 	}
 	var got []string
 	for _, e := range w.entries {

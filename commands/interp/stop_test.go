@@ -107,7 +107,7 @@ func TestErrorHandling(t *testing.T) {
 			w.agents["worker"] = always(c.ret)
 			w.agents["second"] = c.second
 			ret := w.run(t.Context(), file("", "", steps(c.first)...), "")
-			if got := told(ret); got != c.want {
+			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
 			var calls []string
@@ -217,7 +217,7 @@ func TestCancel(t *testing.T) {
 					}
 				})
 				ret := w.run(ctx, src, "7")
-				got := told(ret)
+				got := describeReturn(ret)
 				if got != "failed 130 CANCELLED: interrupted" ||
 					ret.Errors[0].Recommendation != "run it again" {
 					t.Errorf("Run = %s", got)
@@ -311,7 +311,7 @@ func TestInterrupt(t *testing.T) {
 					return formats.Decision{}, tt.answer
 				}
 				ret := w.run(ctx, src, "7")
-				got := told(ret)
+				got := describeReturn(ret)
 				if got != "suspended 130 CANCELLED: interrupted" ||
 					ret.Status != formats.StatusSuspended ||
 					ret.Class != formats.ClassCancelled || ret.BlockedReason != "interrupted" ||
@@ -359,7 +359,7 @@ func TestCancelDuringErrorHandling(t *testing.T) {
 		if took := time.Since(begin); took != 14*time.Second || w.status() != "not_started" {
 			t.Errorf("it took %s, task %s; want 14s and the task back", took, w.status())
 		}
-		if got := told(ret); got != "completed 0: /x done" {
+		if got := describeReturn(ret); got != "completed 0: /x done" {
 			t.Errorf("Run = %s: what was done is done", got)
 		}
 	})
@@ -382,7 +382,7 @@ func TestCancelBeforeTheRun(t *testing.T) {
 		file(during, "", "A: delegate: worker", "!T: always: any\ndelegate: judge"),
 		"7",
 	)
-	if got := told(ret); got != "failed 130 CANCELLED: cancelled" || len(w.calls()) != 2 {
+	if got := describeReturn(ret); got != "failed 130 CANCELLED: cancelled" || len(w.calls()) != 2 {
 		t.Errorf("Run = %s after %q", got, w.calls())
 	}
 }
@@ -409,7 +409,7 @@ func TestCancelKeepsWhatWasDone(t *testing.T) {
 		file(during, "", "A: delegate: maker", "B: status: planned", "C: delegate: worker"),
 		"7",
 	)
-	got := told(ret)
+	got := describeReturn(ret)
 	if got != "failed 130 CANCELLED: cancelled" || w.status() != "planned +p.md" ||
 		len(w.discarded) > 0 {
 		t.Errorf("Run = %s, task %s, discarded %v", got, w.status(), w.discarded)
@@ -475,7 +475,7 @@ func TestDeadlines(t *testing.T) {
 				}
 				begin := time.Now()
 				ret := w.run(ctx, file(during+c.front, "", "A: delegate: worker"), "7")
-				got := told(ret)
+				got := describeReturn(ret)
 				if got != c.want || time.Since(begin) != c.took ||
 					ret.Errors[0].Recommendation == "" {
 					t.Errorf("Run = %s after %s, want %s", got, time.Since(begin), c.want)
@@ -572,7 +572,7 @@ func TestLimits(t *testing.T) {
 			w.cfg.Limits = c.limits
 			w.answer = choose("again")
 			ret := w.run(t.Context(), file("", "", c.steps...), "")
-			if got := told(ret); got != c.want || len(w.calls()) != c.calls {
+			if got := describeReturn(ret); got != c.want || len(w.calls()) != c.calls {
 				t.Errorf("Run = %s after %d calls, want %s after %d",
 					got, len(w.calls()), c.want, c.calls)
 			}

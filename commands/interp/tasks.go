@@ -9,9 +9,10 @@ import (
 
 // tasks are the tasks that the run works on.
 type tasks struct {
-	prog        *compile.Program
-	session     string
-	suggestNext func(t *formats.Task, to []formats.TaskStatus) string // Config.SuggestNext; may be nil
+	prog    *compile.Program
+	session string
+	// howToReach is Config.HowToReach; it may be nil.
+	howToReach func(t *formats.Task, to []formats.TaskStatus) string
 
 	commandTask    *formats.Task      // of the command, as the run found it; $task
 	status         formats.TaskStatus // that the run gave it; empty: none

@@ -84,7 +84,7 @@ func TestToldAtEveryLine(t *testing.T) {
 	b := &mail{m: whole, got: map[string][]string{}}
 	b.leave("first")
 	all, ret := whole.play(prog, b.shape, 0, false)
-	if got := told(ret); !strings.HasPrefix(got, "completed") {
+	if got := describeReturn(ret); !strings.HasPrefix(got, "completed") {
 		t.Fatal(got)
 	}
 	for n := 1; n <= all.lines; n++ {

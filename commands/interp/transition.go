@@ -202,7 +202,7 @@ func (tr transition) stepReturn() (*ending, error) {
 func (tr transition) redo(t *syntax.Target) (*ending, error) {
 	s := tr.step
 	fb := tr.redoFeedback()
-	ids := s.info.Again(t)
+	ids := s.info.Reruns(t)
 	what := formats.EntryRedo
 	data := object{"steps": ids, "feedback": fb}
 	if t.Kind == syntax.ToRollback {

@@ -46,7 +46,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 				return result{}, err
 			}
 			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || r.finishing ||
-				!r.prog.Works(s.info.Step.Body...) {
+				!r.prog.CallsWorker(s.info.Step.Body...) {
 				break
 			}
 			next, err := checkPass(s, i, p)

@@ -98,7 +98,7 @@ func TestGateTimeout(t *testing.T) {
 				}
 				begin := time.Now()
 				ret := w.run(t.Context(), replaceChoice(src, c.choose), "")
-				if got := told(ret); got != c.want {
+				if got := describeReturn(ret); got != c.want {
 					t.Errorf("Run = %s, want %s", got, c.want)
 				}
 				if took := time.Since(begin); took != c.took {
@@ -174,7 +174,7 @@ func TestGateTimeoutIsNoEndOfTheRun(t *testing.T) {
 			),
 			"yes",
 		)
-		got := told(w.run(t.Context(), src, ""))
+		got := describeReturn(w.run(t.Context(), src, ""))
 		if got != "failed 124 TIMEOUT: the run took longer than 5m0s" {
 			t.Errorf("Run = %s", got)
 		}
@@ -244,7 +244,7 @@ func TestWait(t *testing.T) {
 					from := time.Now()
 					_, ret := m.play(prog, func(*world) {}, 0, false)
 					took = time.Since(from)
-					if got := told(ret); !strings.HasPrefix(got, want) {
+					if got := describeReturn(ret); !strings.HasPrefix(got, want) {
 						t.Fatalf("process %d: %s, want %s", i, got, want)
 					}
 					if strings.HasPrefix(want, "suspended") &&
@@ -288,12 +288,12 @@ func TestWaitInsideSubagent(t *testing.T) {
 			))
 		}
 		_, ret := m.play(prog, play, 0, false)
-		if got := told(ret); !strings.HasPrefix(got, "suspended 75") || ret.Resume.Until.IsZero() {
+		if got := describeReturn(ret); !strings.HasPrefix(got, "suspended 75") || ret.Resume.Until.IsZero() {
 			t.Fatalf("first process: %s, %+v", got, ret.Resume)
 		}
 		time.Sleep(5 * time.Minute)
 		_, ret = m.play(prog, play, 0, false)
-		if got := told(ret); got != "completed 0: /x done" || m.starts["a#1.1/x#1.1 worker"] != 1 {
+		if got := describeReturn(ret); got != "completed 0: /x done" || m.starts["a#1.1/x#1.1 worker"] != 1 {
 			t.Errorf("second process: %s, starts %v", got, m.starts)
 		}
 	})

@@ -60,7 +60,7 @@ func localDir(root, dir string) string {
 // assignTree gives a child a worktree of its own in the frame, if the file says so and it is not in
 // such a worktree already.
 func (g *childGroup) assignTree(fr frame, child string) (frame, *subtree) {
-	if fr.run.prog.Own.Join == nil || fr.run.dry.on || fr.subtree != nil {
+	if fr.run.prog.EngineCalls.Join == nil || fr.run.dry.on || fr.subtree != nil {
 		return fr, nil
 	}
 	fr.shared = false
@@ -72,7 +72,7 @@ func (g *childGroup) assignTree(fr frame, child string) (frame, *subtree) {
 // the present child.
 func (c call) ensureWorktree() error {
 	r := c.step.run
-	open := r.prog.Own.Open
+	open := r.prog.EngineCalls.Open
 	in := c.step.info.Terms.In
 	elsewhere := in == inMain || in == inNone && !c.to.Info.Builtin
 	ownGit := c.to.Agent == compile.GitWorkflow && c.extraInput != nil
@@ -111,7 +111,7 @@ func (t *subtree) open(fr frame) error {
 	}
 
 	id := worktreeID + "/" + t.child
-	ret, err := fr.withSubtree(t).engineCallWith(id, r.prog.Own.Open, more).runOnce()
+	ret, err := fr.withSubtree(t).engineCallWith(id, r.prog.EngineCalls.Open, more).runOnce()
 	if t.group.base == nil {
 		t.group.base = ret.Fields["base"]
 	}
@@ -146,7 +146,7 @@ func (t *subtree) join(
 
 		more := object{"child": t.child}
 		inChild := s.frame.withSubtree(t)
-		got, err := inChild.engineCallWith(id+"/join", r.prog.Own.Join, more).runOnce()
+		got, err := inChild.engineCallWith(id+"/join", r.prog.EngineCalls.Join, more).runOnce()
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +210,7 @@ func (t *subtree) close(fr frame) error {
 	}
 	more := object{"child": t.child}
 	id := worktreeID + "/" + t.child + "/close"
-	return fr.withSubtree(t).engineCallWith(id, fr.run.prog.Own.Close, more).mustPass()
+	return fr.withSubtree(t).engineCallWith(id, fr.run.prog.EngineCalls.Close, more).mustPass()
 }
 
 // discard removes the worktree of a child and its branch. The work is in a bundle.
@@ -218,7 +218,7 @@ func (t *subtree) discard(fr frame) error {
 	r := fr.run
 	more := object{"child": t.child, "discard": true}
 	id := worktreeID + "/" + t.child + "/discard"
-	ret, err := fr.withSubtree(t).engineCallWith(id, r.prog.Own.Close, more).runOnce()
+	ret, err := fr.withSubtree(t).engineCallWith(id, r.prog.EngineCalls.Close, more).runOnce()
 	if ret.Fields["bundle"] != nil {
 		r.report.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
 	}
@@ -295,7 +295,7 @@ func (c call) checkMovedRefs(ret formats.Return) error {
 // work. If the journal cannot be written they stay open, because the run goes on in them.
 func (w *worktrees) close(fr frame) {
 	r := fr.run
-	if r.prog.Own.Close == nil || !w.opened {
+	if r.prog.EngineCalls.Close == nil || !w.opened {
 		return
 	}
 	const otherwise = "the worktree was not closed"
@@ -308,7 +308,7 @@ func (w *worktrees) close(fr frame) {
 		}
 	}
 	if w.dir != "" {
-		fr.engineCall(worktreeID+"/close", r.prog.Own.Close).mayFail(otherwise)
+		fr.engineCall(worktreeID+"/close", r.prog.EngineCalls.Close).mayFail(otherwise)
 	}
 }
 

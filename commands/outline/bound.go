@@ -96,7 +96,7 @@ type Worst struct {
 // BoundOf adds up the steps of a program for one line.
 func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Values) Bound {
 	all := known
-	known = func(agent string) Facts { return all(p.Called(agent)) }
+	known = func(agent string) Facts { return all(p.FullName(agent)) }
 	o := Of(p).under(line)
 	limits := p.Limits.WithDefaults()
 	apart := counter{limits: limits, known: known}

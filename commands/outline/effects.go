@@ -49,8 +49,8 @@ func EffectsOf(p *compile.Program) Effects {
 		written(info.Call, writes)
 	}
 
-	written(p.Own.Begin, writes)
-	written(p.Own.Failed, writes)
+	written(p.EngineCalls.Begin, writes)
+	written(p.EngineCalls.Failed, writes)
 	return Effects{
 		Reads:  slices.Sorted(maps.Keys(reads)),
 		Writes: slices.Sorted(maps.Keys(writes)),

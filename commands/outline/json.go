@@ -22,7 +22,7 @@ func Compiled(p *compile.Program) map[string]any {
 	e := encoder{prog: p}
 	front := &p.File.Front
 	args := &p.File.Args
-	own := &p.Own
+	own := &p.EngineCalls
 	out := e.members(p, "Name", "Tiers", "Workflow", "Allow", "Args", "Limits")
 	maps.Copy(out, e.members(front, "Description", "Examples", "Hidden", "Env"))
 	maps.Copy(out, object{
@@ -294,7 +294,7 @@ func (e encoder) ofKind(i *compile.Info, out object) {
 
 func (e encoder) target(t *syntax.Target) object {
 	out := e.members(t, "Pos", "Kind", "If", "Max", "Return", "Gate")
-	out["redo"] = e.at.Again(t)
+	out["redo"] = e.at.Reruns(t)
 	out["back"] = e.at.GoesBack(t)
 	var ask []any
 	for _, w := range t.Agents {

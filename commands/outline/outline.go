@@ -297,7 +297,7 @@ func (n *Node) ways(on string, targets ...*syntax.Target) {
 			To:   string(t.Kind),
 			If:   source(t.If),
 			Max:  t.Max,
-			Back: n.Info.Again(t),
+			Back: n.Info.Reruns(t),
 		}
 		switch {
 		case t.Kind == syntax.ToGoto && n.Info.GoesBack(t):
@@ -402,7 +402,7 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 			}
 		}
 
-		if n.Most > formats.StallRounds && o.Works(n.Info.Step.Body...) {
+		if n.Most > formats.StallRounds && o.CallsWorker(n.Info.Step.Body...) {
 			add("when", stall)
 		}
 		for _, child := range n.Children {
@@ -427,7 +427,7 @@ func (o *Outline) mayStall(w Way, steps map[string]*syntax.Step) bool {
 		}
 	}
 	back := w.To == string(syntax.ToRollback) || w.To == string(syntax.ToRedo)
-	return back && w.most(o.Limits.WithDefaults()) >= formats.StallRounds && o.Works(again...)
+	return back && w.most(o.Limits.WithDefaults()) >= formats.StallRounds && o.CallsWorker(again...)
 }
 
 // open are the outcomes that nothing but the user can settle, and of which the file says nothing.
