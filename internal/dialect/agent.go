@@ -86,6 +86,7 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 			"agent has no description",
 		)
 	}
+
 	c := &Command{Dialect: p.Dialect}
 	c.unknown(keys, "name description tools model timeout "+toolFor(p.Dialect).agentKeys, n)
 	a.Extra = c.Extra
@@ -124,6 +125,7 @@ func AgentName(name string) string {
 			b.WriteRune(r)
 			continue
 		}
+
 		if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
 			b.WriteByte('-')
 		}
@@ -167,17 +169,20 @@ func (a *Agent) grantTools(keys keySet, n *notes) {
 	} else {
 		a.readTools(keys, k, granted, n)
 	}
+
 	for _, t := range keys.list("disallowedTools") {
 		// A pattern such as Bash(rm:*) denies a part, which cannot be enforced here: the whole is
 		// denied.
 		grant(granted, false, toolDenials(t))
 	}
+
 	if k, ok := keys.get("permission"); ok {
 		a.applyPermissions(k, granted, n)
 	}
 	if a.Dialect == Claude && keys.text("permissionMode") == "plan" { // plan agents only read
 		grant(granted, false, []string{toolWrite, toolShell})
 	}
+
 	a.noteUnfollowed(keys)
 	if !granted[toolShell] {
 		a.Commands = nil
@@ -209,6 +214,7 @@ func (a *Agent) readTools(keys keySet, k Key, granted map[string]bool, n *notes)
 		if len(words) == 0 {
 			strange = append(strange, t)
 		}
+
 		_, pattern, some := strings.Cut(t, "(")
 		pattern = strings.TrimSuffix(strings.TrimSpace(pattern), ")")
 		switch {
@@ -441,6 +447,7 @@ func (n *notes) permission(k Key, name string, v any) string {
 	case false:
 		return verdictDeny
 	}
+
 	if _, patterns := v.(map[string]any); patterns {
 		return ""
 	}
@@ -475,6 +482,7 @@ func (a *Agent) denyPatterns(
 	if !denies {
 		return
 	}
+
 	grant(granted, false, toolDenials(name))
 	if allows {
 		n.add(
@@ -512,6 +520,7 @@ func (a *Agent) allowCommands(
 		patterns["*"] != verdictDeny && patterns["*"] != verdictAsk {
 		return false
 	}
+
 	var allowed []string
 	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
 		v := patterns[pattern]
@@ -522,6 +531,7 @@ func (a *Agent) allowCommands(
 			return false
 		}
 	}
+
 	granted[toolShell] = false
 	for _, pattern := range allowed {
 		granted[toolShell] = a.shellPattern(pattern, words) != nil && before[toolShell] ||
@@ -541,6 +551,7 @@ func toolGrants(d Dialect, name string) []string {
 	if strings.Contains(name, "*") {
 		return grantsMatching(name, ownTools[d])
 	}
+
 	if prefix, tool, ok := strings.Cut(name, "/"); ok && d == Copilot {
 		words := grantsOf(tool)
 		if len(words) == 1 && slices.Contains(strings.Fields(copilotPrefixes[prefix]), words[0]) {
@@ -563,6 +574,7 @@ func toolDenials(name string) []string {
 	if !strings.Contains(name, "*") {
 		return grantsOf(name)
 	}
+
 	var every []string
 	for _, names := range toolNames {
 		every = append(every, names)

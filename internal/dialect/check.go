@@ -47,10 +47,12 @@ func (c *Command) readWishes(keys keySet) {
 		}
 	case Tercet, Codex, Copilot, Cursor:
 	}
+
 	k, ok := keys.get("allowed-tools")
 	if c.Dialect != Claude || !ok || k.Value == nil {
 		return
 	}
+
 	reader := &Agent{Dialect: c.Dialect}
 	granted := map[string]bool{}
 	reader.readTools(keys, k, granted, &notes{})
@@ -87,6 +89,7 @@ func (c *Command) Settings() []string {
 	case c.Model != "":
 		out = append(out, "model "+c.Model+" is not used: the subagent that does it has its own")
 	}
+
 	switch {
 	case c.Wishes.Tools != nil:
 		tools := cmp.Or(strings.Join(c.Wishes.Tools, ", "), "none")
@@ -96,6 +99,7 @@ func (c *Command) Settings() []string {
 		out = append(out, "tools "+strings.Join(c.Tools, ", ")+
 			" are not used: the subagent that does it has its own")
 	}
+
 	out = append(out, c.unfollowed...)
 	if c.Hooks {
 		out = append(out, "hooks are never run")
@@ -114,6 +118,7 @@ func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 	if bare {
 		return append(lines, c.explainMarks(a)...), nil
 	}
+
 	pieces, err := c.Expand(a)
 	for _, o := range pieces {
 		switch {
@@ -154,6 +159,7 @@ func (c *Command) explainMarks(a Args) (lines []string) {
 			refused[o.Script.Pos.Line] = o.Script.Refused
 		}
 	}
+
 	for _, m := range c.Marks() {
 		line := m.String()
 		if reason := refused[m.Line]; reason != "" {

@@ -28,12 +28,14 @@ func claudeFinish(c *Command, keys keySet, n *notes) {
 		c.Hidden = slices.Contains([]string{"false", "no", "off"}, strings.ToLower(k.Raw))
 	}
 	keys.flag(n, "disable-model-invocation")
+
 	if len(c.Names) > 0 ||
 		c.has(func(p *Part) bool {
 			return p.Kind == Nth && p.Name == "" && p.Index == 0
 		}) {
 		c.Base = 0
 	}
+
 	if k, ok := keys.get("positional-base"); ok {
 		base, err := strconv.Atoi(k.Raw)
 		if err != nil || base < 0 || base > 1 {
@@ -47,6 +49,7 @@ func claudeFinish(c *Command, keys keySet, n *notes) {
 			c.Base = base
 		}
 	}
+
 	c.rebaseIndexes()
 	c.noteOtherName(keys, n)
 	if c.Shell != "" && c.Shell != "bash" && c.Shell != "sh" && c.uses(Shell) {

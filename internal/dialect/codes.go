@@ -59,6 +59,7 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 	case n.count[code] > maxSimilar:
 		return
 	}
+
 	d := formats.Found(code, at, help, "%s", message)
 	d.File = n.file
 	n.list = append(n.list, d)

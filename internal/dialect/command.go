@@ -83,6 +83,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	c.unknown(keys, t.keys+" timeout routing", n)
 	c.readWishes(keys)
 	c.Parts = t.parseTemplate(n, h.body, h.line, c.Names)
+
 	if strings.TrimSpace(h.body) == "" {
 		n.add(
 			codeEmpty,
@@ -92,9 +93,11 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 		)
 		return nil, p.relocated(inside, n.rejected(src))
 	}
+
 	if t.finish != nil {
 		t.finish(c, keys, n)
 	}
+
 	if flow := flowSection().MatchString(h.body); flow && p.At == nil {
 		c.Flow = h.flow()
 	} else if flow { // its steps would have no lines in the file
@@ -238,6 +241,7 @@ func (c *Command) Usage() string {
 	case len(c.Names) > 0:
 		return out + " <" + strings.Join(c.Names, "> <") + ">"
 	}
+
 	highest := -1
 	all := false
 	each(c.Parts, func(p *Part) {
@@ -249,9 +253,11 @@ func (c *Command) Usage() string {
 		case Literal, Named, Variable, Shell, Include:
 		}
 	})
+
 	for i := range min(highest+1, 9) {
 		out += fmt.Sprintf(" [%d]", i+c.Base)
 	}
+
 	if all && highest < 0 {
 		out += " [arguments]"
 	}

@@ -95,6 +95,7 @@ func rawCommands(text []byte) (map[string]json.RawMessage, error) {
 	if err := json.Unmarshal(text, &config); err != nil {
 		return nil, err
 	}
+
 	all := map[string]json.RawMessage{}
 	maps.Copy(all, config.Commands)
 	maps.Copy(all, config.Command)
@@ -121,7 +122,9 @@ func commandFile(raw json.RawMessage) ([]byte, bool) {
 	if json.Unmarshal(raw, &entry) != nil {
 		return nil, false
 	}
+
 	template, ok := entry["template"].(string)
+
 	var made bytes.Buffer
 	made.WriteString("---\n")
 	for _, key := range headKeys {

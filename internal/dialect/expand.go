@@ -66,11 +66,14 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 		words:   a.Words,
 		vars:    a.Vars,
 	}
+
 	if e.words == nil && t.words != nil {
 		e.words = t.words(e.raw)
 	}
+
 	e.bindNames()
 	var out []Output
+
 	var text strings.Builder
 	flush := func() {
 		if text.Len() > 0 {
@@ -78,6 +81,7 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 			text.Reset()
 		}
 	}
+
 	for _, p := range c.Parts {
 		switch p.Kind {
 		case Shell:
@@ -101,6 +105,7 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 		return nil, formats.Fail(formats.CodeUsage, "usage: "+c.namedUsage(),
 			"/%s: missing %s", c.Name, strings.Join(e.missing, ", "))
 	}
+
 	lost := !slices.ContainsFunc(t.appendWithout, c.uses)
 	if t.appendUnfilled {
 		lost = !e.filled
@@ -151,12 +156,14 @@ func (e *expansion) bindNames() {
 			names = append(names, p.Name)
 		}
 	})
+
 	if len(names) == 0 {
 		return
 	}
 	if e.command.Dialect == Copilot {
 		e.bindColons(names)
 	}
+
 	var left []string
 	for _, w := range e.words {
 		name, value, ok := strings.Cut(w, "=")
@@ -171,10 +178,12 @@ func (e *expansion) bindNames() {
 	if e.command.Dialect != Copilot {
 		return
 	}
+
 	open := slices.DeleteFunc(names, func(name string) bool {
 		_, ok := e.named[name]
 		return ok
 	})
+
 	if len(open) == 0 && len(left) > 0 {
 		e.unbound = "\n\n" + strings.Join(left, " ")
 	}

@@ -85,6 +85,7 @@ func (l withoutExported) isExported(file string) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
+
 	f, err := l.Open(file)
 	if err != nil {
 		return false

@@ -51,6 +51,7 @@ func (f *Finder) Commands() []Folder {
 	if user < 0 {
 		user = len(all)
 	}
+
 	out := f.existing(all[:user])
 	for _, name := range []string{
 		"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
@@ -67,6 +68,7 @@ func (f *Finder) Commands() []Folder {
 
 	out = append(out, f.parentFolders()...)
 	out = append(out, f.existing(all[user:])...)
+
 	for _, home := range []string{f.Homes.OpenCode, path.Join(f.Homes.Config, "opencode")} {
 		if !path.IsAbs(home) || f.Homes.Config == "" {
 			continue
@@ -169,6 +171,7 @@ func (f *Finder) plugins(agents bool) []Folder {
 	if home != "" {
 		places = append(places, f.enabledPlugins(dirFS(home))...)
 	}
+
 	seen := map[string]bool{}
 	own := f.extensions(f.Sub("."), ".")
 	for _, e := range own {
@@ -207,6 +210,7 @@ func (f *Finder) enabledPlugins(home fs.FS) []Place {
 	var registry struct {
 		Plugins map[string]json.RawMessage `json:"plugins"`
 	}
+
 	readJSON(home, ".claude/plugins/installed_plugins.json", &registry)
 	type install struct {
 		Path    string `json:"installPath"`
@@ -222,6 +226,7 @@ func (f *Finder) enabledPlugins(home fs.FS) []Place {
 			}
 			list = []install{one}
 		}
+
 		for _, one := range list {
 			name, _, _ := strings.Cut(id, "@")
 			if filepath.IsAbs(one.Path) &&
@@ -258,11 +263,13 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 	if !own {
 		readJSON(tree, extensions+"/extension-enablement.json", &rules)
 	}
+
 	var out []extension
 	for _, e := range entries[:min(len(entries), maxExtensions)] {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
+
 		at := path.Join(extensions, e.Name())
 		one := extension{dir: path.Join(base, at), label: path.Join("~", at)}
 		from := tree
@@ -281,6 +288,7 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 			from = dirFS(install.Source)
 			inside = "."
 		}
+
 		var manifest struct {
 			Name string `json:"name"`
 		}
@@ -288,6 +296,7 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 			!isExtension().MatchString(manifest.Name) {
 			continue
 		}
+
 		one.name = manifest.Name
 		if extensionEnabled(rules[one.name].Overrides, filepath.ToSlash(f.Dir)) {
 			out = append(out, one)
@@ -327,6 +336,7 @@ func (p Folder) AgentFiles() []string {
 		}) {
 			return // a link back to a folder that holds it
 		}
+
 		around = append(slices.Clip(around), info)
 		//nolint:errcheck // a folder of another tool that cannot be read costs its agents, no command
 		entries, _ := fs.ReadDir(p.FS, dir)
@@ -338,6 +348,7 @@ func (p Folder) AgentFiles() []string {
 				folder = err == nil && at.IsDir()
 			}
 			_, agent := p.IsAgent(name)
+
 			switch {
 			case len(out) == maxAgents:
 				return
@@ -359,6 +370,7 @@ func ReadFile(tree fs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	return data, errors.Join(err, f.Close())
 }

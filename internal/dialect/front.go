@@ -49,6 +49,7 @@ func (h head) flow() string {
 			}
 			end++
 		}
+
 		entry := h.front[from:end]
 		// by the rules of tercet's own files
 		_, problems := md.ParseYAML([]byte(strings.Join(entry, "\n")), md.Pos{})
@@ -109,6 +110,7 @@ func (n *notes) text(src []byte) (string, bool) {
 			"save the file as UTF-8",
 			"bytes that are not UTF-8 were replaced",
 		)
+
 		text = strings.ToValidUTF8(text, "\ufffd")
 		n.movedPositions = true
 	}
@@ -172,6 +174,7 @@ func (n *notes) front(src []byte) (head, bool) {
 		block = block[:prose]
 		end = open + prose
 	}
+
 	keys, lenient, ok := n.keys(block, open+2)
 	if !ok {
 		n.add(warnUnclosed, at, "write key: value lines, or remove the --- lines",
@@ -240,6 +243,7 @@ func (n *notes) otherFence(lines []string) {
 	if len(lines) < 3 {
 		return
 	}
+
 	first := strings.TrimRight(lines[0], " \t")
 	other := slices.Contains([]string{"+++", ";;;", "---json", "---toml", "--"}, first) ||
 		len(first) > len(fence) && strings.Trim(first, "-") == ""
@@ -263,10 +267,12 @@ func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 	if node != nil && node.Kind == md.Map && onlyDuplicates(problems) {
 		return n.mergeDuplicates(entries(node, block, line)), false, true
 	}
+
 	keys = n.lines(block, line)
 	if len(keys) == 0 {
 		return nil, false, strings.TrimSpace(text) == ""
 	}
+
 	if !n.has(warnLenient) {
 		p := md.Problem{Pos: md.Pos{Line: line, Col: 1}, Msg: "expected a map of keys"}
 		if len(problems) > 0 {
@@ -373,6 +379,7 @@ func (n *notes) lines(block []string, line int) []Key {
 			i++
 			continue
 		}
+
 		end := i + 1
 		for end < len(block) {
 			if _, _, ok := keyLine(block[end]); ok {
@@ -380,6 +387,7 @@ func (n *notes) lines(block []string, line int) []Key {
 			}
 			end++
 		}
+
 		k := Key{Name: name, Pos: formats.Pos{Line: line + i, Col: 1}}
 		var problem *md.Problem
 		if len(keys) < maxTried {
@@ -387,6 +395,7 @@ func (n *notes) lines(block []string, line int) []Key {
 		} else {
 			problem = &md.Problem{}
 		}
+
 		if problem != nil {
 			k.Raw = plainValue(rest, block[i+1:end])
 			k.Value = k.Raw
@@ -444,6 +453,7 @@ func plainValue(rest string, more []string) string {
 	case "|", "|-", "|+", ">", ">-", ">+":
 		rest = ""
 	}
+
 	lines := make([]string, 0, 1+len(more))
 	if rest != "" {
 		lines = append(lines, rest)
@@ -479,6 +489,7 @@ func (n *notes) offerFix(k Key, entry []string, line int, rest string) {
 		n.count[warnLenient] > maxSimilar {
 		return
 	}
+
 	from := strings.LastIndex(entry[0], rest)
 	text := quoted(k.Raw)
 	again := Key{Name: k.Name, Pos: k.Pos}
@@ -486,6 +497,7 @@ func (n *notes) offerFix(k Key, entry []string, line int, rest string) {
 		again.Name != k.Name || again.Raw != k.Raw || again.Value != k.Value {
 		return
 	}
+
 	n.list[len(n.list)-1].Fix = &formats.Fix{
 		Start: formats.Pos{Line: line, Col: from + 1},
 		End:   formats.Pos{Line: line, Col: from + 1 + len(rest)},

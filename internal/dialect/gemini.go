@@ -57,6 +57,7 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 	if !ok {
 		return h, false
 	}
+
 	k, ok := keySet(keys).get("prompt")
 	if !ok {
 		n.add(codeNoPrompt, formats.Pos{Line: 1, Col: 1},
@@ -96,6 +97,7 @@ func geminiName(stem string) string {
 			}
 			return '_'
 		}, part)
+
 		if len(part) > 50 {
 			part = part[:47] + "..."
 		}

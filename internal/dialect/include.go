@@ -69,9 +69,11 @@ func (f *Filling) find(ref *File) {
 		f.unresolved[ref] = "leads out of the project"
 		return
 	}
+
 	if name == "." && !ref.Inline {
 		return
 	}
+
 	info, err := fs.Stat(f.tree, name)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -114,6 +116,7 @@ func (f *Filling) addFolder(ref *File, name string) {
 			return err == nil && byName || err2 == nil && byPath
 		})
 	}
+
 	err := fs.WalkDir(f.tree, name, func(inside string, d fs.DirEntry, err error) error {
 		base := path.Base(inside)
 		switch {
@@ -134,6 +137,7 @@ func (f *Filling) addFolder(ref *File, name string) {
 		}
 		return nil
 	})
+
 	if err != nil {
 		f.warn("warning: %s: %v", f.command.File, err)
 	}
@@ -210,10 +214,12 @@ func (f *Filling) write(text, behind *strings.Builder, ref *File, there map[stri
 	if !ref.Inline || len(list) == 0 {
 		text.WriteString(ref.Text())
 	}
+
 	if reason := f.unresolved[ref]; len(list) == 0 && reason != "" {
 		f.warn("warning: %s:%d: %s %s; it stays as it is written",
 			f.command.File, ref.Pos.Line, ref.Path, reason)
 	}
+
 	for _, one := range list {
 		to := behind
 		switch {

@@ -14,6 +14,7 @@ func opencodeFinish(c *Command, keys keySet, n *notes) {
 			seen[p.Index] = true
 		}
 	})
+
 	highest := 0
 	for i := 1; i <= 9; i++ {
 		if seen[i] {
@@ -24,6 +25,7 @@ func opencodeFinish(c *Command, keys keySet, n *notes) {
 	for highest >= 9 && seen[highest+1] {
 		highest++
 	}
+
 	each(c.Parts, func(p *Part) {
 		switch {
 		case p.Kind != Nth:

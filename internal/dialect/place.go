@@ -168,6 +168,7 @@ func (h Homes) places(folders string) []Place {
 		"OpenCode": h.OpenCode,
 	}
 	var out []Place
+
 	for line := range strings.SplitSeq(strings.TrimSpace(folders), "\n") {
 		tool, dir, _ := strings.Cut(line, " ")
 		dir = strings.TrimSpace(dir)
@@ -177,6 +178,7 @@ func (h Homes) places(folders string) []Place {
 			Dir:     dir,
 			Label:   dir,
 		}
+
 		first, rest, _ := strings.Cut(dir, "/")
 		if home, ok := homes[first]; ok {
 			p.Scope = User
@@ -186,6 +188,7 @@ func (h Homes) places(folders string) []Place {
 				continue
 			}
 		}
+
 		p.Skills = path.Base(dir) == "skills"
 		p.Agents = strings.HasPrefix(path.Base(dir), "agent")
 		out = append(out, p)
@@ -289,9 +292,11 @@ func (p Place) bareName(file string) (string, bool) {
 		skill := base == "SKILL.md" && dir != "" && !strings.Contains(dir, "/")
 		return typableName(dir), skill && mine
 	}
+
 	end := toolFor(p.Dialect).end
 	stem, ok := strings.CutSuffix(file, end)
 	ok = ok && path.Base(file) != end && mine
+
 	if p.Dialect == Gemini {
 		return geminiName(stem), ok
 	}

@@ -77,6 +77,7 @@ func (f *Finder) ownPlugins() (places []Place) {
 		if !ok || p.Name == "" || !fs.ValidPath(source) {
 			continue
 		}
+
 		listed = listed || source == "."
 		m := pluginManifest{}
 		readJSON(tree, path.Join(source, pluginFile), &m)
@@ -86,6 +87,7 @@ func (f *Finder) ownPlugins() (places []Place) {
 		m.Skills = append(m.Skills, p.Skills...)
 		places = append(places, f.pluginPlaces(f.Sub(source), source, source, m)...)
 	}
+
 	var self pluginManifest
 	if !listed && readJSON(tree, pluginFile, &self) && self.Name != "" {
 		places = append(places, f.pluginPlaces(tree, ".", ".", self)...)
@@ -116,6 +118,7 @@ func (f *Finder) pluginPlaces(tree fs.FS, dir, label string, m pluginManifest) [
 		if !only {
 			at = inside
 		}
+
 		p.Dir = path.Join(dir, at)
 		same := slices.IndexFunc(out, func(o Place) bool {
 			return o.Dir == p.Dir && o.Skills == p.Skills && o.Agents == p.Agents
@@ -133,11 +136,13 @@ func (f *Finder) pluginPlaces(tree fs.FS, dir, label string, m pluginManifest) [
 			out[same].Only = append(out[same].Only, path.Base(inside))
 		}
 	}
+
 	base := Place{Dialect: Claude, Scope: Plugin, Plugin: m.Name, Root: dir}
 	agents := base
 	agents.Agents = true
 	skills := base
 	skills.Skills = true
+
 	for _, kind := range []struct {
 		place Place
 		word  string

@@ -22,6 +22,7 @@ func AddSetting(file string, src []byte, setting, key, value string) ([]byte, er
 		head = src[:len(bom)]
 		body = src[len(bom):]
 	}
+
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{\n}\n")
 	}
@@ -31,6 +32,7 @@ func AddSetting(file string, src []byte, setting, key, value string) ([]byte, er
 		return formats.Fail(formats.CodeConfig, "mend it, or add "+byHand, "%s:%d:%d: "+format,
 			append([]any{file, line, col}, args...)...)
 	}
+
 	root, err := jsonx.Parse(plain, jsonx.Limits{Bytes: MaxBytes, Depth: 100})
 	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		return nil, at(syntax.Offset, "%s", syntax.Msg)

@@ -16,6 +16,7 @@ import (
 // an argument as a program, as its name or as an option is refused; see shell.Refusal.
 func (e *expansion) script(p Part) *Script {
 	s := &Script{Source: p.Text, Pos: p.Pos}
+
 	if sh := e.command.Shell; sh != "" && sh != "sh" && sh != "bash" {
 		s.Refused = "it is written for " + oneLine(sh)
 	}
@@ -281,6 +282,7 @@ func (w *shellWriter) writeArgument(s *argSpot) {
 	if s.asIs && s.text == "" {
 		return
 	}
+
 	texts := s.words()
 	if s.part.Kind != Variable {
 		w.used += len(texts)
@@ -309,6 +311,7 @@ func (w *shellWriter) variable(value string, folder bool) string {
 			return a.Name
 		}
 	}
+
 	name := fmt.Sprintf("%s%d", shell.ArgumentPrefix, len(w.arguments)+1)
 	w.arguments = append(w.arguments, shell.Argument{
 		Name:   name,

@@ -70,6 +70,7 @@ type scan struct {
 // parseTemplate parses a body whose first line is line of the file.
 func (t tool) parseTemplate(n *notes, body string, line int, names []string) []Part {
 	marks := slices.Concat(t.marks, t.inner)
+
 	s := &scan{
 		text:   body,
 		marks:  marks,
@@ -108,6 +109,7 @@ func (s *scan) run() []Part {
 			s.i++
 		}
 	}
+
 	s.flush()
 	return s.out
 }
@@ -124,6 +126,7 @@ func (s *scan) tryMark() bool {
 		if m.read != nil {
 			p, ok = m.read(s, found)
 		}
+
 		if ok {
 			p.Text = cmp.Or(p.Text, found[0])
 			s.emit(p)
@@ -137,10 +140,12 @@ func (s *scan) emit(p Part) {
 	s.flush()
 	p.Pos = s.pos()
 	s.out = append(s.out, p)
+
 	if n := strings.Count(p.Text, "\n"); n > 0 {
 		s.line += n
 		s.lineStart = s.i + strings.LastIndexByte(p.Text, '\n') + 1
 	}
+
 	s.i += len(p.Text)
 	s.literalStart = s.i
 }

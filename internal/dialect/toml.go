@@ -137,9 +137,11 @@ func (n *notes) noteTOMLError(text string, err error) {
 	if !ok {
 		e.Message = err.Error()
 	}
+
 	at := e.Position.Start
 	message := e.Message
 	help := `write prompt = """ ... """`
+
 	for _, one := range tomlTexts {
 		form := regexp.MustCompile("(?s)" + one.form)
 		if found := form.FindStringSubmatchIndex(message); found != nil {
@@ -151,10 +153,12 @@ func (n *notes) noteTOMLError(text string, err error) {
 			break
 		}
 	}
+
 	if message == noEquals && frontLine().MatchString(lineAt(text, at)) {
 		message = "--- has no place in TOML"
 		help = "take the line out: a file in TOML has no frontmatter"
 	}
+
 	message = formats.Clip(message, 200)
 	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", lastKey(text, e), 1))
 }

@@ -45,6 +45,7 @@ func (s keySet) flag(n *notes, name string) bool {
 	case "no", "off", "false", "":
 		return false
 	}
+
 	n.add(
 		warnValue,
 		k.Pos,
@@ -64,6 +65,7 @@ func (s keySet) list(names ...string) []string {
 	if !ok {
 		return Words(k.Raw)
 	}
+
 	out := make([]string, 0, len(items))
 	for _, one := range items {
 		if text := strings.TrimSpace(fmt.Sprint(one)); text != "" && one != nil {
@@ -100,6 +102,7 @@ func splitOutside(text string, sep func(byte) bool) []string {
 		}
 		start = end + 1
 	}
+
 	for i := range len(text) {
 		c := text[i]
 		switch {
@@ -111,6 +114,7 @@ func splitOutside(text string, sep func(byte) bool) []string {
 			add(i)
 		}
 	}
+
 	add(len(text))
 	return out
 }
@@ -121,6 +125,7 @@ func (s keySet) duration(n *notes, name string) time.Duration {
 	if !ok || k.Value == nil {
 		return 0
 	}
+
 	if seconds, err := strconv.Atoi(k.Raw); err == nil && seconds > 0 && seconds <= maxSeconds {
 		return time.Duration(seconds) * time.Second
 	}
@@ -157,6 +162,7 @@ func (s keySet) routing() map[string]string {
 	if !ok || !isMap {
 		return nil
 	}
+
 	out := map[string]string{}
 	for language, value := range table {
 		agent, isText := value.(string)
