@@ -94,7 +94,7 @@ func (s *Session) checkWorkspace(
 		Agents:  p.agentTools(s.Set),
 		Library: s.Library,
 		May:     may,
-		Inside:  p.Host.InsideRun,
+		Inside:  p.Host.insideRun(),
 	}
 
 	shipped, err := shippedPacks()

@@ -28,7 +28,8 @@ type Host struct {
 	Supervisor  []string // the words that start a supervisor, before those of its child
 	ChildWord   string   // that marks a supervisor among processes
 	Detached    []string // the words that start the process of a run in the background
-	InsideRun   bool     // a subagent started this process
+	// InsideRun reports whether a subagent started this process; nil: it did not.
+	InsideRun func() bool
 
 	// Env looks up a variable of the user, empty if it is not set. LookupEnv and Environ are the
 	// variables of the process, of which children get some.

@@ -363,7 +363,7 @@ func (p *Project) packKey() []byte {
 // it.
 func (p *Project) finishPack() {
 	_, err := p.Root.Lstat(filepath.FromSlash(packs.PendingFile))
-	if err != nil || p.Host.InsideRun {
+	if err != nil || p.Host.insideRun() {
 		return
 	}
 	lock, err := p.StateConfig(0, nil).Claim(packs.LockFile, p.Host.Session)

@@ -604,7 +604,7 @@ func (p *Project) children() proc.Register {
 // or started before trust.
 func (p *Project) endLeftovers(ctx context.Context) {
 	children := p.children()
-	if p.Host.InsideRun || children.Empty() {
+	if p.Host.insideRun() || children.Empty() {
 		return
 	}
 	if p.TrustedBy() != "" {

@@ -54,7 +54,7 @@ func TestTasks(t *testing.T) {
 	}
 
 	h := p.Host
-	h.InsideRun = true
+	h.InsideRun = func() bool { return true }
 	inside, err := project.Open(ctx, p.Dir, true, h)
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ import (
 // MayCommand refuses slash commands and writes inside a subagent, and where the user's keys cannot
 // be relied on.
 func (h *Host) MayCommand() error {
-	if h.InsideRun {
+	if h.insideRun() {
 		return formats.Fail(
 			formats.CodeDenied,
 			"reads such as 'tercet query' work; return what you want done instead",
@@ -36,6 +36,11 @@ func (h *Host) MayCommand() error {
 		return keys.Check(home)
 	}
 	return nil
+}
+
+// insideRun reports whether a subagent started this process.
+func (h *Host) insideRun() bool {
+	return h.InsideRun != nil && h.InsideRun()
 }
 
 // mayWrite refuses writes where MayCommand does, and without a workspace.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,6 +31,9 @@ type app struct {
 	term    *term.Terminal
 	flags   engineFlags
 	signals *signals
+	// supervised reports whether this process has a supervisor among its ancestors. It looks once.
+	supervised func() bool
+
 	id      string           // of the session
 	project *project.Project // of this process, nil until it is needed
 	session *project.Session // in that project, nil until it is needed
@@ -78,10 +82,11 @@ type engineFlags struct {
 
 func newApp(s stdio, env func(string) string) *app {
 	a := &app{
-		in:       s.in,
-		env:      env,
-		signals:  &signals{},
-		accepted: map[string]bool{},
+		in:         s.in,
+		env:        env,
+		signals:    &signals{},
+		accepted:   map[string]bool{},
+		supervised: sync.OnceValue(func() bool { return proc.Supervised(childWord) }),
 	}
 	a.term = term.New(term.Config{
 		In:      s.in,
@@ -285,7 +290,7 @@ func exists(path string) bool {
 // insideRun reports whether a subagent started this process. A worker can clear its environment,
 // but it keeps its ancestors.
 func (a *app) insideRun() bool {
-	return a.env("TERCET_RUN") != "" || proc.Supervised(childWord)
+	return a.env("TERCET_RUN") != "" || a.supervised()
 }
 
 // mayCommand refuses slash commands and writes inside a subagent, and where the user's keys cannot

@@ -21,7 +21,7 @@ func (a *app) host() project.Host {
 		Supervisor:   own(childWord),
 		ChildWord:    childWord,
 		Detached:     own(detachedWord),
-		InsideRun:    a.insideRun(),
+		InsideRun:    a.insideRun,
 		Env:          a.env,
 		LookupEnv:    os.LookupEnv,
 		Environ:      os.Environ,

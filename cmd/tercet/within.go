@@ -11,7 +11,6 @@ import (
 
 	"tercet/formats"
 	"tercet/frontends/term"
-	"tercet/internal/proc"
 	"tercet/project"
 )
 
@@ -46,7 +45,7 @@ func (a *app) within(
 	h := a.host()
 	h.Frontend = t
 	h.Session = project.NewSessionID(time.Now())
-	h.InsideRun = env("TERCET_RUN") != "" || proc.Supervised(childWord)
+	h.InsideRun = func() bool { return env("TERCET_RUN") != "" || a.supervised() }
 	h.Env = env
 	h.Strict = false
 	h.LockTimeout = 0

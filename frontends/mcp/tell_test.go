@@ -110,7 +110,7 @@ func TestWorkerCommandsNothing(t *testing.T) {
 		Version: "test",
 		Open: func(ctx context.Context, f project.Frontend) (*project.Project, error) {
 			host := h.host(f)
-			host.InsideRun = true
+			host.InsideRun = func() bool { return true }
 			return project.Open(ctx, h.dir, true, host)
 		},
 	}), eras[0], accepting(make(chan string, 1)))
