@@ -62,6 +62,7 @@ func Refusal(script string, args []Argument) string {
 		args:    a,
 	}
 	a.script(s, file)
+
 	for _, wrote := range a.files.wrote {
 		for _, ran := range a.files.ran {
 			if wrote == "" || ran == "" || path.Clean(wrote) == path.Clean(ran) {
@@ -147,6 +148,7 @@ func (v value) join(o value) value {
 	if v.texts == nil || o.texts == nil || len(v.texts)+len(o.texts) > mostTexts {
 		return out
 	}
+
 	out.texts = slices.Clone(v.texts)
 	for _, text := range o.texts {
 		if !slices.Contains(out.texts, text) {
@@ -272,6 +274,7 @@ func (a *arguments) output(list []*syntax.Stmt) value {
 	for _, st := range list {
 		from = max(from, a.reaches(st))
 	}
+
 	switch {
 	case a.input:
 		from = given
@@ -325,12 +328,14 @@ func (a *arguments) collect(s *scan, file *syntax.File) {
 			}
 			return true
 		})
+
 		if maps.EqualFunc(before, a.vars, func(x, y value) bool {
 			return x.origin == y.origin && slices.Equal(x.texts, y.texts) &&
 				(x.texts == nil) == (y.texts == nil)
 		}) {
 			return
 		}
+
 		if round >= 6 { // a variable that grows from itself
 			for name, v := range a.vars {
 				a.vars[name] = value{origin: v.origin}
@@ -361,6 +366,7 @@ func (a *arguments) assigned(s *scan, n *syntax.Assign) {
 	if n.Name == nil {
 		return
 	}
+
 	name := n.Name.Value
 	a.splits = a.splits || name == ifs
 	switch {
@@ -385,6 +391,7 @@ func (a *arguments) filled(s *scan, call *syntax.CallExpr) {
 	if !a.given {
 		return
 	}
+
 	words := a.quiet(s, call.Args)
 	for len(words) > 0 && oneOf(words[0].lead, "command", "builtin", "-p", "--") {
 		words = words[1:]
@@ -392,6 +399,7 @@ func (a *arguments) filled(s *scan, call *syntax.CallExpr) {
 	if len(words) == 0 {
 		return
 	}
+
 	rest := words[1:]
 	switch words[0].lead {
 	case "read", "mapfile", "readarray", "getopts":
@@ -481,9 +489,11 @@ func (a *arguments) computed(sign string, n syntax.Node) {
 	if a.reaches(n) >= folder {
 		a.refuse("an argument could be computed by %s", sign)
 	}
+
 	if !a.given || !a.follows() {
 		return
 	}
+
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if lit, ok := n.(*syntax.Lit); ok && !isIndex().MatchString(lit.Value) {
 			a.refuse("an argument could be computed by %s", sign)
@@ -508,6 +518,7 @@ func (a *arguments) tested(n *syntax.TestClause) {
 	if a.reaches(n) == given {
 		a.refuse("an argument could be computed by [[")
 	}
+
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.BinaryTest:
@@ -531,9 +542,11 @@ func (a *arguments) expanded(n *syntax.ParamExp) {
 	case n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && a.given:
 		a.refuse("an argument could be computed by ${...@P}")
 	}
+
 	if n.Index != nil {
 		a.computed("${...[", n.Index)
 	}
+
 	if n.Slice != nil {
 		for _, part := range []syntax.ArithmExpr{n.Slice.Offset, n.Slice.Length} {
 			if part != nil {
@@ -556,10 +569,12 @@ func (a *arguments) declared(n *syntax.DeclClause) {
 				"an argument could be in any variable, because %s takes a name from one", variant,
 			)
 		}
+
 		option := arg.Naked && arg.Value != nil && strings.HasPrefix(arg.Value.Lit(), "-")
 		if a.given && (option && variant != "export" || variant == "nameref") {
 			a.refuse("an argument could be computed by %s", variant)
 		}
+
 		a.named(arg)
 	}
 }
@@ -606,15 +621,18 @@ func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
 	if r.Word != nil {
 		from = a.reaches(r.Word)
 	}
+
 	body := fixed
 	if r.Hdoc != nil {
 		body = a.reaches(r.Hdoc)
 	}
+
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	everything := ok && len(call.Args) == 1 && call.Args[0].Lit() == "exec"
 	if everything && max(from, body) == given {
 		a.refuse("an argument would be the input of everything that follows")
 	}
+
 	other := a.input && r.N != nil && r.N.Value != "0" // what is read stays as it is
 	switch r.Op {                                      //nolint:exhaustive // the others write
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -688,6 +706,7 @@ func (a *arguments) field(w word) field {
 			text = text[at:]
 			continue
 		}
+
 		v := value{origin: unsure}
 		end := 1
 		if text[0] == markStart[0] {
@@ -717,6 +736,7 @@ func (f *field) literal(text string, begun bool) bool {
 			at = strings.IndexAny(text, "*?[")
 		}
 	}
+
 	if at < 0 {
 		return f.add(value{fixed, []string{text}}, begun)
 	}
@@ -729,6 +749,7 @@ func (f *field) add(v value, begun bool) bool {
 	if v.origin == fixed && f.origin == fixed && len(v.texts) == 1 {
 		f.lead += v.texts[0]
 	}
+
 	if v.origin == given {
 		f.given = append(f.given, v.texts...)
 		f.unknown = f.unknown || v.texts == nil
@@ -736,6 +757,7 @@ func (f *field) add(v value, begun bool) bool {
 			f.option = true
 		}
 	}
+
 	f.ownFirst = f.ownFirst || v.origin == folder && !begun
 	f.texts = cross(f.texts, v.texts)
 	f.origin = max(f.origin, v.origin)
@@ -752,6 +774,7 @@ func cross(a, b []string) []string {
 	if a == nil || b == nil || len(a)*len(b) > mostTexts {
 		return nil
 	}
+
 	out := make([]string, 0, len(a)*len(b))
 	for _, x := range a {
 		for _, y := range b {

@@ -86,6 +86,7 @@ func (l line) ends() (sources []word, dest word) {
 
 func (j *judgement) copies() {
 	sources, dest := j.ends()
+
 	if !remotePath(dest) {
 		j.scan.writes(dest, "writes")
 		for _, o := range j.options {
@@ -98,6 +99,7 @@ func (j *judgement) copies() {
 			}
 		}
 	}
+
 	for _, w := range sources {
 		if j.scan.cmd == "rsync" && j.has("--remove-source-files") && !remotePath(dest) &&
 			dest.text != "" {
@@ -124,6 +126,7 @@ func (j *judgement) finds() {
 	if len(paths) == 0 {
 		paths = []word{{text: ".", pos: j.scan.here}}
 	}
+
 	filtered := false
 	for i := 0; i < len(rest); i++ {
 		filtered = filtered ||
@@ -161,6 +164,7 @@ func filled(ws []word, p word, filtered bool) []word {
 	if filtered {
 		file = strings.TrimSuffix(p.text, "/") + "/" + hole
 	}
+
 	for i, w := range out {
 		if w.text == "{}" {
 			out[i].tilde = p.tilde
@@ -193,6 +197,7 @@ func (s *scan) redirects(list []*syntax.Redirect) {
 		w := s.word(r.Word)
 		s.here = s.at(r.Pos())
 		s.cmd = r.Op.String()
+
 		switch {
 		case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
 			if parts := strings.Split(w.text, "/"); !isLoopback(parts[3]) {
@@ -214,6 +219,7 @@ func (s *scan) writes(w word, verb string) {
 	if w.text == "-" || w.text == "" {
 		return
 	}
+
 	p, z := s.resolve(w)
 	switch {
 	case z == system || z == device:
@@ -251,6 +257,7 @@ func (s *scan) removes(w word, recursive bool) {
 		grave = "fs!"
 		light = "fs+"
 	}
+
 	p, z := s.resolve(w)
 	switch {
 	case z.foreign():

@@ -91,6 +91,7 @@ func (s *scan) judge(v invocation) {
 		name: s.cmd,
 		args: v.words[1:],
 	}
+
 	program := s.cmd
 	if s.cmd == "git" {
 		l := split(j.args, "-C -c --git-dir --work-tree --namespace --exec-path", true)
@@ -118,6 +119,7 @@ func (j *judgement) obey(program string) {
 			lists[list] = words
 			continue
 		}
+
 		entry, row, _ := strings.Cut(text, "\t")
 		if entry != "" {
 			parts := strings.Split(entry+"||", "|")
@@ -125,14 +127,17 @@ func (j *judgement) obey(program string) {
 				j.enter(parts[1], strings.TrimSpace(parts[2]), lists)
 			}
 		}
+
 		when, then, _ := strings.Cut(row, "=>")
 		effects := strings.Split(strings.TrimSpace(then), " & ")
 		if class, reason, ok := strings.Cut(effects[0], " "); ok && classes[class].Category != "" {
 			why = reason
 		}
+
 		if row == "" || !mine || !j.all(when) {
 			continue
 		}
+
 		mine = false
 		for _, effect := range effects {
 			verb, arg, _ := strings.Cut(effect, " ")
@@ -155,6 +160,7 @@ func (j *judgement) enter(valued, target string, lists map[string]string) {
 		name := strings.TrimSpace(valued[at:])
 		j.valued = valued[:at] + lists[name]
 	}
+
 	j.line = split(j.args, j.valued, strings.HasPrefix(strings.TrimSpace(valued), "^"))
 }
 
@@ -173,15 +179,18 @@ func (j *judgement) book(f Finding, why string) {
 	).Replace(j.target)
 	f.Target = strings.TrimSpace(target)
 	f.Reason = why
+
 	if f.Category == ProdDB {
 		f.Target = hidden(target)
 	}
+
 	net := f.Category == ExternalNet
 	j.scan.add(found{
 		Finding: f,
 		fetches: net,
 		sends:   net || f.Category == ProdDB && f.Level == Required,
 	})
+
 	if why == "fetches code and may run it at once" && j.has("-g", "--global") {
 		j.scan.risk("fs+", f.Target, "installs outside the project")
 	}
@@ -234,6 +243,7 @@ func (j *judgement) holds(condition string) bool {
 	span := func(ws []word, from, to int) []word {
 		return ws[min(from, len(ws)):min(to, len(ws))]
 	}
+
 	switch kind {
 	case "-":
 		i := slices.IndexFunc(j.options, func(o option) bool {
@@ -329,6 +339,7 @@ func (j *judgement) does(verb, arg string) bool {
 	n, _ := strconv.Atoi(number) //nolint:errcheck // reason: none is 0
 	options := strings.Fields(arg)
 	rest := j.rest[min(n, len(j.rest)):]
+
 	switch verb {
 	case "run":
 		j.scan.inner(j.v, rest)

@@ -26,6 +26,7 @@ func split(ws []word, valued string, first bool) line {
 	takes := func(name string) bool {
 		return strings.Contains(valued, " "+name+" ")
 	}
+
 	for i := 0; i < len(ws); i++ {
 		w := ws[i]
 		switch {
@@ -62,6 +63,7 @@ func (l *line) short(ws []word, i int, takes func(string) bool) int {
 		l.options = append(l.options, option{w.text, ws[i+1]})
 		return 1
 	}
+
 	for k := 1; k < len(w.text); k++ {
 		name := "-" + w.text[k:k+1]
 		if !takes(name) {

@@ -94,6 +94,7 @@ func (j *judgement) saves(options ...string) {
 	if !ok {
 		return
 	}
+
 	j.scan.writes(w, "writes")
 	if p, _ := j.scan.resolve(w); p != "" && len(j.rest) > 0 && !isLoopback(hostOf(j.arg(0))) {
 		j.scan.fetched[p] = true
@@ -153,10 +154,12 @@ func (j *judgement) carries() {
 		j.scan.remote("net!", j.arg(0), "carries files between machines")
 		return
 	}
+
 	l := j.line
 	if j.scan.cmd == "rclone" && len(l.rest) > 1 {
 		l.rest = l.rest[1:]
 	}
+
 	sources, dest := l.ends()
 	if remotePath(dest) {
 		j.scan.remote("net!", dest.text, "copies to another machine")
@@ -183,6 +186,7 @@ func hostOf(text string) string {
 	if !strings.Contains(text, "://") {
 		text = "x://" + text
 	}
+
 	u, err := url.Parse(strings.ReplaceAll(text, hole, "_"))
 	if err != nil {
 		return ""
@@ -198,6 +202,7 @@ func isLoopback(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
+
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	ip := net.ParseIP(host)
 	return listed(host, "localhost 0.0.0.0 :: host.docker.internal *.localhost") ||
@@ -231,6 +236,7 @@ func (j *judgement) client(by []string) {
 			look(w.text)
 		}
 	}
+
 	for _, o := range j.options {
 		switch {
 		case listed(o.name, by[0]):
@@ -262,6 +268,7 @@ func (j *judgement) client(by []string) {
 	if j.v.in != nil {
 		sql = append(sql, j.v.in.text)
 	}
+
 	changes := destroys(strings.Join(sql, " ")) || oneOf(j.scan.cmd, "dropdb", "dropuser") ||
 		j.has("--clean", "--drop")
 	j.scan.data(where, target, isProd(strings.Join(append(names, target), " ")), changes)
@@ -316,6 +323,7 @@ func reachOf(text string) reach {
 	} else if strings.Contains(text, hole) {
 		return somewhere
 	}
+
 	// names that only a network of containers on this machine knows
 	if text == "" || text[0] == '/' || text[0] == '.' || isLoopback(host) || isLoopback(text) ||
 		listed(
@@ -365,6 +373,7 @@ func (s *scan) urls(ws []word, variable string) {
 		if !ok || !listed(scheme, databaseSchemes) {
 			continue
 		}
+
 		where := reachOf(text)
 		prod := isProd(text + " " + variable)
 		if where != local || prod {

@@ -72,6 +72,7 @@ var intakes = sync.OnceValue(func() map[string]intake {
 		if !ok {
 			continue
 		}
+
 		kind, rest, _ := strings.Cut(line, " ")
 		names, keys, _ := strings.Cut(rest, " | ")
 		lists := map[string]string{}
@@ -98,6 +99,7 @@ func intakeOf(name string) intake {
 			return p
 		}
 	}
+
 	p := intakes()["*"]
 	p.name = base
 	p.unknown = true
@@ -128,6 +130,7 @@ func (p intake) option(word string) optionUse {
 		}
 		return useUnknown
 	}
+
 	if p.has("digits") && strings.Trim(word, "-0123456789") == "" {
 		return useFlag
 	}
@@ -174,6 +177,7 @@ func (p intake) takes(option string) bool {
 	if attached {
 		return true // it has its value
 	}
+
 	bare := strings.TrimLeft(name, "-")
 	if oneWord(p.lists["long"], bare) {
 		return true
@@ -273,6 +277,7 @@ func (c *started) judge() {
 	if c.mayLoad() {
 		c.files.loads = c.written
 	}
+
 	switch c.kind {
 	case "free":
 		c.parameters(c.args, true)
@@ -355,6 +360,7 @@ func (c *started) behindRun() ([]field, bool) {
 		if f.origin != fixed || !oneWord(startWords, f.lead) {
 			continue
 		}
+
 		rest := c.args[i+1:]
 		if len(rest) > 0 && rest[0].origin == fixed && rest[0].lead == "--" {
 			rest = rest[1:]
@@ -381,9 +387,11 @@ func (c *started) never() {
 		c.has("shell") && c.given {
 		c.reach()
 	}
+
 	if !c.has("shell") || !hasKnown(c.args) || c.reason != "" {
 		return
 	}
+
 	var words []string
 	for _, f := range c.args {
 		if f.origin == unsure || f.origin > number {
@@ -406,11 +414,13 @@ func (c *started) code(text field, params []field) {
 		}
 		return
 	}
+
 	file, err := parse(strings.ReplaceAll(text.text, hole, "")) // the marks of numbers stay
 	if err != nil {
 		c.refuse(unreadScript)
 		return
 	}
+
 	vars := maps.Clone(c.vars)
 	defer func() { c.vars = vars }()
 	c.vars = maps.Clone(vars)
@@ -426,6 +436,7 @@ func (c *started) code(text field, params []field) {
 		}
 		c.set(strconv.Itoa(i), v)
 	}
+
 	c.set("@", every)
 	c.set("*", every)
 	c.scan.child(func(s *scan) { c.arguments.script(s, file) })
@@ -469,6 +480,7 @@ func (c *started) operands(args []field) {
 	if writes && (hasGiven(args) || c.input) {
 		c.files.wrote = append(c.files.wrote, "")
 	}
+
 	for _, f := range args {
 		if writes && c.input && !beginsOption(f.lead) {
 			c.files.holds = append(c.files.holds, f.known())
@@ -477,6 +489,7 @@ func (c *started) operands(args []field) {
 	if c.has("no:") {
 		c.archive(args)
 	}
+
 	ended := false
 	before := "" // the option in front
 	for _, f := range args {
@@ -488,6 +501,7 @@ func (c *started) operands(args []field) {
 			}
 			continue
 		}
+
 		name, _, attached := strings.Cut(strings.TrimLeft(f.lead, "-"), "=")
 		switch {
 		case (f.loose || f.option) && (!ended || c.has("forward")):
@@ -507,6 +521,7 @@ func (c *started) operands(args []field) {
 			oneWord("-R --repo", before) && !f.all(isOwnersRepo)):
 			c.host(before)
 		}
+
 		c.operand(f)
 		before = ""
 	}
@@ -579,6 +594,7 @@ func (c *started) test() {
 	if len(args) > 0 && args[0].origin == fixed && args[0].lead == "!" {
 		args = args[1:]
 	}
+
 	loose := slices.ContainsFunc(args, func(f field) bool { return f.loose })
 	switch {
 	case !hasGiven(args):
@@ -610,6 +626,7 @@ func (c *started) printf() {
 	if !hasGiven(c.args) {
 		return
 	}
+
 	format := c.args[0]
 	if format.origin == fixed && format.lead == "--" && len(c.args) > 1 {
 		format = c.args[1]
@@ -617,6 +634,7 @@ func (c *started) printf() {
 	if format.option || format.loose || strings.HasPrefix(format.lead, "-") {
 		c.couldBeOption()
 	}
+
 	for _, text := range format.texts {
 		for _, conversion := range anyFormat().FindAllString(
 			strings.ReplaceAll(text, "%%", ""),
@@ -627,10 +645,12 @@ func (c *started) printf() {
 			}
 		}
 	}
+
 	noFormat := func(text string) bool { return !strings.Contains(text, "%") }
 	if format.texts == nil || format.origin == given && !format.all(noFormat) {
 		c.refuse("an argument would be the format of printf")
 	}
+
 	c.parameters(c.args[1:], true)
 }
 
@@ -648,6 +668,7 @@ func (c *started) skip(args []field) (rest []field, ok bool) {
 		case f.origin == given:
 			return nil, false
 		}
+
 		switch c.option(f.lead) {
 		case useFlag:
 		case useValue:
@@ -675,6 +696,7 @@ func (c *started) starts() {
 		}
 		return
 	}
+
 	if c.lists["verbs"] != "" {
 		if first == "compose" {
 			args = args[1:]
@@ -695,6 +717,7 @@ func (c *started) starts() {
 		}
 		args = args[1:]
 	}
+
 	rest, ok := c.skip(args)
 	if !ok {
 		if hasKnown(args) || c.input {
@@ -703,9 +726,11 @@ func (c *started) starts() {
 		}
 		return
 	}
+
 	if c.lists["verbs"] != "" && len(rest) < 2 && (hasGiven(rest) || c.input) {
 		c.partOf()
 	}
+
 	for c.has("sets") && len(rest) > 0 {
 		name, _, found := strings.Cut(rest[0].lead, "=")
 		if !found || !isName(strings.TrimSuffix(name, "+")) {
@@ -735,6 +760,7 @@ func (c *started) looks(args []field) {
 	if !hasGiven(args) {
 		return
 	}
+
 	for i, f := range args {
 		// another option could name a file with programs, or a host
 		known := f.origin == fixed && oneWord("-n -l -o -A --namespace --selector --output", f.lead)
@@ -759,6 +785,7 @@ func (c *started) behindScript(rest []field) {
 		c.reach()
 		return
 	}
+
 	if script.origin != folder {
 		c.files.ran = append(c.files.ran, script.known())
 	}
@@ -856,6 +883,7 @@ func (c *started) behindCode(text field, rest []field) {
 		c.code(text, rest)
 		return
 	}
+
 	switch {
 	case text.origin == given, text.origin == folder:
 		c.partOf()
@@ -882,18 +910,22 @@ func (c *started) text() {
 			seen = true
 			continue
 		}
+
 		use := c.option(f.lead)
 		if f.origin == given || use == useUnknown && hasGiven(c.args) {
 			c.partOf()
 		}
+
 		if use == useFlag || use == useUnknown {
 			continue
 		}
+
 		seen = seen || use != useValue
 		i++
 		if i == len(c.args) {
 			continue
 		}
+
 		c.textOf(c.args[i])
 		if use == useScript {
 			c.files.ran = append(c.files.ran, c.args[i].known())
@@ -938,9 +970,11 @@ func (c *started) find() {
 			i = end
 			continue
 		}
+
 		word := func(text string) bool {
 			return text == "" || !strings.Contains("(!),", text[:1])
 		}
+
 		switch {
 		case f.origin != given:
 			strange = strange || f.origin == unsure
@@ -948,6 +982,7 @@ func (c *started) find() {
 		case strange || f.option || f.loose || before != "" || beginsOption(f.lead) || !f.all(word):
 			c.partOf()
 		}
+
 		before = ""
 		if f.origin == fixed && strings.HasPrefix(f.lead, "-") {
 			before = f.lead
@@ -980,6 +1015,7 @@ func (c *started) targets() {
 		c.never()
 		return
 	}
+
 	known := ok && len(rest) >= need && (verbs == "" || oneWord(verbs, rest[0].lead))
 	for _, f := range rest[:min(need, len(rest))] {
 		own := f.origin == folder && f.ownFirst
@@ -1011,6 +1047,7 @@ func (c *started) targets() {
 			}
 			continue
 		}
+
 		switch {
 		case before != "":
 			c.valueOf(before)
@@ -1039,6 +1076,7 @@ func (c *started) verb() {
 				c.written)
 			return
 		}
+
 		if takes {
 			i++
 			continue
@@ -1046,6 +1084,7 @@ func (c *started) verb() {
 		if strings.HasPrefix(f.lead, "-") {
 			continue
 		}
+
 		rest := c.args[i+1:]
 		if !hasGiven(rest) && !c.input {
 			return
@@ -1054,12 +1093,14 @@ func (c *started) verb() {
 			c.host(f.lead)
 			return
 		}
+
 		for k, r := range rest {
 			bare := k == 0 || !strings.HasPrefix(rest[k-1].lead, "-")
 			if c.name == "gh" && f.lead == "api" && r.origin == given && r.lead == "" && bare {
 				c.host(f.lead)
 			}
 		}
+
 		inner := *c
 		inner.written = c.written + " " + f.lead
 		inner.operands(rest)
@@ -1084,10 +1125,12 @@ func (c *started) urls() {
 	if c.input {
 		c.refuse("an argument could reach %s, which can read options from its input", c.written)
 	}
+
 	saves := func(f field) bool { return savesFile().MatchString(f.lead) }
 	if hasGiven(c.args) && (c.name != "curl" || slices.ContainsFunc(c.args, saves)) {
 		c.files.wrote = append(c.files.wrote, "")
 	}
+
 	for i, f := range c.args {
 		if f.origin != given {
 			continue

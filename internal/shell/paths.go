@@ -71,10 +71,12 @@ func (s *scan) partly(t, prefix string) (string, zone) {
 	if dir == "" || strings.Contains(t[len(prefix):], "..") {
 		return t, unknown
 	}
+
 	abs, ok := s.absolute(dir)
 	if !ok || abs == s.place.Root {
 		return t, unknown
 	}
+
 	_, z := s.zoned(path.Join(abs, "x"), word{})
 	if abs == "/" {
 		z = system
@@ -96,9 +98,11 @@ func (s *scan) zoned(p string, w word) (string, zone) {
 			}
 		}
 	}
+
 	root := s.place.Root
 	h := s.place.Home
 	folder := strings.TrimSuffix(look, "/") + "/"
+
 	for _, known := range zones {
 		switch {
 		case listed(folder, known.paths),

@@ -107,10 +107,12 @@ func Classify(src string, p Place) (Report, error) {
 			"put the commands into a file and review that file",
 			"expected a command of at most %d bytes, got %d", MaxSource, len(src))
 	}
+
 	file, err := parse(src)
 	if err != nil {
 		return Report{}, unreadable(err)
 	}
+
 	p.Dir = cmp.Or(p.Dir, p.Root)
 	s := &scan{
 		place:    p,
@@ -122,6 +124,7 @@ func Classify(src string, p Place) (Report, error) {
 		fetched:  map[string]bool{},
 		here:     formats.Pos{Line: 1, Col: 1},
 	}
+
 	s.stmts(file.Stmts, nil)
 	return s.out.report(), nil
 }
@@ -163,6 +166,7 @@ func unreadable(err error) error {
 		at = formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}
 		text = p.Feature + " is not a word of this shell"
 	}
+
 	return &formats.Failure{
 		Code:    formats.CodeUsage,
 		File:    "command",
@@ -191,6 +195,7 @@ func (f *findings) report() Report {
 	if len(r.Unknown) > 0 {
 		r.Level = Recommended
 	}
+
 	for _, one := range f.list {
 		if !slices.Contains(r.Findings, one.Finding) {
 			r.Findings = append(r.Findings, one.Finding)

@@ -15,6 +15,7 @@ func (s *scan) mentions(w word) {
 	if _, value, ok := strings.Cut(w.text, "="); ok {
 		w.text = value
 	}
+
 	w.text = strings.TrimPrefix(w.text, "@")
 	if w.text != "" && !strings.HasPrefix(w.text, "-") && !strings.ContainsAny(w.text, " \n") {
 		s.reads(w, false)
@@ -27,6 +28,7 @@ func (s *scan) reads(w word, named bool) {
 	if !secretFile(p, z) {
 		return
 	}
+
 	class := "secret!"
 	reason := "reads keys, passwords or tokens"
 	switch {
@@ -73,6 +75,7 @@ const (
 func secretFile(p string, z zone) bool {
 	base := strings.TrimRight(path.Base(p), "*?")
 	lower := strings.ToLower(base)
+
 	switch {
 	case strings.HasSuffix(lower, ".pub") || strings.HasSuffix(lower, ".md"):
 		return false
@@ -96,6 +99,7 @@ func isEnvFile(base string) bool {
 	if strings.HasSuffix(base, ".env") && base != ".env" {
 		return !oneOf(base, "example.env", "sample.env", "template.env", "test.env")
 	}
+
 	rest, ok := strings.CutPrefix(base, ".env")
 	return ok && (rest == "" || rest[0] == '.') &&
 		!slices.ContainsFunc(strings.Split(rest, "."), func(part string) bool {

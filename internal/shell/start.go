@@ -74,6 +74,7 @@ func (s *scan) inner(v invocation, words []word) {
 		v.env = append(slices.Clip(v.env), setting{name, w})
 		words = words[1:]
 	}
+
 	here := s.here
 	cmd := s.cmd
 	v.words = words
@@ -135,6 +136,7 @@ func (j *judgement) xargs() {
 	if !filled {
 		rest = append(rest, word{text: hole, pos: rest[0].pos})
 	}
+
 	v := j.v
 	v.in = nil
 	j.scan.inner(v, rest)

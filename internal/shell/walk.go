@@ -84,6 +84,7 @@ func (s *scan) text(src string, at word) {
 		}
 		src = strings.ReplaceAll(src, hole, unknownName)
 	}
+
 	s.child(func(c *scan) {
 		file, err := parse(src)
 		if err != nil {
@@ -137,6 +138,7 @@ func (s *scan) run(st *syntax.Stmt, in *stage) {
 			a.redirect(s, st, r)
 		}
 	}
+
 	for _, r := range st.Redirs {
 		w := r.Hdoc
 		if r.Op == syntax.WordHdoc {
@@ -147,6 +149,7 @@ func (s *scan) run(st *syntax.Stmt, in *stage) {
 			in = &stage{text: body.text, fetched: body.fetched}
 		}
 	}
+
 	s.command(st, in)
 	s.redirects(st.Redirs)
 }
@@ -184,12 +187,14 @@ func (s *scan) compound(c syntax.Command, in *stage) {
 	s.unknown(s.at(c.Pos()), "which of its commands run shows only when it runs")
 	s.loose++
 	defer func() { s.loose-- }()
+
 	if loop, ok := c.(*syntax.ForClause); ok {
 		if over, ok := loop.Loop.(*syntax.WordIter); ok {
 			s.loop(over, loop.Do, in)
 			return
 		}
 	}
+
 	syntax.Walk(c, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Word:
@@ -210,6 +215,7 @@ func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 	for b, ok := left.Cmd.(*syntax.BinaryCmd); ok; b, ok = left.Cmd.(*syntax.BinaryCmd) {
 		left = b.X
 	}
+
 	if call, ok := left.Cmd.(*syntax.CallExpr); ok && c.Name != nil {
 		call.Args = append([]*syntax.Word{c.Name}, call.Args...)
 	}
@@ -225,6 +231,7 @@ func (s *scan) loop(over *syntax.WordIter, body []*syntax.Stmt, in *stage) {
 		slices.ContainsFunc(items, func(w word) bool { return w.glob }) {
 		items = []word{{text: hole}}
 	}
+
 	for _, w := range items {
 		s.vars[name] = w.value()
 		s.stmts(body, in)
@@ -238,17 +245,20 @@ func (s *scan) binary(c *syntax.BinaryCmd, in *stage) {
 		s.run(c.Y, in)
 		return
 	}
+
 	from := len(s.out.list)
 	next := &stage{fetched: in != nil && in.fetched, text: hole}
 	s.child(func(n *scan) {
 		n.run(c.X, in)
 		next.text = n.printed(c.X)
 	})
+
 	if a := s.args; a != nil {
 		before := a.input
 		defer func() { a.input = before }()
 		a.input = a.input || a.reaches(c.X) == given
 	}
+
 	next.fetched = next.fetched || fetches(s.out.list[from:])
 	s.child(func(n *scan) { n.run(c.Y, next) })
 }
@@ -263,8 +273,10 @@ func (s *scan) printed(st *syntax.Stmt) string {
 	if !ok || len(call.Args) < 2 || len(st.Redirs) > 0 {
 		return hole
 	}
+
 	ws := s.fields(call.Args)
 	args := ws[1:]
+
 	switch ws[0].text {
 	case "echo":
 		for len(args) > 0 && (args[0].text == "-n" || args[0].text == "-e") {
@@ -288,12 +300,14 @@ func (s *scan) declare(c *syntax.DeclClause) {
 	s.here = s.at(c.Pos())
 	s.cmd = c.Variant.Value
 	bare := oneOf(s.cmd, "export", "declare", "typeset")
+
 	for _, a := range c.Args {
 		bare = bare && a.Name == nil
 		if a.Value != nil || a.Array != nil {
 			s.assign(a)
 		}
 	}
+
 	if bare {
 		s.risk("secret+", "", everyVariable)
 	}
@@ -307,16 +321,19 @@ func (s *scan) assign(a *syntax.Assign) {
 	s.here = s.at(a.Pos())
 	s.cmd = name + "="
 	s.vars[name] = hole
+
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
 			s.word(e.Value)
 		}
 		return
 	}
+
 	v := s.word(a.Value)
 	if s.loose > 0 {
 		return
 	}
+
 	if !a.Append && a.Index == nil {
 		s.vars[name] = v.value()
 	}
@@ -330,6 +347,7 @@ func (s *scan) call(c *syntax.CallExpr, in *stage) {
 		unread(s, "it is too long to be looked at as a whole")
 		return
 	}
+
 	v := invocation{in: in}
 	for _, a := range c.Assigns {
 		if s.args != nil {
@@ -341,6 +359,7 @@ func (s *scan) call(c *syntax.CallExpr, in *stage) {
 			v.env = append(v.env, setting{a.Name.Value, s.word(a.Value)})
 		}
 	}
+
 	v.words = s.fields(c.Args)
 	s.start(v)
 }
@@ -391,6 +410,7 @@ func (s *scan) leak(from int) {
 	if !slices.ContainsFunc(list, reads) || !slices.ContainsFunc(list, sends) {
 		return
 	}
+
 	for i, f := range list {
 		if reads(f) || sends(f) {
 			list[i].Level = Required

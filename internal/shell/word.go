@@ -62,6 +62,7 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 			out = append(out, s.word(w))
 			continue
 		}
+
 		n := 0
 		for one, err := range expand.BracesSeq(nil, w) {
 			n++
@@ -91,6 +92,7 @@ func (s *scan) word(w *syntax.Word) word {
 	if len(w.Parts) > 0 {
 		out.pos = s.at(w.Pos())
 	}
+
 	if len(w.Parts) == 1 {
 		same := false
 		switch p := w.Parts[0].(type) {
@@ -106,6 +108,7 @@ func (s *scan) word(w *syntax.Word) word {
 			out.inner = formats.Pos{Line: out.pos.Line, Col: out.pos.Col + 1}
 		}
 	}
+
 	var b strings.Builder
 	for i, part := range w.Parts {
 		if l, ok := part.(*syntax.Lit); ok && i == 0 && strings.HasPrefix(l.Value, "~") {
@@ -204,6 +207,7 @@ func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp, quoted b
 		name = p.Param.Value
 	}
 	s.inside(&word{}, p) // its substitutions are commands too
+
 	if s.args != nil && p.Param != nil {
 		if v, ok := s.args.parameter(p); ok {
 			b.WriteString(s.args.mark(v))
@@ -211,6 +215,7 @@ func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp, quoted b
 			return
 		}
 	}
+
 	value, set := s.vars[name]
 	switch {
 	case s.args != nil: // another round of a loop may have assigned it
@@ -255,6 +260,7 @@ func unescape(b *strings.Builder, lit string, quoted bool) bool {
 				continue
 			}
 		}
+
 		if !quoted && (c == '*' || c == '?' || c == '[') {
 			glob = true
 		}
