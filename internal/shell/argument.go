@@ -40,10 +40,10 @@ func Refusal(script string, args []Argument) string {
 		}
 		a.vars[arg.Name] = v
 		a.given = a.given || v.origin == given
-		a.known = a.known || v.known()
+		a.hasArgument = a.hasArgument || v.holdsArgument()
 	}
 
-	if !a.known {
+	if !a.hasArgument {
 		return ""
 	}
 	if strings.ContainsAny(script, markStart+markEnd) {
@@ -61,7 +61,7 @@ func Refusal(script string, args []Argument) string {
 		fetched: map[string]bool{},
 		args:    a,
 	}
-	a.script(s, file)
+	a.judgeScript(s, file)
 
 	for _, wrote := range a.files.wrote {
 		for _, ran := range a.files.ran {
@@ -70,7 +70,7 @@ func Refusal(script string, args []Argument) string {
 			}
 		}
 	}
-	for _, name := range a.files.holds {
+	for _, name := range a.files.withText {
 		if a.files.loads != "" && !isData().MatchString(name) {
 			a.refuse("an argument could be written into a file that %s reads as a program; "+
 				"write it into one that ends in .txt", a.files.loads)
@@ -135,17 +135,17 @@ type value struct {
 	texts  []string // nil: anything
 }
 
-func (v value) known() bool {
+func (v value) holdsArgument() bool {
 	return v.origin >= number
 }
 
-// mostTexts bounds how many texts of one value are told apart.
-const mostTexts = 64
+// maxTexts bounds how many texts of one value are told apart.
+const maxTexts = 64
 
 // join gives the value of something that is one or the other.
 func (v value) join(o value) value {
 	out := value{origin: max(v.origin, o.origin)}
-	if v.texts == nil || o.texts == nil || len(v.texts)+len(o.texts) > mostTexts {
+	if v.texts == nil || o.texts == nil || len(v.texts)+len(o.texts) > maxTexts {
 		return out
 	}
 
@@ -158,8 +158,8 @@ func (v value) join(o value) value {
 	return out
 }
 
-// without gives the value behind a beginning that all its texts have.
-func (v value) without(beginning string) value {
+// trimPrefix gives the value behind a beginning that all its texts have.
+func (v value) trimPrefix(beginning string) value {
 	var texts []string
 	for _, text := range v.texts {
 		texts = append(texts, strings.TrimPrefix(text, beginning))
@@ -169,24 +169,24 @@ func (v value) without(beginning string) value {
 
 // arguments follows the arguments of a script while scan walks it.
 type arguments struct {
-	vars   map[string]value // variables that hold arguments, wherever they were assigned
-	values []value          // by the number in a mark
-	given  bool             // an argument is neither a number nor a folder
-	known  bool             // there is an argument at all
-	splits bool             // the script changes how a shell splits words
-	moved  bool             // the working folder comes from an argument
-	input  bool             // the command at hand reads what came from an argument
-	depth  int
-	files  fileUse
-	reason string
+	vars             map[string]value // variables that hold arguments, wherever they were assigned
+	values           []value          // by the number in a mark
+	given            bool             // an argument is neither a number nor a folder
+	hasArgument      bool             // there is an argument at all
+	changesSplitting bool             // the script changes how a shell splits words
+	movedByArgument  bool             // the working folder comes from an argument
+	inputGiven       bool             // the command at hand reads what came from an argument
+	depth            int
+	files            fileUse
+	reason           string
 }
 
 // fileUse is what a script does with files.
 type fileUse struct {
-	wrote []string // files that hold or are named by arguments; an empty name is not known
-	holds []string // those that hold the text of one
-	ran   []string // files that are run; an empty name is not known
-	loads string   // a program that may run files of the project; empty: none does
+	wrote    []string // files that hold or are named by arguments; an empty name is not known
+	withText []string // those that hold the text of one
+	ran      []string // files that are run; an empty name is not known
+	loads    string   // a program that may run files of the project; empty: none does
 }
 
 func (a *arguments) refuse(format string, args ...any) {
@@ -210,17 +210,17 @@ func (a *arguments) mark(v value) string {
 	return markStart + strconv.Itoa(len(a.values)-1) + markEnd
 }
 
-// script judges a text and all that it starts.
-func (a *arguments) script(s *scan, file *syntax.File) {
-	a.collect(s, file)
-	a.constructs(file)
+// judgeScript judges a text and all that it starts.
+func (a *arguments) judgeScript(s *scan, file *syntax.File) {
+	a.collectVariables(s, file)
+	a.checkConstructs(file)
 	if a.reason == "" {
-		s.stmts(file.Stmts, nil)
+		s.scanStmts(file.Stmts, nil)
 	}
 }
 
-// variable gives what stands in a variable; false if no argument can.
-func (a *arguments) variable(name string) (value, bool) {
+// lookup gives what stands in a variable; false if no argument can.
+func (a *arguments) lookup(name string) (value, bool) {
 	v, ok := a.vars[name]
 	shown := name == "_" || strings.HasPrefix(name, "BASH_ARG") ||
 		strings.HasPrefix(name, ArgumentPrefix)
@@ -230,15 +230,15 @@ func (a *arguments) variable(name string) (value, bool) {
 	return v, ok
 }
 
-// reaches gives the least trusted origin of what stands in a node.
-func (a *arguments) reaches(nodes ...syntax.Node) trust {
+// trustOf gives the least trusted origin of what stands in a node.
+func (a *arguments) trustOf(nodes ...syntax.Node) trust {
 	most := fixed
 	for _, n := range nodes {
 		syntax.Walk(n, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.ParamExp:
 				if n.Param != nil {
-					v, _ := a.variable(n.Param.Value)
+					v, _ := a.lookup(n.Param.Value)
 					most = max(most, v.origin)
 				}
 			case *syntax.Lit: // in a here-document that only another shell expands
@@ -268,15 +268,15 @@ func isEnviron(text string) bool {
 	return strings.HasSuffix(text, "/environ")
 }
 
-// output is the value of the output of commands.
-func (a *arguments) output(list []*syntax.Stmt) value {
+// outputValue is the value of the output of commands.
+func (a *arguments) outputValue(list []*syntax.Stmt) value {
 	from := unsure
 	for _, st := range list {
-		from = max(from, a.reaches(st))
+		from = max(from, a.trustOf(st))
 	}
 
 	switch {
-	case a.input:
+	case a.inputGiven:
 		from = given
 	case from == number:
 		from = unsure
@@ -284,46 +284,46 @@ func (a *arguments) output(list []*syntax.Stmt) value {
 	return value{origin: from}
 }
 
-// parameter is the value of a variable as it is expanded; false if it holds no argument.
-func (a *arguments) parameter(p *syntax.ParamExp) (value, bool) {
+// parameterValue is the value of a variable as it is expanded; false if it holds no argument.
+func (a *arguments) parameterValue(p *syntax.ParamExp) (value, bool) {
 	if p.Length {
 		return value{}, false
 	}
 	if p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.NestedParam != nil {
-		from := a.reaches(p)
+		from := a.trustOf(p)
 		return value{origin: from}, from >= number
 	}
-	v, ok := a.variable(p.Param.Value)
+	v, ok := a.lookup(p.Param.Value)
 	return v, ok
 }
 
-// collect follows arguments into variables. A variable that is ever assigned one can hold it
-// anywhere.
-func (a *arguments) collect(s *scan, file *syntax.File) {
+// collectVariables follows arguments into variables. A variable that is ever assigned one can hold
+// it anywhere.
+func (a *arguments) collectVariables(s *scan, file *syntax.File) {
 	for round := range 8 {
 		before := maps.Clone(a.vars)
 		syntax.Walk(file, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.Assign:
-				a.assigned(s, n)
+				a.noteAssignment(s, n)
 			case *syntax.ForClause:
 				if n.Select && a.given {
-					a.set("REPLY", value{origin: given})
+					a.setVar("REPLY", value{origin: given})
 				}
 				if iter, ok := n.Loop.(*syntax.WordIter); ok {
-					a.splits = a.splits || iter.Name.Value == ifs
-					if params, ok := a.variable("@"); ok && !iter.InPos.IsValid() {
-						a.set(iter.Name.Value, params)
+					a.changesSplitting = a.changesSplitting || iter.Name.Value == ifs
+					if params, ok := a.lookup("@"); ok && !iter.InPos.IsValid() {
+						a.setVar(iter.Name.Value, params)
 					}
-					for _, f := range a.quiet(s, iter.Items) {
-						a.set(iter.Name.Value, f.value())
+					for _, f := range a.readFields(s, iter.Items) {
+						a.setVar(iter.Name.Value, f.value())
 					}
 				}
 			case *syntax.CallExpr:
-				a.filled(s, n)
+				a.noteFilled(s, n)
 			case *syntax.ParamExp: // ${x:=...} assigns
 				if n.Exp != nil && n.Param != nil && n.Exp.Word != nil {
-					a.set(n.Param.Value, value{origin: a.reaches(n.Exp.Word)})
+					a.setVar(n.Param.Value, value{origin: a.trustOf(n.Exp.Word)})
 				}
 			}
 			return true
@@ -344,55 +344,56 @@ func (a *arguments) collect(s *scan, file *syntax.File) {
 	}
 }
 
-// quiet reads words without judging the commands in them.
-func (a *arguments) quiet(s *scan, ws []*syntax.Word) []field {
+// readFields reads words without judging the commands in them.
+func (a *arguments) readFields(s *scan, ws []*syntax.Word) []field {
 	still := *s
-	still.still = true
+	still.quiet = true
 	return a.fields(still.fields(ws))
 }
 
-func (a *arguments) set(name string, v value) {
-	if !v.known() {
+func (a *arguments) setVar(name string, v value) {
+	if !v.holdsArgument() {
 		return
 	}
-	a.surroundings(name, v.origin)
+	a.checkEnvironment(name, v.origin)
 	if old, ok := a.vars[name]; ok {
 		v = old.join(v)
 	}
 	a.vars[name] = v
 }
 
-func (a *arguments) assigned(s *scan, n *syntax.Assign) {
+func (a *arguments) noteAssignment(s *scan, n *syntax.Assign) {
 	if n.Name == nil {
 		return
 	}
 
 	name := n.Name.Value
-	a.splits = a.splits || name == ifs
+	a.changesSplitting = a.changesSplitting || name == ifs
 	switch {
 	case n.Array != nil:
-		a.set(name, value{origin: a.reaches(n.Array)})
+		a.setVar(name, value{origin: a.trustOf(n.Array)})
 	case n.Value != nil && n.Append:
-		a.set(name, value{origin: a.reaches(n.Value)})
+		a.setVar(name, value{origin: a.trustOf(n.Value)})
 	case n.Value != nil:
 		still := *s
-		still.still = true
+		still.quiet = true
 		w := still.word(n.Value)
 		w.split = false
-		a.set(name, a.field(w).value())
+		a.setVar(name, a.field(w).value())
 	}
 }
 
 // ifs names the signs at which a shell splits words.
 const ifs = "IFS"
 
-// filled notes the variables that a command fills with what it reads, whatever starts the command.
-func (a *arguments) filled(s *scan, call *syntax.CallExpr) {
+// noteFilled notes the variables that a command fills with what it reads, whatever starts the
+// command.
+func (a *arguments) noteFilled(s *scan, call *syntax.CallExpr) {
 	if !a.given {
 		return
 	}
 
-	words := a.quiet(s, call.Args)
+	words := a.readFields(s, call.Args)
 	for len(words) > 0 && oneOf(words[0].lead, "command", "builtin", "-p", "--") {
 		words = words[1:]
 	}
@@ -403,59 +404,59 @@ func (a *arguments) filled(s *scan, call *syntax.CallExpr) {
 	rest := words[1:]
 	switch words[0].lead {
 	case "read", "mapfile", "readarray", "getopts":
-		a.fills(words[0].lead, rest, given, "REPLY", "MAPFILE", "OPTARG")
+		a.fillVars(words[0].lead, rest, given, "REPLY", "MAPFILE", "OPTARG")
 	case "cd", "pushd":
-		a.fills(words[0].lead, nil, a.reaches(call), "PWD", "OLDPWD", "DIRSTACK")
+		a.fillVars(words[0].lead, nil, a.trustOf(call), "PWD", "OLDPWD", "DIRSTACK")
 	case "printf":
 		if len(rest) > 1 && rest[0].lead == "-v" {
-			a.fills("printf -v", rest[1:2], a.reaches(call))
+			a.fillVars("printf -v", rest[1:2], a.trustOf(call))
 		}
 	}
 }
 
-// fills notes that a command assigns to variables, those that its words name and others. A name
+// fillVars notes that a command assigns to variables, those that its words name and others. A name
 // that is not known could be any.
-func (a *arguments) fills(command string, words []field, from trust, others ...string) {
+func (a *arguments) fillVars(command string, words []field, from trust, others ...string) {
 	for _, w := range words {
 		if w.origin != fixed || w.loose {
 			a.refuse(
 				"an argument could be in any variable, because %s takes a name from one", command,
 			)
 		}
-		a.splits = a.splits || w.lead == ifs
+		a.changesSplitting = a.changesSplitting || w.lead == ifs
 		others = append(others, w.lead)
 	}
 	for _, name := range others {
-		a.set(name, value{origin: from})
+		a.setVar(name, value{origin: from})
 	}
 }
 
-// constructs refuses what computes or expands arguments once more, anywhere in the script.
-func (a *arguments) constructs(file *syntax.File) {
+// checkConstructs refuses what computes or expands arguments once more, anywhere in the script.
+func (a *arguments) checkConstructs(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop:
-			a.computed("((", n)
+			a.checkArithmetic("((", n)
 		case *syntax.LetClause:
-			a.computed("let", n)
+			a.checkArithmetic("let", n)
 		case *syntax.TestClause:
-			a.tested(n)
+			a.checkTest(n)
 		case *syntax.ProcSubst:
-			if a.reaches(n) >= folder || n.Op == syntax.CmdOut && a.given {
+			if a.trustOf(n) >= folder || n.Op == syntax.CmdOut && a.given {
 				a.refuse("an argument could be computed by %s", n.Op)
 			}
 		case *syntax.Assign:
 			if n.Index != nil && n.Name != nil {
-				a.computed(n.Name.Value+"[", n.Index)
+				a.checkArithmetic(n.Name.Value+"[", n.Index)
 			}
 		case *syntax.ArrayElem:
 			if n.Index != nil {
-				a.computed("[", n.Index)
+				a.checkArithmetic("[", n.Index)
 			}
 		case *syntax.ParamExp:
-			a.expanded(n)
+			a.checkExpansion(n)
 		case *syntax.DeclClause:
-			a.declared(n)
+			a.checkDeclaration(n)
 		case nil, *syntax.Comment, *syntax.File, *syntax.Stmt, *syntax.Word, *syntax.Redirect,
 			*syntax.CallExpr,
 			*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause,
@@ -467,30 +468,30 @@ func (a *arguments) constructs(file *syntax.File) {
 			*syntax.ParenArithm, *syntax.BraceExp, *syntax.BinaryTest, *syntax.UnaryTest,
 			*syntax.ParenTest:
 		case *syntax.FuncDecl:
-			a.other("a function")
+			a.refuseConstruct("a function")
 		case *syntax.CoprocClause:
-			a.other("coproc")
+			a.refuseConstruct("coproc")
 		default:
-			a.other("what stands at line " + strconv.Itoa(int(n.Pos().Line())))
+			a.refuseConstruct("what stands at line " + strconv.Itoa(int(n.Pos().Line())))
 		}
 
 		return true
 	})
 }
 
-func (a *arguments) other(what string) {
+func (a *arguments) refuseConstruct(what string) {
 	if a.given {
 		a.refuse("an argument could be computed by %s", what)
 	}
 }
 
-// computed refuses arithmetic that reaches an argument, also through the name of a variable.
-func (a *arguments) computed(sign string, n syntax.Node) {
-	if a.reaches(n) >= folder {
+// checkArithmetic refuses arithmetic that reaches an argument, also through the name of a variable.
+func (a *arguments) checkArithmetic(sign string, n syntax.Node) {
+	if a.trustOf(n) >= folder {
 		a.refuse("an argument could be computed by %s", sign)
 	}
 
-	if !a.given || !a.follows() {
+	if !a.given || !a.hasOwnVariables() {
 		return
 	}
 
@@ -502,8 +503,8 @@ func (a *arguments) computed(sign string, n syntax.Node) {
 	})
 }
 
-// follows tells whether a variable of the script itself holds an argument.
-func (a *arguments) follows() bool {
+// hasOwnVariables tells whether a variable of the script itself holds an argument.
+func (a *arguments) hasOwnVariables() bool {
 	for name := range a.vars {
 		if !strings.HasPrefix(name, ArgumentPrefix) {
 			return true
@@ -512,10 +513,10 @@ func (a *arguments) follows() bool {
 	return false
 }
 
-// tested refuses an argument that [[ would compute: -eq and its like take their operands for
+// checkTest refuses an argument that [[ would compute: -eq and its like take their operands for
 // arithmetic, and -v and -R take theirs for a name, whose index is arithmetic.
-func (a *arguments) tested(n *syntax.TestClause) {
-	if a.reaches(n) == given {
+func (a *arguments) checkTest(n *syntax.TestClause) {
+	if a.trustOf(n) == given {
 		a.refuse("an argument could be computed by [[")
 	}
 
@@ -524,18 +525,18 @@ func (a *arguments) tested(n *syntax.TestClause) {
 		case *syntax.BinaryTest:
 			switch n.Op { //nolint:exhaustive // the others compute nothing
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-				a.computed("[[", n)
+				a.checkArithmetic("[[", n)
 			}
 		case *syntax.UnaryTest:
 			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-				a.computed("[[", n)
+				a.checkArithmetic("[[", n)
 			}
 		}
 		return true
 	})
 }
 
-func (a *arguments) expanded(n *syntax.ParamExp) {
+func (a *arguments) checkExpansion(n *syntax.ParamExp) {
 	switch {
 	case n.Excl && a.given:
 		a.refuse("an argument could be computed by ${!")
@@ -544,24 +545,24 @@ func (a *arguments) expanded(n *syntax.ParamExp) {
 	}
 
 	if n.Index != nil {
-		a.computed("${...[", n.Index)
+		a.checkArithmetic("${...[", n.Index)
 	}
 
 	if n.Slice != nil {
 		for _, part := range []syntax.ArithmExpr{n.Slice.Offset, n.Slice.Length} {
 			if part != nil {
-				a.computed("${...:", part)
+				a.checkArithmetic("${...:", part)
 			}
 		}
 	}
 }
 
-// declared judges export and its like: names are no arguments, and no attribute may change how a
-// value is read.
-func (a *arguments) declared(n *syntax.DeclClause) {
+// checkDeclaration judges export and its like: names are no arguments, and no attribute may change
+// how a value is read.
+func (a *arguments) checkDeclaration(n *syntax.DeclClause) {
 	variant := n.Variant.Value
 	for _, arg := range n.Args {
-		if arg.Naked && arg.Value != nil && a.reaches(arg.Value) >= number {
+		if arg.Naked && arg.Value != nil && a.trustOf(arg.Value) >= number {
 			a.refuse("an argument would be a name given to %s", variant)
 		}
 		if a.given && arg.Naked && arg.Value != nil && arg.Value.Lit() == "" {
@@ -575,34 +576,34 @@ func (a *arguments) declared(n *syntax.DeclClause) {
 			a.refuse("an argument could be computed by %s", variant)
 		}
 
-		a.named(arg)
+		a.checkAssignedName(arg)
 	}
 }
 
-// named judges the variable that an argument is assigned to.
-func (a *arguments) named(n *syntax.Assign) {
+// checkAssignedName judges the variable that an argument is assigned to.
+func (a *arguments) checkAssignedName(n *syntax.Assign) {
 	switch {
 	case n.Name == nil:
 	case n.Array != nil:
-		a.surroundings(n.Name.Value, a.reaches(n.Array))
+		a.checkEnvironment(n.Name.Value, a.trustOf(n.Array))
 	case n.Value != nil:
-		a.surroundings(n.Name.Value, a.reaches(n.Value))
+		a.checkEnvironment(n.Name.Value, a.trustOf(n.Value))
 	}
 }
 
-// surroundings judges a variable that programs look at.
-func (a *arguments) surroundings(name string, from trust) {
+// checkEnvironment judges a variable that programs look at.
+func (a *arguments) checkEnvironment(name string, from trust) {
 	if from < folder || !startsPrograms().MatchString(name) {
 		return
 	}
-	if from == folder && strings.HasSuffix(name, "PATH") && a.plainFolders() {
+	if from == folder && strings.HasSuffix(name, "PATH") && a.hasPlainFolders() {
 		return
 	}
 	a.refuse("an argument would be the value of %s, which names programs", name)
 }
 
-// plainFolders tells whether tercet's own folders have names in which no shell sees a sign.
-func (a *arguments) plainFolders() bool {
+// hasPlainFolders tells whether tercet's own folders have names in which no shell sees a sign.
+func (a *arguments) hasPlainFolders() bool {
 	for _, v := range a.vars {
 		if v.origin == folder && (v.texts == nil || slices.ContainsFunc(v.texts, isNotPlain)) {
 			return false
@@ -615,16 +616,16 @@ func isNotPlain(text string) bool {
 	return !isPlain().MatchString(text)
 }
 
-// redirect judges a redirection and notes the input that it brings.
-func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
+// checkRedirect judges a redirection and notes the input that it brings.
+func (a *arguments) checkRedirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
 	from := fixed
 	if r.Word != nil {
-		from = a.reaches(r.Word)
+		from = a.trustOf(r.Word)
 	}
 
 	body := fixed
 	if r.Hdoc != nil {
-		body = a.reaches(r.Hdoc)
+		body = a.trustOf(r.Hdoc)
 	}
 
 	call, ok := st.Cmd.(*syntax.CallExpr)
@@ -633,38 +634,39 @@ func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
 		a.refuse("an argument would be the input of everything that follows")
 	}
 
-	other := a.input && r.N != nil && r.N.Value != "0" // what is read stays as it is
-	switch r.Op {                                      //nolint:exhaustive // the others write
+	other := a.inputGiven && r.N != nil && r.N.Value != "0" // what is read stays as it is
+	switch r.Op {                                           //nolint:exhaustive // the others write
 	case syntax.Hdoc, syntax.DashHdoc:
-		a.input = other || body == given
+		a.inputGiven = other || body == given
 	case syntax.WordHdoc:
-		a.input = other || from == given
+		a.inputGiven = other || from == given
 	case syntax.RdrIn:
-		a.input = other || from == given || from == number
+		a.inputGiven = other || from == given || from == number
 	case syntax.DplIn:
 	default:
 		if from == given {
 			a.refuse("an argument would name a file that is written")
 		}
-		if r.Op != syntax.DplOut && (a.input || everything && a.given || a.reaches(st) == given) {
+		holdsGiven := a.inputGiven || everything && a.given || a.trustOf(st) == given
+		if r.Op != syntax.DplOut && holdsGiven {
 			still := *s
-			still.still = true
-			a.writes(a.field(still.word(r.Word)))
+			still.quiet = true
+			a.noteWrite(a.field(still.word(r.Word)))
 		}
 	}
 }
 
-// writes notes a file that holds something of an argument.
-func (a *arguments) writes(f field) {
-	name := f.known()
+// noteWrite notes a file that holds something of an argument.
+func (a *arguments) noteWrite(f field) {
+	name := f.knownText()
 	if name != "/dev/null" && name != "/dev/stderr" && name != "/dev/stdout" {
 		a.files.wrote = append(a.files.wrote, name)
-		a.files.holds = append(a.files.holds, name)
+		a.files.withText = append(a.files.withText, name)
 	}
 }
 
-// known is the word where it stands in the script as a whole, else empty.
-func (f field) known() string {
+// knownText is the word where it stands in the script as a whole, else empty.
+func (f field) knownText() string {
 	if f.origin == fixed && !f.glob && !f.tilde {
 		return f.lead
 	}
@@ -687,7 +689,7 @@ type field struct {
 func (a *arguments) fields(ws []word) []field {
 	var out []field
 	for _, w := range ws {
-		out = append(out, a.split(w)...)
+		out = append(out, a.splitField(w)...)
 	}
 	return out
 }
@@ -702,7 +704,7 @@ func (a *arguments) field(w word) field {
 			at = len(text)
 		}
 		if at > 0 {
-			begun = f.literal(text[:at], begun)
+			begun = f.addLiteral(text[:at], begun)
 			text = text[at:]
 			continue
 		}
@@ -727,8 +729,8 @@ func (a *arguments) field(w word) field {
 	return f
 }
 
-// literal puts text of the script at the end. A pattern may stand for anything.
-func (f *field) literal(text string, begun bool) bool {
+// addLiteral puts text of the script at the end. A pattern may stand for anything.
+func (f *field) addLiteral(text string, begun bool) bool {
 	at := -1
 	if f.glob {
 		at = strings.IndexAny(text, "*?")
@@ -771,7 +773,7 @@ func beginsOption(text string) bool {
 // cross gives every text of the first followed by every one of the second; nil if they are not
 // known or too many.
 func cross(a, b []string) []string {
-	if a == nil || b == nil || len(a)*len(b) > mostTexts {
+	if a == nil || b == nil || len(a)*len(b) > maxTexts {
 		return nil
 	}
 
@@ -787,8 +789,9 @@ func cross(a, b []string) []string {
 	return out
 }
 
-// split gives the words that a shell makes of one in which an argument stands outside of quotes.
-func (a *arguments) split(w word) []field {
+// splitField gives the words that a shell makes of one in which an argument stands outside of
+// quotes.
+func (a *arguments) splitField(w word) []field {
 	f := a.field(w)
 	if !w.split || !f.origin.fromOutside() {
 		return []field{f}
@@ -797,7 +800,8 @@ func (a *arguments) split(w word) []field {
 	special := func(text string) bool {
 		return strings.ContainsAny(text, " \t\n*?[\\")
 	}
-	if len(f.texts) == 1 && !a.splits && !strings.ContainsAny(f.texts[0], "*?[\\") && f.lead == "" {
+	known := len(f.texts) == 1 && f.lead == ""
+	if known && !a.changesSplitting && !strings.ContainsAny(f.texts[0], "*?[\\") {
 		var out []field
 		for one := range strings.FieldsSeq(f.texts[0]) {
 			part := w
@@ -809,7 +813,7 @@ func (a *arguments) split(w word) []field {
 		}
 		return out
 	}
-	if f.texts == nil || a.splits || slices.ContainsFunc(f.texts, special) {
+	if f.texts == nil || a.changesSplitting || slices.ContainsFunc(f.texts, special) {
 		f.loose = true
 		f.option = f.option || f.origin == given
 		f.unknown = f.origin == given
@@ -831,8 +835,8 @@ func (f field) value() value {
 	return value{f.origin, f.texts}
 }
 
-// all tells whether every argument in the word is known and fits.
-func (f field) all(fits func(text string) bool) bool {
+// givenAll tells whether every argument in the word is known and fits.
+func (f field) givenAll(fits func(text string) bool) bool {
 	for _, text := range f.given {
 		if !fits(text) {
 			return false

@@ -8,48 +8,48 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// touches does what a row says of files.
-func (j *judgement) touches(verb, arg string, rest []word) {
-	j.named = j.named || oneOf(verb, "words", "read", "name", "remove", "move", "copy")
+// judgeFiles does what a row says of files.
+func (j *judgement) judgeFiles(verb, arg string, rest []word) {
+	j.explained = j.explained || oneOf(verb, "words", "read", "name", "remove", "move", "copy")
 	_, how, _ := strings.Cut(arg, " ")
 	for _, w := range rest {
 		switch verb {
 		case "read", "name":
-			j.scan.reads(w, verb == "name")
+			j.scan.judgeRead(w, verb == "name")
 		case "remove":
-			j.scan.removes(w, arg == "all")
+			j.scan.judgeRemoval(w, arg == "all")
 		case "write":
-			j.scan.writes(w, how)
+			j.scan.judgeWrite(w, how)
 		case "modes":
-			j.scan.modes(w, j.has("-R", "--recursive"))
+			j.scan.judgeModes(w, j.has("-R", "--recursive"))
 		}
 	}
 
 	switch verb {
 	case "copy":
-		j.copies()
+		j.judgeCopy()
 	case "move":
-		sources, dest := j.ends()
+		sources, dest := j.sourcesAndDest()
 		for _, w := range sources {
-			if _, z := j.scan.resolve(w); z.foreign() || z == whole {
-				j.scan.removes(w, z != whole)
+			if _, z := j.scan.resolve(w); z.isForeign() || z == whole {
+				j.scan.judgeRemoval(w, z != whole)
 			}
 		}
-		j.scan.writes(dest, "writes")
+		j.scan.judgeWrite(dest, "writes")
 	case "find":
-		j.finds()
+		j.judgeFind()
 	case "each": // what fd starts for each file
 		i := slices.IndexFunc(j.args, func(w word) bool {
 			return oneOf(w.text, "-x", "--exec", "-X", "--exec-batch")
 		})
 		if i >= 0 {
-			j.scan.inner(
+			j.scan.startInner(
 				j.v, append(slices.Clone(j.args[i+1:]), word{text: hole, pos: j.args[i].pos}),
 			)
 		}
 	case "unpack":
 		if w, ok := j.get("-C", "--directory", "-d"); ok {
-			j.scan.writes(w, "unpacks into")
+			j.scan.judgeWrite(w, "unpacks into")
 		}
 	case "dd":
 		for _, w := range j.args {
@@ -57,26 +57,26 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 			name, w.text, _ = strings.Cut(w.text, "=")
 			switch name {
 			case "of":
-				j.scan.writes(w, "overwrites")
+				j.scan.judgeWrite(w, "overwrites")
 			case "if":
-				j.scan.reads(w, false)
+				j.scan.judgeRead(w, false)
 			}
 		}
 	}
 }
 
-func (s *scan) modes(w word, all bool) {
+func (s *scan) judgeModes(w word, all bool) {
 	_, z := s.resolve(w)
 	switch {
 	case z == system || z == device || z == home || z == outside && all:
-		s.risk("fs!", w.text, "changes the rights of files outside the project")
+		s.addRisk("fs!", w.text, "changes the rights of files outside the project")
 	case z == whole && all:
-		s.risk("fs+", w.text, "changes the rights of the whole project")
+		s.addRisk("fs+", w.text, "changes the rights of the whole project")
 	}
 }
 
-// ends gives where files come from and where they go.
-func (l line) ends() (sources []word, dest word) {
+// sourcesAndDest gives where files come from and where they go.
+func (l line) sourcesAndDest() (sources []word, dest word) {
 	n := len(l.rest) - 1
 	if w, ok := l.get("-t", "--target-directory"); ok || n < 1 {
 		return l.rest, w
@@ -84,35 +84,35 @@ func (l line) ends() (sources []word, dest word) {
 	return l.rest[:n], l.rest[n]
 }
 
-func (j *judgement) copies() {
-	sources, dest := j.ends()
+func (j *judgement) judgeCopy() {
+	sources, dest := j.sourcesAndDest()
 
-	if !remotePath(dest) {
-		j.scan.writes(dest, "writes")
+	if !isRemotePath(dest) {
+		j.scan.judgeWrite(dest, "writes")
 		for _, o := range j.options {
 			if j.scan.cmd == "rsync" && dest.text != "" && strings.HasPrefix(o.name, "--delete") {
-				if _, z := j.scan.resolve(dest); z.foreign() {
-					j.scan.removes(dest, true)
+				if _, z := j.scan.resolve(dest); z.isForeign() {
+					j.scan.judgeRemoval(dest, true)
 				} else if z != temp {
-					j.scan.risk("fs+", dest.text, "deletes what the source does not have")
+					j.scan.addRisk("fs+", dest.text, "deletes what the source does not have")
 				}
 			}
 		}
 	}
 
 	for _, w := range sources {
-		if j.scan.cmd == "rsync" && j.has("--remove-source-files") && !remotePath(dest) &&
+		if j.scan.cmd == "rsync" && j.has("--remove-source-files") && !isRemotePath(dest) &&
 			dest.text != "" {
-			j.scan.removes(w, false)
+			j.scan.judgeRemoval(w, false)
 		}
 		if j.scan.cmd != "ln" {
-			j.scan.reads(w, false)
+			j.scan.judgeRead(w, false)
 		}
 	}
 }
 
-// finds judges find: what it deletes, and what it starts for each file.
-func (j *judgement) finds() {
+// judgeFind judges find: what it deletes, and what it starts for each file.
+func (j *judgement) judgeFind() {
 	var paths []word
 	rest := j.args
 	for ; len(rest) > 0 && !oneOf(rest[0].text, "(", "!"); rest = rest[1:] {
@@ -130,16 +130,16 @@ func (j *judgement) finds() {
 	filtered := false
 	for i := 0; i < len(rest); i++ {
 		filtered = filtered ||
-			listed(rest[i].text, "-name -iname -path -ipath -regex -wholename -newer -size -empty "+
+			inList(rest[i].text, "-name -iname -path -ipath -regex -wholename -newer -size -empty "+
 				"-mtime -mmin -perm -user")
 		switch rest[i].text {
 		case "-delete":
 			for _, p := range paths {
-				j.scan.findDeletes(p, filtered)
+				j.scan.judgeFindDelete(p, filtered)
 			}
 		case "-fprint", "-fls", "-fprintf":
 			if i+1 < len(rest) {
-				j.scan.writes(rest[i+1], "writes")
+				j.scan.judgeWrite(rest[i+1], "writes")
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
 			command := rest[i+1:]
@@ -151,14 +151,14 @@ func (j *judgement) finds() {
 			}
 			i += len(command)
 			for _, p := range paths {
-				j.scan.inner(j.v, filled(command, p, filtered))
+				j.scan.startInner(j.v, fillPlaceholder(command, p, filtered))
 			}
 		}
 	}
 }
 
-// filled puts a file below p in the place of {}.
-func filled(ws []word, p word, filtered bool) []word {
+// fillPlaceholder puts a file below p in the place of {}.
+func fillPlaceholder(ws []word, p word, filtered bool) []word {
 	out := slices.Clone(ws)
 	file := p.text // everything below it, the folder itself too
 	if filtered {
@@ -174,20 +174,20 @@ func filled(ws []word, p word, filtered bool) []word {
 	return out
 }
 
-func (s *scan) findDeletes(p word, filtered bool) {
+func (s *scan) judgeFindDelete(p word, filtered bool) {
 	_, z := s.resolve(p)
 	switch {
-	case !filtered || z.foreign():
-		s.removes(p, true)
+	case !filtered || z.isForeign():
+		s.judgeRemoval(p, true)
 	case z == whole:
-		s.risk("fs+", p.text, "deletes what matches anywhere in the project")
+		s.addRisk("fs+", p.text, "deletes what matches anywhere in the project")
 	default:
-		s.risk("fs-", p.text, "deletes what matches")
+		s.addRisk("fs-", p.text, "deletes what matches")
 	}
 }
 
-// redirects judges what a statement reads from and writes to.
-func (s *scan) redirects(list []*syntax.Redirect) {
+// judgeRedirects judges what a statement reads from and writes to.
+func (s *scan) judgeRedirects(list []*syntax.Redirect) {
 	here := s.here
 	cmd := s.cmd
 	for _, r := range list {
@@ -195,27 +195,27 @@ func (s *scan) redirects(list []*syntax.Redirect) {
 			continue
 		}
 		w := s.word(r.Word)
-		s.here = s.at(r.Pos())
+		s.here = s.posOf(r.Pos())
 		s.cmd = r.Op.String()
 
 		switch {
 		case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
 			if parts := strings.Split(w.text, "/"); !isLoopback(parts[3]) {
-				s.remote("net!", w.text, "opens a connection to another machine")
+				s.addRemote("net!", w.text, "opens a connection to another machine")
 			}
 		case r.Op == syntax.RdrIn:
-			s.reads(w, false)
+			s.judgeRead(w, false)
 		case r.Op == syntax.DplIn || r.Op == syntax.DplOut:
 		default:
-			s.writes(w, "writes")
+			s.judgeWrite(w, "writes")
 		}
 		s.here = here
 		s.cmd = cmd
 	}
 }
 
-// writes judges a file that is made or overwritten.
-func (s *scan) writes(w word, verb string) {
+// judgeWrite judges a file that is made or overwritten.
+func (s *scan) judgeWrite(w word, verb string) {
 	if w.text == "-" || w.text == "" {
 		return
 	}
@@ -223,24 +223,24 @@ func (s *scan) writes(w word, verb string) {
 	p, z := s.resolve(w)
 	switch {
 	case z == system || z == device:
-		s.risk("fs!", p, verb+" a file of the system")
-	case z == home && isStartup(p):
-		s.risk("fs!", p, verb+" a file that decides what runs when you log in")
+		s.addRisk("fs!", p, verb+" a file of the system")
+	case z == home && isStartupFile(p):
+		s.addRisk("fs!", p, verb+" a file that decides what runs when you log in")
 	case z == home || z == outside:
-		s.risk("fs+", p, verb+" outside the project")
+		s.addRisk("fs+", p, verb+" outside the project")
 	case z == inside:
 		if hasAny(p, "/.git/hooks/", "/.git/config") ||
 			strings.HasSuffix(p, "/.git/info/attributes") {
-			s.risk("root+", p, "git runs it later, with the rights of the user who calls git")
+			s.addRisk("root+", p, "git runs it later, with the rights of the user who calls git")
 		}
-	case w.leads():
-		s.risk("fs+", w.text, verb+" at the root of everything if the variable is empty")
+	case w.startsUnknown():
+		s.addRisk("fs+", w.text, verb+" at the root of everything if the variable is empty")
 	}
 }
 
-// isStartup tells files of the user's folder that are run, or that decide who may log in.
-func isStartup(p string) bool {
-	return listed(
+// isStartupFile tells files of the user's folder that are run, or that decide who may log in.
+func isStartupFile(p string) bool {
+	return inList(
 		p,
 		"*/.bashrc */.bash_profile */.profile */.zshrc */.zprofile */.zshenv */.bash_login "+
 			"*/.xinitrc "+
@@ -249,8 +249,8 @@ func isStartup(p string) bool {
 	)
 }
 
-// removes judges a file or folder that is deleted.
-func (s *scan) removes(w word, recursive bool) {
+// judgeRemoval judges a file or folder that is deleted.
+func (s *scan) judgeRemoval(w word, recursive bool) {
 	grave := "fs+"
 	light := "fs-"
 	if recursive {
@@ -260,30 +260,30 @@ func (s *scan) removes(w word, recursive bool) {
 
 	p, z := s.resolve(w)
 	switch {
-	case z.foreign():
-		s.risk("fs!", p, "deletes outside the project")
+	case z.isForeign():
+		s.addRisk("fs!", p, "deletes outside the project")
 	case z == whole && recursive:
-		s.risk("fs!", p, "deletes the whole project, or more")
+		s.addRisk("fs!", p, "deletes the whole project, or more")
 	case z == whole:
-		s.risk("fs+", p, "deletes every file of the project's folder")
+		s.addRisk("fs+", p, "deletes every file of the project's folder")
 	case z == inside:
 		rel := strings.TrimPrefix(p, s.place.Root+"/")
 		first, _, _ := strings.Cut(rel, "/")
 		switch {
 		case oneOf(first, ".git", ".tercet"):
-			s.risk(grave, p, "deletes the history or the state of the project")
-		case recursive && !isProduct(rel):
-			s.risk("fs+", p, "deletes a folder of the project with all that is in it")
+			s.addRisk(grave, p, "deletes the history or the state of the project")
+		case recursive && !isBuildProduct(rel):
+			s.addRisk("fs+", p, "deletes a folder of the project with all that is in it")
 		default:
-			s.risk("fs-", p, "deletes inside the project")
+			s.addRisk("fs-", p, "deletes inside the project")
 		}
-		if w.glob && recursive && strings.HasPrefix(path.Base(p), "*") && !isProduct(rel) {
-			s.risk("fs+", p, "deletes by a pattern")
+		if w.glob && recursive && strings.HasPrefix(path.Base(p), "*") && !isBuildProduct(rel) {
+			s.addRisk("fs+", p, "deletes by a pattern")
 		}
-	case z == unknown && w.leads():
-		s.risk("fs!", w.text, "deletes from the root of everything if the variable is empty")
+	case z == unknown && w.startsUnknown():
+		s.addRisk("fs!", w.text, "deletes from the root of everything if the variable is empty")
 	case z == unknown:
-		s.risk(light, w.text, "what is deleted shows only when it runs")
+		s.addRisk(light, w.text, "what is deleted shows only when it runs")
 	}
 }
 
@@ -295,8 +295,8 @@ const products = "node_modules build dist target out output coverage .cache __py
 	"public vendor " +
 	".terraform logs"
 
-func isProduct(rel string) bool {
-	isListed := func(name string) bool { return listed(name, products) }
+func isBuildProduct(rel string) bool {
+	isListed := func(name string) bool { return inList(name, products) }
 	return slices.ContainsFunc(strings.Split(rel, "/"), isListed) ||
 		strings.HasSuffix(rel, ".egg-info")
 }

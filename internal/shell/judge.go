@@ -19,9 +19,9 @@ import (
 //
 // A row follows a tab. The first row of an entry counts whose conditions all hold (see
 // judgement.holds), each with what may satisfy it. Behind => stands what follows (see
-// judgement.does), with & between; where there is no =>, nothing does. A class has a reason behind
-// it; without one, it is the reason of the row before. A line with two tabs before it goes on. A
-// line that begins with % says where programs take arguments of the user, see intake.
+// judgement.applyEffect), with & between; where there is no =>, nothing does. A class has a reason
+// behind it; without one, it is the reason of the row before. A line with two tabs before it goes
+// on. A line that begins with % says where programs take arguments of the user, see intake.
 //
 //go:embed rules.txt
 var rules string
@@ -43,28 +43,28 @@ var classes = map[string]Finding{
 	"secret-": {Category: SecretAccess},
 }
 
-func classed(class, target, reason string) Finding {
+func newFinding(class, target, reason string) Finding {
 	f := classes[class]
 	f.Target = target
 	f.Reason = reason
 	return f
 }
 
-// listed tells whether a program is one of names.
-func listed(name, names string) bool {
+// inList tells whether a program is one of names.
+func inList(name, names string) bool {
 	for n := range strings.FieldsSeq(names) {
-		if n == name || strings.Contains(n, "*") && like(name, n) {
+		if n == name || strings.Contains(n, "*") && matchesPattern(name, n) {
 			return true
 		}
 	}
 	return false
 }
 
-var flat = strings.NewReplacer("/", "\x01")
+var slashEscaper = strings.NewReplacer("/", "\x01")
 
-// like matches a whole text with a pattern in which * stands for any text.
-func like(text, pattern string) bool {
-	ok, err := path.Match(flat.Replace(pattern), flat.Replace(text))
+// matchesPattern matches a whole text with a pattern in which * stands for any text.
+func matchesPattern(text, pattern string) bool {
+	ok, err := path.Match(slashEscaper.Replace(pattern), slashEscaper.Replace(text))
 	return ok && err == nil
 }
 
@@ -73,14 +73,14 @@ type judgement struct {
 	scan *scan
 	line // its words, taken apart as the entry at hand says
 
-	v      invocation
-	name   string // of the program, with the verb of git
-	args   []word
-	valued string // of the entry at hand
-	target string // of the entry at hand
-	hit    word   // the option or word that decided a condition
-	hits   []word // all words that did
-	named  bool   // what its words mean is known: they are not any files that it reads
+	v         invocation
+	name      string // of the program, with the verb of git
+	args      []word
+	valued    string // of the entry at hand
+	target    string // of the entry at hand
+	hit       word   // the option or word that decided a condition
+	hits      []word // all words that did
+	explained bool   // what its words mean is known: they are not any files that it reads
 }
 
 // judge holds the program at hand to the rules.
@@ -102,11 +102,11 @@ func (s *scan) judge(v invocation) {
 		program = "git-" + l.arg(0)
 		j.args = l.rest[1:]
 	}
-	j.obey(program)
+	j.applyRules(program)
 }
 
-// obey does what the rules say of a program. A version behind its name does not count.
-func (j *judgement) obey(program string) {
+// applyRules does what the rules say of a program. A version behind its name does not count.
+func (j *judgement) applyRules(program string) {
 	plain := strings.TrimRight(program, "0123456789.")
 	mine := false
 	why := ""
@@ -123,8 +123,8 @@ func (j *judgement) obey(program string) {
 		entry, row, _ := strings.Cut(text, "\t")
 		if entry != "" {
 			parts := strings.Split(entry+"||", "|")
-			if mine = listed(program, parts[0]) || listed(plain, parts[0]); mine {
-				j.enter(parts[1], strings.TrimSpace(parts[2]), lists)
+			if mine = inList(program, parts[0]) || inList(plain, parts[0]); mine {
+				j.startEntry(parts[1], strings.TrimSpace(parts[2]), lists)
 			}
 		}
 
@@ -134,7 +134,7 @@ func (j *judgement) obey(program string) {
 			why = reason
 		}
 
-		if row == "" || !mine || !j.all(when) {
+		if row == "" || !mine || !j.allHold(when) {
 			continue
 		}
 
@@ -142,16 +142,16 @@ func (j *judgement) obey(program string) {
 		for _, effect := range effects {
 			verb, arg, _ := strings.Cut(effect, " ")
 			if f, ok := classes[verb]; ok {
-				j.book(f, why)
-			} else if verb != "" && j.does(verb, arg) {
+				j.addFinding(f, why)
+			} else if verb != "" && j.applyEffect(verb, arg) {
 				return
 			}
 		}
 	}
 }
 
-// enter takes the words apart as an entry says.
-func (j *judgement) enter(valued, target string, lists map[string]string) {
+// startEntry takes the words apart as an entry says.
+func (j *judgement) startEntry(valued, target string, lists map[string]string) {
 	j.hit = word{}
 	j.hits = nil
 	j.target = target
@@ -164,16 +164,16 @@ func (j *judgement) enter(valued, target string, lists map[string]string) {
 	j.line = split(j.args, j.valued, strings.HasPrefix(strings.TrimSpace(valued), "^"))
 }
 
-func (j *judgement) book(f Finding, why string) {
+func (j *judgement) addFinding(f Finding, why string) {
 	target := strings.NewReplacer(
 		"$0", j.name, "$1",
 		j.arg(0),
 		"$2",
 		j.arg(1),
 		"$*",
-		joined(j.rest),
+		joinWords(j.rest),
 		"$@",
-		joined(j.args),
+		joinWords(j.args),
 		"$-",
 		j.hit.text,
 	).Replace(j.target)
@@ -181,7 +181,7 @@ func (j *judgement) book(f Finding, why string) {
 	f.Reason = why
 
 	if f.Category == ProdDB {
-		f.Target = hidden(target)
+		f.Target = withoutPassword(target)
 	}
 
 	net := f.Category == ExternalNet
@@ -192,11 +192,11 @@ func (j *judgement) book(f Finding, why string) {
 	})
 
 	if why == "fetches code and may run it at once" && j.has("-g", "--global") {
-		j.scan.risk("fs+", f.Target, "installs outside the project")
+		j.scan.addRisk("fs+", f.Target, "installs outside the project")
 	}
 }
 
-func (j *judgement) all(when string) bool {
+func (j *judgement) allHold(when string) bool {
 	for c := range strings.SplitSeq(when, ";") {
 		if c, not := strings.CutPrefix(strings.TrimSpace(c), "!"); c != "" && j.holds(c) == not {
 			return false
@@ -205,10 +205,12 @@ func (j *judgement) all(when string) bool {
 	return true
 }
 
-// among looks for words that are as one of the patterns, by what as makes of them.
-func (j *judgement) among(ws []word, patterns []string, as func(string) string) bool {
+// matchAny looks for words that are as one of the patterns, by what as makes of them.
+func (j *judgement) matchAny(ws []word, patterns []string, as func(string) string) bool {
 	j.hits = slices.DeleteFunc(slices.Clone(ws), func(w word) bool {
-		return !slices.ContainsFunc(patterns, func(p string) bool { return like(as(w.text), p) })
+		return !slices.ContainsFunc(patterns, func(p string) bool {
+			return matchesPattern(as(w.text), p)
+		})
 	})
 	if len(j.hits) > 0 {
 		j.hit = j.hits[0]
@@ -271,7 +273,7 @@ func (j *judgement) holds(condition string) bool {
 		})
 		as = path.Base
 	case "text":
-		words = []word{{text: j.name + " " + joined(j.args)}}
+		words = []word{{text: j.name + " " + joinWords(j.args)}}
 	case "looks":
 		words = span(j.rest, 0, 3)
 		patterns = strings.Fields("get list describe show ls view status info diff checks " +
@@ -309,19 +311,19 @@ func (j *judgement) holds(condition string) bool {
 			return z == inside || z == temp
 		})
 	default: // prod
-		names := []string{j.name, joined(j.args)}
+		names := []string{j.name, joinWords(j.args)}
 		for _, e := range j.v.env {
 			names = append(names, e.name, e.value.text)
 		}
 		return isProd(strings.Join(names, " "))
 	}
 
-	return j.among(words, patterns, as)
+	return j.matchAny(words, patterns, as)
 }
 
-// does is what a row says besides a class. N is the number of words that are no options before
-// those that count. True is for what starts another program, and for words of the shell: nothing
-// more is said of these.
+// applyEffect is what a row says besides a class. N is the number of words that are no options
+// before those that count. True is for what starts another program, and for words of the shell:
+// nothing more is said of these.
 //
 //	run N, text N       the words are a command; a shell reads them
 //	past N              the words are a command behind options
@@ -334,7 +336,7 @@ func (j *judgement) holds(condition string) bool {
 //	unknown REASON      only a run would show it
 //
 // The others are functions of their name.
-func (j *judgement) does(verb, arg string) bool {
+func (j *judgement) applyEffect(verb, arg string) bool {
 	number, _, _ := strings.Cut(arg, " ")
 	n, _ := strconv.Atoi(number) //nolint:errcheck // reason: none is 0
 	options := strings.Fields(arg)
@@ -342,44 +344,44 @@ func (j *judgement) does(verb, arg string) bool {
 
 	switch verb {
 	case "run":
-		j.scan.inner(j.v, rest)
+		j.scan.startInner(j.v, rest)
 	case "past":
-		j.scan.inner(j.v, split(rest, j.valued, true).rest)
+		j.scan.startInner(j.v, split(rest, j.valued, true).rest)
 	case "text":
 		if len(rest) > 0 {
-			j.scan.text(joined(rest), single(rest))
+			j.scan.scanText(joinWords(rest), singleWord(rest))
 		}
 	case "word":
-		j.scan.text(rest[0].text, rest[0])
+		j.scan.scanText(rest[0].text, rest[0])
 	case "option":
 		if w, ok := j.get(options...); ok {
-			j.scan.text(w.text, w)
+			j.scan.scanText(w.text, w)
 		}
 	case "stop":
 	case "shell":
-		j.shell()
+		j.judgeShell()
 	case "eval":
-		if len(j.args) > 0 && !j.scan.refetched(j.args) {
-			j.scan.text(joined(j.args), single(j.args))
+		if len(j.args) > 0 && !j.scan.addIfFetched(j.args) {
+			j.scan.scanText(joinWords(j.args), singleWord(j.args))
 		}
 	case "source":
 		if len(j.args) == 0 || !j.args[0].code {
 			return false
 		}
-		j.scan.substituted(j.args[0])
+		j.scan.judgeSubstituted(j.args[0])
 	case "alias":
-		j.scan.alias(j.args)
+		j.scan.judgeAlias(j.args)
 	case "cd":
-		j.scan.goTo(append(j.rest, word{text: "~", tilde: true})[0])
+		j.scan.changeDir(append(j.rest, word{text: "~", tilde: true})[0])
 	case "popd":
 		j.scan.dirKnown = false
 	case "env":
-		j.env()
+		j.judgeEnv()
 	case "xargs":
-		j.xargs()
+		j.judgeXargs()
 	default:
-		j.touches(verb, arg, rest)
-		j.reaches(verb, arg)
+		j.judgeFiles(verb, arg, rest)
+		j.judgeReach(verb, arg)
 		return false
 	}
 

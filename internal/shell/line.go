@@ -49,15 +49,15 @@ func split(ws []word, valued string, first bool) line {
 			}
 			l.options = append(l.options, o)
 		default:
-			i += l.short(ws, i, takes)
+			i += l.splitShort(ws, i, takes)
 		}
 	}
 
 	return l
 }
 
-// short takes one word of short options apart and tells how many words more it used.
-func (l *line) short(ws []word, i int, takes func(string) bool) int {
+// splitShort takes one word of short options apart and tells how many words more it used.
+func (l *line) splitShort(ws []word, i int, takes func(string) bool) int {
 	w := ws[i]
 	if takes(w.text) && i+1 < len(ws) { // also programs with long options behind one dash
 		l.options = append(l.options, option{w.text, ws[i+1]})
@@ -91,7 +91,7 @@ func (l line) has(names ...string) bool {
 		return slices.ContainsFunc(names, func(n string) bool {
 			return n == o.name ||
 				strings.Contains(n, "=") &&
-					like(strings.ToLower(o.name+"="+o.value.text), strings.ToLower(n))
+					matchesPattern(strings.ToLower(o.name+"="+o.value.text), strings.ToLower(n))
 		})
 	})
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// reaches does what a row says of other machines, of databases, of secrets and of code.
-func (j *judgement) reaches(verb, arg string) {
+// judgeReach does what a row says of other machines, of databases, of secrets and of code.
+func (j *judgement) judgeReach(verb, arg string) {
 	switch verb {
 	case "save":
-		j.saves(strings.Fields(arg)...)
+		j.judgeSave(strings.Fields(arg)...)
 	case "fetch", "send":
 		urls := j.rest
 		for _, o := range j.options {
@@ -19,139 +19,140 @@ func (j *judgement) reaches(verb, arg string) {
 				urls = append(urls, o.value)
 			}
 		}
-		j.scan.web(urls, verb == "send")
+		j.scan.judgeURLs(urls, verb == "send")
 	case "http":
-		j.http()
+		j.judgeHTTP()
 	case "open":
 		for _, w := range j.rest {
 			if host := hostOf(w.text); host != "" && !isLoopback(host) {
-				j.scan.remote("net+", w.text, "opens an address elsewhere")
+				j.scan.addRemote("net+", w.text, "opens an address elsewhere")
 			}
 		}
 	case "socat":
-		j.socat()
+		j.judgeSocat()
 	case "carry":
-		j.carries()
+		j.judgeTransfer()
 	case "unknown":
 		for _, w := range append(j.hits, word{})[:max(1, len(j.hits))] {
 			if w.pos.IsZero() {
 				w.pos = j.scan.here
 			}
-			j.scan.unknown(w.pos, arg)
+			j.scan.addUnknown(w.pos, arg)
 		}
 	case "urls":
 		const onlyText = "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :"
-		if !listed(j.scan.cmd, onlyText) {
-			j.scan.urls(j.args, "")
+		if !inList(j.scan.cmd, onlyText) {
+			j.scan.judgeDatabaseURLs(j.args, "")
 		}
 	case "client":
-		j.client(strings.Split(arg, "/"))
+		j.judgeDatabaseClient(strings.Split(arg, "/"))
 	case "embedded":
-		if _, z := j.scan.resolve(j.rest[0]); z.foreign() {
-			j.scan.risk("fs+", j.arg(0), "opens a database outside the project")
+		if _, z := j.scan.resolve(j.rest[0]); z.isForeign() {
+			j.scan.addRisk("fs+", j.arg(0), "opens a database outside the project")
 		}
-		if destroys(joined(j.rest[1:])) || j.v.in.known() && destroys(j.v.in.text) {
-			j.scan.risk("db+", j.arg(0), "changes or deletes data")
+		if changesData(joinWords(j.rest[1:])) || j.v.in.known() && changesData(j.v.in.text) {
+			j.scan.addRisk("db+", j.arg(0), "changes or deletes data")
 		}
 	case "printenv":
 		for _, w := range j.args {
 			if isSecretName(w.text) {
-				j.scan.risk("secret+", w.text, "prints a variable that holds a secret by its name")
+				j.scan.addRisk("secret+", w.text,
+					"prints a variable that holds a secret by its name")
 			}
 		}
 	case "mentions":
 		for _, w := range j.args {
-			if !j.named {
-				j.scan.mentions(w)
+			if !j.explained {
+				j.scan.judgeMention(w)
 			}
 		}
 	case "module":
 		m, _ := j.get("-m")
-		j.scan.inner(j.v, append([]word{m}, j.rest...))
+		j.scan.startInner(j.v, append([]word{m}, j.rest...))
 	case "code":
 		w, ok := j.get(strings.Fields(arg)...)
 		if !ok {
 			w = j.hit
 		}
-		j.scan.code(w.text)
+		j.scan.judgeCode(w.text)
 	case "piped":
-		j.scan.piped(j.v, false)
+		j.scan.judgePiped(j.v, false)
 	case "quoted":
-		for _, w := range j.scan.quoted(j.args[0].text) {
-			if _, z := j.scan.resolve(w); arg == "remove" && z.foreign() {
-				j.scan.removes(w, true)
-			} else if arg == "write" && z.foreign() && z != outside {
-				j.scan.writes(w, "writes")
+		for _, w := range j.scan.quotedPaths(j.args[0].text) {
+			if _, z := j.scan.resolve(w); arg == "remove" && z.isForeign() {
+				j.scan.judgeRemoval(w, true)
+			} else if arg == "write" && z.isForeign() && z != outside {
+				j.scan.judgeWrite(w, "writes")
 			}
 		}
 	}
 }
 
-// saves notes the file that will hold what comes from another machine, which runs books when it is
-// run.
-func (j *judgement) saves(options ...string) {
+// judgeSave notes the file that will hold what comes from another machine, which runs books when it
+// is run.
+func (j *judgement) judgeSave(options ...string) {
 	w, ok := j.get(options...)
 	if !ok {
 		return
 	}
 
-	j.scan.writes(w, "writes")
+	j.scan.judgeWrite(w, "writes")
 	if p, _ := j.scan.resolve(w); p != "" && len(j.rest) > 0 && !isLoopback(hostOf(j.arg(0))) {
 		j.scan.fetched[p] = true
 	}
 }
 
-func (s *scan) runs(w word) {
+func (s *scan) judgeRun(w word) {
 	if p, _ := s.resolve(w); s.fetched[p] {
-		s.fetchedCode(p)
+		s.addFetchedCode(p)
 	}
 }
 
-// web judges addresses of the web.
-func (s *scan) web(urls []word, sends bool) {
+// judgeURLs judges addresses of the web.
+func (s *scan) judgeURLs(urls []word, sends bool) {
 	for _, w := range urls {
 		host := hostOf(w.text)
 		switch {
 		case isLoopback(host):
 		case sends:
-			s.remote("net!", w.text, "sends data to another machine")
+			s.addRemote("net!", w.text, "sends data to another machine")
 		case host == "" || strings.Contains(host, hole):
-			s.remote("net+", w.text, "fetches from an address that shows only when it runs")
+			s.addRemote("net+", w.text, "fetches from an address that shows only when it runs")
 		default:
-			s.remote("net+", w.text, "fetches from another machine")
+			s.addRemote("net+", w.text, "fetches from another machine")
 		}
 	}
 }
 
-// http judges httpie, whose words are a method, an address, and what it sends.
-func (j *judgement) http() {
+// judgeHTTP judges httpie, whose words are a method, an address, and what it sends.
+func (j *judgement) judgeHTTP() {
 	sends := j.holds(
 		`args: POST PUT PATCH DELETE [^\-]*[^=]=[^=]* [^\-=]=[^=]* [^\-]*[^=]= [^\-=]= =[^=]* =`,
 	)
 	if j.holds("1: GET POST PUT PATCH DELETE HEAD") {
 		j.rest = j.rest[1:]
 	}
-	j.scan.web(j.rest[:min(1, len(j.rest))], sends)
+	j.scan.judgeURLs(j.rest[:min(1, len(j.rest))], sends)
 }
 
-func (j *judgement) socat() {
+func (j *judgement) judgeSocat() {
 	for _, w := range j.rest {
 		kind, host, _ := strings.Cut(w.text, ":")
 		if k := strings.ToUpper(kind); hasAny(k, "EXEC", "SYSTEM") {
-			j.scan.unknown(w.pos, "it starts a program for anyone who connects")
+			j.scan.addUnknown(w.pos, "it starts a program for anyone who connects")
 		} else if hasAny(k, "TCP", "UDP", "SSL") && !strings.Contains(k, "LISTEN") &&
 			!isLoopback(host) {
-			j.scan.remote("net!", w.text, "opens a connection to another machine")
+			j.scan.addRemote("net!", w.text, "opens a connection to another machine")
 		}
 	}
 }
 
-// carries judges copies from and to other machines.
-func (j *judgement) carries() {
+// judgeTransfer judges copies from and to other machines.
+func (j *judgement) judgeTransfer() {
 	host, _, _ := strings.Cut(j.arg(0), ":")
 	if !oneOf(j.scan.cmd, "scp", "rsync", "rclone") && len(j.rest) > 0 &&
 		!isLoopback(afterAt(host)) {
-		j.scan.remote("net!", j.arg(0), "carries files between machines")
+		j.scan.addRemote("net!", j.arg(0), "carries files between machines")
 		return
 	}
 
@@ -160,16 +161,16 @@ func (j *judgement) carries() {
 		l.rest = l.rest[1:]
 	}
 
-	sources, dest := l.ends()
-	if remotePath(dest) {
-		j.scan.remote("net!", dest.text, "copies to another machine")
-	} else if i := slices.IndexFunc(sources, remotePath); i >= 0 {
-		j.scan.remote("net+", sources[i].text, "copies from another machine")
+	sources, dest := l.sourcesAndDest()
+	if isRemotePath(dest) {
+		j.scan.addRemote("net!", dest.text, "copies to another machine")
+	} else if i := slices.IndexFunc(sources, isRemotePath); i >= 0 {
+		j.scan.addRemote("net+", sources[i].text, "copies from another machine")
 	}
 }
 
-// remotePath tells paths of the form host:path or scheme://host that lead to another machine.
-func remotePath(w word) bool {
+// isRemotePath tells paths of the form host:path or scheme://host that lead to another machine.
+func isRemotePath(w word) bool {
 	if strings.Contains(w.text, "://") {
 		return !strings.HasPrefix(w.text, "file://") && !isLoopback(hostOf(w.text))
 	}
@@ -205,7 +206,7 @@ func isLoopback(host string) bool {
 
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	ip := net.ParseIP(host)
-	return listed(host, "localhost 0.0.0.0 :: host.docker.internal *.localhost") ||
+	return inList(host, "localhost 0.0.0.0 :: host.docker.internal *.localhost") ||
 		ip != nil && ip.IsLoopback()
 }
 
@@ -218,9 +219,9 @@ const (
 	remote
 )
 
-// client judges the program of a database by where it goes and what it does there. by are its
-// options that name the host, the statements, and the database.
-func (j *judgement) client(by []string) {
+// judgeDatabaseClient judges the program of a database by where it goes and what it does there. by
+// are its options that name the host, the statements, and the database.
+func (j *judgement) judgeDatabaseClient(by []string) {
 	where := local
 	target := ""
 	var names, sql []string
@@ -239,11 +240,11 @@ func (j *judgement) client(by []string) {
 
 	for _, o := range j.options {
 		switch {
-		case listed(o.name, by[0]):
+		case inList(o.name, by[0]):
 			look(o.value.text)
-		case listed(o.name, by[1]):
+		case inList(o.name, by[1]):
 			sql = append(sql, o.value.text)
-		case listed(o.name, by[2]):
+		case inList(o.name, by[2]):
 			name(o.value, false)
 		}
 	}
@@ -269,13 +270,14 @@ func (j *judgement) client(by []string) {
 		sql = append(sql, j.v.in.text)
 	}
 
-	changes := destroys(strings.Join(sql, " ")) || oneOf(j.scan.cmd, "dropdb", "dropuser") ||
+	changes := changesData(strings.Join(sql, " ")) || oneOf(j.scan.cmd, "dropdb", "dropuser") ||
 		j.has("--clean", "--drop")
-	j.scan.data(where, target, isProd(strings.Join(append(names, target), " ")), changes)
+	prod := isProd(strings.Join(append(names, target), " "))
+	j.scan.addDatabaseFinding(where, target, prod, changes)
 }
 
-// data books what is done to a database.
-func (s *scan) data(where reach, target string, prod, changes bool) {
+// addDatabaseFinding books what is done to a database.
+func (s *scan) addDatabaseFinding(where reach, target string, prod, changes bool) {
 	class := "db!"
 	reason := "works on a production database, by its name"
 	switch {
@@ -294,11 +296,14 @@ func (s *scan) data(where reach, target string, prod, changes bool) {
 		class = "db-"
 		reason = "reads a database on this machine"
 	}
-	s.add(found{Finding: classed(class, hidden(target), reason), sends: where == remote})
+	s.add(found{
+		Finding: newFinding(class, withoutPassword(target), reason),
+		sends:   where == remote,
+	})
 }
 
-// hidden removes the password of an address.
-func hidden(target string) string {
+// withoutPassword removes the password of an address.
+func withoutPassword(target string) string {
 	scheme, rest, _ := strings.Cut(target, "://")
 	auth, host, ok := strings.Cut(rest, "@")
 	if !ok {
@@ -326,7 +331,7 @@ func reachOf(text string) reach {
 
 	// names that only a network of containers on this machine knows
 	if text == "" || text[0] == '/' || text[0] == '.' || isLoopback(host) || isLoopback(text) ||
-		listed(
+		inList(
 			host,
 			"db database postgres postgresql mysql mariadb mongo mongodb redis test-db testdb",
 		) {
@@ -341,12 +346,12 @@ func isProd(names string) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	return slices.ContainsFunc(parts, func(p string) bool {
-		return listed(p, "prod production prd live") || like(p, "prod?")
+		return inList(p, "prod production prd live") || matchesPattern(p, "prod?")
 	})
 }
 
-// destroys tells SQL and its like that changes or deletes.
-func destroys(sql string) bool {
+// changesData tells SQL and its like that changes or deletes.
+func changesData(sql string) bool {
 	u := strings.ToUpper(strings.Join(strings.Fields(sql), " "))
 	return hasAny(
 		u, "DROP ", "TRUNCATE", "DELETE FROM", "ALTER TABLE", "ALTER USER", "ALTER ROLE",
@@ -361,8 +366,8 @@ const databaseSchemes = "postgres postgresql mysql mariadb mongodb mongodb+srv r
 	"sqlserver clickhouse " +
 	"cockroachdb cassandra"
 
-// urls books addresses of databases that any program is given.
-func (s *scan) urls(ws []word, variable string) {
+// judgeDatabaseURLs books addresses of databases that any program is given.
+func (s *scan) judgeDatabaseURLs(ws []word, variable string) {
 	for _, w := range ws {
 		text := w.text
 		if name, value, ok := strings.Cut(text, "="); ok && strings.Contains(value, "://") &&
@@ -370,14 +375,14 @@ func (s *scan) urls(ws []word, variable string) {
 			text = value
 		}
 		scheme, _, ok := strings.Cut(strings.ToLower(text), "://")
-		if !ok || !listed(scheme, databaseSchemes) {
+		if !ok || !inList(scheme, databaseSchemes) {
 			continue
 		}
 
 		where := reachOf(text)
 		prod := isProd(text + " " + variable)
 		if where != local || prod {
-			s.data(where, text, prod, false)
+			s.addDatabaseFinding(where, text, prod, false)
 		}
 	}
 }

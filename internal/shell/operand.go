@@ -57,11 +57,11 @@ type intake struct {
 //	no@      @file brings options, or sends a file; no: a name with : is a host
 //	forward  -- hands options on to another program
 func (p intake) has(trait string) bool {
-	return oneWord(p.lists["traits"], trait)
+	return hasWord(p.lists["traits"], trait)
 }
 
-// oneWord tells whether a word stands in a list, or the list has everything.
-func oneWord(list, word string) bool {
+// hasWord tells whether a word stands in a list, or the list has everything.
+func hasWord(list, word string) bool {
 	return list == "*" || slices.Contains(strings.Fields(list), word)
 }
 
@@ -121,7 +121,7 @@ const (
 func (p intake) option(word string) optionUse {
 	name, _, attached := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	long := strings.HasPrefix(word, "--")
-	if use := p.use(name); use != useUnknown && (long || len(name) > 1) {
+	if use := p.useOf(name); use != useUnknown && (long || len(name) > 1) {
 		switch {
 		case !attached || use == useFlag:
 			return use
@@ -139,7 +139,7 @@ func (p intake) option(word string) optionUse {
 	}
 
 	for i := range len(name) {
-		use := p.use(name[i : i+1])
+		use := p.useOf(name[i : i+1])
 		last := i == len(name)-1
 		switch {
 		case use == useValue && (!last || attached):
@@ -154,64 +154,64 @@ func (p intake) option(word string) optionUse {
 	return useUnknown
 }
 
-func (p intake) use(name string) optionUse {
+func (p intake) useOf(name string) optionUse {
 	switch {
 	case name == "":
 		return useUnknown
-	case oneWord(p.lists["flags"], name):
+	case hasWord(p.lists["flags"], name):
 		return useFlag
-	case oneWord(p.lists["valued"], name):
+	case hasWord(p.lists["valued"], name):
 		return useValue
-	case oneWord(p.lists["code"], name):
+	case hasWord(p.lists["code"], name):
 		return useCode
-	case oneWord(p.lists["script"], name):
+	case hasWord(p.lists["script"], name):
 		return useScript
 	}
 	return useUnknown
 }
 
-// takes tells whether an argument may stand behind an option, which may or may not take it for its
-// value.
-func (p intake) takes(option string) bool {
+// mayPrecedeArgument tells whether an argument may stand behind an option, which may or may not
+// take it for its value.
+func (p intake) mayPrecedeArgument(option string) bool {
 	name, _, attached := strings.Cut(option, "=")
 	if attached {
 		return true // it has its value
 	}
 
 	bare := strings.TrimLeft(name, "-")
-	if oneWord(p.lists["long"], bare) {
+	if hasWord(p.lists["long"], bare) {
 		return true
 	}
 	if strings.HasPrefix(name, "--") || len(bare) > 4 {
 		return false
 	}
 	for _, letter := range bare {
-		if !oneWord(p.lists["letters"], string(letter)) && (letter < '0' || letter > '9') {
+		if !hasWord(p.lists["letters"], string(letter)) && (letter < '0' || letter > '9') {
 			return false
 		}
 	}
 	return bare != ""
 }
 
-// started is a program with its words, while its arguments are judged.
-type started struct {
+// programCall is a program with its words, while its arguments are judged.
+type programCall struct {
 	*arguments
 	intake
 
-	scan    *scan
-	written string // the program's name in the script
-	args    []field
+	scan     *scan
+	spelling string // the program's name in the script
+	args     []field
 	// ownFolder means that the program lies in one of tercet's own folders
 	ownFolder bool
 	again     bool // another shell reads the words once more
 }
 
-// program judges a program with its words.
-func (a *arguments) program(s *scan, args []field, again bool) {
+// judgeProgram judges a program with its words.
+func (a *arguments) judgeProgram(s *scan, args []field, again bool) {
 	if len(args) == 0 || a.reason != "" {
 		return
 	}
-	if a.depth > mostDepth {
+	if a.depth > maxDepth {
 		a.refuse(unreadScript)
 		return
 	}
@@ -232,7 +232,7 @@ func (a *arguments) program(s *scan, args []field, again bool) {
 		return
 	}
 
-	if beginsOption(name.lead) && (hasKnown(args) || a.input) {
+	if beginsOption(name.lead) && (hasKnown(args) || a.inputGiven) {
 		// ssh and kubectl take options behind a host and a pod, too
 		a.refuse("an argument could be part of the program that stands behind the option %s",
 			name.lead)
@@ -240,16 +240,16 @@ func (a *arguments) program(s *scan, args []field, again bool) {
 	}
 
 	p := intakeOf(name.lead)
-	if a.moved && !oneWord("free test cd", p.kind) {
+	if a.movedByArgument && !hasWord("free test cd", p.kind) {
 		a.refuse("an argument would name the folder in which %s looks for programs", p.name)
 		return
 	}
 
-	c := &started{
+	c := &programCall{
 		arguments: a,
 		intake:    p,
 		scan:      s,
-		written:   name.lead,
+		spelling:  name.lead,
 		args:      args[1:],
 		ownFolder: name.origin == folder,
 		again:     again || p.has("again"),
@@ -270,76 +270,76 @@ func hasKnown(args []field) bool {
 	return slices.ContainsFunc(args, func(f field) bool { return f.origin >= number })
 }
 
-func (c *started) judge() {
-	if c.has("deaf") && c.input {
-		c.reach()
+func (c *programCall) judge() {
+	if c.has("deaf") && c.inputGiven {
+		c.refuseReach()
 	}
 	if c.mayLoad() {
-		c.files.loads = c.written
+		c.files.loads = c.spelling
 	}
 
 	switch c.kind {
 	case "free":
-		c.parameters(c.args, true)
+		c.judgeParameters(c.args, true)
 	case "operands":
 		// what a script of the project gets are its parameters; an absolute path may be any program
-		own := strings.Contains(c.written, "/") && !strings.HasPrefix(c.written, "/")
+		own := strings.Contains(c.spelling, "/") && !strings.HasPrefix(c.spelling, "/")
 		if c.unknown && (own || c.ownFolder) {
-			c.parameters(c.args, false)
+			c.judgeParameters(c.args, false)
 			return
 		}
 		if rest, ok := c.behindRun(); ok && c.unknown {
 			if rest[0].origin != fixed || intakeOf(rest[0].lead).unknown {
-				c.partOf()
+				c.refusePartOf()
 			}
-			c.program(c.scan, rest, true)
+			c.judgeProgram(c.scan, rest, true)
 			return
 		}
-		c.operands(c.args)
+		c.judgeOperands(c.args)
 	case "verb":
-		c.verb()
+		c.judgeVerb()
 	case "start":
-		c.starts()
+		c.judgeStarter()
 	case "script":
-		c.script()
+		c.judgeInterpreter()
 	case "text":
-		c.text()
+		c.judgeTextProgram()
 	case "target":
-		c.targets()
+		c.judgeTargets()
 	case "find":
-		c.find()
+		c.judgeFind()
 	case "url":
-		c.urls()
+		c.judgeURLs()
 	case "test":
-		c.test()
+		c.judgeTest()
 	case "printf":
-		c.printf()
+		c.judgePrintf()
 	case "cd":
-		c.operands(c.args)
-		c.moved = c.moved || hasGiven(c.args)
+		c.judgeOperands(c.args)
+		c.movedByArgument = c.movedByArgument || hasGiven(c.args)
 	case "names":
 		// after set -k, words behind a program are variables for it
 		keyword := c.name == "set" && c.given && slices.ContainsFunc(c.args, func(f field) bool {
 			return beginsOption(f.lead) && strings.Contains(f.lead, "k")
 		})
 		if hasGiven(c.args) || keyword {
-			c.refuse("an argument would be a name given to %s", c.written)
+			c.refuse("an argument would be a name given to %s", c.spelling)
 		}
 	default:
-		c.never()
+		c.refuseAll()
 	}
 }
 
 // mayLoad tells whether a program may run files of the project by their names, such as a Makefile,
 // a hook or a module beside it.
-func (c *started) mayLoad() bool {
+func (c *programCall) mayLoad() bool {
 	switch c.kind {
 	case "free", "test", "printf", "cd", "names", "url", "find":
 		return false
 	case "start":
 		return c.lists["verbs"] != ""
 	case "operands":
-		return !oneWord(plainTools, c.name)
+		return !hasWord(plainTools, c.name)
 	}
 	return true
 }
@@ -352,12 +352,12 @@ const plainTools = writers + " sort gsort rg mkdir rmdir rm chmod chown date dif
 const startWords = "run exec x dlx eval shell ssh console"
 
 // behindRun gives the words behind such a word, if it stands before an argument.
-func (c *started) behindRun() ([]field, bool) {
+func (c *programCall) behindRun() ([]field, bool) {
 	for i, f := range c.args {
 		if f.origin >= number {
 			return nil, false
 		}
-		if f.origin != fixed || !oneWord(startWords, f.lead) {
+		if f.origin != fixed || !hasWord(startWords, f.lead) {
 			continue
 		}
 
@@ -370,22 +370,22 @@ func (c *started) behindRun() ([]field, bool) {
 	return nil, false
 }
 
-// reach refuses what a program would read as a program.
-func (c *started) reach() {
-	c.refuse("an argument could reach %s, which would read it as a program", c.written)
+// refuseReach refuses what a program would read as a program.
+func (c *programCall) refuseReach() {
+	c.refuse("an argument could reach %s, which would read it as a program", c.spelling)
 }
 
-// partOf refuses what would be part of a program text.
-func (c *started) partOf() {
-	c.refuse("an argument would be part of a program for %s", c.written)
+// refusePartOf refuses what would be part of a program text.
+func (c *programCall) refusePartOf() {
+	c.refuse("an argument would be part of a program for %s", c.spelling)
 }
 
-// never refuses every argument, and tercet's own folders inside of another text.
-func (c *started) never() {
+// refuseAll refuses every argument, and tercet's own folders inside of another text.
+func (c *programCall) refuseAll() {
 	inside := func(f field) bool { return f.origin == folder && !f.ownFirst }
-	if hasGiven(c.args) || slices.ContainsFunc(c.args, inside) || c.input ||
+	if hasGiven(c.args) || slices.ContainsFunc(c.args, inside) || c.inputGiven ||
 		c.has("shell") && c.given {
-		c.reach()
+		c.refuseReach()
 	}
 
 	if !c.has("shell") || !hasKnown(c.args) || c.reason != "" {
@@ -395,22 +395,22 @@ func (c *started) never() {
 	var words []string
 	for _, f := range c.args {
 		if f.origin == unsure || f.origin > number {
-			c.reach()
+			c.refuseReach()
 		}
 		words = append(words, f.text)
 	}
-	c.code(field{word: word{text: strings.Join(words, " ")}, origin: number}, nil)
+	c.judgeCode(field{word: word{text: strings.Join(words, " ")}, origin: number}, nil)
 }
 
-// code judges a text that a shell reads as a program, with the words that it gets.
-func (c *started) code(text field, params []field) {
+// judgeCode judges a text that a shell reads as a program, with the words that it gets.
+func (c *programCall) judgeCode(text field, params []field) {
 	switch text.origin { //nolint:exhaustive // the others are texts that can be read
 	case folder, given:
-		c.partOf()
+		c.refusePartOf()
 		return
 	case unsure:
 		if c.given {
-			c.reach()
+			c.refuseReach()
 		}
 		return
 	}
@@ -434,60 +434,60 @@ func (c *started) code(text field, params []field) {
 		if shifts {
 			v = every
 		}
-		c.set(strconv.Itoa(i), v)
+		c.setVar(strconv.Itoa(i), v)
 	}
 
-	c.set("@", every)
-	c.set("*", every)
-	c.scan.child(func(s *scan) { c.arguments.script(s, file) })
+	c.setVar("@", every)
+	c.setVar("*", every)
+	c.scan.inSubshell(func(s *scan) { c.arguments.judgeScript(s, file) })
 }
 
-// parameters judges words that a script, or a program without options to fear, gets.
-func (c *started) parameters(args []field, free bool) {
+// judgeParameters judges words that a script, or a program without options to fear, gets.
+func (c *programCall) judgeParameters(args []field, free bool) {
 	ended := free
 	for _, f := range args {
 		ended = ended || f.origin == fixed && f.lead == "--"
 		if f.origin != given {
 			continue
 		}
-		c.reread(f)
+		c.checkReread(f)
 		if !ended && (f.option || f.loose || beginsOption(f.lead)) {
-			c.couldBeOption()
+			c.refuseOption()
 		}
 	}
 }
 
-// reread refuses signs of a shell where another shell reads the words once more.
-func (c *started) reread(f field) {
-	if c.again && !f.all(isPlain().MatchString) {
-		c.refuse("an argument with signs of a shell would be read once more by %s", c.written)
+// checkReread refuses signs of a shell where another shell reads the words once more.
+func (c *programCall) checkReread(f field) {
+	if c.again && !f.givenAll(isPlain().MatchString) {
+		c.refuse("an argument with signs of a shell would be read once more by %s", c.spelling)
 	}
 }
 
-func (c *started) couldBeOption() {
+func (c *programCall) refuseOption() {
 	c.refuse(
 		"an argument that begins with - or + could be an option of %s; write -- in front of it",
-		c.written,
+		c.spelling,
 	)
 }
 
 // writers are programs that write the files that their words name.
 const writers = "tee cp mv ln dd install tar unzip sponge ed touch"
 
-// operands judges the words of a program by its options.
-func (c *started) operands(args []field) {
-	writes := oneWord(writers, c.name) || c.name == "uniq" && len(args) > 1
-	if writes && (hasGiven(args) || c.input) {
+// judgeOperands judges the words of a program by its options.
+func (c *programCall) judgeOperands(args []field) {
+	writes := hasWord(writers, c.name) || c.name == "uniq" && len(args) > 1
+	if writes && (hasGiven(args) || c.inputGiven) {
 		c.files.wrote = append(c.files.wrote, "")
 	}
 
 	for _, f := range args {
-		if writes && c.input && !beginsOption(f.lead) {
-			c.files.holds = append(c.files.holds, f.known())
+		if writes && c.inputGiven && !beginsOption(f.lead) {
+			c.files.withText = append(c.files.withText, f.knownText())
 		}
 	}
 	if c.has("no:") {
-		c.archive(args)
+		c.judgeArchive(args)
 	}
 
 	ended := false
@@ -506,65 +506,67 @@ func (c *started) operands(args []field) {
 		switch {
 		case (f.loose || f.option) && (!ended || c.has("forward")):
 			if c.has("forward") || c.kind == "cd" {
-				c.refuse("an argument that begins with - or + could be an option of %s", c.written)
+				c.refuse("an argument that begins with - or + could be an option of %s", c.spelling)
 			}
-			c.couldBeOption()
+			c.refuseOption()
 		case ended:
 		case beginsOption(f.lead):
-			if (!attached || !oneWord(c.lists["long"], name)) &&
-				!oneWord(c.lists["joined"], f.lead) {
-				c.refuse("an argument would be part of the option %s of %s", f.lead, c.written)
+			if (!attached || !hasWord(c.lists["long"], name)) &&
+				!hasWord(c.lists["joined"], f.lead) {
+				c.refuse("an argument would be part of the option %s of %s", f.lead, c.spelling)
 			}
-		case before != "" && !c.takes(before):
-			c.valueOf(before)
+		case before != "" && !c.mayPrecedeArgument(before):
+			c.refuseValueOf(before)
 		case c.name == "gh" && (before == "--hostname" ||
-			oneWord("-R --repo", before) && !f.all(isOwnersRepo)):
-			c.host(before)
+			hasWord("-R --repo", before) && !f.givenAll(isOwnersRepo)):
+			c.refuseHost(before)
 		}
 
-		c.operand(f)
+		c.judgeOperand(f)
 		before = ""
 	}
 }
 
-func (c *started) valueOf(option string) {
+func (c *programCall) refuseValueOf(option string) {
 	c.refuse(
 		"an argument could be the value of the option %s of %s; write -- in front of it if it "+
 			"is none",
-		option, c.written,
+		option, c.spelling,
 	)
 }
 
-// archive judges tar, which reads options from its input, and whose first word is options without a
-// hyphen.
-func (c *started) archive(args []field) {
-	if c.input {
-		c.refuse("an argument could reach %s, which can read options from its input", c.written)
+// judgeArchive judges tar, which reads options from its input, and whose first word is options
+// without a hyphen.
+func (c *programCall) judgeArchive(args []field) {
+	if c.inputGiven {
+		c.refuse("an argument could reach %s, which can read options from its input", c.spelling)
 	}
 	if hasGiven(args) && args[0].origin == fixed &&
 		strings.Trim(args[0].lead, "-cxtrufvzjJpka") != "" {
-		c.valueOf(args[0].lead)
+		c.refuseValueOf(args[0].lead)
 	}
 }
 
-// operand judges the value of a word.
-func (c *started) operand(f field) {
-	c.reread(f)
+// judgeOperand judges the value of a word.
+func (c *programCall) judgeOperand(f field) {
+	c.checkReread(f)
+	noAt := func(text string) bool { return !strings.HasPrefix(text, "@") }
+	noColon := func(text string) bool { return !strings.Contains(text, ":") }
 	switch {
-	case c.has("no@") && !f.all(func(text string) bool { return !strings.HasPrefix(text, "@") }):
-		c.refuse("an argument that begins with @ would name a file for %s", c.written)
-	case c.has("no:") && !f.all(func(text string) bool { return !strings.Contains(text, ":") }):
-		c.refuse("an argument with : would name a host for %s", c.written)
-	case c.name == "gh" && !f.all(isOfHost):
-		c.refuse("an argument would name a host for %s", c.written)
-	case c.has("local") && !f.all(inProject):
-		c.refuse("an argument would name code outside of the project for %s", c.written)
+	case c.has("no@") && !f.givenAll(noAt):
+		c.refuse("an argument that begins with @ would name a file for %s", c.spelling)
+	case c.has("no:") && !f.givenAll(noColon):
+		c.refuse("an argument with : would name a host for %s", c.spelling)
+	case c.name == "gh" && !f.givenAll(isUsualHost):
+		c.refuse("an argument would name a host for %s", c.spelling)
+	case c.has("local") && !f.givenAll(inProject):
+		c.refuse("an argument would name code outside of the project for %s", c.spelling)
 	}
 }
 
-// isOfHost tells whether a text names nothing at another host than the usual one: gh would send a
-// token there.
-func isOfHost(text string) bool {
+// isUsualHost tells whether a text names nothing at another host than the usual one: gh would send
+// a token there.
+func isUsualHost(text string) bool {
 	return !strings.Contains(text, "://") || strings.HasPrefix(text, "https://github.com/")
 }
 
@@ -585,8 +587,8 @@ var (
 	anyFormat  = lazy.Regexp(`%[-+ #0-9.'$]*[A-Za-z(*]`)
 )
 
-// test judges test and [: a value is one only where the form has two or three words.
-func (c *started) test() {
+// judgeTest judges test and [: a value is one only where the form has two or three words.
+func (c *programCall) judgeTest() {
 	args := c.args
 	if n := len(args); n > 0 && args[n-1].origin == fixed && args[n-1].lead == "]" {
 		args = args[:n-1]
@@ -614,15 +616,15 @@ func (c *started) test() {
 		name := func(text string) bool {
 			return !strings.ContainsAny(text, "([")
 		}
-		if asks || f.origin == given && (f.option || f.loose || !f.all(name)) {
-			c.refuse("an argument could be computed by %s", c.written)
+		if asks || f.origin == given && (f.option || f.loose || !f.givenAll(name)) {
+			c.refuse("an argument could be computed by %s", c.spelling)
 		}
 	}
 }
 
-// printf judges the format and what it prints: a conversion into a number can compute, and one can
-// name a variable.
-func (c *started) printf() {
+// judgePrintf judges the format and what it prints: a conversion into a number can compute, and one
+// can name a variable.
+func (c *programCall) judgePrintf() {
 	if !hasGiven(c.args) {
 		return
 	}
@@ -632,7 +634,7 @@ func (c *started) printf() {
 		format = c.args[1]
 	}
 	if format.option || format.loose || strings.HasPrefix(format.lead, "-") {
-		c.couldBeOption()
+		c.refuseOption()
 	}
 
 	for _, text := range format.texts {
@@ -647,15 +649,15 @@ func (c *started) printf() {
 	}
 
 	noFormat := func(text string) bool { return !strings.Contains(text, "%") }
-	if format.texts == nil || format.origin == given && !format.all(noFormat) {
+	if format.texts == nil || format.origin == given && !format.givenAll(noFormat) {
 		c.refuse("an argument would be the format of printf")
 	}
 
-	c.parameters(c.args[1:], true)
+	c.judgeParameters(c.args[1:], true)
 }
 
-// skip gives the words behind the options of a program; false if an option is not known.
-func (c *started) skip(args []field) (rest []field, ok bool) {
+// skipOptions gives the words behind the options of a program; false if an option is not known.
+func (c *programCall) skipOptions(args []field) (rest []field, ok bool) {
 	for i := 0; i < len(args); i++ {
 		f := args[i]
 		switch {
@@ -683,8 +685,8 @@ func (c *started) skip(args []field) (rest []field, ok bool) {
 	return nil, true
 }
 
-// starts judges the program that another one starts.
-func (c *started) starts() {
+// judgeStarter judges the program that another one starts.
+func (c *programCall) judgeStarter() {
 	args := c.args
 	first := ""
 	if len(args) > 0 && args[0].origin == fixed {
@@ -692,7 +694,7 @@ func (c *started) starts() {
 	}
 	if c.has("asks") && (first == "-v" || first == "-V") {
 		if hasGiven(args) {
-			c.refuse("an argument would be a name given to %s -v", c.written)
+			c.refuse("an argument would be a name given to %s -v", c.spelling)
 		}
 		return
 	}
@@ -705,30 +707,30 @@ func (c *started) starts() {
 				first = args[0].lead
 			}
 		}
-		if oneWord(c.lists["looks"], first) {
-			c.looks(args[1:])
+		if hasWord(c.lists["looks"], first) {
+			c.judgeQuery(args[1:])
 			return
 		}
-		if !oneWord(c.lists["verbs"], first) {
-			if hasGiven(args) || c.input {
-				c.partOf()
+		if !hasWord(c.lists["verbs"], first) {
+			if hasGiven(args) || c.inputGiven {
+				c.refusePartOf()
 			}
 			return
 		}
 		args = args[1:]
 	}
 
-	rest, ok := c.skip(args)
+	rest, ok := c.skipOptions(args)
 	if !ok {
-		if hasKnown(args) || c.input {
+		if hasKnown(args) || c.inputGiven {
 			c.refuse("an argument could be an option of %s, or the program that it starts",
-				c.written)
+				c.spelling)
 		}
 		return
 	}
 
-	if c.lists["verbs"] != "" && len(rest) < 2 && (hasGiven(rest) || c.input) {
-		c.partOf()
+	if c.lists["verbs"] != "" && len(rest) < 2 && (hasGiven(rest) || c.inputGiven) {
+		c.refusePartOf()
 	}
 
 	for c.has("sets") && len(rest) > 0 {
@@ -736,26 +738,26 @@ func (c *started) starts() {
 		if !found || !isName(strings.TrimSuffix(name, "+")) {
 			break
 		}
-		c.set(strings.TrimSuffix(name, "+"), rest[0].value().without(name+"="))
+		c.setVar(strings.TrimSuffix(name, "+"), rest[0].value().trimPrefix(name+"="))
 		rest = rest[1:]
 	}
 
 	if c.has("lead") && len(rest) > 0 {
 		if rest[0].origin == given {
-			c.partOf()
+			c.refusePartOf()
 		}
 		rest = rest[1:]
 		if len(rest) > 0 && rest[0].origin == fixed && rest[0].lead == "--" {
 			rest = rest[1:]
 		}
 	}
-	c.program(c.scan, rest, c.again)
+	c.judgeProgram(c.scan, rest, c.again)
 }
 
-// looks judges a verb that only asks: behind what it asks about stand names, and no options.
-func (c *started) looks(args []field) {
-	if c.input && len(args) < 2 {
-		c.partOf()
+// judgeQuery judges a verb that only asks: behind what it asks about stand names, and no options.
+func (c *programCall) judgeQuery(args []field) {
+	if c.inputGiven && len(args) < 2 {
+		c.refusePartOf()
 	}
 	if !hasGiven(args) {
 		return
@@ -763,33 +765,33 @@ func (c *started) looks(args []field) {
 
 	for i, f := range args {
 		// another option could name a file with programs, or a host
-		known := f.origin == fixed && oneWord("-n -l -o -A --namespace --selector --output", f.lead)
+		known := f.origin == fixed && hasWord("-n -l -o -A --namespace --selector --output", f.lead)
 		option := f.option || f.loose || beginsOption(f.lead) && !known
 		if option || i == 0 && f.origin != fixed {
-			c.partOf()
+			c.refusePartOf()
 		}
 	}
 }
 
-// behindScript judges the first word as a script, and the others as its parameters.
-func (c *started) behindScript(rest []field) {
+// judgeScriptCall judges the first word as a script, and the others as its parameters.
+func (c *programCall) judgeScriptCall(rest []field) {
 	script := rest[0]
 	input := script.origin == fixed && isInput(script.lead)
 	switch {
 	case script.origin == given, script.origin == number,
 		script.origin == folder && (!script.ownFirst || script.loose):
-		c.refuse("an argument would be the script of %s", c.written)
+		c.refuse("an argument would be the script of %s", c.spelling)
 		return
-	case script.origin == unsure && (hasGiven(rest) || c.input), input && c.input,
+	case script.origin == unsure && (hasGiven(rest) || c.inputGiven), input && c.inputGiven,
 		input && c.given && !oneOf(script.lead, "-", "/dev/stdin"):
-		c.reach()
+		c.refuseReach()
 		return
 	}
 
 	if script.origin != folder {
-		c.files.ran = append(c.files.ran, script.known())
+		c.files.ran = append(c.files.ran, script.knownText())
 	}
-	c.parameters(rest[1:], false)
+	c.judgeParameters(rest[1:], false)
 }
 
 func isInput(name string) bool {
@@ -805,25 +807,25 @@ const runningModules = "" +
 	"behave robot locust jupyter notebook streamlit webbrowser ptpython bpython hy xonsh mpi4py " +
 	"torch.distributed.run torch.distributed.launch accelerate.commands.launch viztracer"
 
-// script judges a shell or another interpreter: everything before its script or its code is the
-// file's.
-func (c *started) script() {
+// judgeInterpreter judges a shell or another interpreter: everything before its script or its code
+// is the file's.
+func (c *programCall) judgeInterpreter() {
 	code := false // of a shell: the first word that is no option is its program text
 	for i := 0; i < len(c.args); i++ {
 		f := c.args[i]
 		switch {
 		case f.origin == fixed && code && (f.lead == "-" || f.lead == "--"):
 			if i+1 < len(c.args) {
-				c.behindCode(c.args[i+1], c.args[i+2:])
+				c.judgeCodeCall(c.args[i+1], c.args[i+2:])
 			}
 			return
 		case f.origin == fixed && f.lead == "--":
 			continue
 		case code && !c.isOption(f):
-			c.behindCode(f, c.args[i+1:])
+			c.judgeCodeCall(f, c.args[i+1:])
 			return
 		case !c.isOption(f) && f.origin != given || f.lead == "-":
-			c.behindScript(c.args[i:])
+			c.judgeScriptCall(c.args[i:])
 			return
 		}
 
@@ -837,7 +839,7 @@ func (c *started) script() {
 			i++
 			if i < len(c.args) && c.args[i].origin == given {
 				c.refuse("an argument could be an option of %s, or the program that it starts",
-					c.written)
+					c.spelling)
 			}
 		case useCode:
 			if c.has("shell") {
@@ -845,7 +847,7 @@ func (c *started) script() {
 				continue
 			}
 			if i+1 < len(c.args) {
-				c.behindCode(c.args[i+1], c.args[i+2:])
+				c.judgeCodeCall(c.args[i+1], c.args[i+2:])
 			}
 			return
 		case useScript:
@@ -853,48 +855,49 @@ func (c *started) script() {
 				return
 			}
 			module := c.args[i+1]
-			if module.origin == fixed && oneWord(runningModules, module.lead) &&
+			if module.origin == fixed && hasWord(runningModules, module.lead) &&
 				hasGiven(c.args[i+2:]) {
-				c.reach()
+				c.refuseReach()
 			}
-			c.behindScript(c.args[i+1:])
+			c.judgeScriptCall(c.args[i+1:])
 			return
 		case useUnknown:
-			if hasKnown(c.args) || c.input {
-				c.reach()
+			if hasKnown(c.args) || c.inputGiven {
+				c.refuseReach()
 			}
 			return
 		}
 	}
 
-	if c.input {
-		c.reach()
+	if c.inputGiven {
+		c.refuseReach()
 	}
 }
 
 // isOption tells whether a word begins as an option. A shell turns one off by a plus.
-func (c *started) isOption(f field) bool {
+func (c *programCall) isOption(f field) bool {
 	return strings.HasPrefix(f.lead, "-") || c.has("shell") && strings.HasPrefix(f.lead, "+")
 }
 
-// behindCode judges a program text, and the parameters behind it.
-func (c *started) behindCode(text field, rest []field) {
+// judgeCodeCall judges a program text, and the parameters behind it.
+func (c *programCall) judgeCodeCall(text field, rest []field) {
 	if c.has("shell") {
-		c.code(text, rest)
+		c.judgeCode(text, rest)
 		return
 	}
 
 	switch {
 	case text.origin == given, text.origin == folder:
-		c.partOf()
+		c.refusePartOf()
 	case text.origin == unsure && hasGiven(rest):
-		c.reach()
+		c.refuseReach()
 	}
-	c.parameters(rest, false)
+	c.judgeParameters(rest, false)
 }
 
-// text judges awk and sed: the program text is the file's, and what is behind it are files.
-func (c *started) text() {
+// judgeTextProgram judges awk and sed: the program text is the file's, and what is behind it are
+// files.
+func (c *programCall) judgeTextProgram() {
 	seen := false
 	for i := 0; i < len(c.args); i++ {
 		f := c.args[i]
@@ -903,9 +906,9 @@ func (c *started) text() {
 		}
 		if !strings.HasPrefix(f.lead, "-") || f.lead == "-" {
 			if seen {
-				c.file(f)
+				c.judgeTextFile(f)
 			} else {
-				c.textOf(f)
+				c.judgeProgramText(f)
 			}
 			seen = true
 			continue
@@ -913,7 +916,7 @@ func (c *started) text() {
 
 		use := c.option(f.lead)
 		if f.origin == given || use == useUnknown && hasGiven(c.args) {
-			c.partOf()
+			c.refusePartOf()
 		}
 
 		if use == useFlag || use == useUnknown {
@@ -926,47 +929,47 @@ func (c *started) text() {
 			continue
 		}
 
-		c.textOf(c.args[i])
+		c.judgeProgramText(c.args[i])
 		if use == useScript {
-			c.files.ran = append(c.files.ran, c.args[i].known())
+			c.files.ran = append(c.files.ran, c.args[i].knownText())
 			if c.args[i].origin == number {
-				c.refuse("an argument would be the script of %s", c.written)
+				c.refuse("an argument would be the script of %s", c.spelling)
 			}
 		}
 	}
 }
 
-func (c *started) file(f field) {
+func (c *programCall) judgeTextFile(f field) {
 	named := func(text string) bool { return !strings.Contains(text, "=") }
-	if f.origin == given && (f.option || f.loose || !f.all(named)) {
+	if f.origin == given && (f.option || f.loose || !f.givenAll(named)) {
 		c.refuse("an argument that begins with - or holds = could be part of a program for %s",
-			c.written)
+			c.spelling)
 	}
 }
 
-func (c *started) textOf(f field) {
-	if c.input && isInput(f.lead) {
-		c.reach()
+func (c *programCall) judgeProgramText(f field) {
+	if c.inputGiven && isInput(f.lead) {
+		c.refuseReach()
 	}
 	if f.origin == given || f.origin == folder && !f.ownFirst ||
 		f.origin == unsure && hasGiven(c.args) {
-		c.partOf()
+		c.refusePartOf()
 	}
 }
 
-// find judges find: paths and conditions, and the programs that it starts.
-func (c *started) find() {
+// judgeFind judges find: paths and conditions, and the programs that it starts.
+func (c *programCall) judgeFind() {
 	strange := false // a word in front is not known, and may start an expression
 	before := ""
 	for i := 0; i < len(c.args); i++ {
 		f := c.args[i]
-		if f.origin == fixed && oneWord(c.lists["starts"], f.lead) {
+		if f.origin == fixed && hasWord(c.lists["starts"], f.lead) {
 			end := i + 1
 			for end < len(c.args) &&
-				(c.args[end].origin != fixed || !oneWord("; +", c.args[end].lead)) {
+				(c.args[end].origin != fixed || !hasWord("; +", c.args[end].lead)) {
 				end++
 			}
-			c.program(c.scan, c.args[i+1:end], c.again)
+			c.judgeProgram(c.scan, c.args[i+1:end], c.again)
 			i = end
 			continue
 		}
@@ -978,9 +981,10 @@ func (c *started) find() {
 		switch {
 		case f.origin != given:
 			strange = strange || f.origin == unsure
-		case before != "" && oneWord(c.lists["values"], before) && !f.loose:
-		case strange || f.option || f.loose || before != "" || beginsOption(f.lead) || !f.all(word):
-			c.partOf()
+		case before != "" && hasWord(c.lists["values"], before) && !f.loose:
+		case strange || f.option || f.loose || before != "" || beginsOption(f.lead) ||
+			!f.givenAll(word):
+			c.refusePartOf()
 		}
 
 		before = ""
@@ -990,16 +994,16 @@ func (c *started) find() {
 	}
 }
 
-// evaluates are the words behind which a program with targets takes a program text or a file.
-var evaluates = map[string]string{
+// evaluatingVerbs are the words behind which a program with targets takes a program text or a file.
+var evaluatingVerbs = map[string]string{
 	"mix":  "run eval rpc cmd do",
 	"lein": "run exec repl eval update-in",
 }
 
-// targets judges make, npm and their like: arguments stand behind a target or a script of the
+// judgeTargets judges make, npm and their like: arguments stand behind a target or a script of the
 // project.
-func (c *started) targets() {
-	rest, ok := c.skip(c.args)
+func (c *programCall) judgeTargets() {
+	rest, ok := c.skipOptions(c.args)
 	verbs := c.lists["verbs"]
 	need := 1
 	if verbs != "" && len(rest) > 0 && strings.HasPrefix(rest[0].lead, "run") {
@@ -1011,12 +1015,12 @@ func (c *started) targets() {
 		}
 	}
 
-	if len(rest) > 0 && oneWord(evaluates[c.name], rest[0].lead) {
-		c.never()
+	if len(rest) > 0 && hasWord(evaluatingVerbs[c.name], rest[0].lead) {
+		c.refuseAll()
 		return
 	}
 
-	known := ok && len(rest) >= need && (verbs == "" || oneWord(verbs, rest[0].lead))
+	known := ok && len(rest) >= need && (verbs == "" || hasWord(verbs, rest[0].lead))
 	for _, f := range rest[:min(need, len(rest))] {
 		own := f.origin == folder && f.ownFirst
 		known = known && (f.origin < number || own || verbs == "" && f.origin != given) &&
@@ -1027,8 +1031,8 @@ func (c *started) targets() {
 		known = rest[1].origin == fixed || rest[1].origin == folder
 	}
 	if !known {
-		if hasGiven(c.args) || c.input {
-			c.partOf()
+		if hasGiven(c.args) || c.inputGiven {
+			c.refusePartOf()
 		}
 		return
 	}
@@ -1050,30 +1054,30 @@ func (c *started) targets() {
 
 		switch {
 		case before != "":
-			c.valueOf(before)
-		case c.has("target") && (f.option || f.loose || f.lead != "" || !f.all(plain)):
-			c.partOf()
+			c.refuseValueOf(before)
+		case c.has("target") && (f.option || f.loose || f.lead != "" || !f.givenAll(plain)):
+			c.refusePartOf()
 		case f.option || f.loose || beginsOption(f.lead):
 			c.refuse("an argument that begins with - or + could be an option of what %s starts",
-				c.written)
+				c.spelling)
 		}
 	}
 
-	c.parameters(rest[need:], true)
+	c.judgeParameters(rest[need:], true)
 }
 
 // verbOptions are options before a verb that take the next word.
 const verbOptions = "-c -C --git-dir --work-tree --namespace --config-env --exec-path " +
 	"--super-prefix"
 
-// verb judges programs whose first operand says what they do.
-func (c *started) verb() {
+// judgeVerb judges programs whose first operand says what they do.
+func (c *programCall) judgeVerb() {
 	for i := 0; i < len(c.args); i++ {
 		f := c.args[i]
-		takes := f.origin == fixed && oneWord(verbOptions, f.lead)
+		takes := f.origin == fixed && hasWord(verbOptions, f.lead)
 		if f.origin == given || takes && i+1 < len(c.args) && c.args[i+1].origin == given {
 			c.refuse("an argument could be an option of %s itself, which can name programs",
-				c.written)
+				c.spelling)
 			return
 		}
 
@@ -1086,30 +1090,30 @@ func (c *started) verb() {
 		}
 
 		rest := c.args[i+1:]
-		if !hasGiven(rest) && !c.input {
+		if !hasGiven(rest) && !c.inputGiven {
 			return
 		}
-		if f.origin != fixed || !oneWord(c.lists["verbs"], f.lead) {
-			c.host(f.lead)
+		if f.origin != fixed || !hasWord(c.lists["verbs"], f.lead) {
+			c.refuseHost(f.lead)
 			return
 		}
 
 		for k, r := range rest {
 			bare := k == 0 || !strings.HasPrefix(rest[k-1].lead, "-")
 			if c.name == "gh" && f.lead == "api" && r.origin == given && r.lead == "" && bare {
-				c.host(f.lead)
+				c.refuseHost(f.lead)
 			}
 		}
 
 		inner := *c
-		inner.written = c.written + " " + f.lead
-		inner.operands(rest)
+		inner.spelling = c.spelling + " " + f.lead
+		inner.judgeOperands(rest)
 		return
 	}
 }
 
-func (c *started) host(verb string) {
-	c.refuse("an argument could name a program or a host for %s %s", c.written, verb)
+func (c *programCall) refuseHost(verb string) {
+	c.refuse("an argument could name a program or a host for %s %s", c.spelling, verb)
 }
 
 var (
@@ -1120,10 +1124,10 @@ var (
 	)
 )
 
-// urls judges curl and its like: the host is the file's, and options are.
-func (c *started) urls() {
-	if c.input {
-		c.refuse("an argument could reach %s, which can read options from its input", c.written)
+// judgeURLs judges curl and its like: the host is the file's, and options are.
+func (c *programCall) judgeURLs() {
+	if c.inputGiven {
+		c.refuse("an argument could reach %s, which can read options from its input", c.spelling)
 	}
 
 	saves := func(f field) bool { return savesFile().MatchString(f.lead) }
@@ -1138,7 +1142,7 @@ func (c *started) urls() {
 		option := i > 0 && strings.HasPrefix(c.args[i-1].lead, "-") &&
 			!urlFlags().MatchString(c.args[i-1].lead)
 		if option || !hostPrefix().MatchString(f.lead) || f.loose {
-			c.refuse("an argument could name a host, a file or an option for %s", c.written)
+			c.refuse("an argument could name a host, a file or an option for %s", c.spelling)
 		}
 	}
 }

@@ -20,8 +20,8 @@ const (
 	unknown             // not known before it runs
 )
 
-// real tells whether the user keeps something there that the project does not own.
-func (z zone) foreign() bool {
+// isForeign tells whether the user keeps something there that the project does not own.
+func (z zone) isForeign() bool {
 	return z == home || z == system || z == device || z == outside
 }
 
@@ -48,13 +48,13 @@ func (s *scan) resolve(w word) (string, zone) {
 
 	prefix, _, cut := strings.Cut(t, hole)
 	if cut {
-		return s.partly(t, prefix)
+		return s.resolvePartial(t, prefix)
 	}
 	abs, ok := s.absolute(t)
 	if !ok {
 		return t, unknown
 	}
-	return s.zoned(abs, w)
+	return s.zoneOf(abs, w)
 }
 
 // absolute completes a path by the working folder, if that is known.
@@ -65,8 +65,8 @@ func (s *scan) absolute(p string) (string, bool) {
 	return path.Join(s.dir, p), s.dirKnown
 }
 
-// partly judges a path of which only the beginning is known.
-func (s *scan) partly(t, prefix string) (string, zone) {
+// resolvePartial judges a path of which only the beginning is known.
+func (s *scan) resolvePartial(t, prefix string) (string, zone) {
 	dir := prefix[:strings.LastIndexByte(prefix, '/')+1]
 	if dir == "" || strings.Contains(t[len(prefix):], "..") {
 		return t, unknown
@@ -77,16 +77,16 @@ func (s *scan) partly(t, prefix string) (string, zone) {
 		return t, unknown
 	}
 
-	_, z := s.zoned(path.Join(abs, "x"), word{})
+	_, z := s.zoneOf(path.Join(abs, "x"), word{})
 	if abs == "/" {
 		z = system
 	}
 	return t, z
 }
 
-// zoned gives the zone of a clean absolute path. A glob in the last element stands for everything
+// zoneOf gives the zone of a clean absolute path. A glob in the last element stands for everything
 // in the folder.
-func (s *scan) zoned(p string, w word) (string, zone) {
+func (s *scan) zoneOf(p string, w word) (string, zone) {
 	look := p
 	if w.glob {
 		if base := path.Base(p); oneOf(base, "*", ".*", "**", "{*,.*}", ".[!.]*", "?*") {
@@ -105,12 +105,12 @@ func (s *scan) zoned(p string, w word) (string, zone) {
 
 	for _, known := range zones {
 		switch {
-		case listed(folder, known.paths),
-			known.zone == home && h != "" && (look == h || within(look, h)):
+		case inList(folder, known.paths),
+			known.zone == home && h != "" && (look == h || isBelow(look, h)):
 			return p, known.zone
 		case known.zone == inside && root != "" && look == root:
 			return p, whole
-		case known.zone == inside && root != "" && within(look, root):
+		case known.zone == inside && root != "" && isBelow(look, root):
 			return p, inside
 		}
 	}
@@ -144,13 +144,13 @@ var zones = []struct {
 	},
 }
 
-// within tells whether p stands below dir.
-func within(p, dir string) bool {
+// isBelow tells whether p stands below dir.
+func isBelow(p, dir string) bool {
 	return p != dir && strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// leads tells whether a word begins with something unknown that a slash follows: empty, it would be
-// the root of everything.
-func (w word) leads() bool {
+// startsUnknown tells whether a word begins with something unknown that a slash follows: empty, it
+// would be the root of everything.
+func (w word) startsUnknown() bool {
 	return strings.HasPrefix(w.text, hole+"/")
 }

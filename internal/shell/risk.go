@@ -110,7 +110,7 @@ func Classify(src string, p Place) (Report, error) {
 
 	file, err := parse(src)
 	if err != nil {
-		return Report{}, unreadable(err)
+		return Report{}, parseFailure(err)
 	}
 
 	p.Dir = cmp.Or(p.Dir, p.Root)
@@ -125,7 +125,7 @@ func Classify(src string, p Place) (Report, error) {
 		here:     formats.Pos{Line: 1, Col: 1},
 	}
 
-	s.stmts(file.Stmts, nil)
+	s.scanStmts(file.Stmts, nil)
 	return s.out.report(), nil
 }
 
@@ -144,7 +144,7 @@ func Quote(argv []string) (string, error) {
 	for i, a := range argv {
 		q, err := syntax.Quote(a, syntax.LangBash)
 		if err != nil {
-			return "", unreadable(err)
+			return "", parseFailure(err)
 		}
 		words[i] = q
 	}
@@ -155,8 +155,8 @@ func parse(src string) (*syntax.File, error) {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 }
 
-// unreadable tells where a text is no command.
-func unreadable(err error) error {
+// parseFailure tells where a text is no command.
+func parseFailure(err error) error {
 	at := formats.Pos{Line: 1, Col: 1}
 	text := err.Error()
 	if p, ok := errors.AsType[syntax.ParseError](err); ok {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// mentions judges a word of a program that may read any file it is given: FILE, @FILE, name=FILE,
-// name=@FILE, --option=FILE.
-func (s *scan) mentions(w word) {
+// judgeMention judges a word of a program that may read any file it is given: FILE, @FILE,
+// name=FILE, name=@FILE, --option=FILE.
+func (s *scan) judgeMention(w word) {
 	if strings.Contains(w.text, "://") {
 		return
 	}
@@ -18,14 +18,14 @@ func (s *scan) mentions(w word) {
 
 	w.text = strings.TrimPrefix(w.text, "@")
 	if w.text != "" && !strings.HasPrefix(w.text, "-") && !strings.ContainsAny(w.text, " \n") {
-		s.reads(w, false)
+		s.judgeRead(w, false)
 	}
 }
 
-// reads judges a file that is read, or only named.
-func (s *scan) reads(w word, named bool) {
+// judgeRead judges a file that is read, or only named.
+func (s *scan) judgeRead(w word, named bool) {
 	p, z := s.resolve(w)
-	if !secretFile(p, z) {
+	if !isSecretFile(p, z) {
 		return
 	}
 
@@ -35,10 +35,10 @@ func (s *scan) reads(w word, named bool) {
 	case named:
 		class = "secret-"
 		reason = "looks at where keys, passwords or tokens are kept"
-	case !z.foreign() && z != null:
+	case !z.isForeign() && z != null:
 		class = "secret+"
 	}
-	s.add(found{Finding: classed(class, p, reason), names: named})
+	s.add(found{Finding: newFinding(class, p, reason), names: named})
 }
 
 // Files in which tools store secrets: whole names, endings, and path parts between slashes.
@@ -71,8 +71,8 @@ const (
 		"*/etc/ssl/certs/*"
 )
 
-// secretFile tells whether a path holds a secret by what tools put there.
-func secretFile(p string, z zone) bool {
+// isSecretFile tells whether a path holds a secret by what tools put there.
+func isSecretFile(p string, z zone) bool {
 	base := strings.TrimRight(path.Base(p), "*?")
 	lower := strings.ToLower(base)
 
@@ -81,17 +81,17 @@ func secretFile(p string, z zone) bool {
 		return false
 	case isEnvFile(lower):
 		return true
-	case listed(p, sampleFolders):
+	case inList(p, sampleFolders):
 		return false
-	case listed(p+"/", secretFolders):
+	case inList(p+"/", secretFolders):
 		return true
 	case strings.Contains(p+"/", "/.ssh/") &&
 		!oneOf(base, "known_hosts", "config", "authorized_keys", "known_hosts.old"):
 		return true
 	case strings.HasSuffix(lower, ".pem") || strings.HasSuffix(lower, ".key"):
-		return len(lower) > len(".pem") && !listed(lower, publicKeys)
+		return len(lower) > len(".pem") && !inList(lower, publicKeys)
 	}
-	return listed(lower, secretNames) || z == home && listed(lower, homeSecrets)
+	return inList(lower, secretNames) || z == home && inList(lower, homeSecrets)
 }
 
 // isEnvFile tells files of settings that hold passwords, from their templates.
@@ -103,26 +103,26 @@ func isEnvFile(base string) bool {
 	rest, ok := strings.CutPrefix(base, ".env")
 	return ok && (rest == "" || rest[0] == '.') &&
 		!slices.ContainsFunc(strings.Split(rest, "."), func(part string) bool {
-			return listed(part, "example sample template dist defaults schema tpl test ci d vault")
+			return inList(part, "example sample template dist defaults schema tpl test ci d vault")
 		})
 }
 
-// variables books variables that hold a secret by their names.
-func (s *scan) variables(args []word) {
+// judgeVariables books variables that hold a secret by their names.
+func (s *scan) judgeVariables(args []word) {
 	if oneOf(s.cmd, "test", "[", "[[", ":", "unset", "true") {
 		return
 	}
 	for _, w := range args {
 		for _, n := range w.vars {
 			if isSecretName(n) {
-				s.risk("secret+", "$"+n, "uses a variable that holds a secret by its name")
+				s.addRisk("secret+", "$"+n, "uses a variable that holds a secret by its name")
 			}
 		}
 	}
 }
 
 func isSecretName(n string) bool {
-	return listed(
+	return inList(
 		strings.ToUpper(n),
 		"*PASSWORD* *PASSWD* *SECRET* *PRIVATE_KEY* *API_KEY* *APIKEY* *ACCESS_KEY* "+
 			"*CREDENTIAL* "+

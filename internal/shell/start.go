@@ -12,13 +12,13 @@ func (s *scan) start(v invocation) {
 		return
 	}
 	if s.args != nil {
-		s.args.program(s, s.args.fields(v.words), false)
+		s.args.judgeProgram(s, s.args.fields(v.words), false)
 		return
 	}
 
 	s.depth++
-	if s.depth > mostDepth {
-		s.unknown(s.here, "it is nested too deeply to be looked at")
+	if s.depth > maxDepth {
+		s.addUnknown(s.here, "it is nested too deeply to be looked at")
 		s.depth--
 		return
 	}
@@ -27,34 +27,35 @@ func (s *scan) start(v invocation) {
 	args := v.words[1:]
 	s.here = first.pos
 	if !first.known() {
-		s.unknown(s.here, "which program it is shows only when it runs")
+		s.addUnknown(s.here, "which program it is shows only when it runs")
 		return
 	}
 
 	s.cmd = path.Base(first.text)
 	if strings.Contains(first.text, "/") {
-		s.runs(first)
+		s.judgeRun(first)
 	}
 	for _, e := range v.env {
-		s.urls([]word{e.value}, e.name)
-		if listed(
+		s.judgeDatabaseURLs([]word{e.value}, e.name)
+		if inList(
 			e.name,
 			"LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV PROMPT_COMMAND "+
 				"GIT_SSH_COMMAND",
 		) {
-			s.risk("root+", e.name+"="+e.value.text, "makes other programs run code of its choice")
+			s.addRisk("root+", e.name+"="+e.value.text,
+				"makes other programs run code of its choice")
 		}
 	}
 
-	if asked(args) && s.cmd != "env" {
+	if asksForHelp(args) && s.cmd != "env" {
 		return
 	}
-	s.variables(args)
+	s.judgeVariables(args)
 	s.judge(v)
 }
 
-// asked tells whether the words only ask a program about itself.
-func asked(ws []word) bool {
+// asksForHelp tells whether the words only ask a program about itself.
+func asksForHelp(ws []word) bool {
 	if len(ws) == 0 {
 		return false
 	}
@@ -62,8 +63,8 @@ func asked(ws []word) bool {
 	return last == "--help" || len(ws) == 1 && oneOf(last, "--version", "-V", "version", "help")
 }
 
-// inner goes on with the words behind a wrapper.
-func (s *scan) inner(v invocation, words []word) {
+// startInner goes on with the words behind a wrapper.
+func (s *scan) startInner(v invocation, words []word) {
 	for len(words) > 0 {
 		name, value, ok := strings.Cut(words[0].text, "=")
 		if !ok || !isName(name) {
@@ -89,23 +90,23 @@ func isName(n string) bool {
 		(n[0] < '0' || n[0] > '9')
 }
 
-func (j *judgement) env() {
+func (j *judgement) judgeEnv() {
 	if w, ok := j.get("-S", "--split-string"); ok {
-		j.scan.text(w.text+" "+joined(j.rest), w)
+		j.scan.scanText(w.text+" "+joinWords(j.rest), w)
 	} else if w, ok := j.get("-C", "--chdir"); ok {
-		j.scan.child(func(c *scan) {
-			c.goTo(w)
-			c.inner(j.v, j.rest)
+		j.scan.inSubshell(func(c *scan) {
+			c.changeDir(w)
+			c.startInner(j.v, j.rest)
 		})
 	} else {
-		j.scan.inner(j.v, j.rest)
-		if len(j.rest) == 0 && !j.has("-i", "--ignore-environment") && !asked(j.args) {
-			j.scan.risk("secret+", "", everyVariable)
+		j.scan.startInner(j.v, j.rest)
+		if len(j.rest) == 0 && !j.has("-i", "--ignore-environment") && !asksForHelp(j.args) {
+			j.scan.addRisk("secret+", "", everyVariable)
 		}
 	}
 }
 
-func (j *judgement) xargs() {
+func (j *judgement) judgeXargs() {
 	rest := slices.Clone(j.rest)
 	if j.scan.cmd == "parallel" {
 		i := slices.IndexFunc(rest, func(w word) bool {
@@ -115,7 +116,7 @@ func (j *judgement) xargs() {
 			rest = rest[:i]
 		}
 		if len(rest) == 1 && strings.ContainsAny(rest[0].text, " ;|&") {
-			j.scan.text(strings.ReplaceAll(rest[0].text, "{}", unknownName), rest[0])
+			j.scan.scanText(strings.ReplaceAll(rest[0].text, "{}", unknownName), rest[0])
 			return
 		}
 	}
@@ -139,104 +140,104 @@ func (j *judgement) xargs() {
 
 	v := j.v
 	v.in = nil
-	j.scan.inner(v, rest)
+	j.scan.startInner(v, rest)
 }
 
-func (s *scan) alias(args []word) {
+func (s *scan) judgeAlias(args []word) {
 	for _, w := range args {
 		if name, value, ok := strings.Cut(w.text, "="); ok {
 			if !w.inner.IsZero() {
 				w.inner.Col += len(name) + 1
 			}
-			s.text(value, w)
+			s.scanText(value, w)
 		}
 	}
 }
 
-// goTo takes in a change of the working folder.
-func (s *scan) goTo(w word) {
+// changeDir takes in a change of the working folder.
+func (s *scan) changeDir(w word) {
 	p, z := s.resolve(w)
 	s.dirKnown = z != unknown && w.known() && !w.glob && w.text != "-" && path.IsAbs(p) &&
-		s.loose == 0
+		s.conditional == 0
 	s.dir = p
 }
 
-// shell judges a shell: what it reads stands in -c, in a file, or comes from a pipe.
-func (j *judgement) shell() {
+// judgeShell judges a shell: what it reads stands in -c, in a file, or comes from a pipe.
+func (j *judgement) judgeShell() {
 	switch {
 	case j.has("-c", "--command"):
-		if len(j.rest) > 0 && !j.scan.refetched(j.rest[:1]) {
-			j.scan.child(func(c *scan) {
+		if len(j.rest) > 0 && !j.scan.addIfFetched(j.rest[:1]) {
+			j.scan.inSubshell(func(c *scan) {
 				for _, e := range j.v.env {
 					c.vars[e.name] = e.value.value()
 				}
-				c.text(j.rest[0].text, j.rest[0])
+				c.scanText(j.rest[0].text, j.rest[0])
 			})
 		}
 	case len(j.rest) > 0 && !j.has("-s") && !oneOf(j.rest[0].text, "-", "/dev/stdin"):
-		j.scan.runs(j.rest[0])
+		j.scan.judgeRun(j.rest[0])
 		if j.rest[0].code {
-			j.scan.substituted(j.rest[0])
+			j.scan.judgeSubstituted(j.rest[0])
 		}
 	default:
-		j.scan.piped(j.v, true)
+		j.scan.judgePiped(j.v, true)
 	}
 }
 
-// fetchedCode books code that comes from elsewhere and is run.
-func (s *scan) fetchedCode(target string) {
+// addFetchedCode books code that comes from elsewhere and is run.
+func (s *scan) addFetchedCode(target string) {
 	s.add(found{
-		Finding: classed("net!", target, "runs what it fetches from elsewhere"),
+		Finding: newFinding("net!", target, "runs what it fetches from elsewhere"),
 		fetches: true,
 	})
 }
 
-// piped judges a program that runs what comes from a pipe.
-func (s *scan) piped(v invocation, shell bool) {
+// judgePiped judges a program that runs what comes from a pipe.
+func (s *scan) judgePiped(v invocation, shell bool) {
 	in := v.in
 	switch {
 	case in == nil:
 	case in.fetched:
-		s.fetchedCode("")
+		s.addFetchedCode("")
 	case !in.known():
-		s.unknown(s.here, "it runs what comes from a pipe")
+		s.addUnknown(s.here, "it runs what comes from a pipe")
 	case shell:
-		s.text(in.text, word{pos: s.here})
+		s.scanText(in.text, word{pos: s.here})
 	default:
-		s.code(in.text)
+		s.judgeCode(in.text)
 	}
 }
 
-// refetched tells and books that a text which a shell reads is fetched first.
-func (s *scan) refetched(ws []word) bool {
+// addIfFetched tells and books that a text which a shell reads is fetched first.
+func (s *scan) addIfFetched(ws []word) bool {
 	for _, w := range ws {
 		if w.fetched {
-			s.fetchedCode("")
+			s.addFetchedCode("")
 			return w.text == hole
 		}
 	}
 	return false
 }
 
-// substituted judges a file for a shell that is the output of a command.
-func (s *scan) substituted(w word) {
-	if !s.refetched([]word{w}) {
-		s.unknown(w.pos, "a shell reads what a command prints")
+// judgeSubstituted judges a file for a shell that is the output of a command.
+func (s *scan) judgeSubstituted(w word) {
+	if !s.addIfFetched([]word{w}) {
+		s.addUnknown(w.pos, "a shell reads what a command prints")
 	}
 }
 
-// code looks for words in code of another language, which is not parsed.
-func (s *scan) code(text string) {
+// judgeCode looks for words in code of another language, which is not parsed.
+func (s *scan) judgeCode(text string) {
 	j := &judgement{
 		scan: s,
 		name: strings.ToLower(text),
 		args: []word{{text: text}},
 	}
-	j.obey("/code")
+	j.applyRules("/code")
 }
 
-// quoted gives the absolute paths that stand in quotes in code of another language.
-func (s *scan) quoted(text string) (out []word) {
+// quotedPaths gives the absolute paths that stand in quotes in code of another language.
+func (s *scan) quotedPaths(text string) (out []word) {
 	for i := strings.IndexAny(text, "'\"`"); i >= 0; i = strings.IndexAny(text, "'\"`") {
 		inside, rest, ok := strings.Cut(text[i+1:], text[i:i+1])
 		if !ok {

@@ -12,27 +12,27 @@ import (
 
 // Limits of one classification; deeper or longer parts are reported as unknown.
 const (
-	mostDepth = 40
-	mostCalls = 20000
+	maxDepth = 40
+	maxCalls = 20000
 )
 
 // scan walks statements in the order in which a shell would run them, with the folder and the
 // variables as they are known there.
 type scan struct {
-	place    Place
-	out      *findings
-	vars     map[string]string // values, with a hole for what is not known
-	dir      string            // working folder, valid if dirKnown
-	dirKnown bool
-	loose    int             // above 0: what is assigned here may not have happened
-	depth    int             // of texts and substitutions within each other
-	calls    *int            // commands looked at, shared
-	fetched  map[string]bool // files that hold what came from elsewhere, shared
-	base     origin          // where this text stands
-	here     formats.Pos     // place of the command at hand
-	cmd      string          // its name
-	args     *arguments      // nil: only risks are looked for
-	still    bool            // commands inside of words are not scanned
+	place       Place
+	out         *findings
+	vars        map[string]string // values, with a hole for what is not known
+	dir         string            // working folder, valid if dirKnown
+	dirKnown    bool
+	conditional int             // above 0: what is assigned here may not have happened
+	depth       int             // of texts and substitutions within each other
+	calls       *int            // commands looked at, shared
+	fetched     map[string]bool // files that hold what came from elsewhere, shared
+	base        origin          // where this text stands
+	here        formats.Pos     // place of the command at hand
+	cmd         string          // its name
+	args        *arguments      // nil: only risks are looked for
+	quiet       bool            // commands inside of words are not scanned
 }
 
 // origin is the place of a text inside another; zero for the text itself.
@@ -41,7 +41,7 @@ type origin struct {
 	fixed bool // every place in this text is pos, because quotes changed the text
 }
 
-func (s *scan) at(p syntax.Pos) formats.Pos {
+func (s *scan) posOf(p syntax.Pos) formats.Pos {
 	line := max(int(p.Line()), 1)
 	col := max(int(p.Col()), 1)
 	switch {
@@ -55,47 +55,49 @@ func (s *scan) at(p syntax.Pos) formats.Pos {
 	return formats.Pos{Line: s.base.pos.Line + line - 1, Col: col}
 }
 
-// child runs f in a shell of its own: what it assigns and where it goes does not reach this one.
-func (s *scan) child(f func(*scan)) {
+// inSubshell runs f in a shell of its own: what it assigns and where it goes does not reach this
+// one.
+func (s *scan) inSubshell(f func(*scan)) {
 	c := *s
 	c.vars = maps.Clone(s.vars)
 	c.depth++
-	if c.depth > mostDepth {
-		unread(s, "it is nested too deeply to be looked at")
+	if c.depth > maxDepth {
+		stopScan(s, "it is nested too deeply to be looked at")
 		return
 	}
 	f(&c)
 }
 
-// unread notes that a limit ended the scan here.
-func unread(s *scan, reason string) {
-	s.unknown(s.here, reason)
+// stopScan notes that a limit ended the scan here.
+func stopScan(s *scan, reason string) {
+	s.addUnknown(s.here, reason)
 	if s.args != nil {
 		s.args.refuse(unreadScript)
 	}
 }
 
-// text classifies a text that a shell inside the command would read. at is the word that holds it.
-func (s *scan) text(src string, at word) {
+// scanText classifies a text that a shell inside the command would read. at is the word that holds
+// it.
+func (s *scan) scanText(src string, at word) {
 	if strings.Contains(src, hole) {
-		s.unknown(at.pos, "a shell reads a text that is known only when it runs")
+		s.addUnknown(at.pos, "a shell reads a text that is known only when it runs")
 		if strings.Trim(src, hole+" \t\n") == "" {
 			return
 		}
 		src = strings.ReplaceAll(src, hole, unknownName)
 	}
 
-	s.child(func(c *scan) {
+	s.inSubshell(func(c *scan) {
 		file, err := parse(src)
 		if err != nil {
-			s.unknown(at.pos, "a shell reads a text that is no command")
+			s.addUnknown(at.pos, "a shell reads a text that is no command")
 			return
 		}
 		c.base = (origin{pos: at.inner})
 		if at.inner.IsZero() {
 			c.base = origin{pos: at.pos, fixed: true}
 		}
-		c.stmts(file.Stmts, nil)
+		c.scanStmts(file.Stmts, nil)
 	})
 }
 
@@ -103,19 +105,19 @@ func (s *scan) text(src string, at word) {
 // parsed again.
 const unknownName = "${__unknown}"
 
-func (s *scan) unknown(at formats.Pos, reason string) {
+func (s *scan) addUnknown(at formats.Pos, reason string) {
 	if u := (Unknown{Pos: at, Reason: reason}); !slices.Contains(s.out.unknown, u) {
 		s.out.unknown = append(s.out.unknown, u)
 	}
 }
 
-// stmts scans statements of which each sees the same input. Each is judged as a pipeline: what
+// scanStmts scans statements of which each sees the same input. Each is judged as a pipeline: what
 // reads a secret and what can send it belong together.
-func (s *scan) stmts(list []*syntax.Stmt, in *stage) {
+func (s *scan) scanStmts(list []*syntax.Stmt, in *stage) {
 	for _, st := range list {
 		from := len(s.out.list)
-		s.run(st, in)
-		s.leak(from)
+		s.scanStmt(st, in)
+		s.raiseLeaks(from)
 	}
 }
 
@@ -129,13 +131,13 @@ func (in *stage) known() bool {
 	return in != nil && !strings.Contains(in.text, hole)
 }
 
-// run scans a statement whose input is in; nil means that it has none.
-func (s *scan) run(st *syntax.Stmt, in *stage) {
+// scanStmt scans a statement whose input is in; nil means that it has none.
+func (s *scan) scanStmt(st *syntax.Stmt, in *stage) {
 	if a := s.args; a != nil {
-		before := a.input
-		defer func() { a.input = before }()
+		before := a.inputGiven
+		defer func() { a.inputGiven = before }()
 		for _, r := range st.Redirs {
-			a.redirect(s, st, r)
+			a.checkRedirect(s, st, r)
 		}
 	}
 
@@ -150,47 +152,47 @@ func (s *scan) run(st *syntax.Stmt, in *stage) {
 		}
 	}
 
-	s.command(st, in)
-	s.redirects(st.Redirs)
+	s.scanCommand(st, in)
+	s.judgeRedirects(st.Redirs)
 }
 
-func (s *scan) command(st *syntax.Stmt, in *stage) {
+func (s *scan) scanCommand(st *syntax.Stmt, in *stage) {
 	switch c := st.Cmd.(type) {
 	case *syntax.CallExpr:
-		s.call(c, in)
+		s.scanCall(c, in)
 	case *syntax.BinaryCmd:
-		s.binary(c, in)
+		s.scanBinary(c, in)
 	case *syntax.Subshell:
-		s.child(func(n *scan) { n.stmts(c.Stmts, in) })
+		s.inSubshell(func(n *scan) { n.scanStmts(c.Stmts, in) })
 	case *syntax.Block:
-		s.stmts(c.Stmts, in)
+		s.scanStmts(c.Stmts, in)
 	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
 		*syntax.FuncDecl:
-		s.compound(c, in)
+		s.scanCompound(c, in)
 	case *syntax.DeclClause:
-		s.declare(c)
+		s.scanDeclaration(c)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			s.run(c.Stmt, in)
+			s.scanStmt(c.Stmt, in)
 		}
 	case *syntax.CoprocClause:
-		s.child(func(n *scan) { n.stmts([]*syntax.Stmt{unnamed(c)}, nil) })
+		s.inSubshell(func(n *scan) { n.scanStmts([]*syntax.Stmt{coprocCommand(c)}, nil) })
 	case nil:
 	default: // tests and arithmetic: only the substitutions in them run
-		s.inside(&word{}, c)
+		s.scanInside(&word{}, c)
 	}
 }
 
-// compound looks for risks in every command of a conditional, a loop or a function. Only a run
+// scanCompound looks for risks in every command of a conditional, a loop or a function. Only a run
 // shows which of them run, and how often.
-func (s *scan) compound(c syntax.Command, in *stage) {
-	s.unknown(s.at(c.Pos()), "which of its commands run shows only when it runs")
-	s.loose++
-	defer func() { s.loose-- }()
+func (s *scan) scanCompound(c syntax.Command, in *stage) {
+	s.addUnknown(s.posOf(c.Pos()), "which of its commands run shows only when it runs")
+	s.conditional++
+	defer func() { s.conditional-- }()
 
 	if loop, ok := c.(*syntax.ForClause); ok {
 		if over, ok := loop.Loop.(*syntax.WordIter); ok {
-			s.loop(over, loop.Do, in)
+			s.scanLoop(over, loop.Do, in)
 			return
 		}
 	}
@@ -201,16 +203,16 @@ func (s *scan) compound(c syntax.Command, in *stage) {
 			s.word(n)
 			return false
 		case *syntax.Stmt:
-			s.stmts([]*syntax.Stmt{n}, in)
+			s.scanStmts([]*syntax.Stmt{n}, in)
 			return false
 		}
 		return true
 	})
 }
 
-// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but
-// the parser takes a simple command's first word, left of a pipe, for one.
-func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
+// coprocCommand gives the command of a coprocess. Only a compound command may have a name before
+// it, but the parser takes a simple command's first word, left of a pipe, for one.
+func coprocCommand(c *syntax.CoprocClause) *syntax.Stmt {
 	left := c.Stmt
 	for b, ok := left.Cmd.(*syntax.BinaryCmd); ok; b, ok = left.Cmd.(*syntax.BinaryCmd) {
 		left = b.X
@@ -222,9 +224,9 @@ func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 	return c.Stmt
 }
 
-// loop scans the body of a for loop: once for each of a few words that are known, else with a
+// scanLoop scans the body of a for loop: once for each of a few words that are known, else with a
 // variable that is not.
-func (s *scan) loop(over *syntax.WordIter, body []*syntax.Stmt, in *stage) {
+func (s *scan) scanLoop(over *syntax.WordIter, body []*syntax.Stmt, in *stage) {
 	name := over.Name.Value
 	items := s.fields(over.Items)
 	if len(items) == 0 || len(items) > 8 ||
@@ -234,41 +236,41 @@ func (s *scan) loop(over *syntax.WordIter, body []*syntax.Stmt, in *stage) {
 
 	for _, w := range items {
 		s.vars[name] = w.value()
-		s.stmts(body, in)
+		s.scanStmts(body, in)
 	}
 	s.vars[name] = hole
 }
 
-func (s *scan) binary(c *syntax.BinaryCmd, in *stage) {
+func (s *scan) scanBinary(c *syntax.BinaryCmd, in *stage) {
 	if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
-		s.run(c.X, in)
-		s.run(c.Y, in)
+		s.scanStmt(c.X, in)
+		s.scanStmt(c.Y, in)
 		return
 	}
 
 	from := len(s.out.list)
 	next := &stage{fetched: in != nil && in.fetched, text: hole}
-	s.child(func(n *scan) {
-		n.run(c.X, in)
-		next.text = n.printed(c.X)
+	s.inSubshell(func(n *scan) {
+		n.scanStmt(c.X, in)
+		next.text = n.printedText(c.X)
 	})
 
 	if a := s.args; a != nil {
-		before := a.input
-		defer func() { a.input = before }()
-		a.input = a.input || a.reaches(c.X) == given
+		before := a.inputGiven
+		defer func() { a.inputGiven = before }()
+		a.inputGiven = a.inputGiven || a.trustOf(c.X) == given
 	}
 
-	next.fetched = next.fetched || fetches(s.out.list[from:])
-	s.child(func(n *scan) { n.run(c.Y, next) })
+	next.fetched = next.fetched || anyFetches(s.out.list[from:])
+	s.inSubshell(func(n *scan) { n.scanStmt(c.Y, next) })
 }
 
-func fetches(list []found) bool {
+func anyFetches(list []found) bool {
 	return slices.ContainsFunc(list, func(f found) bool { return f.fetches })
 }
 
-// printed gives what a plain echo or printf prints; a hole if more than its words decides it.
-func (s *scan) printed(st *syntax.Stmt) string {
+// printedText gives what a plain echo or printf prints; a hole if more than its words decides it.
+func (s *scan) printedText(st *syntax.Stmt) string {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) < 2 || len(st.Redirs) > 0 {
 		return hole
@@ -289,36 +291,36 @@ func (s *scan) printed(st *syntax.Stmt) string {
 	default:
 		return hole
 	}
-	return strings.ReplaceAll(joined(args), `\n`, "\n")
+	return strings.ReplaceAll(joinWords(args), `\n`, "\n")
 }
 
 const everyVariable = "prints every variable, passwords and tokens among them"
 
-// declare takes in what export, local and their like assign; `export -p` alone shows every
+// scanDeclaration takes in what export, local and their like assign; `export -p` alone shows every
 // variable.
-func (s *scan) declare(c *syntax.DeclClause) {
-	s.here = s.at(c.Pos())
+func (s *scan) scanDeclaration(c *syntax.DeclClause) {
+	s.here = s.posOf(c.Pos())
 	s.cmd = c.Variant.Value
 	bare := oneOf(s.cmd, "export", "declare", "typeset")
 
 	for _, a := range c.Args {
 		bare = bare && a.Name == nil
 		if a.Value != nil || a.Array != nil {
-			s.assign(a)
+			s.scanAssignment(a)
 		}
 	}
 
 	if bare {
-		s.risk("secret+", "", everyVariable)
+		s.addRisk("secret+", "", everyVariable)
 	}
 }
 
-func (s *scan) assign(a *syntax.Assign) {
+func (s *scan) scanAssignment(a *syntax.Assign) {
 	if a.Name == nil {
 		return
 	}
 	name := a.Name.Value
-	s.here = s.at(a.Pos())
+	s.here = s.posOf(a.Pos())
 	s.cmd = name + "="
 	s.vars[name] = hole
 
@@ -330,31 +332,31 @@ func (s *scan) assign(a *syntax.Assign) {
 	}
 
 	v := s.word(a.Value)
-	if s.loose > 0 {
+	if s.conditional > 0 {
 		return
 	}
 
 	if !a.Append && a.Index == nil {
 		s.vars[name] = v.value()
 	}
-	s.urls([]word{v}, name)
+	s.judgeDatabaseURLs([]word{v}, name)
 }
 
-// call scans a simple command.
-func (s *scan) call(c *syntax.CallExpr, in *stage) {
+// scanCall scans a simple command.
+func (s *scan) scanCall(c *syntax.CallExpr, in *stage) {
 	*s.calls++
-	if *s.calls > mostCalls {
-		unread(s, "it is too long to be looked at as a whole")
+	if *s.calls > maxCalls {
+		stopScan(s, "it is too long to be looked at as a whole")
 		return
 	}
 
 	v := invocation{in: in}
 	for _, a := range c.Assigns {
 		if s.args != nil {
-			s.args.named(a)
+			s.args.checkAssignedName(a)
 		}
 		if len(c.Args) == 0 {
-			s.assign(a)
+			s.scanAssignment(a)
 		} else if a.Name != nil {
 			v.env = append(v.env, setting{a.Name.Value, s.word(a.Value)})
 		}
@@ -385,23 +387,23 @@ func (s *scan) add(f found) {
 	s.out.list = append(s.out.list, f)
 }
 
-// risk books a finding of a class that neither fetches nor sends.
-func (s *scan) risk(class, target, reason string) {
-	s.add(found{Finding: classed(class, target, reason)})
+// addRisk books a finding of a class that neither fetches nor sends.
+func (s *scan) addRisk(class, target, reason string) {
+	s.add(found{Finding: newFinding(class, target, reason)})
 }
 
-// remote books what speaks to another machine: it can bring data in and carry data out.
-func (s *scan) remote(class, target, reason string) {
+// addRemote books what speaks to another machine: it can bring data in and carry data out.
+func (s *scan) addRemote(class, target, reason string) {
 	s.add(found{
-		Finding: classed(class, target, reason),
+		Finding: newFinding(class, target, reason),
 		sends:   true,
 		fetches: true,
 	})
 }
 
-// leak raises what reads a secret beside something that can send it, from the finding with that
-// number on.
-func (s *scan) leak(from int) {
+// raiseLeaks raises what reads a secret beside something that can send it, from the finding with
+// that number on.
+func (s *scan) raiseLeaks(from int) {
 	list := s.out.list[from:]
 	reads := func(f found) bool {
 		return f.Category == SecretAccess && !f.names

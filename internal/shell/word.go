@@ -49,7 +49,7 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 		pos := s.here
 		if len(w.Parts) > 0 {
 			// asked before braces are split: a group whose first word is empty has no place
-			pos = s.at(w.Pos())
+			pos = s.posOf(w.Pos())
 		}
 		if s.args != nil {
 			whole := *w
@@ -66,7 +66,7 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 		n := 0
 		for one, err := range expand.BracesSeq(nil, w) {
 			n++
-			if err != nil || n > mostBraces {
+			if err != nil || n > maxBraces {
 				out = append(out, word{text: hole, pos: pos})
 				break
 			}
@@ -80,8 +80,8 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 	return out
 }
 
-// mostBraces bounds what one word with braces may become.
-const mostBraces = 64
+// maxBraces bounds what one word with braces may become.
+const maxBraces = 64
 
 // word reads one word; the substitutions in it are scanned as commands.
 func (s *scan) word(w *syntax.Word) word {
@@ -90,7 +90,7 @@ func (s *scan) word(w *syntax.Word) word {
 		return out
 	}
 	if len(w.Parts) > 0 {
-		out.pos = s.at(w.Pos())
+		out.pos = s.posOf(w.Pos())
 	}
 
 	if len(w.Parts) == 1 {
@@ -114,15 +114,15 @@ func (s *scan) word(w *syntax.Word) word {
 		if l, ok := part.(*syntax.Lit); ok && i == 0 && strings.HasPrefix(l.Value, "~") {
 			out.tilde = true
 		}
-		s.part(&out, &b, part, false)
+		s.addPart(&out, &b, part, false)
 	}
 
 	out.text = b.String()
 	return out
 }
 
-// part adds one part of a word to b.
-func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted bool) {
+// addPart adds one part of a word to b.
+func (s *scan) addPart(out *word, b *strings.Builder, part syntax.WordPart, quoted bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
 		out.glob = unescape(b, p.Value, quoted) || out.glob
@@ -134,43 +134,43 @@ func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted 
 		}
 	case *syntax.DblQuoted:
 		for _, q := range p.Parts {
-			s.part(out, b, q, true)
+			s.addPart(out, b, q, true)
 		}
 	case *syntax.ParamExp:
-		s.param(out, b, p, quoted)
+		s.addParam(out, b, p, quoted)
 	case *syntax.CmdSubst:
 		out.code = true
 		printed := value{}
 		if s.args != nil {
-			printed = s.args.output(p.Stmts)
+			printed = s.args.outputValue(p.Stmts)
 		}
-		s.nested(out, p, p.Stmts)
-		computed(s, out, b, printed, quoted)
+		s.scanSubstitution(out, p, p.Stmts)
+		addComputed(s, out, b, printed, quoted)
 	case *syntax.ProcSubst:
 		out.code = true
-		s.nested(out, p, p.Stmts)
-		other(s, out, b, p, quoted)
+		s.scanSubstitution(out, p, p.Stmts)
+		addUnknownPart(s, out, b, p, quoted)
 	case *syntax.ExtGlob:
 		out.glob = true
 		b.WriteString("*")
 	default:
-		s.inside(out, part)
-		other(s, out, b, part, quoted)
+		s.scanInside(out, part)
+		addUnknownPart(s, out, b, part, quoted)
 	}
 }
 
-// other adds a part whose text only a run would show.
-func other(s *scan, out *word, b *strings.Builder, part syntax.Node, quoted bool) {
+// addUnknownPart adds a part whose text only a run would show.
+func addUnknownPart(s *scan, out *word, b *strings.Builder, part syntax.Node, quoted bool) {
 	from := fixed
 	if s.args != nil {
-		from = s.args.reaches(part)
+		from = s.args.trustOf(part)
 	}
-	computed(s, out, b, value{origin: from}, quoted)
+	addComputed(s, out, b, value{origin: from}, quoted)
 }
 
-// computed adds a part that is not known, or what an argument is in it.
-func computed(s *scan, out *word, b *strings.Builder, v value, quoted bool) {
-	if !v.known() {
+// addComputed adds a part that is not known, or what an argument is in it.
+func addComputed(s *scan, out *word, b *strings.Builder, v value, quoted bool) {
+	if !v.holdsArgument() {
 		b.WriteString(hole)
 		return
 	}
@@ -178,38 +178,38 @@ func computed(s *scan, out *word, b *strings.Builder, v value, quoted bool) {
 	out.split = out.split || !quoted
 }
 
-// inside scans the commands within an arithmetic or other part.
-func (s *scan) inside(out *word, n syntax.Node) {
+// scanInside scans the commands within an arithmetic or other part.
+func (s *scan) scanInside(out *word, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CmdSubst); ok {
-			s.nested(out, c, c.Stmts)
+			s.scanSubstitution(out, c, c.Stmts)
 			return false
 		}
 		return true
 	})
 }
 
-// nested scans the statements of a substitution, which run in a shell of their own.
-func (s *scan) nested(out *word, substitution syntax.Node, list []*syntax.Stmt) {
-	if s.still {
+// scanSubstitution scans the statements of a substitution, which run in a shell of their own.
+func (s *scan) scanSubstitution(out *word, substitution syntax.Node, list []*syntax.Stmt) {
+	if s.quiet {
 		return
 	}
-	s.unknown(s.at(substitution.Pos()), "what its commands print shows only when it runs")
+	s.addUnknown(s.posOf(substitution.Pos()), "what its commands print shows only when it runs")
 	from := len(s.out.list)
-	s.child(func(c *scan) { c.stmts(list, nil) })
-	out.fetched = out.fetched || fetches(s.out.list[from:])
+	s.inSubshell(func(c *scan) { c.scanStmts(list, nil) })
+	out.fetched = out.fetched || anyFetches(s.out.list[from:])
 }
 
-// param adds the value of a variable, or a hole.
-func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp, quoted bool) {
+// addParam adds the value of a variable, or a hole.
+func (s *scan) addParam(out *word, b *strings.Builder, p *syntax.ParamExp, quoted bool) {
 	name := ""
 	if p.Param != nil {
 		name = p.Param.Value
 	}
-	s.inside(&word{}, p) // its substitutions are commands too
+	s.scanInside(&word{}, p) // its substitutions are commands too
 
 	if s.args != nil && p.Param != nil {
-		if v, ok := s.args.parameter(p); ok {
+		if v, ok := s.args.parameterValue(p); ok {
 			b.WriteString(s.args.mark(v))
 			out.split = out.split || !quoted
 			return
@@ -288,7 +288,7 @@ func hasAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
-func joined(ws []word) string {
+func joinWords(ws []word) string {
 	texts := make([]string, len(ws))
 	for i, w := range ws {
 		texts[i] = w.text
@@ -296,8 +296,8 @@ func joined(ws []word) string {
 	return strings.Join(texts, " ")
 }
 
-// single keeps the place of a text that is one word.
-func single(ws []word) word {
+// singleWord keeps the place of a text that is one word.
+func singleWord(ws []word) word {
 	if len(ws) == 1 {
 		return ws[0]
 	}
