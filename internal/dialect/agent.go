@@ -46,9 +46,9 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 		Src:     src,
 	}
 	n := &notes{file: a.File}
-	h, ok := n.front(src)
+	h, ok := n.readMarkdown(src)
 	if !ok {
-		return nil, n.rejected(src)
+		return nil, n.asError(src)
 	}
 
 	keys := keySet(h.keys)
@@ -64,19 +64,20 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 			"write what the agent does",
 			"file has no text",
 		)
-		return nil, n.rejected(src)
+		return nil, n.asError(src)
 	}
 
 	a.Description = oneLine(keys.text("description"))
 	a.Model = keys.text("model")
-	a.setName(keys, stem, n)
+	a.readName(keys, stem, n)
 	a.grantTools(keys, n)
 	a.Turns = positiveInt(keys, n, "maxTurns", "max_turns", "steps", "maxSteps")
 	a.Timeout = cmp.Or(
 		time.Duration(positiveInt(keys, n, "timeout_mins"))*time.Minute,
 		keys.duration(n, "timeout"),
 	)
-	a.Hidden = keys.flag(n, "disable") || keys.flag(n, "disabled") || keys.text("kind") == "remote"
+	a.Hidden = keys.boolValue(n, "disable") || keys.boolValue(n, "disabled") ||
+		keys.text("kind") == "remote"
 	if a.Description == "" {
 		a.Description = firstLine(h.body)
 		n.add(
@@ -88,7 +89,7 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	}
 
 	c := &Command{Dialect: p.Dialect}
-	c.unknown(keys, "name description tools model timeout "+toolFor(p.Dialect).agentKeys, n)
+	c.keepUnknownKeys(keys, "name description tools model timeout "+toolFor(p.Dialect).agentKeys, n)
 	a.Extra = c.Extra
 	d := &formats.Diagnostics{List: n.list}
 	d.Sort()
@@ -96,8 +97,8 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	return a, nil
 }
 
-// setName sets the name. The key counts before the file's name.
-func (a *Agent) setName(keys keySet, stem string, n *notes) {
+// readName sets the name. The key counts before the file's name.
+func (a *Agent) readName(keys keySet, stem string, n *notes) {
 	written := cmp.Or(keys.text("name"), stem)
 	a.Name = cmp.Or(AgentName(written), "agent")
 	a.Declared = written
@@ -165,7 +166,7 @@ func (a *Agent) grantTools(keys keySet, n *notes) {
 	granted := map[string]bool{}
 	k, ok := keys.get("tools")
 	if !ok || k.Value == nil {
-		grant(granted, true, allTools)
+		setGranted(granted, true, allTools)
 	} else {
 		a.readTools(keys, k, granted, n)
 	}
@@ -173,17 +174,17 @@ func (a *Agent) grantTools(keys keySet, n *notes) {
 	for _, t := range keys.list("disallowedTools") {
 		// A pattern such as Bash(rm:*) denies a part, which cannot be enforced here: the whole is
 		// denied.
-		grant(granted, false, toolDenials(t))
+		setGranted(granted, false, toolDenials(t))
 	}
 
 	if k, ok := keys.get("permission"); ok {
 		a.applyPermissions(k, granted, n)
 	}
 	if a.Dialect == Claude && keys.text("permissionMode") == "plan" { // plan agents only read
-		grant(granted, false, []string{toolWrite, toolShell})
+		setGranted(granted, false, []string{toolWrite, toolShell})
 	}
 
-	a.noteUnfollowed(keys)
+	a.noteUnfollowedKeys(keys)
 	if !granted[toolShell] {
 		a.Commands = nil
 	}
@@ -192,8 +193,8 @@ func (a *Agent) grantTools(keys keySet, n *notes) {
 	})
 }
 
-// grant grants or denies tools.
-func grant(granted map[string]bool, on bool, tools []string) {
+// setGranted grants or denies tools.
+func setGranted(granted map[string]bool, on bool, tools []string) {
 	for _, t := range tools {
 		granted[t] = on
 	}
@@ -219,13 +220,13 @@ func (a *Agent) readTools(keys keySet, k Key, granted map[string]bool, n *notes)
 		pattern = strings.TrimSuffix(strings.TrimSpace(pattern), ")")
 		switch {
 		case some && slices.Contains(words, toolShell):
-			words = a.shellPattern(pattern, words)
+			words = a.grantShellPattern(pattern, words)
 		case some && !a.canEnforce(t, pattern, words):
 			words = nil
 		default:
 			whole = whole || slices.Contains(words, toolShell)
 		}
-		grant(granted, true, words)
+		setGranted(granted, true, words)
 	}
 
 	if whole {
@@ -266,7 +267,7 @@ func (a *Agent) readToolMap(table map[string]any, k Key, granted map[string]bool
 	}
 
 	all, named := on["*"]
-	grant(granted, all || !named, allTools)
+	setGranted(granted, all || !named, allTools)
 	for _, name := range slices.Sorted(maps.Keys(on)) {
 		if !on[name] || name == "*" {
 			continue
@@ -275,12 +276,12 @@ func (a *Agent) readToolMap(table map[string]any, k Key, granted map[string]bool
 		if len(words) == 0 {
 			strange = append(strange, name)
 		}
-		grant(granted, true, words)
+		setGranted(granted, true, words)
 	}
 
 	for name, value := range on {
 		if !value && name != "*" {
-			grant(granted, false, toolDenials(name))
+			setGranted(granted, false, toolDenials(name))
 		}
 	}
 
@@ -315,9 +316,9 @@ func (a *Agent) canEnforce(name, pattern string, words []string) bool {
 	return false
 }
 
-// shellPattern grants one command of the shell, or those with a common beginning. Other patterns
-// cannot be enforced.
-func (a *Agent) shellPattern(pattern string, words []string) []string {
+// grantShellPattern grants one command of the shell, or those with a common beginning. Other
+// patterns cannot be enforced.
+func (a *Agent) grantShellPattern(pattern string, words []string) []string {
 	command := strings.TrimSpace(pattern)
 	for _, end := range []string{":*", " *", "*"} {
 		if prefix, ok := strings.CutSuffix(command, end); ok {
@@ -348,8 +349,8 @@ func (a *Agent) addUnfollowed(line string) {
 	a.Unfollowed = append(a.Unfollowed, line)
 }
 
-// noteUnfollowed lists the settings that are not followed, by key.
-func (a *Agent) noteUnfollowed(keys keySet) {
+// noteUnfollowedKeys lists the settings that are not followed, by key.
+func (a *Agent) noteUnfollowedKeys(keys keySet) {
 	for _, one := range [][2]string{
 		{"hooks", "hooks are never run"},
 		{"mcpServers mcp-servers", "no server of tools is started"},
@@ -391,13 +392,13 @@ func (a *Agent) applyPermissions(k Key, granted map[string]bool, n *notes) {
 	}
 	verdicts := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		verdicts[name] = n.permission(k, name, table[name])
+		verdicts[name] = n.readPermission(k, name, table[name])
 	}
 
 	before := maps.Clone(granted)
 	switch verdicts["*"] {
 	case verdictDeny:
-		grant(granted, false, allTools)
+		setGranted(granted, false, allTools)
 	case verdictAsk:
 		a.denyAsking("*", granted)
 	}
@@ -421,7 +422,7 @@ func (a *Agent) applyPermissions(k Key, granted map[string]bool, n *notes) {
 	for _, name := range slices.Sorted(maps.Keys(verdicts)) {
 		switch verdicts[name] {
 		case verdictDeny:
-			grant(granted, false, toolDenials(name))
+			setGranted(granted, false, toolDenials(name))
 		case verdictAsk:
 			a.denyAsking(name, granted)
 		}
@@ -435,8 +436,8 @@ const (
 	verdictDeny  = "deny"
 )
 
-// permission reads one permission; anything unknown denies. It is empty for a map of patterns.
-func (n *notes) permission(k Key, name string, v any) string {
+// readPermission reads one permission; anything unknown denies. It is empty for a map of patterns.
+func (n *notes) readPermission(k Key, name string, v any) string {
 	switch v {
 	case nil:
 		return ""
@@ -483,7 +484,7 @@ func (a *Agent) denyPatterns(
 		return
 	}
 
-	grant(granted, false, toolDenials(name))
+	setGranted(granted, false, toolDenials(name))
 	if allows {
 		n.add(
 			warnValue,
@@ -534,7 +535,7 @@ func (a *Agent) allowCommands(
 
 	granted[toolShell] = false
 	for _, pattern := range allowed {
-		granted[toolShell] = a.shellPattern(pattern, words) != nil && before[toolShell] ||
+		granted[toolShell] = a.grantShellPattern(pattern, words) != nil && before[toolShell] ||
 			granted[toolShell]
 	}
 	return true
@@ -544,27 +545,27 @@ func (a *Agent) allowCommands(
 // slash or a dot is a tool of a server and grants nothing, except Copilot's own prefixes. A name
 // with * grants the tool's own names that it matches.
 func toolGrants(d Dialect, name string) []string {
-	name = bareName(name)
+	name = normalToolName(name)
 	if name == "*" || name == "all" {
 		return allTools
 	}
 	if strings.Contains(name, "*") {
-		return grantsMatching(name, ownTools[d])
+		return grantsMatching(name, builtinTools[d])
 	}
 
 	if prefix, tool, ok := strings.Cut(name, "/"); ok && d == Copilot {
-		words := grantsOf(tool)
+		words := grantsForName(tool)
 		if len(words) == 1 && slices.Contains(strings.Fields(copilotPrefixes[prefix]), words[0]) {
 			return words
 		}
 		return nil
 	}
-	return grantsOf(name)
+	return grantsForName(name)
 }
 
 // toolDenials maps a word onto what it denies, which may be more than what it would grant.
 func toolDenials(name string) []string {
-	name = bareName(name)
+	name = normalToolName(name)
 	if at := strings.LastIndexAny(name, "/."); at >= 0 && !strings.HasPrefix(name, "mcp") {
 		name = name[at+1:]
 	}
@@ -572,7 +573,7 @@ func toolDenials(name string) []string {
 		return allTools
 	}
 	if !strings.Contains(name, "*") {
-		return grantsOf(name)
+		return grantsForName(name)
 	}
 
 	var every []string
@@ -582,14 +583,14 @@ func toolDenials(name string) []string {
 	return grantsMatching(name, strings.Join(every, " "))
 }
 
-// bareName is a tool's name in lower case without a pattern in parentheses.
-func bareName(name string) string {
+// normalToolName is a tool's name in lower case without a pattern in parentheses.
+func normalToolName(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), "(")
 	return strings.TrimSpace(name)
 }
 
-// grantsOf returns our word for a tool's name, if there is one.
-func grantsOf(name string) []string {
+// grantsForName returns our word for a tool's name, if there is one.
+func grantsForName(name string) []string {
 	for word, names := range toolNames {
 		if slices.Contains(strings.Fields(names), name) {
 			return []string{word}
@@ -603,7 +604,7 @@ func grantsMatching(pattern, names string) []string {
 	var out []string
 	for name := range strings.FieldsSeq(names) {
 		if ok, err := path.Match(pattern, name); err == nil && ok {
-			out = append(out, grantsOf(name)...)
+			out = append(out, grantsForName(name)...)
 		}
 	}
 	slices.Sort(out)
@@ -628,8 +629,8 @@ var toolNames = map[string]string{
 		"opensimplebrowser",
 }
 
-// ownTools are the built-in names of each tool, which a pattern can match.
-var ownTools = map[Dialect]string{
+// builtinTools are the built-in names of each tool, which a pattern can match.
+var builtinTools = map[Dialect]string{
 	Claude: "read notebookread ls grep glob lsp toolsearch write edit multiedit notebookedit " +
 		"bash bashoutput killbash " +
 		"killshell powershell webfetch websearch",

@@ -23,14 +23,14 @@ func claudeVariable(inside string) (Part, bool) {
 func claudeFinish(c *Command, keys keySet, n *notes) {
 	c.Tools = keys.list("allowed-tools")
 	c.Shell = keys.text("shell")
-	if k, ok := keys.get("user-invocable"); ok && !keys.flag(n, k.Name) {
+	if k, ok := keys.get("user-invocable"); ok && !keys.boolValue(n, k.Name) {
 		// nothing, or another word, hides nothing
 		c.Hidden = slices.Contains([]string{"false", "no", "off"}, strings.ToLower(k.Raw))
 	}
-	keys.flag(n, "disable-model-invocation")
+	keys.boolValue(n, "disable-model-invocation")
 
 	if len(c.Names) > 0 ||
-		c.has(func(p *Part) bool {
+		c.hasPart(func(p *Part) bool {
 			return p.Kind == Nth && p.Name == "" && p.Index == 0
 		}) {
 		c.Base = 0
@@ -52,7 +52,7 @@ func claudeFinish(c *Command, keys keySet, n *notes) {
 
 	c.rebaseIndexes()
 	c.noteOtherName(keys, n)
-	if c.Shell != "" && c.Shell != "bash" && c.Shell != "sh" && c.uses(Shell) {
+	if c.Shell != "" && c.Shell != "bash" && c.Shell != "sh" && c.usesKind(Shell) {
 		n.add(warnMark, formats.Pos{Line: 1, Col: 1}, "write the commands for sh",
 			fmt.Sprintf("commands for %.20q are not run", c.Shell))
 	}
@@ -62,7 +62,7 @@ func claudeFinish(c *Command, keys keySet, n *notes) {
 func (c *Command) noteOtherName(keys keySet, n *notes) {
 	k, ok := keys.get("name")
 	name := strings.ReplaceAll(k.Raw, "/", ":")
-	if ok && name != "" && name != c.Name && name != c.bare {
+	if ok && name != "" && name != c.Name && name != c.nameInPlugin {
 		n.add(
 			warnName,
 			k.Pos,
@@ -79,7 +79,7 @@ func (c *Command) noteOtherName(keys keySet, n *notes) {
 // rebaseIndexes converts the written numbers to indexes from 0. A number without an index becomes
 // text again.
 func (c *Command) rebaseIndexes() {
-	each(c.Parts, func(p *Part) {
+	eachPart(c.Parts, func(p *Part) {
 		if p.Kind != Nth || p.Name != "" {
 			return
 		}

@@ -65,8 +65,8 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 	n.list = append(n.list, d)
 }
 
-// rejected returns the findings as an error.
-func (n *notes) rejected(src []byte) *formats.Diagnostics {
+// asError returns the findings as an error.
+func (n *notes) asError(src []byte) *formats.Diagnostics {
 	d := &formats.Diagnostics{List: n.list, Sources: map[string][]byte{n.file: src}}
 	d.Sort()
 	return d

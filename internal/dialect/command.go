@@ -13,13 +13,13 @@ import (
 
 // Command is a command file of another tool: a prompt with places for arguments.
 type Command struct {
-	Name        string // slash name, without slash
-	bare        string // the name without that of a plugin
-	File        string // name in messages
-	Dialect     Dialect
-	Description string // default: the first line of the text
-	Hint        string // the file's hint about its arguments
-	Agent       string // the requested agent; empty: the default worker
+	Name         string // slash name, without slash
+	nameInPlugin string // the name without that of a plugin
+	File         string // name in messages
+	Dialect      Dialect
+	Description  string // default: the first line of the text
+	Hint         string // the file's hint about its arguments
+	Agent        string // the requested agent; empty: the default worker
 	// Routing are the agents by the language of the task; "" is the one for any other language.
 	Routing    map[string]string
 	Model      string
@@ -47,21 +47,21 @@ type Command struct {
 // one; all other findings are Warnings.
 func Parse(p Place, inside string, src []byte) (*Command, error) {
 	name, _ := p.Name(inside)
-	bare, _ := p.bareName(inside)
+	bare, _ := p.nameInPlugin(inside)
 	c := &Command{
-		Name:    name,
-		bare:    bare,
-		File:    p.Label + "/" + inside,
-		Dialect: p.Dialect,
-		Base:    1,
+		Name:         name,
+		nameInPlugin: bare,
+		File:         p.Label + "/" + inside,
+		Dialect:      p.Dialect,
+		Base:         1,
 	}
 	if p.At != nil {
 		c.File = p.Label
 	}
 	n := &notes{file: c.File}
-	h, ok := n.head(p, src)
+	h, ok := n.readHead(p, src)
 	if !ok {
-		return nil, p.relocated(inside, n.rejected(src))
+		return nil, p.relocate(inside, n.asError(src))
 	}
 
 	keys := keySet(h.keys)
@@ -72,7 +72,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	c.Model = keys.text("model")
 	c.Agent = keys.text("agent")
 	c.Timeout = keys.duration(n, "timeout")
-	c.Routing = keys.routing()
+	c.Routing = keys.agentsByLanguage()
 	c.Names = keys.list("arguments")
 	c.AgentPos = formats.Pos{Line: 1, Col: 1}
 	if k, ok := keys.get("agent"); ok && !k.Pos.IsZero() {
@@ -80,7 +80,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	}
 	_, c.Hooks = keys.get("hooks")
 	t := toolFor(p.Dialect)
-	c.unknown(keys, t.keys+" timeout routing", n)
+	c.keepUnknownKeys(keys, t.keys+" timeout routing", n)
 	c.readWishes(keys)
 	c.Parts = t.parseTemplate(n, h.body, h.line, c.Names)
 
@@ -91,7 +91,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 			"write what the command asks for",
 			"file has no text",
 		)
-		return nil, p.relocated(inside, n.rejected(src))
+		return nil, p.relocate(inside, n.asError(src))
 	}
 
 	if t.finish != nil {
@@ -112,18 +112,18 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	c.Description = cmp.Or(c.Description, firstLine(h.body))
 	d := &formats.Diagnostics{List: n.list}
 	if p.At != nil {
-		d = p.relocated(inside, d)
+		d = p.relocate(inside, d)
 		c.AgentPos = p.At(inside, c.AgentPos)
-		each(c.Parts, func(part *Part) { part.Pos = p.At(inside, part.Pos) })
+		eachPart(c.Parts, func(part *Part) { part.Pos = p.At(inside, part.Pos) })
 	}
 	d.Sort()
 	c.Warnings = d.List
 	return c, nil
 }
 
-// relocated converts the positions of findings to those in the enclosing file. Source text and
+// relocate converts the positions of findings to those in the enclosing file. Source text and
 // fixes are dropped.
-func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnostics {
+func (p Place) relocate(inside string, d *formats.Diagnostics) *formats.Diagnostics {
 	if p.At == nil {
 		return d
 	}
@@ -137,16 +137,16 @@ func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnos
 	return out
 }
 
-// head splits a file into its head and its text.
-func (n *notes) head(p Place, src []byte) (head, bool) {
+// readHead splits a file into its head and its text.
+func (n *notes) readHead(p Place, src []byte) (head, bool) {
 	if p.Dialect == Gemini && !p.Agents {
-		return n.geminiHead(src)
+		return n.readGeminiHead(src)
 	}
-	return n.front(src)
+	return n.readMarkdown(src)
 }
 
-// unknown stores the keys that the tool does not have, and reports them once.
-func (c *Command) unknown(keys keySet, names string, n *notes) {
+// keepUnknownKeys stores the keys that the tool does not have, and reports them once.
+func (c *Command) keepUnknownKeys(keys keySet, names string, n *notes) {
 	known := strings.Fields(names)
 	var strange []string
 	var first Key
@@ -172,7 +172,7 @@ func (c *Command) unknown(keys keySet, names string, n *notes) {
 			warnKey,
 			first.Pos,
 			"",
-			fmt.Sprintf("keys %s mean nothing to %s; they are kept", listed(strange), c.Dialect),
+			fmt.Sprintf("keys %s mean nothing to %s; they are kept", listFirst(strange), c.Dialect),
 		)
 	}
 }
@@ -180,8 +180,8 @@ func (c *Command) unknown(keys keySet, names string, n *notes) {
 // maxListed bounds the keys that one finding names.
 const maxListed = 8
 
-// listed names the first of many keys, and says how many more there are.
-func listed(names []string) string {
+// listFirst names the first of many keys, and says how many more there are.
+func listFirst(names []string) string {
 	if len(names) <= maxListed+1 {
 		return strings.Join(names, ", ")
 	}
@@ -221,14 +221,14 @@ func (c *Command) Text() string {
 	return b.String()
 }
 
-// uses reports whether the text has a piece of that kind.
-func (c *Command) uses(kind PartKind) bool {
-	return c.has(func(p *Part) bool { return p.Kind == kind })
+// usesKind reports whether the text has a piece of that kind.
+func (c *Command) usesKind(kind PartKind) bool {
+	return c.hasPart(func(p *Part) bool { return p.Kind == kind })
 }
 
-// has reports whether the text has a matching piece.
-func (c *Command) has(fits func(*Part) bool) (found bool) {
-	each(c.Parts, func(p *Part) { found = found || fits(p) })
+// hasPart reports whether the text has a matching piece.
+func (c *Command) hasPart(fits func(*Part) bool) (found bool) {
+	eachPart(c.Parts, func(p *Part) { found = found || fits(p) })
 	return found
 }
 
@@ -244,7 +244,7 @@ func (c *Command) Usage() string {
 
 	highest := -1
 	all := false
-	each(c.Parts, func(p *Part) {
+	eachPart(c.Parts, func(p *Part) {
 		switch p.Kind {
 		case Nth:
 			highest = max(highest, p.Index)

@@ -79,7 +79,7 @@ func (f *Finder) configCommands(tree fs.FS, name string, p Place) []Folder {
 	}
 	p.At = func(file string, at formats.Pos) formats.Pos {
 		if l, ok := places[file]; ok {
-			return l.at(at)
+			return l.posIn(at)
 		}
 		return formats.Pos{Line: 1, Col: 1}
 	}
@@ -180,8 +180,8 @@ func findOrigin(config *jsonx.Value, src []byte, name string) (configOrigin, boo
 	return configOrigin{}, false
 }
 
-// at converts a position in the generated file to one in the configuration.
-func (l configOrigin) at(p formats.Pos) formats.Pos {
+// posIn converts a position in the generated file to one in the configuration.
+func (l configOrigin) posIn(p formats.Pos) formats.Pos {
 	offset := l.key
 	body := len(l.heads) + 3 // after the frontmatter and its two --- lines
 	switch {

@@ -86,7 +86,7 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 		switch p.Kind {
 		case Shell:
 			flush()
-			out = append(out, Output{Script: e.script(p)})
+			out = append(out, Output{Script: e.buildScript(p)})
 		case Include:
 			flush()
 			file := &File{
@@ -106,14 +106,14 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 			"/%s: missing %s", c.Name, strings.Join(e.missing, ", "))
 	}
 
-	lost := !slices.ContainsFunc(t.appendWithout, c.uses)
+	lost := !slices.ContainsFunc(t.appendWithout, c.usesKind)
 	if t.appendUnfilled {
-		lost = !e.filled
+		lost = !e.usedArguments
 	}
 	if e.raw != "" && lost {
 		text.WriteString("\n\n" + strings.Replace(t.lead, "NAME", c.Name, 1) + e.raw)
 	}
-	text.WriteString(e.unbound)
+	text.WriteString(e.unboundText)
 	flush()
 	return out, nil
 }
@@ -123,7 +123,7 @@ func (c *Command) namedUsage() string {
 	var b strings.Builder
 	b.WriteString("/" + c.Name)
 	seen := map[string]bool{}
-	each(c.Parts, func(p *Part) {
+	eachPart(c.Parts, func(p *Part) {
 		if p.Kind != Named || seen[p.Name] {
 			return
 		}
@@ -135,15 +135,15 @@ func (c *Command) namedUsage() string {
 
 // expansion is one substitution.
 type expansion struct {
-	command *Command
-	tool    tool
-	raw     string
-	words   []string
-	vars    map[string]string
-	named   map[string]string
-	missing []string
-	unbound string // words without a name, appended to the text
-	filled  bool   // a mark took a value of the arguments
+	command       *Command
+	tool          tool
+	raw           string
+	words         []string
+	vars          map[string]string
+	named         map[string]string
+	missing       []string
+	unboundText   string // words without a name, appended to the text
+	usedArguments bool   // a mark took a value of the arguments
 }
 
 // bindNames binds words to names. NAME=value comes first; a tool with positional values then binds
@@ -151,7 +151,7 @@ type expansion struct {
 func (e *expansion) bindNames() {
 	e.named = map[string]string{}
 	var names []string
-	each(e.command.Parts, func(p *Part) {
+	eachPart(e.command.Parts, func(p *Part) {
 		if p.Kind == Named && !slices.Contains(names, p.Name) {
 			names = append(names, p.Name)
 		}
@@ -185,7 +185,7 @@ func (e *expansion) bindNames() {
 	})
 
 	if len(open) == 0 && len(left) > 0 {
-		e.unbound = "\n\n" + strings.Join(left, " ")
+		e.unboundText = "\n\n" + strings.Join(left, " ")
 	}
 	for i, name := range open[:min(len(open), len(left))] {
 		e.named[name] = left[i]
@@ -224,13 +224,13 @@ func (e *expansion) value(p Part) (string, bool) {
 	case Literal:
 		return p.Text, true
 	case All:
-		e.filled = true
+		e.usedArguments = true
 		return e.raw, true
 	case Nth:
 		if p.Index >= len(e.words) {
 			return "", false
 		}
-		e.filled = true
+		e.usedArguments = true
 		if p.Rest {
 			return strings.Join(e.words[p.Index:], " "), true
 		}

@@ -33,7 +33,7 @@ func Seal(text string) []byte {
 		return []byte(text)
 	}
 	bare := text[:at[2]] + text[at[3]:]
-	return []byte(bare[:at[2]] + sum(bare) + bare[at[2]:])
+	return []byte(bare[:at[2]] + hexSHA256(bare) + bare[at[2]:])
 }
 
 // Exported reports whether tercet export wrote a file, and whether it is unchanged.
@@ -42,29 +42,29 @@ func Exported(src []byte) (exported, intact bool) {
 	if at == nil {
 		return false, false
 	}
-	return true, string(src[at[2]:at[3]]) == sum(string(src[:at[2]])+string(src[at[3]:]))
+	return true, string(src[at[2]:at[3]]) == hexSHA256(string(src[:at[2]])+string(src[at[3]:]))
 }
 
-func sum(text string) string {
+func hexSHA256(text string) string {
 	all := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(all[:])
 }
 
-// withoutExported is a folder of another tool without the files that tercet export wrote: as
+// unexportedFS is a folder of another tool without the files that tercet export wrote: as
 // commands they would call themselves.
-type withoutExported struct {
+type unexportedFS struct {
 	fs.FS
 	place Place
 	skip  func(Place, string) // is called for each; may be nil
 }
 
 // Stat implements fs.StatFS.
-func (l withoutExported) Stat(name string) (fs.FileInfo, error) {
+func (l unexportedFS) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(l.FS, name)
 }
 
 // ReadDir implements fs.ReadDirFS.
-func (l withoutExported) ReadDir(name string) ([]fs.DirEntry, error) {
+func (l unexportedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := fs.ReadDir(l.FS, name)
 	return slices.DeleteFunc(list, func(e fs.DirEntry) bool {
 		file := path.Join(name, e.Name())
@@ -80,7 +80,7 @@ func (l withoutExported) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // isExported reads only the beginning of a file: the recorder of file contents ignores files that
 // are not read to their end.
-func (l withoutExported) isExported(file string) bool {
+func (l unexportedFS) isExported(file string) bool {
 	info, err := fs.Stat(l.FS, file)
 	if err != nil || !info.Mode().IsRegular() {
 		return false

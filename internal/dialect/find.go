@@ -52,7 +52,7 @@ func (f *Finder) Commands() []Folder {
 		user = len(all)
 	}
 
-	out := f.existing(all[:user])
+	out := f.existingFolders(all[:user])
 	for _, name := range []string{
 		"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
 		".opencode/opencode.jsonc",
@@ -67,7 +67,7 @@ func (f *Finder) Commands() []Folder {
 	}
 
 	out = append(out, f.parentFolders()...)
-	out = append(out, f.existing(all[user:])...)
+	out = append(out, f.existingFolders(all[user:])...)
 
 	for _, home := range []string{f.Homes.OpenCode, path.Join(f.Homes.Config, "opencode")} {
 		if !path.IsAbs(home) || f.Homes.Config == "" {
@@ -85,20 +85,21 @@ func (f *Finder) Commands() []Folder {
 		}
 	}
 
-	return distinct(append(out, f.plugins(false)...))
+	return makeLabelsDistinct(append(out, f.pluginFolders(false)...))
 }
 
 // Agents lists the folders with agents, in order of precedence.
 func (f *Finder) Agents() []Folder {
-	return append(f.existing(AgentPlaces(f.Homes)), f.plugins(true)...)
+	return append(f.existingFolders(AgentPlaces(f.Homes)), f.pluginFolders(true)...)
 }
 
 func dirFS(dir string) fs.FS {
 	return os.DirFS(filepath.FromSlash(dir))
 }
 
-// existing drops places that do not exist, and the user's if the project root is the home folder.
-func (f *Finder) existing(list []Place) []Folder {
+// existingFolders drops places that do not exist, and the user's if the project root is the home
+// folder.
+func (f *Finder) existingFolders(list []Place) []Folder {
 	var out []Folder
 	for _, p := range list {
 		var tree fs.FS
@@ -115,7 +116,7 @@ func (f *Finder) existing(list []Place) []Folder {
 				tree = onlyFS{tree, p.Only}
 			}
 			if !p.Agents {
-				tree = withoutExported{tree, p, f.Skip}
+				tree = unexportedFS{tree, p, f.Skip}
 			}
 			out = append(out, Folder{p, tree})
 		}
@@ -141,7 +142,7 @@ func (f *Finder) parentFolders() []Folder {
 	up := ""
 	for range maxParents {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return f.existing(found)
+			return f.existingFolders(found)
 		}
 		next := filepath.Dir(at)
 		if next == at || filepath.ToSlash(next) == strings.TrimSuffix(f.Homes.Home, "/") {
@@ -162,10 +163,10 @@ func (f *Finder) parentFolders() []Folder {
 	return nil
 }
 
-// plugins lists the folders of Claude Code's plugins and of Gemini CLI's extensions. Plugins are
-// those that the project lists, those of its own marketplace, and installed ones that its or the
-// user's settings enable. agents selects those with agents, else those with commands.
-func (f *Finder) plugins(agents bool) []Folder {
+// pluginFolders lists the folders of Claude Code's plugins and of Gemini CLI's extensions. Plugins
+// are those that the project lists, those of its own marketplace, and installed ones that its or
+// the user's settings enable. agents selects those with agents, else those with commands.
+func (f *Finder) pluginFolders(agents bool) []Folder {
 	places := f.ownPlugins()
 	home := f.Homes.Home
 	if home != "" {
@@ -186,7 +187,8 @@ func (f *Finder) plugins(agents bool) []Folder {
 			}
 		}
 	}
-	return f.existing(slices.DeleteFunc(places, func(p Place) bool { return p.Agents != agents }))
+	wanted := slices.DeleteFunc(places, func(p Place) bool { return p.Agents != agents })
+	return f.existingFolders(wanted)
 }
 
 // enabledPlugins lists the places of the installed plugins that are enabled for this project, by
@@ -293,7 +295,7 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 			Name string `json:"name"`
 		}
 		if !readJSON(from, path.Join(inside, "gemini-extension.json"), &manifest) ||
-			!isExtension().MatchString(manifest.Name) {
+			!extensionName().MatchString(manifest.Name) {
 			continue
 		}
 
@@ -306,8 +308,8 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 	return out
 }
 
-// isExtension matches an extension's name, which prefixes the names of commands.
-var isExtension = lazy.Regexp(`^[A-Za-z0-9._-]{1,100}$`)
+// extensionName matches an extension's name, which prefixes the names of commands.
+var extensionName = lazy.Regexp(`^[A-Za-z0-9._-]{1,100}$`)
 
 // extensionEnabled evaluates rules such as /work/* and !/work/old/*; the last match counts. Without
 // a match an extension is enabled.
@@ -338,7 +340,7 @@ func (p Folder) AgentFiles() []string {
 		}
 
 		around = append(slices.Clip(around), info)
-		//nolint:errcheck // a folder of another tool that cannot be read costs its agents, no command
+		//nolint:errcheck // a folder of a tool that cannot be read costs its agents, no command
 		entries, _ := fs.ReadDir(p.FS, dir)
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())

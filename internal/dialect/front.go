@@ -69,13 +69,13 @@ const (
 	fence = "---"
 )
 
-// text decodes the bytes of a file to lines with line feeds. False means that they are unreadable,
-// which is reported.
-func (n *notes) text(src []byte) (string, bool) {
+// decodeText decodes the bytes of a file to lines with line feeds. False means that they are
+// unreadable, which is reported.
+func (n *notes) decodeText(src []byte) (string, bool) {
 	first := formats.Pos{Line: 1, Col: 1}
 	if len(src) > MaxBytes {
 		n.add(codeTooLarge, first, "split the file",
-			fmt.Sprintf("expected at most %d bytes, got %s", MaxBytes, size(len(src))))
+			fmt.Sprintf("expected at most %d bytes, got %s", MaxBytes, formatSize(len(src))))
 		return "", false
 	}
 	if bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff")) {
@@ -122,19 +122,19 @@ func (n *notes) text(src []byte) (string, bool) {
 	return text, true
 }
 
-// size formats a number of bytes; a reader that stopped at the limit only knows that there are
-// more.
-func size(n int) string {
+// formatSize formats a number of bytes; a reader that stopped at the limit only knows that there
+// are more.
+func formatSize(n int) string {
 	if n == MaxBytes+1 {
 		return "more"
 	}
 	return fmt.Sprint(n)
 }
 
-// front splits the frontmatter off a markdown file and reads it.
-func (n *notes) front(src []byte) (head, bool) {
+// readMarkdown splits the frontmatter off a markdown file and reads it.
+func (n *notes) readMarkdown(src []byte) (head, bool) {
 	h := head{line: 1}
-	text, ok := n.text(src)
+	text, ok := n.decodeText(src)
 	if !ok {
 		return h, false
 	}
@@ -143,7 +143,7 @@ func (n *notes) front(src []byte) (head, bool) {
 	lines := strings.Split(text, "\n")
 	open := frontmatterStart(text)
 	if open < 0 {
-		n.otherFence(lines)
+		n.noteOtherFence(lines)
 		return h, true
 	}
 
@@ -175,7 +175,7 @@ func (n *notes) front(src []byte) (head, bool) {
 		end = open + prose
 	}
 
-	keys, lenient, ok := n.keys(block, open+2)
+	keys, lenient, ok := n.parseKeys(block, open+2)
 	if !ok {
 		n.add(warnUnclosed, at, "write key: value lines, or remove the --- lines",
 			"no keys between the --- lines; they are read as text")
@@ -238,8 +238,8 @@ func frontmatterStart(text string) int {
 	return strings.Count(text[:at], "\n")
 }
 
-// otherFence reports a file that begins like frontmatter of another kind; it is all text.
-func (n *notes) otherFence(lines []string) {
+// noteOtherFence reports a file that begins like frontmatter of another kind; it is all text.
+func (n *notes) noteOtherFence(lines []string) {
 	if len(lines) < 3 {
 		return
 	}
@@ -256,9 +256,9 @@ func (n *notes) otherFence(lines []string) {
 	}
 }
 
-// keys parses the lines of a frontmatter block: as YAML, else line by line. ok is false if there is
-// no key in it.
-func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
+// parseKeys parses the lines of a frontmatter block: as YAML, else line by line. ok is false if
+// there is no key in it.
+func (n *notes) parseKeys(block []string, line int) (keys []Key, lenient, ok bool) {
 	text := strings.Join(block, "\n")
 	node, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{Line: line, Col: 1})
 	if node == nil && len(problems) == 0 {
@@ -268,12 +268,12 @@ func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 		return n.mergeDuplicates(entries(node, block, line)), false, true
 	}
 
-	keys = n.lines(block, line)
+	keys = n.parseLines(block, line)
 	if len(keys) == 0 {
 		return nil, false, strings.TrimSpace(text) == ""
 	}
 
-	if !n.has(warnLenient) {
+	if !n.hasCode(warnLenient) {
 		p := md.Problem{Pos: md.Pos{Line: line, Col: 1}, Msg: "expected a map of keys"}
 		if len(problems) > 0 {
 			p = problems[0]
@@ -283,7 +283,7 @@ func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 	return n.mergeDuplicates(keys), true, true
 }
 
-func (n *notes) has(code string) bool {
+func (n *notes) hasCode(code string) bool {
 	return slices.ContainsFunc(n.list, func(one formats.Diagnostic) bool {
 		return one.Code == code
 	})
@@ -364,10 +364,10 @@ const (
 	maxAdvice = 10
 )
 
-// lines parses frontmatter that is not YAML. A line "key: rest" at the left margin is a key;
+// parseLines parses frontmatter that is not YAML. A line "key: rest" at the left margin is a key;
 // indented and unkeyed lines continue the value before them. A value that is valid YAML keeps its
 // type.
-func (n *notes) lines(block []string, line int) []Key {
+func (n *notes) parseLines(block []string, line int) []Key {
 	var keys []Key
 	advice := 0
 	for i := 0; i < len(block); {
@@ -401,9 +401,10 @@ func (n *notes) lines(block []string, line int) []Key {
 			k.Value = k.Raw
 			if problem.Msg != "" && advice < maxAdvice {
 				advice++
-				n.add(warnLenient, at(problem.Pos, line+i), yamlAdvice(name, rest, problem.Help),
+				advise := yamlAdvice(name, rest, problem.Help)
+				n.add(warnLenient, posOrLine(problem.Pos, line+i), advise,
 					"not YAML, read as text: "+problem.Msg)
-				n.offerFix(k, block[i:end], line+i, rest)
+				n.addQuoteFix(k, block[i:end], line+i, rest)
 			}
 		}
 		keys = append(keys, k)
@@ -413,7 +414,7 @@ func (n *notes) lines(block []string, line int) []Key {
 	return keys
 }
 
-func at(p md.Pos, line int) formats.Pos {
+func posOrLine(p md.Pos, line int) formats.Pos {
 	if p.IsZero() {
 		return formats.Pos{Line: line, Col: 1}
 	}
@@ -472,26 +473,26 @@ func yamlAdvice(name, rest, otherwise string) string {
 	if len(rest) > 160 { // two lines of a screen
 		return "put the value of " + name + " in quotes"
 	}
-	return "quote the value: " + name + ": " + quoted(plainValue(rest, nil))
+	return "quote the value: " + name + ": " + quoteYAML(plainValue(rest, nil))
 }
 
-func quoted(text string) string {
+func quoteYAML(text string) string {
 	if strings.Contains(text, "'") && !strings.ContainsAny(text, `"\`) {
 		return `"` + text + `"`
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// offerFix adds a fix to the last finding: the one-line value in quotes. It is offered only if the
-// entry then has the same value, and positions match the file.
-func (n *notes) offerFix(k Key, entry []string, line int, rest string) {
+// addQuoteFix adds a fix to the last finding: the one-line value in quotes. It is offered only if
+// the entry then has the same value, and positions match the file.
+func (n *notes) addQuoteFix(k Key, entry []string, line int, rest string) {
 	if n.movedPositions || rest == "" || strings.TrimSpace(strings.Join(entry[1:], "")) != "" ||
 		n.count[warnLenient] > maxSimilar {
 		return
 	}
 
 	from := strings.LastIndex(entry[0], rest)
-	text := quoted(k.Raw)
+	text := quoteYAML(k.Raw)
 	again := Key{Name: k.Name, Pos: k.Pos}
 	if from < 0 || again.parseYAML([]string{entry[0][:from] + text}, line) != nil ||
 		again.Name != k.Name || again.Raw != k.Raw || again.Value != k.Value {

@@ -45,15 +45,15 @@ func bracesMark(sign string, kind PartKind) markRule {
 	}
 }
 
-// geminiHead parses a TOML file; its text is the key prompt.
-func (n *notes) geminiHead(src []byte) (head, bool) {
+// readGeminiHead parses a TOML file; its text is the key prompt.
+func (n *notes) readGeminiHead(src []byte) (head, bool) {
 	h := head{line: 1}
-	text, ok := n.text(src)
+	text, ok := n.decodeText(src)
 	if !ok {
 		return h, false
 	}
 
-	keys, starts, ok := n.toml(text)
+	keys, starts, ok := n.parseTOML(text)
 	if !ok {
 		return h, false
 	}
@@ -92,7 +92,7 @@ func geminiName(stem string) string {
 	parts := strings.Split(stem, "/")
 	for i, part := range parts {
 		part = strings.Map(func(r rune) rune {
-			if r < 128 && (wordByte(byte(r)) || r == '.' || r == '-') {
+			if r < 128 && (isWordByte(byte(r)) || r == '.' || r == '-') {
 				return r
 			}
 			return '_'

@@ -55,15 +55,15 @@ func (c *Command) Fill(
 	}
 	for _, o := range pieces {
 		if o.Include != nil {
-			f.find(o.Include)
+			f.resolve(o.Include)
 		}
 	}
 	return f
 }
 
-// find resolves a reference. Outside the project root, or if nothing exists there, it resolves to
-// nothing.
-func (f *Filling) find(ref *File) {
+// resolve resolves a reference. Outside the project root, or if nothing exists there, it resolves
+// to nothing.
+func (f *Filling) resolve(ref *File) {
 	name := path.Clean(strings.TrimPrefix(ref.Path, "./"))
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.HasPrefix(name, "~/") {
 		f.unresolved[ref] = "leads out of the project"
@@ -108,7 +108,7 @@ func (f *Filling) addFile(ref *File, name string) {
 // addFolder adds the files below a folder, except hidden ones and those that plain patterns of the
 // project's .gitignore match.
 func (f *Filling) addFolder(ref *File, name string) {
-	patterns := ignores(f.tree)
+	patterns := ignorePatterns(f.tree)
 	ignored := func(inside, base string) bool {
 		return slices.ContainsFunc(patterns, func(p string) bool {
 			byName, err := path.Match(p, base)
@@ -143,9 +143,9 @@ func (f *Filling) addFolder(ref *File, name string) {
 	}
 }
 
-// ignores reads the plain patterns of the project's ignore files: names and paths with * and ?,
-// without exceptions.
-func ignores(tree fs.FS) []string {
+// ignorePatterns reads the plain patterns of the project's ignore files: names and paths with * and
+// ?, without exceptions.
+func ignorePatterns(tree fs.FS) []string {
 	var patterns []string
 	for _, name := range []string{".gitignore", ".geminiignore"} {
 		data, err := ReadFile(tree, name)
@@ -199,7 +199,7 @@ func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 			}
 			text.WriteString(out)
 		case o.Include != nil:
-			f.write(&text, &behind, o.Include, there)
+			f.writeReference(&text, &behind, o.Include, there)
 		default:
 			text.WriteString(o.Text)
 		}
@@ -207,9 +207,9 @@ func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 	return text.String() + behind.String(), nil
 }
 
-// write writes the content of a reference: in its place, or appended to the text while the
+// writeReference writes the content of a reference: in its place, or appended to the text while the
 // reference stays.
-func (f *Filling) write(text, behind *strings.Builder, ref *File, there map[string]bool) {
+func (f *Filling) writeReference(text, behind *strings.Builder, ref *File, there map[string]bool) {
 	list := f.files[ref]
 	if !ref.Inline || len(list) == 0 {
 		text.WriteString(ref.Text())

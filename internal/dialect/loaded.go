@@ -30,7 +30,7 @@ type root struct{ path, inside string }
 // is first asked.
 func NewLoaded(dir string, folders func() []Folder) *Loaded {
 	return &Loaded{
-		dir: sync.OnceValue(func() string { return resolved(dir) }),
+		dir: sync.OnceValue(func() string { return realPath(dir) }),
 		places: sync.OnceValue(func() (out []loadedPlace) {
 			for _, f := range folders() {
 				if f.At != nil {
@@ -40,7 +40,7 @@ func NewLoaded(dir string, folders func() []Folder) *Loaded {
 				if !filepath.IsAbs(at) {
 					at = filepath.Join(dir, at)
 				}
-				p := loadedPlace{f.Place, []root{{filepath.ToSlash(at), ""}, {resolved(at), ""}}}
+				p := loadedPlace{f.Place, []root{{filepath.ToSlash(at), ""}, {realPath(at), ""}}}
 				p.addLinks(f, at, ".", 0)
 				out = append(out, p)
 			}
@@ -62,7 +62,7 @@ func (p *loadedPlace) addLinks(f Folder, at, dir string, depth int) {
 		case e.IsDir():
 			p.addLinks(f, at, inside, depth+1)
 		case e.Type()&fs.ModeSymlink != 0:
-			target := resolved(filepath.Join(at, filepath.FromSlash(inside)))
+			target := realPath(filepath.Join(at, filepath.FromSlash(inside)))
 			p.roots = append(p.roots, root{target, inside})
 		}
 	}
@@ -71,8 +71,8 @@ func (p *loadedPlace) addLinks(f Folder, at, dir string, depth int) {
 // maxLinks bounds the entries of one folder that are looked at for links.
 const maxLinks = 10_000
 
-// resolved is a path with slashes and without links; one that does not exist keeps its links.
-func resolved(name string) string {
+// realPath is a path with slashes and without links; one that does not exist keeps its links.
+func realPath(name string) string {
 	if full, err := filepath.EvalSymlinks(name); err == nil {
 		name = full
 	}
@@ -85,11 +85,11 @@ func spellings(file string) []string {
 		file = full
 	}
 	file = filepath.ToSlash(filepath.Clean(file))
-	return slices.Compact([]string{file, resolved(filepath.FromSlash(file))})
+	return slices.Compact([]string{file, realPath(filepath.FromSlash(file))})
 }
 
-// below gives the paths of a file below a place.
-func (p loadedPlace) below(names []string) (out []string) {
+// pathsBelow gives the paths of a file below a place.
+func (p loadedPlace) pathsBelow(names []string) (out []string) {
 	for _, name := range names {
 		for _, r := range p.roots {
 			rest, ok := strings.CutPrefix(name, strings.TrimSuffix(r.path, "/"))
@@ -107,8 +107,8 @@ func (l *Loaded) PlaceOf(file string) (place Place, inside string, ok bool) {
 	names := spellings(file)
 	if l != nil {
 		for _, p := range l.places() {
-			for _, inside := range p.below(names) {
-				if p.has(inside) {
+			for _, inside := range p.pathsBelow(names) {
+				if p.contains(inside) {
 					return p.Place, inside, true
 				}
 			}
@@ -129,10 +129,10 @@ func (l *Loaded) IsDocument(file string) bool {
 	names := spellings(file)
 	name := path.Dir(names[0]) + "/"
 	if l == nil {
-		return Within(name)
+		return InToolFolder(name)
 	}
 	for _, p := range l.places() {
-		if slices.ContainsFunc(p.below(names), p.covers) {
+		if slices.ContainsFunc(p.pathsBelow(names), p.covers) {
 			return true
 		}
 	}
@@ -143,5 +143,5 @@ func (l *Loaded) IsDocument(file string) bool {
 	if ok {
 		name = inside
 	}
-	return Within(name)
+	return InToolFolder(name)
 }

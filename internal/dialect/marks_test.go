@@ -428,8 +428,8 @@ var readers = []string{
 	"bash -eu -c 'cat \"$1\"' _ %s", "export X=%s; sh -c 'cat $X'", "eval echo %s", "x=%s; $x",
 }
 
-// quoted are the ways in which a file writes an argument.
-var quoted = []string{"$ARGUMENTS", "\"$ARGUMENTS\"", "'$ARGUMENTS'", "a\"$1\"b", "$1"}
+// quoteYAML are the ways in which a file writes an argument.
+var quoteYAML = []string{"$ARGUMENTS", "\"$ARGUMENTS\"", "'$ARGUMENTS'", "a\"$1\"b", "$1"}
 
 // FuzzAcceptedMarks runs each line that is accepted with the value in a real shell: no value makes
 // the program called canary run, which every hostile value names.
@@ -450,7 +450,7 @@ func FuzzAcceptedMarks(f *testing.F) {
 	}
 	n := 0
 	for i := range readers {
-		for k := range quoted {
+		for k := range quoteYAML {
 			for _, text := range hostile {
 				n++
 				if n%every == 0 {
@@ -481,7 +481,7 @@ func FuzzAcceptedMarks(f *testing.F) {
 		if strings.ContainsRune(text, 0) || len(text) > 1000 || strings.Contains(text, "/") {
 			t.Skip("no path that leads out of the folder")
 		}
-		mark := fmt.Sprintf(readers[int(line)%len(readers)], quoted[int(quotes)%len(quoted)])
+		mark := fmt.Sprintf(readers[int(line)%len(readers)], quoteYAML[int(quotes)%len(quoteYAML)])
 		c := parse(t, dialect.Claude, "```!\n"+mark+"\n```\n$ARGUMENTS")
 		out, err := c.Expand(dialect.Args{Raw: text, Words: []string{text}})
 		if err != nil || out[0].Script == nil || out[0].Script.Refused != "" {

@@ -7,9 +7,9 @@ import (
 // opencodeFinish finds the placeholders. A number above 9 is one only if all lower ones occur too:
 // $50 is a price.
 func opencodeFinish(c *Command, keys keySet, n *notes) {
-	keys.flag(n, "subtask")
+	keys.boolValue(n, "subtask")
 	seen := map[int]bool{}
-	each(c.Parts, func(p *Part) {
+	eachPart(c.Parts, func(p *Part) {
 		if p.Kind == Nth {
 			seen[p.Index] = true
 		}
@@ -26,7 +26,7 @@ func opencodeFinish(c *Command, keys keySet, n *notes) {
 		highest++
 	}
 
-	each(c.Parts, func(p *Part) {
+	eachPart(c.Parts, func(p *Part) {
 		switch {
 		case p.Kind != Nth:
 		case p.Index < 1 || p.Index > highest:

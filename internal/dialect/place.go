@@ -246,8 +246,8 @@ func completePlaces(dir, label string, list []Place) []Place {
 	return list
 }
 
-// ofExtension finds the place of an extension that contains a path.
-func ofExtension(slashed string) (place Place, inside string, ok bool) {
+// placeOfExtension finds the place of an extension that contains a path.
+func placeOfExtension(slashed string) (place Place, inside string, ok bool) {
 	at := strings.LastIndex(slashed, "/"+extensions+"/")
 	if at < 0 {
 		return Place{}, "", false
@@ -259,13 +259,13 @@ func ofExtension(slashed string) (place Place, inside string, ok bool) {
 		if !ok {
 			continue
 		}
-		return p, inside, p.has(inside)
+		return p, inside, p.contains(inside)
 	}
 	return Place{}, "", false
 }
 
-// has reports whether a file below the place is one of its commands or agents.
-func (p Place) has(inside string) (ok bool) {
+// contains reports whether a file below the place is one of its commands or agents.
+func (p Place) contains(inside string) (ok bool) {
 	_, ok = p.Name(inside)
 	if p.Agents {
 		_, ok = p.IsAgent(inside)
@@ -276,15 +276,15 @@ func (p Place) has(inside string) (ok bool) {
 // Name returns the slash name of a file below the place, with ':' between its parts. ok is false if
 // the file is not a command. White space becomes '-', because it would end a name.
 func (p Place) Name(file string) (string, bool) {
-	name, ok := p.bareName(file)
+	name, ok := p.nameInPlugin(file)
 	if p.Plugin != "" {
 		name = typableName(p.Plugin) + ":" + name
 	}
 	return name, ok
 }
 
-// bareName is the name without that of a plugin.
-func (p Place) bareName(file string) (string, bool) {
+// nameInPlugin is the name without that of a plugin.
+func (p Place) nameInPlugin(file string) (string, bool) {
 	mine := p.covers(file)
 	if p.Skills {
 		dir, base := path.Split(file)
@@ -293,7 +293,7 @@ func (p Place) bareName(file string) (string, bool) {
 		return typableName(dir), skill && mine
 	}
 
-	end := toolFor(p.Dialect).end
+	end := toolFor(p.Dialect).suffix
 	stem, ok := strings.CutSuffix(file, end)
 	ok = ok && path.Base(file) != end && mine
 
@@ -339,8 +339,8 @@ func typableName(name string) string {
 	}, name)
 }
 
-// Within reports whether a path goes through a folder of another tool, such as .claude.
-func Within(file string) bool {
+// InToolFolder reports whether a path goes through a folder of another tool, such as .claude.
+func InToolFolder(file string) bool {
 	return slices.ContainsFunc(Commands(Homes{}), func(p Place) bool {
 		own, _, _ := strings.Cut(p.Dir, "/")
 		return strings.Contains("/"+file, "/"+own+"/")
@@ -351,7 +351,7 @@ func Within(file string) bool {
 // the dialect of a file on a command line.
 func PlaceOf(file string) (place Place, inside string, ok bool) {
 	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
-	place, inside, ok = ofExtension(slashed)
+	place, inside, ok = placeOfExtension(slashed)
 	if ok {
 		return place, inside, true
 	}
@@ -368,7 +368,7 @@ func PlaceOf(file string) (place Place, inside string, ok bool) {
 			if at < 0 {
 				continue
 			}
-			if inside = slashed[at+len(dir):]; p.has(inside) {
+			if inside = slashed[at+len(dir):]; p.contains(inside) {
 				return p, inside, true
 			}
 		}

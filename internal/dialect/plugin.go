@@ -187,8 +187,9 @@ func (o onlyFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// distinct gives folders of the same label labels that differ: two plugins may have one folder.
-func distinct(list []Folder) []Folder {
+// makeLabelsDistinct gives folders of the same label labels that differ: two plugins may have one
+// folder.
+func makeLabelsDistinct(list []Folder) []Folder {
 	seen := map[string]bool{}
 	for i := range list {
 		p := &list[i].Place

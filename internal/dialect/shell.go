@@ -11,22 +11,22 @@ import (
 	"tercet/internal/shell"
 )
 
-// script converts a shell mark to a script for sh. Arguments are references to variables, quoted to
-// fit their place, so that a shell reads their text as text. A script in which a program could read
-// an argument as a program, as its name or as an option is refused; see shell.Refusal.
-func (e *expansion) script(p Part) *Script {
+// buildScript converts a shell mark to a script for sh. Arguments are references to variables,
+// quoted to fit their place, so that a shell reads their text as text. A script in which a program
+// could read an argument as a program, as its name or as an option is refused; see shell.Refusal.
+func (e *expansion) buildScript(p Part) *Script {
 	s := &Script{Source: p.Text, Pos: p.Pos}
 
 	if sh := e.command.Shell; sh != "" && sh != "sh" && sh != "bash" {
 		s.Refused = "it is written for " + oneLine(sh)
 	}
 	w := &shellWriter{expansion: e, script: s}
-	w.read(p.Parts)
+	w.findSpots(p.Parts)
 	for i, part := range p.Parts {
 		spot := w.spots[i]
 		switch {
 		case spot == nil:
-			w.out.WriteString(w.fixed(part))
+			w.out.WriteString(w.fixedText(part))
 		case spot.isLiteral():
 			w.out.WriteString(spot.literal())
 		case spot.quote != '#': // comments need no reference
@@ -41,13 +41,13 @@ func (e *expansion) script(p Part) *Script {
 // shellWriter writes a script.
 type shellWriter struct {
 	*expansion
-	script *Script
-	out    strings.Builder
-	src    string // the script with a token in place of each argument
-	file   *syntax.File
-	tokens string           // prefix of the tokens
-	spots  map[int]*argSpot // by index of the piece
-	used   int              // number of references written
+	script     *Script
+	out        strings.Builder
+	src        string // the script with a token in place of each argument
+	file       *syntax.File
+	tokens     string           // prefix of the tokens
+	spots      map[int]*argSpot // by index of the piece
+	references int              // number of references written
 
 	arguments []shell.Argument
 }
@@ -55,16 +55,16 @@ type shellWriter struct {
 // argSpot is a place of an argument in a script.
 type argSpot struct {
 	*expansion
-	part    Part
-	text    string // the argument
-	token   string // the token in its place
-	at      int    // offset in src
-	quote   byte   // ' " or # for a comment; 0: none
-	escaped bool   // a backslash precedes it
-	name    bool   // it is part of a name
-	sum     bool   // it is in arithmetic, where sh allows no quotes
-	here    bool   // it is in the text of a here-document, where quotes are text
-	asIs    bool   // its here-document has a quoted delimiter, so that sh fills nothing in
+	part            Part
+	text            string // the argument
+	token           string // the token in its place
+	offset          int    // offset in src
+	quote           byte   // ' " or # for a comment; 0: none
+	escaped         bool   // a backslash precedes it
+	inName          bool   // it is part of a name
+	inArithmetic    bool   // it is in arithmetic, where sh allows no quotes
+	inHereDoc       bool   // it is in the text of a here-document, where quotes are text
+	inQuotedHereDoc bool   // its here-document has a quoted delimiter, so that sh fills nothing in
 }
 
 // Limits of a script that takes arguments.
@@ -100,7 +100,7 @@ var folderVariables = []string{
 // many words, as in the tool, and an empty one is none.
 func (s *argSpot) words() []string {
 	switch {
-	case s.quote != 0, s.here, s.isLiteral():
+	case s.quote != 0, s.inHereDoc, s.isLiteral():
 	case s.text == "":
 		return nil
 	case s.part.Rest:
@@ -113,17 +113,17 @@ func (s *argSpot) words() []string {
 	return []string{s.text}
 }
 
-// fixed is the text of a piece that is no argument, or of one without a value, which stays as
+// fixedText is the text of a piece that is no argument, or of one without a value, which stays as
 // written.
-func (w *shellWriter) fixed(p Part) string {
+func (w *shellWriter) fixedText(p Part) string {
 	if p.Kind == Literal {
 		return p.Text
 	}
 	return w.text(p)
 }
 
-// read finds the places of arguments in a script.
-func (w *shellWriter) read(parts []Part) {
+// findSpots finds the places of arguments in a script.
+func (w *shellWriter) findSpots(parts []Part) {
 	w.tokens = "tercetArg"
 	for strings.Contains(w.script.Source, w.tokens) {
 		w.tokens += "X"
@@ -135,7 +135,7 @@ func (w *shellWriter) read(parts []Part) {
 	for i, p := range parts {
 		v, ok := w.value(p)
 		if p.Kind == Literal || !ok && !w.tool.emptyMissing {
-			src.WriteString(w.fixed(p))
+			src.WriteString(w.fixedText(p))
 			continue
 		}
 		s := &argSpot{
@@ -143,7 +143,7 @@ func (w *shellWriter) read(parts []Part) {
 			part:      p,
 			text:      v,
 			token:     fmt.Sprintf("%s%d_", w.tokens, i),
-			at:        src.Len(),
+			offset:    src.Len(),
 		}
 		w.spots[i] = s
 		order = append(order, s)
@@ -169,14 +169,14 @@ func (w *shellWriter) read(parts []Part) {
 		around = append(around, n)
 		from, _ := slices.BinarySearchFunc(order, int(
 			n.Pos().Offset(),
-		), func(s *argSpot, at int) int { return s.at - at })
+		), func(s *argSpot, at int) int { return s.offset - at })
 		switch n.(type) {
 		case *syntax.Lit, *syntax.SglQuoted, *syntax.Comment:
 			for _, s := range order[from:] {
-				if s.at >= int(n.End().Offset()) {
+				if s.offset >= int(n.End().Offset()) {
 					break
 				}
-				s.place(around, w.src)
+				s.findContext(around, w.src)
 			}
 		}
 		return true
@@ -191,8 +191,8 @@ func parseShell(src string) (*syntax.File, error) {
 	)
 }
 
-// place finds the syntax around an argument from its enclosing nodes, the innermost last.
-func (s *argSpot) place(around []syntax.Node, src string) {
+// findContext finds the syntax around an argument from its enclosing nodes, the innermost last.
+func (s *argSpot) findContext(around []syntax.Node, src string) {
 	last := len(around) - 1
 	switch n := around[last].(type) {
 	case *syntax.Comment:
@@ -201,16 +201,16 @@ func (s *argSpot) place(around []syntax.Node, src string) {
 	case *syntax.SglQuoted:
 		// what $'...' means differs by shell
 		s.quote = '\''
-		s.name = n.Dollar
+		s.inName = n.Dollar
 	case *syntax.Lit:
-		before := src[:s.at]
+		before := src[:s.offset]
 		s.escaped = (len(before)-len(strings.TrimRight(before, `\`)))%2 == 1
 		switch parent := around[last-1].(type) {
 		case *syntax.Word, *syntax.DblQuoted:
 		case *syntax.Assign:
-			s.name = n == parent.Name
+			s.inName = n == parent.Name
 		default:
-			s.name = true
+			s.inName = true
 		}
 	}
 
@@ -219,14 +219,14 @@ func (s *argSpot) place(around []syntax.Node, src string) {
 		case *syntax.DblQuoted:
 			s.quote = cmp.Or(s.quote, '"')
 		case *syntax.Redirect:
-			s.here = n.Hdoc != nil && n.Hdoc == around[i+1]
+			s.inHereDoc = n.Hdoc != nil && n.Hdoc == around[i+1]
 			delimiter := n.Word.Lit() // empty: a part of it is in quotes
-			s.asIs = s.here && (delimiter == "" || strings.Contains(delimiter, `\`))
-			s.name = s.name || n.Hdoc != nil && !s.here // its delimiter
+			s.inQuotedHereDoc = s.inHereDoc && (delimiter == "" || strings.Contains(delimiter, `\`))
+			s.inName = s.inName || n.Hdoc != nil && !s.inHereDoc // its delimiter
 		case *syntax.Stmt:
 			return
 		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop:
-			s.sum = true
+			s.inArithmetic = true
 		case *syntax.CmdSubst:
 			return
 		}
@@ -250,14 +250,14 @@ func (w *shellWriter) refusal() string {
 			return "an argument holds a NUL byte"
 		}
 		known = true
-		named = named || s.name
-		asIs = asIs || s.asIs
+		named = named || s.inName
+		asIs = asIs || s.inQuotedHereDoc
 	}
 
 	switch {
 	case !known:
 		return ""
-	case w.used > maxReferences:
+	case w.references > maxReferences:
 		return fmt.Sprintf("it holds more than %d arguments", maxReferences)
 	case w.file == nil:
 		return "an argument would stand in a script that cannot be read"
@@ -276,18 +276,18 @@ func (w *shellWriter) refusal() string {
 // writeArgument writes the references for one argument.
 func (w *shellWriter) writeArgument(s *argSpot) {
 	form := map[byte]string{'"': "${%s}", '\'': `'"${%s}"'`, 0: `"${%s}"`}[s.quote]
-	if s.sum && s.quote == 0 || s.here {
+	if s.inArithmetic && s.quote == 0 || s.inHereDoc {
 		form = "${%s}"
 	}
-	if s.asIs && s.text == "" {
+	if s.inQuotedHereDoc && s.text == "" {
 		return
 	}
 
 	texts := s.words()
 	if s.part.Kind != Variable {
-		w.used += len(texts)
+		w.references += len(texts)
 	}
-	if w.used > maxReferences {
+	if w.references > maxReferences {
 		return
 	}
 	for i, one := range texts {

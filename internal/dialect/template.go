@@ -56,15 +56,16 @@ type scan struct {
 	inner []markRule // marks allowed inside commands and paths
 	names []string   // arguments declared in the head
 	notes *notes
-	// fenced means that the tool also reads marks in code blocks; otherwise they are examples.
-	fenced bool
+	// marksInFences means that the tool also reads marks in code blocks; otherwise they are
+	// examples.
+	marksInFences bool
 
-	line         int // of the file
-	lineStart    int // offset of it in text
-	fence        string
-	block        bool // fences opened by three backticks and ! are commands
-	out          []Part
-	literalStart int // start of the literal that is being read
+	line          int // of the file
+	lineStart     int // offset of it in text
+	fence         string
+	blockCommands bool // fences opened by three backticks and ! are commands
+	out           []Part
+	literalStart  int // start of the literal that is being read
 }
 
 // parseTemplate parses a body whose first line is line of the file.
@@ -72,14 +73,14 @@ func (t tool) parseTemplate(n *notes, body string, line int, names []string) []P
 	marks := slices.Concat(t.marks, t.inner)
 
 	s := &scan{
-		text:   body,
-		marks:  marks,
-		inner:  t.inner,
-		names:  names,
-		notes:  n,
-		line:   line,
-		block:  t.block,
-		fenced: t.fenced,
+		text:          body,
+		marks:         marks,
+		inner:         t.inner,
+		names:         names,
+		notes:         n,
+		line:          line,
+		blockCommands: t.blockCommands,
+		marksInFences: t.marksInFences,
 	}
 	return s.run()
 }
@@ -100,7 +101,7 @@ func (s *scan) run() []Part {
 	for s.i < len(s.text) {
 		c := s.text[s.i]
 		switch {
-		case s.i == s.lineStart && s.fenceLine():
+		case s.i == s.lineStart && s.trackFence():
 		case c == '\n':
 			s.i++
 			s.line = s.line + 1
@@ -118,7 +119,7 @@ func (s *scan) run() []Part {
 func (s *scan) tryMark() bool {
 	for _, m := range s.marks {
 		found := m.form().FindStringSubmatch(s.text[s.i:min(len(s.text), s.i+maxScript)])
-		if found == nil || strings.IndexByte(m.not, s.before()) >= 0 {
+		if found == nil || strings.IndexByte(m.not, s.precedingByte()) >= 0 {
 			continue
 		}
 		p := m.piece
@@ -165,8 +166,8 @@ func (s *scan) pos() formats.Pos {
 	return formats.Pos{Line: s.line, Col: s.i - s.lineStart + 1}
 }
 
-// before is the preceding character, or a line feed at the start.
-func (s *scan) before() byte {
+// precedingByte is the preceding character, or a line feed at the start.
+func (s *scan) precedingByte() byte {
 	if s.i == 0 {
 		return '\n'
 	}
@@ -178,8 +179,8 @@ var (
 	blockEnd  = lazy.Regexp("(?m)^[ \\t]*`{3,}[ \\t]*$")
 )
 
-// fenceLine tracks code fences; a block of commands becomes one piece.
-func (s *scan) fenceLine() bool {
+// trackFence tracks code fences; a block of commands becomes one piece.
+func (s *scan) trackFence() bool {
 	found := blockLine().FindStringSubmatch(s.rest())
 	if found == nil {
 		return false
@@ -192,7 +193,7 @@ func (s *scan) fenceLine() bool {
 		if run[0] == s.fence[0] && len(run) >= len(s.fence) && info == "" {
 			s.fence = ""
 		}
-	case s.block && run == "```" && info == "!":
+	case s.blockCommands && run == "```" && info == "!":
 		from := len(found[0]) + 1 // start of the commands
 		if end := blockEnd().FindStringIndex(s.rest()[min(from, len(s.rest())):]); end != nil {
 			body := s.rest()[from : from+end[0]]
@@ -206,7 +207,7 @@ func (s *scan) fenceLine() bool {
 		}
 		s.notes.add(warnMark, s.pos(), "close it with a line of three backticks",
 			"block of commands is not closed and not run")
-		s.block = false // no later fence closes a block
+		s.blockCommands = false // no later fence closes a block
 	case strings.IndexByte(info, '`') < 0:
 		s.fence = run
 	}
@@ -235,10 +236,10 @@ var (
 		not:  `\$`,
 		read: func(s *scan, found []string) (Part, bool) {
 			p, ok := numberedArg(s, found)
-			return p, ok && !goesOn().MatchString(s.rest()[len(found[0]):])
+			return p, ok && !continuesNumber().MatchString(s.rest()[len(found[0]):])
 		},
 	}
-	goesOn = lazy.Regexp(`^[.,]?\d`)
+	continuesNumber = lazy.Regexp(`^[.,]?\d`)
 	// nameMark is $name for declared names.
 	nameMark = markRule{
 		form: lazy.Regexp(`^\$(\w+)`),
@@ -258,7 +259,7 @@ var (
 		not:  "`\\@" + nameBytes,
 		read: func(s *scan, found []string) (Part, bool) {
 			path := strings.TrimRight(found[1], ".;:!?)]}>\"'*")
-			if s.fence != "" && !s.fenced {
+			if s.fence != "" && !s.marksInFences {
 				return Part{}, false
 			}
 			return Part{
@@ -309,12 +310,12 @@ func commandMark(lines bool) markRule {
 	return markRule{
 		form: lazy.Regexp("^!`([^`]+)`"),
 		read: func(s *scan, found []string) (Part, bool) {
-			if strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 ||
+			if strings.IndexByte(" \t\n([{\"':>-*|=", s.precedingByte()) < 0 ||
 				strings.TrimSpace(found[1]) == "" ||
 				!lines && strings.Contains(found[1], "\n") {
 				return Part{}, false
 			}
-			if s.fence != "" && !s.fenced {
+			if s.fence != "" && !s.marksInFences {
 				s.notes.add(warnMark, s.pos(), "move it out of the code block to run it",
 					"shell mark inside a code block is an example and is not run")
 				return Part{}, false
@@ -324,14 +325,14 @@ func commandMark(lines bool) markRule {
 	}
 }
 
-func wordByte(c byte) bool {
+func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// each calls f for every piece, including those inside commands and paths.
-func each(parts []Part, f func(*Part)) {
+// eachPart calls f for every piece, including those inside commands and paths.
+func eachPart(parts []Part, f func(*Part)) {
 	for i := range parts {
 		f(&parts[i])
-		each(parts[i].Parts, f)
+		eachPart(parts[i].Parts, f)
 	}
 }

@@ -19,9 +19,9 @@ const (
 	maxPositions = 20    // keys whose positions are looked up
 )
 
-// tomlTexts maps the library's messages to ones for the author of a command; KEY is the last key
+// tomlMessages maps the library's messages to ones for the author of a command; KEY is the last key
 // read.
-var tomlTexts = []struct {
+var tomlMessages = []struct {
 	form, text, help string
 	// offset of the error before the end of the library's match; 0: its beginning
 	back int
@@ -69,19 +69,19 @@ const noEquals = "expected = after the key"
 
 const escapeHelp = `write \\ for a backslash, or put ''' around the text`
 
-// noValue cannot be decoded: the error of the attempt has the position of a value.
-type noValue struct{}
+// undecodable cannot be decoded: the error of the attempt has the position of a value.
+type undecodable struct{}
 
-var errNoValue = errors.New("no value")
+var errUndecodable = errors.New("no value")
 
 // UnmarshalTOML implements toml.Unmarshaler.
-func (noValue) UnmarshalTOML(any) error {
-	return errNoValue
+func (undecodable) UnmarshalTOML(any) error {
+	return errUndecodable
 }
 
-// toml returns the top-level keys of a TOML file, and the offset at which each value begins.
-func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
-	if at := tooDeep(text); at >= 0 {
+// parseTOML returns the top-level keys of a TOML file, and the offset at which each value begins.
+func (n *notes) parseTOML(text string) (keys []Key, starts map[string]int, ok bool) {
+	if at := nestedTooDeep(text); at >= 0 {
 		n.add(codeTOML, posAt(text, at), "flatten the value", "values nested too deeply")
 		return nil, nil, false
 	}
@@ -116,7 +116,7 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 		ok := false
 		if wanted {
 			place, ok = errors.AsType[toml.ParseError](
-				meta.PrimitiveDecode(places[name], &noValue{}),
+				meta.PrimitiveDecode(places[name], &undecodable{}),
 			)
 		}
 		if ok {
@@ -142,7 +142,7 @@ func (n *notes) noteTOMLError(text string, err error) {
 	message := e.Message
 	help := `write prompt = """ ... """`
 
-	for _, one := range tomlTexts {
+	for _, one := range tomlMessages {
 		form := regexp.MustCompile("(?s)" + one.form)
 		if found := form.FindStringSubmatchIndex(message); found != nil {
 			help = string(form.ExpandString(nil, one.help, message, found))
@@ -194,9 +194,9 @@ func lineAt(text string, offset int) string {
 	return strings.TrimSpace(line)
 }
 
-// tooDeep returns the offset at which brackets or the parts of a name exceed the limits, or -1.
-// Characters in strings count too: there they are balanced, or few.
-func tooDeep(text string) int {
+// nestedTooDeep returns the offset at which brackets or the parts of a name exceed the limits, or
+// -1. Characters in strings count too: there they are balanced, or few.
+func nestedTooDeep(text string) int {
 	depth := 0
 	parts := 0
 	for i := range len(text) {

@@ -7,13 +7,13 @@ import (
 
 // tool is the set of rules of one tool.
 type tool struct {
-	end       string     // suffix of a command's file name
-	keys      string     // keys of a command's head
-	agentKeys string     // keys of an agent's head besides the common ones
-	marks     []markRule // marks in a text, tried before inner
-	inner     []markRule // marks that are also read inside commands and paths
-	block     bool       // fenced blocks of commands
-	fenced    bool       // marks count in code blocks too; else they are examples
+	suffix        string     // suffix of a command's file name
+	keys          string     // keys of a command's head
+	agentKeys     string     // keys of an agent's head besides the common ones
+	marks         []markRule // marks in a text, tried before inner
+	inner         []markRule // marks that are also read inside commands and paths
+	blockCommands bool       // fenced blocks of commands
+	marksInFences bool       // marks count in code blocks too; else they are examples
 	// a refused command ends the prompt; else it continues without the output
 	stopsOnRefusal bool
 	words          func(raw string) []string
@@ -33,7 +33,7 @@ type tool struct {
 // tools has all tools but Cursor, whose text is plain.
 var tools = map[Dialect]tool{
 	Claude: {
-		end: ".md",
+		suffix: ".md",
 		keys: "description argument-hint argument_hint allowed-tools model " +
 			"disable-model-invocation " +
 			"name when_to_use arguments user-invocable disallowed-tools effort context agent " +
@@ -51,7 +51,7 @@ var tools = map[Dialect]tool{
 			nameMark,
 			bracedMark(claudeVariable),
 		},
-		block:          true,
+		blockCommands:  true,
 		stopsOnRefusal: true,
 		words:          shellWords,
 		appendUnfilled: true,
@@ -62,14 +62,14 @@ var tools = map[Dialect]tool{
 			"where no mark takes a value, the text goes to the end",
 	},
 	OpenCode: {
-		end:  ".md",
-		keys: "description agent model subtask variant",
+		suffix: ".md",
+		keys:   "description agent model subtask variant",
 		agentKeys: "mode variant temperature top_p steps maxSteps hidden disable disabled prompt " +
 			"permission " +
 			"color",
 		marks:         []markRule{commandMark(true), fileMark},
 		inner:         []markRule{allMark, numberMark},
-		fenced:        true,
+		marksInFences: true,
 		words:         opencodeWords,
 		emptyMissing:  true,
 		appendWithout: []PartKind{All, Nth},
@@ -79,7 +79,7 @@ var tools = map[Dialect]tool{
 			"a word that is missing is empty; without any mark the text goes to the end",
 	},
 	Gemini: {
-		end:           ".toml",
+		suffix:        ".toml",
 		keys:          "prompt description",
 		agentKeys:     "kind mcpServers temperature max_turns timeout_mins display_name",
 		marks:         []markRule{bracesMark("!", Shell), bracesMark("@", Include)},
@@ -89,7 +89,7 @@ var tools = map[Dialect]tool{
 		rules:         "{{args}} is the text as typed; without it the whole line goes to the end",
 	},
 	Codex: {
-		end:           ".md",
+		suffix:        ".md",
 		keys:          "description argument-hint argument_hint",
 		inner:         []markRule{dollarMark, allMark, digitMark, upperMark},
 		words:         shellWords,
@@ -98,8 +98,8 @@ var tools = map[Dialect]tool{
 			"$$ is a dollar sign",
 	},
 	Copilot: {
-		end:  ".prompt.md",
-		keys: "name description argument-hint agent mode model tools",
+		suffix: ".prompt.md",
+		keys:   "name description argument-hint agent mode model tools",
 		agentKeys: "argument-hint agents user-invocable disable-model-invocation target " +
 			"mcp-servers handoffs " +
 			"hooks metadata",
@@ -118,9 +118,9 @@ func toolFor(d Dialect) tool {
 		return t
 	}
 	return tool{
-		end:   ".md",
-		keys:  "description name",
-		rules: "the text as typed goes to the end",
+		suffix: ".md",
+		keys:   "description name",
+		rules:  "the text as typed goes to the end",
 	}
 }
 

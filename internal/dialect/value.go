@@ -30,8 +30,8 @@ func (s keySet) text(names ...string) string {
 	return strings.TrimSpace(k.Raw)
 }
 
-// flag returns a boolean; any other word is reported and false.
-func (s keySet) flag(n *notes, name string) bool {
+// boolValue returns a boolean; any other word is reported and false.
+func (s keySet) boolValue(n *notes, name string) bool {
 	k, ok := s.get(name)
 	if !ok || k.Value == nil {
 		return false
@@ -154,9 +154,9 @@ func (s keySet) hint() string {
 	return strings.Join(strings.Fields(k.Raw), " ")
 }
 
-// routing reads agents by language. language_based and target_agent are the words of those who have
-// one agent for all languages.
-func (s keySet) routing() map[string]string {
+// agentsByLanguage reads agents by language. language_based and target_agent are the words of those
+// who have one agent for all languages.
+func (s keySet) agentsByLanguage() map[string]string {
 	k, ok := s.get("routing")
 	table, isMap := k.Value.(map[string]any)
 	if !ok || !isMap {

@@ -30,11 +30,11 @@ var readers = []string{
 // their reason.
 var looksItself = map[string][]string{
 	"words of a shell or of a command line, whose escapes are not JSON's": {
-		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.place",
+		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.findContext",
 		"internal/shell.unescape", "internal/shell.word",
 	},
 	"files of other tools that are not YAML or Markdown as the libraries read them": {
-		"internal/dialect.fenceLine", "internal/dialect.firstLine",
+		"internal/dialect.trackFence", "internal/dialect.firstLine",
 		"internal/dialect.proseIn", "subagents/agentcli.codexConfig",
 	},
 	"finds where a text ends that gojq then compiles": {
