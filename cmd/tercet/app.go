@@ -141,10 +141,12 @@ func (a *app) configure() (err error) {
 	if err := project.CheckParallel(a.flags.parallel); err != nil {
 		return err
 	}
+
 	filter, err := filterOf(a.flags)
 	if err != nil {
 		return err
 	}
+
 	set := term.Settings{
 		Quiet:   a.flags.quiet,
 		Held:    a.term.Set.Held,
@@ -153,6 +155,7 @@ func (a *app) configure() (err error) {
 		Colour:  a.flags.color,
 		NoInput: a.flags.noInput,
 	}
+
 	if filter != nil {
 		set.Filter = jqFilter{filter}
 		a.flags.json = true
@@ -209,6 +212,7 @@ func filterOf(f engineFlags) (*query.Code, error) {
 	if err == nil {
 		return code, nil
 	}
+
 	d := formats.Found(string(formats.CodeUsage), formats.Pos{}, "", "%s", err)
 	d.File = "--jq"
 	if one, ok := errors.AsType[*query.Error](err); ok {
@@ -245,6 +249,7 @@ func (a *app) projectDir() (dir string, has bool, err error) {
 		dir, err = filepath.Abs(dir)
 		return dir, true, err
 	}
+
 	start, err := a.startDir()
 	if err != nil {
 		return "", false, err
@@ -367,6 +372,7 @@ func (a *app) exit(err error) int {
 		_ = a.configure() //nolint:errcheck // what is wrong with a flag is said already
 		a.flags.json = a.flags.json || a.flags.jq != ""
 	}
+
 	ret := formats.Failed(err)
 	a.give(ret)
 	a.term.Failure(err)

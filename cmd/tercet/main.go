@@ -36,6 +36,7 @@ func start() int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+
 	out := &printed{File: os.Stdout}
 	a := newApp(stdio{
 		in:  os.Stdin,
@@ -44,6 +45,7 @@ func start() int {
 	}, os.Getenv)
 	a.signals.listen()
 	code := a.run(os.Args[1:]) // signals are taken until the process ends
+
 	if err := out.lost.Load(); code == 0 && err != nil {
 		code = a.exit(broken(formats.CodeIO, "standard output", *err))
 	}
@@ -100,10 +102,12 @@ func runDetached() int {
 		out: io.Discard,
 		err: os.Stderr,
 	}, os.Getenv)
+
 	// the one who asked may be gone before it is answered
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	a.signals.listen()
 	ctx := a.signals.Context(context.Background())
+
 	ret, err := project.RunDetached(ctx, a.host(), project.Process{
 		In:      os.Stdin,
 		Out:     os.Stdout,

@@ -59,11 +59,13 @@ func (a *app) mountMCP(s *web.Server, dir string, at net.Addr) {
 // mayCall is an error for a request of a worker of a run. Where the system shows which processes
 // have a connection open, one that hides it is refused as well.
 func mayCall(r *http.Request) error {
-	own, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr) //nolint:errcheck // nil: no TCP
+	//nolint:errcheck // nil: no TCP
+	own, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if own == nil || err != nil {
 		return nil //nolint:nilerr // no connection over TCP, which has no ancestors to look at
 	}
+
 	switch proc.TCPPeer(unmapped(own.AddrPort()), unmapped(peer), childWord) {
 	case proc.CallerSupervised:
 		return formats.Fail(formats.CodeDenied, "return what you want done instead",

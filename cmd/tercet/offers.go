@@ -27,10 +27,12 @@ func (o *offers) refresh(ctx context.Context) {
 		o.completer.Verbs = offeredVerbs()
 		o.completer.Verb = behindVerb
 	}
+
 	dir, has, err := o.app.projectDir()
 	if err != nil {
 		return
 	}
+
 	host := o.app.host()
 	host.Frontend = project.Unattended{}
 	p, err := project.Open(ctx, dir, has, host)
@@ -83,10 +85,12 @@ func (o *offers) completeLine(
 	if len(args) == 0 && !strings.HasPrefix(typed, "/") {
 		return nil, cobra.ShellCompDirectiveNoFileComp // the library offers the verbs
 	}
+
 	head := ""
 	if len(args) > 0 {
 		head = project.JoinWords(args) + " "
 	}
+
 	o.refresh(cmd.Context())
 	defer o.close()
 	items := o.completer.Words(cmd.Context(), head, typed)
@@ -138,6 +142,7 @@ func behindVerb(words []string) (items []project.OfferedItem, kind string) {
 		}
 		list = list[i].verbs
 	}
+
 	for _, v := range list {
 		items = append(items, project.OfferedItem{Value: v.name(), About: v.short})
 	}
@@ -182,6 +187,7 @@ func (o *offers) completeVerb(use string) cobra.CompletionFunc {
 	takesLine := slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains(strings.Split(word, "|"), "LINE")
 	})
+
 	return func(
 		cmd *cobra.Command,
 		args []string,

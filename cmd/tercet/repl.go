@@ -28,6 +28,7 @@ type repl struct{ app *app }
 func (a repl) prompt() error {
 	a.app.flags.prompting = true
 	ctx := context.Background()
+
 	offered := &offers{app: a.app}
 	defer offered.close()
 	p := &term.Prompt{
@@ -43,6 +44,7 @@ func (a repl) prompt() error {
 		},
 		Runs: offered.runs,
 	}
+
 	offered.completer.Recent = p.Recent
 	a.greet()
 	if err := a.app.forget(); err != nil {
@@ -128,6 +130,7 @@ func (a repl) entry(ctx context.Context, line string) error {
 			return err
 		}
 	}
+
 	switch {
 	case line == "" || line[0] == '#':
 		return nil
@@ -190,6 +193,7 @@ func readTyped(p *project.Project, line string) typedLine {
 	if called {
 		line = strings.TrimSpace(rest)
 	}
+
 	words, err := project.Words(line)
 	if err != nil || len(words) == 0 {
 		words = strings.Fields(line)
@@ -197,6 +201,7 @@ func readTyped(p *project.Project, line string) typedLine {
 	if len(words) == 0 {
 		return typedLine{}
 	}
+
 	first := words[0]
 	name, slash := strings.CutPrefix(first, "/")
 	switch {
@@ -229,6 +234,7 @@ func (a repl) noCommand(p *project.Project, line string) error {
 			names = append(names, v.name())
 		}
 	}
+
 	task := sprintf("/task %q", line)
 	help := sprintf("did you mean %s?", task)
 	near := nearest.Names(first, names)
@@ -268,6 +274,7 @@ func (a repl) verb(ctx context.Context, words []string) error {
 	root := a.app.root(words...) // which sets all flags to what they are without any
 	a.app.flags = before
 	defer func() { a.app.flags = before }()
+
 	root.SetArgs(query.Words(words))
 	root.SetOut(a.app.term.Out)
 	root.SetErr(a.app.term.Err)
@@ -284,6 +291,7 @@ func (a repl) shell(ctx context.Context, command string) error {
 		return formats.Fail(formats.CodeUsage, "write it after the mark, such as !git status",
 			"expected a command of the shell")
 	}
+
 	place, err := a.app.place()
 	if err != nil {
 		return err
@@ -326,6 +334,7 @@ func (a repl) agreed(ctx context.Context, command string, place project.Place) (
 	if err != nil {
 		return true, nil //nolint:nilerr // what cannot be read the shell says better
 	}
+
 	destroyed := risks.Destroyed()
 	for _, what := range destroyed {
 		a.app.term.Say("warning: " + what)
@@ -350,6 +359,7 @@ func (a repl) boxed(ctx context.Context, command string) error {
 		ctx:  ctx,
 		args: []string{"sh", "-c", command},
 	}.boxed(true)
+
 	code := 0
 	if s, ok := errors.AsType[shown](err); ok {
 		code = s.code
@@ -390,6 +400,7 @@ func (a repl) piped(cmd *cobra.Command) error {
 	ran := false
 	ctx := cmd.Context()
 	var first error
+
 	for {
 		line, err := a.app.term.NextLine(ctx)
 		if err != nil && ctx.Err() != nil {

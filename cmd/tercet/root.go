@@ -252,6 +252,7 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 			verbs = append(verbs, c.Name())
 		}
 	}
+
 	if w, err := a.openSession(cmd.Context()); err == nil {
 		_, err := w.Project.Table.Route(project.Line{Words: []string{"/" + word}})
 		unknown, ok := errors.AsType[*project.UnknownCommandError](err)
@@ -263,6 +264,7 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 			help = "did you mean '/" + unknown.DidYouMean[0] + "'?"
 		}
 	}
+
 	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(word, verbs), help),
 		"unknown verb %q", word)
 }
@@ -338,11 +340,13 @@ func (a *app) routed(ctx context.Context, line project.Line, do begun) error {
 	if err := a.mayCommand(); err != nil {
 		return err
 	}
+
 	if a.flags.before == nil {
 		if behind, err := s.EngineFlags(route); len(behind) > 0 {
 			return a.anew(ctx, line, behind, err, do)
 		}
 	}
+
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the user may have meant another file
 		shadows := slices.Clone(route.Shadows)
 		for i, name := range callsOf(s.Project.Table, shadows) {
@@ -351,6 +355,7 @@ func (a *app) routed(ctx context.Context, line project.Line, do begun) error {
 		a.term.Note("/%s is %s/%s (%s); it shadows %s",
 			route.Name, route.Source, route.File, route.Dialect, strings.Join(shadows, "; "))
 	}
+
 	err = do(ctx, s, line, route)
 	if use, ok := errors.AsType[*project.UsageError](err); ok && use.Flag == "--help" {
 		return a.explainCommand(s, route) // behind other words, where it is no part of a text
@@ -367,10 +372,12 @@ func orVerb(err error) error {
 	if !ok || len(unknown.DidYouMean) > 0 || unknown.LeftOut != "" || unknown.Subagent {
 		return err
 	}
+
 	var names []string
 	for _, v := range offeredVerbs() {
 		names = append(names, v.Value)
 	}
+
 	near := nearest.Names(unknown.Name, names)
 	if len(near) == 0 {
 		return err
@@ -454,19 +461,24 @@ this project with their typed arguments:
 				a.showExits()
 				return nil
 			}
+
 			if all && len(args) == 0 {
 				root := cmd.Root()
 				a.answerText(root.CommandPath(), root.UsageString())
 				return nil
 			}
+
 			if len(args) == 0 && a.flags.json {
 				return a.listCommands(cmd.Context())
 			}
-			if found, _, err := cmd.Root().Find(args); len(args) == 0 ||
-				err == nil && found != cmd.Root() {
+
+			found, _, err := cmd.Root().Find(args)
+			isVerb := err == nil && found != cmd.Root()
+			if len(args) == 0 || isVerb {
 				a.verbHelp(found)
 				return nil
 			}
+
 			w, err := a.openSession(cmd.Context())
 			if err != nil {
 				return err
@@ -491,6 +503,7 @@ func (a *app) noTopic(root *cobra.Command, word string, err error) error {
 			topics = append(topics, c.Name())
 		}
 	}
+
 	near := nearest.Names(word, topics)
 	unknown, ok := errors.AsType[*project.UnknownCommandError](err)
 	switch {
@@ -557,6 +570,7 @@ func ownUsage(verb *cobra.Command) string {
 	if !ok {
 		return usage
 	}
+
 	var names []string
 	verb.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		names = append(names, "--"+f.Name)
@@ -600,6 +614,7 @@ func firstPage(root *cobra.Command) string {
 		_, about := pflag.UnquoteUsage(f)
 		fmt.Fprintf(&b, "  %-16s%s\n", label, about)
 	}
+
 	b.WriteString("\n'tercet help NAME' explains a verb or a slash command, " +
 		"'tercet help --all' lists the other verbs and flags, " +
 		"'tercet help exit-codes' the exit codes, and /help the slash commands.\n")

@@ -92,6 +92,7 @@ func atHome(args []string) (rest []string, ok bool, err error) {
 		word = rest[0]
 		rest = rest[1:]
 	}
+
 	switch {
 	case word != onTeam:
 		return nil, true, usage("expected team for --on, got %q", word)
@@ -111,6 +112,7 @@ func (a *app) team() project.Team {
 	if !exists(own.Key) && a.env("TERCET_TEAM") == "" {
 		return nil
 	}
+
 	program, err := proc.Beside(workerProgram)
 	if err != nil {
 		a.term.Note("warning: the page shows no team: %s is not beside tercet and not in PATH",
@@ -131,6 +133,7 @@ func runForTeam(args []string) int {
 		out: os.Stdout,
 		err: os.Stderr,
 	}, os.Getenv)
+
 	a.flags.json = true
 	a.flags.noInput = true
 	a.flags.color = "never"
@@ -141,17 +144,21 @@ func runForTeam(args []string) int {
 	if len(args) == 3 && args[0] == prepareWord {
 		return prepareClone(a, args[1], args[2])
 	}
+
 	stream := os.NewFile(connection, "worker")
 	if len(args) != 3 || stream == nil {
 		return a.exit(usage("tercet worker starts this process"))
 	}
+
 	a.trustedAs = args[2]
 	if info, err := stream.Stat(); err != nil || info.Mode().Type()&os.ModeSocket == 0 {
 		return a.exit(usage("tercet worker starts this process"))
 	}
+
 	proc.CloseOnExec(connection)
 	a.signals.listen()
 	ctx := a.signals.Context(context.Background())
+
 	ret, err := a.takeRun(ctx, team.Over(stream), args[0], args[1])
 	if err != nil {
 		return a.exit(errors.Join(err, a.forget()))
@@ -175,6 +182,7 @@ func prepareClone(a *app, base, trustedAs string) int {
 	if err == nil && !has {
 		err = project.NoWorkspace()
 	}
+
 	h := a.host()
 	if err == nil {
 		err = h.MayCommand()
@@ -182,6 +190,7 @@ func prepareClone(a *app, base, trustedAs string) int {
 	if err != nil {
 		return a.exit(err)
 	}
+
 	s, err := h.PrepareClone(a.signals.Context(context.Background()), dir, base)
 	if err != nil {
 		return a.exit(err)
@@ -198,6 +207,7 @@ func (a *app) takeRun(
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	h := a.host()
 	h.Home = home
 	p, err := project.Open(ctx, dir, has, h)

@@ -51,6 +51,7 @@ func builtFrom() string {
 	if commit != "" || !ok {
 		return commit
 	}
+
 	known := map[string]string{}
 	for _, s := range info.Settings {
 		known[s.Key] = s.Value
@@ -111,21 +112,11 @@ func configList(cmd *cobra.Command, _ *app) run {
 		if c.app.flags.lockTimeout > 0 {
 			wait = c.app.flags.lockTimeout.String()
 		}
-		list := c.p.Config.List(project.Setting{
-			Key:    "runner",
-			Value:  c.app.flags.runner,
-			Origin: "--runner",
-		},
-			project.Setting{
-				Key:    "model",
-				Value:  c.app.flags.model,
-				Origin: "--model",
-			},
-			project.Setting{
-				Key:    "lock_timeout",
-				Value:  wait,
-				Origin: "--lock-timeout",
-			})
+		list := c.p.Config.List(
+			project.Setting{Key: "runner", Value: c.app.flags.runner, Origin: "--runner"},
+			project.Setting{Key: "model", Value: c.app.flags.model, Origin: "--model"},
+			project.Setting{Key: "lock_timeout", Value: wait, Origin: "--lock-timeout"},
+		)
 		if c.app.document("tercet.config/1", fields{"settings": list}) {
 			return nil
 		}

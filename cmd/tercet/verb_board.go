@@ -58,11 +58,13 @@ postings are those from before it began.`
 					"expected the number of the last posting that was read, got %q", c.args[0])
 			}
 		}
+
 		h := c.app.host()
 		got, err := h.BoardSince(c.ctx, n)
 		if err != nil || c.boardDocument(got) {
 			return err
 		}
+
 		first := got.All - len(got.Postings)
 		for i, p := range got.Postings {
 			text := strings.ReplaceAll(p.Summary, "\n", "\n    ") // no line may pass as a posting

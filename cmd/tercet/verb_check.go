@@ -39,6 +39,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
+
 		out, err := c.s.ReadReturn(src, o)
 		bad, refused := asDiagnostics(err)
 		switch {
@@ -50,6 +51,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 			c.app.term.Findings(bad)
 			return shownAs(formats.CodeInvalidReturn)
 		}
+
 		c.app.term.JSON(struct {
 			Schema string `json:"schema"`
 			project.AgentOutput
@@ -81,6 +83,7 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
+
 		well := " is a valid " + profile
 		if profile == project.ProfileSecrets {
 			well = " holds nothing that looks like a secret"

@@ -18,6 +18,7 @@ func doctor(c call) error {
 	bad := slices.ContainsFunc(list, func(f project.Finding) bool {
 		return f.Grade == project.Failure
 	})
+
 	if !c.app.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
 		for _, f := range list {
 			c.app.term.Sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
@@ -26,6 +27,7 @@ func doctor(c call) error {
 			}
 		}
 	}
+
 	if bad {
 		return shown{1}
 	}

@@ -107,11 +107,13 @@ func (c call) drawn(format string) (err error) {
 	if err != nil {
 		return err
 	}
+
 	text, ok := e.Page.Draw(format)
 	if !ok {
 		_, err := formats.OneOf("--format dot, mermaid", format, []string{"dot", "mermaid"})
 		return err
 	}
+
 	if !c.app.document("tercet.graph/1", fields{
 		"command": e.Page.Name, "file": e.Page.File.Name, "format": format, "text": text,
 	}) {

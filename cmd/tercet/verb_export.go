@@ -59,6 +59,7 @@ comes with tercet; this one also has those of your project.`
 		case len(c.args) > 0:
 			e.Dir = c.args[0]
 		}
+
 		c.s, err = c.app.inside(c.ctx)
 		if err != nil {
 			return err
@@ -67,6 +68,7 @@ comes with tercet; this one also has those of your project.`
 		if err != nil {
 			return err
 		}
+
 		all := fields{"for": *of, "dry_run": *dry, "files": changes}
 		if !c.app.document("tercet.export/1", all) {
 			for _, one := range changes {

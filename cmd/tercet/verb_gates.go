@@ -89,8 +89,8 @@ func (c call) reply(
 	flags answerFlags, r project.RunInfo, g formats.Gate,
 ) (a project.Reply, err error) {
 	_, before := g.Voted(userName())
-	asks := flags.approve && flags.choice == "" && !before &&
-		!c.app.flags.yes && !c.app.flags.json && c.app.term.Interactive()
+	atTerminal := !c.app.flags.yes && !c.app.flags.json && c.app.term.Interactive()
+	asks := flags.approve && flags.choice == "" && !before && atTerminal
 	if !asks {
 		label, err := question.Chosen(g, flags.choice, flags.note, flags.approve)
 		return project.Reply{Label: label, Note: flags.note}, err
@@ -116,6 +116,7 @@ func (c call) answered(
 	}) {
 		return nil
 	}
+
 	asked := c.p.TranslatedQuestion(g)
 	chosen := cmp.Or(c.p.Translated(a.Label), "changed "+a.Edited)
 	unheard := effect.Status == "kept" && a.Edited == "" && !c.p.AtWork(r.ID)
@@ -160,6 +161,7 @@ keeps the message until it goes on. The journal has what was delivered, and 'ter
 		}) {
 			return err
 		}
+
 		when := "the next worker that starts gets it"
 		if !c.p.AtWork(r.ID) {
 			when = "its next worker gets it when the run goes on: tercet resume " + r.ID

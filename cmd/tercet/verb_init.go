@@ -45,6 +45,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 		}
+
 		var settings []project.EditorFile // before anything is written: they may be past reading
 		if *editor != "" {
 			settings, err = project.EditorFiles(dir)
@@ -52,6 +53,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 		}
+
 		files, err := c.app.host().Init(
 			c.ctx, dir, first,
 			project.InitOptions{NextNumber: *next, Anew: *anew},
@@ -60,6 +62,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
+
 		if !*dry {
 			c.app.trustInit(dir, files)
 		}
@@ -70,6 +73,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 			}
 			files = append(files, more...)
 		}
+
 		more, err := project.WriteEditorFiles(dir, settings, *dry)
 		if err != nil {
 			return err
@@ -97,6 +101,7 @@ func (c call) offerRunner(dir string) (project.Settings, error) {
 	if err != nil || !yes {
 		return project.Settings{}, err
 	}
+
 	env, err := c.offerLogin(dir, found[0])
 	return project.Settings{Runner: project.RunnerAuto, Env: env}, err
 }
@@ -148,6 +153,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	if err != nil && !dry {
 		c.app.term.Note("warning: %v", err)
 	}
+
 	p, err := c.app.find()
 	if err == nil {
 		next = p.RewriteCalls(project.LibrarySource, next)
@@ -158,6 +164,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	if err = errors.Join(err, p.Close(c.ctx)); err != nil {
 		c.app.term.Note("warning: %v", err)
 	}
+
 	if c.app.document("tercet.init/1", fields{
 		"dir":     dir,
 		"files":   files,
@@ -191,10 +198,12 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	for _, line := range agentLines {
 		c.app.term.Note("%s", line)
 	}
+
 	if len(agents) > 0 {
 		c.app.term.Note("installed: %s; 'tercet doctor' shows their versions",
 			strings.Join(agents, ", "))
 	}
+
 	switch {
 	case dry:
 		c.app.term.Note("%s would be written in %s", formats.Count(len(files), "file"), dir)

@@ -42,6 +42,7 @@ and prints the text. With --adopt it asks before a draft hides the prompt that i
 			c.app.flags.json = true
 			c.app.term.Set.Silent = true
 		}
+
 		switch {
 		case o.Fix == project.FixNothing && (o.DryRun || o.Expand):
 			return usage("expected --fix with --check and --expand")
@@ -108,6 +109,7 @@ func (c call) lintFiles(o project.LintOptions) error {
 	case project.FixAll:
 		doc["fixed"] = len(r.Made)
 	}
+
 	if !c.app.document(schema, doc) {
 		c.app.term.Findings(r.Found)
 		for _, name := range r.Changed {
@@ -146,6 +148,7 @@ func (c call) fixInput(o project.LintOptions) error {
 	if err != nil {
 		return err
 	}
+
 	c.app.term.Raw(out)
 	c.noteFixes(r.Made)
 	c.app.term.Findings(r.Found)

@@ -74,12 +74,14 @@ number if its own is taken. Install it with:
 		if err != nil {
 			return err
 		}
+
 		for old, now := range m.Renumbered {
 			c.app.term.Note("%s: task %d of their side is task %d now", name, old, now)
 		}
 		for _, one := range m.Conflicts {
 			c.app.term.Say(name + ": " + one)
 		}
+
 		switch {
 		case m.HandEdits:
 			c.app.term.Say(name +

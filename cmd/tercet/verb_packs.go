@@ -188,6 +188,7 @@ func (w packCall) agreeToPack(changes []project.PackChange) error {
 	if err != nil || v.By != "" || w.app.flags.json {
 		return err
 	}
+
 	if !w.app.term.Interactive() {
 		w.app.term.Note(
 			"you have not agreed to %s that can start programs; agree with: tercet trust",
@@ -195,6 +196,7 @@ func (w packCall) agreeToPack(changes []project.PackChange) error {
 		)
 		return nil
 	}
+
 	if err := w.app.forget(); err != nil { // the subagents are read anew
 		return err
 	}
@@ -223,6 +225,7 @@ func (w packCall) choose(one project.PackStep) (project.PackChoice, error) {
 	for _, line := range one.Diff(shownDiff) {
 		w.app.term.Say(line)
 	}
+
 	choices := []formats.Choice{
 		{Label: "keep mine"},
 		{Label: "take the pack's"},
@@ -234,6 +237,7 @@ func (w packCall) choose(one project.PackStep) (project.PackChoice, error) {
 		NeedsPerson: true,
 		Choices:     choices,
 	}
+
 	a, err := w.app.term.Ask(w.ctx, project.Question{Gate: g, Project: w.p})
 	if err != nil {
 		return project.KeepBoth, formats.Fail(formats.CodeRejected, "", "nothing was written")
@@ -283,6 +287,7 @@ func testPack(c packCall) error {
 	if len(names) == 0 {
 		names = installed
 	}
+
 	texts := map[string][]byte{}
 	placed := map[string][]project.PackFile{}
 	files := []string{}

@@ -43,9 +43,11 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 		}) {
 			return err
 		}
+
 		for _, line := range u.Lines() {
 			c.app.term.Answer("%s", plain.Line(line))
 		}
+
 		switch {
 		case u.Empty():
 			c.app.term.Note("run %s changed nothing that could be taken back", u.Run)
@@ -69,9 +71,11 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil || c.app.document("tercet.gc/1", fields{"gc": found, "dry_run": *dry}) {
 			return err
 		}
+
 		for _, line := range found.Lines() {
 			c.app.term.Answer("%s", plain.Line(line))
 		}
+
 		switch {
 		case found.Empty():
 			c.app.term.Note("nothing to remove")

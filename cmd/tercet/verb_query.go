@@ -172,6 +172,7 @@ func (o *queryFlags) filter(q *query.CLIRequest, words []string) (files []string
 		q.Filter = words[0]
 		return words[1:], nil
 	}
+
 	text, err := os.ReadFile(o.filterFile)
 	if err != nil {
 		return nil, broken(formats.CodeUsage, "filter "+o.filterFile, err)
@@ -216,6 +217,7 @@ func (c call) runQuery(r query.CLIRequest) error {
 	}
 	results.Writer = r.Out
 	r.Out = results
+
 	h := c.app.host()
 	exit, err := h.RunQuery(c.ctx, r)
 	if exit == query.ExitInput && len(r.Inputs) == 1 && r.Inputs[0].State {
@@ -228,6 +230,7 @@ func (c call) runQuery(r query.CLIRequest) error {
 			return werr
 		}
 	}
+
 	if err != nil && results.bytes == 0 && c.app.flags.json {
 		failed := formats.Fail(formats.CodeUsage, query.Advice(err), "%s", err)
 		c.app.give(formats.Failed(failed))

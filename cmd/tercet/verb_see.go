@@ -58,6 +58,7 @@ With two, it shows the first decision, prompt or return in which they differ, an
 		if err != nil {
 			return err
 		}
+
 		if !c.app.document("tercet.verify/1", fields{
 			"run":       r.ID,
 			"identical": true,
@@ -77,10 +78,12 @@ func diffRun(c call) error {
 	if err := c.newestRun(); err != nil {
 		return err
 	}
+
 	changed, err := c.p.RunChanges(c.ctx, c.args[0])
 	if err != nil || c.app.document("tercet.changes/1", fields{"changes": changed}) {
 		return err
 	}
+
 	switch {
 	case changed.Patch == "":
 	case c.app.term.OutTTY:
@@ -91,6 +94,7 @@ func diffRun(c call) error {
 	for _, name := range changed.Documents {
 		c.app.term.Note("document %s", name)
 	}
+
 	switch {
 	case changed.Branch != "":
 		c.app.term.Note("not published: its work is on branch %s", changed.Branch)
@@ -106,6 +110,7 @@ func (c *call) newestRun() error {
 	if len(c.args) > 0 {
 		return nil
 	}
+
 	p := c.p
 	if p == nil {
 		var err error
@@ -114,6 +119,7 @@ func (c *call) newestRun() error {
 			return err
 		}
 	}
+
 	list, err := p.Runs(project.Filter{Most: 1})
 	if err != nil {
 		return err
@@ -122,6 +128,7 @@ func (c *call) newestRun() error {
 		return formats.Fail(formats.CodeNotFound, "a slash command begins one",
 			"there is no run yet")
 	}
+
 	c.args = []string{list[0].ID}
 	c.app.term.Note("the newest run, %s: %s", list[0].ID, list[0].Line)
 	return nil
@@ -137,6 +144,7 @@ func (c call) compareRuns() error {
 	if err != nil {
 		return err
 	}
+
 	all := fields{"runs": ids, "identical": d == nil, "difference": d}
 	if !c.app.document("tercet.diff/1", all) {
 		if d == nil {
@@ -145,6 +153,7 @@ func (c call) compareRuns() error {
 			c.app.term.Answer("%s", plain.Line(d.String()))
 		}
 	}
+
 	if d != nil {
 		return shown{1}
 	}

@@ -42,6 +42,7 @@ they began is done, and goes on with them when it starts again. A second signal 
 		if *agents && len(dirs) != 1 {
 			return usage("expected one project with --mcp, got %d", len(dirs))
 		}
+
 		if link := a.otherServer(c.ctx, dirs); link != "" {
 			if *agents {
 				return formats.Fail(formats.CodeUsage, "end that server first",
@@ -50,6 +51,7 @@ they began is done, and goes on with them when it starts again. A second signal 
 			a.term.Note("the project is served already; a new link to the page:")
 			return a.linked(link, *open)
 		}
+
 		l, err := listenAt(c.ctx, *listen)
 		if err != nil {
 			return err
@@ -67,6 +69,7 @@ func (a *app) served(args []string) ([]string, error) {
 		}
 		return []string{dir}, err
 	}
+
 	var dirs []string
 	for _, arg := range args {
 		dir, err := filepath.Abs(arg)
@@ -97,6 +100,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 			"name the one address that others reach, as in --listen 192.168.1.5:4410",
 			"expected an address as a number for --listen, got %q", host)
 	}
+
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -127,6 +131,7 @@ func (a *app) serve(
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, s.Close(hard)) }()
+
 	if err := s.Listening(web.Name(), l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -134,6 +139,7 @@ func (a *app) serve(
 		a.term.Note("warning: others can reach %s, and what they read there is not encrypted",
 			l.Addr().String())
 	}
+
 	for _, dir := range dirs {
 		done, err := a.offerLinks(s.Project(dir), s.Link)
 		if err != nil {
@@ -143,9 +149,11 @@ func (a *app) serve(
 		}
 		defer done()
 	}
+
 	if agents {
 		a.mountMCP(s, dirs[0], l.Addr())
 	}
+
 	if err := a.linked(s.Link(), open); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -160,6 +168,7 @@ func (a *app) linked(link string, open bool) error {
 	if !open {
 		return nil
 	}
+
 	program := []string{"xdg-open", link}
 	switch runtime.GOOS {
 	case "darwin":
@@ -167,6 +176,7 @@ func (a *app) linked(link string, open bool) error {
 	case "windows":
 		program = []string{"rundll32", "url.dll,FileProtocolHandler", link}
 	}
+
 	if err := proc.StartDetached(program, os.Environ()); err != nil {
 		a.term.Note("warning: --open: %s; open the link yourself", err.Error())
 	}
@@ -184,6 +194,7 @@ func (a *app) linkSocket(name string) (string, error) {
 	dir = filepath.Join(
 		dir, "tercet-"+strings.ReplaceAll(userName(), string(filepath.Separator), "-"),
 	)
+
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
@@ -208,6 +219,7 @@ func (a *app) offerLinks(p *project.Project, link func() string) (done func(), e
 	if err != nil {
 		return nil, err
 	}
+
 	// of a server that was killed: this one holds the lock of the project
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -216,6 +228,7 @@ func (a *app) offerLinks(p *project.Project, link func() string) (done func(), e
 	if err != nil {
 		return nil, err
 	}
+
 	go func() {
 		for {
 			c, err := l.AcceptUnix()
@@ -268,11 +281,13 @@ func (a *app) askLink(ctx context.Context, dir string) string {
 	if err != nil {
 		return ""
 	}
+
 	dialer := net.Dialer{Timeout: linkTime}
 	c, err := dialer.DialContext(ctx, "unix", name)
 	if err != nil {
 		return ""
 	}
+
 	link := ""
 	if err = c.SetDeadline(time.Now().Add(linkTime)); err == nil {
 		link, err = bufio.NewReader(c).ReadString('\n')

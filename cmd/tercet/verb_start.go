@@ -82,11 +82,13 @@ what it waits for, and ends with 75. If a process waits at the question ('tercet
 			defer cancel()
 			ctx = limit
 		}
+
 		ret, err := c.p.Wait(ctx, c.args[0], func(r project.RunInfo, g formats.Gate) {
 			c.app.term.Note(
 				"run %s waits for an answer to %q: tercet approve %[1]s", r.ID, g.Question,
 			)
 		})
+
 		if err != nil && limited && c.ctx.Err() == nil && ctx.Err() != nil {
 			return stillRunning(c.args[0], *timeout)
 		}

@@ -117,6 +117,7 @@ func stateShow(c call) error {
 		c.changedOutside()
 		return nil
 	}
+
 	n, err := taskNumber(c.args[0])
 	if err != nil {
 		return err
@@ -252,6 +253,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 			}
 			number = n
 		}
+
 		list, err := c.p.History(c.ctx, number)
 		if err != nil {
 			return err
@@ -292,6 +294,7 @@ func stateDiff(c call) error {
 	if err != nil || c.app.document("tercet.state-diff/1", fields{"differences": list}) {
 		return err
 	}
+
 	for _, d := range list {
 		c.app.term.Answer("%s", d.String())
 	}
@@ -313,9 +316,11 @@ func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 			return nil, usage("expected the serial of a state, or RUN:STEP, for --at, got %q", word)
 		}
 	}
+
 	if len(files) > 0 {
 		return nil, usage("expected --at or files, got both")
 	}
+
 	p, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return nil, err
@@ -376,6 +381,7 @@ or --theirs; without either nothing is written.`
 			}
 			o.Text = append([]byte{}, src...)
 		}
+
 		p, err := c.app.open(c.ctx)
 		if err != nil {
 			return err
@@ -405,10 +411,12 @@ func (c call) imported(r *project.ImportReport, err error, dry bool) error {
 	if n := r.Errors.LeftOut; n > 0 {
 		c.app.term.Note("errors.json: %s without a message left out", formats.Count(n, "record"))
 	}
+
 	c.app.term.Warnings(r.Result.Warnings)
 	if err == nil {
 		return c.importReport(r, dry)
 	}
+
 	if len(r.Unarchived) > 0 {
 		c.app.term.Help("the import is done; archive its tasks with: tercet task archive " +
 			numerals(r.Unarchived))
@@ -429,6 +437,7 @@ func (c call) importReport(r *project.ImportReport, dry bool) error {
 	if list := res.Updated(); len(list) > 0 {
 		updated = ", " + formats.Count(len(list), "task") + " updated"
 	}
+
 	if !c.app.document("tercet.state-import/1", fields{
 		"file":     m.File,
 		"shape":    m.Shape,
@@ -457,6 +466,7 @@ func (c call) importReport(r *project.ImportReport, dry bool) error {
 			c.app.term.Note("%s imported%s, serial %d",
 				formats.Count(len(res.Numbers), "task"), updated, res.Serial)
 		}
+
 		if text := keptKinds(m.Kept()); failed == nil && text != "" {
 			c.app.term.Note("kept as it is: %s", text)
 		}
@@ -468,6 +478,7 @@ func (c call) importReport(r *project.ImportReport, dry bool) error {
 			)
 		}
 	}
+
 	switch {
 	case failed != nil:
 		return shownAs(formats.CodeInvalidState)
@@ -516,6 +527,7 @@ func (c call) importFindings(m *project.Import) {
 			}
 			f.Message += "; the same for " + formats.FirstFew(same[text][1:], ", ")
 		}
+
 		if f.Pos.Line == 0 {
 			c.app.term.Note("%s: %s", word, f.Message)
 			continue

@@ -40,6 +40,7 @@ in total. Runs that gc has removed do not count.`
 		if err = cmp.Or(err, rerr); err != nil { // the tasks are shown all the same
 			c.app.term.Note("warning: %s", err)
 		}
+
 		open := slices.DeleteFunc(tasks, func(t formats.Task) bool {
 			return t.Status.Terminal()
 		})
@@ -115,6 +116,7 @@ func (c call) costs() error {
 	if err != nil || c.app.document("tercet.cost/1", fields{"spent": nonNil(spent)}) {
 		return err
 	}
+
 	tab := formats.Table{Columns: []string{"by", "name", "calls", "tokens", "cost"}}
 	for _, s := range spent {
 		tab.Rows = append(tab.Rows, []string{
@@ -125,6 +127,7 @@ func (c call) costs() error {
 			fmt.Sprintf("%.2f", s.Cost),
 		})
 	}
+
 	c.app.term.Table(tab)
 	if len(spent) == 0 {
 		c.app.term.Note("no agent has reported tokens or cost")

@@ -106,10 +106,12 @@ func (c call) write(apply func(p *project.Project) (project.TaskResult, error)) 
 	if err != nil {
 		return err
 	}
+
 	res, err := apply(p)
 	if err != nil {
 		return err
 	}
+
 	c.app.term.Warnings(res.Warnings)
 	if c.app.document("tercet.task/1", fields{
 		"serial":   res.Serial,
@@ -120,6 +122,7 @@ func (c call) write(apply func(p *project.Project) (project.TaskResult, error)) 
 	}) {
 		return nil
 	}
+
 	for _, n := range res.Numbers {
 		c.app.term.Answer("%d", n)
 	}
@@ -176,6 +179,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
+
 		words := c.args[1:]
 		if len(words) == 0 && !change.Back && !change.Recover {
 			return usage("expected a status or KEY=VALUE after the tasks")
@@ -285,6 +289,7 @@ func taskShow(c call) error {
 	if err != nil || c.app.document("tercet.task-show/1", fields{"task": t}) {
 		return err
 	}
+
 	about, documents := t.Rows()
 	if c.app.term.OutTTY { // a pipe gets every column, a terminal those with content
 		about = about.Filled()
@@ -307,10 +312,12 @@ func listTasks(c call, schema string, f project.TaskFilter, none string) error {
 	if c.app.document(schema, fields{"tasks": nonNil(list)}) {
 		return nil
 	}
+
 	tab := formats.Table{Columns: []string{"number", "title", "status"}}
 	for _, t := range list {
 		tab.Rows = append(tab.Rows, []string{strconv.Itoa(t.Number), t.Title, t.Status.String()})
 	}
+
 	c.app.term.Table(tab)
 	if len(list) == 0 {
 		c.app.term.Note("%s", none)
@@ -345,6 +352,7 @@ time get different tasks. Go on with the same session: tercet task --session ID 
 		if err != nil {
 			return err
 		}
+
 		p, err := c.writable()
 		if err != nil {
 			return err
@@ -353,6 +361,7 @@ time get different tasks. Go on with the same session: tercet task --session ID 
 		if err != nil {
 			return err
 		}
+
 		c.app.term.Warnings(claim.Warnings)
 		if !c.app.document("tercet.claim/1", fields{
 			"task":       claim.Task,
@@ -417,9 +426,10 @@ func (c call) syncCheck() error {
 	if !c.app.document("tercet.sync/1", fields{"edits": edits}) {
 		c.syncText(edits)
 	}
-	if slices.ContainsFunc(edits.Proposals, func(p project.TodoEdit) bool {
+	hasProblem := slices.ContainsFunc(edits.Proposals, func(p project.TodoEdit) bool {
 		return p.Problem != ""
-	}) {
+	})
+	if hasProblem {
 		return shownAs(formats.CodeValidationFailed)
 	}
 	return nil
@@ -434,6 +444,7 @@ func (c call) syncText(edits project.TodoEdits) {
 			c.app.term.Help(p.Help)
 		}
 	}
+
 	if !edits.Edited {
 		c.app.term.Note("TODO.md is as it was written")
 		return

@@ -122,6 +122,7 @@ func (c call) revokeTrust(v *project.TrustVerdict) error {
 	if v.Store != nil {
 		had, err = v.Store.Revoke()
 	}
+
 	switch {
 	case err != nil:
 		return broken(formats.CodeIO, "trust record", err)
@@ -142,6 +143,7 @@ func (c call) showTrust(v *project.TrustVerdict, list []project.TrustChange) {
 			t.Answer("    %s", line)
 		}
 	}
+
 	if others := len(v.Manifest.Files) - len(list); others > 0 && len(list) > 0 {
 		t.Answer("%s as you agreed to", formats.Count(others, "other file"))
 	}
@@ -164,6 +166,7 @@ func (c call) trustRecord(v *project.TrustVerdict) fields {
 		}
 		files = append(files, one)
 	}
+
 	out := fields{
 		"dir":      c.p.Dir,
 		"trusted":  v.By != "",

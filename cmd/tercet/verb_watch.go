@@ -31,10 +31,11 @@ Without a full terminal it follows the log of the one run at work, as 'tercet sh
 		if err != nil {
 			return err
 		}
-		if !c.app.term.InTTY || !c.app.term.OutTTY || !style.Capable(c.app.env("TERM")) ||
-			c.app.term.Set.Silent {
+		fullScreen := c.app.term.InTTY && c.app.term.OutTTY && style.Capable(c.app.env("TERM"))
+		if !fullScreen || c.app.term.Set.Silent {
 			return c.followIn(dirs)
 		}
+
 		notes := &watch.Notes{Past: func(line string) { c.app.term.Note("%s", line) }}
 		projects, err := c.openWatched(dirs, notes)
 		if err == nil {
@@ -56,6 +57,7 @@ func (c call) watchedDirs() ([]string, error) {
 		}
 		return []string{dir}, err
 	}
+
 	var dirs []string
 	for _, name := range c.args {
 		if !isDir(name) {
@@ -115,6 +117,7 @@ func (c call) watch(projects []*project.Project, notes *watch.Notes) error {
 	for i, name := range distinctNames(projects) {
 		places[i].Name = name
 	}
+
 	screen, err := c.app.term.FullScreen(watch.Leave)
 	if err != nil {
 		return broken(formats.CodeIO, "the terminal", err)
@@ -172,6 +175,7 @@ func (c call) followIn(dirs []string) error {
 			}
 		}
 	}
+
 	if len(found) != 1 {
 		return formats.Fail(
 			formats.CodeUsage,
@@ -179,6 +183,7 @@ func (c call) followIn(dirs []string) error {
 			"expected a full terminal, or just one run at work",
 		)
 	}
+
 	c.p = at
 	c.app.term.Use(at)
 	c.args = found

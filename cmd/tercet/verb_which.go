@@ -38,6 +38,7 @@ func whichVerb(cmd *cobra.Command, _ *app) run {
 		if *route {
 			return c.routeLine()
 		}
+
 		if err := c.needSession(); err != nil {
 			return err
 		}
@@ -62,6 +63,7 @@ func (c call) which(show bool) error {
 	if flow {
 		p = nil
 	}
+
 	names := c.p.Table.Spellings(r)
 	by := c.p.Table.Hides(r)
 	out := fields{
@@ -181,6 +183,7 @@ func (c call) whichAgent(name string) error {
 	if found.Info.Commands != nil {
 		c.app.term.Answer("commands: %s", strings.Join(found.Info.Commands, ", "))
 	}
+
 	c.app.term.Answer("looked up in this order:")
 	for n, one := range found.Order {
 		c.app.term.Answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
@@ -199,6 +202,7 @@ func (c call) routeLine() error {
 	if err = errors.Join(err, w.Close(c.ctx)); err != nil {
 		return err
 	}
+
 	r, err := w.Table.Route(project.Line{Raw: rest(c.args)})
 	if err != nil {
 		return c.notRouted("tercet.route/1", err)
@@ -213,6 +217,7 @@ func (c call) routeLine() error {
 	}) {
 		return nil
 	}
+
 	c.app.term.Answer("/%s -> %s/%s", r.Name, r.Source, r.File)
 	for _, s := range r.Shadows {
 		c.app.term.Note("shadows %s", s)
@@ -231,6 +236,7 @@ func (c call) notRouted(schema string, err error) error {
 	} else {
 		return err
 	}
+
 	if c.app.document(schema, out) {
 		return shownAs(formats.CodeUsage)
 	}
@@ -270,6 +276,7 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 		}) {
 			return nil
 		}
+
 		if c.app.term.OutTTY {
 			c.app.term.Answer("%s", plain.Passage(p.Text))
 		} else {

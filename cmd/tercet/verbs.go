@@ -308,9 +308,11 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 			root.CompletionOptions.DisableDefaultCmd = true
 		}
 	}
+
 	for _, v := range verbs {
 		root.AddCommand(a.command(v))
 	}
+
 	root.InitDefaultCompletionCmd(line...)
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
@@ -367,6 +369,7 @@ func (a *app) command(v verb) *cobra.Command {
 	for _, add := range v.flags {
 		add(&a.flags, cmd)
 	}
+
 	do := v.do
 	if v.make != nil {
 		do = v.make(cmd, a)
@@ -396,6 +399,7 @@ func (a *app) command(v verb) *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		err = do(c)
 		if f, ok := errors.AsType[*formats.Failure](err); ok && f.Help == project.AnyHelp {
 			f.Help = "run '" + cmd.CommandPath() + " --help'"

@@ -39,9 +39,11 @@ func (a *app) within(
 		Clock:   clock{},
 		Signals: a.signals,
 	})
+
 	if err := t.Configure(set); err != nil {
 		return nil, err
 	}
+
 	h := a.host()
 	h.Frontend = t
 	h.Session = project.NewSessionID(time.Now())
@@ -63,6 +65,7 @@ func (w *within) line(
 	if err != nil {
 		return w.failed(err)
 	}
+
 	w.term.Use(p)
 	ret, err := w.start(ctx, p, project.Line{Raw: line}, o)
 	var code int
@@ -73,6 +76,7 @@ func (w *within) line(
 		code = w.app.code(ret)
 		ret = forReaders(w.term, ret)
 	}
+
 	w.term.Use(nil)
 	if err := p.Close(ctx); err != nil && code == 0 {
 		return w.failed(err)
@@ -97,10 +101,12 @@ func (w *within) start(
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	route, err := s.Route(line)
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	if asksForHelp(route) {
 		text, err := s.HelpText(route)
 		return formats.Return{
@@ -109,6 +115,7 @@ func (w *within) start(
 			Text:    text,
 		}, err
 	}
+
 	if err := w.host.MayCommand(); err != nil {
 		return formats.Return{}, err
 	}
@@ -122,6 +129,7 @@ func (w *within) start(
 			return formats.Return{}, err
 		}
 	}
+
 	ret, err := s.StartRouted(ctx, line, route)
 	if waits, ok := errors.AsType[*project.ResumableError](err); ok {
 		return waits.Return(), nil
