@@ -106,19 +106,19 @@ func newApp(s stdio, env func(string) string) *app {
 
 // run executes one command line and gives the exit code.
 func (a *app) run(args []string) int {
-	line, ok, err := atHome(args)
+	line, ok, err := parseTeamLine(args)
 	if ok && err == nil {
 		err = a.mayCommand()
 	}
 	if ok && err == nil {
-		err = become(workerProgram, append([]string{"on-team", "--"}, line...))
+		err = execTeamProgram(workerProgram, append([]string{"on-team", "--"}, line...))
 	}
 	if ok {
 		a.flags.json = slices.Contains(args, "--json") // of a line that was not handed over
-		return a.exit(err)
+		return a.reportError(err)
 	}
 	err = a.commandLine(args).ExecuteContext(a.signals.Context(context.Background()))
-	return a.exit(cmp.Or(err, a.forget()))
+	return a.reportError(cmp.Or(err, a.closeProject()))
 }
 
 // commandLine is the tree of verbs, ready to execute these words.
@@ -349,8 +349,8 @@ func userName() string {
 // fields is a JSON object of an answer.
 type fields = map[string]any
 
-// document prints an answer as JSON if that was asked for, and tells whether it did.
-func (a *app) document(schema string, doc fields) bool {
+// answerJSON prints an answer as JSON if --json was given, and reports whether it did.
+func (a *app) answerJSON(schema string, doc fields) bool {
 	if a.flags.json {
 		doc["schema"] = schema
 		a.term.JSON(doc)
@@ -358,15 +358,15 @@ func (a *app) document(schema string, doc fields) bool {
 	return a.flags.json
 }
 
-// exit prints what an error has to say and gives the number of the one table.
-func (a *app) exit(err error) int {
+// reportError prints an error, unless that was done already, and gives its exit code.
+func (a *app) reportError(err error) int {
 	if err == nil {
 		return a.term.Unfit
 	}
-	if s, ok := errors.AsType[shown](err); ok {
+	if s, ok := errors.AsType[shownError](err); ok {
 		return s.code
 	}
-	err = coded(err)
+	err = withCode(err)
 	if (a.flags.json || a.flags.events || a.flags.jq != "") && !a.term.Set.Silent {
 		// the error came before the flags were settled, or is one of them
 		_ = a.configure() //nolint:errcheck // what is wrong with a flag is said already
@@ -374,13 +374,13 @@ func (a *app) exit(err error) int {
 	}
 
 	ret := formats.Failed(err)
-	a.give(ret)
+	a.printReturn(ret)
 	a.term.Failure(err)
-	return a.code(ret)
+	return a.exitCode(ret)
 }
 
-// coded gives an error a code if it has none.
-func coded(err error) error {
+// withCode gives an error a code if it has none.
+func withCode(err error) error {
 	switch {
 	case errors.As(err, new(formats.Coded)):
 		return err
@@ -392,8 +392,8 @@ func coded(err error) error {
 	}
 }
 
-// forReaders is a return as others get it: with the name of its format and without secrets.
-func forReaders(t *term.Terminal, ret formats.Return) formats.Return {
+// maskedReturn gives a return as it is printed: with the name of its format and without secrets.
+func maskedReturn(t *term.Terminal, ret formats.Return) formats.Return {
 	ret.Schema = "tercet.return/1"
 	ret.Artifacts = nonNil(ret.Artifacts)
 	ret.Errors = slices.Clone(nonNil(ret.Errors))
@@ -404,9 +404,9 @@ func forReaders(t *term.Terminal, ret formats.Return) formats.Return {
 	return ret
 }
 
-// give prints a return as JSON if that was asked for.
-func (a *app) give(ret formats.Return) {
-	ret = forReaders(a.term, ret)
+// printReturn prints a return as JSON if that was asked for.
+func (a *app) printReturn(ret formats.Return) {
+	ret = maskedReturn(a.term, ret)
 	switch {
 	case a.flags.events:
 		a.term.Encode(ret, "")
@@ -415,8 +415,8 @@ func (a *app) give(ret formats.Return) {
 	}
 }
 
-// code is the number for a return; a cancelled run tells SIGTERM from SIGINT.
-func (a *app) code(ret formats.Return) int {
+// exitCode gives the exit code for a return; a cancelled run tells SIGTERM from SIGINT.
+func (a *app) exitCode(ret formats.Return) int {
 	n := formats.ExitCode(ret)
 	if n == formats.ExitFor(formats.CodeCancelled) && a.signals.Terminated() {
 		n = 143
@@ -424,24 +424,25 @@ func (a *app) code(ret formats.Return) int {
 	return n
 }
 
-// shown marks an error that was already printed; only its code still counts. Exit looks for it.
-type shown struct{ code int }
+// shownError stands for an error that was already printed; only its exit code still counts. See
+// reportError.
+type shownError struct{ code int }
 
-func (s shown) Error() string {
+func (s shownError) Error() string {
 	return "already shown"
 }
 
-// shownAs ends with the number of a code; what is wrong was printed.
-func shownAs(code formats.Code) error {
-	return shown{formats.ExitFor(code)}
+// exitWith gives the error of a verb that has printed what is wrong, and ends with a code.
+func exitWith(code formats.Code) error {
+	return shownError{formats.ExitFor(code)}
 }
 
-// shownIf is shownAs for a code that may be empty: then all is well.
-func shownIf(code formats.Code) error {
+// exitIf is exitWith for a code that may be empty: then there is no error.
+func exitIf(code formats.Code) error {
 	if code == "" {
 		return nil
 	}
-	return shownAs(code)
+	return exitWith(code)
 }
 
 // asDiagnostics gives the findings that an error consists of.
@@ -463,8 +464,8 @@ func sprintf(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// rest joins words as one line.
-func rest(args []string) string {
+// joinWords joins words as one line.
+func joinWords(args []string) string {
 	return strings.Join(args, " ")
 }
 

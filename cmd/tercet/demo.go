@@ -37,8 +37,8 @@ func demoVerb(cmd *cobra.Command, a *app) run {
 
 // cleanDemo removes the folder of a demo.
 func (c call) cleanDemo() error {
-	dir, err := demo.Clean(rest(c.args))
-	if err == nil && !c.app.document("tercet.demo/1", fields{"removed": []string{dir}}) {
+	dir, err := demo.Clean(joinWords(c.args))
+	if err == nil && !c.app.answerJSON("tercet.demo/1", fields{"removed": []string{dir}}) {
 		c.app.term.Answer("removed %s", dir)
 	}
 	return err
@@ -59,7 +59,7 @@ type demoLine struct {
 }
 
 func (d *demonstration) run(c call, name string) error {
-	if err := d.starters(c.ctx); err != nil {
+	if err := d.prepareTools(c.ctx); err != nil {
 		return err
 	}
 	fixture, err := readFixture(name)
@@ -67,7 +67,7 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	d.Dir, err = demo.Folder(rest(c.args))
+	d.Dir, err = demo.Folder(joinWords(c.args))
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	d.app.document("tercet.demo/1", fields{
+	d.app.answerJSON("tercet.demo/1", fields{
 		"dir":         d.Dir,
 		"commands":    d.lines,
 		"test_before": demo.Colour(before),
@@ -127,13 +127,13 @@ func (d *demonstration) run(c call, name string) error {
 	})
 	d.scene.End(d.app.host().InstalledAgents())
 	if code != 0 || !after {
-		return shown{cmp.Or(code, 1)}
+		return shownError{cmp.Or(code, 1)}
 	}
 	return nil
 }
 
-// starters finds git and go before anything is written; the demo needs both and no network.
-func (d *demonstration) starters(ctx context.Context) error {
+// prepareTools finds git and go before anything is written; the demo needs both and no network.
+func (d *demonstration) prepareTools(ctx context.Context) error {
 	h := d.app.host()
 	s, err := h.NewStarter()
 	if err != nil {
@@ -209,7 +209,7 @@ func (d *demonstration) commands(ctx context.Context) int {
 		case "/review":
 			d.scene.Lines("waits for go: the module's own checks are go vet and go test")
 		}
-		code := d.entry(ctx, line)
+		code := d.runLine(ctx, line)
 		if code != 0 {
 			return code
 		}
@@ -224,19 +224,20 @@ func (d *demonstration) commands(ctx context.Context) int {
 	return 0
 }
 
-// entry runs one line as a process of its own would. Its run is drawn where those of the user are.
-func (d *demonstration) entry(ctx context.Context, line string) int {
+// runLine runs one line as a process of its own would. Its run is drawn where those of the user
+// are.
+func (d *demonstration) runLine(ctx context.Context, line string) int {
 	out, said := d.app.term.Plain()
 	one := demoLine{Line: line}
-	w, err := d.app.within(d.Dir, out, said, d.app.env, term.Settings{
+	w, err := d.app.newPrivateProject(d.Dir, out, said, d.app.env, term.Settings{
 		Quiet:  d.app.flags.quiet,
 		Colour: "auto",
 		Silent: d.app.flags.json,
 	})
 	if err != nil {
-		return d.app.exit(err)
+		return d.app.reportError(err)
 	}
-	one.Return, one.Exit = w.line(ctx, line, project.Options{
+	one.Return, one.Exit = w.runLine(ctx, line, project.Options{
 		Runner:   project.RunnerOffline,
 		Yes:      true,
 		Parallel: "1",

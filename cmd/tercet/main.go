@@ -30,14 +30,14 @@ func main() {
 
 // start runs the program with the process's own arguments and streams.
 func start() int {
-	if code, ok := inner(os.Args); ok {
+	if code, ok := runInternal(os.Args); ok {
 		return code
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 
-	out := &printed{File: os.Stdout}
+	out := &checkedStdout{File: os.Stdout}
 	a := newApp(stdio{
 		in:  os.Stdin,
 		out: out,
@@ -46,28 +46,29 @@ func start() int {
 	a.signals.listen()
 	code := a.run(os.Args[1:]) // signals are taken until the process ends
 
-	if err := out.lost.Load(); code == 0 && err != nil {
-		code = a.exit(broken(formats.CodeIO, "standard output", *err))
+	if err := out.writeErr.Load(); code == 0 && err != nil {
+		code = a.reportError(broken(formats.CodeIO, "standard output", *err))
 	}
 	return code
 }
 
-// gcPercent lets the heap grow further than Go's own 100 before garbage is collected. Most lines end
-// below the 16 MB that this allows at first, and the first collection takes a fifth of their time.
+// gcPercent lets the heap grow further than Go's own 100 before garbage is collected. Most lines
+// end below the 16 MB that this allows at first, and the first collection takes a fifth of their
+// time.
 const gcPercent = 400
 
-// printed is the standard output, and remembers that something could not be written: a full disk is
-// no success.
-type printed struct {
+// checkedStdout is the standard output, and keeps the last error of a write: a full disk is no
+// success.
+type checkedStdout struct {
 	*os.File
 
-	lost atomic.Pointer[error]
+	writeErr atomic.Pointer[error]
 }
 
-func (o *printed) Write(p []byte) (int, error) {
+func (o *checkedStdout) Write(p []byte) (int, error) {
 	n, err := o.File.Write(p)
 	if err != nil {
-		o.lost.Store(&err)
+		o.writeErr.Store(&err)
 	}
 	return n, err
 }
@@ -79,8 +80,8 @@ const (
 	detachedWord = "__run"
 )
 
-// inner does what this program asks of itself. No flag is parsed and nothing is read for it.
-func inner(args []string) (code int, ok bool) {
+// runInternal does what this program asks of itself. No flag is parsed and nothing is read for it.
+func runInternal(args []string) (code int, ok bool) {
 	if len(args) < 2 {
 		return 0, false
 	}
@@ -116,11 +117,12 @@ func runDetached() int {
 	if err != nil {
 		return formats.ExitFor(formats.CodeOf(err))
 	}
-	return a.code(ret)
+	return a.exitCode(ret)
 }
 
-// own is what starts this program for a purpose of its own; empty if it cannot be found.
-func own(word string) []string {
+// selfCommand gives the words that start this program with an internal word, such as childWord; nil
+// if the program cannot be found.
+func selfCommand(word string) []string {
 	self, err := os.Executable()
 	if err != nil {
 		return nil
@@ -141,7 +143,7 @@ type signals struct {
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
 	abort  context.CancelFunc
-	came   int    // signals since there is something to end
+	count  int    // signals since there is something to end
 	leave  func() // what Ctrl-C does while a question is open, nil: it ends what runs
 	term   bool   // SIGTERM or SIGHUP ended it
 	hard   context.Context
@@ -162,8 +164,8 @@ func (s *signals) listen() {
 	}()
 }
 
-// lastWait is how long a program that was told twice to end may take for it.
-const lastWait = 5 * time.Second
+// endTimeout is how long this process may take to end after a second signal.
+const endTimeout = 5 * time.Second
 
 // Context gives the context of what runs next. A signal cancels it, and a second one cuts its end
 // short. What still does not end waits for something that no context reaches: it ends with the
@@ -176,7 +178,7 @@ func (s *signals) Context(parent context.Context) context.Context {
 	s.cancel = cancel
 	s.abort = abort
 	s.hard = hard
-	s.came = 0
+	s.count = 0
 	return ctx
 }
 
@@ -203,21 +205,21 @@ func (s *signals) Arrive(sig os.Signal) {
 		return
 	}
 
-	s.came++
+	s.count++
 	word := "interrupted"
 	code := 130
 	if sig != os.Interrupt {
-		s.term = s.term || s.came == 1
+		s.term = s.term || s.count == 1
 		word = "terminated"
 		code = 143
 	}
-	switch s.came {
+	switch s.count {
 	case 1:
 		s.cancel(formats.Interrupted(word))
 	case 2:
 		s.abort()
 		hard := s.hard
-		time.AfterFunc(lastWait, func() {
+		time.AfterFunc(endTimeout, func() {
 			if s.Hard() == hard { // still the same line of the prompt
 				s.end(code)
 			}

@@ -51,14 +51,14 @@ func (a *app) mcpServerOf(find func() (dir string, has bool, err error)) *mcp.Se
 func (a *app) mountMCP(s *web.Server, dir string, at net.Addr) {
 	token := rand.Text()
 	server := a.mcpServerOf(func() (string, bool, error) { return dir, true, nil })
-	s.Mount("/mcp", token, server.Handler(token, mayCall))
+	s.Mount("/mcp", token, server.Handler(token, checkCaller))
 	a.term.Note("agents connect by: claude mcp add --transport http tercet http://%s/mcp "+
 		"--header 'Authorization: Bearer %s'", at.String(), token)
 }
 
-// mayCall is an error for a request of a worker of a run. Where the system shows which processes
-// have a connection open, one that hides it is refused as well.
-func mayCall(r *http.Request) error {
+// checkCaller refuses the request of a worker of a run. Where the system shows which
+// processes have a connection open, one that hides it is refused as well.
+func checkCaller(r *http.Request) error {
 	//nolint:errcheck // nil: no TCP
 	own, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)

@@ -25,7 +25,7 @@ func (o *offers) refresh(ctx context.Context) {
 	o.close()
 	if o.completer.Verbs == nil {
 		o.completer.Verbs = offeredVerbs()
-		o.completer.Verb = behindVerb
+		o.completer.Verb = completeAfterVerb
 	}
 
 	dir, has, err := o.app.projectDir()
@@ -52,8 +52,8 @@ func (o *offers) close() {
 	o.project = nil
 }
 
-// runs reports whether a line names a command or a verb, as far as what was read tells.
-func (o *offers) runs(line string) bool {
+// isRunnable reports whether a line names a command or a verb, as far as what was read tells.
+func (o *offers) isRunnable(line string) bool {
 	line = strings.TrimSpace(line)
 	if o.project == nil || line == "" || strings.ContainsAny(line[:1], "!#?") {
 		return true
@@ -69,7 +69,7 @@ func (o *offers) runs(line string) bool {
 func offeredVerbs() []project.OfferedItem {
 	var out []project.OfferedItem
 	for _, v := range verbs() {
-		if v.now == "" && v.name()[0] != '_' {
+		if v.replacedBy == "" && v.name()[0] != '_' {
 			out = append(out, project.OfferedItem{Value: v.name(), About: v.short})
 		}
 	}
@@ -97,11 +97,11 @@ func (o *offers) completeLine(
 	if len(items) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return forShell(items)
+	return shellCompletions(items)
 }
 
-// forShell are items as a shell reads them.
-func forShell(items []project.OfferedItem) ([]string, cobra.ShellCompDirective) {
+// shellCompletions gives items as a shell reads them.
+func shellCompletions(items []project.OfferedItem) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	for _, i := range items {
 		out = append(out, i.Value+"\t"+plain.Line(i.About))
@@ -127,9 +127,9 @@ var promptKinds = map[string]string{
 	"PATH": "files",
 }
 
-// behindVerb gives what may follow the words of a verb at the prompt: the verbs behind it, or the
-// kind of names that its usage asks for.
-func behindVerb(words []string) (items []project.OfferedItem, kind string) {
+// completeAfterVerb gives what may follow the words of a verb at the prompt: the verbs behind it,
+// or the kind of names that its usage asks for.
+func completeAfterVerb(words []string) (items []project.OfferedItem, kind string) {
 	list := verbs()
 	for at, word := range words {
 		i := slices.IndexFunc(list, func(v verb) bool { return v.name() == word })
@@ -206,6 +206,6 @@ func (o *offers) completeVerb(use string) cobra.CompletionFunc {
 		}
 		o.refresh(cmd.Context())
 		defer o.close()
-		return forShell(o.completer.Names(cmd.Context(), kind, typed))
+		return shellCompletions(o.completer.Names(cmd.Context(), kind, typed))
 	}
 }

@@ -18,9 +18,9 @@ func (a *app) host() project.Host {
 		User:         userName(),
 		Session:      a.sessionID(),
 		CommandLine:  strings.Join(os.Args, " "),
-		Supervisor:   own(childWord),
+		Supervisor:   selfCommand(childWord),
 		ChildWord:    childWord,
-		Detached:     own(detachedWord),
+		Detached:     selfCommand(detachedWord),
 		InsideRun:    a.insideRun,
 		Env:          a.env,
 		LookupEnv:    os.LookupEnv,
@@ -82,7 +82,7 @@ func (a *app) openSession(ctx context.Context) (*project.Session, error) {
 	}
 	s, err := p.Session(a.options())
 	if err != nil {
-		return nil, errors.Join(err, a.forget())
+		return nil, errors.Join(err, a.closeProject())
 	}
 	a.session = s
 	return s, nil
@@ -97,8 +97,8 @@ func (c *call) needSession() (err error) {
 	return err
 }
 
-// find finds the project and its command files alone.
-func (a *app) find() (*project.Project, error) {
+// findProject finds the project and its command files alone.
+func (a *app) findProject() (*project.Project, error) {
 	dir, has, err := a.projectDir()
 	if err != nil {
 		return nil, err
@@ -115,8 +115,8 @@ func (a *app) workspace(ctx context.Context) (*project.Project, error) {
 	return p, err
 }
 
-// inside is a session in a project that has a workspace.
-func (a *app) inside(ctx context.Context) (*project.Session, error) {
+// workspaceSession is openSession for a project that must have a workspace.
+func (a *app) workspaceSession(ctx context.Context) (*project.Session, error) {
 	s, err := a.openSession(ctx)
 	if err == nil && s.Project.Reader == nil {
 		return nil, project.NoWorkspace()
@@ -124,8 +124,9 @@ func (a *app) inside(ctx context.Context) (*project.Session, error) {
 	return s, err
 }
 
-// forget lets the next line see the files as they are then: a command may have written a command.
-func (a *app) forget() error {
+// closeProject closes the project, so that the next line reads the files anew: a command may have
+// written a command.
+func (a *app) closeProject() error {
 	p := a.project
 	a.project = nil
 	a.session = nil

@@ -36,7 +36,7 @@ func TestReferenceIsFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := a.forget(); err != nil {
+		if err := a.closeProject(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -37,31 +37,32 @@ func (a repl) prompt() error {
 		Ready:    offered.refresh,
 		Run: func(ctx context.Context, line string) (begun string, err error) {
 			offered.close()
-			return a.typed(ctx, line)
+			return a.runTyped(ctx, line)
 		},
 		Offer: func(line string, at int) project.Offers {
 			return offered.completer.At(ctx, line, at)
 		},
-		Runs: offered.runs,
+		Runs: offered.isRunnable,
 	}
 
 	offered.completer.Recent = p.Recent
 	a.greet()
-	if err := a.app.forget(); err != nil {
+	if err := a.app.closeProject(); err != nil {
 		return err
 	}
-	return errors.Join(p.Loop(ctx), a.app.forget())
+	return errors.Join(p.Loop(ctx), a.app.closeProject())
 }
 
-// typed runs a line that was typed. One that lacks an argument is typed on.
-func (a repl) typed(ctx context.Context, line string) (begun string, err error) {
-	err = errors.Join(a.entry(ctx, line), a.app.forget())
+// runTyped runs a line that was typed. Of one that lacks an argument it gives the text to go on
+// with.
+func (a repl) runTyped(ctx context.Context, line string) (begun string, err error) {
+	err = errors.Join(a.runLine(ctx, line), a.app.closeProject())
 	use, ok := errors.AsType[*project.UsageError](err)
 	if ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
 		a.app.term.Say(use.Error())
 		begun = line + " "
 	} else {
-		a.app.exit(err)
+		a.app.reportError(err)
 	}
 	return begun, nil
 }
@@ -122,8 +123,8 @@ func (a repl) greet() {
 	}
 }
 
-// entry runs one line of the prompt; plain text is never taken for a command.
-func (a repl) entry(ctx context.Context, line string) error {
+// runLine runs one line of the prompt; plain text is never taken for a command.
+func (a repl) runLine(ctx context.Context, line string) error {
 	if before := a.app.flags.before; before != nil { // the flags of the line before
 		a.app.flags = *before
 		if err := a.app.configure(); err != nil {
@@ -134,13 +135,13 @@ func (a repl) entry(ctx context.Context, line string) error {
 	switch {
 	case line == "" || line[0] == '#':
 		return nil
-	case line == "?", line == "help", line == "/help" && a.ownHelp(ctx):
-		return errors.Join(a.menu(ctx), a.app.forget())
+	case line == "?", line == "help", line == "/help" && a.isShippedHelp(ctx):
+		return errors.Join(a.menu(ctx), a.app.closeProject())
 	case line == "clear" && a.app.term.OutTTY:
 		fmt.Fprint(a.app.term.Err, "\x1b[H\x1b[2J")
 		return nil
 	case line[0] == '!':
-		return errors.Join(a.shell(ctx, strings.TrimSpace(line[1:])), a.app.forget())
+		return errors.Join(a.runShell(ctx, strings.TrimSpace(line[1:])), a.app.closeProject())
 	}
 
 	w, err := a.app.openSession(ctx)
@@ -151,28 +152,29 @@ func (a repl) entry(ctx context.Context, line string) error {
 	typed := readTyped(p, line)
 	switch {
 	case redirects(typed.verb):
-		return errors.Join(a.app.forget(), formats.Fail(formats.CodeUsage,
+		return errors.Join(a.app.closeProject(), formats.Fail(formats.CodeUsage,
 			"put !tercet before the line, and the shell runs it",
 			"expected a verb and its arguments, got a pipe or a redirection"))
 	case typed.verb != nil: // it opens the project for itself, or needs none
-		return errors.Join(a.app.forget(), a.verb(ctx, typed.verb))
+		return errors.Join(a.app.closeProject(), a.runVerb(ctx, typed.verb))
 	case err != nil:
 		return err
 	case typed.slash == "":
-		return errors.Join(a.noCommand(p, line), a.app.forget())
+		return errors.Join(a.unknownLine(p, line), a.app.closeProject())
 	}
 	line = typed.slash
 
 	parts, err := w.Project.Chain(line)
 	for i, part := range parts {
 		if i > 0 && err != nil {
-			err = shown{a.app.exit(err)}
+			err = shownError{a.app.reportError(err)}
 			// a pipe stops, as with lines of their own
 			if part.Sign == "&&" || !a.app.term.InTTY && !a.app.flags.keepGoing {
 				continue
 			}
 		}
-		err = errors.Join(orVerb(a.app.slash(ctx, project.Line{Raw: part.Line})), a.app.forget())
+		err = a.app.runSlash(ctx, project.Line{Raw: part.Line})
+		err = errors.Join(suggestVerb(err), a.app.closeProject())
 	}
 
 	return err
@@ -225,8 +227,8 @@ func redirects(words []string) bool {
 		})
 }
 
-// noCommand says what a line may have meant that is neither a command nor a verb.
-func (a repl) noCommand(p *project.Project, line string) error {
+// unknownLine says what a line may have meant that is neither a command nor a verb.
+func (a repl) unknownLine(p *project.Project, line string) error {
 	first, _, _ := strings.Cut(line, " ")
 	var names []string
 	for _, v := range verbs() {
@@ -267,9 +269,9 @@ func isVerb(word string) bool {
 		})
 }
 
-// verb runs a line that begins with a verb of the program, with the flags that the program was
+// runVerb runs a line that begins with a verb of the program, with the flags that the program was
 // called with.
-func (a repl) verb(ctx context.Context, words []string) error {
+func (a repl) runVerb(ctx context.Context, words []string) error {
 	before := a.app.flags
 	root := a.app.root(words...) // which sets all flags to what they are without any
 	a.app.flags = before
@@ -278,12 +280,12 @@ func (a repl) verb(ctx context.Context, words []string) error {
 	root.SetArgs(query.Words(words))
 	root.SetOut(a.app.term.Out)
 	root.SetErr(a.app.term.Err)
-	return errors.Join(root.ExecuteContext(ctx), a.app.forget())
+	return errors.Join(root.ExecuteContext(ctx), a.app.closeProject())
 }
 
-// shell runs a command of the shell, as a shell line does: it is the user's own, on the user's
+// runShell runs a command of the shell, as a shell line does: it is the user's own, on the user's
 // terminal. Lines that come from a pipe run within bounds. No agent sees it.
-func (a repl) shell(ctx context.Context, command string) error {
+func (a repl) runShell(ctx context.Context, command string) error {
 	if err := a.app.mayCommand(); err != nil {
 		return err
 	}
@@ -297,9 +299,9 @@ func (a repl) shell(ctx context.Context, command string) error {
 		return err
 	}
 	if !a.app.term.InTTY || !a.app.term.ErrTTY {
-		return a.boxed(ctx, command)
+		return a.runBoxed(ctx, command)
 	}
-	if ok, err := a.agreed(ctx, command, place); !ok {
+	if ok, err := a.confirmRisks(ctx, command, place); !ok {
 		return err
 	}
 
@@ -317,19 +319,19 @@ func (a repl) shell(ctx context.Context, command string) error {
 	case err != nil:
 		return broken(formats.CodeToolUnavailable, "the shell", err, "put sh on the PATH")
 	case res.Signal == "SIGINT":
-		return shown{formats.ExitFor(formats.CodeCancelled)}
+		return shownError{formats.ExitFor(formats.CodeCancelled)}
 	case res.Signal != "":
 		a.app.term.Note("ended by %s", res.Signal)
-		return shown{1}
+		return shownError{1}
 	case res.Exit != 0:
 		a.app.term.Note("exit code %d", res.Exit)
-		return shown{res.Exit}
+		return shownError{res.Exit}
 	}
 	return nil
 }
 
-// agreed asks before a command that destroys what nobody can bring back.
-func (a repl) agreed(ctx context.Context, command string, place project.Place) (bool, error) {
+// confirmRisks asks before a command that destroys what nobody can bring back.
+func (a repl) confirmRisks(ctx context.Context, command string, place project.Place) (bool, error) {
 	risks, err := project.ClassifyCommand([]string{command}, place)
 	if err != nil {
 		return true, nil //nolint:nilerr // what cannot be read the shell says better
@@ -345,9 +347,9 @@ func (a repl) agreed(ctx context.Context, command string, place project.Place) (
 	return a.app.term.Yes(ctx, "Run it?")
 }
 
-// boxed runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it
+// runBoxed runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it
 // ended.
-func (a repl) boxed(ctx context.Context, command string) error {
+func (a repl) runBoxed(ctx context.Context, command string) error {
 	w, err := a.app.openSession(ctx)
 	if err != nil {
 		return err
@@ -358,10 +360,10 @@ func (a repl) boxed(ctx context.Context, command string) error {
 		s:    w,
 		ctx:  ctx,
 		args: []string{"sh", "-c", command},
-	}.boxed(true)
+	}.runBoxed(true)
 
 	code := 0
-	if s, ok := errors.AsType[shown](err); ok {
+	if s, ok := errors.AsType[shownError](err); ok {
 		code = s.code
 	} else if err != nil {
 		return err
@@ -370,8 +372,8 @@ func (a repl) boxed(ctx context.Context, command string) error {
 	return err
 }
 
-// ownHelp tells whether /help is the shipped command: no file has taken its name.
-func (a repl) ownHelp(ctx context.Context) bool {
+// isShippedHelp tells whether /help is the shipped command: no file has taken its name.
+func (a repl) isShippedHelp(ctx context.Context) bool {
 	s, err := a.app.openSession(ctx)
 	if err != nil {
 		return false
@@ -395,8 +397,8 @@ func (a repl) menu(ctx context.Context) error {
 	return err
 }
 
-// piped runs a line each; without any it prints the short help.
-func (a repl) piped(cmd *cobra.Command) error {
+// runPiped runs the lines of a pipe; without any it prints the short help.
+func (a repl) runPiped(cmd *cobra.Command) error {
 	ran := false
 	ctx := cmd.Context()
 	var first error
@@ -408,8 +410,8 @@ func (a repl) piped(cmd *cobra.Command) error {
 		}
 		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "#") {
 			ran = true
-			if failed := a.entry(ctx, text); failed != nil {
-				first = cmp.Or(first, error(shown{a.app.exit(failed)}))
+			if failed := a.runLine(ctx, text); failed != nil {
+				first = cmp.Or(first, error(shownError{a.app.reportError(failed)}))
 				if !a.app.flags.keepGoing || ctx.Err() != nil {
 					return first
 				}

@@ -54,18 +54,18 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 			case len(args) == 0 && a.term.InTTY:
 				return repl{a}.prompt()
 			case len(args) == 0:
-				return repl{a}.piped(cmd)
+				return repl{a}.runPiped(cmd)
 			case !strings.HasPrefix(args[0], "/"):
 				return a.unknownVerb(cmd, args[0])
 			}
-			return orVerb(a.slash(cmd.Context(), shellLine(args)))
+			return suggestVerb(a.runSlash(cmd.Context(), shellLine(args)))
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().BoolVar(&about, "version", false, "print the version")
 	cmd.CompletionOptions.HiddenDefaultCmd = false
-	a.flags.everywhere(cmd.PersistentFlags())
-	a.flags.line(cmd)
+	a.flags.addCommon(cmd.PersistentFlags())
+	a.flags.addLine(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) {
@@ -79,8 +79,8 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	return cmd
 }
 
-// everywhere adds the flags that slash commands and verbs share.
-func (e *engineFlags) everywhere(f *pflag.FlagSet) {
+// addCommon adds the flags that slash commands and verbs share.
+func (e *engineFlags) addCommon(f *pflag.FlagSet) {
 	f.StringVarP(&e.dir, "dir", "C", "", "start in this `folder`")
 	f.BoolVar(&e.json, "json", false, "print exactly one JSON document")
 	f.StringVar(
@@ -138,10 +138,10 @@ var flagWords = map[string]string{
 	"duration": "a duration such as 10s or 1h30m",
 }
 
-// line adds the flags of a line that begins a run.
-func (e *engineFlags) line(cmd *cobra.Command) {
-	e.run(cmd)
-	e.begin(cmd)
+// addLine adds the flags of a line that begins a run.
+func (e *engineFlags) addLine(cmd *cobra.Command) {
+	e.addRun(cmd)
+	e.addBegin(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&e.dryRun, "dry-run", false, "show what would run; write nothing")
 	f.StringVar(&e.stubs, "stubs", "",
@@ -155,20 +155,20 @@ func (e *engineFlags) line(cmd *cobra.Command) {
 	f.BoolVar(&e.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 }
 
-// configured adds the flag of what depends on the whole configuration.
-func (e *engineFlags) configured(cmd *cobra.Command) {
+// addStrict adds the flag of what depends on the whole configuration.
+func (e *engineFlags) addStrict(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&e.strict, "strict", false, "refuse a config.yaml with an unknown key")
 }
 
-// workers adds the flags that choose who works.
-func (e *engineFlags) workers(cmd *cobra.Command) {
+// addWorkers adds the flags that choose who works.
+func (e *engineFlags) addWorkers(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&e.runner, "runner", "", "the `name` of the runner for every worker of this run")
 	f.StringVar(&e.model, "model", "", "the `name` of the model for every worker of this run")
 }
 
-// begin adds the flags that decide whether a line begins a run.
-func (e *engineFlags) begin(cmd *cobra.Command) {
+// addBegin adds the flags that decide whether a line begins a run.
+func (e *engineFlags) addBegin(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&e.fresh, "new", false, "give up the unfinished run of this line, and begin anew")
 	f.BoolVar(
@@ -179,16 +179,16 @@ func (e *engineFlags) begin(cmd *cobra.Command) {
 	)
 }
 
-// run adds the flags that concern a run, also one that is resumed.
-func (e *engineFlags) run(cmd *cobra.Command) {
-	e.end(cmd)
-	e.bounds(cmd)
-	e.configured(cmd)
+// addRun adds the flags that concern a run, also one that is resumed.
+func (e *engineFlags) addRun(cmd *cobra.Command) {
+	e.addEnd(cmd)
+	e.addBounds(cmd)
+	e.addStrict(cmd)
 }
 
-// bounds adds the flags that concern the workers of a run, and what they may use.
-func (e *engineFlags) bounds(cmd *cobra.Command) {
-	e.workers(cmd)
+// addBounds adds the flags that concern the workers of a run, and what they may use.
+func (e *engineFlags) addBounds(cmd *cobra.Command) {
+	e.addWorkers(cmd)
 	f := cmd.Flags()
 	f.StringVar(&e.record, "record", "", "record the answers of every worker in this `folder`")
 	f.StringVar(
@@ -225,19 +225,19 @@ func (e *engineFlags) bounds(cmd *cobra.Command) {
 	)
 }
 
-// end adds the flags that concern a run, also one that is only brought to its end.
-func (e *engineFlags) end(cmd *cobra.Command) {
+// addEnd adds the flags that concern a run, also one that is only brought to its end.
+func (e *engineFlags) addEnd(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(
 		&e.events,
 		"events",
 		false,
 		"print one JSON event a line; the last line is the return",
 	)
-	e.agree(cmd)
+	e.addTrust(cmd)
 }
 
-// agree adds the flag that stands in for the answer about trust.
-func (e *engineFlags) agree(cmd *cobra.Command) {
+// addTrust adds the flag that stands in for the answer about trust.
+func (e *engineFlags) addTrust(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.trust, "trust", "",
 		"approve exactly the files, or the commands of a plan, with this `sha256:digest`")
 }
@@ -271,7 +271,7 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 
 func runVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().SetInterspersed(false)
-	a.flags.line(cmd)
+	a.flags.addLine(cmd)
 	cmd.Long = `Runs one slash command: a line as one word, or as words of a shell. With - the line is read from standard
 input, where a shell looks at no part of it.`
 	return func(c call) error {
@@ -279,7 +279,7 @@ input, where a shell looks at no part of it.`
 		if err != nil {
 			return err
 		}
-		return c.app.slash(c.ctx, line)
+		return c.app.runSlash(c.ctx, line)
 	}
 }
 
@@ -304,25 +304,25 @@ func shellLine(args []string) project.Line {
 // agentVerb is /agent by another name.
 func agentVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().SetInterspersed(false)
-	a.flags.line(cmd)
+	a.flags.addLine(cmd)
 	return func(c call) error {
-		return c.app.slash(c.ctx, project.Line{Words: append([]string{"/agent"}, c.args...)})
+		return c.app.runSlash(c.ctx, project.Line{Words: append([]string{"/agent"}, c.args...)})
 	}
 }
 
-// slash runs one slash command and prints its return.
-func (a *app) slash(ctx context.Context, line project.Line) error {
-	return a.routed(ctx, line, a.runHere)
+// runSlash runs one slash command and prints its return.
+func (a *app) runSlash(ctx context.Context, line project.Line) error {
+	return a.dispatchLine(ctx, line, a.runHere)
 }
 
-// begun is what is done with a line whose command is known.
-type begun func(
+// lineAction handles a line whose command is known.
+type lineAction func(
 	ctx context.Context, s *project.Session, line project.Line, route project.Route,
 ) error
 
-// routed finds the command of a line, reads the flags behind it, and does the rest. It prints the
+// dispatchLine finds the command of a line, reads the flags behind it, and calls do. It prints the
 // help of the command instead if the line asks for it.
-func (a *app) routed(ctx context.Context, line project.Line, do begun) error {
+func (a *app) dispatchLine(ctx context.Context, line project.Line, do lineAction) error {
 	s, err := a.openSession(ctx)
 	if err != nil {
 		return err
@@ -343,7 +343,7 @@ func (a *app) routed(ctx context.Context, line project.Line, do begun) error {
 
 	if a.flags.before == nil {
 		if behind, err := s.EngineFlags(route); len(behind) > 0 {
-			return a.anew(ctx, line, behind, err, do)
+			return a.withLineFlags(ctx, line, behind, err, do)
 		}
 	}
 
@@ -361,13 +361,13 @@ func (a *app) routed(ctx context.Context, line project.Line, do begun) error {
 		return a.explainCommand(s, route) // behind other words, where it is no part of a text
 	}
 	if waits, ok := errors.AsType[*project.ResumableError](err); ok {
-		return a.ended(waits.Return())
+		return a.reportReturn(waits.Return())
 	}
 	return err
 }
 
-// orVerb names the verb that a command may have meant which there is not.
-func orVerb(err error) error {
+// suggestVerb adds the verb that an unknown command may have meant to its error.
+func suggestVerb(err error) error {
 	unknown, ok := errors.AsType[*project.UnknownCommandError](err)
 	if !ok || len(unknown.DidYouMean) > 0 || unknown.LeftOut != "" || unknown.Subagent {
 		return err
@@ -393,43 +393,44 @@ func (a *app) runHere(
 	if err != nil {
 		return err
 	}
-	return a.ended(ret)
+	return a.reportReturn(ret)
 }
 
-// ended prints what a command came to.
-func (a *app) ended(ret formats.Return) error {
-	a.give(ret)
-	showEnd(a.term, a.project, ret, a.flags.dryRun)
-	if code := a.code(ret); code != 0 {
-		return shown{code}
+// reportReturn prints what a command came to, and gives the error with its exit code.
+func (a *app) reportReturn(ret formats.Return) error {
+	a.printReturn(ret)
+	showReturn(a.term, a.project, ret, a.flags.dryRun)
+	if code := a.exitCode(ret); code != 0 {
+		return shownError{code}
 	}
 	return nil
 }
 
-// showEnd shows what a command came to, and how to go on with a run that can.
-func showEnd(t *term.Terminal, p *project.Project, ret formats.Return, dryRun bool) {
+// showReturn shows what a command came to, and how to go on with a run that can.
+func showReturn(t *term.Terminal, p *project.Project, ret formats.Return, dryRun bool) {
 	t.Returned(ret)
 	for _, one := range append(ret.Tasks, formats.TaskReturn{Return: ret}) {
 		if r := one.Return.Resume; r != nil {
 			fmt.Fprintln(t.Err, "Resume: "+r.Line)
 		}
 		if p != nil && !dryRun {
-			offerBack(t, p, one.Return)
+			adviseReopen(t, p, one.Return)
 		}
 	}
 }
 
-// anew runs a line with flags of the engine that stood behind its command; they hold for this line.
-func (a *app) anew(
-	ctx context.Context, line project.Line, behind []string, err error, do begun,
+// withLineFlags runs a line with flags of the engine that stood behind its command; they hold for
+// this line.
+func (a *app) withLineFlags(
+	ctx context.Context, line project.Line, behind []string, err error, do lineAction,
 ) error {
 	before := a.flags
-	err = errors.Join(a.flags.read(behind), a.configure(), err, a.forget())
+	err = errors.Join(a.flags.read(behind), a.configure(), err, a.closeProject())
 	a.flags.before = &before
 	if err != nil {
 		return err
 	}
-	return a.routed(ctx, line, do)
+	return a.dispatchLine(ctx, line, do)
 }
 
 // explainCommand prints the help of a slash command.
@@ -485,7 +486,7 @@ this project with their typed arguments:
 			}
 			text, err := w.Catalog.Text(args[0])
 			if err != nil {
-				return a.noTopic(cmd.Root(), args[0], err)
+				return a.unknownTopic(cmd.Root(), args[0], err)
 			}
 			a.answerText("/"+strings.TrimPrefix(args[0], "/"), text)
 			return nil
@@ -495,8 +496,8 @@ this project with their typed arguments:
 	return cmd
 }
 
-// noTopic is the error for a word that help says nothing about, with the topics that there are.
-func (a *app) noTopic(root *cobra.Command, word string, err error) error {
+// unknownTopic is the error for a word that help says nothing about, with a similar topic.
+func (a *app) unknownTopic(root *cobra.Command, word string, err error) error {
 	topics := []string{"exit-codes"}
 	for _, c := range root.Commands() {
 		if !c.Hidden {
@@ -524,7 +525,7 @@ func (a *app) noTopic(root *cobra.Command, word string, err error) error {
 func (a *app) listCommands(ctx context.Context) error {
 	s, err := a.openSession(ctx)
 	if err == nil {
-		a.document("tercet.commands/1", fields{"commands": s.Commands()})
+		a.answerJSON("tercet.commands/1", fields{"commands": s.Commands()})
 	}
 	return err
 }
@@ -640,7 +641,7 @@ func groupedVerbs() string {
 // answerText prints a text as an answer, with --json as the text of a return.
 func (a *app) answerText(title, text string) {
 	if a.flags.json {
-		a.give(formats.Return{
+		a.printReturn(formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: title,
 			Text:    text,

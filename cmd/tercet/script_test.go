@@ -30,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files and the expectations of scripts")
 
 func TestMain(m *testing.M) {
-	if code, ok := inner(os.Args); ok {
+	if code, ok := runInternal(os.Args); ok {
 		os.Exit(code) // the program asks this of itself, by whatever name it goes
 	}
 	underFaults()

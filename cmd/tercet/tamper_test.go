@@ -56,7 +56,7 @@ func TestTampering(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() {
-				if err := a.forget(); err != nil {
+				if err := a.closeProject(); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -49,12 +49,12 @@ func teamVerbs() []verb {
 func programVerb(name string) func(cmd *cobra.Command, a *app) run {
 	return func(cmd *cobra.Command, _ *app) run {
 		cmd.DisableFlagParsing = true
-		return func(c call) error { return become(name, c.args) }
+		return func(c call) error { return execTeamProgram(name, c.args) }
 	}
 }
 
-// become replaces this process by a program of the team.
-func become(name string, args []string) error {
+// execTeamProgram replaces this process by a program of the team.
+func execTeamProgram(name string, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return broken(formats.CodeIO, "this program", err)
@@ -74,9 +74,9 @@ func dirOf(file string) string {
 	return cmp.Or(file[:max(at, 0)], ".")
 }
 
-// atHome hands a line for the home of a team to the program that talks to it. ok is false for other
-// lines. Only the first word is looked at: what follows belongs to the home.
-func atHome(args []string) (rest []string, ok bool, err error) {
+// parseTeamLine gives the words of a line for the home of a team, behind --on team. ok is false for
+// other lines. Only the first word is looked at: what follows belongs to the home.
+func parseTeamLine(args []string) (rest []string, ok bool, err error) {
 	if len(args) == 0 {
 		return nil, false, nil
 	}
@@ -139,7 +139,7 @@ func runForTeam(args []string) int {
 	a.flags.color = "never"
 	a.flags.parallel = "1"
 	if err := a.configure(); err != nil {
-		return a.exit(err)
+		return a.reportError(err)
 	}
 	if len(args) == 3 && args[0] == prepareWord {
 		return prepareClone(a, args[1], args[2])
@@ -147,12 +147,12 @@ func runForTeam(args []string) int {
 
 	stream := os.NewFile(connection, "worker")
 	if len(args) != 3 || stream == nil {
-		return a.exit(usage("tercet worker starts this process"))
+		return a.reportError(usage("tercet worker starts this process"))
 	}
 
 	a.trustedAs = args[2]
 	if info, err := stream.Stat(); err != nil || info.Mode().Type()&os.ModeSocket == 0 {
-		return a.exit(usage("tercet worker starts this process"))
+		return a.reportError(usage("tercet worker starts this process"))
 	}
 
 	proc.CloseOnExec(connection)
@@ -161,13 +161,13 @@ func runForTeam(args []string) int {
 
 	ret, err := a.takeRun(ctx, team.Over(stream), args[0], args[1])
 	if err != nil {
-		return a.exit(errors.Join(err, a.forget()))
+		return a.reportError(errors.Join(err, a.closeProject()))
 	}
-	if err := a.forget(); err != nil {
-		return a.exit(err)
+	if err := a.closeProject(); err != nil {
+		return a.reportError(err)
 	}
-	a.give(ret)
-	return a.code(ret)
+	a.printReturn(ret)
+	return a.exitCode(ret)
 }
 
 // prepareWord makes this process prepare a clone for runs of a team.
@@ -188,12 +188,12 @@ func prepareClone(a *app, base, trustedAs string) int {
 		err = h.MayCommand()
 	}
 	if err != nil {
-		return a.exit(err)
+		return a.reportError(err)
 	}
 
 	s, err := h.PrepareClone(a.signals.Context(context.Background()), dir, base)
 	if err != nil {
-		return a.exit(err)
+		return a.reportError(err)
 	}
 	a.term.JSON(s)
 	return 0

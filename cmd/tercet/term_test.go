@@ -140,13 +140,13 @@ func TestSecondSignal(t *testing.T) {
 			if s.Hard().Err() == nil {
 				t.Error("the second signal does not cut the end short")
 			}
-			time.Sleep(lastWait - time.Millisecond)
+			time.Sleep(endTimeout - time.Millisecond)
 			early := len(ends)
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
 			if early != 0 || len(ends) != 1 || <-ends != 130 {
 				t.Errorf("ended %d times before %s, then %d times, want once with 130",
-					early, lastWait, len(ends))
+					early, endTimeout, len(ends))
 			}
 		})
 	}

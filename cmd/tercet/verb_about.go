@@ -33,7 +33,7 @@ func (a *app) showExits() {
 		}
 		tab.Rows = append(tab.Rows, []string{strconv.Itoa(e.Number), e.Name, when})
 	}
-	if !a.document("tercet.exit-codes/1", fields{"exits": exits}) {
+	if !a.answerJSON("tercet.exit-codes/1", fields{"exits": exits}) {
 		a.term.Table(tab)
 		a.term.Note("tercet query keeps jq's own codes")
 	}
@@ -73,7 +73,7 @@ func aboutBinary() string {
 }
 
 func showVersion(c call) error {
-	if !c.app.document("tercet.version/1", fields{
+	if !c.app.answerJSON("tercet.version/1", fields{
 		"version": version,
 		"commit":  builtFrom(),
 		"go":      runtime.Version(),
@@ -117,7 +117,7 @@ func configList(cmd *cobra.Command, _ *app) run {
 			project.Setting{Key: "model", Value: c.app.flags.model, Origin: "--model"},
 			project.Setting{Key: "lock_timeout", Value: wait, Origin: "--lock-timeout"},
 		)
-		if c.app.document("tercet.config/1", fields{"settings": list}) {
+		if c.app.answerJSON("tercet.config/1", fields{"settings": list}) {
 			return nil
 		}
 

@@ -76,5 +76,5 @@ postings are those from before it began.`
 
 // boardDocument prints the postings with --json.
 func (c call) boardDocument(got project.BoardPostings) bool {
-	return c.app.document("tercet.board/1", fields{"all": got.All, "postings": got.Postings})
+	return c.app.answerJSON("tercet.board/1", fields{"all": got.All, "postings": got.Postings})
 }

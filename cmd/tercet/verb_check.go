@@ -49,7 +49,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 			bad = &formats.Diagnostics{}
 		case !c.app.flags.json:
 			c.app.term.Findings(bad)
-			return shownAs(formats.CodeInvalidReturn)
+			return exitWith(formats.CodeInvalidReturn)
 		}
 
 		c.app.term.JSON(struct {
@@ -58,7 +58,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 			Errors []fields `json:"errors"`
 		}{"tercet.result/1", out, bad.Records()})
 		if refused {
-			return shownAs(formats.CodeInvalidReturn)
+			return exitWith(formats.CodeInvalidReturn)
 		}
 		return nil
 	}
@@ -89,18 +89,18 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 			well = " holds nothing that looks like a secret"
 		}
 		doc := fields{"profile": profile}
-		return c.judge("tercet.format-check/1", doc, bad, plain.Line(c.args[0])+well)
+		return c.concludeCheck("tercet.format-check/1", doc, bad, plain.Line(c.args[0])+well)
 	}
 }
 
-// judge prints findings and ends as they are: with their code, or with a word that all is well.
-func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well string) error {
+// concludeCheck prints findings. The error has their code; without errors the text well is noted.
+func (c call) concludeCheck(schema string, doc fields, d *formats.Diagnostics, well string) error {
 	doc["diagnostics"] = d.Records()
-	if !c.app.document(schema, doc) {
+	if !c.app.answerJSON(schema, doc) {
 		c.app.term.Findings(d)
 	}
 	if d.HasErrors() {
-		return shownAs(d.ErrorCode())
+		return exitWith(d.ErrorCode())
 	}
 	c.app.term.Note("%s", well)
 	return nil

@@ -19,7 +19,7 @@ func doctor(c call) error {
 		return f.Grade == project.Failure
 	})
 
-	if !c.app.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
+	if !c.app.answerJSON("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
 		for _, f := range list {
 			c.app.term.Sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
 			for line := range strings.Lines(f.Fix) {
@@ -29,7 +29,7 @@ func doctor(c call) error {
 	}
 
 	if bad {
-		return shown{1}
+		return shownError{1}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		case !*graph && cmd.Flags().Changed("format"):
 			return usage("expected --graph with --format")
 		case *graph:
-			return c.drawn(*format)
+			return c.drawGraph(*format)
 		}
 
 		code := strings.ToUpper(c.args[0])
@@ -51,13 +51,13 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		if err := c.needSession(); err != nil {
 			return err
 		}
-		e, err := c.explained()
+		e, err := c.outline()
 		if err != nil {
 			return err
 		}
 
 		switch {
-		case c.app.document("tercet.explain/1", e.Record()):
+		case c.app.answerJSON("tercet.explain/1", e.Record()):
 		case *tiers:
 			c.app.term.Answer("%s", plain.Passage(c.app.term.Wrapped(e.Page.Tiered())))
 		default:
@@ -79,9 +79,9 @@ func looksLikeCode(word string) bool {
 	return len(word) >= 4 && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// explained explains the file that is named, or the line. The slash of a line's command may be
+// outline explains the file that is named, or the line. The slash of a line's command may be
 // missing: nothing else can be meant by a bare name.
-func (c call) explained() (*project.Outline, error) {
+func (c call) outline() (*project.Outline, error) {
 	args := c.args
 	info, err := os.Stat(args[0])
 	switch {
@@ -98,12 +98,12 @@ func (c call) explained() (*project.Outline, error) {
 	return c.s.Explain(c.ctx, shellLine(args))
 }
 
-// drawn draws what a command file was compiled to.
-func (c call) drawn(format string) (err error) {
+// drawGraph prints the graph of a compiled command.
+func (c call) drawGraph(format string) (err error) {
 	if err := c.needSession(); err != nil {
 		return err
 	}
-	e, err := c.explained()
+	e, err := c.outline()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c call) drawn(format string) (err error) {
 		return err
 	}
 
-	if !c.app.document("tercet.graph/1", fields{
+	if !c.app.answerJSON("tercet.graph/1", fields{
 		"command": e.Page.Name, "file": e.Page.File.Name, "format": format, "text": text,
 	}) {
 		c.app.term.Raw([]byte(text))
@@ -125,7 +125,7 @@ func (c call) drawn(format string) (err error) {
 // explainFailure says what a code of failures means, which exit status it has and what to do.
 func (c call) explainFailure(p pages.Code) {
 	exit := formats.ExitFor(formats.Code(p.Code))
-	if !c.app.document("tercet.code/1", fields{
+	if !c.app.answerJSON("tercet.code/1", fields{
 		"code":    p.Code,
 		"meaning": p.Means,
 		"exit":    exit,
@@ -159,7 +159,7 @@ func (c call) explainCode(code string) error {
 	}
 
 	p := all[i]
-	if !c.app.document("tercet.code/1", fields{
+	if !c.app.answerJSON("tercet.code/1", fields{
 		"code":    code,
 		"meaning": p.Means,
 		"text":    p.Text,

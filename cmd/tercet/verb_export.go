@@ -60,7 +60,7 @@ comes with tercet; this one also has those of your project.`
 			e.Dir = c.args[0]
 		}
 
-		c.s, err = c.app.inside(c.ctx)
+		c.s, err = c.app.workspaceSession(c.ctx)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ comes with tercet; this one also has those of your project.`
 		}
 
 		all := fields{"for": *of, "dry_run": *dry, "files": changes}
-		if !c.app.document("tercet.export/1", all) {
+		if !c.app.answerJSON("tercet.export/1", all) {
 			for _, one := range changes {
 				c.app.term.Answer(
 					"%-9s %s%s", e.Does(one), one.File, formats.Prefixed(": ", one.Why),
@@ -81,7 +81,7 @@ comes with tercet; this one also has those of your project.`
 			}
 		}
 		if project.KeepsFiles(changes) {
-			return shown{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
+			return shownError{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
 		}
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 
 func listGates(c call) error {
 	open, err := c.p.Gates()
-	if err != nil || c.app.document("tercet.gates/1", fields{"gates": open}) {
+	if err != nil || c.app.answerJSON("tercet.gates/1", fields{"gates": open}) {
 		return err
 	}
 	tab := formats.Table{Columns: []string{"run", "gate", "question", "choices", "age", "command"}}
@@ -67,7 +67,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 					"nothing was answered: run %s asks another question now", r.ID)
 			}
 
-			a, err := c.reply(flags, r, g)
+			a, err := c.chooseReply(flags, r, g)
 			if errors.Is(err, project.ErrLeft) || errors.Is(err, project.ErrInterrupted) {
 				return &formats.GateOpenError{Gate: g, Left: true}
 			}
@@ -78,14 +78,14 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			if err != nil {
 				return err
 			}
-			return c.answered(r, g, a, effect)
+			return c.reportAnswer(r, g, a, effect)
 		}
 	}
 }
 
-// reply is what the flags choose. Without a choice, approve asks who sits at the terminal, unless
-// this user has answered before.
-func (c call) reply(
+// chooseReply gives the reply that the flags choose. Without a choice, approve asks the user at the
+// terminal, unless this user has answered before.
+func (c call) chooseReply(
 	flags answerFlags, r project.RunInfo, g formats.Gate,
 ) (a project.Reply, err error) {
 	_, before := g.Voted(userName())
@@ -101,12 +101,12 @@ func (c call) reply(
 	return c.app.term.Ask(c.ctx, c.p.AboutGate(g, flags.note))
 }
 
-// answered says what an answer came to. A run that no process works on goes on here, if a user sees
-// it.
-func (c call) answered(
+// reportAnswer says what an answer came to. A run that no process works on goes on here, if a user
+// sees it.
+func (c call) reportAnswer(
 	r project.RunInfo, g formats.Gate, a project.Reply, effect project.AnswerEffect,
 ) error {
-	if c.app.document("tercet.answer/1", fields{
+	if c.app.answerJSON("tercet.answer/1", fields{
 		"run":      r.ID,
 		"gate":     g.ID,
 		"question": g.Question,
@@ -122,18 +122,18 @@ func (c call) answered(
 	unheard := effect.Status == "kept" && a.Edited == "" && !c.p.AtWork(r.ID)
 	if unheard && c.app.term.Interactive() {
 		c.app.term.Sentence("%s %s: goes on with run %s", asked, chosen, r.ID)
-		return c.goOn(r.ID)
+		return c.resumeHere(r.ID)
 	}
 	c.app.term.Sentence("%s %s: %s", asked, chosen, effect.Text)
 	return nil
 }
 
-// goOn goes on with a run that no process works on.
-func (c call) goOn(run string) error {
-	if err := c.app.forget(); err != nil {
+// resumeHere resumes a run that no process works on.
+func (c call) resumeHere(run string) error {
+	if err := c.app.closeProject(); err != nil {
 		return err
 	}
-	_, err := c.resumed(run, "", false)
+	_, err := c.resumeRun(run, "", false)
 	return err
 }
 
@@ -142,7 +142,7 @@ func pauseRun(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.obeyed(r, "pause")
+	return c.reportOrder(r, "pause")
 }
 
 // tellVerb leaves a message for a run.
@@ -152,7 +152,7 @@ its retries. Workers that are at work do not see it, and those that work without
 keeps the message until it goes on. The journal has what was delivered, and 'tercet show RUN' shows it.`
 	return func(c call) error {
 		r, m, err := c.p.Tell(c.args[0], strings.Join(c.args[1:], " "), "")
-		if err != nil || c.app.document("tercet.tell/1", fields{
+		if err != nil || c.app.answerJSON("tercet.tell/1", fields{
 			"run":     r.ID,
 			"message": m.ID,
 			"by":      m.By,
@@ -171,10 +171,10 @@ keeps the message until it goes on. The journal has what was delivered, and 'ter
 	}
 }
 
-// obeyed says what an order came to.
-func (c call) obeyed(r project.RunInfo, do string) error {
+// reportOrder says what an order came to.
+func (c call) reportOrder(r project.RunInfo, do string) error {
 	switch {
-	case c.app.document("tercet.control/1", controlled(r, do)):
+	case c.app.answerJSON("tercet.control/1", orderRecord(r, do)):
 	case r.Status == formats.OutcomeSuspended.String():
 		c.app.term.Sentence("run %s is suspended: %s", r.ID, r.Why)
 		c.app.term.Answer("%s", "Resume: tercet resume "+r.ID)
@@ -184,7 +184,7 @@ func (c call) obeyed(r project.RunInfo, do string) error {
 	return nil
 }
 
-// controlled is what an order came to, for programs.
-func controlled(r project.RunInfo, do string) fields {
+// orderRecord is what an order came to, for programs.
+func orderRecord(r project.RunInfo, do string) fields {
 	return fields{"run": r.ID, "do": do, "status": r.Status}
 }

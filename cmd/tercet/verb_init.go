@@ -80,8 +80,8 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		}
 
 		files = append(files, more...)
-		c.tellInit(dir, files, *dry)
-		c.offerDriver(dir, *driver)
+		c.reportInit(dir, files, *dry)
+		c.adviseMergeDriver(dir, *driver)
 		return nil
 	}
 }
@@ -147,14 +147,14 @@ func (a *app) trustInit(dir string, written []string) {
 	}
 }
 
-func (c call) tellInit(dir string, files []string, dry bool) {
+func (c call) reportInit(dir string, files []string, dry bool) {
 	agents := c.app.host().InstalledAgents()
 	next, err := c.app.host().FirstLines(c.ctx, dir)
 	if err != nil && !dry {
 		c.app.term.Note("warning: %v", err)
 	}
 
-	p, err := c.app.find()
+	p, err := c.app.findProject()
 	if err == nil {
 		next = p.RewriteCalls(project.LibrarySource, next)
 	}
@@ -165,7 +165,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 		c.app.term.Note("warning: %v", err)
 	}
 
-	if c.app.document("tercet.init/1", fields{
+	if c.app.answerJSON("tercet.init/1", fields{
 		"dir":     dir,
 		"files":   files,
 		"dry_run": dry,

@@ -68,7 +68,10 @@ func (c call) wholeProject() string {
 // adoptFiles translates prompts of other tools, and says what of them it could not.
 func adoptFiles(c call) error {
 	list, err := c.s.Adopt(c.ctx, c.args)
-	if err == nil && c.app.document("tercet.adopt/1", fields{"adopted": list}) || c.app.flags.json {
+	if err == nil {
+		c.app.answerJSON("tercet.adopt/1", fields{"adopted": list})
+	}
+	if c.app.flags.json {
 		return err
 	}
 	for _, one := range list {
@@ -110,7 +113,7 @@ func (c call) lintFiles(o project.LintOptions) error {
 		doc["fixed"] = len(r.Made)
 	}
 
-	if !c.app.document(schema, doc) {
+	if !c.app.answerJSON(schema, doc) {
 		c.app.term.Findings(r.Found)
 		for _, name := range r.Changed {
 			c.app.term.Answer("%s", name)
@@ -123,7 +126,7 @@ func (c call) lintFiles(o project.LintOptions) error {
 				formats.Count(r.Files, "file"), formats.Count(len(r.Found.List), "finding"))
 		}
 	}
-	return shownIf(r.Code(o))
+	return exitIf(r.Code(o))
 }
 
 // noteFixes says which corrections were made.
@@ -152,5 +155,5 @@ func (c call) fixInput(o project.LintOptions) error {
 	c.app.term.Raw(out)
 	c.noteFixes(r.Made)
 	c.app.term.Findings(r.Found)
-	return shownIf(r.Code(o))
+	return exitIf(r.Code(o))
 }

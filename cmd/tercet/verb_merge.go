@@ -43,14 +43,14 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 
-		w, err := c.writable()
+		w, err := c.writableWorkspace()
 		if err != nil {
 			return err
 		}
 		res, err := w.ResolveState(c.ctx, how)
 		c.app.term.Warnings(res.Warnings)
 		if err == nil {
-			c.app.done("merged, serial %d", res.Serial)
+			c.app.reportDone("merged, serial %d", res.Serial)
 		}
 		return err
 	}
@@ -86,12 +86,12 @@ number if its own is taken. Install it with:
 		case m.HandEdits:
 			c.app.term.Say(name +
 				": both sides were edited by hand; ours is kept, look at theirs with git")
-			return shown{1}
+			return shownError{1}
 		case len(m.Conflicts) > 0:
 			c.app.term.Help(
 				"take one side, or both: tercet state merge --ours, --theirs or --union",
 			)
-			return shown{1}
+			return shownError{1}
 		}
 		return nil
 	}
@@ -101,9 +101,9 @@ number if its own is taken. Install it with:
 // repository.
 const driverConfig = "git config merge.tercet.driver 'tercet state merge-driver %O %A %B %P'"
 
-// offerDriver says what is left to do for the merge driver, or, on a terminal and in a git
+// adviseMergeDriver says what is left to do for the merge driver, or, on a terminal and in a git
 // repository, that there is one.
-func (c call) offerDriver(dir string, asked bool) {
+func (c call) adviseMergeDriver(dir string, asked bool) {
 	if asked {
 		c.app.term.Note("run once in each clone: %s", driverConfig)
 		return

@@ -69,7 +69,7 @@ func packVerbs() []verb {
 					args:  words(0, 1),
 					needs: userOnly,
 					make: func(cmd *cobra.Command, a *app) run {
-						a.flags.agree(cmd)
+						a.flags.addTrust(cmd)
 						return packVerb(testPack)
 					},
 				},
@@ -88,7 +88,7 @@ func packVerb(do func(s packCall) error) run {
 
 func listPacks(c packCall) error {
 	list, err := c.p.Packs()
-	if err != nil || c.app.document("tercet.pack/1", fields{"packs": list}) {
+	if err != nil || c.app.answerJSON("tercet.pack/1", fields{"packs": list}) {
 		return err
 	}
 	for _, r := range list {
@@ -121,7 +121,7 @@ func showPack(c packCall) error {
 		files = append(files, f.Path)
 	}
 
-	if c.app.document("tercet.pack/1", fields{
+	if c.app.answerJSON("tercet.pack/1", fields{
 		"pack": p.Pack, "source": p.Source, "commit": p.Commit, "files": files, "subagents": agents,
 	}) {
 		return nil
@@ -142,8 +142,8 @@ func showPack(c packCall) error {
 	return nil
 }
 
-// tellChanges shows what was done with packs, and ends with what is to be agreed to.
-func (w packCall) tellChanges(done project.PackChanges, dry bool, failed error) error {
+// reportChanges shows what was done with packs, and ends with what is to be agreed to.
+func (w packCall) reportChanges(done project.PackChanges, dry bool, failed error) error {
 	if !w.app.flags.json {
 		for _, c := range done.Changes {
 			for _, s := range c.Shown() {
@@ -155,7 +155,7 @@ func (w packCall) tellChanges(done project.PackChanges, dry bool, failed error) 
 		return failed
 	}
 
-	w.app.document("tercet.pack/1", fields{"changes": done.Changes, "dry_run": dry})
+	w.app.answerJSON("tercet.pack/1", fields{"changes": done.Changes, "dry_run": dry})
 	switch {
 	case len(done.Changes) == 0:
 		w.app.term.Note("no pack is installed that could be updated; 'tercet pack list' shows them")
@@ -174,7 +174,7 @@ func (w packCall) tellChanges(done project.PackChanges, dry bool, failed error) 
 	if err := w.agreeToPack(done.Changes); err != nil || !done.Conflicts {
 		return err
 	}
-	return shown{3}
+	return shownError{3}
 }
 
 // agreeToPack asks for trust in what changed, or says how to agree to it.
@@ -197,10 +197,10 @@ func (w packCall) agreeToPack(changes []project.PackChange) error {
 		return nil
 	}
 
-	if err := w.app.forget(); err != nil { // the subagents are read anew
+	if err := w.app.closeProject(); err != nil { // the subagents are read anew
 		return err
 	}
-	in, err := w.app.inside(w.ctx)
+	in, err := w.app.workspaceSession(w.ctx)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func addPack(cmd *cobra.Command, _ *app) run {
 			choose = c.choose
 		}
 		done, err := c.p.AddPack(c.ctx, c.args[0], *dry, choose)
-		return c.tellChanges(done, *dry, err)
+		return c.reportChanges(done, *dry, err)
 	})
 }
 
@@ -262,13 +262,13 @@ func updatePacks(cmd *cobra.Command, _ *app) run {
 	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
 	return packVerb(func(c packCall) error {
 		done, err := c.p.UpdatePacks(c.ctx, c.args, *prune, *dry)
-		return c.tellChanges(done, *dry, err)
+		return c.reportChanges(done, *dry, err)
 	})
 }
 
 func removePack(c packCall) error {
 	done, err := c.p.RemovePack(c.args[0])
-	return c.tellChanges(done, false, err)
+	return c.reportChanges(done, false, err)
 }
 
 // testPack runs the tests of packs: as they stand in the workspace where they are installed, else
@@ -293,7 +293,7 @@ func testPack(c packCall) error {
 	files := []string{}
 	for _, name := range names {
 		if slices.Contains(installed, name) {
-			if err := c.mayTest(); err != nil {
+			if err := c.askTrust(); err != nil {
 				return err
 			}
 		}
@@ -320,8 +320,8 @@ func testPack(c packCall) error {
 	return c.app.runTests(c.ctx, t, files, read)
 }
 
-// mayTest asks for trust in the files of the workspace, which the tests of a pack in it run.
-func (w packCall) mayTest() error {
+// askTrust asks for trust in the files of the workspace, which the tests of a pack in it run.
+func (w packCall) askTrust() error {
 	in, err := w.app.openSession(w.ctx)
 	if err != nil {
 		return err

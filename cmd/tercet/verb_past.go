@@ -31,12 +31,12 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 		if err := c.newestRun(); err != nil {
 			return err
 		}
-		s, err := c.app.inside(c.ctx)
+		s, err := c.app.workspaceSession(c.ctx)
 		if err != nil {
 			return err
 		}
 		u, err := s.Undo(c.ctx, c.args[0], *dry)
-		if err != nil || c.app.document("tercet.undo/1", fields{
+		if err != nil || c.app.answerJSON("tercet.undo/1", fields{
 			"undo":    u,
 			"dry_run": *dry,
 			"nothing": u.Empty(),
@@ -63,12 +63,12 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 func gcVerb(cmd *cobra.Command, _ *app) run {
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be removed; remove nothing")
 	return func(c call) error {
-		s, err := c.app.inside(c.ctx)
+		s, err := c.app.workspaceSession(c.ctx)
 		if err != nil {
 			return err
 		}
 		found, err := s.Project.Clean(c.ctx, *dry)
-		if err != nil || c.app.document("tercet.gc/1", fields{"gc": found, "dry_run": *dry}) {
+		if err != nil || c.app.answerJSON("tercet.gc/1", fields{"gc": found, "dry_run": *dry}) {
 			return err
 		}
 
@@ -101,7 +101,7 @@ func (c call) bundleRun() error {
 			`"user": "` + userName() + `"`: `"user": "USER"`,
 		},
 	)
-	if err != nil || c.app.document("tercet.report-file/1", fields{"file": to}) {
+	if err != nil || c.app.answerJSON("tercet.report-file/1", fields{"file": to}) {
 		return err
 	}
 

@@ -30,8 +30,8 @@ var variables = []variable{
 	{"rawfile", "NAME FILE: $NAME is the file's text", query.ArgText, true},
 }
 
-// read gives what a flag sets.
-func (v variable) read(pair string) (_ query.Arg, err error) {
+// parse gives the variable that NAME=VALUE sets.
+func (v variable) parse(pair string) (_ query.Arg, err error) {
 	name, text, ok := strings.Cut(pair, "=")
 	if !ok || name == "" {
 		return query.Arg{}, usage("expected NAME VALUE for --%s, got %q", v.flag, pair)
@@ -77,22 +77,22 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 	}
 	return func(c call) error {
 		q := flags.request
-		files, err := flags.filter(&q, c.args)
+		files, err := flags.readFilter(&q, c.args)
 		if err != nil {
 			return err
 		}
 		q.Compact = q.Compact || q.Indent == 0
-		if err := flags.arguments(&q); err != nil {
+		if err := flags.addArguments(&q); err != nil {
 			return err
 		}
 
 		switch {
 		case !flags.ofRuns:
-			q.Inputs, err = c.inputs(files, flags.at, q.NullInput)
+			q.Inputs, err = c.queryInputs(files, flags.at, q.NullInput)
 		case flags.at != "" || len(files) > 0:
 			err = usage("expected --runs, --at or files, got more than one of them")
 		default:
-			q.Inputs, err = c.allRuns()
+			q.Inputs, err = c.runsInput()
 		}
 		if err != nil {
 			return err
@@ -160,9 +160,9 @@ func (o *queryFlags) addInput(f *pflag.FlagSet) {
 	)
 }
 
-// filter gives the query its filter, from a file or the first word, and returns the other words,
-// which name files.
-func (o *queryFlags) filter(q *query.CLIRequest, words []string) (files []string, err error) {
+// readFilter gives the query its filter, from a file or the first word, and returns the other
+// words, which name files.
+func (o *queryFlags) readFilter(q *query.CLIRequest, words []string) (files []string, err error) {
 	switch {
 	case q.Indent < 0 || q.Indent > 7:
 		return nil, usage("expected --indent from 0 to 7, got %d", q.Indent)
@@ -181,8 +181,8 @@ func (o *queryFlags) filter(q *query.CLIRequest, words []string) (files []string
 	return words, nil
 }
 
-// arguments gives the query the values of $ARGS and of the variables that flags set.
-func (o *queryFlags) arguments(q *query.CLIRequest) error {
+// addArguments gives the query the values of $ARGS and of the variables that flags set.
+func (o *queryFlags) addArguments(q *query.CLIRequest) error {
 	kinds := map[string]query.ArgKind{"a": query.ArgText, "j": query.ArgJSON}
 	for _, word := range o.positional {
 		how, text, _ := strings.Cut(word, ":")
@@ -190,7 +190,7 @@ func (o *queryFlags) arguments(q *query.CLIRequest) error {
 	}
 	for i, v := range variables {
 		for _, pair := range *o.variables[i] {
-			arg, err := v.read(pair)
+			arg, err := v.parse(pair)
 			if err != nil {
 				return err
 			}
@@ -203,7 +203,7 @@ func (o *queryFlags) arguments(q *query.CLIRequest) error {
 // runQuery runs a query and gives the exit code.
 func (c call) runQuery(r query.CLIRequest) error {
 	r.Out, r.Err = c.app.term.Screens()
-	results := &counted{}
+	results := &countingWriter{}
 	if c.app.term.Sheet(c.app.term.OutTTY).Colour {
 		p, ok := query.Palette(c.app.env("JQ_COLORS"))
 		if !ok {
@@ -222,37 +222,38 @@ func (c call) runQuery(r query.CLIRequest) error {
 	exit, err := h.RunQuery(c.ctx, r)
 	if exit == query.ExitInput && len(r.Inputs) == 1 && r.Inputs[0].State {
 		// What the writers refuse is refused with their words and their code.
-		w, werr := c.app.workspace(c.ctx)
-		if werr == nil {
-			_, werr = w.Reader.Doc(c.ctx)
+		w, stateErr := c.app.workspace(c.ctx)
+		if stateErr == nil {
+			_, stateErr = w.Reader.Doc(c.ctx)
 		}
-		if werr != nil {
-			return werr
+		if stateErr != nil {
+			return stateErr
 		}
 	}
 
 	if err != nil && results.bytes == 0 && c.app.flags.json {
 		failed := formats.Fail(formats.CodeUsage, query.Advice(err), "%s", err)
-		c.app.give(formats.Failed(failed))
+		c.app.printReturn(formats.Failed(failed))
 	}
-	return c.queried(exit, err)
+	return c.finishQuery(exit, err)
 }
 
-// counted counts what is written.
-type counted struct {
+// countingWriter counts what is written.
+type countingWriter struct {
 	io.Writer
 	bytes int
 }
 
 // Write implements io.Writer.
-func (c *counted) Write(p []byte) (int, error) {
+func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.Writer.Write(p)
 	c.bytes += n
 	return n, err
 }
 
-// queried tells how a query ended, and of a bound how to move it.
-func (c call) queried(exit int, err error) error {
+// finishQuery prints the error of a query, and how to raise a limit that it met. Its own error has
+// the exit code.
+func (c call) finishQuery(exit int, err error) error {
 	if fail, ok := errors.AsType[*formats.Failure](err); ok {
 		return fail
 	}
@@ -264,7 +265,7 @@ func (c call) queried(exit int, err error) error {
 		c.app.term.Help("--timeout allows more")
 	}
 	if exit != 0 {
-		return shown{exit}
+		return shownError{exit}
 	}
 	return nil
 }
@@ -277,16 +278,16 @@ func boundedQueryVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return broken(formats.CodeIO, "query of a parent", err)
 		}
-		return c.queried(project.RunBoundedQuery(c.ctx, text, c.app.term.Out, c.app.term.Err))
+		return c.finishQuery(project.RunBoundedQuery(c.ctx, text, c.app.term.Out, c.app.term.Err))
 	}
 }
 
-// inputs names the files, or the state of a serial; without any it is the workspace's state. What
-// cannot be read twice is read here.
-func (c call) inputs(files []string, at string, null bool) ([]query.Input, error) {
+// queryInputs names the files, or the state of a serial; without any it is the workspace's state.
+// What cannot be read twice is read here.
+func (c call) queryInputs(files []string, at string, null bool) ([]query.Input, error) {
 	switch {
 	case at != "":
-		return c.inputAt(at, files)
+		return c.stateInput(at, files)
 	case len(files) == 0 && null:
 		return nil, nil
 	case len(files) == 0:

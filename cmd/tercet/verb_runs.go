@@ -14,7 +14,7 @@ import (
 )
 
 func resumeVerb(cmd *cobra.Command, a *app) run {
-	a.flags.run(cmd)
+	a.flags.addRun(cmd)
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
 		"go on even if a command, subagent or configuration file has changed")
 	from := cmd.Flags().String(
@@ -35,11 +35,11 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 	return func(c call) error {
 		run := strings.Join(c.args, "") // one word, or none
 		for {
-			r, err := c.resumed(run, *from, *wait)
+			r, err := c.resumeRun(run, *from, *wait)
 			if r == nil || !*wait || r.Until.IsZero() {
 				return err
 			}
-			if err := c.app.forget(); err != nil {
+			if err := c.app.closeProject(); err != nil {
 				return err
 			}
 			run = r.Run
@@ -48,10 +48,10 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 	}
 }
 
-// resumed goes on with a run, and tells how it goes on then where it waits again. It sleeps before
-// it takes the run, so that others may have it meanwhile.
-func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
-	s, err := c.app.inside(c.ctx)
+// resumeRun goes on with a run, and tells how it goes on then where it waits again. It sleeps
+// before it takes the run, so that others may have it meanwhile.
+func (c call) resumeRun(word, from string, wait bool) (*formats.Resume, error) {
+	s, err := c.app.workspaceSession(c.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ret.Resume, c.app.ended(ret)
+	return ret.Resume, c.app.reportReturn(ret)
 }
 
 func cancelVerb(cmd *cobra.Command, a *app) run {
-	a.flags.end(cmd)
+	a.flags.addEnd(cmd)
 	return func(c call) error {
-		s, err := c.app.inside(c.ctx)
+		s, err := c.app.workspaceSession(c.ctx)
 		if err != nil {
 			return err
 		}
@@ -79,10 +79,10 @@ func cancelVerb(cmd *cobra.Command, a *app) run {
 		case err != nil:
 			return err
 		case gaveUp:
-			c.app.document("tercet.control/1", controlled(r, "cancel"))
+			c.app.answerJSON("tercet.control/1", orderRecord(r, "cancel"))
 			return nil
 		}
-		return c.obeyed(r, "cancel")
+		return c.reportOrder(r, "cancel")
 	}
 }
 
@@ -97,7 +97,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		if c.app.document("tercet.runs/1", fields{"runs": nonNil(list)}) {
+		if c.app.answerJSON("tercet.runs/1", fields{"runs": nonNil(list)}) {
 			return nil
 		}
 
@@ -157,7 +157,7 @@ func showVerb(cmd *cobra.Command, _ *app) run {
 		case *bundle:
 			return c.bundleRun()
 		case *log:
-			return c.logs(*step, *follow, *raw)
+			return c.printLog(*step, *follow, *raw)
 		}
 		return c.showRun()
 	}
@@ -168,7 +168,7 @@ func (c call) showRun() error {
 	if err != nil {
 		return err
 	}
-	if !c.app.document("tercet.run/1", fields{
+	if !c.app.answerJSON("tercet.run/1", fields{
 		"run":        d.Run,
 		"steps":      d.Steps,
 		"boards":     d.Boards,
@@ -177,13 +177,13 @@ func (c call) showRun() error {
 		"next_steps": d.Next,
 	}) {
 		c.app.term.ShowDetail(c.p, d)
-		return c.lastWords(d.Run.ID)
+		return c.printLastSaid(d.Run.ID)
 	}
 	return nil
 }
 
-// lastWords prints the last thing that each agent of a run said.
-func (c call) lastWords(run string) error {
+// printLastSaid prints the last thing that each agent of a run said.
+func (c call) printLastSaid(run string) error {
 	list, _, err := c.p.Log(run, "").Passages()
 	if err != nil {
 		return err
@@ -211,8 +211,8 @@ func lastSaid(p project.Passage) project.Passage {
 	return project.Passage{}
 }
 
-// offerBack says how a run that failed goes on without doing again what was paid for.
-func offerBack(t *term.Terminal, p *project.Project, ret formats.Return) {
+// adviseReopen says how a run that failed goes on without doing again what was paid for.
+func adviseReopen(t *term.Terminal, p *project.Project, ret formats.Return) {
 	if ret.Status != formats.StatusFailed || ret.Metadata.Run == "" {
 		return
 	}

@@ -84,7 +84,7 @@ func sandboxProbe(c call) error {
 	if err != nil {
 		return err
 	}
-	if c.app.document("tercet.sandbox-probe/1", fields{
+	if c.app.answerJSON("tercet.sandbox-probe/1", fields{
 		"order":  state.Order,
 		"best":   state.Best,
 		"probes": state.Probes,
@@ -114,11 +114,11 @@ The command can write in the project, in build caches and in a temporary folder 
 your keys. tercet does not run a command that needs a stronger tier than this machine has.`
 	net := cmd.Flags().Bool("net", false, "allow the network")
 	cmd.Flags().SetInterspersed(false)
-	return func(c call) error { return c.boxed(*net) }
+	return func(c call) error { return c.runBoxed(*net) }
 }
 
-// boxed runs a program within bounds and prints what it prints.
-func (c call) boxed(net bool) error {
+// runBoxed runs a program within bounds and prints what it prints.
+func (c call) runBoxed(net bool) error {
 	place, err := c.app.place()
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (c call) boxed(net bool) error {
 		return err
 	}
 	if exit != 0 {
-		return shown{exit}
+		return shownError{exit}
 	}
 	return nil
 }

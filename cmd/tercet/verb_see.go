@@ -50,7 +50,7 @@ With two, it shows the first decision, prompt or return in which they differ, an
 		if len(c.args) == 2 {
 			return c.compareRuns()
 		}
-		s, err := c.app.inside(c.ctx)
+		s, err := c.app.workspaceSession(c.ctx)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ With two, it shows the first decision, prompt or return in which they differ, an
 			return err
 		}
 
-		if !c.app.document("tercet.verify/1", fields{
+		if !c.app.answerJSON("tercet.verify/1", fields{
 			"run":       r.ID,
 			"identical": true,
 			"lines":     lines,
@@ -73,14 +73,14 @@ With two, it shows the first decision, prompt or return in which they differ, an
 // diffRun prints what a run changed as a patch, and names the documents that it wrote.
 func diffRun(c call) error {
 	if len(c.args) == 2 {
-		return c.app.instead(c.ctx, "tercet diff RUN RUN", "verify", c.args)
+		return c.app.runReplacement(c.ctx, "tercet diff RUN RUN", "verify", c.args)
 	}
 	if err := c.newestRun(); err != nil {
 		return err
 	}
 
 	changed, err := c.p.RunChanges(c.ctx, c.args[0])
-	if err != nil || c.app.document("tercet.changes/1", fields{"changes": changed}) {
+	if err != nil || c.app.answerJSON("tercet.changes/1", fields{"changes": changed}) {
 		return err
 	}
 
@@ -146,7 +146,7 @@ func (c call) compareRuns() error {
 	}
 
 	all := fields{"runs": ids, "identical": d == nil, "difference": d}
-	if !c.app.document("tercet.diff/1", all) {
+	if !c.app.answerJSON("tercet.diff/1", all) {
 		if d == nil {
 			c.app.term.Answer("%s and %s: no decision, prompt or return differs", ids[0], ids[1])
 		} else {
@@ -155,14 +155,14 @@ func (c call) compareRuns() error {
 	}
 
 	if d != nil {
-		return shown{1}
+		return shownError{1}
 	}
 	return nil
 }
 
-// logs prints the log of a run, or of a step of it, and follows it until the run has ended: what
-// happened and what the agents said, or with raw every entry and every line of output.
-func (c call) logs(step string, follow, raw bool) error {
+// printLog prints the log of a run, or of a step of it, and follows it until the run has ended:
+// what happened and what the agents said, or with raw every entry and every line of output.
+func (c call) printLog(step string, follow, raw bool) error {
 	r, err := c.p.Find(c.args[0])
 	if err != nil {
 		return err
@@ -208,15 +208,15 @@ func (c call) logs(step string, follow, raw bool) error {
 		return log.CheckStep()
 	}
 
-	c.app.document("tercet.logs/1", fields{"run": r.ID, "events": all})
+	c.app.answerJSON("tercet.logs/1", fields{"run": r.ID, "events": all})
 	return nil
 }
 
 // pollEvery is how often a run of another process is looked at.
 const pollEvery = 200 * time.Millisecond
 
-// allRuns are all runs as one document.
-func (c call) allRuns() ([]query.Input, error) {
+// runsInput are all runs as one document.
+func (c call) runsInput() ([]query.Input, error) {
 	w, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return nil, err

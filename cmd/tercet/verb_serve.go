@@ -35,7 +35,7 @@ that signs one browser in, once, within a minute. While it runs, 'tercet serve' 
 Runs that you start there belong to the server. When a signal ends it, it suspends them as soon as what
 they began is done, and goes on with them when it starts again. A second signal interrupts them.`
 	return func(c call) error {
-		dirs, err := a.served(c.args)
+		dirs, err := a.servedDirs(c.args)
 		if err != nil {
 			return err
 		}
@@ -43,13 +43,13 @@ they began is done, and goes on with them when it starts again. A second signal 
 			return usage("expected one project with --mcp, got %d", len(dirs))
 		}
 
-		if link := a.otherServer(c.ctx, dirs); link != "" {
+		if link := a.runningServerLink(c.ctx, dirs); link != "" {
 			if *agents {
 				return formats.Fail(formats.CodeUsage, "end that server first",
 					"the project is served already, and its token was told when it began")
 			}
 			a.term.Note("the project is served already; a new link to the page:")
-			return a.linked(link, *open)
+			return a.printLink(link, *open)
 		}
 
 		l, err := listenAt(c.ctx, *listen)
@@ -60,8 +60,8 @@ they began is done, and goes on with them when it starts again. A second signal 
 	}
 }
 
-// served gives the projects to serve, absolute: those of the arguments, else the current one.
-func (a *app) served(args []string) ([]string, error) {
+// servedDirs gives the projects to serve, absolute: those of the arguments, else the current one.
+func (a *app) servedDirs(args []string) ([]string, error) {
 	if len(args) == 0 {
 		dir, has, err := a.projectDir()
 		if err == nil && !has {
@@ -154,15 +154,15 @@ func (a *app) serve(
 		a.mountMCP(s, dirs[0], l.Addr())
 	}
 
-	if err := a.linked(s.Link(), open); err != nil {
+	if err := a.printLink(s.Link(), open); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	return s.Serve(ctx, l)
 }
 
-// linked prints a link to the page, and opens it if that was asked for.
-func (a *app) linked(link string, open bool) error {
-	if !a.document("tercet.serve/1", fields{"url": link}) {
+// printLink prints a link to the page, and opens it if that was asked for.
+func (a *app) printLink(link string, open bool) error {
+	if !a.answerJSON("tercet.serve/1", fields{"url": link}) {
 		a.term.Answer("%s\n", link)
 	}
 	if !open {
@@ -255,9 +255,9 @@ func giveLink(c *net.UnixConn, link func() string) {
 	}
 }
 
-// otherServer is a link to the page of the one server that serves all of the projects; empty: there
-// is none.
-func (a *app) otherServer(ctx context.Context, dirs []string) string {
+// runningServerLink is a link to the page of the one server that serves all of the projects; empty:
+// there is none.
+func (a *app) runningServerLink(ctx context.Context, dirs []string) string {
 	link := ""
 	for _, dir := range dirs {
 		next := a.askLink(ctx, dir)

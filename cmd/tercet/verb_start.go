@@ -15,10 +15,10 @@ import (
 func startVerb(cmd *cobra.Command, a *app) run {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	a.flags.begin(cmd)
-	a.flags.bounds(cmd)
-	a.flags.agree(cmd)
-	a.flags.configured(cmd)
+	a.flags.addBegin(cmd)
+	a.flags.addBounds(cmd)
+	a.flags.addTrust(cmd)
+	a.flags.addStrict(cmd)
 	f.BoolVar(
 		&a.flags.await,
 		"await-answers",
@@ -40,12 +40,12 @@ its result is in .tercet/runs/RUN/notes.log.`
 		if err != nil {
 			return err
 		}
-		return c.app.routed(c.ctx, line, c.app.runElsewhere)
+		return c.app.dispatchLine(c.ctx, line, c.app.startDetached)
 	}
 }
 
-// runElsewhere begins a line in a process of its own.
-func (a *app) runElsewhere(
+// startDetached begins a line in a process of its own.
+func (a *app) startDetached(
 	ctx context.Context, s *project.Session, line project.Line, route project.Route,
 ) error {
 	d, err := s.Project.StartDetached(ctx, line, a.options())
@@ -53,9 +53,9 @@ func (a *app) runElsewhere(
 		return err
 	}
 	if d.Return != nil {
-		return a.ended(*d.Return)
+		return a.reportReturn(*d.Return)
 	}
-	if !a.document("tercet.start/1", fields{"run": d.Run, "command": "/" + route.Name}) {
+	if !a.answerJSON("tercet.start/1", fields{"run": d.Run, "command": "/" + route.Name}) {
 		a.term.Answer("%s", d.Run)
 		a.term.Note("'tercet wait %s' waits for it, 'tercet watch' shows it", d.Run)
 	}
@@ -95,7 +95,7 @@ what it waits for, and ends with 75. If a process waits at the question ('tercet
 		if err != nil {
 			return err
 		}
-		return c.app.ended(ret)
+		return c.app.reportReturn(ret)
 	}
 }
 

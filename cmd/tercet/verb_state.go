@@ -114,7 +114,7 @@ func stateShow(c call) error {
 		} else {
 			c.app.term.Raw(src)
 		}
-		c.changedOutside()
+		c.warnChangedOutside()
 		return nil
 	}
 
@@ -123,15 +123,15 @@ func stateShow(c call) error {
 		return err
 	}
 	task, err := c.p.Reader.Task(c.ctx, n)
-	if err != nil || c.app.document("tercet.task-show/1", fields{"task": task}) {
+	if err != nil || c.app.answerJSON("tercet.task-show/1", fields{"task": task}) {
 		return err
 	}
 	c.app.term.JSON(task)
 	return nil
 }
 
-// changedOutside warns if state.json is not as it was written.
-func (c call) changedOutside() {
+// warnChangedOutside warns if state.json is not as it was written.
+func (c call) warnChangedOutside() {
 	if notice := c.p.Reader.Notice(c.ctx); notice != "" {
 		c.app.term.Note("warning: %s", notice)
 	}
@@ -150,7 +150,7 @@ func stateVerify(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.judge("tercet.state-verify/1", fields{}, d, "state.json is valid")
+	return c.concludeCheck("tercet.state-verify/1", fields{}, d, "state.json is valid")
 }
 
 func stateTransitions(c call) error {
@@ -166,7 +166,7 @@ func stateTransitions(c call) error {
 			})
 		}
 	}
-	if !c.app.document("tercet.transitions/1", fields{"transitions": table}) {
+	if !c.app.answerJSON("tercet.transitions/1", fields{"transitions": table}) {
 		c.app.term.Answer("%s", plain.Passage(project.TransitionsText()))
 	}
 	return nil
@@ -175,7 +175,7 @@ func stateTransitions(c call) error {
 func stateAdopt(c call) error {
 	res, err := c.p.Manager.Adopt(c.ctx)
 	if err == nil {
-		c.app.done("adopted, serial %d", res.Serial)
+		c.app.reportDone("adopted, serial %d", res.Serial)
 	}
 	return err
 }
@@ -193,7 +193,7 @@ func stateRestore(c call) (err error) {
 		return err
 	}
 	c.app.term.Warnings(res.Warnings)
-	c.app.done("restored the backup of serial %d, now serial %d", serial, res.Serial)
+	c.app.reportDone("restored the backup of serial %d, now serial %d", serial, res.Serial)
 	return nil
 }
 
@@ -223,7 +223,7 @@ no picture itself; for one, graphviz takes dot: tercet state graph --format dot 
 	return func(c call) error {
 		text, err := c.p.Graph(c.ctx, *format)
 		if err == nil &&
-			!c.app.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
+			!c.app.answerJSON("tercet.state-graph/1", fields{"format": *format, "text": text}) {
 			c.app.term.Raw([]byte(plain.Passage(text)))
 		}
 		return err
@@ -261,7 +261,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 		if *limit > 0 {
 			list = list[max(0, len(list)-*limit):]
 		}
-		if c.app.document("tercet.state-history/1", fields{"entries": list}) {
+		if c.app.answerJSON("tercet.state-history/1", fields{"entries": list}) {
 			return nil
 		}
 
@@ -278,7 +278,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 		}
 
 		c.app.term.Table(tab)
-		c.changedOutside()
+		c.warnChangedOutside()
 		return nil
 	}
 }
@@ -291,7 +291,7 @@ func stateDiff(c call) error {
 	}
 	names := append(c.args, "")
 	list, err := p.CompareStates(c.ctx, names[0], names[1])
-	if err != nil || c.app.document("tercet.state-diff/1", fields{"differences": list}) {
+	if err != nil || c.app.answerJSON("tercet.state-diff/1", fields{"differences": list}) {
 		return err
 	}
 
@@ -304,8 +304,8 @@ func stateDiff(c call) error {
 	return nil
 }
 
-// inputAt is the state of a serial as the input of a query.
-func (c call) inputAt(word string, files []string) ([]query.Input, error) {
+// stateInput is the state of a serial as the input of a query.
+func (c call) stateInput(word string, files []string) ([]query.Input, error) {
 	run, step, ofRun := strings.Cut(word, ":")
 	serial := uint64(0)
 	if !ofRun {
@@ -386,17 +386,17 @@ or --theirs; without either nothing is written.`
 		if err != nil {
 			return err
 		}
-		spareCollection()
+		deferGC()
 		r, err := p.Import(c.ctx, *tx, o)
 		if r == nil {
 			return err
 		}
-		return c.imported(r, err, *dry)
+		return c.reportImport(r, err, *dry)
 	}
 }
 
-// imported says what was found and what came of it. The error is that of the import.
-func (c call) imported(r *project.ImportReport, err error, dry bool) error {
+// reportImport says what was found and what came of it. The error is that of the import.
+func (c call) reportImport(r *project.ImportReport, err error, dry bool) error {
 	if r.Archive != nil {
 		c.app.term.Note("%s lies beside it and comes along: %s for the archive",
 			r.Archive.File, formats.Count(len(r.Archive.Tasks()), "task"))
@@ -414,12 +414,12 @@ func (c call) imported(r *project.ImportReport, err error, dry bool) error {
 
 	c.app.term.Warnings(r.Result.Warnings)
 	if err == nil {
-		return c.importReport(r, dry)
+		return c.printImport(r, dry)
 	}
 
 	if len(r.Unarchived) > 0 {
 		c.app.term.Help("the import is done; archive its tasks with: tercet task archive " +
-			numerals(r.Unarchived))
+			joinNumbers(r.Unarchived))
 	}
 	if !c.app.flags.json {
 		c.importFindings(r.File)
@@ -427,8 +427,8 @@ func (c call) imported(r *project.ImportReport, err error, dry bool) error {
 	return err
 }
 
-// importReport prints the report of an import that came to its end.
-func (c call) importReport(r *project.ImportReport, dry bool) error {
+// printImport prints the report of an import that came to its end.
+func (c call) printImport(r *project.ImportReport, dry bool) error {
 	m := r.File
 	res := r.Result
 	failed := m.Err()
@@ -438,7 +438,7 @@ func (c call) importReport(r *project.ImportReport, dry bool) error {
 		updated = ", " + formats.Count(len(list), "task") + " updated"
 	}
 
-	if !c.app.document("tercet.state-import/1", fields{
+	if !c.app.answerJSON("tercet.state-import/1", fields{
 		"file":     m.File,
 		"shape":    m.Shape,
 		"tasks":    len(m.Tasks()),
@@ -462,7 +462,7 @@ func (c call) importReport(r *project.ImportReport, dry bool) error {
 			c.app.term.Note("%s would be imported%s from the shape %s",
 				formats.Count(len(res.Numbers), "task"), updated, m.Shape)
 		default:
-			c.app.term.Answer("%s", numerals(res.Numbers))
+			c.app.term.Answer("%s", joinNumbers(res.Numbers))
 			c.app.term.Note("%s imported%s, serial %d",
 				formats.Count(len(res.Numbers), "task"), updated, res.Serial)
 		}
@@ -481,9 +481,9 @@ func (c call) importReport(r *project.ImportReport, dry bool) error {
 
 	switch {
 	case failed != nil:
-		return shownAs(formats.CodeInvalidState)
+		return exitWith(formats.CodeInvalidState)
 	case left > 0:
-		return shown{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
+		return shownError{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
 	}
 
 	return nil
@@ -543,7 +543,7 @@ func (c call) importFindings(m *project.Import) {
 	}
 }
 
-// numerals are numbers with blanks between them.
-func numerals(list []int) string {
+// joinNumbers are numbers with blanks between them.
+func joinNumbers(list []int) string {
 	return strings.Trim(sprintf("%v", list), "[]")
 }

@@ -26,15 +26,15 @@ in total. Runs that gc has removed do not count.`
 	)
 	return func(c call) error {
 		if *cost {
-			return c.costs()
+			return c.printCosts()
 		}
 		tasks, err := c.p.Tasks(c.ctx, project.TaskFilter{})
 		if err != nil {
 			return err
 		}
 
-		c.changedOutside()
-		foreign := c.foreignStates()
+		c.warnChangedOutside()
+		foreign := c.noteForeignStates()
 		gates, err := c.p.Gates()
 		unfinished, rerr := c.p.Runs(project.Filter{Unfinished: true})
 		if err = cmp.Or(err, rerr); err != nil { // the tasks are shown all the same
@@ -44,7 +44,7 @@ in total. Runs that gc has removed do not count.`
 		open := slices.DeleteFunc(tasks, func(t formats.Task) bool {
 			return t.Status.Terminal()
 		})
-		if c.app.document("tercet.status/1", fields{
+		if c.app.answerJSON("tercet.status/1", fields{
 			"runner": c.p.Config.Runner,
 			"gates":  nonNil(gates),
 			"runs":   nonNil(unfinished),
@@ -99,8 +99,8 @@ in total. Runs that gc has removed do not count.`
 	}
 }
 
-// foreignStates lists the files of tasks of other systems, and says which have to be imported.
-func (c call) foreignStates() []project.ForeignState {
+// noteForeignStates lists the files of tasks of other systems, and says which have to be imported.
+func (c call) noteForeignStates() []project.ForeignState {
 	list := c.p.ForeignStates(c.ctx)
 	for _, f := range list {
 		if text := f.String(); text != "" {
@@ -110,10 +110,10 @@ func (c call) foreignStates() []project.ForeignState {
 	return list
 }
 
-// costs prints what the calls of workers took.
-func (c call) costs() error {
+// printCosts prints what the calls of workers took.
+func (c call) printCosts() error {
 	spent, err := c.p.Spent(time.Time{})
-	if err != nil || c.app.document("tercet.cost/1", fields{"spent": nonNil(spent)}) {
+	if err != nil || c.app.answerJSON("tercet.cost/1", fields{"spent": nonNil(spent)}) {
 		return err
 	}
 

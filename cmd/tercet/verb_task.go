@@ -80,19 +80,19 @@ func txFlags(cmd *cobra.Command) *project.Transaction {
 	return tx
 }
 
-// writable is the workspace for one who may write in it.
-func (c call) writable() (*project.Project, error) {
+// writableWorkspace is the workspace for one who may write in it.
+func (c call) writableWorkspace() (*project.Project, error) {
 	if err := c.app.mayCommand(); err != nil {
 		return nil, err
 	}
 	p, err := c.app.workspace(c.ctx)
-	spareCollection()
+	deferGC()
 	return p, err
 }
 
-// spareCollection collects garbage only above writeMemory. The process ends with its write: a
+// deferGC collects garbage only above writeMemory. The process ends with its write: a
 // quarter of its time went into collecting.
-func spareCollection() {
+func deferGC() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(writeMemory)
 }
@@ -102,7 +102,7 @@ const writeMemory = 224 << 20
 
 // write applies a transaction and prints its result.
 func (c call) write(apply func(p *project.Project) (project.TaskResult, error)) error {
-	p, err := c.writable()
+	p, err := c.writableWorkspace()
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (c call) write(apply func(p *project.Project) (project.TaskResult, error)) 
 	}
 
 	c.app.term.Warnings(res.Warnings)
-	if c.app.document("tercet.task/1", fields{
+	if c.app.answerJSON("tercet.task/1", fields{
 		"serial":   res.Serial,
 		"txn":      res.Txn,
 		"numbers":  nonNil(res.Numbers),
@@ -153,7 +153,7 @@ func taskAdd(cmd *cobra.Command, _ *app) run {
 		"numbers of tasks that must be completed first",
 	)
 	return func(c call) error {
-		t.Title = strings.TrimSpace(rest(c.args))
+		t.Title = strings.TrimSpace(joinWords(c.args))
 		if t.Title == "" {
 			return usage("expected a title, got an empty one")
 		}
@@ -286,7 +286,7 @@ func taskShow(c call) error {
 		return err
 	}
 	t, err := c.p.Reader.Task(c.ctx, n)
-	if err != nil || c.app.document("tercet.task-show/1", fields{"task": t}) {
+	if err != nil || c.app.answerJSON("tercet.task-show/1", fields{"task": t}) {
 		return err
 	}
 
@@ -308,8 +308,8 @@ func listTasks(c call, schema string, f project.TaskFilter, none string) error {
 	if err != nil {
 		return err
 	}
-	c.changedOutside()
-	if c.app.document(schema, fields{"tasks": nonNil(list)}) {
+	c.warnChangedOutside()
+	if c.app.answerJSON(schema, fields{"tasks": nonNil(list)}) {
 		return nil
 	}
 
@@ -353,7 +353,7 @@ time get different tasks. Go on with the same session: tercet task --session ID 
 			return err
 		}
 
-		p, err := c.writable()
+		p, err := c.writableWorkspace()
 		if err != nil {
 			return err
 		}
@@ -363,7 +363,7 @@ time get different tasks. Go on with the same session: tercet task --session ID 
 		}
 
 		c.app.term.Warnings(claim.Warnings)
-		if !c.app.document("tercet.claim/1", fields{
+		if !c.app.answerJSON("tercet.claim/1", fields{
 			"task":       claim.Task,
 			"from":       claim.From,
 			"status":     claim.Status,
@@ -423,14 +423,14 @@ func (c call) syncCheck() error {
 	if err != nil {
 		return err
 	}
-	if !c.app.document("tercet.sync/1", fields{"edits": edits}) {
+	if !c.app.answerJSON("tercet.sync/1", fields{"edits": edits}) {
 		c.syncText(edits)
 	}
 	hasProblem := slices.ContainsFunc(edits.Proposals, func(p project.TodoEdit) bool {
 		return p.Problem != ""
 	})
 	if hasProblem {
-		return shownAs(formats.CodeValidationFailed)
+		return exitWith(formats.CodeValidationFailed)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ const testsFolder = formats.Workspace + "/tests"
 
 // testVerb runs test files of the workspace, each in a temporary workspace with scripted workers.
 func testVerb(cmd *cobra.Command, a *app) run {
-	a.flags.agree(cmd)
+	a.flags.addTrust(cmd)
 	record := cmd.Flags().Bool("record", false,
 		"call the real workers of one FILE, and write what they answered into it")
 	cmd.Long = `test runs the test files you name, or those in .tercet/tests. A test has a line to run, the answers of
@@ -28,7 +28,7 @@ subagents and configuration of this one. The engine is the real one; no agent is
 
     {"line": "/plan 1", "returns": {"planner": [{"status": "completed"}]}, "expect": {"exit": 0}}`
 	return func(c call) error {
-		session, err := c.app.inside(c.ctx)
+		session, err := c.app.workspaceSession(c.ctx)
 		if err == nil {
 			err = session.MayStart(c.ctx, formats.Invocation{})
 		}
@@ -68,24 +68,24 @@ func (a *app) tester(install func(to *os.Root, file string) error) *project.Test
 		Runner:  a.flags.runner,
 		Install: install,
 		Run:     a.runTestLine,
-		Report:  a.tellTest,
+		Report:  a.reportTest,
 	}
 }
 
 // runTestLine runs a line of a test, as a process of its own would.
 func (a *app) runTestLine(ctx context.Context, line project.TestLine) (formats.Return, int) {
 	set := term.Settings{Silent: true, Held: true, Colour: "auto"}
-	w, err := a.within(line.Dir, io.Discard, line.Shown, line.Env, set)
+	w, err := a.newPrivateProject(line.Dir, io.Discard, line.Shown, line.Env, set)
 	if err != nil {
 		fmt.Fprintln(line.Shown, err)
 		ret := formats.Failed(err)
-		return ret, a.code(ret)
+		return ret, a.exitCode(ret)
 	}
-	return w.line(ctx, line.Text, line.Options)
+	return w.runLine(ctx, line.Text, line.Options)
 }
 
-// tellTest says how a test ended.
-func (a *app) tellTest(r project.TestResult) {
+// reportTest says how a test ended.
+func (a *app) reportTest(r project.TestResult) {
 	if a.flags.json {
 		return
 	}
@@ -110,7 +110,7 @@ func (a *app) runTests(
 	if err != nil {
 		return err
 	}
-	if !a.document("tercet.test/1", fields{
+	if !a.answerJSON("tercet.test/1", fields{
 		"tests":    report.Tests,
 		"coverage": report.Coverage,
 		"passed":   report.Passed,
@@ -123,7 +123,7 @@ func (a *app) runTests(
 		a.term.Note("%s, %d failed", count, report.Failed)
 	}
 	if report.Failed > 0 {
-		return shownAs(formats.CodeValidationFailed)
+		return exitWith(formats.CodeValidationFailed)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files wit
 				return err
 			}
 		}
-		s, err := c.app.inside(c.ctx)
+		s, err := c.app.workspaceSession(c.ctx)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files wit
 		case *revoke:
 			return c.revokeTrust(v)
 		case c.app.flags.json && c.app.flags.trust == "":
-			c.app.document("tercet.trust/1", c.trustRecord(v))
+			c.app.answerJSON("tercet.trust/1", c.trustRecord(v))
 			return nil
 		case *show:
 			c.showTrust(v, v.All())
@@ -78,7 +78,7 @@ func (c call) agreeToTrust(v *project.TrustVerdict) error {
 	}
 	switch {
 	case v.By == project.TrustedByRecord:
-		c.app.done("trusted already: %s", trustSum(v))
+		c.app.reportDone("trusted already: %s", trustSum(v))
 		return nil
 	case v.Store == nil:
 		return broken(formats.CodeUntrusted, "there is no place to keep the answer", v.Note,
@@ -107,7 +107,7 @@ func (c call) agreeToTrust(v *project.TrustVerdict) error {
 		)
 	}
 
-	c.app.done("trusted: %s", trustSum(v))
+	c.app.reportDone("trusted: %s", trustSum(v))
 	return nil
 }
 
@@ -127,9 +127,9 @@ func (c call) revokeTrust(v *project.TrustVerdict) error {
 	case err != nil:
 		return broken(formats.CodeIO, "trust record", err)
 	case had:
-		c.app.done("you no longer agree to the files of %s", c.p.Dir)
+		c.app.reportDone("you no longer agree to the files of %s", c.p.Dir)
 	default:
-		c.app.done("you had agreed to no file of %s", c.p.Dir)
+		c.app.reportDone("you had agreed to no file of %s", c.p.Dir)
 	}
 	return nil
 }

@@ -187,5 +187,5 @@ func (c call) followIn(dirs []string) error {
 	c.p = at
 	c.app.term.Use(at)
 	c.args = found
-	return c.logs("", true, false)
+	return c.printLog("", true, false)
 }

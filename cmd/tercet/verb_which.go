@@ -45,14 +45,14 @@ func whichVerb(cmd *cobra.Command, _ *app) run {
 		if *agent {
 			return c.whichAgent(c.args[0])
 		}
-		return c.which(*show)
+		return c.showWhich(*show)
 	}
 }
 
-func (c call) which(show bool) error {
+func (c call) showWhich(show bool) error {
 	r, err := c.p.Table.Route(project.Line{Raw: "/" + strings.TrimPrefix(c.args[0], "/")})
 	if err != nil {
-		return c.notRouted("tercet.which/1", err)
+		return c.reportUnrouted("tercet.which/1", err)
 	}
 
 	p, flow, err := c.s.Library.Prompt(r.Source, r.File)
@@ -98,7 +98,7 @@ func (c call) which(show bool) error {
 			out["text"] = p.Text()
 		}
 	}
-	if c.app.document("tercet.which/1", out) {
+	if c.app.answerJSON("tercet.which/1", out) {
 		return nil
 	}
 
@@ -155,7 +155,7 @@ func (c call) whichAgent(name string) error {
 	if err != nil {
 		return err
 	}
-	if c.app.document("tercet.which/1", fields{
+	if c.app.answerJSON("tercet.which/1", fields{
 		"agent":       found.Name,
 		"file":        found.File,
 		"packs":       found.Packs,
@@ -198,16 +198,16 @@ func (c call) whichAgent(name string) error {
 
 // routeLine prints the routing decision and runs nothing.
 func (c call) routeLine() error {
-	w, err := c.app.find()
+	w, err := c.app.findProject()
 	if err = errors.Join(err, w.Close(c.ctx)); err != nil {
 		return err
 	}
 
-	r, err := w.Table.Route(project.Line{Raw: rest(c.args)})
+	r, err := w.Table.Route(project.Line{Raw: joinWords(c.args)})
 	if err != nil {
-		return c.notRouted("tercet.route/1", err)
+		return c.reportUnrouted("tercet.route/1", err)
 	}
-	if c.app.document("tercet.route/1", fields{
+	if c.app.answerJSON("tercet.route/1", fields{
 		"command": r.Name,
 		"file":    r.Source + "/" + r.File,
 		"rest":    r.Raw,
@@ -225,9 +225,9 @@ func (c call) routeLine() error {
 	return nil
 }
 
-// notRouted reports a line that leads nowhere, as JSON if that is requested. It gives the names
-// that were probably meant, or those that a last part stands for.
-func (c call) notRouted(schema string, err error) error {
+// reportUnrouted reports a line that leads nowhere, as JSON if that is requested. It gives the
+// names that were probably meant, or those that a last part stands for.
+func (c call) reportUnrouted(schema string, err error) error {
 	out := fields{"error": err.Error()}
 	if unknown, ok := errors.AsType[*project.UnknownCommandError](err); ok {
 		out["did_you_mean"] = nonNil(unknown.DidYouMean)
@@ -237,8 +237,8 @@ func (c call) notRouted(schema string, err error) error {
 		return err
 	}
 
-	if c.app.document(schema, out) {
-		return shownAs(formats.CodeUsage)
+	if c.app.answerJSON(schema, out) {
+		return exitWith(formats.CodeUsage)
 	}
 	return err
 }
@@ -266,7 +266,7 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 			})
 		}
 
-		if c.app.document("tercet.prompt/1", fields{
+		if c.app.answerJSON("tercet.prompt/1", fields{
 			"agent":  name,
 			"task":   *task,
 			"sha256": p.SHA256,

@@ -27,7 +27,7 @@ type verb struct {
 	make       func(cmd *cobra.Command, a *app) run // adds the flags and gives what it does
 	verbs      []verb                               // of a verb that does nothing itself
 	flags      []flagMaker
-	now        string // the words that replace an earlier verb
+	replacedBy string // the words that replace an earlier verb
 }
 
 func (v verb) name() string {
@@ -46,10 +46,13 @@ type call struct {
 	args []string
 }
 
-// done says what a verb did that has no other answer.
-func (a *app) done(format string, args ...any) {
+// reportDone says what a verb did that has no other answer.
+func (a *app) reportDone(format string, args ...any) {
 	if a.flags.json {
-		a.give(formats.Return{Status: formats.StatusCompleted, Summary: sprintf(format, args...)})
+		a.printReturn(formats.Return{
+			Status:  formats.StatusCompleted,
+			Summary: sprintf(format, args...),
+		})
 		return
 	}
 	a.term.Note(format, args...)
@@ -69,14 +72,14 @@ type flagMaker func(e *engineFlags, cmd *cobra.Command)
 
 // Flags that several verbs have.
 var (
-	workerFlags  = []flagMaker{(*engineFlags).workers}
-	settingFlags = []flagMaker{(*engineFlags).workers, (*engineFlags).configured}
+	workerFlags  = []flagMaker{(*engineFlags).addWorkers}
+	settingFlags = []flagMaker{(*engineFlags).addWorkers, (*engineFlags).addStrict}
 )
 
 // verbs are all verbs of the program. They are functions, because some of the verbs ask for all.
 func verbs() []verb {
 	return slices.Concat(
-		seeVerbs(), pastVerbs, agentVerbs, packVerbs(), teamVerbs(), earlierVerbs,
+		seeVerbs(), pastVerbs, agentVerbs, packVerbs(), teamVerbs(), aliasVerbs,
 		workVerbs(), fileVerbs(), runVerbs(), setupVerbs(),
 	)
 }
@@ -310,14 +313,14 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 	}
 
 	for _, v := range verbs {
-		root.AddCommand(a.command(v))
+		root.AddCommand(a.newCommand(v))
 	}
 
 	root.InitDefaultCompletionCmd(line...)
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Short = "print the completion script for a shell"
-			apart(c, strings.Fields("bash fish powershell zsh"))
+			requireSubverb(c, strings.Fields("bash fish powershell zsh"))
 			for _, shell := range c.Commands() {
 				if shell.Name() == "bash" {
 					shell.RunE = bashCompletion
@@ -356,10 +359,10 @@ func bashCompletion(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// command makes the command of a verb.
-func (a *app) command(v verb) *cobra.Command {
-	if v.now != "" {
-		return a.earlierVerb(v)
+// newCommand makes the command of a verb.
+func (a *app) newCommand(v verb) *cobra.Command {
+	if v.replacedBy != "" {
+		return a.aliasVerb(v)
 	}
 	cmd := &cobra.Command{
 		Use:   v.use,
@@ -375,7 +378,7 @@ func (a *app) command(v verb) *cobra.Command {
 		do = v.make(cmd, a)
 	}
 	if v.verbs != nil {
-		a.group(cmd, v.verbs)
+		a.addGroup(cmd, v.verbs)
 		return cmd
 	}
 
@@ -409,24 +412,24 @@ func (a *app) command(v verb) *cobra.Command {
 	return cmd
 }
 
-// group puts verbs behind a verb: without one of them behind it, it says which there are.
-func (a *app) group(cmd *cobra.Command, verbs []verb) {
+// addGroup puts verbs behind a verb: without one of them behind it, it says which there are.
+func (a *app) addGroup(cmd *cobra.Command, verbs []verb) {
 	names := make([]string, len(verbs))
 	for i, v := range verbs {
-		behind := a.command(v)
+		behind := a.newCommand(v)
 		cmd.AddCommand(behind)
 		names[i] = v.name()
 		for _, name := range []string{"strict", "runner", "model"} {
-			foresee(cmd, behind.Flags().Lookup(name))
+			acceptEarly(cmd, behind.Flags().Lookup(name))
 		}
 	}
 	cmd.Use += " VERB"
-	apart(cmd, names)
+	requireSubverb(cmd, names)
 }
 
-// foresee lets a flag of a verb stand before its last word, as in 'tercet --strict state import'. A
-// flag that is not known there would take the next word for its value.
-func foresee(cmd *cobra.Command, f *pflag.Flag) {
+// acceptEarly lets a flag of a verb stand before its last word, as in 'tercet --strict state
+// import'. A flag that is not known there would take the next word for its value.
+func acceptEarly(cmd *cobra.Command, f *pflag.Flag) {
 	if f == nil || cmd.Flags().Lookup(f.Name) != nil {
 		return
 	}
@@ -435,8 +438,9 @@ func foresee(cmd *cobra.Command, f *pflag.Flag) {
 	cmd.Flags().AddFlag(&hidden)
 }
 
-// apart makes a verb that does nothing without one of the verbs behind it say which there are.
-func apart(cmd *cobra.Command, names []string) {
+// requireSubverb makes a verb that does nothing without one of the verbs behind it say which there
+// are.
+func requireSubverb(cmd *cobra.Command, names []string) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		help := "expected one of " + strings.Join(names, ", ")

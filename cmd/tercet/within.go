@@ -14,22 +14,22 @@ import (
 	"tercet/project"
 )
 
-// within is a project that this process made itself, such as that of a test. It has a terminal of
-// its own, and no trust in it is asked for.
-type within struct {
+// privateProject is a project that this process made itself, such as that of a test. It has a
+// terminal of its own, and no trust in it is asked for.
+type privateProject struct {
 	app  *app
 	dir  string
 	term *term.Terminal
 	host project.Host
 }
 
-// within makes what runs lines in a folder. Env are the variables of its user.
-func (a *app) within(
+// newPrivateProject makes what runs lines in a folder. Env are the variables of its user.
+func (a *app) newPrivateProject(
 	dir string,
 	out, said io.Writer,
 	env func(string) string,
 	set term.Settings,
-) (*within, error) {
+) (*privateProject, error) {
 	t := term.New(term.Config{
 		In:      strings.NewReader(""),
 		Out:     out,
@@ -54,47 +54,47 @@ func (a *app) within(
 	h.Trust = ""
 	h.Agreed = map[string]bool{}
 	h.OwnProject = dir
-	return &within{app: a, dir: dir, term: t, host: h}, nil
+	return &privateProject{app: a, dir: dir, term: t, host: h}, nil
 }
 
-// line runs one line and shows how it ended.
-func (w *within) line(
+// runLine runs one line and shows how it ended.
+func (w *privateProject) runLine(
 	ctx context.Context, line string, o project.Options,
 ) (formats.Return, int) {
 	p, err := project.Open(ctx, w.dir, true, w.host)
 	if err != nil {
-		return w.failed(err)
+		return w.reportError(err)
 	}
 
 	w.term.Use(p)
 	ret, err := w.start(ctx, p, project.Line{Raw: line}, o)
 	var code int
 	if err != nil {
-		ret, code = w.failed(err)
+		ret, code = w.reportError(err)
 	} else {
-		showEnd(w.term, p, ret, o.DryRun)
-		code = w.app.code(ret)
-		ret = forReaders(w.term, ret)
+		showReturn(w.term, p, ret, o.DryRun)
+		code = w.app.exitCode(ret)
+		ret = maskedReturn(w.term, ret)
 	}
 
 	w.term.Use(nil)
 	if err := p.Close(ctx); err != nil && code == 0 {
-		return w.failed(err)
+		return w.reportError(err)
 	}
 	return ret, code
 }
 
-// failed shows why a line began nothing.
-func (w *within) failed(err error) (formats.Return, int) {
-	err = coded(err)
+// reportError shows why a line began nothing.
+func (w *privateProject) reportError(err error) (formats.Return, int) {
+	err = withCode(err)
 	ret := formats.Failed(err)
-	shaped := forReaders(w.term, ret)
+	shaped := maskedReturn(w.term, ret)
 	w.term.Failure(err)
-	return shaped, w.app.code(ret)
+	return shaped, w.app.exitCode(ret)
 }
 
 // start runs a line with the options, and with what stands of them behind its command.
-func (w *within) start(
+func (w *privateProject) start(
 	ctx context.Context, p *project.Project, line project.Line, o project.Options,
 ) (formats.Return, error) {
 	s, err := p.Session(o)

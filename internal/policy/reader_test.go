@@ -49,7 +49,7 @@ var looksItself = map[string][]string{
 		"subagents/prompt.opensSection", "templates.scalar",
 	},
 	"comments and rules in the output or input of programs": {
-		"cmd/tercet.piped", "subagents/checks.golang", "subagents/checks.nodeOther",
+		"cmd/tercet.runPiped", "subagents/checks.golang", "subagents/checks.nodeOther",
 		"subagents/offline.firstCommand",
 	},
 	"TODO.md and numbers like #12, which are lines of state's own": {
