@@ -44,12 +44,14 @@ func (c *counter) count(text string, into []int) int {
 	for _, i := range c.quoted {
 		into[i] += strings.Count(text, c.list[i].Text)
 	}
+
 	for rest := text; rest != ""; {
 		var name string
 		name, rest = nextName(rest)
 		if name == "" {
 			continue
 		}
+
 		if i, ok := c.exact[name]; ok {
 			into[i]++
 		}
@@ -66,6 +68,7 @@ func (c *counter) count(text string, into []int) int {
 // nextName cuts the first run of letters, digits and underscores out of a text.
 func nextName(s string) (name, rest string) {
 	start := strings.IndexFunc(s, func(r rune) bool { return !notInName(r) })
+
 	if start < 0 {
 		return "", ""
 	}
@@ -96,6 +99,7 @@ func parts(name string) func(yield func(string) bool) {
 			}
 			before = r
 		}
+
 		if from < len(name) {
 			yield(name[from:])
 		}
@@ -123,6 +127,7 @@ func (c *counter) subjects(log []git.Commit) map[string]found {
 			!slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
 			continue
 		}
+
 		for _, name := range commit.Files {
 			d := out[name]
 			d.subject = append(d.subject, make([]int, len(c.list)-len(d.subject))...)

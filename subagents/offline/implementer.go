@@ -167,6 +167,7 @@ func (w *phaseWork) refusal() formats.Return {
 	if w.phase != nil && len(w.phase.Commands) > 0 {
 		return formats.Return{}
 	}
+
 	var todo []string
 	if w.phase != nil {
 		for _, t := range w.phase.Tasks {
@@ -175,18 +176,22 @@ func (w *phaseWork) refusal() formats.Return {
 			}
 		}
 	}
+
 	if cause, ok := w.r.Input["cause"].(string); ok && cause != "" {
 		todo = append(todo, cause)
 	}
+
 	if f := w.r.Feedback; f != nil {
 		for _, i := range f.Issues {
 			todo = append(todo, i.Description)
 		}
 	}
+
 	next := "do phase " + w.label() + " by hand or with an agent CLI (--runner)"
 	if len(todo) > 0 {
 		next += ": " + strings.Join(todo, "; ")
 	}
+
 	return formats.Return{
 		Status: formats.StatusPartial,
 		Summary: cutText(
@@ -220,6 +225,7 @@ func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, e
 		if decision.Note != "" {
 			msg += ": " + decision.Note
 		}
+
 		const help = "change the plan with /revise, or run its phases by hand"
 		return formats.Failed(formats.Fail(formats.CodeRejected, help, "%s", msg)), nil
 	}
@@ -289,6 +295,7 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 			err = errors.Join(err, formats.OnFile("write", filepath.Base(dir), failed))
 		}
 	}()
+
 	const name = "commands.sh"
 	if err := write(dir, name, []byte(body)); err != nil {
 		return err
@@ -303,12 +310,14 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		Private: true,
 		Purpose: proc.PurposeScript,
 	}
+
 	if w.m.Confine != nil {
 		c, w.tier, err = w.m.Confine(ctx, w.r, c, body)
 		if err != nil {
 			return err
 		}
 	}
+
 	res, err := w.m.Starter.Run(ctx, c)
 	if err != nil {
 		return err
@@ -328,6 +337,7 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		failed.Code = formats.CodeValidationFailed
 		failed.Help = "the commands ran, but the verification failed: change the plan with /revise"
 	}
+
 	if res.TimedOut != proc.TimeoutNone {
 		failed.Code = formats.CodeTimeout
 	}
@@ -336,6 +346,7 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 	if lines := tail(output, tailLines); len(lines) > 0 {
 		failed.Message += "\n" + strings.Join(lines, "\n")
 	}
+
 	w.issues = issuesIn(w.r.Dir, output, verify)
 	if len(w.issues) == 0 {
 		w.issues = []formats.Issue{{
@@ -353,6 +364,7 @@ func issuesIn(dir, output string, verify bool) []formats.Issue {
 	if !verify {
 		return nil
 	}
+
 	list, err := detect(dir, "", nil)
 	if err != nil {
 		return nil // the output stands in the error; without the stacks it is not read further
@@ -425,6 +437,7 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 		Warnings:  w.warnings,
 		Artifacts: artifacts,
 	}
+
 	if w.last() || len(artifacts) == 0 {
 		doc := w.summary(changed).Render()
 		a, err := place(w.r, summaryName, formats.ArtifactSummary, doc)
@@ -454,6 +467,7 @@ func (w *phaseWork) summary(c changes) documents.Draft {
 		scope = fmt.Sprintf("%s of %s, the last being %s",
 			formats.Count(len(w.plan.Phases), "phase"), code(w.path), w.label())
 	}
+
 	var done []string
 	for _, p := range w.plan.Phases {
 		switch {
@@ -476,6 +490,7 @@ func (w *phaseWork) summary(c changes) documents.Draft {
 	if len(files) > 0 {
 		changed = "Files that the phase changed, as git shows them:\n\n" + listOf(files)
 	}
+
 	check := "Nothing was verified: the plan names no verification for this phase."
 	if len(w.phase.Verification) > 0 {
 		check = "The verification ended with exit 0:\n\n" +

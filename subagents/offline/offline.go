@@ -127,10 +127,12 @@ func taskOf(r formats.Request) (*formats.Task, error) {
 	if r.Task != nil {
 		return r.Task, nil
 	}
+
 	in, ok := r.Input["task"]
 	if !ok || in == nil {
 		return nil, badInput("task", "a task", "nothing")
 	}
+
 	data, err := json.Marshal(in)
 	if err != nil {
 		return nil, badInput("task", "a task", fmt.Sprintf("%T", in))
@@ -232,10 +234,12 @@ func agentFault(err error) (formats.Return, error) {
 	if errors.Is(err, proc.ErrOutput) {
 		return formats.Return{}, err
 	}
+
 	f, none := errors.AsType[*proc.NotFoundError](err)
 	if none && formats.CodeOf(err) == formats.CodeUnknown {
 		err = formats.Fail(formats.CodeToolUnavailable, "install "+f.Name, "%v", f)
 	}
+
 	denied := errors.Is(err, proc.ErrDenied) || errors.Is(err, proc.ErrEvicted)
 	if denied && formats.CodeOf(err) == formats.CodeUnknown {
 		err = &formats.Failure{Code: formats.CodeDenied, Err: err}
@@ -258,6 +262,7 @@ func code(text string) string {
 	for strings.Contains(text, mark) {
 		mark += "`"
 	}
+
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 		text = " " + text + " "
 	}

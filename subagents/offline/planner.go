@@ -53,6 +53,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	open := len(d.phases) - d.copied
 	art.Summary = formats.Count(len(d.phases), "phase") + " for " + task.Title
 	return formats.Return{
@@ -115,13 +116,16 @@ func (p Planner) findReport(ctx context.Context, r formats.Request, d *draft) er
 	if err != nil {
 		return err
 	}
+
 	named := path != ""
+
 	if a := d.task.Newest(formats.ArtifactReport); !named && a != nil {
 		path = a.Path
 	}
 	if path == "" {
 		return nil
 	}
+
 	_, err = p.Docs.Open(ctx, path)
 	if missing(err) && !named {
 		d.notes = append(d.notes, "report "+path+" is not there and was not read")
@@ -147,17 +151,21 @@ func planOf(
 	if err != nil {
 		return "", nil, nil, err
 	}
+
 	if newest := task.Newest(formats.ArtifactPlan); path == "" && newest != nil {
 		path = newest.Path
 	}
+
 	if path == "" {
 		return "", nil, nil, formats.Fail(formats.CodePrecondition,
 			fmt.Sprintf("make one with /plan %d", task.Number), "task %d has no plan", task.Number)
 	}
+
 	src, err = docs.Open(ctx, path)
 	if err != nil {
 		return "", nil, nil, err
 	}
+
 	plan, found := documents.Options{Needed: true, Own: own}.Parse(documents.ProfilePlan, path, src)
 	if found != nil && found.HasErrors() {
 		return "", nil, nil, found
@@ -202,8 +210,10 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 			}
 		}
 	}
+
 	there := slices.Concat(d.phases, kept)
 	open := phases(readings, there)
+
 	var said []documents.Phase // what no command and no item says
 	for i, one := range d.texts {
 		got := read(one)
@@ -381,9 +391,11 @@ func (d *draft) risks() []string {
 				"approve them.",
 		)
 	}
+
 	if verified == 0 {
 		out = append(out, "The plan names no verification, so nothing shows that a phase is right.")
 	}
+
 	if slices.ContainsFunc(d.phases[d.copied:], func(p documents.Phase) bool {
 		return len(p.Commands) == 0
 	}) {

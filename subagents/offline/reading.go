@@ -92,10 +92,12 @@ func (r *reader) block(b *md.Block) {
 		}
 		return
 	}
+
 	quoted := r.quoteDepth >= 0 && b.Depth > r.quoteDepth
 	if !quoted {
 		r.quoteDepth = -1
 	}
+
 	switch b.Kind {
 	case md.Heading:
 		if !quoted && b.Depth == 0 {
@@ -129,6 +131,7 @@ func (r *reader) heading(b *md.Block) {
 	for n := len(r.headings); n > 0 && r.headings[n-1].level >= b.Level; n-- {
 		r.headings = r.headings[:n-1]
 	}
+
 	s := scopeOf(b.Text)
 	if s == scopeWork {
 		s = r.scope()
@@ -155,17 +158,20 @@ func (r *reader) text(b *md.Block) {
 			!strings.HasPrefix(word, "Acceptance") {
 			continue
 		}
+
 		label := plainBlock(strings.Join(lines[i:], "\n"))
 		s, rest, ok := labelOf(&label)
 		if !ok {
 			continue
 		}
+
 		head := *b
 		head.Raw = strings.Join(lines[:i], "\n")
 		head.Text = plainBlock(head.Raw).Text
 		if b.Checked != nil {
 			head.Text = plainBlock(head.Raw[len("[ ] "):]).Text
 		}
+
 		r.text(&head)
 		line := r.doc.Line(b.Pos.Line + i)
 		r.label = openLabel{
@@ -191,6 +197,7 @@ func plainBlock(raw string) md.Block {
 	if len(doc.Blocks) < 2 {
 		return md.Block{Raw: raw, Text: raw}
 	}
+
 	b := doc.Blocks[1]
 	b.Text = b.Plain()
 	b.Raw = raw
@@ -199,6 +206,7 @@ func plainBlock(raw string) md.Block {
 
 func (r *reader) paragraph(b *md.Block) {
 	r.endLabel(b)
+
 	if s, rest, ok := labelOf(b); ok {
 		r.label = openLabel{scope: s, depth: b.Depth}
 		r.check(rest, nil)
@@ -222,6 +230,7 @@ func (r *reader) item(b *md.Block) {
 	case b.Checked != nil && !*b.Checked && b.Text != "":
 		r.out.Items = append(r.out.Items, b.Text)
 	}
+
 	if !isLabel {
 		r.label.used = true
 	}
@@ -249,6 +258,7 @@ func (r *reader) fence(b *md.Block, quoted bool) {
 	if !b.Fenced || strings.TrimSpace(string(b.Body)) == "" {
 		return
 	}
+
 	r.label.used = true
 	switch {
 	case info == "bash" || info == "shell" || info == "zsh" || info == "console":
@@ -277,6 +287,7 @@ func (r *reader) commands(b *md.Block) {
 		} else {
 			r.out.Last = append(r.out.Last, body)
 		}
+
 		if len(r.out.Items) == 0 {
 			r.beforeItem = append(r.beforeItem, body)
 		} else {
@@ -377,6 +388,7 @@ func phases(readings []reading, done []documents.Phase) []documents.Phase {
 			}
 			return n >= 0
 		}
+
 		for _, b := range r.Blocks {
 			if !known(b.Name, b.Body) {
 				out = append(out, documents.Phase{
@@ -387,6 +399,7 @@ func phases(readings []reading, done []documents.Phase) []documents.Phase {
 				})
 			}
 		}
+
 		if len(r.Blocks) == 0 {
 			for _, item := range r.Items {
 				if name := phaseName(item, "Do the task"); !known(name, "") {
@@ -398,6 +411,7 @@ func phases(readings []reading, done []documents.Phase) []documents.Phase {
 				}
 			}
 		}
+
 		switch {
 		case i == 0:
 			every = r.Every
@@ -408,6 +422,7 @@ func phases(readings []reading, done []documents.Phase) []documents.Phase {
 				out[n].Verification = slices.Clone(r.Every)
 			}
 		}
+
 		last = appendNew(last, r.Last)
 		for _, c := range r.Checks {
 			if !slices.ContainsFunc(checks, func(o documents.ChecklistItem) bool {

@@ -56,6 +56,7 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	art.Summary = q.summary()
 	ret := formats.Return{
 		Status:    formats.StatusCompleted,
@@ -63,6 +64,7 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 		Warnings:  q.notes,
 		Artifacts: []formats.Artifact{art},
 	}
+
 	// A task that spells out its commands can be planned without a file to change.
 	if len(q.found.Hits) == 0 && withoutFences(task.Description) == task.Description {
 		ret.Status = formats.StatusPartial
@@ -116,6 +118,7 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 			return err
 		}
 	}
+
 	var log []git.Commit
 	if inGit {
 		log, err = repo.Log(ctx, historyRead)
@@ -123,6 +126,7 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 			return err
 		}
 	}
+
 	ask := query{q.words, q.task.Title, q.task.Description}
 	q.found, err = search(ctx, root, files, ask, log)
 	if err != nil || !inGit {
@@ -203,10 +207,12 @@ func (q *inquiry) scope() string {
 		files := formats.Count(q.found.Counts[i], "file")
 		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, files))
 	}
+
 	where := "the files of the folder"
 	if q.git {
 		where = "tracked files"
 	}
+
 	text := fmt.Sprintf(
 		"The runner searched %s, their paths and the subjects of commits. It looked for the "+
 			"identifiers, paths, quoted texts and words of title and description. It read %s, "+
@@ -215,6 +221,7 @@ func (q *inquiry) scope() string {
 		formats.Count(q.found.Searched, "text file"),
 		formats.Count(q.found.Skipped, "file"),
 	)
+
 	if len(lines) == 0 {
 		return text + "\n\nThe task has no such word."
 	}
@@ -226,6 +233,7 @@ func (q *inquiry) findings() string {
 	if len(q.found.Hits) == 0 {
 		return "No file holds one of the words tried."
 	}
+
 	var lines, commits []string
 	for _, h := range q.found.Hits {
 		line := code(fmt.Sprintf("%s:%d", h.File, h.Line)) + ": " + code(h.Text)
@@ -234,6 +242,7 @@ func (q *inquiry) findings() string {
 		}
 		lines = append(lines, line)
 	}
+
 	text := "The best match comes first. Each file has its best lines:\n\n" + listOf(lines) +
 		"\n\nHow each file was found:\n\n" + listOf(q.reasons())
 	for _, c := range q.history {
@@ -243,6 +252,7 @@ func (q *inquiry) findings() string {
 				c.commit.Date.UTC().Format(dateForm), oneLine(c.commit.Subject), wordList(c.files)),
 		)
 	}
+
 	if len(commits) > 0 {
 		text += "\n\nCommits that changed these files, the newest first:\n\n" + listOf(commits)
 	}
@@ -255,6 +265,7 @@ func (q *inquiry) reasons() []string {
 	var out []string
 	for _, d := range q.found.Files {
 		var why []string
+
 		if d.named >= 0 {
 			why = append(why, "the task names it")
 		}
@@ -311,6 +322,7 @@ func (q *inquiry) recommendations() string {
 		"Read %s around line %d first: it is the best line of the best match.",
 		code(best.File), best.Line,
 	)}
+
 	i := slices.IndexFunc(q.history, func(t touch) bool {
 		return slices.Contains(t.files, best.File)
 	})
@@ -331,6 +343,7 @@ func (q *inquiry) appendix() string {
 			none = append(none, w.Text)
 		}
 	}
+
 	var lines []string
 	if len(none) > 0 {
 		lines = append(lines, "Words without a file: "+wordList(none)+".")

@@ -73,6 +73,7 @@ func (v Reviewer) run(
 			return formats.Failed(err), nil
 		}
 	}
+
 	list, err := detect(r.Dir, only, v.Own)
 	if err != nil {
 		return formats.Return{}, err
@@ -82,6 +83,7 @@ func (v Reviewer) run(
 	if len(list) == 0 {
 		return v.nothing(r, a)
 	}
+
 	starter := *v.Starter
 	starter.Env = append(slices.Clone(starter.Env), childEnv(r)...)
 	for _, c := range list {
@@ -115,6 +117,7 @@ func detect(
 	if err != nil {
 		return nil, formats.OnFile("write", dir, err)
 	}
+
 	var out []checks.Check
 	for _, c := range checks.Detect(root.FS(), own) {
 		if only != "" && c.Stack != only {
@@ -125,6 +128,7 @@ func detect(
 			out = append(out, c)
 		}
 	}
+
 	if err := root.Close(); err != nil {
 		return nil, formats.OnFile("write", dir, err)
 	}
@@ -219,6 +223,7 @@ func (v Reviewer) document(
 		ret.Text = string(doc)
 		return ret, nil
 	}
+
 	art, err := place(r, reviewName, formats.ArtifactReview, doc)
 	if err != nil {
 		return formats.Return{}, err
@@ -259,6 +264,7 @@ func (a assessment) review(verdict formats.Verdict) documents.Draft {
 		scope += ", only the checks of " + a.only.String()
 	}
 	scope += ". Made by runner: offline, which ran the checks of the project and read no code."
+
 	var lines, found []string
 	for _, r := range a.results {
 		state := "passed"

@@ -36,6 +36,7 @@ func revised(description, text string) string {
 	if description == "" {
 		return text
 	}
+
 	level := 2
 	doc, problems := md.Parse([]byte(description))
 	for i := range doc.Blocks {
@@ -43,6 +44,7 @@ func revised(description, text string) string {
 			level = min(level, b.Level)
 		}
 	}
+
 	for _, p := range problems {
 		if p.Code == md.CodeFenceOpen && len(doc.Blocks) > 0 {
 			description += openFenceEnd(doc, p.Pos)
@@ -58,6 +60,7 @@ func openFenceEnd(doc *md.Document, at md.Pos) string {
 	if last.Pos != at || last.End.Line != doc.LineCount() {
 		return ""
 	}
+
 	line := doc.Line(at.Line)[at.Col-1:]
 	run := line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
 	end := strings.TrimSpace(doc.Line(doc.LineCount()))

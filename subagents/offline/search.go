@@ -88,6 +88,7 @@ func search(
 		if inWorkspace(name) {
 			continue
 		}
+
 		text, ok, err := readText(root, name)
 		if err != nil {
 			return finding{}, err
@@ -96,12 +97,14 @@ func search(
 			f.Skipped++
 			continue
 		}
+
 		f.Searched++
 		d := found{
 			name:  name,
 			kind:  kindOf(name, text),
 			named: -1,
 		}
+
 		d.text = make([]int, len(q.words))
 		d.path = make([]int, len(q.words))
 		d.size = c.count(text, d.text)
@@ -110,6 +113,7 @@ func search(
 		d.subject = subjects[name].subject
 		d.commits = subjects[name].commits
 		d.subject = append(d.subject, make([]int, len(q.words)-len(d.subject))...)
+
 		if strings.TrimSpace(text) != "" && !q.stands(text) && d.look(q.words, f.Counts) {
 			all = append(all, d)
 		}
@@ -173,6 +177,7 @@ func (f *finding) rank(all []found, list []searchWord) {
 		}
 		d.score *= kindWeights[d.kind]
 	}
+
 	order.Stable(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(min(b.named, 0), min(a.named, 0)), cmp.Compare(b.score, a.score),
 			cmp.Compare(a.name, b.name))
@@ -198,10 +203,12 @@ func readText(root *os.Root, name string) (text string, ok bool, err error) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTextFile {
 		return "", false, nil //nolint:nilerr // see above
 	}
+
 	file, err := root.Open(name)
 	if err != nil {
 		return "", false, nil //nolint:nilerr // see above
 	}
+
 	data, err := io.ReadAll(io.LimitReader(file, maxTextFile+1))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return "", false, err
@@ -223,6 +230,7 @@ func names(written, file string) bool {
 	if written == "." || written == ".." || strings.HasPrefix(written, "../") {
 		return false
 	}
+
 	if file == written || strings.HasSuffix(file, "/"+written) {
 		return !folder
 	}
@@ -241,6 +249,7 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 	var best []scored
 	line := 0
 	counts := make([]int, len(c.list))
+
 	for raw := range strings.Lines(text) {
 		line++
 		clear(counts)
@@ -258,11 +267,13 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 			h.score += value
 			h.Words = append(h.Words, c.list[i].Text)
 		}
+
 		if len(h.Words) == 0 {
 			continue
 		}
 		h.Text = raw
 		best = append(best, h)
+
 		order.Stable(best, func(a, b scored) int {
 			return cmp.Compare(b.score, a.score)
 		})
@@ -278,6 +289,7 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 			Text: first,
 		}})
 	}
+
 	out := make([]hit, len(best))
 	for i, h := range best {
 		h.Text = cutText(strings.Join(strings.Fields(h.Text), " "), maxQuotedLine)

@@ -56,6 +56,7 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	if err != nil {
 		return changes{}, err
 	}
+
 	below, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		below, err = filepath.Rel(top, below)
@@ -95,9 +96,11 @@ func (c *changes) add(root *os.Root, below, name string) {
 		}
 		name = inside
 	}
+
 	if inWorkspace(name) {
 		return
 	}
+
 	info, err := root.Lstat(filepath.FromSlash(name))
 	c.Files = append(c.Files, changedFile{Path: name, Deleted: errors.Is(err, fs.ErrNotExist)})
 	if err == nil && (!info.Mode().IsRegular() || info.Size() == 0) {

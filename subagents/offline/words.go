@@ -59,6 +59,7 @@ func words(title, description string) []searchWord {
 	c.text(title)
 	c.title = false
 	c.text(withoutFences(description))
+
 	for _, w := range slices.Clone(c.list) {
 		text := w.Text
 		c.title = w.Title
@@ -69,6 +70,7 @@ func words(title, description string) []searchWord {
 			c.plain(text)
 		}
 	}
+
 	order.Stable(c.list, func(a, b searchWord) int {
 		return cmp.Compare(b.Kind, a.Kind)
 	})
@@ -87,11 +89,13 @@ func (c *collector) add(text string, kind wordKind) {
 	if text == "" || len(text) > maxWord {
 		return
 	}
+
 	key := text
 	if kind == plainWord {
 		text = strings.ToLower(text)
 		key = " " + string(stem([]byte(text)))
 	}
+
 	if i, ok := c.at[key]; ok {
 		c.list[i].Kind = max(c.list[i].Kind, kind)
 		return
@@ -108,6 +112,7 @@ func (c *collector) text(s string) {
 		if open < 0 {
 			break
 		}
+
 		mark, size := utf8.DecodeRuneInString(s[open:])
 		inner, rest, ok := cutQuote(s[open+size:], mark)
 		if !ok {
@@ -115,11 +120,13 @@ func (c *collector) text(s string) {
 			s = s[open+size:]
 			continue
 		}
+
 		prose.WriteString(s[:open] + " \x00 ") // the mark keeps words on both sides apart
 		c.quoted(inner, mark == '`')
 		s = rest
 	}
 	prose.WriteString(s)
+
 	for _, token := range strings.FieldsFunc(prose.String(), func(r rune) bool {
 		return unicode.IsSpace(r) || r == 0
 	}) {
@@ -154,6 +161,7 @@ func (c *collector) quoted(inner string, code bool) {
 		c.dotted(name)
 		return
 	}
+
 	alone := code && strings.Trim(inner, quoteMarks) != inner &&
 		len(strings.FieldsFunc(inner, func(r rune) bool {
 			return strings.ContainsRune(quoteMarks, r)
@@ -181,6 +189,7 @@ func (c *collector) token(token string) {
 	})
 	token = strings.TrimRight(token, ".")
 	token = strings.TrimSuffix(strings.TrimSuffix(token, "'s"), "’s")
+
 	switch {
 	case isPath(token):
 		c.add(token, pathWord)
@@ -270,11 +279,13 @@ func isPath(s string) bool {
 		strings.Contains(s, "//") {
 		return false
 	}
+
 	if strings.Contains(s, "/") {
 		return strings.Trim(s, "/.") != "" && strings.ContainsFunc(s, unicode.IsLetter) &&
 			(strings.Contains(s, ".") || strings.Count(strings.Trim(s, "/"), "/") > 1 ||
 				strings.HasSuffix(s, "/"))
 	}
+
 	i := strings.LastIndexByte(s, '.')
 	return i > 0 && slices.Contains(strings.Fields(extensions), s[i+1:])
 }

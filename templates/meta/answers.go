@@ -52,6 +52,7 @@ func read(in map[string]any) (answers, error) {
 		bad = append(bad, fmt.Sprintf("expected %s as %s, got %s", want, name, got))
 		return ""
 	}
+
 	a := answers{programs: map[string]string{}}
 	a.Name = text("name", "the name of the new command", "")
 	word := text("shape", "the shape of the workflow", "")
@@ -64,10 +65,12 @@ func read(in map[string]any) (answers, error) {
 	a.domain, _ = in["domain"].(string) //nolint:errcheck // empty without it
 	line := text("arguments", "the arguments of the command", argsAuto)
 	a.auto = line == argsAuto
+
 	if !a.auto {
 		a.Args, err = templates.ParseArgs(line)
 		wrong(err)
 	}
+
 	if a.Name != "" {
 		wrong(templates.CheckName("command", a.Name))
 	}
@@ -84,6 +87,7 @@ func read(in map[string]any) (answers, error) {
 	if list != "" {
 		a.parseAgents(list, wrong)
 	}
+
 	if len(bad) > 0 {
 		return answers{}, formats.Fail(formats.CodeValidationFailed, usageAdvice, "%s",
 			strings.Join(bad, "; "))
@@ -111,6 +115,7 @@ func (a *answers) parseAgents(list string, wrong func(error)) {
 			}
 		}
 	}
+
 	if !slices.Contains(a.Parallel, true) {
 		a.Parallel = nil
 	} else if a.shape != "" && a.shape != templates.Parallel {
@@ -128,6 +133,7 @@ func (a answers) unknown(known Agents) ([]string, error) {
 				"subagent %s is there, and its file says what does its work, not %s", name, program)
 		}
 	}
+
 	for _, name := range a.agents {
 		if _, ok := known.Agent(name); !ok && !slices.Contains(out, name) {
 			out = append(out, name)

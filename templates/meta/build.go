@@ -109,10 +109,12 @@ func (b *Builder) Adopt(
 	if err != nil {
 		return Draft{}, err
 	}
+
 	ret, ok := b.check(d)
 	if ok {
 		ret, err = b.dry(ctx, d)
 	}
+
 	out := Draft{Lines: d.lines, From: d.prompt, Files: d.files, Hides: b.hides(d)}
 	if len(d.files) > 0 {
 		out.File = d.files[len(d.files)-1].Name
@@ -123,6 +125,7 @@ func (b *Builder) Adopt(
 			err = b.write(ctx, d.files)
 		}
 	}
+
 	out.Notes = ret.Warnings
 	if len(ret.Errors) > 0 {
 		e := ret.Errors[0]
@@ -149,6 +152,7 @@ func (b *Builder) begin(in map[string]any) (*draft, error) {
 	case from:
 		return b.adopt(file, in["name"])
 	}
+
 	a, err := read(in)
 	if err != nil {
 		return nil, err
@@ -156,6 +160,7 @@ func (b *Builder) begin(in map[string]any) (*draft, error) {
 	if a.auto {
 		a.Args = templates.NeededArgs(a.shape, a.agents, a.Purpose, b.Agents.Agent)
 	}
+
 	d := &draft{answers: a}
 	d.fresh, err = a.unknown(b.Agents)
 	if err == nil {
@@ -178,6 +183,7 @@ func draftFrom(files any) (*draft, error) {
 		} else if dir != subagentFolder {
 			stem = ""
 		}
+
 		if !templates.ValidName(stem) || !strings.HasSuffix(name, ".md") {
 			return nil, formats.Fail(formats.CodeValidationFailed, "pass the files of a draft",
 				"expected one command and its subagents as files, got %q", name)
@@ -229,6 +235,7 @@ func (b *Builder) compose(d *draft) (err error) {
 
 			Documents: d.domain == domainDocuments,
 		}
+
 		role, _ := s.Role()
 		if !s.Plain() {
 			s.Contract, s.Output, s.Policy, err = contract(role)
@@ -280,6 +287,7 @@ func (b *Builder) place(folder, name string) (string, error) {
 		return "", formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'",
 			"expected folder %s, got none", formats.Workspace)
 	}
+
 	file := folder + "/" + name + ".md"
 	_, err := b.Root.Lstat(file)
 	switch {
@@ -312,6 +320,7 @@ func (b *Builder) check(d *draft) (formats.Return, bool) {
 			Recommendation: f.Help,
 		})
 	}
+
 	if len(errs) == 0 {
 		return formats.Return{}, true
 	}
@@ -345,11 +354,13 @@ func (b *Builder) write(ctx context.Context, files []File) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+
 	for i, f := range files {
 		err := b.create(f)
 		if err == nil {
 			continue
 		}
+
 		made := i
 		if formats.CodeOf(err) == formats.CodeNotDurable {
 			made++ // it exists

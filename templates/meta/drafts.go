@@ -63,6 +63,7 @@ func (b *Builder) dryRun(ctx context.Context, files []File, name string) (format
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	values, err := argspec.Bind(name, prog.Args, "", sampleWords(prog.Args))
 	if err != nil {
 		return formats.Return{}, err

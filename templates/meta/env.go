@@ -106,6 +106,7 @@ func contract(role formats.Role) (lines, output, policy string, err error) {
 	if err != nil {
 		return "", "", "", formats.Unset("a shipped subagent " + name + " that can be read")
 	}
+
 	front, _, _ := strings.Cut(strings.TrimPrefix(string(src), "---\n"), "\n---\n")
 	var kept []string
 	for line := range strings.SplitSeq(front, "\n") {

@@ -36,11 +36,13 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 				used++
 			}
 		}
+
 		body, wrong := proseLines(text)
 		if wrong != "" {
 			bad = append(bad, what+": "+wrong)
 			body = ""
 		}
+
 		if before, rest, ok := bytes.Cut(f.Data, []byte(behind)); ok && body != "" {
 			old, after, _ := bytes.Cut(rest, []byte(until))
 			if !f.isSubagent() {
@@ -73,6 +75,7 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 	if len(bad) > 0 {
 		filled = d
 	}
+
 	tasks := formats.As[[]any](t["tasks"])
 	for _, title := range tasks {
 		filled.addFollowUp(fmt.Sprint(title), "Left by /meta when it made /"+d.Name+".")

@@ -34,12 +34,14 @@ func (b *Builder) outline(d *draft, t *translation, out string) error {
 	if err := d.write(o, out); err != nil {
 		return err
 	}
+
 	if why := firstError(b.Lint(d.files)); why != "" {
 		leaveEffects(&o, why)
 		if err := d.write(o, out); err != nil {
 			return err
 		}
 	}
+
 	for _, s := range o.Stages {
 		d.warnings = append(d.warnings, s.Todo...)
 	}
@@ -146,6 +148,7 @@ func (t *translation) outline(agents Agents, name string) templates.Outline {
 		Purpose: t.command.Description,
 		Source:  t.file,
 	}
+
 	task := taskWord().MatchString(text) || taskWord().MatchString(t.command.Hint)
 	o.Args = t.declared(task)
 	t.ends(text)
@@ -161,9 +164,11 @@ func (t *translation) outline(agents Agents, name string) templates.Outline {
 			}
 			return lacks != ""
 		})
+
 		if called > 0 && len(s.Agents) == 0 {
 			s.Agents = []string{"general"}
 		}
+
 		if status, err := formats.ParseTaskStatus(s.Status); err == nil && status.InProgress() {
 			if o.During == "" {
 				o.During = s.Status
@@ -172,6 +177,7 @@ func (t *translation) outline(agents Agents, name string) templates.Outline {
 			s.Status = ""
 			s.Nothing = s.Nothing || len(s.Agents) == 0 && !s.Commit && !s.Gate && s.Document == ""
 		}
+
 		o.Plan = o.Plan || s.Loop.Each == planPhases
 		o.Stages = append(o.Stages, s)
 	}
@@ -200,6 +206,7 @@ func (t *translation) declared(task bool) []templates.Arg {
 	if task {
 		out = append(out, templates.Arg{Name: "task_number", Type: "task", Positional: true})
 	}
+
 	known := map[string]bool{"task": true, "task_number": true, "task_id": true, "number": true}
 	rest := ""
 	for _, m := range hintWord().FindAllStringSubmatch(t.command.Hint, -1) {
@@ -209,6 +216,7 @@ func (t *translation) declared(task bool) []templates.Arg {
 			rest = word
 		}
 	}
+
 	if rest == "" && (!task || t.wholeLine || t.positional > 1) {
 		rest = "arguments"
 	}
@@ -226,6 +234,7 @@ func (t *translation) ends(text string) {
 		if i+1 < len(t.parts) {
 			t.last[i] = t.parts[i+1].Line - 1
 		}
+
 		most := t.parts[i].Line + strings.Count(rawOf(t.parts[i]), "\n")
 		t.last[i] = max(t.parts[i].Line, min(t.last[i], most))
 	}
@@ -244,24 +253,29 @@ func (t *translation) stageOf(i int, agents Agents, task bool) templates.Stage {
 		Gate:   p.Gate || approval().MatchString(raw),
 		Commit: committing().MatchString(raw),
 	}
+
 	if m := validating().FindStringSubmatch(raw); m != nil {
 		noun := strings.ToLower(m[1])
 		if slices.Contains(documents.Profiles(), noun) && t.makes(noun, i, agents) {
 			s.Document = noun
 		}
 	}
+
 	if task {
 		s.Status = statusIn(raw)
 	}
+
 	t.loop(&s, raw, i, agents, task)
 	idle := s.Loop == templates.Loop{} && len(s.Agents) == 0 && !s.Gate && !s.Commit &&
 		s.Status == "" && s.Document == ""
 	s.Nothing = idle && (argumenting().MatchString(p.Title) || returning().MatchString(p.Title))
 	s.Todo = append(s.Todo, p.Untranslated...)
+
 	for _, name := range unknownAgents(raw, agents) {
 		s.Todo = append(s.Todo,
 			"no subagent is named "+name+"; add a file for it, or name another one")
 	}
+
 	if len(s.Agents) == 0 && !s.Nothing && s.Status == "" && s.Document == "" &&
 		!s.Commit && !s.Gate {
 		s.Todo = append(s.Todo, "general does this step: name the subagent that it needs")
@@ -299,6 +313,7 @@ func (t *translation) loop(s *templates.Stage, raw string, i int, agents Agents,
 		} else if n := bound().FindStringSubmatch(raw); n != nil {
 			most, _ = strconv.Atoi(n[1]) //nolint:errcheck // it is a number
 		}
+
 		if most > 0 {
 			s.Loop.Max = most
 			s.Goes = goes(s, agents)
@@ -313,6 +328,7 @@ func (t *translation) loop(s *templates.Stage, raw string, i int, agents Agents,
 	if m == nil {
 		return
 	}
+
 	as := strings.Trim(
 		strange().ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), "_"), "_",
 	)
@@ -355,11 +371,13 @@ func listIn(text string, args []templates.Arg) string {
 		}
 		return all + ` | split(" ") | map(select(. != ""))`
 	}
+
 	var words []string
 	at := strings.IndexAny(text, "[(`")
 	if at < 0 {
 		return ""
 	}
+
 	separates := func(r rune) bool { return strings.ContainsRune("[]()`,", r) }
 	for _, one := range strings.FieldsFunc(text[at:], separates) {
 		one = strings.Trim(strings.TrimPrefix(strings.TrimSpace(one), "and "), " \"'")
@@ -367,6 +385,7 @@ func listIn(text string, args []templates.Arg) string {
 			words = append(words, one)
 		}
 	}
+
 	if len(words) < 2 {
 		return ""
 	}
@@ -380,6 +399,7 @@ func goes(s *templates.Stage, agents Agents) []string {
 	if len(s.Agents) > 0 {
 		name = s.Agents[len(s.Agents)-1]
 	}
+
 	info, _ := agents.Agent(name)
 	var out []string
 	for _, outcome := range []formats.Outcome{formats.OutcomeRejected, formats.OutcomePartial} {
@@ -396,12 +416,14 @@ func (t *translation) became(o templates.Outline) []Lines {
 	var out []Lines
 	end := t.command.Line + strings.Count(strings.TrimRight(t.command.Text(), "\n"), "\n")
 	at := t.command.Line
+
 	left := func(to int) {
 		if at <= to {
 			out = append(out,
 				Lines{From: at, To: to, Becomes: []string{"left in the prompt: no step reads it"}})
 		}
 	}
+
 	for _, s := range o.Stages {
 		left(s.From - 1)
 		became := s.Steps
@@ -412,6 +434,7 @@ func (t *translation) became(o templates.Outline) []Lines {
 		case len(became) == 0:
 			became = []string{"no step: tercet does it by itself"}
 		}
+
 		out = append(out, Lines{From: s.From, To: s.To, Title: s.Title, Becomes: became})
 		at = s.To + 1
 	}
@@ -437,6 +460,7 @@ func (t *translation) makes(profile string, upTo int, agents Agents) bool {
 // statusIn is the last status to which a text sets a task; empty: none.
 func statusIn(text string) string {
 	found := ""
+
 	for _, form := range []*regexp.Regexp{statusSet(), bracketed()} {
 		for _, m := range form.FindAllStringSubmatch(text, -1) {
 			word := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(m[1])), " ", "_")

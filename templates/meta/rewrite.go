@@ -34,12 +34,14 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 	if ctx.Err() != nil {
 		return formats.Return{}, context.Cause(ctx)
 	}
+
 	if len(bad) > 0 {
 		next = d
 	}
 	for _, title := range formats.As[[]any](written["tasks"]) {
 		next.addFollowUp(formats.As[string](title), "Left by /meta when it made /"+d.Name+".")
 	}
+
 	ret := next.filesReturn()
 	ret.Warnings = next.warnings
 	ret.Fields["bad"] = bad
@@ -48,6 +50,7 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 		ret.Summary = formats.Count(len(bad), "finding") + " in the new text of /" + d.Name
 		return ret, nil
 	}
+
 	ret.Text = strings.Join(merge3.Diff(before, text, mostDiff), "\n")
 	dry := strings.ReplaceAll(strings.TrimSpace(next.dry), "\n", "\n  ")
 	about := "- " + commandFolder + "/" + d.Name +
@@ -70,6 +73,7 @@ func (b *Builder) judge(ctx context.Context, d *draft, text string) []any {
 	case !strings.Contains(text, "\n## Workflow Execution\n"):
 		return append(bad, "expected a section '## Workflow Execution' with the steps, got none")
 	}
+
 	for _, f := range b.Lint(slices.Clone(d.files)) {
 		if f.Severity == formats.SeverityWarning {
 			d.warnings = append(d.warnings, f.Error())
@@ -80,6 +84,7 @@ func (b *Builder) judge(ctx context.Context, d *draft, text string) []any {
 	if len(bad) > 0 {
 		return bad
 	}
+
 	ret, err := b.dry(ctx, d)
 	if err != nil {
 		return append(bad, err.Error())

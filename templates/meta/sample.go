@@ -43,6 +43,7 @@ func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
 		"updated":      "2000-01-01T00:00:00Z",
 		"artifacts":    []any{},
 	}
+
 	if s.Planned {
 		task["status"] = formats.Planned.String()
 		task["artifacts"] = []any{

@@ -118,10 +118,12 @@ func readScore(file string, src []byte) (*score, error) {
 		name:  strings.TrimSuffix(path.Base(file), path.Ext(file)),
 		files: map[string]map[string]string{},
 	}}
+
 	root, problems := md.ParseYAMLWithAliases(src, md.Pos{})
 	for _, p := range problems {
 		r.wrong(p.Pos, p.Help, "%s", p.Msg)
 	}
+
 	switch {
 	case len(problems) > 0:
 	case root == nil || root.Kind != md.Map || first(root, stateKeys) == nil:
@@ -130,6 +132,7 @@ func readScore(file string, src []byte) (*score, error) {
 	default:
 		r.top(root)
 	}
+
 	if len(r.found) > 0 {
 		return nil, &formats.Diagnostics{List: r.found, Of: formats.CodeValidationFailed}
 	}
@@ -189,6 +192,7 @@ func (r *scoreReader) top(root *md.Node) {
 	s.name = dashed(s.name)
 	s.purpose = plainOf(root.Get("description"))
 	s.initial = plainOf(first(root, initialKeys))
+
 	if n := first(root, boundKeys); n != nil {
 		most, err := strconv.Atoi(plainOf(n))
 		if err != nil || most < 1 {
@@ -196,6 +200,7 @@ func (r *scoreReader) top(root *md.Node) {
 		}
 		s.steps = most
 	}
+
 	known := [][]string{{"name", "description"}, initialKeys, boundKeys, stateKeys}
 	for _, kind := range facetOrder {
 		known = append(known, facetKinds[kind])
@@ -208,12 +213,14 @@ func (r *scoreReader) top(root *md.Node) {
 			s.files[kind][e.Key.Value] = plainOf(e.Value)
 		}
 	}
+
 	r.leave(root, "the workflow", known...)
 	s.states = r.states(first(root, stateKeys))
 	if len(s.states) > maxStates {
 		r.wrong(s.states[maxStates].pos, "split it into several workflows",
 			"expected at most %d states, got %d", maxStates, len(s.states))
 	}
+
 	if len(s.states) > 0 && s.initial == "" {
 		s.initial = s.states[0].name
 	}
@@ -237,6 +244,7 @@ func (r *scoreReader) states(n *md.Node) []*state {
 		}
 		out = append(out, r.state(at, name, v))
 	}
+
 	switch n.Kind {
 	case md.List:
 		for _, item := range n.Items {
@@ -248,6 +256,7 @@ func (r *scoreReader) states(n *md.Node) []*state {
 		}
 	case md.Scalar: // no list of states
 	}
+
 	if len(out) == 0 && len(r.found) == 0 {
 		r.wrong(n.Pos, "", "expected a list of states, got none")
 	}
@@ -262,6 +271,7 @@ func (r *scoreReader) state(at md.Pos, name string, n *md.Node) *state {
 		agent:  plainOf(n.Get("agent")),
 		facets: map[string][]facet{},
 	}
+
 	known := [][]string{{"name", "description", "agent", "facets", "parallel"}, wayKeys}
 	for _, kind := range facetOrder {
 		known = append(known, facetKinds[kind])
@@ -271,12 +281,14 @@ func (r *scoreReader) state(at md.Pos, name string, n *md.Node) *state {
 		}
 		s.facets[kind] = r.facets(v, kind)
 	}
+
 	if facets := n.Get("facets"); facets != nil {
 		r.leave(facets, "the facets of '"+name+"'", known...)
 	}
 	if n.Get("parallel") != nil {
 		s.beside = r.states(n.Get("parallel"))
 	}
+
 	r.leave(n, "state '"+name+"'", known...)
 	s.ways = r.ways(first(n, wayKeys))
 	return s
@@ -305,6 +317,7 @@ func (r *scoreReader) ways(n *md.Node) []way {
 	if n == nil {
 		return nil
 	}
+
 	var out []way
 	if n.Kind == md.Map {
 		for _, e := range n.Entries {
@@ -319,6 +332,7 @@ func (r *scoreReader) ways(n *md.Node) []way {
 			text: plainOf(first(item, whenKeys)),
 			to:   plainOf(first(item, toKeys)),
 		}
+
 		if max := item.Get("max"); max != nil {
 			most, err := strconv.Atoi(plainOf(max))
 			if err != nil || most < 1 {
@@ -326,6 +340,7 @@ func (r *scoreReader) ways(n *md.Node) []way {
 			}
 			w.max = most
 		}
+
 		if item.Kind == md.Map {
 			r.leave(item, "a transition", whenKeys, toKeys, []string{"max"})
 		}
@@ -343,11 +358,13 @@ func condition(w way) way {
 		w.any = m[1] == "any"
 		inside = m[2]
 	}
+
 	w.when = unclear
 	seen := map[verdict]bool{}
 	for one := range strings.SplitSeq(inside, ",") {
 		seen[verdictOf(strings.Trim(strings.TrimSpace(one), `"'`))] = true
 	}
+
 	if len(seen) == 1 {
 		for v := range seen {
 			w.when = v
@@ -376,10 +393,12 @@ func (r *scoreReader) targets() {
 	for _, one := range s.states {
 		names = append(names, one.name)
 	}
+
 	if len(names) > 0 && s.find(s.initial) == nil {
 		r.wrong(md.Pos{Line: 1, Col: 1}, nearest.Help(s.initial, names),
 			"expected a state as the first one, got %q", s.initial)
 	}
+
 	for _, one := range s.states {
 		for _, w := range one.ways {
 			if w.to == "" || !ends(w.to) && s.find(w.to) == nil {
@@ -433,10 +452,12 @@ func (b *Builder) facet(s *score, kind string, f facet) (name, text string, err 
 	if named == "" && (!facetName().MatchString(f.text) || len(f.text) > maxScoreWord) {
 		return "", f.text, nil
 	}
+
 	own := ".tercet/facets/" + kind + "/" + f.text + ".md"
 	if _, err := b.Root.Lstat(own); err == nil && named == "" && templates.ValidName(f.text) {
 		return f.text, "", nil
 	}
+
 	dir := path.Dir(s.file)
 	tried := []string{path.Join(dir, f.text)}
 	if named != "" {
@@ -449,6 +470,7 @@ func (b *Builder) facet(s *score, kind string, f facet) (name, text string, err 
 			}
 		}
 	}
+
 	for _, file := range tried {
 		if !fs.ValidPath(file) {
 			continue
@@ -458,6 +480,7 @@ func (b *Builder) facet(s *score, kind string, f facet) (name, text string, err 
 			return "", strings.TrimSpace(string(formats.WithoutBOM(data))), nil
 		}
 	}
+
 	help := "copy it to " + own
 	if !templates.ValidName(f.text) {
 		own = "the name of a facet"

@@ -25,6 +25,7 @@ func (b *Builder) adoptScore(file string, name any) (*draft, error) {
 	if err != nil {
 		return nil, formats.OnFile("read", file, err)
 	}
+
 	s, err := readScore(file, src)
 	if err != nil {
 		return nil, err
@@ -32,6 +33,7 @@ func (b *Builder) adoptScore(file string, name any) (*draft, error) {
 	if name := formats.As[string](name); name != "" {
 		s.name = name
 	}
+
 	d := &draft{source: file, lines: []Lines{}}
 	d.Name = s.name
 	if !templates.ValidName(d.Name) {
@@ -42,6 +44,7 @@ func (b *Builder) adoptScore(file string, name any) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p := s.order()
 	for _, one := range p.list {
 		for _, who := range one.workers() {
@@ -50,6 +53,7 @@ func (b *Builder) adoptScore(file string, name any) (*draft, error) {
 			}
 		}
 	}
+
 	d.files = append(d.files, File{Name: command, Data: []byte(s.command(p))})
 	d.warnings = append(s.notes, p.todo()...)
 	if len(d.warnings) > 0 {
@@ -88,6 +92,7 @@ func (b *Builder) addWorker(d *draft, s *score, one *state, judge bool) error {
 		}
 		return nil
 	}
+
 	file, err := b.place(subagentFolder, name)
 	if err != nil {
 		return err
@@ -96,6 +101,7 @@ func (b *Builder) addWorker(d *draft, s *score, one *state, judge bool) error {
 	if judge {
 		role = "reviewer"
 	}
+
 	names := map[string][]string{}
 	var body strings.Builder
 	for _, kind := range facetOrder {
@@ -111,6 +117,7 @@ func (b *Builder) addWorker(d *draft, s *score, one *state, judge bool) error {
 			}
 			texts = append(texts, lowered(text))
 		}
+
 		if kind == "instruction" && len(texts)+len(names[kind]) == 0 {
 			texts = []string{
 				"Do your part of the workflow: " + oneLineOf(cmp.Or(one.title, one.name)) + ".",
@@ -120,6 +127,7 @@ func (b *Builder) addWorker(d *draft, s *score, one *state, judge bool) error {
 			fmt.Fprintf(&body, "\n## %s\n\n%s\n", titled1(kind), strings.Join(texts, "\n\n"))
 		}
 	}
+
 	var head strings.Builder
 	fmt.Fprintf(&head, "---\nname: %s\ndescription: %s\nrole: %s\n", name,
 		quotedYAML(cmp.Or(one.title, "Works in state "+one.name)), role)
@@ -136,6 +144,7 @@ func (b *Builder) addWorker(d *draft, s *score, one *state, judge bool) error {
 			}
 		}
 	}
+
 	head.WriteString("returns: {artifacts: none}\n---\n")
 	d.files = append(d.files, File{Name: file, Data: []byte(head.String() + body.String())})
 	d.fresh = append(d.fresh, name)
@@ -189,21 +198,25 @@ func (s *score) order() *plan {
 		most:  map[*state]int{},
 		left:  map[*state][]string{},
 	}
+
 	var chain []*state
 	for at := s.find(s.initial); at != nil && !slices.Contains(chain, at); {
 		chain = append(chain, at)
 		at = s.after(at, chain, p)
 	}
+
 	before := map[*state][]*state{}
 	for _, one := range chain {
 		for _, w := range one.ways {
 			s.backWay(p, chain, before, one, w)
 		}
 	}
+
 	for _, one := range chain {
 		p.list = append(p.list, before[one]...)
 		p.list = append(p.list, one)
 	}
+
 	for _, one := range s.states {
 		if !slices.Contains(p.list, one) {
 			p.rest = append(p.rest,
@@ -228,6 +241,7 @@ func (s *score) after(one *state, chain []*state, p *plan) *state {
 			p.add(one, w, "another way for what passes stands above")
 		}
 	}
+
 	next := s.find(forward)
 	switch {
 	case forward == "" && len(one.ways) > 0: // only what it rejects leads somewhere
@@ -261,6 +275,7 @@ func (s *score) backWay(p *plan, chain []*state, before map[*state][]*state, one
 		p.add(one, w, "another way for what is rejected stands above")
 		return
 	}
+
 	to := s.find(w.to)
 	var again []string
 	if to != nil && !slices.Contains(chain, to) {
@@ -276,6 +291,7 @@ func (s *score) backWay(p *plan, chain []*state, before map[*state][]*state, one
 		again = append(again, ident(to.name))
 		to = target
 	}
+
 	from := slices.Index(chain, to)
 	switch {
 	case from < 0 || from > at:
@@ -284,6 +300,7 @@ func (s *score) backWay(p *plan, chain []*state, before map[*state][]*state, one
 	case from == at && again == nil:
 		again = []string{ident(one.name)}
 	}
+
 	for _, step := range chain[from:at] {
 		again = append(again, ident(step.name))
 	}
@@ -324,6 +341,7 @@ func (s *state) merge(p *plan) string {
 		everyone = everyone || w.all && w.when == passes || w.any && w.when == rejects
 		one = one || w.any && w.when == passes || w.all && w.when == rejects
 	}
+
 	switch {
 	case everyone && one:
 		p.left[s] = append(p.left[s],
@@ -354,10 +372,12 @@ func (s *score) command(p *plan) string {
 		if len(one.beside) > 0 {
 			merge = one.merge(p)
 		}
+
 		for _, text := range p.left[one] {
 			b.WriteString(templates.TodoMark + oneLineOf(text) + "\n")
 		}
 		fmt.Fprintf(&b, "id: %s\n", ident(one.name))
+
 		if p.fixes[one] {
 			b.WriteString("when: $feedback != null\n")
 		}
@@ -365,6 +385,7 @@ func (s *score) command(p *plan) string {
 		if previous != "" {
 			with = "{request: $args.request, previous: $steps." + previous + ".summary}"
 		}
+
 		if merge == "" {
 			fmt.Fprintf(&b, "delegate: %s\nwith: %s\n", s.worker(one), with)
 		} else {
@@ -375,15 +396,18 @@ func (s *score) command(p *plan) string {
 			}
 			fmt.Fprintf(&b, "merge: %s\n", merge)
 		}
+
 		if again := p.back[one]; again != nil {
 			fmt.Fprintf(&b,
 				"on: {rejected: {redo: [%s], max: %d}}\n", strings.Join(again, ", "), p.most[one])
 		}
+
 		b.WriteString("```\n")
 		if !p.fixes[one] {
 			previous = ident(one.name)
 		}
 	}
+
 	fmt.Fprintf(&b, "\n### Step %d: Return\n\n```yaml step\n", len(p.list)+1)
 	for _, text := range p.rest {
 		b.WriteString(templates.TodoMark + oneLineOf(text) + "\n")

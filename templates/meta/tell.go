@@ -78,6 +78,7 @@ func (b *Builder) result(d *draft) formats.Return {
 	if len(d.fresh) > 0 {
 		ret.Summary += ", with the new subagents " + strings.Join(d.fresh, ", ")
 	}
+
 	var text strings.Builder
 	for _, f := range d.files {
 		fmt.Fprintf(&text, "- %s: %s\n", f.Name, d.about(f))
@@ -85,11 +86,13 @@ func (b *Builder) result(d *draft) formats.Return {
 	if d.source != "" {
 		ret.Fields["hides"] = b.hides(d)
 	}
+
 	fromPrompt := d.source != "" && !isScore(d.source)
 	ret.Fields["fill"] = b.Fills != nil && b.Fills() && (d.shape != "" || fromPrompt)
 	if fromPrompt && ret.Fields["fill"] == true {
 		ret.Fields["reference"] = commands.Reference()
 	}
+
 	for _, line := range Shown(d.source, d.lines) {
 		text.WriteString("\n    " + line)
 	}
@@ -100,7 +103,9 @@ func (b *Builder) result(d *draft) formats.Return {
 	for _, a := range d.Args {
 		text.WriteString(" " + a.Usage())
 	}
+
 	text.WriteString("\n\nThe files are yours to edit; 'tercet lint' checks them.\n")
+
 	if d.dry != "" {
 		fmt.Fprintf(&text, "\nThe dry run of it:\n\n  %s\n",
 			strings.ReplaceAll(strings.TrimSpace(d.dry), "\n", "\n  "))
@@ -130,6 +135,7 @@ func (d *draft) about(f File) string {
 	if !f.isSubagent() {
 		return fmt.Sprintf("shape %s, %s", d.shape, strings.Join(d.agents, ", "))
 	}
+
 	name := strings.TrimSuffix(path.Base(f.Name), ".md")
 	if d.programs[name] != "" {
 		return "new subagent, whose work the program " + d.programs[name] + " does"
@@ -139,6 +145,7 @@ func (d *draft) about(f File) string {
 	if s.Plain() {
 		return fmt.Sprintf("new subagent of role %s, which may %s", role, s.Tools())
 	}
+
 	why := "taken from its name"
 	if !told {
 		why = "because its name names none: it reads and reports, and changes nothing"

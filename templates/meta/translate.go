@@ -70,12 +70,14 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	for _, wish := range c.Unused() {
 		t.addLost(1, wish)
 	}
+
 	if c.Agent != "" {
 		t.addLost(1, "agent "+c.Agent+" is not used: name it in the steps that need it")
 	}
 	if t.needsOutline(b.Agents) {
 		return d, b.outline(d, t, out)
 	}
+
 	d.warnings = t.untranslated
 	if len(t.untranslated) > 0 {
 		d.addFollowUp("Finish /"+d.Name, strings.Join(t.untranslated, "; "))
@@ -108,12 +110,14 @@ func (t *translation) becameSteps() []Lines {
 			out = append(out, Lines{From: at, To: to, Becomes: []string{"each step gets it"}})
 		}
 	}
+
 	for i, p := range t.parts {
 		other(p.Line - 1)
 		does := "delegate: general"
 		if p.Gate {
 			does = "gate: " + p.Title
 		}
+
 		out = append(out, Lines{
 			From:    p.Line,
 			To:      t.last[i],
@@ -139,6 +143,7 @@ func (b *Builder) prompt(file string) (*dialect.Command, []byte, error) {
 	if err != nil {
 		return nil, nil, formats.OnFile("read", file, err)
 	}
+
 	place, inside, ok := dialect.PlaceOf(file)
 	switch {
 	case strings.HasPrefix(file, formats.Workspace+"/"):
@@ -151,6 +156,7 @@ func (b *Builder) prompt(file string) (*dialect.Command, []byte, error) {
 			place.Dialect = dialect.Gemini
 		}
 	}
+
 	place.Label = path.Clean(strings.TrimSuffix(file, inside))
 	c, err := dialect.Parse(place, inside, src)
 	return c, src, err
@@ -287,6 +293,7 @@ func (t *translation) stage(at int, raw string) bool {
 	if m == nil {
 		return false
 	}
+
 	name := fmt.Sprintf("Stage %d", len(t.parts)+1)
 	if named := stageTag().FindStringSubmatch(m[1]); named != nil && named[1] != "" {
 		name = named[1]
@@ -309,6 +316,7 @@ func (t *translation) addLost(line int, what string) {
 			in = &t.parts[i]
 		}
 	}
+
 	t.untranslated = append(t.untranslated, what)
 	in.Untranslated = append(in.Untranslated, what)
 }
@@ -349,6 +357,7 @@ func (t *translation) arguments() (out []templates.Arg) {
 			Positional: true,
 		})
 	}
+
 	for _, name := range t.names {
 		out = append(out, templates.Arg{
 			Name:     name,
@@ -369,6 +378,7 @@ func (t *translation) restOfLine(besides bool) templates.Arg {
 	if besides {
 		name = "rest"
 	}
+
 	for slices.Contains(t.names, name) {
 		name += "_"
 	}
