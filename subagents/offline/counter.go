@@ -38,8 +38,8 @@ func newCounter(list []searchWord) *counter {
 	return c
 }
 
-// count adds how often each word stands in a text, and gives the number of words of the text.
-func (c *counter) count(text string, into []int) int {
+// addCounts adds how often each word stands in a text, and gives the number of words of the text.
+func (c *counter) addCounts(text string, into []int) int {
 	size := 0
 	for _, i := range c.quoted {
 		into[i] += strings.Count(text, c.list[i].Text)
@@ -55,7 +55,7 @@ func (c *counter) count(text string, into []int) int {
 		if i, ok := c.exact[name]; ok {
 			into[i]++
 		}
-		for part := range parts(name) {
+		for part := range splitName(name) {
 			size++
 			if i, ok := c.stems[string(stem([]byte(strings.ToLower(part))))]; ok {
 				into[i]++
@@ -79,9 +79,9 @@ func nextName(s string) (name, rest string) {
 	return s, ""
 }
 
-// parts gives the words that a name is made of: those of snake_case, of camelCase, and of
+// splitName gives the words that a name is made of: those of snake_case, of camelCase, and of
 // HTTPServer.
-func parts(name string) func(yield func(string) bool) {
+func splitName(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		from := 0
 		before := '_'
@@ -116,13 +116,13 @@ func stem(w []byte) []byte {
 	return w
 }
 
-// subjects counts the words in the subjects of the commits that changed each file. What changed
-// many files at once says little of one.
-func (c *counter) subjects(log []git.Commit) map[string]found {
-	out := map[string]found{}
+// countSubjects counts the words in the subjects of the commits that changed each file. What
+// changed many files at once says little of one.
+func (c *counter) countSubjects(log []git.Commit) map[string]foundFile {
+	out := map[string]foundFile{}
 	for _, commit := range log {
 		counts := make([]int, len(c.list))
-		c.count(commit.Subject, counts)
+		c.addCounts(commit.Subject, counts)
 		if len(commit.Files) > maxSweep ||
 			!slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
 			continue
@@ -185,7 +185,7 @@ func kindOf(name, text string) fileKind {
 	document = document && (!front || !strings.EqualFold(end, "md"))
 	kind := sourceFile
 	for word := range strings.FieldsFuncSeq(path.Dir(name)+"/"+base, notInName) {
-		for w := range parts(word) {
+		for w := range splitName(word) {
 			document = document || has(documentWords, w)
 			if has(testWords, w) {
 				kind = testFile

@@ -15,7 +15,7 @@ type Word struct{ Text, Kind string }
 // Words reads the search words of a task.
 func Words(title, description string) []Word {
 	var out []Word
-	for _, w := range words(title, description) {
+	for _, w := range searchWords(title, description) {
 		out = append(out, Word{w.Text, w.Kind.String()})
 	}
 	return out
@@ -28,7 +28,7 @@ type Reading struct {
 
 // Read takes a text apart.
 func Read(text string) Reading {
-	r := read(text)
+	r := parseText(text)
 	out := Reading{
 		Items: r.Items,
 		Every: r.Every,
@@ -53,9 +53,9 @@ func Read(text string) Reading {
 func Phases(done []documents.Phase, texts ...string) []documents.Phase {
 	var list []reading
 	for _, t := range texts {
-		list = append(list, read(t))
+		list = append(list, parseText(t))
 	}
-	return phases(list, done)
+	return makePhases(list, done)
 }
 
 // Hit is one line found.
@@ -78,12 +78,13 @@ func Search(
 	}
 	defer root.Close()
 	if files == nil {
-		files, err = walk(ctx, root)
+		files, err = listFolder(ctx, root)
 		if err != nil {
 			return nil, err
 		}
 	}
-	f, err := search(ctx, root, files, query{words(title, description), title, description}, nil)
+	q := query{searchWords(title, description), title, description}
+	f, err := search(ctx, root, files, q, nil)
 	var out []Hit
 	for _, h := range f.Hits {
 		out = append(out, Hit{h.File, h.Line, h.Text})
@@ -98,7 +99,7 @@ func KindOf(name, text string) int {
 
 // Parts gives the words that a name is made of.
 func Parts(name string) []string {
-	return slices.Collect(iter.Seq[string](parts(name)))
+	return slices.Collect(iter.Seq[string](splitName(name)))
 }
 
 // Stem cuts the ending of a word.
@@ -108,12 +109,12 @@ func Stem(w string) string {
 
 // Walk lists the files of a folder that git does not know.
 func Walk(ctx context.Context, root *os.Root) ([]string, error) {
-	return walk(ctx, root)
+	return listFolder(ctx, root)
 }
 
 // Revised is a description with a text appended.
 func Revised(description, text string) string {
-	return revised(description, text)
+	return appendRevision(description, text)
 }
 
 // Revisions gives the texts that a plan's section Revision holds.

@@ -21,7 +21,7 @@ import (
 // Implementer runs one phase of a plan in the worktree, after approval: its commands, and then its
 // verification.
 type Implementer struct {
-	named
+	offlineRunner
 
 	Docs     Docs
 	Profiles *documents.Own // of the project; nil: the shipped ones
@@ -70,7 +70,7 @@ func (m Implementer) run(
 			"documents, git, a starter of children and an approver",
 		)
 	}
-	w, err := m.open(ctx, r)
+	w, err := m.openPhase(ctx, r)
 	if err != nil {
 		return agentFault(err)
 	}
@@ -104,8 +104,8 @@ type phaseWork struct {
 	warnings []string
 }
 
-// open reads the plan and finds the phase.
-func (m Implementer) open(ctx context.Context, r formats.Request) (*phaseWork, error) {
+// openPhase reads the plan and finds the phase.
+func (m Implementer) openPhase(ctx context.Context, r formats.Request) (*phaseWork, error) {
 	task, err := taskOf(r)
 	if err != nil {
 		return nil, err
@@ -119,12 +119,12 @@ func (m Implementer) open(ctx context.Context, r formats.Request) (*phaseWork, e
 	if err != nil {
 		return nil, err
 	}
-	return w, w.choose()
+	return w, w.findPhase()
 }
 
-// choose finds the phase in the plan. A phase that the plan does not have, such as one made of
+// findPhase finds the phase in the plan. A phase that the plan does not have, such as one made of
 // feedback, has no commands.
-func (w *phaseWork) choose() error {
+func (w *phaseWork) findPhase() error {
 	in, ok := w.r.Input["phase"]
 	if !ok || in == nil {
 		w.phase = w.plan.Next()
@@ -148,7 +148,7 @@ func (w *phaseWork) choose() error {
 	if !ok {
 		return badInput("phase.number", "an integer", fmt.Sprint(m["number"]))
 	}
-	w.name, _ = m["name"].(string) //nolint:errcheck // a phase without a name is shown by its number
+	w.name, _ = m["name"].(string) //nolint:errcheck // the name may be missing
 	for i := range w.plan.Phases {
 		if w.plan.Phases[i].Number == w.number {
 			w.phase = &w.plan.Phases[i]
@@ -237,10 +237,12 @@ func (w *phaseWork) gate() formats.Gate {
 	var show []string
 	for _, p := range w.plan.Phases {
 		for _, c := range p.Commands {
-			show = append(show, fmt.Sprintf("phase %d: %s\n%s", p.Number, p.Name, shown(c)))
+			heading := fmt.Sprintf("phase %d: %s\n", p.Number, p.Name)
+			show = append(show, heading+describeCommands(c))
 		}
 		for _, c := range p.Verification {
-			show = append(show, fmt.Sprintf("phase %d, verification\n%s", p.Number, shown(c)))
+			heading := fmt.Sprintf("phase %d, verification\n", p.Number)
+			show = append(show, heading+describeCommands(c))
 		}
 	}
 
@@ -258,8 +260,9 @@ func (w *phaseWork) gate() formats.Gate {
 	}
 }
 
-// shown is a block of commands, with a line about each part of it that only a run would show.
-func shown(commands string) string {
+// describeCommands is a block of commands, with a line about each part of it that only a run would
+// show.
+func describeCommands(commands string) string {
 	commands = strings.TrimRight(commands, "\n")
 	report, err := shell.Classify(commands, shell.Place{})
 	if err != nil {
@@ -274,7 +277,7 @@ func shown(commands string) string {
 // runPhase runs the commands, then the verification.
 func (w *phaseWork) runPhase(ctx context.Context) error {
 	for i, body := range slices.Concat(w.phase.Commands, w.phase.Verification) {
-		if err := w.script(ctx, body, i >= len(w.phase.Commands)); err != nil {
+		if err := w.runScript(ctx, body, i >= len(w.phase.Commands)); err != nil {
 			return err
 		}
 	}
@@ -284,8 +287,8 @@ func (w *phaseWork) runPhase(ctx context.Context) error {
 	return nil
 }
 
-// script runs one block as a file, so that nothing in it is ever part of a command line.
-func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err error) {
+// runScript runs one block as a file, so that nothing in it is ever part of a command line.
+func (w *phaseWork) runScript(ctx context.Context, body string, verify bool) (err error) {
 	dir, err := os.MkdirTemp(w.m.Starter.Temp, "tercet-script-")
 	if err != nil {
 		return formats.OnFile("write", "script", err)
@@ -297,7 +300,7 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 	}()
 
 	const name = "commands.sh"
-	if err := write(dir, name, []byte(body)); err != nil {
+	if err := writeFile(dir, name, []byte(body)); err != nil {
 		return err
 	}
 
@@ -342,7 +345,7 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		failed.Code = formats.CodeTimeout
 	}
 	failed.Message = fmt.Sprintf("%s of phase %d (%s) ended with %s",
-		what, w.number, w.name, ending(res, w.r.Timeout))
+		what, w.number, w.name, describeEnd(res, w.r.Timeout))
 	if lines := tail(output, tailLines); len(lines) > 0 {
 		failed.Message += "\n" + strings.Join(lines, "\n")
 	}
@@ -365,7 +368,7 @@ func issuesIn(dir, output string, verify bool) []formats.Issue {
 		return nil
 	}
 
-	list, err := detect(dir, "", nil)
+	list, err := detectChecks(dir, "", nil)
 	if err != nil {
 		return nil // the output stands in the error; without the stacks it is not read further
 	}
@@ -386,8 +389,8 @@ func childEnv(r formats.Request) []string {
 	return []string{"TERCET_RUN=" + r.Run}
 }
 
-// ending says how a script ended.
-func ending(res proc.Result, limit formats.Timeout) string {
+// describeEnd says how a script ended.
+func describeEnd(res proc.Result, limit formats.Timeout) string {
 	switch {
 	case res.TimedOut == proc.TimeoutIdle:
 		return fmt.Sprintf("no output for %s", limit.Idle)
@@ -438,14 +441,14 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 		Artifacts: artifacts,
 	}
 
-	if w.last() || len(artifacts) == 0 {
+	if w.isLastPhase() || len(artifacts) == 0 {
 		doc := w.summary(changed).Render()
-		a, err := place(w.r, summaryName, formats.ArtifactSummary, doc)
+		a, err := writeDocument(w.r, summaryName, formats.ArtifactSummary, doc)
 		if err != nil {
 			return formats.Return{}, err
 		}
 		a.Summary = "summary of phase " + w.label()
-		if w.last() {
+		if w.isLastPhase() {
 			a.Summary = "summary of " + formats.Count(len(w.plan.Phases), "phase")
 		}
 		ret.Artifacts = append(ret.Artifacts, a)
@@ -453,8 +456,8 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 	return ret, nil
 }
 
-// last tells whether all other phases are completed.
-func (w *phaseWork) last() bool {
+// isLastPhase tells whether all other phases are completed.
+func (w *phaseWork) isLastPhase() bool {
 	return !slices.ContainsFunc(w.plan.Phases, func(p documents.Phase) bool {
 		return p.Number != w.number && p.Status != documents.PhaseCompleted
 	})
@@ -462,10 +465,10 @@ func (w *phaseWork) last() bool {
 
 // summary drafts the document out of what ran and what the tree shows.
 func (w *phaseWork) summary(c changes) documents.Draft {
-	scope := fmt.Sprintf("phase %s of %s", w.label(), code(w.path))
-	if w.last() {
+	scope := fmt.Sprintf("phase %s of %s", w.label(), inlineCode(w.path))
+	if w.isLastPhase() {
 		scope = fmt.Sprintf("%s of %s, the last being %s",
-			formats.Count(len(w.plan.Phases), "phase"), code(w.path), w.label())
+			formats.Count(len(w.plan.Phases), "phase"), inlineCode(w.path), w.label())
 	}
 
 	var done []string
@@ -480,7 +483,7 @@ func (w *phaseWork) summary(c changes) documents.Draft {
 
 	files := make([]string, len(c.Files))
 	for i, f := range c.Files {
-		files[i] = code(f.Path)
+		files[i] = inlineCode(f.Path)
 		if f.Deleted {
 			files[i] += " (deleted)"
 		}
@@ -494,7 +497,7 @@ func (w *phaseWork) summary(c changes) documents.Draft {
 	check := "Nothing was verified: the plan names no verification for this phase."
 	if len(w.phase.Verification) > 0 {
 		check = "The verification ended with exit 0:\n\n" +
-			fenced("sh", strings.Join(w.phase.Verification, "\n"))
+			codeBlock("sh", strings.Join(w.phase.Verification, "\n"))
 	}
 	follow := []string{}
 	for _, c := range w.phase.Checks {
@@ -504,7 +507,7 @@ func (w *phaseWork) summary(c changes) documents.Draft {
 	}
 
 	for _, n := range w.warnings {
-		follow = append(follow, sentence(n))
+		follow = append(follow, asSentence(n))
 	}
 	return documents.Draft{
 		Profile: documents.ProfileSummary,
@@ -522,7 +525,7 @@ func (w *phaseWork) summary(c changes) documents.Draft {
 			"Decisions":    "None were taken beyond those of the plan.",
 			"Impacts":      check,
 			"Follow-ups":   listOf(follow),
-			"References":   listOf([]string{"Plan: " + code(w.path)}),
+			"References":   listOf([]string{"Plan: " + inlineCode(w.path)}),
 		},
 	}
 }

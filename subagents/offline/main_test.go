@@ -127,8 +127,8 @@ func must(t *testing.T, s *proc.Starter, dir string, argv ...string) string {
 	return out
 }
 
-// write puts files into a folder.
-func write(t *testing.T, dir string, files map[string]string) {
+// writeFile puts files into a folder.
+func writeFile(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		full := filepath.Join(dir, filepath.FromSlash(name))
@@ -199,7 +199,7 @@ func commitAll(t *testing.T, s *proc.Starter, dir string, f fixture) {
 	t.Helper()
 	must(t, s, dir, "git", "init", "-q", "-b", "main")
 	for i, files := range f.commits {
-		write(t, dir, files)
+		writeFile(t, dir, files)
 		must(t, s, dir, "git", "add", "-A")
 		date := time.Date(2025, 1, 2+i, 12, 0, 0, 0, time.UTC).Format(time.RFC3339)
 		must(

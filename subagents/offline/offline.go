@@ -100,17 +100,17 @@ func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 // runnerName is what the metadata of every return of this package shows as the runner.
 const runnerName = "offline"
 
-// named gives a worker that name.
-type named struct{}
+// offlineRunner gives a worker that name.
+type offlineRunner struct{}
 
 // Runner is the runner's name in metadata.
-func (named) Runner() string {
+func (offlineRunner) Runner() string {
 	return runnerName
 }
 
 // NoWorker stands in for the worker of roles without an offline worker.
 type NoWorker struct {
-	named
+	offlineRunner
 
 	Role formats.Role
 }
@@ -148,8 +148,8 @@ func taskOf(r formats.Request) (*formats.Task, error) {
 	return &t, nil
 }
 
-// asked gives the task of a request, and the input that says more of it.
-func asked(r formats.Request, name string) (*formats.Task, string, error) {
+// taskAndText gives the task of a request, and the input that says more of it.
+func taskAndText(r formats.Request, name string) (*formats.Task, string, error) {
 	task, err := taskOf(r)
 	if err != nil {
 		return nil, "", err
@@ -194,18 +194,18 @@ func intOf(v any) (int, bool) {
 	}
 }
 
-// place writes a document into the folder of the delegation and gives its artifact.
-func place(
+// writeDocument writes a document into the folder of the delegation and gives its artifact.
+func writeDocument(
 	r formats.Request,
 	name string,
 	kind formats.ArtifactType,
 	data []byte,
 ) (formats.Artifact, error) {
-	return formats.Artifact{Type: kind, Path: name}, write(r.Out, name, data)
+	return formats.Artifact{Type: kind, Path: name}, writeFile(r.Out, name, data)
 }
 
-// write writes a file of a folder.
-func write(dir, name string, data []byte) error {
+// writeFile writes a file of a folder.
+func writeFile(dir, name string, data []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err == nil {
 		err = errors.Join(root.WriteFile(name, data, 0o600), root.Close())
@@ -216,8 +216,8 @@ func write(dir, name string, data []byte) error {
 	return nil
 }
 
-// missing tells whether an error says that a file is not there.
-func missing(err error) bool {
+// isMissing tells whether an error says that a file is not there.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || formats.CodeOf(err) == formats.CodeFileNotFound
 }
 
@@ -255,8 +255,8 @@ func listOf(lines []string) string {
 	return "- " + strings.Join(lines, "\n- ")
 }
 
-// code writes a text of a file as inline code on one line.
-func code(text string) string {
+// inlineCode writes a text of a file as inline code on one line.
+func inlineCode(text string) string {
 	text = plain.Line(strings.Join(strings.Fields(text), " "))
 	mark := "`"
 	for strings.Contains(text, mark) {
@@ -269,8 +269,8 @@ func code(text string) string {
 	return mark + text + mark
 }
 
-// fenced writes a text as a code block that no line of it can close.
-func fenced(info, text string) string {
+// codeBlock writes a text as a code block that no line of it can close.
+func codeBlock(info, text string) string {
 	mark := "```"
 	for strings.Contains(text, mark) {
 		mark += "`"

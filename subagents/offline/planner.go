@@ -14,7 +14,7 @@ import (
 
 // Planner turns a task's description into a plan, from its sh fences and checklists only.
 type Planner struct {
-	named
+	offlineRunner
 
 	Docs     Docs
 	Profiles *documents.Own // of the project; nil: the shipped ones
@@ -28,7 +28,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	if p.Docs == nil {
 		return formats.Return{}, formats.Unset("documents")
 	}
-	task, text, err := asked(r, "revision")
+	task, text, err := taskAndText(r, "revision")
 	if err != nil {
 		return formats.Failed(err), nil
 	}
@@ -46,10 +46,10 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 			return agentFault(err)
 		}
 	} else {
-		d.first()
+		d.readTask()
 	}
 
-	art, err := place(r, planName, formats.ArtifactPlan, d.plan().Render())
+	art, err := writeDocument(r, planName, formats.ArtifactPlan, d.plan().Render())
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -69,7 +69,7 @@ type draft struct {
 	task     *formats.Task
 	phases   []documents.Phase
 	copied   int  // completed phases taken over from the plan before
-	kept     bool // so are its open ones
+	openKept bool // so are its open ones
 	report   string
 	previous string   // path of the plan before
 	texts    []string // of revisions, oldest first
@@ -77,20 +77,20 @@ type draft struct {
 	notes    []string
 }
 
-// first reads the description for a first plan.
-func (d *draft) first() {
-	got := read(d.task.Description)
+// readTask reads the description for a first plan.
+func (d *draft) readTask() {
+	got := parseText(d.task.Description)
 	d.notes = append(d.notes, got.Notes...)
-	d.phases = phases([]reading{got}, nil)
+	d.phases = makePhases([]reading{got}, nil)
 	if len(d.phases) == 0 {
-		d.phases = []documents.Phase{doTheTask(d.task.Title, got)}
+		d.phases = []documents.Phase{wholeTaskPhase(d.task.Title, got)}
 	}
 	if d.prompt != "" {
-		asked := read(d.prompt)
+		asked := parseText(d.prompt)
 		d.notes = append(d.notes, asked.Notes...)
-		more := phases([]reading{asked}, d.phases)
+		more := makePhases([]reading{asked}, d.phases)
 		if len(more) == 0 {
-			more = []documents.Phase{noted(d.prompt)}
+			more = []documents.Phase{notePhase(d.prompt)}
 			d.notes = append(d.notes, fmt.Sprintf(
 				"phase %q is for you or an agent: the prompt has neither commands nor items",
 				more[0].Name,
@@ -98,11 +98,11 @@ func (d *draft) first() {
 		}
 		d.phases = append(d.phases, more...)
 	}
-	d.phases = number(d.phases, 1)
+	d.phases = numberPhases(d.phases, 1)
 }
 
-// number gives phases their numbers, counted from the first.
-func number(list []documents.Phase, first int) []documents.Phase {
+// numberPhases gives phases their numbers, counted from the first.
+func numberPhases(list []documents.Phase, first int) []documents.Phase {
 	for i := range list {
 		list[i].Number = first + i
 	}
@@ -127,7 +127,7 @@ func (p Planner) findReport(ctx context.Context, r formats.Request, d *draft) er
 	}
 
 	_, err = p.Docs.Open(ctx, path)
-	if missing(err) && !named {
+	if isMissing(err) && !named {
 		d.notes = append(d.notes, "report "+path+" is not there and was not read")
 		return nil
 	}
@@ -197,12 +197,12 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 
 	d.copied = len(d.phases)
 	d.texts = append(revisions(src), text)
-	readings := []reading{read(d.task.Description)}
+	readings := []reading{parseText(d.task.Description)}
 	var kept []documents.Phase
-	if !strings.HasPrefix(strings.TrimSpace(plan.Sections["Overview"]), madeOf) {
+	if !strings.HasPrefix(strings.TrimSpace(plan.Sections["Overview"]), overviewStart) {
 		// The plan does not come from the description alone: its open phases stay, the texts add to
 		// them.
-		d.kept = true
+		d.openKept = true
 		readings[0] = reading{}
 		for _, phase := range plan.Phases {
 			if phase.Status != documents.PhaseCompleted {
@@ -212,18 +212,18 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 	}
 
 	there := slices.Concat(d.phases, kept)
-	open := phases(readings, there)
+	open := makePhases(readings, there)
 
 	var said []documents.Phase // what no command and no item says
 	for i, one := range d.texts {
-		got := read(one)
+		got := parseText(one)
 		readings = append(readings, got)
 		before := len(open)
-		open = phases(readings, there)
+		open = makePhases(readings, there)
 		if len(open) > before || len(open) > 0 && len(got.Every)+len(got.Last)+len(got.Checks) > 0 {
 			continue
 		}
-		note := noted(one)
+		note := notePhase(one)
 		known := func(p documents.Phase) bool { return p.Name == note.Name }
 		if !slices.ContainsFunc(slices.Concat(there, said), known) {
 			said = append(said, note)
@@ -240,13 +240,13 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 	}
 
 	if len(open)+len(there) == 0 {
-		open = append(open, doTheTask(d.task.Title, readings[0]))
+		open = append(open, wholeTaskPhase(d.task.Title, readings[0]))
 	}
 	for _, one := range readings {
 		d.notes = append(d.notes, one.Notes...)
 	}
 
-	d.phases = append(d.phases, number(slices.Concat(kept, open, said), next)...)
+	d.phases = append(d.phases, numberPhases(slices.Concat(kept, open, said), next)...)
 	return nil
 }
 
@@ -271,7 +271,7 @@ func revisions(src []byte) []string {
 }
 
 func (d *draft) summary(open int) string {
-	commands, _ := d.blocks()
+	commands, _ := d.countBlocks()
 	s := "planned " + formats.Count(open, "phase") + " with " +
 		formats.Count(commands, "command block")
 	if d.copied > 0 {
@@ -280,8 +280,8 @@ func (d *draft) summary(open int) string {
 	return s + " (runner: offline)"
 }
 
-// blocks counts what open phases would run: their commands and their verifications.
-func (d *draft) blocks() (commands, verified int) {
+// countBlocks counts what open phases would run: their commands and their verifications.
+func (d *draft) countBlocks() (commands, verified int) {
 	for _, p := range d.phases[d.copied:] {
 		commands += len(p.Commands)
 		verified += len(p.Verification)
@@ -292,11 +292,11 @@ func (d *draft) blocks() (commands, verified int) {
 // plan writes the draft of the document.
 func (d *draft) plan() documents.Draft {
 	t := d.task
-	goals := []string{sentence(t.Title)}
+	goals := []string{asSentence(t.Title)}
 	var testing []string
 	for _, p := range d.phases[d.copied:] {
 		for _, c := range p.Checks {
-			goals = appendNew(goals, []string{sentence(c.Text)})
+			goals = appendNew(goals, []string{asSentence(c.Text)})
 		}
 		for _, v := range p.Verification {
 			testing = appendNew(testing, []string{firstCommand(v)})
@@ -304,7 +304,7 @@ func (d *draft) plan() documents.Draft {
 	}
 
 	for i, v := range testing {
-		testing[i] = code(v) + " ends with exit 0."
+		testing[i] = inlineCode(v) + " ends with exit 0."
 	}
 	if len(testing) == 0 {
 		testing = []string{"The description names no verification: check the work yourself."}
@@ -318,7 +318,7 @@ func (d *draft) plan() documents.Draft {
 			"Status":          "[" + documents.PhaseNotStarted.Mark() + "]",
 			"Effort":          orNone(t.Effort),
 			"Priority":        orNone(t.Priority),
-			"Dependencies":    orNone(numbers(t.Dependencies)),
+			"Dependencies":    orNone(joinNumbers(t.Dependencies)),
 			"Research Inputs": orNone(d.report),
 			"Artifacts":       "This plan",
 			"Standards":       "None",
@@ -339,19 +339,19 @@ func (d *draft) plan() documents.Draft {
 	}
 }
 
-// madeOf begins the overview of a plan that can be made again out of what its task says.
-const madeOf = "Made by runner: offline out of the description"
+// overviewStart begins the overview of a plan that can be made again out of what its task says.
+const overviewStart = "Made by runner: offline out of the description"
 
 func (d *draft) overview() string {
 	var b strings.Builder
-	if d.kept {
+	if d.openKept {
 		return "Made by runner: offline. The phases of " + d.previous +
 			" are taken over. What the revision adds stands after them."
 	}
 
-	fmt.Fprintf(&b, madeOf+" of task %d. ", d.task.Number)
+	fmt.Fprintf(&b, overviewStart+" of task %d. ", d.task.Number)
 	open := d.phases[d.copied:]
-	commands, verified := d.blocks()
+	commands, verified := d.countBlocks()
 	switch {
 	case commands > 0:
 		fmt.Fprintf(&b,
@@ -367,23 +367,23 @@ func (d *draft) overview() string {
 	}
 
 	if d.previous != "" {
-		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous),
+		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", inlineCode(d.previous),
 			formats.Count(d.copied, "completed phase"), formats.Count(len(open), "open phase"))
 	}
 	for _, n := range d.notes {
-		b.WriteString("\n\nNote: " + sentence(n))
+		b.WriteString("\n\nNote: " + asSentence(n))
 	}
 
 	if d.report != "" {
 		fmt.Fprintf(&b, "\n\nRead %s first: it cites the files that hold the words of the task.",
-			code(d.report))
+			inlineCode(d.report))
 	}
 	return b.String()
 }
 
 func (d *draft) risks() []string {
 	var out []string
-	commands, verified := d.blocks()
+	commands, verified := d.countBlocks()
 	if commands > 0 {
 		out = append(
 			out,
@@ -408,7 +408,7 @@ func (d *draft) risks() []string {
 func (d *draft) revision() string {
 	var parts []string
 	for i, t := range d.texts {
-		parts = append(parts, fmt.Sprintf("Text %d:\n\n%s", i+1, fenced(revisionInfo, t)))
+		parts = append(parts, fmt.Sprintf("Text %d:\n\n%s", i+1, codeBlock(revisionInfo, t)))
 	}
 	return strings.Join(parts, "\n\n")
 }
@@ -437,6 +437,6 @@ func orNone(s string) string {
 	return s
 }
 
-func numbers(list []int) string {
+func joinNumbers(list []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 }

@@ -39,15 +39,15 @@ type reading struct {
 // maxName is the most characters of a phase's name.
 const maxName = 80
 
-// read takes a task's description, or a text of a revision, apart. The level of headings decides
-// how far "Verification" and "Acceptance" reach. A label is a paragraph or item such as
+// parseText takes a task's description, or a text of a revision, apart. The level of headings
+// decides how far "Verification" and "Acceptance" reach. A label is a paragraph or item such as
 // "Verification:". It reaches to the next heading or label, or to the first paragraph after
 // something stood under it.
-func read(text string) reading {
+func parseText(text string) reading {
 	doc, problems := md.Parse([]byte(text))
 	r := reader{doc: doc, quoteDepth: -1}
 	for i := range doc.Blocks {
-		r.block(&doc.Blocks[i])
+		r.readBlock(&doc.Blocks[i])
 	}
 	if len(r.out.Blocks) == 0 && len(r.out.Items) > 0 {
 		// Without commands the items are the phases, so what stood before the first item stood
@@ -85,7 +85,7 @@ type openLabel struct {
 	used  bool // a fence or an item stood under it
 }
 
-func (r *reader) block(b *md.Block) {
+func (r *reader) readBlock(b *md.Block) {
 	if b.Kind == md.Quote {
 		if r.quoteDepth < 0 || b.Depth <= r.quoteDepth {
 			r.quoteDepth = b.Depth
@@ -101,16 +101,16 @@ func (r *reader) block(b *md.Block) {
 	switch b.Kind {
 	case md.Heading:
 		if !quoted && b.Depth == 0 {
-			r.heading(b)
+			r.readHeading(b)
 		}
 	case md.Paragraph, md.Item:
 		if !quoted {
 			own := *b
 			own.Text = b.Plain()
-			r.text(&own)
+			r.readText(&own)
 		}
 	case md.Fence:
-		r.fence(b, quoted)
+		r.readFence(b, quoted)
 	case md.HTML, md.Quote, md.Rule:
 	}
 }
@@ -126,7 +126,7 @@ func (r *reader) scope() scope {
 	return scopeWork
 }
 
-func (r *reader) heading(b *md.Block) {
+func (r *reader) readHeading(b *md.Block) {
 	r.label = openLabel{}
 	for n := len(r.headings); n > 0 && r.headings[n-1].level >= b.Level; n-- {
 		r.headings = r.headings[:n-1]
@@ -149,9 +149,9 @@ func (r *reader) endLabel(b *md.Block) {
 	}
 }
 
-// text reads a paragraph or an item. Markdown takes a label without a blank line before it for the
-// end of the text before it. A reader does not, so such a label counts.
-func (r *reader) text(b *md.Block) {
+// readText reads a paragraph or an item. Markdown takes a label without a blank line before it for
+// the end of the text before it. A reader does not, so such a label counts.
+func (r *reader) readText(b *md.Block) {
 	lines := strings.Split(b.Raw, "\n")
 	for i := 1; i < len(lines); i++ {
 		if word := strings.TrimLeft(lines[i], " \t*_"); !strings.HasPrefix(word, "Verification") &&
@@ -172,23 +172,23 @@ func (r *reader) text(b *md.Block) {
 			head.Text = plainBlock(head.Raw[len("[ ] "):]).Text
 		}
 
-		r.text(&head)
+		r.readText(&head)
 		line := r.doc.Line(b.Pos.Line + i)
 		r.label = openLabel{
 			scope: s,
 			depth: b.Depth,
 			item:  b.Kind == md.Item && strings.TrimLeft(line, " \t") != line,
 		}
-		r.check(rest, nil)
-		r.remember(label.Text)
+		r.addCheck(rest, nil)
+		r.setLead(label.Text)
 		return
 	}
 
 	if b.Kind == md.Item {
-		r.item(b)
+		r.readItem(b)
 		return
 	}
-	r.paragraph(b)
+	r.readParagraph(b)
 }
 
 // plainBlock reads a piece of a paragraph on its own.
@@ -204,17 +204,17 @@ func plainBlock(raw string) md.Block {
 	return b
 }
 
-func (r *reader) paragraph(b *md.Block) {
+func (r *reader) readParagraph(b *md.Block) {
 	r.endLabel(b)
 
 	if s, rest, ok := labelOf(b); ok {
 		r.label = openLabel{scope: s, depth: b.Depth}
-		r.check(rest, nil)
+		r.addCheck(rest, nil)
 	}
-	r.remember(b.Text)
+	r.setLead(b.Text)
 }
 
-func (r *reader) item(b *md.Block) {
+func (r *reader) readItem(b *md.Block) {
 	r.endLabel(b)
 	s, rest, isLabel := labelOf(b)
 	switch {
@@ -224,9 +224,9 @@ func (r *reader) item(b *md.Block) {
 			depth: b.Depth,
 			item:  true,
 		}
-		r.check(rest, nil)
+		r.addCheck(rest, nil)
 	case r.scope() != scopeWork:
-		r.check(b.Text, b.Checked)
+		r.addCheck(b.Text, b.Checked)
 	case b.Checked != nil && !*b.Checked && b.Text != "":
 		r.out.Items = append(r.out.Items, b.Text)
 	}
@@ -234,11 +234,11 @@ func (r *reader) item(b *md.Block) {
 	if !isLabel {
 		r.label.used = true
 	}
-	r.remember(b.Text)
+	r.setLead(b.Text)
 }
 
-// check adds an item to the checklist of the verification.
-func (r *reader) check(text string, done *bool) {
+// addCheck adds an item to the checklist of the verification.
+func (r *reader) addCheck(text string, done *bool) {
 	if text != "" {
 		r.out.Checks = append(r.out.Checks, documents.ChecklistItem{
 			Text: text,
@@ -247,13 +247,13 @@ func (r *reader) check(text string, done *bool) {
 	}
 }
 
-func (r *reader) remember(text string) {
+func (r *reader) setLead(text string) {
 	if text != "" {
 		r.lead = lastSentence(text)
 	}
 }
 
-func (r *reader) fence(b *md.Block, quoted bool) {
+func (r *reader) readFence(b *md.Block, quoted bool) {
 	info, _, _ := strings.Cut(strings.TrimSpace(b.Info), " ")
 	if !b.Fenced || strings.TrimSpace(string(b.Body)) == "" {
 		return
@@ -262,16 +262,16 @@ func (r *reader) fence(b *md.Block, quoted bool) {
 	r.label.used = true
 	switch {
 	case info == "bash" || info == "shell" || info == "zsh" || info == "console":
-		r.note(b, "a fence marked %s is not run, only sh fences are", info)
+		r.addNote(b, "a fence marked %s is not run, only sh fences are", info)
 	case info != "sh":
 	case quoted:
-		r.note(b, "an sh fence inside a quote is not run")
+		r.addNote(b, "an sh fence inside a quote is not run")
 	default:
-		r.commands(b)
+		r.addCommands(b)
 	}
 }
 
-func (r *reader) commands(b *md.Block) {
+func (r *reader) addCommands(b *md.Block) {
 	body := string(b.Body)
 	switch r.scope() {
 	case scopeWork:
@@ -280,7 +280,7 @@ func (r *reader) commands(b *md.Block) {
 			Body: body,
 		})
 	case scopeAcceptance:
-		r.note(b, "an sh fence under Acceptance is not run, one under Verification is")
+		r.addNote(b, "an sh fence under Acceptance is not run, one under Verification is")
 	case scopeVerification:
 		if len(r.out.Blocks) == 0 {
 			r.out.Every = append(r.out.Every, body)
@@ -296,7 +296,7 @@ func (r *reader) commands(b *md.Block) {
 	}
 }
 
-func (r *reader) note(b *md.Block, format string, args ...any) {
+func (r *reader) addNote(b *md.Block, format string, args ...any) {
 	r.out.Notes = append(
 		r.out.Notes,
 		fmt.Sprintf("line %d: ", b.Pos.Line)+fmt.Sprintf(format, args...),
@@ -367,11 +367,11 @@ func cutText(text string, limit int) string {
 	return strings.TrimRight(string(runes[:limit-1]), " ") + "…"
 }
 
-// phases makes the open phases of a plan out of what was read in the description, the first
+// makePhases makes the open phases of a plan out of what was read in the description, the first
 // reading, and in each text of a revision. A verification before any phase belongs to every phase
 // in the description, and to its own phases in a text. It leaves out what is in done, by commands
 // or by name, and what an earlier text said already.
-func phases(readings []reading, done []documents.Phase) []documents.Phase {
+func makePhases(readings []reading, done []documents.Phase) []documents.Phase {
 	var out []documents.Phase
 	var every, last []string
 	var checks []documents.ChecklistItem
@@ -393,7 +393,7 @@ func phases(readings []reading, done []documents.Phase) []documents.Phase {
 			if !known(b.Name, b.Body) {
 				out = append(out, documents.Phase{
 					Name:     b.Name,
-					Goal:     sentence(b.Name),
+					Goal:     asSentence(b.Name),
 					Commands: []string{b.Body},
 					Tasks:    []documents.ChecklistItem{{Text: "Run the commands of this phase"}},
 				})
@@ -405,7 +405,7 @@ func phases(readings []reading, done []documents.Phase) []documents.Phase {
 				if name := phaseName(item, "Do the task"); !known(name, "") {
 					out = append(out, documents.Phase{
 						Name:  name,
-						Goal:  sentence(name),
+						Goal:  asSentence(name),
 						Tasks: []documents.ChecklistItem{{Text: item}},
 					})
 				}
@@ -456,11 +456,11 @@ func phases(readings []reading, done []documents.Phase) []documents.Phase {
 // notEstimated is the timing of a phase that this runner makes.
 const notEstimated = "not estimated"
 
-// doTheTask is the one phase of a task that has neither commands nor items.
-func doTheTask(title string, r reading) documents.Phase {
+// wholeTaskPhase is the one phase of a task that has neither commands nor items.
+func wholeTaskPhase(title string, r reading) documents.Phase {
 	return documents.Phase{
 		Name:         "Do the task",
-		Goal:         sentence(title),
+		Goal:         asSentence(title),
 		Timing:       notEstimated,
 		Status:       documents.PhaseNotStarted,
 		Tasks:        []documents.ChecklistItem{{Text: title}},
@@ -469,22 +469,22 @@ func doTheTask(title string, r reading) documents.Phase {
 	}
 }
 
-// noted is the phase for a text of a revision that has neither commands nor items.
-func noted(text string) documents.Phase {
+// notePhase is the phase for a text of a revision that has neither commands nor items.
+func notePhase(text string) documents.Phase {
 	text = strings.TrimSpace(text)
 	first, _, _ := strings.Cut(text, "\n")
 	name := phaseName("Do: "+plainBlock(first).Text, "Do the task")
 	return documents.Phase{
 		Name:   name,
-		Goal:   sentence(strings.TrimPrefix(name, "Do: ")),
+		Goal:   asSentence(strings.TrimPrefix(name, "Do: ")),
 		Timing: notEstimated,
 		Status: documents.PhaseNotStarted,
 		Tasks:  []documents.ChecklistItem{{Text: strings.Join(strings.Fields(text), " ")}},
 	}
 }
 
-// sentence ends a text with a period.
-func sentence(text string) string {
+// asSentence ends a text with a period.
+func asSentence(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
 	}

@@ -18,7 +18,7 @@ import (
 // Researcher searches the tree for the words of a task and cites the hits: file, line and history.
 // It judges nothing.
 type Researcher struct {
-	named
+	offlineRunner
 
 	Git   func(dir string) *git.Repo
 	Clock Clock
@@ -38,7 +38,7 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 	if s.Git == nil || s.Clock == nil {
 		return formats.Return{}, formats.Unset("git and a clock")
 	}
-	task, focus, err := asked(r, "focus")
+	task, focus, err := taskAndText(r, "focus")
 	if err != nil {
 		return formats.Failed(err), nil
 	}
@@ -46,13 +46,14 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 	q := inquiry{
 		task:    task,
 		started: s.Clock.Now(),
-		words:   words(task.Title+"\n"+focus, task.Description),
+		words:   searchWords(task.Title+"\n"+focus, task.Description),
 	}
-	if err := q.look(ctx, s.Git(r.Dir), r.Dir); err != nil {
+	if err := q.investigate(ctx, s.Git(r.Dir), r.Dir); err != nil {
 		return agentFault(err)
 	}
 
-	art, err := place(r, reportName, formats.ArtifactReport, q.report(s.Clock.Now()).Render())
+	text := q.report(s.Clock.Now()).Render()
+	art, err := writeDocument(r, reportName, formats.ArtifactReport, text)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -84,19 +85,19 @@ type inquiry struct {
 	words   []searchWord
 	started time.Time
 	git     bool // the tree is in a git repository
-	found   finding
-	history []touch
+	found   searchResult
+	history []relevantCommit
 	notes   []string
 }
 
-// touch is a commit with those of the files found that it changed.
-type touch struct {
+// relevantCommit is a commit with those of the files found that it changed.
+type relevantCommit struct {
 	commit git.Commit
 	files  []string
 }
 
-// look searches the tree and reads the history of the files found.
-func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err error) {
+// investigate searches the tree and reads the history of the files found.
+func (q *inquiry) investigate(ctx context.Context, repo *git.Repo, dir string) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return formats.OnFile("write", dir, err)
@@ -113,7 +114,7 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 			q.notes,
 			"no git repository: the folder was searched, and there is no history to cite",
 		)
-		files, err = walk(ctx, root)
+		files, err = listFolder(ctx, root)
 		if err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 
 	cited := map[string]int{}
 	for _, c := range log {
-		t := touch{commit: c}
+		t := relevantCommit{commit: c}
 		for _, d := range q.found.Files[:min(len(q.found.Files), historyFiles)] {
 			if cited[d.name] < historyEach && slices.Contains(c.Files, d.name) {
 				cited[d.name]++
@@ -184,13 +185,13 @@ func (q *inquiry) report(now time.Time) documents.Draft {
 			"Completed":      now.UTC().Format(dateForm),
 			"Effort":         orNone(t.Effort),
 			"Priority":       orNone(t.Priority),
-			"Dependencies":   orNone(numbers(t.Dependencies)),
+			"Dependencies":   orNone(joinNumbers(t.Dependencies)),
 			"Sources/Inputs": sources,
 			"Artifacts":      "This report",
 			"Standards":      "None",
 			"Executive Summary": "Made by runner: offline, which searches for words and judges " +
 				"nothing. Result: " +
-				sentence(q.summary()),
+				asSentence(q.summary()),
 			"Context & Scope": q.scope(),
 			"Findings":        q.findings(),
 			"Decisions":       "None were taken: the runner searches and does not choose.",
@@ -205,7 +206,7 @@ func (q *inquiry) scope() string {
 	var lines []string
 	for i, w := range q.words {
 		files := formats.Count(q.found.Counts[i], "file")
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, files))
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", inlineCode(w.Text), w.Kind, files))
 	}
 
 	where := "the files of the folder"
@@ -236,7 +237,7 @@ func (q *inquiry) findings() string {
 
 	var lines, commits []string
 	for _, h := range q.found.Hits {
-		line := code(fmt.Sprintf("%s:%d", h.File, h.Line)) + ": " + code(h.Text)
+		line := inlineCode(fmt.Sprintf("%s:%d", h.File, h.Line)) + ": " + inlineCode(h.Text)
 		if len(h.Words) > 0 {
 			line += " (" + wordList(h.Words) + ")"
 		}
@@ -248,7 +249,7 @@ func (q *inquiry) findings() string {
 	for _, c := range q.history {
 		commits = append(
 			commits,
-			fmt.Sprintf("%s %s: %s (%s)", code(c.commit.Short),
+			fmt.Sprintf("%s %s: %s (%s)", inlineCode(c.commit.Short),
 				c.commit.Date.UTC().Format(dateForm), oneLine(c.commit.Subject), wordList(c.files)),
 		)
 	}
@@ -269,32 +270,32 @@ func (q *inquiry) reasons() []string {
 		if d.named >= 0 {
 			why = append(why, "the task names it")
 		}
-		if in := q.counted(d.path, false); in != "" {
+		if in := q.listCounts(d.path, false); in != "" {
 			why = append(why, "path: "+in)
 		}
-		if in := q.counted(d.text, true); in != "" {
+		if in := q.listCounts(d.text, true); in != "" {
 			why = append(why, "text: "+in)
 		}
-		if in := q.counted(d.subject, false); in != "" {
+		if in := q.listCounts(d.subject, false); in != "" {
 			why = append(
 				why,
 				fmt.Sprintf("subjects of %s: %s", formats.Count(d.commits, "commit"), in),
 			)
 		}
-		out = append(out, code(d.name)+": "+strings.Join(why, "; "))
+		out = append(out, inlineCode(d.name)+": "+strings.Join(why, "; "))
 	}
 	return out
 }
 
-// counted lists the words that stand somewhere, and how often.
-func (q *inquiry) counted(times []int, tell bool) string {
+// listCounts lists the words that stand somewhere, and how often.
+func (q *inquiry) listCounts(times []int, tell bool) string {
 	var out []string
 	for i, n := range times {
 		switch {
 		case n > 0 && tell:
-			out = append(out, fmt.Sprintf("%s %d", code(q.words[i].Text), n))
+			out = append(out, fmt.Sprintf("%s %d", inlineCode(q.words[i].Text), n))
 		case n > 0:
-			out = append(out, code(q.words[i].Text))
+			out = append(out, inlineCode(q.words[i].Text))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -303,7 +304,7 @@ func (q *inquiry) counted(times []int, tell bool) string {
 func wordList(list []string) string {
 	out := make([]string, len(list))
 	for i, w := range list {
-		out[i] = code(w)
+		out[i] = inlineCode(w)
 	}
 	return strings.Join(out, ", ")
 }
@@ -320,17 +321,17 @@ func (q *inquiry) recommendations() string {
 	best := q.found.Hits[0]
 	out := []string{fmt.Sprintf(
 		"Read %s around line %d first: it is the best line of the best match.",
-		code(best.File), best.Line,
+		inlineCode(best.File), best.Line,
 	)}
 
-	i := slices.IndexFunc(q.history, func(t touch) bool {
+	i := slices.IndexFunc(q.history, func(t relevantCommit) bool {
 		return slices.Contains(t.files, best.File)
 	})
 	if i >= 0 {
 		out = append(
 			out,
 			fmt.Sprintf("Look at commit %s, the newest that changed %s.",
-				code(q.history[i].commit.Short), code(best.File)),
+				inlineCode(q.history[i].commit.Short), inlineCode(best.File)),
 		)
 	}
 	return listOf(out)
@@ -349,7 +350,7 @@ func (q *inquiry) appendix() string {
 		lines = append(lines, "Words without a file: "+wordList(none)+".")
 	}
 	for _, n := range q.notes {
-		lines = append(lines, sentence(n))
+		lines = append(lines, asSentence(n))
 	}
 	return listOf(lines)
 }

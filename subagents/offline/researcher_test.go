@@ -34,7 +34,7 @@ func TestResearcher(t *testing.T) {
 			t.Parallel()
 			f := open(t, path)
 			dir := repository(t, s, f)
-			write(t, dir, map[string]string{
+			writeFile(t, dir, map[string]string{
 				".tercet/state.json": f.task.Description,
 				"task.md":            f.task.Description,
 				"untracked.go":       "// Expand Clamp\n",
@@ -92,7 +92,7 @@ func TestResearcherWithoutGit(t *testing.T) {
 	s := starter(t)
 	f := open(t, pagesFixture)
 	r := request(t, tree(t, f.commits[1]), &f.task, nil)
-	write(t, r.Dir, map[string]string{".tercet/state.json": "Expand"})
+	writeFile(t, r.Dir, map[string]string{".tercet/state.json": "Expand"})
 	ret, err := offline.Researcher{Git: repos(s), Clock: clock{}}.Run(t.Context(), r)
 	if err != nil || ret.Status != formats.StatusCompleted || len(ret.Warnings) != 1 {
 		t.Fatalf("Run = %+v, %v, want completed with a warning", ret, err)

@@ -16,7 +16,7 @@ import (
 
 // Reviewer runs the project's checks and reports their results. It reads no code.
 type Reviewer struct {
-	named
+	offlineRunner
 
 	Starter *proc.Starter
 	// Contract decides whether Run writes a review document and may omit the verdict; the zero
@@ -74,14 +74,14 @@ func (v Reviewer) run(
 		}
 	}
 
-	list, err := detect(r.Dir, only, v.Own)
+	list, err := detectChecks(r.Dir, only, v.Own)
 	if err != nil {
 		return formats.Return{}, err
 	}
 
 	a := assessment{task: r.Task, only: only}
 	if len(list) == 0 {
-		return v.nothing(r, a)
+		return v.noChecksReturn(r, a)
 	}
 
 	starter := *v.Starter
@@ -89,7 +89,7 @@ func (v Reviewer) run(
 	for _, c := range list {
 		res, err := checks.Run(ctx, &starter, r.Dir, c, v.Confine)
 		if formats.CodeOf(err) == formats.CodeToolUnavailable && ctx.Err() == nil {
-			a.unrun = append(a.unrun, err)
+			a.notRun = append(a.notRun, err)
 			continue
 		}
 		if err != nil {
@@ -100,15 +100,15 @@ func (v Reviewer) run(
 	}
 
 	if len(a.results) == 0 {
-		return agentFault(a.unrun[0])
+		return agentFault(a.notRun[0])
 	}
-	return v.answer(r, a)
+	return v.judge(r, a)
 }
 
-// detect lists the checks that a review runs: the tests of every stack, make check among them, and
-// go vet. For Python, whose tests may be missing, it checks that its files compile, for Lean that
-// its proofs hold. An empty stack means all.
-func detect(
+// detectChecks lists the checks that a review runs: the tests of every stack, make check among
+// them, and go vet. For Python, whose tests may be missing, it checks that its files compile, for
+// Lean that its proofs hold. An empty stack means all.
+func detectChecks(
 	dir string,
 	only checks.Stack,
 	own map[string][]string,
@@ -140,12 +140,13 @@ type assessment struct {
 	task    *formats.Task
 	only    checks.Stack
 	results []checks.Result
-	unrun   []error // of checks that could not run, which are neither passed nor failed
+	notRun  []error // of checks that could not run, which are neither passed nor failed
 }
 
-// nothing is the return when no check is known: the work was not done, so there is no verdict.
-func (v Reviewer) nothing(r formats.Request, a assessment) (formats.Return, error) {
-	return v.unjudged(r, a, formats.Return{
+// noChecksReturn is the return when no check is known: the work was not done, so there is no
+// verdict.
+func (v Reviewer) noChecksReturn(r formats.Request, a assessment) (formats.Return, error) {
+	return v.withoutVerdict(r, a, formats.Return{
 		Status:  formats.StatusPartial,
 		Summary: noChecks,
 		NextSteps: "add a check the runner knows (go.mod, package.json, Cargo.toml, " +
@@ -154,8 +155,9 @@ func (v Reviewer) nothing(r formats.Request, a assessment) (formats.Return, erro
 	})
 }
 
-// unjudged completes a return without a verdict: of a review that was not done, or not to its end.
-func (v Reviewer) unjudged(
+// withoutVerdict completes a return without a verdict: of a review that was not done, or not to its
+// end.
+func (v Reviewer) withoutVerdict(
 	r formats.Request,
 	a assessment,
 	ret formats.Return,
@@ -169,22 +171,22 @@ func (v Reviewer) unjudged(
 			nil
 	}
 	ret.Summary += byOffline
-	return v.document(r, ret, a)
+	return v.addDocument(r, ret, a)
 }
 
-func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error) {
-	failed := a.failed()
+func (v Reviewer) judge(r formats.Request, a assessment) (formats.Return, error) {
+	failed := a.failedChecks()
 	var missing []string
-	for _, err := range a.unrun {
+	for _, err := range a.notRun {
 		missing = append(missing, err.Error())
 	}
 
 	if len(failed) == 0 && len(missing) > 0 {
-		return v.unjudged(r, a, formats.Return{
+		return v.withoutVerdict(r, a, formats.Return{
 			Status: formats.StatusPartial,
 			Summary: fmt.Sprintf("%s passed; %s",
 				formats.Count(len(a.results), "check"), strings.Join(missing, "; ")),
-			NextSteps: formats.HelpOf(a.unrun[0]) + ", or review one stack alone with --only",
+			NextSteps: formats.HelpOf(a.notRun[0]) + ", or review one stack alone with --only",
 			Issues:    a.issues(),
 		})
 	}
@@ -208,11 +210,12 @@ func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error
 				"instructions of "+name+": that needs an agent CLI (--runner)",
 		)
 	}
-	return v.document(r, ret, a)
+	return v.addDocument(r, ret, a)
 }
 
-// document adds the review to a return, as a file or, where the contract has no artifacts, as text.
-func (v Reviewer) document(
+// addDocument adds the review to a return, as a file or, where the contract has no artifacts, as
+// text.
+func (v Reviewer) addDocument(
 	r formats.Request,
 	ret formats.Return,
 	a assessment,
@@ -224,7 +227,7 @@ func (v Reviewer) document(
 		return ret, nil
 	}
 
-	art, err := place(r, reviewName, formats.ArtifactReview, doc)
+	art, err := writeDocument(r, reviewName, formats.ArtifactReview, doc)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -233,8 +236,8 @@ func (v Reviewer) document(
 	return ret, nil
 }
 
-// failed lists the commands of the checks that did not pass.
-func (a assessment) failed() []string {
+// failedChecks lists the commands of the checks that did not pass.
+func (a assessment) failedChecks() []string {
 	var out []string
 	for _, r := range a.results {
 		if !r.Passed {
@@ -271,11 +274,11 @@ func (a assessment) review(verdict formats.Verdict) documents.Draft {
 		if !r.Passed {
 			state = fmt.Sprintf("failed (exit %d)", r.Exit)
 		}
-		lines = append(lines, code(r.Check.String())+": "+state)
+		lines = append(lines, inlineCode(r.Check.String())+": "+state)
 	}
 
-	for _, err := range a.unrun {
-		lines = append(lines, "not run: "+code(oneLine(err.Error())))
+	for _, err := range a.notRun {
+		lines = append(lines, "not run: "+inlineCode(oneLine(err.Error())))
 	}
 	for _, i := range a.issues() {
 		place := ""
@@ -284,11 +287,11 @@ func (a assessment) review(verdict formats.Verdict) documents.Draft {
 			if i.Line > 0 {
 				place += fmt.Sprintf(":%d", i.Line)
 			}
-			place = code(place) + ": "
+			place = inlineCode(place) + ": "
 		}
 		found = append(
 			found,
-			fmt.Sprintf("%s%s (%s)", place, code(oneLine(i.Description)), i.Level),
+			fmt.Sprintf("%s%s (%s)", place, inlineCode(oneLine(i.Description)), i.Level),
 		)
 	}
 
@@ -298,14 +301,14 @@ func (a assessment) review(verdict formats.Verdict) documents.Draft {
 		"Findings": listOf(found),
 	}
 	switch {
-	case verdict == "" && len(a.unrun) > 0:
-		d["Verdict"] = "No verdict: " + formats.Count(len(a.unrun), "check") +
+	case verdict == "" && len(a.notRun) > 0:
+		d["Verdict"] = "No verdict: " + formats.Count(len(a.notRun), "check") +
 			" could not run, and the others passed."
 		if len(found) == 0 {
 			d["Findings"] = "The checks that ran reported nothing."
 		}
 	case verdict == "":
-		d["Checks"] = sentence(strings.ToUpper(noChecks[:1]) + noChecks[1:])
+		d["Checks"] = asSentence(strings.ToUpper(noChecks[:1]) + noChecks[1:])
 		d["Findings"] = "Nothing was run, so nothing was found."
 		d["Verdict"] = "No verdict: nothing was judged."
 	case verdict == formats.VerdictApproved:
@@ -314,13 +317,13 @@ func (a assessment) review(verdict formats.Verdict) documents.Draft {
 			d["Findings"] = "The checks reported nothing."
 		}
 	default:
-		d["Verdict"] = string(verdict) + ": " + strings.Join(a.failed(), ", ") + " failed."
+		d["Verdict"] = string(verdict) + ": " + strings.Join(a.failedChecks(), ", ") + " failed."
 	}
 
 	for _, r := range a.results {
 		if r.Dropped > 0 {
 			d["Findings"] += fmt.Sprintf("\n- %s of %s not listed.",
-				formats.Count(r.Dropped, "further issue"), code(r.Check.String()))
+				formats.Count(r.Dropped, "further issue"), inlineCode(r.Check.String()))
 		}
 	}
 

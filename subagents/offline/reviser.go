@@ -11,11 +11,11 @@ import (
 
 // Reviser is the task-reviser, for tasks without a plan: it appends the text to the description
 // under the heading Revision. It writes nothing.
-type Reviser struct{ named }
+type Reviser struct{ offlineRunner }
 
 // Run returns the new text as fields.description.
 func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error) {
-	task, text, err := asked(r, "text")
+	task, text, err := taskAndText(r, "text")
 	if err != nil {
 		return formats.Failed(err), nil
 	}
@@ -26,12 +26,12 @@ func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error)
 		Status: formats.StatusCompleted,
 		Summary: fmt.Sprintf("appended %s to the description of task %d",
 			formats.Count(strings.Count(text, "\n")+1, "line"), task.Number),
-		Fields: map[string]any{"description": revised(task.Description, text)},
+		Fields: map[string]any{"description": appendRevision(task.Description, text)},
 	}, nil
 }
 
-// revised appends a text under a heading that ends whatever section the description ends in.
-func revised(description, text string) string {
+// appendRevision appends a text under a heading that ends whatever section the description ends in.
+func appendRevision(description, text string) string {
 	description = strings.TrimSpace(description)
 	if description == "" {
 		return text

@@ -46,8 +46,8 @@ type hit struct {
 	Words []string
 }
 
-// found is a file with what speaks for it.
-type found struct {
+// foundFile is a file with what speaks for it.
+type foundFile struct {
 	name                string
 	kind                fileKind
 	size                int // words of its text
@@ -57,14 +57,14 @@ type found struct {
 	score               float64
 }
 
-// finding is the outcome of a search.
-type finding struct {
-	Hits     []hit   // of the files, in their order
-	Files    []found // best first
-	Searched int     // text files read
-	Skipped  int     // files that are no text, too large, or not regular
-	Counts   []int   // of each word: files that have it
-	size     int     // words of all texts
+// searchResult is the outcome of a search.
+type searchResult struct {
+	Hits     []hit       // of the files, in their order
+	Files    []foundFile // best first
+	Searched int         // text files read
+	Skipped  int         // files that are no text, too large, or not regular
+	Counts   []int       // of each word: files that have it
+	size     int         // words of all texts
 }
 
 // search ranks the files, which are paths below root, by the words of a task. It uses BM25 over the
@@ -76,14 +76,14 @@ func search(
 	files []string,
 	q query,
 	log []git.Commit,
-) (finding, error) {
-	f := finding{Counts: make([]int, len(q.words))}
+) (searchResult, error) {
+	f := searchResult{Counts: make([]int, len(q.words))}
 	c := newCounter(q.words)
-	subjects := c.subjects(log)
-	var all []found
+	subjects := c.countSubjects(log)
+	var all []foundFile
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
-			return finding{}, err
+			return searchResult{}, err
 		}
 		if inWorkspace(name) {
 			continue
@@ -91,7 +91,7 @@ func search(
 
 		text, ok, err := readText(root, name)
 		if err != nil {
-			return finding{}, err
+			return searchResult{}, err
 		}
 		if !ok {
 			f.Skipped++
@@ -99,7 +99,7 @@ func search(
 		}
 
 		f.Searched++
-		d := found{
+		d := foundFile{
 			name:  name,
 			kind:  kindOf(name, text),
 			named: -1,
@@ -107,14 +107,15 @@ func search(
 
 		d.text = make([]int, len(q.words))
 		d.path = make([]int, len(q.words))
-		d.size = c.count(text, d.text)
+		d.size = c.addCounts(text, d.text)
 		f.size += d.size
-		c.count(name, d.path)
+		c.addCounts(name, d.path)
 		d.subject = subjects[name].subject
 		d.commits = subjects[name].commits
 		d.subject = append(d.subject, make([]int, len(q.words)-len(d.subject))...)
 
-		if strings.TrimSpace(text) != "" && !q.stands(text) && d.look(q.words, f.Counts) {
+		isCandidate := strings.TrimSpace(text) != "" && !q.isTaskSource(text)
+		if isCandidate && d.countWords(q.words, f.Counts) {
 			all = append(all, d)
 		}
 	}
@@ -123,7 +124,7 @@ func search(
 	for _, d := range f.Files {
 		text, _, err := readText(root, d.name)
 		if err != nil {
-			return finding{}, err
+			return searchResult{}, err
 		}
 		f.Hits = append(f.Hits, c.cite(d, text, f)...)
 	}
@@ -137,32 +138,32 @@ type query struct {
 	title, description string
 }
 
-// stands recognises the text that the task was made from. Its first line ends with the title behind
-// a mark, as a heading does, or it holds the description.
-func (q query) stands(text string) bool {
+// isTaskSource recognises the text that the task was made from. Its first line ends with the title
+// behind a mark, as a heading does, or it holds the description.
+func (q query) isTaskSource(text string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	mark, ok := strings.CutSuffix(strings.TrimSpace(first), " "+q.title)
 	return ok && q.title != "" && !strings.ContainsFunc(mark, unicode.IsLetter) ||
 		len(q.description) >= 80 && strings.Contains(text, strings.TrimSpace(q.description))
 }
 
-// look counts a file for its words, and tells whether it has one.
-func (d *found) look(list []searchWord, counts []int) bool {
-	any := false
+// countWords counts a file for its words, and tells whether it has one.
+func (d *foundFile) countWords(list []searchWord, counts []int) bool {
+	found := false
 	for i, w := range list {
-		if w.Kind == pathWord && d.named < 0 && names(w.Text, d.name) {
+		if w.Kind == pathWord && d.named < 0 && namesFile(w.Text, d.name) {
 			d.named = i
 		}
 		if d.named == i || d.text[i]+d.path[i]+d.subject[i] > 0 {
-			any = true
+			found = true
 			counts[i]++
 		}
 	}
-	return any
+	return found
 }
 
 // rank scores the files that have a word, and keeps the best.
-func (f *finding) rank(all []found, list []searchWord) {
+func (f *searchResult) rank(all []foundFile, list []searchWord) {
 	average := float64(f.size) / float64(max(f.Searched, 1))
 	for n := range all {
 		d := &all[n]
@@ -178,7 +179,7 @@ func (f *finding) rank(all []found, list []searchWord) {
 		d.score *= kindWeights[d.kind]
 	}
 
-	order.Stable(all, func(a, b found) int {
+	order.Stable(all, func(a, b foundFile) int {
 		return cmp.Or(cmp.Compare(min(b.named, 0), min(a.named, 0)), cmp.Compare(b.score, a.score),
 			cmp.Compare(a.name, b.name))
 	})
@@ -186,7 +187,7 @@ func (f *finding) rank(all []found, list []searchWord) {
 }
 
 // rarity is how much a word tells: the fewer files have it, the more.
-func (f *finding) rarity(i int) float64 {
+func (f *searchResult) rarity(i int) float64 {
 	return math.Log(1 + (float64(f.Searched-f.Counts[i])+0.5)/(float64(f.Counts[i])+0.5))
 }
 
@@ -222,9 +223,9 @@ func notInName(r rune) bool {
 	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// names tells whether a path in the task names a file: as the whole path, its end after a slash, or
-// a folder above.
-func names(written, file string) bool {
+// namesFile tells whether a path in the task names a file: as the whole path, its end after a
+// slash, or a folder above.
+func namesFile(written, file string) bool {
 	folder := strings.HasSuffix(written, "/")
 	written = path.Clean(strings.TrimLeft(written, "/"))
 	if written == "." || written == ".." || strings.HasPrefix(written, "../") {
@@ -241,7 +242,7 @@ func names(written, file string) bool {
 // cite picks the lines of a file that tell most: rare words, names before words of prose, first
 // where a line defines one. A file without such a line is cited at its first line that is not
 // blank.
-func (c *counter) cite(d found, text string, f finding) []hit {
+func (c *counter) cite(d foundFile, text string, f searchResult) []hit {
 	type scored struct {
 		hit
 		score float64
@@ -253,7 +254,7 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 	for raw := range strings.Lines(text) {
 		line++
 		clear(counts)
-		c.count(raw, counts)
+		c.addCounts(raw, counts)
 		h := scored{hit: hit{File: d.name, Line: line}}
 		for i, n := range counts {
 			if n == 0 {
@@ -261,7 +262,7 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 			}
 			value := f.rarity(i) * float64(c.list[i].Kind)
 			w := c.list[i]
-			if w.Kind == identifier && defines(raw[:max(strings.Index(raw, w.Text), 0)]) {
+			if w.Kind == identifier && isDefinition(raw[:max(strings.Index(raw, w.Text), 0)]) {
 				value *= 2
 			}
 			h.score += value
@@ -299,9 +300,9 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 	return out
 }
 
-// defines tells whether what stands before a name on its line defines it, in the languages of the
-// checks and a few more.
-func defines(before string) bool {
+// isDefinition tells whether what stands before a name on its line defines it, in the languages of
+// the checks and a few more.
+func isDefinition(before string) bool {
 	before = strings.TrimSpace(before)
 	if strings.HasPrefix(before, "func (") && strings.HasSuffix(before, ")") {
 		return true
@@ -314,9 +315,9 @@ func defines(before string) bool {
 	)
 }
 
-// walk lists the regular files of a folder that git does not know, in lexical order, without the
-// workspace and git's own.
-func walk(ctx context.Context, root *os.Root) ([]string, error) {
+// listFolder lists the regular files of a folder that git does not know, in lexical order, without
+// the workspace and git's own.
+func listFolder(ctx context.Context, root *os.Root) ([]string, error) {
 	var out []string
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {

@@ -36,9 +36,9 @@ type changedFile struct {
 
 // changes is what git sees in a worktree beside its last commit.
 type changes struct {
-	Files []changedFile // by path
-	Notes []string      // what is there and cannot be shown as a file of the tree, a sentence each
-	bare  []string      // paths of Files that are no regular files, or empty
+	Files        []changedFile // by path
+	Notes        []string      // what cannot be shown as a file of the tree, a sentence each
+	notArtifacts []string      // paths of Files that are no regular files, or empty
 }
 
 // changedFiles lists what differs from HEAD below dir, outside the workspace folder.
@@ -70,9 +70,9 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	}
 
 	for _, e := range entries {
-		c.add(root, filepath.ToSlash(below), e.Path)
+		c.addPath(root, filepath.ToSlash(below), e.Path)
 		if strings.Contains(e.Code, "R") {
-			c.add(root, filepath.ToSlash(below), e.Orig)
+			c.addPath(root, filepath.ToSlash(below), e.Orig)
 		}
 	}
 
@@ -83,8 +83,8 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	return c, root.Close()
 }
 
-// add notes one path as git prints it, relative to the top of the working tree.
-func (c *changes) add(root *os.Root, below, name string) {
+// addPath notes one path as git prints it, relative to the top of the working tree.
+func (c *changes) addPath(root *os.Root, below, name string) {
 	if name == "" {
 		return
 	}
@@ -104,7 +104,7 @@ func (c *changes) add(root *os.Root, below, name string) {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	c.Files = append(c.Files, changedFile{Path: name, Deleted: errors.Is(err, fs.ErrNotExist)})
 	if err == nil && (!info.Mode().IsRegular() || info.Size() == 0) {
-		c.bare = append(c.bare, name)
+		c.notArtifacts = append(c.notArtifacts, name)
 	}
 }
 
@@ -115,7 +115,7 @@ func (c changes) artifacts() ([]formats.Artifact, []string) {
 	out := []formats.Artifact{}
 	notes := slices.Clone(c.Notes)
 	for _, f := range c.Files {
-		if slices.Contains(c.bare, f.Path) {
+		if slices.Contains(c.notArtifacts, f.Path) {
 			notes = append(
 				notes,
 				f.Path+" changed and is no artifact: it is empty or no regular file",
@@ -123,7 +123,8 @@ func (c changes) artifacts() ([]formats.Artifact, []string) {
 			continue
 		}
 		if problem := subagents.PathProblem(f.Path); problem != "" {
-			notes = append(notes, fmt.Sprintf("%q changed and is no artifact: it %s", f.Path, problem))
+			note := fmt.Sprintf("%q changed and is no artifact: it %s", f.Path, problem)
+			notes = append(notes, note)
 			continue
 		}
 		out = append(out, formats.Artifact{

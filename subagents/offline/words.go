@@ -49,16 +49,16 @@ const (
 	quoteMarks = "`\"“”"
 )
 
-// words reads the search words out of a title and a description: paths, identifiers and quoted
-// text, and words of prose except stop words. Fenced code is left out, because it says what to do,
-// not where. The order is by kind, then by place. A word stands once, with the kind that tells
-// most. The parts of paths, identifiers and quoted texts count as words of prose too.
-func words(title, description string) []searchWord {
+// searchWords reads the search words out of a title and a description: paths, identifiers and
+// quoted text, and words of prose except stop words. Fenced code is left out, because it says what
+// to do, not where. The order is by kind, then by place. A word stands once, with the kind that
+// tells most. The parts of paths, identifiers and quoted texts count as words of prose too.
+func searchWords(title, description string) []searchWord {
 	c := collector{at: map[string]int{}, stop: strings.Fields(stopWords)}
 	c.title = true
-	c.text(title)
+	c.addText(title)
 	c.title = false
-	c.text(withoutFences(description))
+	c.addText(withoutFences(description))
 
 	for _, w := range slices.Clone(c.list) {
 		text := w.Text
@@ -67,7 +67,7 @@ func words(title, description string) []searchWord {
 			text = strings.TrimSuffix(text, path.Ext(text))
 		}
 		if w.Kind != plainWord {
-			c.plain(text)
+			c.addPlain(text)
 		}
 	}
 
@@ -104,8 +104,8 @@ func (c *collector) add(text string, kind wordKind) {
 	c.list = append(c.list, searchWord{text, kind, c.title})
 }
 
-// text takes the quoted pieces out of s, reads each of them and then the prose between them.
-func (c *collector) text(s string) {
+// addText takes the quoted pieces out of s, reads each of them and then the prose between them.
+func (c *collector) addText(s string) {
 	var prose strings.Builder
 	for s != "" {
 		open := strings.IndexAny(s, quoteMarks)
@@ -122,7 +122,7 @@ func (c *collector) text(s string) {
 		}
 
 		prose.WriteString(s[:open] + " \x00 ") // the mark keeps words on both sides apart
-		c.quoted(inner, mark == '`')
+		c.addQuoted(inner, mark == '`')
 		s = rest
 	}
 	prose.WriteString(s)
@@ -130,7 +130,7 @@ func (c *collector) text(s string) {
 	for _, token := range strings.FieldsFunc(prose.String(), func(r rune) bool {
 		return unicode.IsSpace(r) || r == 0
 	}) {
-		c.token(token)
+		c.addToken(token)
 	}
 }
 
@@ -145,9 +145,9 @@ func cutQuote(s string, mark rune) (inner, rest string, ok bool) {
 	return inner, rest, ok && !strings.Contains(inner, "\n")
 }
 
-// quoted reads the inside of quotes. A single path or identifier is that; anything else is a text
-// to look for, with the identifiers in it.
-func (c *collector) quoted(inner string, code bool) {
+// addQuoted reads the inside of quotes. A single path or identifier is that; anything else is a
+// text to look for, with the identifiers in it.
+func (c *collector) addQuoted(inner string, code bool) {
 	inner = strings.TrimSpace(inner)
 	if inner == "" {
 		return
@@ -158,7 +158,7 @@ func (c *collector) quoted(inner string, code bool) {
 	}
 
 	if name := strings.TrimSuffix(inner, "()"); isDotted(name) {
-		c.dotted(name)
+		c.addDotted(name)
 		return
 	}
 
@@ -173,16 +173,16 @@ func (c *collector) quoted(inner string, code bool) {
 		return
 	}
 
-	c.text(strings.ReplaceAll(inner, "`", " "))
+	c.addText(strings.ReplaceAll(inner, "`", " "))
 	for _, name := range identifiers(inner) {
 		if len(name) >= minName {
-			c.dotted(name)
+			c.addDotted(name)
 		}
 	}
 }
 
-// token reads one word of prose without the punctuation around it.
-func (c *collector) token(token string) {
+// addToken reads one word of prose without the punctuation around it.
+func (c *collector) addToken(token string) {
 	call := strings.Contains(token, "()")
 	token = strings.TrimFunc(token, func(r rune) bool {
 		return notInName(r) && r != '/' && r != '.'
@@ -194,16 +194,16 @@ func (c *collector) token(token string) {
 	case isPath(token):
 		c.add(token, pathWord)
 	case len(token) >= minName && isDotted(token) && (call || looksLikeCode(token)):
-		c.dotted(token)
+		c.addDotted(token)
 	default:
-		c.plain(token)
+		c.addPlain(token)
 	}
 }
 
-// plain adds the words that a text is made of.
-func (c *collector) plain(text string) {
+// addPlain adds the words that a text is made of.
+func (c *collector) addPlain(text string) {
 	for _, name := range strings.FieldsFunc(text, notInName) {
-		for part := range parts(name) {
+		for part := range splitName(name) {
 			if len(part) >= minPlain && isName(part) &&
 				!slices.Contains(c.stop, strings.ToLower(part)) {
 				c.add(part, plainWord)
@@ -212,8 +212,8 @@ func (c *collector) plain(text string) {
 	}
 }
 
-// dotted adds an identifier; of pages.Expand the last part is what a search has to find.
-func (c *collector) dotted(name string) {
+// addDotted adds an identifier; of pages.Expand the last part is what a search has to find.
+func (c *collector) addDotted(name string) {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		c.add(name, quotedText)
 		name = name[i+1:]
