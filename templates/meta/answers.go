@@ -29,8 +29,8 @@ const argsAuto = "auto"
 const usageAdvice = `/meta NAME --shape single|sequential|conditional|iterative|parallel ` +
 	`--agents a,b+c "what it does"`
 
-// read parses the input of a delegation and collects all errors.
-func read(in map[string]any) (answers, error) {
+// readAnswers parses the input of a delegation and collects all errors.
+func readAnswers(in map[string]any) (answers, error) {
 	var bad []string
 	wrong := func(err error) {
 		if err != nil {
@@ -123,8 +123,8 @@ func (a *answers) parseAgents(list string, wrong func(error)) {
 	}
 }
 
-// unknown lists the subagents that do not exist, each once. An existing one keeps its runner.
-func (a answers) unknown(known Agents) ([]string, error) {
+// newSubagents lists the subagents that do not exist, each once. An existing one keeps its runner.
+func (a answers) newSubagents(known Agents) ([]string, error) {
 	var out []string
 	for name, program := range a.programs {
 		if _, ok := known.Agent(name); ok {

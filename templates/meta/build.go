@@ -39,9 +39,9 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	if b.Root == nil {
 		return formats.Return{}, formats.Unset("a project root")
 	}
-	d, err := b.begin(r.Input)
+	d, err := b.newDraft(r.Input)
 	if err != nil {
-		return failed(err), nil
+		return failedReturn(err), nil
 	}
 
 	switch action := r.Input["action"]; action {
@@ -52,24 +52,24 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 		}
 		return b.fill(d, r.Input["texts"]), nil
 	default:
-		return failed(formats.Fail(formats.CodeValidationFailed, "name one of them",
+		return failedReturn(formats.Fail(formats.CodeValidationFailed, "name one of them",
 			"expected action draft, fill or write, got %v", action)), nil
 	}
 
-	if ret, ok := b.check(d); !ok {
+	if ret, ok := b.lintDraft(d); !ok {
 		return ret, nil
 	}
-	ret, err := b.dry(ctx, d)
+	ret, err := b.dryRunDraft(ctx, d)
 	if err != nil || ret.Status == formats.StatusFailed {
 		return ret, err
 	}
 	if r.Input["action"] == "draft" {
-		return b.result(d), nil
+		return b.draftReturn(d), nil
 	}
 
 	if err := b.write(ctx, d.files); err != nil {
 		if formats.CodeOf(err) == formats.CodePrecondition {
-			return failed(err), nil
+			return failedReturn(err), nil
 		}
 		return formats.Return{}, err
 	}
@@ -110,17 +110,17 @@ func (b *Builder) Adopt(
 		return Draft{}, err
 	}
 
-	ret, ok := b.check(d)
+	ret, ok := b.lintDraft(d)
 	if ok {
-		ret, err = b.dry(ctx, d)
+		ret, err = b.dryRunDraft(ctx, d)
 	}
 
-	out := Draft{Lines: d.lines, From: d.prompt, Files: d.files, Hides: b.hides(d)}
+	out := Draft{Lines: d.lines, From: d.prompt, Files: d.files, Hides: b.hiddenCommands(d)}
 	if len(d.files) > 0 {
 		out.File = d.files[len(d.files)-1].Name
 	}
 	if err == nil && len(ret.Errors) == 0 {
-		ret = b.result(d)
+		ret = b.draftReturn(d)
 		if err = accept(out); err == nil {
 			err = b.write(ctx, d.files)
 		}
@@ -142,9 +142,9 @@ func (b *Builder) adopt(file string, name any) (*draft, error) {
 	return b.translate(file, name)
 }
 
-// begin makes the draft of an action: from the answers, from a file, or from the files of an
+// newDraft makes the draft of an action: from the answers, from a file, or from the files of an
 // earlier action.
-func (b *Builder) begin(in map[string]any) (*draft, error) {
+func (b *Builder) newDraft(in map[string]any) (*draft, error) {
 	file, from := in["from"].(string)
 	switch {
 	case in["action"] != "draft":
@@ -153,7 +153,7 @@ func (b *Builder) begin(in map[string]any) (*draft, error) {
 		return b.adopt(file, in["name"])
 	}
 
-	a, err := read(in)
+	a, err := readAnswers(in)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (b *Builder) begin(in map[string]any) (*draft, error) {
 	}
 
 	d := &draft{answers: a}
-	d.fresh, err = a.unknown(b.Agents)
+	d.newAgents, err = a.newSubagents(b.Agents)
 	if err == nil {
 		err = b.compose(d)
 	}
@@ -207,25 +207,25 @@ const domainDocuments = "documents"
 // draft is a set of files before they are written.
 type draft struct {
 	answers
-	fresh     []string // subagents that are new
-	files     []File   // new subagents first, the command last
-	warnings  []string
-	dry       string  // what the dry run showed
-	prompt    []byte  // the translated prompt, as it was read
-	source    string  // path of the translated prompt
-	followUps []any   // tasks to create: {title, description}
-	lines     []Lines // what became of the translated prompt
+	newAgents  []string // subagents that are new
+	files      []File   // new subagents first, the command last
+	warnings   []string
+	dryRunText string  // what the dry run showed
+	prompt     []byte  // the translated prompt, as it was read
+	source     string  // path of the translated prompt
+	followUps  []any   // tasks to create: {title, description}
+	lines      []Lines // what became of the translated prompt
 }
 
 // compose renders every file, and refuses one that exists.
 func (b *Builder) compose(d *draft) (err error) {
 	var taken error
 	place := func(folder, name string) string {
-		file, err := b.place(folder, name)
+		file, err := b.newPath(folder, name)
 		taken = errors.Join(taken, err)
 		return file
 	}
-	for _, name := range d.fresh {
+	for _, name := range d.newAgents {
 		s := templates.Subagent{
 			Name:    name,
 			Command: d.Name,
@@ -281,8 +281,8 @@ func (b *Builder) compose(d *draft) (err error) {
 	return nil
 }
 
-// place is the path of a new file; the error says why it cannot be created.
-func (b *Builder) place(folder, name string) (string, error) {
+// newPath is the path of a new file; the error says why it cannot be created.
+func (b *Builder) newPath(folder, name string) (string, error) {
 	if info, err := b.Root.Stat(formats.Workspace); err != nil || !info.IsDir() {
 		return "", formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'",
 			"expected folder %s, got none", formats.Workspace)
@@ -304,8 +304,8 @@ func (d *draft) addFollowUp(title, description string) {
 	d.followUps = append(d.followUps, map[string]any{"title": title, "description": description})
 }
 
-// check lints the files. Every finding is a defect of the templates and is reported.
-func (b *Builder) check(d *draft) (formats.Return, bool) {
+// lintDraft lints the files. Every finding is a defect of the templates and is reported.
+func (b *Builder) lintDraft(d *draft) (formats.Return, bool) {
 	found := b.Lint(slices.Clone(d.files))
 	var errs []formats.ReturnError
 	for _, f := range found {
@@ -327,8 +327,8 @@ func (b *Builder) check(d *draft) (formats.Return, bool) {
 	return d.templateFault("a file that does not compile", errs), false
 }
 
-// dry runs the command without effects. The return is a failed one, or empty.
-func (b *Builder) dry(ctx context.Context, d *draft) (formats.Return, error) {
+// dryRunDraft runs the command without effects. The return is a failed one, or empty.
+func (b *Builder) dryRunDraft(ctx context.Context, d *draft) (formats.Return, error) {
 	ret, err := b.DryRun(ctx, slices.Clone(d.files), d.Name)
 	if err != nil {
 		return formats.Return{}, err
@@ -338,7 +338,7 @@ func (b *Builder) dry(ctx context.Context, d *draft) (formats.Return, error) {
 	}
 	if ret.Outcome().Passes() {
 		d.warnings = append(d.warnings, ret.Warnings...)
-		d.dry = ret.Text
+		d.dryRunText = ret.Text
 		return formats.Return{}, nil
 	}
 	errs := []formats.ReturnError{{

@@ -67,7 +67,7 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 			bad = append(bad, f.Error()+" "+f.Help)
 		}
 		for i, f := range filled.files {
-			if f.isSubagent() && !sameContract(f, d.files[i]) {
+			if f.isSubagent() && !hasSameContract(f, d.files[i]) {
 				bad = append(bad, f.Name+": the text changes the contract of the subagent")
 			}
 		}
@@ -90,8 +90,8 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 	return ret
 }
 
-// structural matches lines that Markdown would not read as text.
-var structural = lazy.Regexp("^ {0,3}(#|```|~~~|---|===|<)")
+// structuralLine matches lines that Markdown would not read as text.
+var structuralLine = lazy.Regexp("^ {0,3}(#|```|~~~|---|===|<)")
 
 // proseLines returns a text as lines of prose; wrong says why it is not.
 func proseLines(text any) (body, wrong string) {
@@ -100,7 +100,7 @@ func proseLines(text any) (body, wrong string) {
 		return "", "expected a text, got nothing"
 	}
 	for i, line := range strings.Split(s, "\n") {
-		if structural().MatchString(line) {
+		if structuralLine().MatchString(line) {
 			return "", fmt.Sprintf(
 				"line %d: expected text without headings, rules, fences and tags, got %q",
 				i+1, formats.Clip(line, 60),
@@ -110,8 +110,8 @@ func proseLines(text any) (body, wrong string) {
 	return s, ""
 }
 
-// sameContract reports whether two versions of a subagent have the same contract.
-func sameContract(a, b File) bool {
+// hasSameContract reports whether two versions of a subagent have the same contract.
+func hasSameContract(a, b File) bool {
 	one, err := subagents.ParseDefinition(a.Name, a.Data)
 	two, other := subagents.ParseDefinition(b.Name, b.Data)
 	return err == nil && other == nil && reflect.DeepEqual(one.Info, two.Info)

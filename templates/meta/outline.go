@@ -21,23 +21,23 @@ func (t *translation) needsOutline(agents Agents) bool {
 	text := t.command.Text()
 	return t.steps == staged || strings.Count(text, "\n") > long ||
 		slices.ContainsFunc(t.parts, func(p templates.Part) bool {
-			return len(agentsIn(rawOf(p), agents)) > 0
+			return len(agentsIn(partText(p), agents)) > 0
 		})
 }
 
-// outline makes the draft of an outline. A status, a check or a commit that does not compile here,
-// such as a status that the table of transitions does not allow, becomes a step that names its
-// lines.
-func (b *Builder) outline(d *draft, t *translation, out string) error {
-	o := t.outline(b.Agents, d.Name)
+// composeOutline makes the draft of an outline. A status, a check or a commit that does not compile
+// here, such as a status that the table of transitions does not allow, becomes a step that names
+// its lines.
+func (b *Builder) composeOutline(d *draft, t *translation, out string) error {
+	o := t.readOutline(b.Agents, d.Name)
 	d.Args = o.Args
-	if err := d.write(o, out); err != nil {
+	if err := d.writeOutline(o, out); err != nil {
 		return err
 	}
 
 	if why := firstError(b.Lint(d.files)); why != "" {
-		leaveEffects(&o, why)
-		if err := d.write(o, out); err != nil {
+		dropEffects(&o, why)
+		if err := d.writeOutline(o, out); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (b *Builder) outline(d *draft, t *translation, out string) error {
 	for _, s := range o.Stages {
 		d.warnings = append(d.warnings, s.Todo...)
 	}
-	d.lines = t.became(o)
+	d.lines = t.describeLines(o)
 	for _, w := range t.command.Warnings {
 		d.warnings = append(d.warnings, w.Error())
 	}
@@ -55,8 +55,8 @@ func (b *Builder) outline(d *draft, t *translation, out string) error {
 	return nil
 }
 
-// write makes an outline the file of the draft.
-func (d *draft) write(o templates.Outline, name string) error {
+// writeOutline makes an outline the file of the draft.
+func (d *draft) writeOutline(o templates.Outline, name string) error {
 	src, err := o.Workflow()
 	d.files = []File{{Name: name, Data: src}}
 	return err
@@ -72,8 +72,8 @@ func firstError(list []formats.Diagnostic) string {
 	return ""
 }
 
-// leaveEffects takes statuses, checks and commits out of an outline, and notes why at their stages.
-func leaveEffects(o *templates.Outline, why string) {
+// dropEffects takes statuses, checks and commits out of an outline, and notes why at their stages.
+func dropEffects(o *templates.Outline, why string) {
 	o.During = ""
 	for i := range o.Stages {
 		s := &o.Stages[i]
@@ -86,8 +86,8 @@ func leaveEffects(o *templates.Outline, why string) {
 	}
 }
 
-// rawOf is the text of a part, title included.
-func rawOf(p templates.Part) string {
+// partText is the text of a part, title included.
+func partText(p templates.Part) string {
 	var b strings.Builder
 	b.WriteString(p.Title + "\n")
 	for _, one := range p.Pieces {
@@ -97,8 +97,8 @@ func rawOf(p templates.Part) string {
 }
 
 var (
-	// calling is what stands before the name of a subagent that a text calls.
-	calling = lazy.Regexp(
+	// callPhrase is what stands before the name of a subagent that a text calls.
+	callPhrase = lazy.Regexp(
 		`(?i)(?:\b(?:delegates?|delegating|routes?|hand(?:s|ed)?(?: (?:over|off|it))?) to|` +
 			`\b(?:invokes?|calls?|spawns?|launch(?:es)?|dispatch(?:es)?|use|run|` +
 			`subagents?|agents?)\b|subagent_type|subagent:|@)[^\n]{0,80}`)
@@ -106,18 +106,18 @@ var (
 	sideBySide = lazy.Regexp(
 		`(?i)\b(in parallel|simultaneously|concurrently|side by side|at the same time)\b`,
 	)
-	approval = lazy.Regexp(
+	approvalPhrase = lazy.Regexp(
 		`(?i)\b(approval gate|wait for (?:the )?(?:user|human|approval|confirmation)|` +
 			`user approval|ask the user|get (?:an )?approval|human approval|` +
 			`confirm with the user|checkpoint: approval)\b`)
 	statusSet = lazy.Regexp(
 		`(?i)status[^\n.;]{0,60}?(?:\bto\b|:|=|→|->)\s*["'` + "`" +
 			`\[*]*([a-z][a-z _]{3,14}[a-z])`)
-	bracketed  = lazy.Regexp(`\[([A-Z][A-Z _]{3,14})\]`)
-	committing = lazy.Regexp(`(?i)\b(git[- ]workflow[- ]manager|git commit|` +
+	bracketed    = lazy.Regexp(`\[([A-Z][A-Z _]{3,14})\]`)
+	commitPhrase = lazy.Regexp(`(?i)\b(git[- ]workflow[- ]manager|git commit|` +
 		`create (?:a )?(?:git )?commit|commit (?:the|all|changes))\b`)
-	validating  = lazy.Regexp(`(?i)\bvalidat\w*[^\n]{0,60}\b(plan|report|summary|review)\b`)
-	argumenting = lazy.Regexp(
+	validatePhrase = lazy.Regexp(`(?i)\bvalidat\w*[^\n]{0,60}\b(plan|report|summary|review)\b`)
+	argumentPhrase = lazy.Regexp(
 		`(?i)^\s*(parse|extract|read)?\s*(the )?(arguments?|inputs?)\b|argument[ _]?pars`,
 	)
 	taskWord = lazy.Regexp(`(?i)\btask[ _-]?(number|id|n)\b|\bTASK_NUMBER\b`)
@@ -128,7 +128,7 @@ var (
 // among them: tercet has steps for what it does.
 func agentsIn(text string, agents Agents) []string {
 	var out []string
-	for _, called := range calling().FindAllString(text, -1) {
+	for _, called := range callPhrase().FindAllString(text, -1) {
 		for _, name := range nameWord().FindAllString(called, -1) {
 			info, ok := agents.Agent(name)
 			if ok && !info.Builtin && !info.Workflow && name != "general" &&
@@ -140,8 +140,8 @@ func agentsIn(text string, agents Agents) []string {
 	return out
 }
 
-// outline reads the parts as the stages of an outline.
-func (t *translation) outline(agents Agents, name string) templates.Outline {
+// readOutline reads the parts as the stages of an outline.
+func (t *translation) readOutline(agents Agents, name string) templates.Outline {
 	text := t.command.Text()
 	o := templates.Outline{
 		Name:    name,
@@ -150,11 +150,11 @@ func (t *translation) outline(agents Agents, name string) templates.Outline {
 	}
 
 	task := taskWord().MatchString(text) || taskWord().MatchString(t.command.Hint)
-	o.Args = t.declared(task)
-	t.ends(text)
+	o.Args = t.outlineArgs(task)
+	t.setPartEnds(text)
 	o.Needs = map[string][]string{}
 	for i := range t.parts {
-		s := t.stageOf(i, agents, task)
+		s := t.readStage(i, agents, task)
 		called := len(s.Agents)
 		s.Agents = slices.DeleteFunc(s.Agents, func(name string) bool {
 			needs, lacks := neededBy(name, agents, task)
@@ -200,8 +200,8 @@ func neededBy(name string, agents Agents, task bool) (needs []string, lacks stri
 	return needs, ""
 }
 
-// declared are the arguments of an outline: the task, and the rest of the line as a text.
-func (t *translation) declared(task bool) []templates.Arg {
+// outlineArgs are the arguments of an outline: the task, and the rest of the line as a text.
+func (t *translation) outlineArgs(task bool) []templates.Arg {
 	var out []templates.Arg
 	if task {
 		out = append(out, templates.Arg{Name: "task_number", Type: "task", Positional: true})
@@ -211,7 +211,7 @@ func (t *translation) declared(task bool) []templates.Arg {
 	rest := ""
 	for _, m := range hintWord().FindAllStringSubmatch(t.command.Hint, -1) {
 		word := strings.ToLower(strings.TrimSpace(m[1] + m[2]))
-		word = strings.Trim(strange().ReplaceAllString(word, "_"), "_")
+		word = strings.Trim(notIdentifier().ReplaceAllString(word, "_"), "_")
 		if word != "" && !known[word] && rest == "" {
 			rest = word
 		}
@@ -226,8 +226,8 @@ func (t *translation) declared(task bool) []templates.Arg {
 	return out
 }
 
-// ends notes at which line each part ends.
-func (t *translation) ends(text string) {
+// setPartEnds notes at which line each part ends.
+func (t *translation) setPartEnds(text string) {
 	t.last = make([]int, len(t.parts))
 	for i := range t.parts {
 		t.last[i] = t.command.Line + strings.Count(strings.TrimRight(text, "\n"), "\n")
@@ -235,28 +235,28 @@ func (t *translation) ends(text string) {
 			t.last[i] = t.parts[i+1].Line - 1
 		}
 
-		most := t.parts[i].Line + strings.Count(rawOf(t.parts[i]), "\n")
+		most := t.parts[i].Line + strings.Count(partText(t.parts[i]), "\n")
 		t.last[i] = max(t.parts[i].Line, min(t.last[i], most))
 	}
 }
 
-// stageOf reads one part by the patterns that real files use.
-func (t *translation) stageOf(i int, agents Agents, task bool) templates.Stage {
+// readStage reads one part by the patterns that real files use.
+func (t *translation) readStage(i int, agents Agents, task bool) templates.Stage {
 	p := t.parts[i]
-	raw := rawOf(p)
+	raw := partText(p)
 	s := templates.Stage{
 		From:   p.Line,
 		To:     t.last[i],
 		Title:  p.Title,
 		Agents: agentsIn(raw, agents),
 		Beside: sideBySide().MatchString(raw),
-		Gate:   p.Gate || approval().MatchString(raw),
-		Commit: committing().MatchString(raw),
+		Gate:   p.Gate || approvalPhrase().MatchString(raw),
+		Commit: commitPhrase().MatchString(raw),
 	}
 
-	if m := validating().FindStringSubmatch(raw); m != nil {
+	if m := validatePhrase().FindStringSubmatch(raw); m != nil {
 		noun := strings.ToLower(m[1])
-		if slices.Contains(documents.Profiles(), noun) && t.makes(noun, i, agents) {
+		if slices.Contains(documents.Profiles(), noun) && t.makesDocument(noun, i, agents) {
 			s.Document = noun
 		}
 	}
@@ -265,10 +265,11 @@ func (t *translation) stageOf(i int, agents Agents, task bool) templates.Stage {
 		s.Status = statusIn(raw)
 	}
 
-	t.loop(&s, raw, i, agents, task)
+	t.readLoop(&s, raw, i, agents, task)
 	idle := s.Loop == templates.Loop{} && len(s.Agents) == 0 && !s.Gate && !s.Commit &&
 		s.Status == "" && s.Document == ""
-	s.Nothing = idle && (argumenting().MatchString(p.Title) || returning().MatchString(p.Title))
+	saysNothing := argumentPhrase().MatchString(p.Title) || returnPhrase().MatchString(p.Title)
+	s.Nothing = idle && saysNothing
 	s.Todo = append(s.Todo, p.Untranslated...)
 
 	for _, name := range unknownAgents(raw, agents) {
@@ -284,15 +285,16 @@ func (t *translation) stageOf(i int, agents Agents, task bool) templates.Stage {
 }
 
 var (
-	// repeated is a text that is done until something holds.
-	repeated = lazy.Regexp(
+	// repeatPhrase is a text that is done until something holds.
+	repeatPhrase = lazy.Regexp(
 		`(?i)\b(?:repeat|loop|iterate|retry|try again|continue|go back|keep \w+ing)\b` +
 			`[^\n]{0,120}?\buntil\b[^\n]*`)
-	// bound is how often at most.
-	bound = lazy.Regexp(`(?i)\b(?:at most|max(?:imum)?(?: of)?|up to|no more than|not more than|` +
+	// boundPhrase is how often at most.
+	boundPhrase = lazy.Regexp(`(?i)\b(?:at most|max(?:imum)?(?: of)?|up to|no more than|not more than|` +
 		`limit(?:ed)?(?: of| to)?)[ :*=]*([0-9]{1,3})\b`)
-	// several is a text that is done for each of some, which may be listed in brackets or marks.
-	several = lazy.Regexp(
+	// forEachPhrase is a text that is done for each of some, which may be listed in brackets or
+	// marks.
+	forEachPhrase = lazy.Regexp(
 		`(?i)\b(?:for|repeat for) (?:each|every)(?: of(?: the)?)?((?: [a-z][a-z-]*)?)` +
 			`((?: in| of| from)?:? *(?:the arguments\b|[\[({]?\$ARGUMENTS\b|` +
 			`[\[(][^\])\n]+[\])]|` +
@@ -303,20 +305,20 @@ var (
 // planPhases is the list of a loop over the phases of a plan.
 const planPhases = `$plan.phases | map(select(.status != "completed"))`
 
-// loop reads how often a part is done. A loop without a bound or without a list is noted: what is
-// not known is not guessed.
-func (t *translation) loop(s *templates.Stage, raw string, i int, agents Agents, task bool) {
-	if m := repeated().FindString(raw); m != "" {
+// readLoop reads how often a part is done. A loop without a bound or without a list is noted: what
+// is not known is not guessed.
+func (t *translation) readLoop(s *templates.Stage, raw string, i int, agents Agents, task bool) {
+	if m := repeatPhrase().FindString(raw); m != "" {
 		most := 0
-		if n := bound().FindStringSubmatch(m); n != nil {
+		if n := boundPhrase().FindStringSubmatch(m); n != nil {
 			most, _ = strconv.Atoi(n[1]) //nolint:errcheck // it is a number
-		} else if n := bound().FindStringSubmatch(raw); n != nil {
+		} else if n := boundPhrase().FindStringSubmatch(raw); n != nil {
 			most, _ = strconv.Atoi(n[1]) //nolint:errcheck // it is a number
 		}
 
 		if most > 0 {
 			s.Loop.Max = most
-			s.Goes = goes(s, agents)
+			s.Goes = repeatOutcomes(s, agents)
 			return
 		}
 		s.Todo = append(s.Todo, "say how often at most, with until: and max:, where it says: "+
@@ -324,22 +326,22 @@ func (t *translation) loop(s *templates.Stage, raw string, i int, agents Agents,
 		return
 	}
 
-	m := several().FindStringSubmatch(raw)
+	m := forEachPhrase().FindStringSubmatch(raw)
 	if m == nil {
 		return
 	}
 
 	as := strings.Trim(
-		strange().ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), "_"), "_",
+		notIdentifier().ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), "_"), "_",
 	)
 	if as == "" || as == "task" || as == "state" || as == "run" || as == "index" || as == "args" {
 		as = "item"
 	}
-	list := listIn(m[2], t.declared(task))
+	list := listIn(m[2], t.outlineArgs(task))
 	switch {
 	case list != "":
 		s.Loop = templates.Loop{Each: list, As: as}
-	case as == "phase" && task && !t.plans(i, agents):
+	case as == "phase" && task && !t.makesPlanBefore(i, agents):
 		s.Loop = templates.Loop{Each: planPhases, As: as}
 	default:
 		s.Todo = append(s.Todo, "say over which list it goes, with foreach:, where it says: "+
@@ -347,10 +349,10 @@ func (t *translation) loop(s *templates.Stage, raw string, i int, agents Agents,
 	}
 }
 
-// plans reports whether a subagent that was called before a part makes the plan.
-func (t *translation) plans(before int, agents Agents) bool {
+// makesPlanBefore reports whether a subagent that was called before a part makes the plan.
+func (t *translation) makesPlanBefore(before int, agents Agents) bool {
 	for _, p := range t.parts[:before] {
-		for _, name := range agentsIn(rawOf(p), agents) {
+		for _, name := range agentsIn(partText(p), agents) {
 			info, _ := agents.Agent(name)
 			if info.Role == formats.RolePlanner ||
 				info.Artifacts != nil && info.MayGive(formats.ArtifactPlan) {
@@ -393,8 +395,9 @@ func listIn(text string, args []templates.Arg) string {
 	return string(out)
 }
 
-// goes are the outcomes of the last subagent of a stage after which a loop goes round again.
-func goes(s *templates.Stage, agents Agents) []string {
+// repeatOutcomes are the outcomes of the last subagent of a stage after which a loop goes round
+// again.
+func repeatOutcomes(s *templates.Stage, agents Agents) []string {
 	name := "general"
 	if len(s.Agents) > 0 {
 		name = s.Agents[len(s.Agents)-1]
@@ -411,8 +414,8 @@ func goes(s *templates.Stage, agents Agents) []string {
 	return out
 }
 
-// became says what became of the lines of a prompt.
-func (t *translation) became(o templates.Outline) []Lines {
+// describeLines says what became of the lines of a prompt.
+func (t *translation) describeLines(o templates.Outline) []Lines {
 	var out []Lines
 	end := t.command.Line + strings.Count(strings.TrimRight(t.command.Text(), "\n"), "\n")
 	at := t.command.Line
@@ -442,12 +445,13 @@ func (t *translation) became(o templates.Outline) []Lines {
 	return out
 }
 
-var returning = lazy.Regexp(`(?i)^\s*(return|report|present|respond|output)`)
+var returnPhrase = lazy.Regexp(`(?i)^\s*(return|report|present|respond|output)`)
 
-// makes reports whether a subagent that was called up to a part makes a document of a profile.
-func (t *translation) makes(profile string, upTo int, agents Agents) bool {
+// makesDocument reports whether a subagent that was called up to a part makes a document of a
+// profile.
+func (t *translation) makesDocument(profile string, upTo int, agents Agents) bool {
 	for _, p := range t.parts[:upTo+1] {
-		for _, name := range agentsIn(rawOf(p), agents) {
+		for _, name := range agentsIn(partText(p), agents) {
 			info, _ := agents.Agent(name)
 			if info.MayGive(formats.ArtifactType(profile)) {
 				return true
@@ -484,7 +488,7 @@ var specialist = lazy.Regexp("`([a-z][a-z0-9]*(?:-[a-z0-9]+)*-" +
 // unknownAgents are the subagents that a text calls and that are not there.
 func unknownAgents(text string, agents Agents) []string {
 	var out []string
-	for _, called := range calling().FindAllString(text, -1) {
+	for _, called := range callPhrase().FindAllString(text, -1) {
 		for _, m := range specialist().FindAllStringSubmatch(called, -1) {
 			if _, ok := agents.Agent(m[1]); !ok && !slices.Contains(out, m[1]) {
 				out = append(out, m[1])

@@ -11,8 +11,8 @@ import (
 	"tercet/templates"
 )
 
-// mostDiff bounds the lines of a diff that a question shows.
-const mostDiff = 400
+// maxDiffLines bounds the lines of a diff that a question shows.
+const maxDiffLines = 400
 
 // rewrite puts the command that a model made of a prompt in the place of the draft's. It is held to
 // what the draft is held to: its name, its length, lint and a dry run. If something is wrong with
@@ -30,7 +30,7 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 		}
 	}
 
-	bad := b.judge(ctx, next, text)
+	bad := b.checkText(ctx, next, text)
 	if ctx.Err() != nil {
 		return formats.Return{}, context.Cause(ctx)
 	}
@@ -51,8 +51,8 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 		return ret, nil
 	}
 
-	ret.Text = strings.Join(merge3.Diff(before, text, mostDiff), "\n")
-	dry := strings.ReplaceAll(strings.TrimSpace(next.dry), "\n", "\n  ")
+	ret.Text = strings.Join(merge3.Diff(before, text, maxDiffLines), "\n")
+	dry := strings.ReplaceAll(strings.TrimSpace(next.dryRunText), "\n", "\n  ")
 	about := "- " + commandFolder + "/" + d.Name +
 		".md: written by an agent out of the prompt\n" +
 		"\nThe files are yours to edit; 'tercet lint' checks them.\n" +
@@ -61,8 +61,8 @@ func (b *Builder) rewrite(ctx context.Context, d *draft, texts any) (formats.Ret
 	return ret, nil
 }
 
-// judge says what is wrong with a new text of the draft's command.
-func (b *Builder) judge(ctx context.Context, d *draft, text string) []any {
+// checkText says what is wrong with a new text of the draft's command.
+func (b *Builder) checkText(ctx context.Context, d *draft, text string) []any {
 	bad := []any{}
 	switch lines := strings.Count(text, "\n"); {
 	case text == "\n":
@@ -85,7 +85,7 @@ func (b *Builder) judge(ctx context.Context, d *draft, text string) []any {
 		return bad
 	}
 
-	ret, err := b.dry(ctx, d)
+	ret, err := b.dryRunDraft(ctx, d)
 	if err != nil {
 		return append(bad, err.Error())
 	}

@@ -30,13 +30,13 @@ type score struct {
 
 // state is one state: who works in it, or several side by side, and what leads out of it.
 type state struct {
-	pos    md.Pos
-	name   string
-	title  string
-	agent  string // an existing subagent; empty: its facets make one
-	facets map[string][]facet
-	beside []*state
-	ways   []way
+	pos         md.Pos
+	name        string
+	title       string
+	agent       string // an existing subagent; empty: its facets make one
+	facets      map[string][]facet
+	parallel    []*state
+	transitions []transition
 }
 
 // facet is a part of a prompt, by its name or as a text.
@@ -45,8 +45,8 @@ type facet struct {
 	text string
 }
 
-// way is one transition.
-type way struct {
+// transition is one transition.
+type transition struct {
 	pos  md.Pos
 	text string // its condition
 	all  bool   // of all that work side by side
@@ -68,17 +68,17 @@ const (
 
 // The words of such files. Case, spaces and hyphens do not matter.
 var (
-	passing = []string{
+	passWords = []string{
 		"approved", "approve", "accepted", "accept", "pass", "passed", "ok", "clean", "clear",
 		"done", "yes", "success", "complete", "completed",
 	}
-	rejecting = []string{
+	rejectWords = []string{
 		"rejected", "reject", "needs_fix", "needs_work", "needs_changes", "changes_requested",
 		"fix", "fail", "failed", "no", "found", "issues",
 	}
-	otherwise = []string{"", "always", "true", "default", "else", "otherwise"}
-	ending    = []string{"complete", "completed", "end", "done", "finish", "success"}
-	aborting  = []string{"abort", "aborted", "fail", "failed", "stop"}
+	alwaysWords = []string{"", "always", "true", "default", "else", "otherwise"}
+	endWords    = []string{"complete", "completed", "end", "done", "finish", "success"}
+	abortWords  = []string{"abort", "aborted", "fail", "failed", "stop"}
 )
 
 // The keys of such files, by what they mean here.
@@ -121,16 +121,16 @@ func readScore(file string, src []byte) (*score, error) {
 
 	root, problems := md.ParseYAMLWithAliases(src, md.Pos{})
 	for _, p := range problems {
-		r.wrong(p.Pos, p.Help, "%s", p.Msg)
+		r.addError(p.Pos, p.Help, "%s", p.Msg)
 	}
 
 	switch {
 	case len(problems) > 0:
-	case root == nil || root.Kind != md.Map || first(root, stateKeys) == nil:
-		r.wrong(md.Pos{Line: 1, Col: 1}, "markdown prompts are adopted as they are",
+	case root == nil || root.Kind != md.Map || firstValue(root, stateKeys) == nil:
+		r.addError(md.Pos{Line: 1, Col: 1}, "markdown prompts are adopted as they are",
 			"expected a workflow with 'states', got none")
 	default:
-		r.top(root)
+		r.readRoot(root)
 	}
 
 	if len(r.found) > 0 {
@@ -139,7 +139,7 @@ func readScore(file string, src []byte) (*score, error) {
 	return r.score, nil
 }
 
-func (r *scoreReader) wrong(at md.Pos, help, format string, args ...any) {
+func (r *scoreReader) addError(at md.Pos, help, format string, args ...any) {
 	r.found = append(r.found, formats.Diagnostic{
 		Severity: formats.SeverityError,
 		File:     r.score.file,
@@ -149,8 +149,8 @@ func (r *scoreReader) wrong(at md.Pos, help, format string, args ...any) {
 	})
 }
 
-// first is the value of the first of some keys that a map has.
-func first(n *md.Node, keys []string) *md.Node {
+// firstValue is the value of the first of some keys that a map has.
+func firstValue(n *md.Node, keys []string) *md.Node {
 	for _, key := range keys {
 		if v := n.Get(key); v != nil && !v.Absent() {
 			return v
@@ -159,16 +159,16 @@ func first(n *md.Node, keys []string) *md.Node {
 	return nil
 }
 
-// plain is a value as one line.
-func plainOf(n *md.Node) string {
+// scalarText is a value as one line.
+func scalarText(n *md.Node) string {
 	if n == nil || n.Kind != md.Scalar {
 		return ""
 	}
 	return strings.TrimSpace(n.Value)
 }
 
-// leave notes the keys of a map that have no meaning here.
-func (r *scoreReader) leave(n *md.Node, of string, known ...[]string) {
+// noteUntranslated notes the keys of a map that have no meaning here.
+func (r *scoreReader) noteUntranslated(n *md.Node, of string, known ...[]string) {
 	all := slices.Concat(known...)
 	for _, e := range n.Entries {
 		if !slices.Contains(all, e.Key.Value) {
@@ -184,19 +184,19 @@ const (
 	maxScoreWord = 60
 )
 
-func (r *scoreReader) top(root *md.Node) {
+func (r *scoreReader) readRoot(root *md.Node) {
 	s := r.score
-	if name := dashed(plainOf(root.Get("name"))); name != "" {
+	if name := kebabName(scalarText(root.Get("name"))); name != "" {
 		s.name = name
 	}
-	s.name = dashed(s.name)
-	s.purpose = plainOf(root.Get("description"))
-	s.initial = plainOf(first(root, initialKeys))
+	s.name = kebabName(s.name)
+	s.purpose = scalarText(root.Get("description"))
+	s.initial = scalarText(firstValue(root, initialKeys))
 
-	if n := first(root, boundKeys); n != nil {
-		most, err := strconv.Atoi(plainOf(n))
+	if n := firstValue(root, boundKeys); n != nil {
+		most, err := strconv.Atoi(scalarText(n))
 		if err != nil || most < 1 {
-			r.wrong(n.Pos, "", "expected a number of states as the bound, got %q", plainOf(n))
+			r.addError(n.Pos, "", "expected a number of states as the bound, got %q", scalarText(n))
 		}
 		s.steps = most
 	}
@@ -204,51 +204,52 @@ func (r *scoreReader) top(root *md.Node) {
 	known := [][]string{{"name", "description"}, initialKeys, boundKeys, stateKeys}
 	for _, kind := range facetOrder {
 		known = append(known, facetKinds[kind])
-		list := first(root, facetKinds[kind])
+		list := firstValue(root, facetKinds[kind])
 		if list == nil {
 			continue
 		}
 		s.files[kind] = map[string]string{}
 		for _, e := range list.Entries {
-			s.files[kind][e.Key.Value] = plainOf(e.Value)
+			s.files[kind][e.Key.Value] = scalarText(e.Value)
 		}
 	}
 
-	r.leave(root, "the workflow", known...)
-	s.states = r.states(first(root, stateKeys))
+	r.noteUntranslated(root, "the workflow", known...)
+	s.states = r.readStates(firstValue(root, stateKeys))
 	if len(s.states) > maxStates {
-		r.wrong(s.states[maxStates].pos, "split it into several workflows",
+		r.addError(s.states[maxStates].pos, "split it into several workflows",
 			"expected at most %d states, got %d", maxStates, len(s.states))
 	}
 
 	if len(s.states) > 0 && s.initial == "" {
 		s.initial = s.states[0].name
 	}
-	r.targets()
+	r.checkTargets()
 }
 
-// states reads a list of states, or a map of them by name.
-func (r *scoreReader) states(n *md.Node) []*state {
+// readStates reads a list of states, or a map of them by name.
+func (r *scoreReader) readStates(n *md.Node) []*state {
 	var out []*state
 	add := func(at md.Pos, name string, v *md.Node) {
+		sameName := func(s *state) bool { return snakeName(s.name) == snakeName(name) }
 		switch {
 		case v == nil || v.Kind != md.Map:
-			r.wrong(at, "", "expected a state as a map of keys")
+			r.addError(at, "", "expected a state as a map of keys")
 			return
-		case ident(name) == "":
-			r.wrong(at, "add 'name: NAME'", "expected the name of a state, got %q", name)
+		case snakeName(name) == "":
+			r.addError(at, "add 'name: NAME'", "expected the name of a state, got %q", name)
 			return
-		case slices.ContainsFunc(out, func(s *state) bool { return ident(s.name) == ident(name) }):
-			r.wrong(at, "", "expected another name than '%s': a state above has it", name)
+		case slices.ContainsFunc(out, sameName):
+			r.addError(at, "", "expected another name than '%s': a state above has it", name)
 			return
 		}
-		out = append(out, r.state(at, name, v))
+		out = append(out, r.readState(at, name, v))
 	}
 
 	switch n.Kind {
 	case md.List:
 		for _, item := range n.Items {
-			add(item.Pos, plainOf(item.Get("name")), item)
+			add(item.Pos, scalarText(item.Get("name")), item)
 		}
 	case md.Map:
 		for _, e := range n.Entries {
@@ -258,99 +259,99 @@ func (r *scoreReader) states(n *md.Node) []*state {
 	}
 
 	if len(out) == 0 && len(r.found) == 0 {
-		r.wrong(n.Pos, "", "expected a list of states, got none")
+		r.addError(n.Pos, "", "expected a list of states, got none")
 	}
 	return out
 }
 
-func (r *scoreReader) state(at md.Pos, name string, n *md.Node) *state {
+func (r *scoreReader) readState(at md.Pos, name string, n *md.Node) *state {
 	s := &state{
 		pos:    at,
 		name:   name,
-		title:  plainOf(n.Get("description")),
-		agent:  plainOf(n.Get("agent")),
+		title:  scalarText(n.Get("description")),
+		agent:  scalarText(n.Get("agent")),
 		facets: map[string][]facet{},
 	}
 
 	known := [][]string{{"name", "description", "agent", "facets", "parallel"}, wayKeys}
 	for _, kind := range facetOrder {
 		known = append(known, facetKinds[kind])
-		v := first(n, facetKinds[kind])
+		v := firstValue(n, facetKinds[kind])
 		if v == nil {
-			v = first(n.Get("facets"), facetKinds[kind])
+			v = firstValue(n.Get("facets"), facetKinds[kind])
 		}
-		s.facets[kind] = r.facets(v, kind)
+		s.facets[kind] = r.readFacets(v, kind)
 	}
 
 	if facets := n.Get("facets"); facets != nil {
-		r.leave(facets, "the facets of '"+name+"'", known...)
+		r.noteUntranslated(facets, "the facets of '"+name+"'", known...)
 	}
 	if n.Get("parallel") != nil {
-		s.beside = r.states(n.Get("parallel"))
+		s.parallel = r.readStates(n.Get("parallel"))
 	}
 
-	r.leave(n, "state '"+name+"'", known...)
-	s.ways = r.ways(first(n, wayKeys))
+	r.noteUntranslated(n, "state '"+name+"'", known...)
+	s.transitions = r.readTransitions(firstValue(n, wayKeys))
 	return s
 }
 
-// facets reads the names of facets, or their texts.
-func (r *scoreReader) facets(n *md.Node, kind string) []facet {
+// readFacets reads the names of facets, or their texts.
+func (r *scoreReader) readFacets(n *md.Node, kind string) []facet {
 	switch {
 	case n == nil:
 		return nil
 	case n.Kind == md.List:
 		var out []facet
 		for _, item := range n.Items {
-			out = append(out, r.facets(item, kind)...)
+			out = append(out, r.readFacets(item, kind)...)
 		}
 		return out
-	case plainOf(n) == "":
-		r.wrong(n.Pos, "", "expected %s as a name or a text", kind)
+	case scalarText(n) == "":
+		r.addError(n.Pos, "", "expected %s as a name or a text", kind)
 		return nil
 	}
-	return []facet{{n.Pos, plainOf(n)}}
+	return []facet{{n.Pos, scalarText(n)}}
 }
 
-// ways reads transitions: a list of conditions with their target, or a map of them.
-func (r *scoreReader) ways(n *md.Node) []way {
+// readTransitions reads transitions: a list of conditions with their target, or a map of them.
+func (r *scoreReader) readTransitions(n *md.Node) []transition {
 	if n == nil {
 		return nil
 	}
 
-	var out []way
+	var out []transition
 	if n.Kind == md.Map {
 		for _, e := range n.Entries {
 			out = append(out,
-				condition(way{pos: e.Key.Pos, text: e.Key.Value, to: plainOf(e.Value)}))
+				parseCondition(transition{pos: e.Key.Pos, text: e.Key.Value, to: scalarText(e.Value)}))
 		}
 		return out
 	}
 	for _, item := range n.Items {
-		w := way{
+		w := transition{
 			pos:  item.Pos,
-			text: plainOf(first(item, whenKeys)),
-			to:   plainOf(first(item, toKeys)),
+			text: scalarText(firstValue(item, whenKeys)),
+			to:   scalarText(firstValue(item, toKeys)),
 		}
 
-		if max := item.Get("max"); max != nil {
-			most, err := strconv.Atoi(plainOf(max))
+		if limit := item.Get("max"); limit != nil {
+			most, err := strconv.Atoi(scalarText(limit))
 			if err != nil || most < 1 {
-				r.wrong(max.Pos, "", "expected how often at most, got %q", plainOf(max))
+				r.addError(limit.Pos, "", "expected how often at most, got %q", scalarText(limit))
 			}
 			w.max = most
 		}
 
 		if item.Kind == md.Map {
-			r.leave(item, "a transition", whenKeys, toKeys, []string{"max"})
+			r.noteUntranslated(item, "a transition", whenKeys, toKeys, []string{"max"})
 		}
-		out = append(out, condition(w))
+		out = append(out, parseCondition(w))
 	}
 	return out
 }
 
-// condition reads what a transition asks for.
-func condition(w way) way {
+// parseCondition reads what a transition asks for.
+func parseCondition(w transition) transition {
 	text := strings.TrimSpace(w.text)
 	inside := text
 	if m := quantified().FindStringSubmatch(text); m != nil {
@@ -374,20 +375,21 @@ func condition(w way) way {
 }
 
 func verdictOf(word string) verdict {
-	word = ident(word)
+	word = snakeName(word)
 	switch {
-	case slices.Contains(otherwise, word):
+	case slices.Contains(alwaysWords, word):
 		return always
-	case slices.Contains(passing, word):
+	case slices.Contains(passWords, word):
 		return passes
-	case slices.Contains(rejecting, word):
+	case slices.Contains(rejectWords, word):
 		return rejects
 	}
 	return unclear
 }
 
-// targets reports states that are named and not there. A state side by side leads nowhere itself.
-func (r *scoreReader) targets() {
+// checkTargets reports states that are named and not there. A state side by side leads nowhere
+// itself.
+func (r *scoreReader) checkTargets() {
 	s := r.score
 	var names []string
 	for _, one := range s.states {
@@ -395,21 +397,21 @@ func (r *scoreReader) targets() {
 	}
 
 	if len(names) > 0 && s.find(s.initial) == nil {
-		r.wrong(md.Pos{Line: 1, Col: 1}, nearest.Help(s.initial, names),
+		r.addError(md.Pos{Line: 1, Col: 1}, nearest.Help(s.initial, names),
 			"expected a state as the first one, got %q", s.initial)
 	}
 
 	for _, one := range s.states {
-		for _, w := range one.ways {
-			if w.to == "" || !ends(w.to) && s.find(w.to) == nil {
-				r.wrong(w.pos, nearest.Help(w.to, names),
+		for _, w := range one.transitions {
+			if w.to == "" || !isEnd(w.to) && s.find(w.to) == nil {
+				r.addError(w.pos, nearest.Help(w.to, names),
 					"expected a state as the target, got %q", w.to)
 			}
 		}
-		for _, inner := range one.beside {
-			for _, w := range inner.ways {
+		for _, inner := range one.parallel {
+			for _, w := range inner.transitions {
 				if w.to != "" {
-					r.wrong(w.pos, "write it at state '"+one.name+"'",
+					r.addError(w.pos, "write it at state '"+one.name+"'",
 						"expected no target of a state side by side, got %q", w.to)
 				}
 			}
@@ -427,14 +429,14 @@ func (s *score) find(name string) *state {
 	return nil
 }
 
-// ends tells whether a target is the end of the workflow, good or bad.
-func ends(to string) bool {
-	return slices.Contains(ending, ident(to)) || slices.Contains(aborting, ident(to))
+// isEnd tells whether a target is the end of the workflow, good or bad.
+func isEnd(to string) bool {
+	return slices.Contains(endWords, snakeName(to)) || slices.Contains(abortWords, snakeName(to))
 }
 
-// ident is a name as an id, empty if nothing of it can stand in one. dashed is the same as the name
-// of a file.
-func ident(name string) string {
+// snakeName is a name as an id, empty if nothing of it can stand in one. kebabName is
+// the same as the name of a file.
+func snakeName(name string) string {
 	id := strings.Trim(notWord().ReplaceAllString(strings.ToLower(name), "_"), "_")
 	if id != "" && id[0] >= '0' && id[0] <= '9' {
 		id = "s" + id
@@ -442,12 +444,12 @@ func ident(name string) string {
 	return id
 }
 
-func dashed(name string) string {
-	return strings.ReplaceAll(ident(name), "_", "-")
+func kebabName(name string) string {
+	return strings.ReplaceAll(snakeName(name), "_", "-")
 }
 
-// facet gives a facet of a state: the name of one that the project has, or its text.
-func (b *Builder) facet(s *score, kind string, f facet) (name, text string, err error) {
+// findFacet gives a facet of a state: the name of one that the project has, or its text.
+func (b *Builder) findFacet(s *score, kind string, f facet) (name, text string, err error) {
 	named := s.files[kind][f.text]
 	if named == "" && (!facetName().MatchString(f.text) || len(f.text) > maxScoreWord) {
 		return "", f.text, nil

@@ -34,11 +34,11 @@ func FuzzScore(f *testing.F) {
 			}
 			return
 		}
-		p := s.order()
-		text := s.command(p)
-		todo := strings.Join(p.todo(), "\n")
+		p := s.orderStates()
+		text := s.commandText(p)
+		todo := strings.Join(p.allTodos(), "\n")
 		for _, one := range s.states {
-			step := strings.Contains(text, "\nid: "+ident(one.name)+"\n")
+			step := strings.Contains(text, "\nid: "+snakeName(one.name)+"\n")
 			left := strings.Contains(todo, "state '"+one.name+"' is left out")
 			if step == left {
 				t.Fatalf(
@@ -50,7 +50,7 @@ func FuzzScore(f *testing.F) {
 					text,
 				)
 			}
-			for _, w := range one.ways {
+			for _, w := range one.transitions {
 				if step && w.when == unclear && !strings.Contains(todo, "it as a verdict") {
 					t.Fatalf("%q: %q is lost\n%s", data, w.text, text)
 				}

@@ -13,8 +13,8 @@ import (
 	"tercet/templates"
 )
 
-// failed is the return for unusable answers: one error for each problem.
-func failed(err error) formats.Return {
+// failedReturn is the return for unusable answers: one error for each problem.
+func failedReturn(err error) formats.Return {
 	ret := formats.Failed(err)
 	ret.Errors = nil
 	for _, one := range flattenErrors(err) {
@@ -70,21 +70,21 @@ func (d *draft) filesReturn() formats.Return {
 	}
 }
 
-// result is the return of a draft.
-func (b *Builder) result(d *draft) formats.Return {
+// draftReturn is the return of a draft.
+func (b *Builder) draftReturn(d *draft) formats.Return {
 	ret := d.filesReturn()
 	ret.Summary = "/" + d.Name
-	ret.Warnings = append(d.warnings, b.notes(d)...)
-	if len(d.fresh) > 0 {
-		ret.Summary += ", with the new subagents " + strings.Join(d.fresh, ", ")
+	ret.Warnings = append(d.warnings, b.fileWarnings(d)...)
+	if len(d.newAgents) > 0 {
+		ret.Summary += ", with the new subagents " + strings.Join(d.newAgents, ", ")
 	}
 
 	var text strings.Builder
 	for _, f := range d.files {
-		fmt.Fprintf(&text, "- %s: %s\n", f.Name, d.about(f))
+		fmt.Fprintf(&text, "- %s: %s\n", f.Name, d.describe(f))
 	}
 	if d.source != "" {
-		ret.Fields["hides"] = b.hides(d)
+		ret.Fields["hides"] = b.hiddenCommands(d)
 	}
 
 	fromPrompt := d.source != "" && !isScore(d.source)
@@ -106,9 +106,9 @@ func (b *Builder) result(d *draft) formats.Return {
 
 	text.WriteString("\n\nThe files are yours to edit; 'tercet lint' checks them.\n")
 
-	if d.dry != "" {
+	if d.dryRunText != "" {
 		fmt.Fprintf(&text, "\nThe dry run of it:\n\n  %s\n",
-			strings.ReplaceAll(strings.TrimSpace(d.dry), "\n", "\n  "))
+			strings.ReplaceAll(strings.TrimSpace(d.dryRunText), "\n", "\n  "))
 	}
 	ret.Text = formats.Clip(text.String(), formats.MaxText/4)
 	return ret
@@ -127,8 +127,8 @@ func Shown(source string, list []Lines) []string {
 	return out
 }
 
-// about describes a file briefly.
-func (d *draft) about(f File) string {
+// describe describes a file briefly.
+func (d *draft) describe(f File) string {
 	if d.source != "" {
 		return "translated from " + d.source
 	}
@@ -156,10 +156,10 @@ func (d *draft) about(f File) string {
 	)
 }
 
-// notes are warnings about the files.
-func (b *Builder) notes(d *draft) []string {
+// fileWarnings are warnings about the files.
+func (b *Builder) fileWarnings(d *draft) []string {
 	var out []string
-	for _, name := range d.fresh {
+	for _, name := range d.newAgents {
 		for _, near := range nearest.Names(name, b.Agents.Names()) {
 			if !strings.Contains(name, near) { // api-reviewer is no misspelt reviewer
 				out = append(out, fmt.Sprintf("subagent %s is new; was %s meant?", name, near))
@@ -179,7 +179,7 @@ func (b *Builder) notes(d *draft) []string {
 		}
 	}
 
-	for _, file := range b.hides(d) {
+	for _, file := range b.hiddenCommands(d) {
 		out = append(
 			out,
 			fmt.Sprintf("as long as %s is there, /%s hides the command in %s; "+
@@ -191,8 +191,8 @@ func (b *Builder) notes(d *draft) []string {
 	return out
 }
 
-// hides are the files of the commands that the draft hides once it is written.
-func (b *Builder) hides(d *draft) []string {
+// hiddenCommands are the files of the commands that the draft hides once it is written.
+func (b *Builder) hiddenCommands(d *draft) []string {
 	out := []string{}
 	for _, e := range b.Catalog.Entries {
 		if e.Name == d.Name {

@@ -19,7 +19,7 @@ import (
 
 // translate converts a prompt command of another tool with numbered steps or stages to a draft.
 func (b *Builder) translate(file string, name any) (*draft, error) {
-	c, src, err := b.prompt(file)
+	c, src, err := b.readPrompt(file)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	if d.Name == "" {
 		d.Name = dialect.AgentName(c.Name[strings.LastIndexByte(c.Name, ':')+1:])
 	}
-	out, err := b.place(commandFolder, d.Name)
+	out, err := b.newPath(commandFolder, d.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 			"'tercet which "+c.Name+"' says how it runs", "%s runs as a workflow as it is", file)
 	}
 
-	t.read()
+	t.readParts()
 	if len(t.parts) == 0 {
 		return nil, formats.Fail(formats.CodeValidationFailed,
 			"it runs as it is: 'tercet which "+c.Name+"' says how",
@@ -63,19 +63,19 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	for _, p := range c.Parts {
 		if what := foreign[p.Kind]; what != "" {
 			text, _, _ := strings.Cut(strings.TrimSpace(p.Text), "\n")
-			t.addLost(p.Pos.Line, what+": "+formats.Clip(text, 80))
+			t.noteLost(p.Pos.Line, what+": "+formats.Clip(text, 80))
 		}
 	}
 
 	for _, wish := range c.Unused() {
-		t.addLost(1, wish)
+		t.noteLost(1, wish)
 	}
 
 	if c.Agent != "" {
-		t.addLost(1, "agent "+c.Agent+" is not used: name it in the steps that need it")
+		t.noteLost(1, "agent "+c.Agent+" is not used: name it in the steps that need it")
 	}
 	if t.needsOutline(b.Agents) {
-		return d, b.outline(d, t, out)
+		return d, b.composeOutline(d, t, out)
 	}
 
 	d.warnings = t.untranslated
@@ -86,8 +86,8 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 		d.warnings = append(d.warnings, w.Error())
 	}
 
-	d.lines = t.becameSteps()
-	d.Args = t.arguments()
+	d.lines = t.describeSteps()
+	d.Args = t.promptArgs()
 	src, err = templates.Translate(templates.Prompt{
 		Name:    d.Name,
 		Purpose: c.Description,
@@ -100,9 +100,9 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 	return d, err
 }
 
-// becameSteps says what became of the lines of a prompt whose steps keep their text.
-func (t *translation) becameSteps() []Lines {
-	t.ends(t.command.Text())
+// describeSteps says what became of the lines of a prompt whose steps keep their text.
+func (t *translation) describeSteps() []Lines {
+	t.setPartEnds(t.command.Text())
 	var out []Lines
 	at := t.command.Line
 	other := func(to int) {
@@ -130,9 +130,9 @@ func (t *translation) becameSteps() []Lines {
 	return out
 }
 
-// prompt reads a prompt command. Outside the folders of tools, the rules of Claude Code apply, or
-// for TOML those of Gemini CLI.
-func (b *Builder) prompt(file string) (*dialect.Command, []byte, error) {
+// readPrompt reads a prompt command. Outside the folders of tools, the rules of Claude Code apply,
+// or for TOML those of Gemini CLI.
+func (b *Builder) readPrompt(file string) (*dialect.Command, []byte, error) {
 	if info, err := b.Root.Stat(filepath.FromSlash(file)); err != nil {
 		return nil, nil, formats.OnFile("read", file, err)
 	} else if !info.Mode().IsRegular() {
@@ -189,21 +189,21 @@ const (
 )
 
 var (
-	numbered = lazy.Regexp(
+	numberedLine = lazy.Regexp(
 		`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP|Phase|Stage)\s+)?` +
 			`([0-9]{1,3})[.):](?:\*\*)?\s+(\S.*)$`,
 	)
-	stage    = lazy.Regexp(`^\s*<(?:stage\b|step_[0-9]+\b)([^>]*)>`)
-	stageEnd = lazy.Regexp(`^\s*</(?:stage|step_[0-9]+)>\s*$`)
-	stageTag = lazy.Regexp(`\b(?:name|title)="([^"]*)"`)
-	asking   = lazy.Regexp(
+	stageOpen = lazy.Regexp(`^\s*<(?:stage\b|step_[0-9]+\b)([^>]*)>`)
+	stageEnd  = lazy.Regexp(`^\s*</(?:stage|step_[0-9]+)>\s*$`)
+	stageTag  = lazy.Regexp(`\b(?:name|title)="([^"]*)"`)
+	askPhrase = lazy.Regexp(
 		`(?i)^(ask (me|the user|for|whether|if)|confirm with|wait for|get (an )?approval)\b`,
 	)
-	strange = lazy.Regexp(`[^a-z0-9_]`)
+	notIdentifier = lazy.Regexp(`[^a-z0-9_]`)
 )
 
-// read reads the prompt line by line, after it has found whether the steps are headings.
-func (t *translation) read() {
+// readParts reads the prompt line by line, after it has found whether the steps are headings.
+func (t *translation) readParts() {
 	// problems of a prose text do not matter here
 	t.doc, _ = md.Parse([]byte(t.command.Text()))
 	count := 0
@@ -212,7 +212,7 @@ func (t *translation) read() {
 			continue
 		}
 		t.titles = append(t.titles, b.Pos.Line)
-		if numbered().MatchString(t.doc.Line(b.Pos.Line)) {
+		if numberedLine().MatchString(t.doc.Line(b.Pos.Line)) {
 			count++
 		}
 	}
@@ -221,7 +221,7 @@ func (t *translation) read() {
 		t.steps = titled
 	}
 	for line := range strings.SplitSeq(t.command.Text(), "\n") {
-		if stage().MatchString(line) {
+		if stageOpen().MatchString(line) {
 			t.steps = staged
 		}
 	}
@@ -231,7 +231,7 @@ func (t *translation) read() {
 	raw := ""
 	for _, part := range t.command.Parts {
 		if part.Kind != dialect.Literal {
-			pieces = append(pieces, t.piece(part))
+			pieces = append(pieces, t.translateMark(part))
 			raw += part.Text
 			at += strings.Count(part.Text, "\n")
 			continue
@@ -240,7 +240,7 @@ func (t *translation) read() {
 			pieces = append(pieces, templates.Piece{Text: line})
 			raw += line
 			if strings.HasSuffix(line, "\n") {
-				t.line(at, raw, pieces)
+				t.readLine(at, raw, pieces)
 				pieces = nil
 				raw = ""
 				at++
@@ -248,18 +248,18 @@ func (t *translation) read() {
 		}
 	}
 
-	t.line(at, raw, pieces)
+	t.readLine(at, raw, pieces)
 }
 
-// line handles one line with its pieces. A step begins with the next number.
-func (t *translation) line(at int, raw string, pieces []templates.Piece) {
+// readLine handles one line with its pieces. A step begins with the next number.
+func (t *translation) readLine(at int, raw string, pieces []templates.Piece) {
 	raw = strings.TrimRight(raw, "\r\n")
 	title := slices.Contains(t.titles, at)
-	m := numbered().FindStringSubmatch(raw)
+	m := numberedLine().FindStringSubmatch(raw)
 	switch {
 	case t.doc.InCode(at):
 	case t.steps == staged:
-		if t.stage(at, raw) {
+		if t.readStageTag(at, raw) {
 			return
 		}
 	case m != nil && m[2] == strconv.Itoa(len(t.parts)+1) && title == (t.steps == titled):
@@ -267,7 +267,7 @@ func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 		t.parts = append(t.parts, templates.Part{
 			Line:  t.command.Line + at - 1,
 			Title: name,
-			Gate:  asking().MatchString(name),
+			Gate:  askPhrase().MatchString(name),
 		})
 		t.ended = false
 		pieces[0].Text = strings.TrimPrefix(pieces[0].Text, raw[:len(raw)-len(m[3])])
@@ -283,13 +283,14 @@ func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 	part.Pieces = append(part.Pieces, pieces...)
 }
 
-// stage handles a line with the tag of a stage, which begins or ends a step; false for any other.
-func (t *translation) stage(at int, raw string) bool {
+// readStageTag handles a line with the tag of a stage, which begins or ends a step; false for any
+// other.
+func (t *translation) readStageTag(at int, raw string) bool {
 	if stageEnd().MatchString(raw) {
 		t.ended = true
 		return true
 	}
-	m := stage().FindStringSubmatch(raw)
+	m := stageOpen().FindStringSubmatch(raw)
 	if m == nil {
 		return false
 	}
@@ -301,14 +302,14 @@ func (t *translation) stage(at int, raw string) bool {
 	t.parts = append(t.parts, templates.Part{
 		Line:  t.command.Line + at - 1,
 		Title: name,
-		Gate:  asking().MatchString(name),
+		Gate:  askPhrase().MatchString(name),
 	})
 	t.ended = false
 	return true
 }
 
-// addLost records what is not translated, as a comment of its step.
-func (t *translation) addLost(line int, what string) {
+// noteLost records what is not translated, as a comment of its step.
+func (t *translation) noteLost(line int, what string) {
 	what = fmt.Sprintf("%s:%d: not translated: %s", t.file, line, what)
 	in := &t.parts[0]
 	for i := range t.parts {
@@ -321,8 +322,8 @@ func (t *translation) addLost(line int, what string) {
 	in.Untranslated = append(in.Untranslated, what)
 }
 
-// piece translates the mark of an argument.
-func (t *translation) piece(p dialect.Part) templates.Piece {
+// translateMark translates the mark of an argument.
+func (t *translation) translateMark(p dialect.Part) templates.Piece {
 	out := templates.Piece{Text: p.Text}
 	switch p.Kind {
 	case dialect.All:
@@ -332,7 +333,7 @@ func (t *translation) piece(p dialect.Part) templates.Piece {
 		t.positional = max(t.positional, p.Index+1)
 		out.Jq = fmt.Sprintf(`$args.word_%d // ""`, p.Index+1)
 	case dialect.Named:
-		name := strange().ReplaceAllString(strings.ToLower(p.Name), "_")
+		name := notIdentifier().ReplaceAllString(strings.ToLower(p.Name), "_")
 		if name[0] < 'a' || name == "help" {
 			name = "the_" + strings.TrimLeft(name, "_")
 		}
@@ -346,8 +347,8 @@ func (t *translation) piece(p dialect.Part) templates.Piece {
 	return out
 }
 
-// arguments declares the arguments of the prompt.
-func (t *translation) arguments() (out []templates.Arg) {
+// promptArgs declares the arguments of the prompt.
+func (t *translation) promptArgs() (out []templates.Arg) {
 	for n := range t.positional {
 		name := fmt.Sprintf("word_%d", n+1)
 		out = append(out, templates.Arg{
