@@ -34,8 +34,8 @@ type Bounds struct {
 	Ask     bool
 }
 
-// settle leaves out what does not exist, and resolves links.
-func (b *Bounds) settle() {
+// resolveLinks leaves out what does not exist, and resolves links.
+func (b *Bounds) resolveLinks() {
 	for _, list := range []*[]string{&b.Write, &b.Keep, &b.Hide, &b.Sockets} {
 		var out []string
 		for _, name := range *list {
@@ -74,13 +74,13 @@ func (b Bounds) layers() (out []layer) {
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(writable)) {
-		ok := !inner[name]
-		for _, around := range out { // the last is the nearest
-			if below(name, around.name) {
-				ok = around.writable != writable[name]
+		needed := !inner[name]
+		for _, outer := range out { // the last is the nearest
+			if below(name, outer.name) {
+				needed = outer.writable != writable[name]
 			}
 		}
-		if ok {
+		if needed {
 			out = append(out, layer{name, writable[name]})
 		}
 	}
@@ -88,8 +88,8 @@ func (b Bounds) layers() (out []layer) {
 	return out
 }
 
-// program is the path of the program of a command, or its name where it is to be found on the PATH.
-func program(c proc.Command) string {
+// programPath is the path of the program of a command, or its name where it is to be found on the PATH.
+func programPath(c proc.Command) string {
 	if name := c.Argv[0]; strings.ContainsRune(name, '/') && !filepath.IsAbs(name) {
 		return filepath.Join(c.Dir, name)
 	}
@@ -99,6 +99,11 @@ func program(c proc.Command) string {
 // below tells whether name is a folder or something in it.
 func below(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// belowAny tells whether name is one of the folders or something in one.
+func belowAny(name string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return below(name, folder) })
 }
 
 // Box starts programs in a sandbox of one kind.
@@ -143,11 +148,11 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	bounds.Cache = nil
 	bounds.Read = nil
 	if b.Means == Landlock {
-		if err := bounds.apart(); err != nil {
+		if err := bounds.checkSecrets(); err != nil {
 			return c, err
 		}
 	}
-	path, err := b.Look(program(c))
+	path, err := b.Look(programPath(c))
 	if err != nil {
 		return c, err
 	}
@@ -165,7 +170,7 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 		if temp != "" {
 			bounds.Write = append(slices.Clip(bounds.Write), temp)
 		}
-		bounds.settle()
+		bounds.resolveLinks()
 		if b.Means == Landlock {
 			return proc.Launch{
 				Path:  path,
@@ -184,8 +189,8 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	return c, nil
 }
 
-// apart refuses a secret inside of what can be written: landlock cannot take it out.
-func (b Bounds) apart() error {
+// checkSecrets refuses a secret inside of what can be written: landlock cannot take it out.
+func (b Bounds) checkSecrets() error {
 	written := make([]string, len(b.Write))
 	for i, name := range b.Write {
 		written[i] = realPath(name)
@@ -243,6 +248,7 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 		"--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL", "--ro-bind", "/", "/",
 		"--dev", "/dev", "--proc", "/proc",
 	}
+
 	// it could change the kernel there; bubblewrap itself covers sysrq-trigger, irq and bus
 	if os.Geteuid() == 0 {
 		args = append(
@@ -250,6 +256,7 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 			"/proc/acpi",
 		)
 	}
+
 	if b.userNS && !bounds.Nest {
 		args = append(args, "--unshare-user")
 	}
@@ -261,14 +268,16 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 		// no_new_privs keeps without effect on files.
 		args = append(args, "--cap-add", "CAP_SETFCAP")
 	}
+
+	// A later mount covers an earlier one.
 	layers := bounds.layers()
 	hidden := slices.Concat(bounds.Hide, bounds.Secret)
-	around := func(name string) bool { // what is hidden has a folder inside that is not
+	hasLayerInside := func(name string) bool { // what is hidden has a folder inside that is not
 		return slices.ContainsFunc(layers, func(l layer) bool { return below(l.name, name) })
 	}
 	for _, name := range hidden {
-		if around(name) {
-			args = append(args, cover(name)...)
+		if hasLayerInside(name) {
+			args = append(args, coverWords(name)...)
 		}
 	}
 
@@ -281,8 +290,8 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 	}
 
 	for _, name := range append(hidden, bounds.sockets(b.Now())...) {
-		if !around(name) {
-			args = append(args, cover(name)...)
+		if !hasLayerInside(name) {
+			args = append(args, coverWords(name)...)
 		}
 	}
 
@@ -292,9 +301,9 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 	return args
 }
 
-// cover gives the words of bwrap that make a file or folder appear empty. What does not exist needs
-// none.
-func cover(name string) []string {
+// coverWords gives the words of bwrap that make a file or folder appear empty. What does not exist
+// needs none.
+func coverWords(name string) []string {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:

@@ -45,8 +45,8 @@ const (
 const hostOnly = "PATH HOME TMPDIR SHELL XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME " +
 	"XDG_STATE_HOME XDG_RUNTIME_DIR"
 
-// engine asks whether an engine is reached, has the image, and keeps a program within bounds.
-func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
+// probeEngine asks whether an engine is reached, has the image, and keeps a program within bounds.
+func (p *Prober) probeEngine(ctx context.Context, m Means) (Probe, error) {
 	out := Probe{
 		Tier:  Container,
 		Means: m,
@@ -164,7 +164,7 @@ func (b Box) contain(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if b.Image.NewName == nil || b.Image.Name == "" {
 		return c, errors.New("expected an image and a source of names for containers, got none")
 	}
-	program := program(c)
+	program := programPath(c)
 	if filepath.IsAbs(program) && bounds.Project != "" && below(program, bounds.Project) {
 		// a tool of the project that lies outside of the tree at hand
 		bounds.Read = append(slices.Clone(bounds.Read), program)
@@ -229,11 +229,17 @@ func Removal(words []string) (argv []string, ok bool) {
 		return nil, false
 	}
 	m := Means(path.Base(filepath.ToSlash(words[0])))
+	if m != Docker && m != Podman {
+		return nil, false
+	}
+
 	name := words[len(words)-1]
 	id, ours := strings.CutPrefix(name, namePrefix)
-	if m != Docker && m != Podman || !ours || len(id) < 16 ||
-		!slices.Equal(removal(m, words[0], name), words) ||
-		strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	if !ours || len(id) < 16 || strings.Trim(id, letters) != "" {
+		return nil, false
+	}
+	if !slices.Equal(removal(m, words[0], name), words) {
 		return nil, false
 	}
 	return removal(m, m.String(), name), true

@@ -135,7 +135,7 @@ func (k *Keeper) Program(
 	error,
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
-	b.ask(net)
+	b.grantNet(net)
 	if r.Terms.Board != nil && k.Tercet != "" {
 		b.Read = append(b.Read, k.Tercet)
 	}
@@ -172,7 +172,7 @@ func (k *Keeper) Run(
 		return c, "", err
 	}
 	b := k.bounds(k.Root, c.Dir)
-	b.ask(net)
+	b.grantNet(net)
 	b.Net = net
 	if !net {
 		b.Secret = append(b.Secret, keysOf(at.Home)...)
@@ -211,7 +211,7 @@ func (k *Keeper) Command(
 	error,
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
-	b.ask(net)
+	b.grantNet(net)
 	b.Net = net
 	if len(write) > 0 {
 		b.Write = append(slices.Clone(write), filepath.Dir(r.Out))
@@ -289,7 +289,7 @@ func (k *Keeper) Agent(
 		b = k.base()
 		b.Write = []string{filepath.Dir(r.Out)}
 	}
-	b.ask(room.Net)
+	b.grantNet(room.Net)
 	b.Write = append(b.Write, room.Write...)
 	b.Keep = append(b.Keep, room.Keep...)
 	b.Nest = room.Nest
@@ -338,9 +338,9 @@ func (k *Keeper) base() Bounds {
 	return b
 }
 
-// ask takes in whether a subagent has a grant for the network, without which it connects to no
+// grantNet takes in whether a subagent has a grant for the network, without which it connects to no
 // socket either.
-func (b *Bounds) ask(net bool) {
+func (b *Bounds) grantNet(net bool) {
 	b.Ask = net
 	if !net {
 		b.Sockets = nil

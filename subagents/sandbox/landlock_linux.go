@@ -159,11 +159,11 @@ func (b ruleBuilder) addAll(r restriction) error {
 // the way to it can be listed, and each other entry in them is granted. What appears there later
 // cannot be read.
 func (b ruleBuilder) addReads(secret []string) error {
-	everywhere, err := everyPath(secret)
+	everywhere, err := allPathsOf(secret)
 	if err != nil {
 		return err
 	}
-	view, err := around("/", everywhere)
+	view, err := viewWithout("/", everywhere)
 	if err != nil {
 		return err
 	}

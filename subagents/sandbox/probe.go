@@ -65,16 +65,16 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 func (p *Prober) ProbeMeans(ctx context.Context, m Means) (Probe, error) {
 	switch m {
 	case Docker, Podman:
-		return p.engine(ctx, m)
+		return p.probeEngine(ctx, m)
 	case Bubblewrap:
-		return p.own(ctx, Probe{
+		return p.probeOwn(ctx, Probe{
 			Tier:  Container,
 			Means: Bubblewrap,
 			Tool:  "bwrap",
 		}, "writes outside are refused, processes and on demand the network are apart, "+
 			"tercet's keys are hidden")
 	case Landlock:
-		return p.own(ctx, Probe{
+		return p.probeOwn(ctx, Probe{
 			Tier:  Platform,
 			Means: Landlock,
 		}, "writes outside are refused, on demand TCP too; of reads only those of tercet's keys"+
@@ -90,9 +90,9 @@ func (p *Prober) ProbeMeans(ctx context.Context, m Means) (Probe, error) {
 	}, nil
 }
 
-// own tries a means for which this program restricts what it starts. Does says what it does where
+// probeOwn tries a means for which this program restricts what it starts. Does says what it does where
 // it works.
-func (p *Prober) own(ctx context.Context, out Probe, does string) (Probe, error) {
+func (p *Prober) probeOwn(ctx context.Context, out Probe, does string) (Probe, error) {
 	if len(p.Starter.Supervisor) == 0 {
 		out.Why = "this program cannot start itself"
 		return out, nil
@@ -213,7 +213,7 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 		if out.Why == "" {
 			out.Why = "a program does not run in it"
 		}
-	case !owned(filepath.Join(may, "in")):
+	case !belongsToUser(filepath.Join(may, "in")):
 		out.Why = "the files that it writes do not belong to you"
 	case exists(filepath.Join(may, "signal")) && out.Tier == Container && os.Getpid() >= smallPID:
 		out.Why = "a signal to a process outside was not refused"
@@ -229,8 +229,8 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	return out, nil
 }
 
-// owned tells whether a file belongs to this process's user: no other user may change its mode.
-func owned(name string) bool {
+// belongsToUser tells whether a file belongs to this process's user: no other user may change its mode.
+func belongsToUser(name string) bool {
 	return os.Chmod(name, 0o600) == nil
 }
 

@@ -16,9 +16,9 @@ type view struct {
 	files   []string // everything else
 }
 
-// around gives the view of a folder that leaves out the secret paths below it. It leaves out links:
+// viewWithout gives the view of a folder that leaves out the secret paths below it. It leaves out links:
 // what they lead to is judged by its own path. Paths are absolute and without links.
-func around(dir string, secret []string) (view, error) {
+func viewWithout(dir string, secret []string) (view, error) {
 	onTheWay := func(name string) bool {
 		return slices.ContainsFunc(secret, func(s string) bool { return below(s, name) })
 	}
@@ -39,7 +39,7 @@ func around(dir string, secret []string) (view, error) {
 		case !e.IsDir():
 			out.files = append(out.files, name)
 		case onTheWay(name):
-			inner, err := around(name, secret)
+			inner, err := viewWithout(name, secret)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be gone meanwhile
 				return view{}, err
 			}
@@ -90,9 +90,9 @@ func parseMounts(text string) (out []mount) {
 	return out
 }
 
-// paths gives every path of a file, of which one is known: a part of a file system can be mounted
+// pathsOf gives every path of a file, of which one is known: a part of a file system can be mounted
 // at several places.
-func paths(name string, mounts []mount) []string {
+func pathsOf(name string, mounts []mount) []string {
 	var own mount
 	for _, m := range mounts {
 		// a later mount at a place covers an earlier one
@@ -118,8 +118,8 @@ func paths(name string, mounts []mount) []string {
 	return slices.Compact(out)
 }
 
-// everyPath gives every path of the named files, without links.
-func everyPath(names []string) ([]string, error) {
+// allPathsOf gives every path of the named files, without links.
+func allPathsOf(names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func everyPath(names []string) ([]string, error) {
 	mounts := parseMounts(string(text))
 	var out []string
 	for _, name := range names {
-		out = append(out, paths(realPath(name), mounts)...)
+		out = append(out, pathsOf(realPath(name), mounts)...)
 	}
 	return out, nil
 }

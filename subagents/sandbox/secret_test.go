@@ -29,12 +29,12 @@ short line
 		"/var/lib/tercet":                 {"/lib2/tercet", "/var/lib/tercet"},
 		"/ann/x":                          {"/ann/x"},
 	} {
-		if diff := cmp.Diff(want, paths(name, mounts)); diff != "" {
-			t.Errorf("paths(%s) differs (-want +got):\n%s", name, diff)
+		if diff := cmp.Diff(want, pathsOf(name, mounts)); diff != "" {
+			t.Errorf("pathsOf(%s) differs (-want +got):\n%s", name, diff)
 		}
 	}
 
-	if got := paths("/x", nil); len(got) != 1 || got[0] != "/x" {
+	if got := pathsOf("/x", nil); len(got) != 1 || got[0] != "/x" {
 		t.Errorf("paths without mounts = %q, want the path itself", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestAround(t *testing.T) {
 	if err := os.Symlink(at("home/state/own"), at("home/way")); err != nil {
 		t.Fatal(err)
 	}
-	got, err := around(top, []string{at("home/state/own"), at("home/.ssh"), at("home/none/below")})
+	got, err := viewWithout(top, []string{at("home/state/own"), at("home/.ssh"), at("home/none/below")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestAround(t *testing.T) {
 		files:   []string{at("home/.profile")},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(view{})); diff != "" {
-		t.Errorf("around differs (-want +got):\n%s", diff)
+		t.Errorf("viewWithout differs (-want +got):\n%s", diff)
 	}
 }
 

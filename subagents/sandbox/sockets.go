@@ -26,7 +26,9 @@ func (b Bounds) sockets(now time.Time) []string {
 	if err != nil {
 		return nil // there is no such list: the kernel has no such sockets, or /proc is not there
 	}
+
 	allowed := slices.Concat(b.Write, b.Sockets, nameServices)
+	hidden := slices.Concat(b.Hide, b.Secret)
 	var out []string
 	for _, name := range parseSockets(string(text)) {
 		name = realPath(name)
@@ -34,15 +36,12 @@ func (b Bounds) sockets(now time.Time) []string {
 		switch {
 		case err != nil || info.Mode()&fs.ModeSocket == 0: // it was removed and still has its name
 		case now.Sub(info.ModTime()) < settledAge:
-		case slices.ContainsFunc(allowed, func(folder string) bool { return below(name, folder) }):
-		case slices.ContainsFunc(slices.Concat(
-			b.Hide,
-			b.Secret,
-		), func(folder string) bool { return below(name, folder) }):
+		case belowAny(name, allowed), belowAny(name, hidden):
 		default:
 			out = append(out, name)
 		}
 	}
+
 	slices.Sort(out)
 	return slices.Compact(out)
 }
