@@ -40,10 +40,12 @@ func answerQuestion(ctx context.Context, c *call, in runInput) (fields, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	e, err := c.project.Evidence(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	a := &asking{call: c, run: r, gate: e.Gate, evidence: e}
 	if why := a.refusal(); why != "" {
 		return a.open(why), nil
@@ -54,6 +56,7 @@ func answerQuestion(ctx context.Context, c *call, in runInput) (fields, error) {
 	case a.returnsRequests():
 		return nil, a.request()
 	}
+
 	waiting, done := context.WithTimeout(ctx, answerTime)
 	defer done()
 	got, err := c.request.Session.Elicit(waiting, a.form())
@@ -148,6 +151,7 @@ func (a *asking) resumed(ctx context.Context) (fields, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	now := a.shown()
 	switch {
 	case shown.Run != now.Run || shown.Gate != now.Gate:
@@ -156,6 +160,7 @@ func (a *asking) resumed(ctx context.Context) (fields, error) {
 	case shown != now:
 		return a.open(stale), nil
 	}
+
 	got, ok := a.call.request.Params.InputResponses[answerKey].(*sdk.ElicitResult)
 	if !ok {
 		return a.open("no answer came"), nil
@@ -190,10 +195,12 @@ func (a *asking) form() *sdk.ElicitParams {
 		shown = formats.Clip(shown, maxShown) + "\n\n'tercet show " + a.run.ID +
 			"' shows all of it."
 	}
+
 	labels := make([]any, len(a.gate.Choices))
 	for i, one := range a.gate.Choices {
 		labels[i] = one.Label
 	}
+
 	return &sdk.ElicitParams{
 		Message: plain.Text(shown),
 		RequestedSchema: fields{
@@ -224,6 +231,7 @@ func (a *asking) take(ctx context.Context, got *sdk.ElicitResult) (fields, error
 	if a.gate.Lacks(label, note) {
 		return a.open("the choice '" + label + "' needs a note"), nil
 	}
+
 	reply := project.Reply{
 		Label:   label,
 		Note:    note,
@@ -238,6 +246,7 @@ func (a *asking) take(ctx context.Context, got *sdk.ElicitResult) (fields, error
 	if err != nil {
 		return nil, err
 	}
+
 	return fields{
 		"run":      a.run.ID,
 		"answered": true,

@@ -24,6 +24,7 @@ func (s *Server) Handler(token string, may func(*http.Request) error) http.Handl
 			PropagateRequestCancellation: true,
 		},
 	)
+
 	want := sha256.Sum256([]byte(token))
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got := sha256.Sum256([]byte(bearer(r)))
@@ -43,6 +44,7 @@ func (s *Server) Handler(token string, may func(*http.Request) error) http.Handl
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // see above
 		serve.ServeHTTP(w, r)
 	})
+
 	// a page that the user has open cannot make the browser call
 	return http.NewCrossOriginProtection().Handler(guarded)
 }

@@ -142,6 +142,7 @@ func refusedMessage(data []byte) *refusal {
 	if _, err := jsonrpc.DecodeMessage(data); err != nil {
 		return invalid(id, err.Error())
 	}
+
 	for _, name := range []string{"method", "result", "error"} {
 		if _, ok := members[name]; ok {
 			return nil
@@ -249,6 +250,7 @@ func (a *answers) waitForAll(most time.Duration) {
 	settled := make(chan struct{})
 	a.settled = settled
 	a.mu.Unlock()
+
 	late := time.NewTimer(most)
 	defer late.Stop()
 	select {
@@ -279,6 +281,7 @@ func (a *answers) Write(p []byte) (int, error) {
 		n = len(p)
 		err = nil
 	}
+
 	for _, m := range messagesOf(p) {
 		if m.Method != "" {
 			continue
@@ -288,6 +291,7 @@ func (a *answers) Write(p []byte) (int, error) {
 			a.version = m.Result.Version
 		}
 	}
+
 	if len(a.open) == 0 && a.settled != nil {
 		close(a.settled)
 		a.settled = nil

@@ -52,6 +52,7 @@ func (k *features) prompts(of *sdk.Server, p *project.Project) error {
 	if err != nil {
 		return err
 	}
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	of.RemovePrompts(k.promptNames...)

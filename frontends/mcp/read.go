@@ -64,6 +64,7 @@ func listRuns(_ context.Context, c *call, in runsInput) (fields, error) {
 		return nil, formats.Fail(formats.CodeUsage, "query reads all runs",
 			"expected most from 1 to %d, got %d", maxRuns, in.Most)
 	}
+
 	list, err := c.project.Runs(project.Filter{Unfinished: in.Unfinished, Most: in.Most})
 	if list == nil {
 		list = []project.RunInfo{}
@@ -88,6 +89,7 @@ func listTasks(ctx context.Context, c *call, in tasksInput) (fields, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if in.Status != "" {
 		status, err := formats.LooseTaskStatus(in.Status)
 		if err != nil {
@@ -97,6 +99,7 @@ func listTasks(ctx context.Context, c *call, in tasksInput) (fields, error) {
 			return t.Status != status
 		})
 	}
+
 	answer := fields{"tasks": append([]formats.Task{}, list[:min(len(list), maxTasks)]...)}
 	if left := len(list) - maxTasks; left > 0 {
 		answer["left_out"] = left
@@ -131,6 +134,7 @@ func queryProject(ctx context.Context, c *call, in queryInput) (fields, error) {
 		return nil, formats.Fail(formats.CodeLimit, "ask for less, such as [limit(20; .tasks[])]",
 			"expected results of at most %d bytes, got %d", maxResult, len(out))
 	}
+
 	results := []json.RawMessage{}
 	for line := range bytes.Lines(out) {
 		results = append(results, bytes.TrimRight(line, "\n"))

@@ -62,6 +62,7 @@ func (k *features) resources(of *sdk.Server, p *project.Project) error {
 	if err != nil {
 		return err
 	}
+
 	add := func(uri, name, description, mime string) {
 		k.resourceURIs = append(k.resourceURIs, uri)
 		of.AddResource(&sdk.Resource{
@@ -71,6 +72,7 @@ func (k *features) resources(of *sdk.Server, p *project.Project) error {
 			MIMEType:    mime,
 		}, k.read)
 	}
+
 	for _, r := range list {
 		add(logURI(r.ID), "log of "+r.ID, r.Line, plainMIME)
 		add(transcriptURI(r.ID), "transcript of "+r.ID, r.Line, plainMIME)
@@ -168,10 +170,12 @@ func resourceText(
 	if !ok || !found || p.Reader == nil {
 		return "", "", errNoResource
 	}
+
 	r, err := p.Find(run)
 	if err != nil || r.ID != run {
 		return "", "", errNoResource
 	}
+
 	switch part {
 	case logPart:
 		text, err = logText(p, run)
@@ -180,6 +184,7 @@ func resourceText(
 		text, err = p.Transcript(run, maxResource)
 		return text, plainMIME, err
 	}
+
 	escaped, ok := strings.CutPrefix(part, documentsPart)
 	file, err := url.PathUnescape(escaped)
 	if !ok || err != nil || !slices.Contains(documentsOf(p, run), file) {

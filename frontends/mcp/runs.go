@@ -25,6 +25,7 @@ func startRun(ctx context.Context, c *call, in lineInput) (fields, error) {
 		return nil, formats.Fail(formats.CodeUsage, "put long texts into a file",
 			"expected a line of at most %d bytes, got %d", project.MaxLine, len(in.Line))
 	}
+
 	// at a question the process waits, so that the run goes on with the answer
 	begun, err := c.project.StartDetached(
 		ctx, project.Line{Raw: in.Line}, project.Options{Await: true},
@@ -76,6 +77,7 @@ func showRun(ctx context.Context, c *call, in showInput) (fields, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m := c.project.Monitor()
 	if err := c.wait(ctx, m, r.ID, time.Duration(in.Wait*float64(time.Second))); err != nil {
 		return nil, err
@@ -135,7 +137,8 @@ func (c *call) progress(ctx context.Context, n float64, text string) {
 		Progress:      n,
 		Message:       c.project.Mask.Values(text),
 	}
-	_ = c.request.Session.NotifyProgress(ctx, at) //nolint:errcheck // the call itself fails if the client is gone
+	//nolint:errcheck // the call itself fails if the client is gone
+	_ = c.request.Session.NotifyProgress(ctx, at) // see above
 }
 
 // maxSteps is how many of the last steps of a run are shown.
@@ -151,12 +154,14 @@ func (c *call) shown(ctx context.Context, m *project.Monitor, run string) (field
 	if err != nil {
 		return nil, err
 	}
+
 	switch { // the journal may have grown since
 	case d.Run.Ended():
 		now.State = project.StateFinished
 	case now.State == project.StateAsking && d.Gate == nil:
 		now.State = project.StateRunning
 	}
+
 	answer := fields{
 		"run":        d.Run.ID,
 		"command":    d.Run.Line,
@@ -168,6 +173,7 @@ func (c *call) shown(ctx context.Context, m *project.Monitor, run string) (field
 		"log":        logURI(d.Run.ID),
 		"transcript": transcriptURI(d.Run.ID),
 	}
+
 	var documents []string
 	for _, file := range documentsOf(c.project, d.Run.ID) {
 		documents = append(documents, documentURI(d.Run.ID, file))
@@ -184,6 +190,7 @@ func (c *call) shown(ctx context.Context, m *project.Monitor, run string) (field
 	if d.Run.Cost > 0 {
 		answer["cost_usd"] = d.Run.Cost
 	}
+
 	if now.State == project.StateFinished {
 		ret, err := c.project.Wait(ctx, run, nil) // it is over, so this reads only
 		if err != nil {
@@ -191,9 +198,11 @@ func (c *call) shown(ctx context.Context, m *project.Monitor, run string) (field
 		}
 		answer["return"] = ret
 	}
+
 	if why := d.Run.WaitReason(); why != "" {
 		answer["waits_for"] = why
 	}
+
 	answer["next"] = c.next(now, d, answer)
 	return answer, nil
 }
@@ -277,6 +286,7 @@ func tellRun(_ context.Context, c *call, in tellInput) (fields, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	answer := fields{
 		"run":     r.ID,
 		"message": m,

@@ -28,11 +28,13 @@ func (t *Terminal) question(
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	defer t.config.Signals.Instead(leave)()
+
 	resume := t.stage.Pause()
 	defer func() { resume(err == nil) }()
 	first := text()
 	again := func() { fmt.Fprint(t.Err, strings.ReplaceAll(first, "\n", "\r\n")) }
 	defer aborts(t.stage.restore, again)()
+
 	if !t.edits() {
 		return t.plainAnswer(ctx, first)
 	}
@@ -79,6 +81,7 @@ func (t *Terminal) keyedAnswer(
 			return "", err
 		}
 		shown = true
+
 		if got.Name != "" {
 			if err := t.controlKey(ctx, got.Name); err != nil {
 				return "", err
@@ -173,6 +176,7 @@ func (t *Terminal) typedAnswer(ctx context.Context, text, begun string) (string,
 		fmt.Fprintln(t.Err, style.Wrap(prompt, columns))
 		prompt = "> "
 	}
+
 	line, err := t.answerLine(prompt).Read(ctx, begun)
 	if errors.Is(err, editor.ErrQuit) {
 		return "", t.controlKey(ctx, `ctrl+\`)

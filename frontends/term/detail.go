@@ -22,6 +22,7 @@ func (t *Terminal) ShowDetail(p *project.Project, d project.RunDetail) {
 		head += "  step " + r.String()
 	}
 	t.Answer("%s", plain.Line(head))
+
 	look := live.Style{Sheet: t.Sheet(t.OutTTY)}
 	t.stage.root = p.Dir
 	if t.OutTTY {
@@ -45,6 +46,7 @@ func (t *Terminal) ShowDetail(p *project.Project, d project.RunDetail) {
 	if d.Gate != nil {
 		t.Answer("Answer: tercet approve %s, or tercet reject %[1]s", r.ID)
 	}
+
 	switch {
 	case d.Resume != "":
 		t.Answer("%s", "Resume: "+d.Resume)
@@ -102,6 +104,7 @@ func (t *Terminal) spoken(step string, s project.Spoken) {
 	if columns := Columns(t.Out); columns > 0 {
 		text = style.Wrap(text, max(columns-style.Width(lead), columns/2))
 	}
+
 	look := style.Aside
 	if mark == "|" {
 		look = style.Plain
@@ -148,6 +151,7 @@ func (t *Terminal) Lend() Lent {
 	if t.keyboard != nil {
 		settle = t.keyboard.Hold(out)
 	}
+
 	return Lent{
 		In:  in,
 		Out: out,

@@ -100,6 +100,7 @@ func (t *Terminal) Ask(ctx context.Context, q project.Question) (project.Reply, 
 		Lend:       t.stage.lend,
 		Language:   t.language(),
 	}
+
 	resume := t.stage.Pause()
 	defer resume(true)
 	m := question.Matter{
@@ -110,6 +111,7 @@ func (t *Terminal) Ask(ctx context.Context, q project.Question) (project.Reply, 
 	if q.Project != nil {
 		m.Root = q.Project.Root
 	}
+
 	got, err := who.Ask(ctx, q.Gate, m)
 	switch {
 	case errors.Is(err, question.ErrInterrupted):
@@ -139,6 +141,7 @@ func (t *Terminal) AskMissing(
 	for _, q := range missing.Questions {
 		items = append(items, question.Item(q))
 	}
+
 	ask := func(lines []string, prompt string) (string, error) {
 		for _, line := range lines {
 			t.Tell(line)
@@ -169,6 +172,7 @@ func (t *Terminal) AskTrust(
 	if len(v.Changes) <= 1 {
 		them = "it"
 	}
+
 	if len(v.Changes) == 0 {
 		t.Say(
 			"git and this project's own checks would run here, and you have not agreed to " +
@@ -178,6 +182,7 @@ func (t *Terminal) AskTrust(
 		t.Say("you have not agreed to " + v.Pending() + " of " + dir +
 			" that can start programs:")
 	}
+
 	needed := 0
 	for i, c := range v.Changes {
 		if v.Needs(c) {
@@ -199,6 +204,7 @@ func (t *Terminal) AskTrust(
 			t.Prompt("    %s\n", line)
 		}
 	}
+
 	if needed < len(v.Changes) {
 		them = fmt.Sprintf("the %d that this line needs", needed)
 		if needed == 1 {

@@ -84,6 +84,7 @@ func (p *Prompt) Loop(ctx context.Context) error {
 			return formats.Fail(formats.CodeCancelled, "", "terminated")
 		}
 		p.Ready(lineCtx)
+
 		line, err := in.Read(lineCtx, begun)
 		begun = ""
 		if err != nil {
@@ -101,9 +102,11 @@ func (p *Prompt) Loop(ctx context.Context) error {
 			fmt.Fprintln(t.Err, "press Ctrl-D to quit")
 			continue
 		}
+
 		if err := p.history.Add(line, t.config.Clock.Now()); err != nil {
 			t.NoteOnce("history", "warning: the history is not kept: "+err.Error())
 		}
+
 		line = strings.TrimSpace(line)
 		if slices.Contains(strings.Fields("exit quit /exit /quit"), line) {
 			return nil
@@ -131,6 +134,7 @@ func (p *Prompt) reader() lineReader {
 			}
 		}
 	}()
+
 	return editor.New(editor.Config{
 		Keyboard: t.keyboard,
 		Out:      t.Err,

@@ -62,6 +62,7 @@ func (g *stage) show(root string, past iter.Seq2[project.Event, error]) (done fu
 	if !t.tells() {
 		return func() {}
 	}
+
 	g.Begin(t.labels, t.Set.Verbose == 1, past)
 	over := aborts(g.restore, g.CursorMoved)
 	return func() {
@@ -90,6 +91,7 @@ func (g *stage) screen(leave string) (rest, done func(), err error) {
 	if err := k.Raw(g.full); err != nil {
 		return nil, nil, err
 	}
+
 	g.over.Store(&leave)
 	end := aborts(g.restore, func() {})
 	rest = func() {

@@ -63,13 +63,16 @@ func suspended() {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)
 	defer signal.Stop(on)
+
 	// Linux does not stop a process that waits for a child between fork and exec, and the child would
 	// be stopped there: the shell would never take the terminal back.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
+
 	if syscall.Kill(0, syscall.SIGTSTP) != nil {
 		return
 	}
+
 	select {
 	case <-on:
 	case <-time.After(300 * time.Millisecond):

@@ -124,6 +124,7 @@ func New(c Config) *Terminal {
 		told:   map[string]bool{},
 		labels: map[string]string{},
 	}
+
 	locale := strings.ToUpper(cmp.Or(c.Env("LC_ALL"), c.Env("LC_CTYPE"), c.Env("LANG")))
 	t.utf8 = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
 	t.stage = newStage(t)
@@ -390,6 +391,7 @@ func (t *Terminal) Returned(ret formats.Return) {
 	outcome := ret.Outcome()
 	judged := ret.Status == formats.StatusCompleted || outcome == formats.OutcomePartial
 	t.Warnings(ret.Warnings)
+
 	text := ret.Text
 	if judged {
 		text = cmp.Or(text, ret.Summary)
@@ -400,6 +402,7 @@ func (t *Terminal) Returned(ret formats.Return) {
 	if !judged {
 		t.stopped(ret)
 	}
+
 	issues := ret.Issues
 	if t.tells() {
 		issues = t.stage.UnshownIssues(issues)
@@ -469,10 +472,11 @@ func withoutIssues(message string, issues []formats.Issue) string {
 	for _, issue := range issues {
 		texts = append(texts, issue.Description)
 	}
+
 	list := ": " + strings.Join(texts, "; ")
 	before, after, found := strings.Cut(message, list)
-	if len(issues) == 0 || len(issues) > mostShown || !found || before == "" ||
-		after != "" && !strings.HasPrefix(after, " (") {
+	listed := found && before != "" && len(issues) > 0 && len(issues) <= mostShown
+	if !listed || after != "" && !strings.HasPrefix(after, " (") {
 		return message
 	}
 	return before + after
@@ -518,47 +522,59 @@ func (t *Terminal) excerpt(d formats.Diagnostic, src []byte) {
 		word = "warning"
 		look = style.Warning
 	}
+
 	code := "" // behind the sentence, if it is none to look up
 	if formats.IsDiagnosticCode(d.Code) {
 		word = fmt.Sprintf("%s[%s]", word, d.Code)
 	} else if d.Code != "" {
 		code = "(" + plain.Line(d.Code) + ")"
 	}
+
 	text := strings.TrimRight(word+": "+plain.Message(d.Message)+" "+code, " ")
 	head := strings.TrimSuffix(style.Wrap(text, Columns(t.Err)), code)
 	head = sheet.Paint(look, word) + strings.TrimPrefix(head, word)
 	fmt.Fprintln(t.Err, head+sheet.Paint(style.Aside, code))
+
 	at := plain.Line(d.File)
 	if !d.Pos.IsZero() {
 		at = fmt.Sprintf("%s:%d:%d", at, d.Pos.Line, d.Pos.Col)
 	}
 	fmt.Fprintf(t.Err, "  --> %s\n", t.stage.linked(d.File, at))
+
 	if line, ok := lineOf(src, d.Pos.Line); ok {
-		number := fmt.Sprint(d.Pos.Line)
-		gap := strings.Repeat(" ", len(number))
-		before := line[:min(max(d.Pos.Col-1, 0), len(line))]
-		marks := 1
-		if d.End.Line == d.Pos.Line && d.End.Col > d.Pos.Col {
-			marks = max(1, style.Width(line[len(before):min(d.End.Col-1, len(line))]))
-		}
-		tabs := func(s string) string {
-			return strings.ReplaceAll(s, "\t", "    ")
-		}
-		wide := Columns(t.Err) - len(number) - len(" | ")
-		shown, at := style.Around(tabs(line), len(tabs(before)), wide)
-		if wide > at {
-			marks = min(marks, wide-at)
-		}
-		fmt.Fprintf(t.Err, "%s |\n%s | %s\n", gap, number, plain.Text(shown))
-		fmt.Fprintf(t.Err, "%s | %s%s\n",
-			gap, strings.Repeat(" ", at), sheet.Paint(look, strings.Repeat("^", marks)))
+		t.markedLine(d, line, look)
 	}
+
 	if d.Help != "" {
 		t.Tell("  = help: " + plain.Message(d.Help))
 	}
 	if formats.IsDiagnosticCode(d.Code) {
 		t.Tell("  = note: run 'tercet explain " + d.Code + "'")
 	}
+}
+
+// markedLine prints the line that a finding is about, with carets below the place.
+func (t *Terminal) markedLine(d formats.Diagnostic, line string, look style.Look) {
+	number := fmt.Sprint(d.Pos.Line)
+	gap := strings.Repeat(" ", len(number))
+	before := line[:min(max(d.Pos.Col-1, 0), len(line))]
+
+	marks := 1
+	if d.End.Line == d.Pos.Line && d.End.Col > d.Pos.Col {
+		marks = max(1, style.Width(line[len(before):min(d.End.Col-1, len(line))]))
+	}
+	tabs := func(s string) string {
+		return strings.ReplaceAll(s, "\t", "    ")
+	}
+	wide := Columns(t.Err) - len(number) - len(" | ")
+	shown, at := style.Around(tabs(line), len(tabs(before)), wide)
+	if wide > at {
+		marks = min(marks, wide-at)
+	}
+
+	carets := t.Sheet(t.ErrTTY).Paint(look, strings.Repeat("^", marks))
+	fmt.Fprintf(t.Err, "%s |\n%s | %s\n", gap, number, plain.Text(shown))
+	fmt.Fprintf(t.Err, "%s | %s%s\n", gap, strings.Repeat(" ", at), carets)
 }
 
 func lineOf(src []byte, n int) (string, bool) {

@@ -167,12 +167,14 @@ func (m *model) runLines(columns, most int) []string {
 	case len(rows) == 0:
 		return []string{"no run yet", "a slash command begins one"}
 	}
+
 	top := 0
 	for i, r := range rows {
 		if r.key == m.list.selected {
 			top = min(max(0, i-most/2), max(0, len(rows)-most))
 		}
 	}
+
 	var out []string
 	for _, r := range rows[top:min(len(rows), top+most)] {
 		out = append(out, m.rowLine(r, columns))
@@ -192,6 +194,7 @@ func (m *model) rowLine(r row, columns int) string {
 	if r.Run.Number > 0 {
 		age = fmt.Sprintf("%d/%d  %s", r.Run.Number, r.Run.Of, age)
 	}
+
 	lead := "  "
 	if r.key == m.list.selected {
 		lead = "> "
@@ -263,6 +266,7 @@ func (m *model) paneHeader() string {
 		}
 		tabs = append(tabs, name)
 	}
+
 	line := strings.Join(tabs, " ")
 	if ok {
 		whose := r.Run.ID + " " + r.word()
@@ -401,6 +405,7 @@ func (m *model) bottom() []string {
 		told = plain.Line(m.list.err)
 		look = style.Bad
 	}
+
 	sheet := m.effects.Sheet
 	if m.prompt == nil {
 		return []string{sheet.Paint(look, told), sheet.Paint(style.Aside, m.hint())}
@@ -463,8 +468,9 @@ func (m *model) hint() string {
 	if m.detail.focus {
 		back = "Esc back"
 	}
-	if r, ok := m.chosen(); ok && r.State == project.StateAsking && m.detail.focus &&
-		m.detail.pane == paneGate {
+	r, ok := m.chosen()
+	atGate := ok && m.detail.focus && m.detail.pane == paneGate
+	if atGate && r.State == project.StateAsking {
 		return "a letter or number answers  " + back + "  Tab pane  ? keys  q leaves"
 	}
 	return "? keys  " + back + "  Tab pane  p pause  r resume  c cancel  / filter  q leaves"

@@ -113,6 +113,7 @@ func (f *feed) rows() (rows []row, err error) {
 			rows = append(rows, row{r, p, strconv.Itoa(i) + "/" + r.Run.ID})
 		}
 	}
+
 	if len(f.monitors) > 1 {
 		order.Stable(rows, func(a, b row) int { return project.Before(a.RunState, b.RunState) })
 	}
@@ -133,6 +134,7 @@ func (f *feed) follow(ctx context.Context, n *update, of row, at pane) {
 		f.doing = map[string]string{}
 		n.reset = true
 	}
+
 	var err error
 	n.events, err = f.log.Events()
 	if err != nil {
@@ -195,6 +197,7 @@ func (f *feed) newLog() (out []string, err error) {
 			}
 		}
 	}
+
 	order.Stable(list, func(a, b timed) int {
 		return a.at.Compare(b.at)
 	})

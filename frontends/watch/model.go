@@ -194,6 +194,7 @@ func (m *model) apply(n update) {
 	if n.rows != nil || n.err == nil {
 		m.list.rows = n.rows
 	}
+
 	m.list.selected = cmp.Or(m.list.selected, n.run)
 	if n.run != m.detail.run {
 		m.detail.run = n.run
@@ -202,6 +203,7 @@ func (m *model) apply(n update) {
 		m.detail.diff = ""
 		m.detail.known = false
 	}
+
 	if n.reset {
 		m.detail.tree = &live.View{}
 		m.detail.log = nil
@@ -256,10 +258,8 @@ func (l list) filtered() []row {
 	}
 	var out []row
 	for _, r := range l.rows {
-		if strings.Contains(
-			strings.ToLower(r.Run.ID+" "+r.Run.Line+" "+r.word()+" "+r.place.Name),
-			strings.ToLower(l.filter),
-		) {
+		text := strings.ToLower(r.Run.ID + " " + r.Run.Line + " " + r.word() + " " + r.place.Name)
+		if strings.Contains(text, strings.ToLower(l.filter)) {
 			out = append(out, r)
 		}
 	}
@@ -322,8 +322,8 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	}
 
 	r, ok := m.chosen()
-	if ok && m.detail.focus && m.detail.pane == paneGate && r.State == project.StateAsking &&
-		len(k.Text) > 0 {
+	atGate := ok && m.detail.focus && m.detail.pane == paneGate
+	if atGate && r.State == project.StateAsking && len(k.Text) > 0 {
 		label, _, fits := question.Of(r.Gate.Choices, r.place.Language).Read(k.Text)
 		if fits {
 			return m.answerKey(r, label, k.Text, quick)

@@ -124,10 +124,12 @@ func Run(ctx context.Context, c Config) error {
 		Sheet: c.Sheet,
 		Link:  c.Link,
 	})
+
 	profile := colorprofile.ASCII
 	if c.Sheet.Colour {
 		profile = colorprofile.ANSI256
 	}
+
 	p := tea.NewProgram(
 		m,
 		tea.WithContext(ctx),
@@ -140,14 +142,17 @@ func Run(ctx context.Context, c Config) error {
 		tea.WithColorProfile(profile),
 		tea.WithoutSignalHandler(),
 	)
+
 	c.Notes.show(func(line string) {
 		p.Send(notice{text: plain.Line(line)})
 	})
+
 	_, err := p.Run()
 	c.Notes.show(nil)
 	c.Left()
 	d.close()
 	err = cmp.Or(err, d.suspend())
+
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return formats.Fail(
@@ -174,7 +179,7 @@ type effects struct {
 	base context.Context //nolint:containedctx // of runs: they outlive the screen
 	// interrupt ends base.
 	interrupt context.CancelCauseFunc
-	ctx       context.Context //nolint:containedctx // of effects: commands of bubbletea get no context
+	ctx       context.Context //nolint:containedctx // of effects: a tea.Cmd gets none
 	end       context.CancelFunc
 
 	mu      sync.Mutex
@@ -336,9 +341,11 @@ func (d *effects) goOn(of row) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	d.mu.Lock()
 	d.runs[of.key] = resumed{r, of.place}
 	d.mu.Unlock()
+
 	ret, err := r.Wait(d.ctx)
 	if d.ctx.Err() != nil {
 		return "", nil //nolint:nilerr // the screen is gone, and nobody reads it

@@ -34,29 +34,42 @@ func (s *Server) files(v *view) error {
 		return err
 	}
 	if file == nil {
+		head := h.Div(
+			h.Class("lead"),
+			h.H1(h.Text("Files")),
+			v.trustLine(review),
+		)
 		return v.show(page{
 			title: "Files",
 			nav:   "files",
 			parts: []part{{"files", h.Group{
-				h.Div(h.Class("lead"), h.H1(h.Text("Files")), v.trustLine(review)),
+				head,
 				v.fileList("Of the project", list, true),
 				v.fileList("Of tercet and of other tools", list, false),
 			}}},
 		})
 	}
+	return v.showFile(file)
+}
+
+// showFile shows one file, with its findings and steps beside its text.
+func (v *view) showFile(file *project.SourceText) error {
+	head := h.Div(
+		h.Class("lead"),
+		h.H1(h.Class("command"), line(file.Name)),
+		h.P(h.Class("mono aside"), line(file.Path)),
+		h.P(h.A(h.Href(v.site.path("files")), h.Text("All files"))),
+	)
+	columns := h.Div(
+		h.Class("columns reading"),
+		h.Div(h.Class("part"), v.source(file)),
+		h.Div(h.Class("part"), v.beside(file)),
+	)
 	return v.show(page{
 		title: file.Path,
 		nav:   "files",
 		wide:  true,
-		parts: []part{
-			{"file-head", h.Div(h.Class("lead"),
-				h.H1(h.Class("command"), line(file.Name)),
-				h.P(h.Class("mono aside"), line(file.Path)),
-				h.P(h.A(h.Href(v.site.path("files")), h.Text("All files"))))},
-			{"", h.Div(h.Class("columns reading"),
-				h.Div(h.Class("part"), v.source(file)),
-				h.Div(h.Class("part"), v.beside(file)))},
-		},
+		parts: []part{{"file-head", head}, {"", columns}},
 	})
 }
 
@@ -71,8 +84,9 @@ func (v *view) trustLine(r project.TrustReview) h.Node {
 	case project.TrustedByEnvironment:
 		words = "Nobody is asked about what can start programs here: " + byEnvironment
 	}
-	return aside(h.Text(words+" "),
-		h.A(h.Href(v.site.path("trust")), h.Text("Trust")))
+
+	link := h.A(h.Href(v.site.path("trust")), h.Text("Trust"))
+	return aside(h.Text(words+" "), link)
 }
 
 // fileList is the files of the project, or the others.
@@ -86,12 +100,18 @@ func (v *view) fileList(title string, list []project.SourceFile, own bool) h.Nod
 		if f.Subagent {
 			kind = "subagent"
 		}
-		items = append(items, h.Li(h.Class("row"), h.A(h.Class("row-link"), h.Data("go", ""),
-			h.Href(v.site.path("files")+"?"+url.Values{"name": {f.Path}}.Encode()),
-			h.Span(h.Class("row-main"),
+		address := v.site.path("files") + "?" + url.Values{"name": {f.Path}}.Encode()
+		items = append(items, h.Li(h.Class("row"), h.A(
+			h.Class("row-link"),
+			h.Data("go", ""),
+			h.Href(address),
+			h.Span(
+				h.Class("row-main"),
 				h.Span(h.Class("command"), line(f.Name)),
-				h.Span(h.Class("why mono"), line(f.Path))),
-			h.Span(h.Class("facts"), h.Text(kind)))))
+				h.Span(h.Class("why mono"), line(f.Path)),
+			),
+			h.Span(h.Class("facts"), h.Text(kind)),
+		)))
 	}
 	if len(items) == 0 {
 		return h.Text("")
@@ -105,6 +125,7 @@ func (v *view) source(f *project.SourceText) h.Node {
 	for _, d := range f.Findings {
 		found[max(1, d.Pos.Line)] = append(found[max(1, d.Pos.Line)], d)
 	}
+
 	lines := strings.Split(strings.TrimSuffix(plain.Text(f.Text), "\n"), "\n")
 	rows := make([]h.Node, 0, len(lines))
 	for i, one := range lines {
@@ -113,16 +134,24 @@ func (v *view) source(f *project.SourceText) h.Node {
 		if len(found[n]) > 0 {
 			class = "src marked"
 		}
-		id := "L" + strconv.Itoa(n)
-		rows = append(rows, h.Li(h.ID(id), h.Class(class), h.Code(h.Text(one)),
-			h.Map(found[n], v.finding)))
+		rows = append(rows, h.Li(
+			h.ID("L"+strconv.Itoa(n)),
+			h.Class(class),
+			h.Code(h.Text(one)),
+			h.Map(found[n], v.finding),
+		))
 		delete(found, n)
 	}
 	for _, rest := range found { // behind the end
 		rows = append(rows, h.Li(h.Class("src marked"), h.Map(rest, v.finding)))
 	}
-	return h.Ol(h.Class("source"), h.TabIndex("0"), h.Aria("label", "Text of the file"),
-		h.Group(rows))
+
+	return h.Ol(
+		h.Class("source"),
+		h.TabIndex("0"),
+		h.Aria("label", "Text of the file"),
+		h.Group(rows),
+	)
 }
 
 // finding is what was found in a file.
@@ -131,9 +160,15 @@ func (v *view) finding(d formats.Diagnostic) h.Node {
 	if d.Severity == formats.SeverityWarning {
 		look = state{"waits", "◐", "warning"}
 	}
-	return h.Div(h.Class("finding"),
-		look.badge(), h.Text(" "), h.Code(line(d.Code)), h.Text(" "), words(d.Message),
-		h.If(d.Help != "", aside(words(d.Help))))
+	return h.Div(
+		h.Class("finding"),
+		look.badge(),
+		h.Text(" "),
+		h.Code(line(d.Code)),
+		h.Text(" "),
+		words(d.Message),
+		h.If(d.Help != "", aside(words(d.Help))),
+	)
 }
 
 // beside is what stands beside the text: how many findings, and the steps.
@@ -144,23 +179,26 @@ func (v *view) beside(f *project.SourceText) h.Node {
 	case len(f.Findings) == 0:
 		list = append(list, h.P(state{"good", "✓", "lint finds nothing"}.badge()))
 	default:
-		list = append(list, h.P(state{
-			"waits", "◐",
-			formats.Count(len(f.Findings), "finding"),
-		}.badge()))
+		count := formats.Count(len(f.Findings), "finding")
+		list = append(list, h.P(state{"waits", "◐", count}.badge()))
 		for _, d := range f.Findings {
 			at := fmt.Sprintf("#L%d", max(1, d.Pos.Line))
-			list = append(list, h.P(h.A(h.Href(at), h.Code(line(d.Code)),
-				h.Text(" line "+strconv.Itoa(d.Pos.Line)))))
+			list = append(list, h.P(h.A(
+				h.Href(at),
+				h.Code(line(d.Code)),
+				h.Text(" line "+strconv.Itoa(d.Pos.Line)),
+			)))
 		}
 	}
+
 	if f.Outline != nil {
+		lineLink := func(n int) string { return "#L" + strconv.Itoa(n) }
+		start := v.site.path("start", strings.TrimPrefix(f.Name, "/"))
 		list = append(list,
 			h.H2(h.Text("Steps")),
-			v.stepList(f.Outline, func(n int) string { return "#L" + strconv.Itoa(n) }),
-			h.P(h.A(h.Class("button"),
-				h.Href(v.site.path("start", strings.TrimPrefix(f.Name, "/"))),
-				h.Text("Start it"))))
+			v.stepList(f.Outline, lineLink),
+			h.P(h.A(h.Class("button"), h.Href(start), h.Text("Start it"))),
+		)
 	}
 	return h.Group(list)
 }
@@ -180,13 +218,19 @@ func (s *Server) document(v *view) error {
 	if d.Err != nil {
 		return d.Err
 	}
+
+	lead := h.Div(
+		h.Class("lead"),
+		h.H1(h.Class("command"), line(name)),
+		h.P(h.A(h.Href(back), h.Text("Back"))),
+	)
 	return v.show(page{
 		title: name,
 		nav:   "tasks",
 		parts: []part{{"document", h.Article(
-			h.Div(h.Class("lead"), h.H1(h.Class("command"), line(name)),
-				h.P(h.A(h.Href(back), h.Text("Back")))),
-			h.Pre(h.Class("passage"), text(d.Text)))}},
+			lead,
+			h.Pre(h.Class("passage"), text(d.Text)),
+		)}},
 	})
 }
 
@@ -210,6 +254,7 @@ func (v *view) documents(query url.Values) (known map[string]bool, back string, 
 		}
 		return known, v.site.path("runs", run), nil
 	}
+
 	t, err := v.findTask(query.Get("task"))
 	if err != nil {
 		return nil, "", err

@@ -145,12 +145,14 @@ func (f *followed) poll() error {
 	if f.read && !changed && len(events) == 0 {
 		return nil
 	}
+
 	f.read = true // the journal may have been read before, by the monitor
 	f.version++
 	f.answers = nil
 	for _, e := range events {
 		f.take(e)
 	}
+
 	for i, s := range f.journal.Steps() {
 		switch {
 		case i == len(f.seen):
@@ -164,6 +166,7 @@ func (f *followed) poll() error {
 		}
 		f.seen[i] = stepSeen{s.Path, placeOf(s.Path), s.Seq, s.Outcome, f.version}
 	}
+
 	if n := len(f.journal.Steps()); n < len(f.seen) {
 		f.seen = f.seen[:n]
 		f.began = f.version
@@ -202,11 +205,13 @@ func (f *followed) step(p *project.Project, path string, now time.Time) detailSe
 			open = s.outcome == ""
 		}
 	}
+
 	d := f.detail
 	same := d.path == path && d.seq == seq && d.err == nil
 	if same && (!open || now.Sub(d.at) < time.Second) {
 		return d
 	}
+
 	step, err := p.Step(f.journal, path)
 	f.detail = detailSeen{
 		path:    path,

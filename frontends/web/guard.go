@@ -49,6 +49,7 @@ func (g *guard) code() string {
 			delete(g.codes, code)
 		}
 	}
+
 	code := rand.Text()
 	g.codes[code] = now.Add(codeLife)
 	return code
@@ -63,6 +64,7 @@ func (g *guard) redeem(code string) (cookie string) {
 	if !ok || g.now().After(until) {
 		return ""
 	}
+
 	cookie = rand.Text() + rand.Text()
 	if len(g.order) >= maxSessions {
 		delete(g.sessions, g.order[0])

@@ -34,6 +34,7 @@ func (s *Server) home(v *view) error {
 		}
 		spent += one.spentToday()
 	}
+
 	order.Stable(rows, func(a, b row) int {
 		return cmp.Or(int(a.State-b.State), b.Run.Started.Compare(a.Run.Started))
 	})
@@ -81,10 +82,12 @@ func (v *view) summary(asking, atWork int, spent float64) h.Node {
 	case asking == 0:
 		words = fmt.Sprintf("Nothing waits for you, %d at work", atWork)
 	}
-	return h.Div(h.Class("lead"),
+
+	total := cmp.Or(dollars(spent), "$0.00")
+	return h.Div(
+		h.Class("lead"),
 		h.H1(h.Text(words)),
-		aside(h.Text("Spent today: "), h.Span(h.Class("number"),
-			h.Text(cmp.Or(dollars(spent), "$0.00")))),
+		aside(h.Text("Spent today: "), h.Span(h.Class("number"), h.Text(total))),
 	)
 }
 
@@ -114,21 +117,29 @@ func (v *view) run(r row) h.Node {
 	case r.State == project.StateFinished && !formats.Outcome(r.Run.Status).Passes():
 		why = v.whyFailed(r)
 	}
+
 	at := ""
 	if r.State == project.StateRunning || r.State == project.StateWaiting {
 		at = r.Run.Place.String() //nolint:staticcheck // the place, not the run
 	}
+	cost := dollars(r.Run.Cost)
+
 	return h.Li(h.Class("row"),
-		h.A(h.Class("row-link"), h.Data("go", ""), h.Href(r.site.path("runs", r.Run.ID)),
-			h.Span(h.Class("row-main"),
+		h.A(
+			h.Class("row-link"),
+			h.Data("go", ""),
+			h.Href(r.site.path("runs", r.Run.ID)),
+			h.Span(
+				h.Class("row-main"),
 				h.Span(h.Class("command"), line(clip(r.Run.Line, maxTitle))),
 				h.If(why != "", h.Span(h.Class("why"), line(clip(why, maxTitle)))),
 				h.If(why == "" && at != "", h.Span(h.Class("why"), h.Text("step "), line(at))),
 			),
 			state.badge(),
-			h.Span(h.Class("facts"),
+			h.Span(
+				h.Class("facts"),
 				v.project(r.site),
-				h.If(dollars(r.Run.Cost) != "", h.Span(h.Text(dollars(r.Run.Cost)))),
+				h.If(cost != "", h.Span(h.Text(cost))),
 				v.ago(latest(r.Run)),
 			),
 		),
@@ -161,9 +172,12 @@ func (v *view) asks(r row) h.Node {
 		question = r.Gate.Question
 	}
 	return h.Li(h.Class("row asking"),
-		h.A(h.Class("row-link"), h.Data("go", ""),
+		h.A(
+			h.Class("row-link"),
+			h.Data("go", ""),
 			h.Href(r.site.path("runs", r.Run.ID, "question")),
-			h.Span(h.Class("row-main"),
+			h.Span(
+				h.Class("row-main"),
 				h.Span(h.Class("question"), line(clip(question, maxTitle))),
 				h.Span(h.Class("why"), line(clip(r.Run.Line, maxTitle))),
 			),
@@ -191,12 +205,16 @@ func (v *view) whyFailed(r row) string {
 
 // empty is the page of a project without runs.
 func (v *view) empty() h.Node {
-	one := v.server.sites[0]
-	return h.Section(h.Class("sheet empty"),
+	start := v.server.sites[0].path("start")
+	return h.Section(
+		h.Class("sheet empty"),
 		h.H2(h.Text("No run yet")),
-		h.P(h.Text("A slash command begins one: here, or in a terminal by "),
-			h.Code(h.Text("tercet /plan 1")), h.Text(".")),
-		h.P(h.A(h.Class("button primary"), h.Href(one.path("start")), h.Text("Start a command"))),
+		h.P(
+			h.Text("A slash command begins one: here, or in a terminal by "),
+			h.Code(h.Text("tercet /plan 1")),
+			h.Text("."),
+		),
+		h.P(h.A(h.Class("button primary"), h.Href(start), h.Text("Start a command"))),
 	)
 }
 
@@ -209,15 +227,23 @@ func (v *view) notes() h.Node {
 		list := slices.Clone(one.notes[max(0, len(one.notes)-most):])
 		one.told.Unlock()
 		for _, n := range slices.Backward(list) {
-			items = append(items, h.Li(v.project(one), h.Text(" "), line(clip(n.text, maxText)),
-				h.Text(" "), muted(v.ago(n.at))))
+			items = append(items, h.Li(
+				v.project(one),
+				h.Text(" "),
+				line(clip(n.text, maxText)),
+				h.Text(" "),
+				muted(v.ago(n.at)),
+			))
 		}
 	}
 	if len(items) == 0 {
 		return h.Text("")
 	}
-	return h.Details(h.Class("notes"),
-		h.Summary(h.Text("Notes of the server")), h.Ul(h.Group(items)))
+	return h.Details(
+		h.Class("notes"),
+		h.Summary(h.Text("Notes of the server")),
+		h.Ul(h.Group(items)),
+	)
 }
 
 // maxText bounds a text that is not in a list, in characters.

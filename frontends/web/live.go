@@ -125,6 +125,7 @@ func (h *hub) run(ctx context.Context, sites []*site, team *crew) {
 				ticker.Reset(lookInterval)
 			}
 		}
+
 		for _, w := range watchers {
 			if c := w.look(); c != nil {
 				for _, l := range h.heard() {
@@ -132,12 +133,14 @@ func (h *hub) run(ctx context.Context, sites []*site, team *crew) {
 				}
 			}
 		}
+
 		if now := team.changes(); now != known {
 			known = now
 			for _, l := range h.heard() {
 				l.add(&changed{Team: true})
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -170,6 +173,7 @@ func (w *siteWatcher) look() *changed {
 	found, err := w.watcher.Poll()
 	c.Runs = append(found.Runs, w.abandoned(found.Runs)...)
 	c.Tasks = found.Tasks
+
 	broken := err != nil
 	state := w.site.pending()
 	c.All = broken != w.broken || state != w.state
@@ -191,16 +195,19 @@ func (w *siteWatcher) abandoned(changed []string) (runs []string) {
 		return nil
 	}
 	w.looked = now
+
 	list, err := w.site.list()
 	if err != nil {
 		return nil // look tells that the project cannot be read
 	}
+
 	var live []string
 	for _, r := range list {
 		if r.Live {
 			live = append(live, r.Run.ID)
 		}
 	}
+
 	for _, run := range w.live {
 		if !slices.Contains(live, run) && !slices.Contains(runs, run) {
 			runs = append(runs, run)
@@ -229,6 +236,7 @@ func (l *listener) add(c *changed) {
 		before = &changed{Project: c.Project}
 		l.what[c.Project] = before
 	}
+
 	seen := map[string]bool{}
 	for _, run := range before.Runs {
 		seen[run] = true
@@ -238,9 +246,11 @@ func (l *listener) add(c *changed) {
 			before.Runs = append(before.Runs, run)
 		}
 	}
+
 	before.Tasks = before.Tasks || c.Tasks
 	before.All = before.All || c.All
 	before.Team = before.Team || c.Team
+
 	select {
 	case l.ready <- struct{}{}:
 	default:
@@ -265,10 +275,12 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
+
 	listener, done := s.hub.listen()
 	defer done()
 	beat := time.NewTicker(beatInterval)
 	defer beat.Stop()
+
 	text := "retry: 1000\nevent: hello\ndata: {}\n\n"
 	for {
 		//nolint:errcheck // a connection without deadlines is a test's
@@ -277,6 +289,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		text = ""
+
 		select {
 		case <-r.Context().Done():
 			return

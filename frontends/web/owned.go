@@ -23,6 +23,7 @@ func (o *site) adopt(r *project.Run) {
 	o.own[r.ID] = r
 	delete(o.failed, r.ID)
 	o.mu.Unlock()
+
 	o.adopted.Go(func() {
 		<-r.Done()
 		_, err := r.Wait(o.server.runs)
@@ -56,9 +57,11 @@ func (o *site) expect(r project.RunState) {
 		known != nil && known.at.Equal(at) {
 		return
 	}
+
 	if known != nil {
 		known.timer.Stop()
 	}
+
 	run := r.Run.ID
 	o.due[run] = &due{at, time.AfterFunc(at.Sub(o.server.config.Now()), func() { o.goOnDue(run) })}
 }
@@ -90,6 +93,7 @@ func (o *site) begin(line string, fresh bool) (*project.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	o.adopt(r)
 	return r, nil
 }
@@ -118,6 +122,7 @@ func (o *site) goOn(run string) error {
 	if !o.take(run) {
 		return formats.Fail(formats.CodePrecondition, "", "run %s goes on already", run)
 	}
+
 	defer o.taken(run)
 	r, err := p.Resume(o.server.runs, run, "", options())
 	if err != nil {
@@ -154,9 +159,11 @@ func (o *site) resumeClosed(ctx context.Context) {
 		o.tell("warning: " + message(err))
 		return
 	}
+
 	for _, r := range list {
 		o.take(r.ID)
 	}
+
 	go func() {
 		runs, err := p.ResumeClosed(ctx, options())
 		for _, r := range list {

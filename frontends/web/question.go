@@ -22,6 +22,7 @@ func (s *Server) question(v *view) error {
 	if r.Gate == nil || r.Answer != "" {
 		return v.settled(r)
 	}
+
 	e, err := v.site.now().Evidence(v.r.Context(), id)
 	if err != nil {
 		return err
@@ -54,6 +55,7 @@ func (v *view) settled(r project.RunState) error {
 func (v *view) showQuestion(e project.Evidence, failed error, chosen, note string) error {
 	id := e.Run.ID
 	language := v.site.now().Config.Language
+
 	var notices []h.Node
 	if failed != nil {
 		notices = append(notices, v.failure(failed))
@@ -62,6 +64,7 @@ func (v *view) showQuestion(e project.Evidence, failed error, chosen, note strin
 	if len(e.Changed) > 0 {
 		notices = append(notices, v.changedSince(e.Changed))
 	}
+
 	gate := e.Gate
 	lead := h.Div(h.Class("lead"),
 		h.P(state{"asks", "?", style.Asks}.badge(), h.Text(" "),
@@ -72,6 +75,7 @@ func (v *view) showQuestion(e project.Evidence, failed error, chosen, note strin
 		v.votes(gate),
 		v.timeout(gate, language),
 	)
+
 	return v.show(page{
 		title: gate.Question,
 		nav:   "home",
@@ -90,10 +94,12 @@ func (v *view) changedSince(names []string) h.Node {
 	for i, name := range names {
 		items[i] = h.Li(h.Class("mono"), line(name))
 	}
-	return alarm(h.Role("alert"),
+	return alarm(
+		h.Role("alert"),
 		h.P(h.Text("What the question is about has changed since the run asked. Below is how it "+
 			"is now. The run takes no answer to what was there before: it asks again.")),
-		h.Ul(h.Group(items)))
+		h.Ul(h.Group(items)),
+	)
 }
 
 // votes are the answers so far, if the gate needs several.
@@ -105,8 +111,12 @@ func (v *view) votes(gate formats.Gate) h.Node {
 	for i, d := range gate.Votes {
 		items[i] = h.Li(h.Text("answered by "), line(d.By+": "+d.Answer))
 	}
-	return h.Div(h.P(h.Text("It needs the same answer of "+
-		formats.Count(gate.Quorum, "person")+".")), h.Ul(h.Group(items)))
+
+	people := formats.Count(gate.Quorum, "person")
+	return h.Div(
+		h.P(h.Text("It needs the same answer of "+people+".")),
+		h.Ul(h.Group(items)),
+	)
 }
 
 // timeout says what is taken without an answer.
@@ -129,20 +139,30 @@ func (v *view) evidence(e project.Evidence) h.Node {
 		}
 		list = append(list, passage(s))
 	}
+
 	for i, d := range e.Documents {
 		body := h.Pre(h.Class("passage"), text(d.Text))
 		if d.Err != nil {
 			body = v.failure(d.Err)
 		}
 		list = append(list, h.Details(
-			h.ID("document-"+strconv.Itoa(i)), h.Class("document"),
+			h.ID("document-"+strconv.Itoa(i)),
+			h.Class("document"),
 			h.If(len(e.Documents) == 1, h.Attr("open")),
-			h.Summary(h.Class("mono"), line(d.Path)), body))
+			h.Summary(h.Class("mono"), line(d.Path)),
+			body,
+		))
 	}
+
 	if strings.TrimSpace(patch) != "" {
-		list = append(list, h.Details(h.ID("diff"), h.Attr("open"),
-			h.Summary(h.Text("What the work has changed")), diff(patch)))
+		list = append(list, h.Details(
+			h.ID("diff"),
+			h.Attr("open"),
+			h.Summary(h.Text("What the work has changed")),
+			diff(patch),
+		))
 	}
+
 	if len(list) == 0 {
 		return h.Text("")
 	}
@@ -156,10 +176,12 @@ func (v *view) choices(e project.Evidence, language, chosen, note string) h.Node
 	if only != "" {
 		return notice(h.P(words("It is answered only at the run's own terminal: " + only)))
 	}
+
 	buttons := make([]h.Node, len(gate.Choices))
 	for i, c := range gate.Choices {
 		buttons[i] = choiceButton(i, c, language, c.Label == chosen)
 	}
+
 	return v.form(v.site.path("runs", e.Run.ID, "answer"),
 		h.Class("answer"),
 		h.Input(h.Type("hidden"), h.Name("gate"), h.Value(gate.ID)),
@@ -195,15 +217,18 @@ func (s *Server) answer(v *view) error {
 	id := v.r.PathValue("run")
 	form := v.r.PostForm
 	note := strings.ReplaceAll(form.Get("note"), "\r\n", "\n")
+
 	e, err := v.site.now().Evidence(v.r.Context(), id)
 	if err != nil {
 		return err
 	}
+
 	at, err := strconv.Atoi(form.Get("choice"))
 	label := ""
 	if err == nil && at >= 0 && at < len(e.Gate.Choices) {
 		label = e.Gate.Choices[at].Label
 	}
+
 	_, err = v.site.now().AnswerShown(
 		v.r.Context(), id, form.Get("gate"), form.Get("digest"),
 		project.Reply{Label: label, Note: note},
@@ -215,6 +240,7 @@ func (s *Server) answer(v *view) error {
 	case err != nil:
 		return v.refused(id, err, label, note)
 	}
+
 	s.hub.poke()
 	return v.see(v.site.path("runs", id))
 }

@@ -41,6 +41,7 @@ func (v *view) runBody(r project.RunState, f *followed) (body []byte, version in
 	if f.broken != nil { // another request has found that, since this one has read the run
 		return nil, 0, f.broken
 	}
+
 	told, toldErr := v.site.now().MessagesOf(f.journal)
 	key := v.answerKey(r, told)
 	if body, ok := f.kept(key, v.server.config.Now()); ok && since > 0 {
@@ -63,6 +64,7 @@ func (v *view) runBody(r project.RunState, f *followed) (body []byte, version in
 			{"tell", v.tellForm(r, "")},
 		},
 	}
+
 	switch {
 	case since == 0:
 		p.parts = append(p.parts, part{"", h.Div(h.Class("columns"),
@@ -80,9 +82,11 @@ func (v *view) runBody(r project.RunState, f *followed) (body []byte, version in
 			}
 		}
 	}
+
 	if chosen != "" || pane != "" {
 		p.parts = append(p.parts, part{"pane", v.pane(r, f, chosen)})
 	}
+
 	body, err = v.render(p)
 	if err == nil && pane == "" { // a diff may change without the journal
 		f.keep(key, body, v.server.config.Now())
@@ -101,6 +105,7 @@ func (v *view) answerKey(r project.RunState, told []project.RunMessage) string {
 	if r.Gate != nil {
 		gate = r.Gate.ID
 	}
+
 	v.site.mu.Lock()
 	defer v.site.mu.Unlock()
 	return fmt.Sprintf("%d %q %s %d %t %q %q %q %q %q %t %q",
@@ -157,6 +162,7 @@ func treeRows(steps []project.StepInfo) []treeRow {
 	for i, s := range steps {
 		at[s.Path] = i
 	}
+
 	const top = -1
 	children := make(map[int][]treeRow, len(steps))
 	for i, s := range steps {
@@ -171,6 +177,7 @@ func treeRows(steps []project.StepInfo) []treeRow {
 		}
 		children[parent] = append(children[parent], treeRow{index: i, name: plainName(name)})
 	}
+
 	rows := make([]treeRow, 0, len(steps))
 	var add func(parent, depth int)
 	add = func(parent, depth int) {
@@ -234,6 +241,7 @@ func (v *view) runHead(r project.RunState, f *followed, active bool) h.Node {
 		total += s.Tokens
 		cost += s.Cost
 	}
+
 	facts := []h.Node{h.Span(h.Class("mono"), line(id))}
 	fact := func(node h.Node) { facts = append(facts, h.Span(node)) }
 	if r.Run.Task > 0 {
@@ -251,6 +259,7 @@ func (v *view) runHead(r project.RunState, f *followed, active bool) h.Node {
 			fact(h.Text(used))
 		}
 	}
+
 	return h.Div(h.Class("lead run-lead"),
 		h.P(state.badge()),
 		h.H1(h.Class("command"), line(r.Run.Line)),
@@ -276,8 +285,9 @@ func (v *view) outcome(r project.RunState, f *followed) h.Node {
 			more = append(more, aside(text("To "+d.ReopenDoes+": "), h.Code(line(d.Reopen))))
 		}
 	}
-	return h.Div(h.Class("outcome"),
-		h.If(end.Summary != "", h.P(h.Class("summary"), text(end.Summary))), more)
+
+	summary := h.If(end.Summary != "", h.P(h.Class("summary"), text(end.Summary)))
+	return h.Div(h.Class("outcome"), summary, more)
 }
 
 // waits says what a run waits for, and how it goes on.
@@ -286,6 +296,7 @@ func (v *view) waits(r project.RunState) h.Node {
 	v.site.mu.Lock()
 	failed := v.site.failed[id]
 	v.site.mu.Unlock()
+
 	var list h.Group
 	if failed != "" {
 		list = append(list, alarm(h.P(words(failed))))
@@ -341,16 +352,18 @@ func (v *view) actions(r project.RunState) h.Node {
 	v.site.mu.Lock()
 	resuming := v.site.resuming[id]
 	v.site.mu.Unlock()
+
 	var list []h.Node
 	switch {
 	case resuming:
 	case r.Live:
-		list = append(list, v.form(v.site.path("runs", id, "pause"),
-			h.Button(h.Text("Pause"), h.TitleAttr("after what it does now"))))
+		pause := h.Button(h.Text("Pause"), h.TitleAttr("after what it does now"))
+		list = append(list, v.form(v.site.path("runs", id, "pause"), pause))
 	default:
-		list = append(list, v.form(v.site.path("runs", id, "resume"),
-			h.Button(h.Class(goOnLook(r)), h.Data("key", "r"), h.Text("Go on"))))
+		resume := h.Button(h.Class(goOnLook(r)), h.Data("key", "r"), h.Text("Go on"))
+		list = append(list, v.form(v.site.path("runs", id, "resume"), resume))
 	}
+
 	list = append(list, h.Details(h.Class("menu"), h.ID("cancel-run"),
 		h.Summary(h.Class("button quiet"), h.Text("Cancel")),
 		h.Div(h.Class("menu-body"),
@@ -359,6 +372,7 @@ func (v *view) actions(r project.RunState) h.Node {
 				h.Button(h.Class("danger"), h.Text("Cancel the run"))),
 		),
 	))
+
 	return h.Div(h.Class("actions"), h.Group(list))
 }
 
@@ -395,6 +409,7 @@ func (v *view) step(t *tree, i int, chosen string) h.Node {
 	title := phrase.Title(v.site.now().Config.Language, cmp.Or(t.f.titles[place], one.name))
 	asks := t.r.Gate != nil && t.r.Answer == "" && t.r.Gate.Step == s.Path
 	state := stepState(s.Outcome, t.active, asks)
+
 	after := ""
 	if i > 0 {
 		after = "s" + strconv.Itoa(t.rows[i-1].index)
@@ -403,12 +418,14 @@ func (v *view) step(t *tree, i int, chosen string) h.Node {
 	if s.Path == chosen {
 		class += " chosen"
 	}
+
 	detail := one.name
 	if s.Outcome == "" && t.active {
 		if doing := t.f.doing[place]; doing != "" {
 			detail = doing
 		}
 	}
+
 	address := v.stepAddress(t.r.Run.ID, s.Path, v.r.URL.Query().Get("pane"))
 	return h.Li(
 		h.ID("s"+strconv.Itoa(one.index)),
@@ -456,13 +473,21 @@ const (
 func (v *view) pane(r project.RunState, f *followed, chosen string) h.Node {
 	at := v.r.URL.Query().Get("pane")
 	tab := func(name, title string) h.Node {
-		return h.A(h.Href(v.stepAddress(r.Run.ID, chosen, name)),
-			h.If(at == name, h.Aria("current", "page")), h.Text(title))
+		return h.A(
+			h.Href(v.stepAddress(r.Run.ID, chosen, name)),
+			h.If(at == name, h.Aria("current", "page")),
+			h.Text(title),
+		)
 	}
-	tabs := h.Nav(h.Class("tabs"), h.Aria("label", "Beside the steps"),
+
+	tabs := h.Nav(
+		h.Class("tabs"),
+		h.Aria("label", "Beside the steps"),
 		tab(paneStep, "Step"),
 		tab(paneStepDiff, "Diff of the step"),
-		tab(paneRunDiff, "Diff of the run"))
+		tab(paneRunDiff, "Diff of the run"),
+	)
+
 	var body h.Node
 	switch {
 	case at == paneRunDiff:
@@ -508,6 +533,7 @@ func (v *view) stepDiff(run string, f *followed, step string) h.Node {
 			h.Text("."),
 		)}
 	}
+
 	span := "What changed in the worktree from the start of this step " + c.Until + "."
 	if len(c.Commits) > 0 {
 		span = "What this step committed: " + strings.Join(c.Commits, ", ") + "."
@@ -516,12 +542,16 @@ func (v *view) stepDiff(run string, f *followed, step string) h.Node {
 	if strings.TrimSpace(c.Patch) != "" {
 		body = diff(c.Patch)
 	}
+
 	return h.Group{
 		title,
 		aside(line(span)),
-		h.If(len(c.Beside) > 0, h.P(h.Class("notice"),
+		h.If(len(c.Beside) > 0, h.P(
+			h.Class("notice"),
 			h.Text("In the same worktree other steps were at work meanwhile, and what they "+
-				"changed is here too: "), line(strings.Join(c.Beside, ", ")))),
+				"changed is here too: "),
+			line(strings.Join(c.Beside, ", ")),
+		)),
 		body,
 	}
 }
@@ -556,13 +586,18 @@ func (v *view) detail(r project.RunState, f *followed, d project.StepDetail) h.N
 	asks := r.Gate != nil && r.Answer == "" && r.Gate.Step == s.Path
 	active := r.State != project.StateFinished && r.State != project.StateWaiting
 	facts := join(s.Agent, s.Model, tokens(s.Tokens), dollars(s.Cost))
+
 	var calls []h.Node
 	for i, c := range d.Calls {
 		calls = append(calls, v.call(r.Run.ID, s.Path, i, len(d.Calls), c))
 	}
+
 	return h.Article(
-		h.P(stepState(s.Outcome, active, asks).badge(), h.Text(" "),
-			muted(line(facts))),
+		h.P(
+			stepState(s.Outcome, active, asks).badge(),
+			h.Text(" "),
+			muted(line(facts)),
+		),
 		h.H2(line(cmp.Or(f.titles[place], plainName(s.Path)))),
 		h.P(h.Class("mono aside"), line(s.Path)),
 		h.If(s.Summary != "", h.P(h.Class("summary"), text(s.Summary))),
@@ -576,10 +611,12 @@ func (v *view) call(run, step string, i, of int, c project.CallDetail) h.Node {
 	id := func(what string) string {
 		return fmt.Sprintf("%s-%s-%d", what, formats.FolderName(placeOf(step)), i)
 	}
+
 	title := c.Agent
 	if of > 1 {
 		title = fmt.Sprintf("%s, attempt %d", c.Agent, i+1)
 	}
+
 	var body []h.Node
 	if c.Return != nil {
 		body = append(body, v.returned(run, c.Return))
@@ -589,13 +626,18 @@ func (v *view) call(run, step string, i, of int, c project.CallDetail) h.Node {
 	} else if !c.Ended {
 		body = append(body, aside(h.Text("It has said nothing yet.")))
 	}
+
 	folded := func(what, title, content string) {
 		if content != "" {
-			body = append(body, h.Details(h.ID(id(what)), h.Summary(h.Text(title)),
-				h.Pre(h.Class("code"), h.TabIndex("0"), text(content))))
+			body = append(body, h.Details(
+				h.ID(id(what)),
+				h.Summary(h.Text(title)),
+				h.Pre(h.Class("code"), h.TabIndex("0"), text(content)),
+			))
 		}
 	}
 	folded("prompt", "Prompt", c.Prompt)
+
 	values := func(what, title string, data []byte) {
 		var v any
 		if json.Unmarshal(data, &v) == nil && v != nil {
@@ -603,6 +645,7 @@ func (v *view) call(run, step string, i, of int, c project.CallDetail) h.Node {
 		}
 	}
 	values("input", "Input", []byte(c.Input))
+
 	if c.Return != nil {
 		data, err := json.Marshal(c.Return)
 		if err == nil {
@@ -647,6 +690,7 @@ func (v *view) returned(run string, ret *formats.Return) h.Node {
 	if ret.Text != "" {
 		list = append(list, passage(ret.Text))
 	}
+
 	for _, e := range ret.Errors {
 		list = append(list, alarm(
 			h.P(words(e.Message), h.Text(" "), muted(line("("+string(e.Code)+")"))),
@@ -656,6 +700,7 @@ func (v *view) returned(run string, ret *formats.Return) h.Node {
 	if ret.BlockedReason != "" {
 		list = append(list, notice(h.P(words(ret.BlockedReason))))
 	}
+
 	if len(ret.Issues) > 0 {
 		items := make([]h.Node, len(ret.Issues))
 		for i, issue := range ret.Issues {
@@ -663,6 +708,7 @@ func (v *view) returned(run string, ret *formats.Return) h.Node {
 		}
 		list = append(list, h.H4(h.Text("Issues")), h.Ul(h.Class("issues"), h.Group(items)))
 	}
+
 	if len(ret.Artifacts) > 0 {
 		items := make([]h.Node, len(ret.Artifacts))
 		for i, a := range ret.Artifacts {
@@ -688,13 +734,19 @@ func (v *view) issue(i formats.Issue) h.Node {
 		look = state{"skip", "–", string(i.Level)}
 	case formats.LevelWarning:
 	}
+
 	where := strings.Join(i.Files, ", ")
 	if i.Line > 0 {
 		where += ":" + strconv.Itoa(i.Line)
 	}
-	return h.Li(look.badge(), h.Text(" "), text(i.Description),
+
+	return h.Li(
+		look.badge(),
+		h.Text(" "),
+		text(i.Description),
 		h.If(where != "", h.Span(h.Class("mono aside"), h.Text(" "), line(where))),
-		h.If(i.SuggestedFix != "", aside(text(i.SuggestedFix))))
+		h.If(i.SuggestedFix != "", aside(text(i.SuggestedFix))),
+	)
 }
 
 // spokenTitles are what stands above the parts of a transcript.
@@ -710,6 +762,7 @@ func (v *view) transcript(c project.CallDetail) h.Node {
 		items = append(items, h.Li(h.Class("aside"),
 			h.Text("What came before is left out: it is too long.")))
 	}
+
 	for _, s := range c.Transcript {
 		kind := string(s.Kind)
 		body := h.Pre(h.Class("passage"), text(strings.TrimRight(s.Text, "\n")))

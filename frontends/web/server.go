@@ -159,8 +159,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	for _, one := range s.sites {
 		one.resumeClosed(s.runs)
-		go one.list() //nolint:errcheck // it expects what is due, and the first page tells what is wrong
+		// it expects what is due, and the first page tells what is wrong
+		go one.list() //nolint:errcheck // see above
 	}
+
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go s.hub.run(watching, s.sites, s.crew)
@@ -191,6 +193,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
 	default:
@@ -198,23 +201,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.hint(w, http.StatusMethodNotAllowed, "this page takes no such request")
 		return
 	}
+
 	if why := s.guard.foreign(r, false); why != "" {
 		s.hint(w, http.StatusForbidden, why)
 		return
 	}
+
 	if code := r.URL.Query().Get("code"); code != "" && r.URL.Path == "/" {
 		s.signIn(w, r, code)
 		return
 	}
+
 	if r.URL.Path != path.Clean(r.URL.Path) {
 		s.hint(w, http.StatusNotFound, "there is no such page")
 		return
 	}
+
 	own := s.guard.session(r)
 	if own == nil {
 		s.hint(w, http.StatusUnauthorized, "this browser is not signed in")
 		return
 	}
+
 	if r.Method == http.MethodPost {
 		if err := r.ParseForm(); err != nil {
 			s.hint(w, http.StatusRequestEntityTooLarge, "the form cannot be read, or is too long")
@@ -225,6 +233,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+
 	if r.URL.Path != livePath {
 		deadline := http.NewResponseController(w)
 		//nolint:errcheck // a connection without deadlines is a test's
@@ -341,6 +350,7 @@ func (s *Server) routes() *http.ServeMux {
 			s.handle(w, r, f)
 		})
 	}
+
 	assets, err := fs.Sub(static, "static")
 	if err == nil { // the folder is part of the program
 		files := http.StripPrefix("/static/", http.FileServerFS(assets))
@@ -351,6 +361,7 @@ func (s *Server) routes() *http.ServeMux {
 			files.ServeHTTP(w, r)
 		})
 	}
+
 	mux.HandleFunc("GET "+livePath, s.live)
 	page("GET /{$}", s.home)
 	page("GET /team", s.teamPage)

@@ -81,6 +81,7 @@ func (s *Server) open(ctx context.Context, dir string) (*site, error) {
 		failed:   map[string]string{},
 		due:      map[string]*due{},
 	}
+
 	p, err := s.config.Open(ctx, dir, one.frontend())
 	if err != nil {
 		return nil, err
@@ -174,6 +175,7 @@ func (o *site) close(ctx context.Context) error {
 		one.timer.Stop()
 	}
 	o.mu.Unlock()
+
 	for _, p := range append(o.earlier, o.project) {
 		errs = append(errs, p.Close(ctx))
 	}
@@ -223,6 +225,7 @@ func (o *site) read(run string, recent bool) (project.RunState, *followed, error
 	if enough {
 		return now.state, f, nil
 	}
+
 	var err error
 	now.state, err = o.state(run)
 	if err != nil {
@@ -264,6 +267,7 @@ func (o *site) spentToday() float64 {
 	if now.Sub(known.at) < often {
 		return known.dollars
 	}
+
 	known.at = now
 	y, m, d := now.Date()
 	list, err := p.Spent(time.Date(y, m, d, 0, 0, 0, 0, now.Location()))
@@ -275,6 +279,7 @@ func (o *site) spentToday() float64 {
 			}
 		}
 	}
+
 	o.mu.Lock()
 	o.spent = known
 	o.mu.Unlock()

@@ -37,12 +37,14 @@ func (s *Server) commands(v *view) error {
 			h.Span(h.Class("facts"), line(c.Source)),
 		))
 	}
+
 	return v.show(page{
 		title: "Start",
 		nav:   "start",
 		parts: []part{{"commands", h.Section(
 			h.Div(h.Class("lead"), h.H1(h.Text("Start a command"))),
-			h.Ul(h.Class("rows"), h.Group(items)))}},
+			h.Ul(h.Class("rows"), h.Group(items)),
+		)}},
 	})
 }
 
@@ -145,41 +147,54 @@ func (v *view) showForm(f *filled) error {
 		v.code = statusOf(f.err)
 		notices = append(notices, v.failure(f.err))
 	}
+
 	if waits, ok := errors.AsType[*project.ResumableError](f.err); ok {
 		notices = append(notices, v.resumable(waits))
 	}
+
 	fields := make([]h.Node, 0, len(f.Arguments)+1)
 	for _, a := range f.Arguments {
 		fields = append(fields, v.field(f, a))
 	}
 	if f.Free != "" {
-		fields = append(fields, h.Div(h.Class("field"),
+		words := strings.Join(f.values[""], " ")
+		fields = append(fields, h.Div(
+			h.Class("field"),
 			h.Label(h.For("words"), h.Text("Words behind the command")),
-			h.Textarea(h.ID("words"), h.Name(""), h.Rows("3"),
-				text(strings.Join(f.values[""], " "))),
-			aside(line(f.Free))))
+			h.Textarea(h.ID("words"), h.Name(""), h.Rows("3"), text(words)),
+			aside(line(f.Free)),
+		))
 	}
+
 	address := v.site.path("start", f.Name)
-	form := v.form(address, h.Class("start"), h.ID("start"),
+	form := v.form(
+		address,
+		h.Class("start"),
+		h.ID("start"),
 		h.Group(fields),
 		h.Group(notices),
-		h.Div(h.Class("actions"),
+		h.Div(
+			h.Class("actions"),
 			h.Button(h.Class("primary"), h.Name("do"), h.Value("start"), h.Text("Start")),
-			h.Button(h.Name("do"), h.Value("look"), h.Text("What would it do?"))),
+			h.Button(h.Name("do"), h.Value("look"), h.Text("What would it do?")),
+		),
+	)
+	head := h.Div(
+		h.Class("lead"),
+		h.H1(h.Class("command"), line("/"+f.Name)),
+		h.P(line(f.Description)),
+		h.P(h.Class("mono aside"), line(f.Usage)),
+	)
+	columns := h.Div(
+		h.Class("columns"),
+		h.Div(h.Class("part"), form),
+		h.Div(h.Class("part"), h.ID("outline"), v.outline(f.outline)),
 	)
 	return v.show(page{
 		title: "/" + f.Name,
 		nav:   "start",
 		wide:  true,
-		parts: []part{
-			{"form-head", h.Div(h.Class("lead"),
-				h.H1(h.Class("command"), line("/"+f.Name)),
-				h.P(line(f.Description)),
-				h.P(h.Class("mono aside"), line(f.Usage)))},
-			{"", h.Div(h.Class("columns"),
-				h.Div(h.Class("part"), form),
-				h.Div(h.Class("part"), h.ID("outline"), v.outline(f.outline)))},
-		},
+		parts: []part{{"form-head", head}, {"", columns}},
 	})
 }
 
@@ -192,53 +207,29 @@ func (v *view) resumable(waits *project.ResumableError) h.Node {
 	if run == "" {
 		return h.Text("")
 	}
+
+	beginAnew := h.Button(
+		h.Class("danger"),
+		h.Name("do"),
+		h.Value("anew"),
+		h.Text("Begin anew"),
+	)
 	return notice(h.P(
 		h.A(h.Href(v.site.path("runs", run)), h.Text("To that run")),
 		h.Text(", or give it up: "),
-		h.Button(h.Class("danger"), h.Name("do"), h.Value("anew"), h.Text("Begin anew"))))
+		beginAnew,
+	))
 }
 
 // field is an argument.
 func (v *view) field(f *filled, a project.Argument) h.Node {
 	id := "arg-" + a.Name
-	value := strings.Join(f.values[a.Name], "\n")
 	wrong := f.wrong[a.Name]
-	common := []h.Node{h.ID(id), h.Name(a.Name)}
+	common := h.Group{h.ID(id), h.Name(a.Name)}
 	if wrong != "" {
 		common = append(common, h.Aria("invalid", "true"), h.Aria("describedby", id+"-wrong"))
 	}
-	option := func(value, title string, chosen bool) h.Node {
-		return h.Option(h.Value(plain.Line(value)), h.If(chosen, h.Selected()), line(title))
-	}
-	var control h.Node
-	switch {
-	case a.Type == "boolean":
-		control = h.Select(h.Group(common), option("", "as without it", value == ""),
-			option("true", "yes", value == "true"), option("false", "no", value == "false"))
-	case len(a.Values) > 0 && a.Type == "enum" && !a.Repeat:
-		options := []h.Node{option("", without(a), value == "")}
-		for _, one := range a.Values {
-			options = append(options, option(one, one, value == one))
-		}
-		control = h.Select(h.Group(common), h.Group(options))
-	case a.Type == "task" && len(f.tasks) > 0:
-		options := []h.Node{option("", without(a), value == "")}
-		for _, t := range f.tasks {
-			n := strconv.Itoa(t.Number)
-			title := n + " " + clip(t.Title, maxChoice) + " (" + t.Status.String() + ")"
-			options = append(options, option(n, title, value == n))
-		}
-		control = h.Select(h.Group(common), h.Group(options))
-	case a.Type == "text" || a.Repeat || a.Type == "json":
-		control = h.Textarea(h.Group(common), h.Rows("3"), text(value))
-	default:
-		list := v.offers(f, a)
-		control = h.Group{
-			h.Input(h.Group(common), h.Value(plain.Line(value)), h.AutoComplete("off"),
-				h.Placeholder(plain.Line(a.DefaultText)), h.If(list != nil, h.List(id+"-list"))),
-			h.If(list != nil, h.DataList(h.ID(id+"-list"), h.Group(list))),
-		}
-	}
+
 	about := a.Type
 	if a.Repeat {
 		about += ", one a line"
@@ -246,12 +237,61 @@ func (v *view) field(f *filled, a project.Argument) h.Node {
 	if !a.Required {
 		about += ", may be empty"
 	}
-	return h.Div(h.Class("field"),
+
+	return h.Div(
+		h.Class("field"),
 		h.Label(h.For(id), line(a.Name), h.Text(" "), muted(line(about))),
-		control,
+		v.control(f, a, id, common),
 		h.If(a.Description != "", aside(line(a.Description))),
 		h.If(wrong != "", h.P(h.Class("wrong"), h.ID(id+"-wrong"), words(wrong))),
 	)
+}
+
+// control is the element in which the value of an argument is entered. Common are the attributes that
+// each kind of control has.
+func (v *view) control(f *filled, a project.Argument, id string, common h.Node) h.Node {
+	value := strings.Join(f.values[a.Name], "\n")
+	option := func(value, title string, chosen bool) h.Node {
+		return h.Option(h.Value(plain.Line(value)), h.If(chosen, h.Selected()), line(title))
+	}
+	switch {
+	case a.Type == "boolean":
+		return h.Select(
+			common,
+			option("", "as without it", value == ""),
+			option("true", "yes", value == "true"),
+			option("false", "no", value == "false"),
+		)
+	case len(a.Values) > 0 && a.Type == "enum" && !a.Repeat:
+		options := h.Group{option("", without(a), value == "")}
+		for _, one := range a.Values {
+			options = append(options, option(one, one, value == one))
+		}
+		return h.Select(common, options)
+	case a.Type == "task" && len(f.tasks) > 0:
+		options := h.Group{option("", without(a), value == "")}
+		for _, t := range f.tasks {
+			n := strconv.Itoa(t.Number)
+			title := n + " " + clip(t.Title, maxChoice) + " (" + t.Status.String() + ")"
+			options = append(options, option(n, title, value == n))
+		}
+		return h.Select(common, options)
+	case a.Type == "text" || a.Repeat || a.Type == "json":
+		return h.Textarea(common, h.Rows("3"), text(value))
+	}
+
+	list := v.offers(f, a)
+	input := h.Input(
+		common,
+		h.Value(plain.Line(value)),
+		h.AutoComplete("off"),
+		h.Placeholder(plain.Line(a.DefaultText)),
+		h.If(list != nil, h.List(id+"-list")),
+	)
+	return h.Group{
+		input,
+		h.If(list != nil, h.DataList(h.ID(id+"-list"), h.Group(list))),
+	}
 }
 
 // maxChoice bounds a title in a list of choices, in characters, and maxOffers the names that are
@@ -302,31 +342,39 @@ func (v *view) outline(o *project.Outline) h.Node {
 		}
 		return h.Group{h.Dt(h.Text(name)), h.Dd(line(value))}
 	}
+
 	var asks []h.Node
 	for _, one := range o.Page.Asks {
 		asks = append(asks, h.Li(line(one)))
 	}
+
 	missing := h.Text("")
 	if o.Page.Missing != nil {
 		missing = alarm(h.P(h.Text("would not begin: "), words(o.Page.Missing.Error())))
 	}
+
+	bounds := h.Dl(
+		h.Class("facts-list"),
+		row("calls of workers", strconv.Itoa(worst.Agents)),
+		row("depth", strconv.Itoa(worst.Depth)),
+		row("time", short(worst.Time)),
+		row("cost", worst.Money()),
+		row("subagents", strings.Join(o.Page.Agents(), ", ")),
+		row("reads", strings.Join(o.Page.Effects.Reads, ", ")),
+		row("writes", strings.Join(o.Page.Effects.Writes, ", ")),
+	)
 	return h.Section(
 		h.H2(h.Text("At most")),
 		missing,
-		h.Dl(h.Class("facts-list"),
-			row("calls of workers", strconv.Itoa(worst.Agents)),
-			row("depth", strconv.Itoa(worst.Depth)),
-			row("time", short(worst.Time)),
-			row("cost", worst.Money()),
-			row("subagents", strings.Join(o.Page.Agents(), ", ")),
-			row("reads", strings.Join(o.Page.Effects.Reads, ", ")),
-			row("writes", strings.Join(o.Page.Effects.Writes, ", ")),
-		),
+		bounds,
 		h.If(len(asks) > 0, h.Group{h.H3(h.Text("It asks you")), h.Ul(h.Group(asks))}),
 		h.H3(h.Text("Steps")),
 		v.stepList(o, nil),
-		h.Details(h.ID("explained"), h.Summary(h.Text("All of it")),
-			h.Pre(h.Class("code"), h.TabIndex("0"), text(o.Page.Text()))),
+		h.Details(
+			h.ID("explained"),
+			h.Summary(h.Text("All of it")),
+			h.Pre(h.Class("code"), h.TabIndex("0"), text(o.Page.Text())),
+		),
 	)
 }
 
@@ -338,13 +386,14 @@ func (v *view) stepList(o *project.Outline, link func(line int) string) h.Node {
 		if link != nil {
 			name = h.A(h.Href(link(s.Line)), name)
 		}
+		ways := line(strings.Join(s.Ways, "; "))
 		items = append(items, h.Li(
 			h.Class("d"+strconv.Itoa(min(s.Depth, maxDepth))),
-			h.Span(h.Class("mono"), name), h.Text(" "),
+			h.Span(h.Class("mono"), name),
+			h.Text(" "),
 			muted(line(clip(s.Does, maxTitle))),
 			h.If(s.When != "", muted(h.Text(" when "), line(s.When))),
-			h.If(len(s.Ways) > 0, h.Span(h.Class("ways aside"),
-				line(strings.Join(s.Ways, "; ")))),
+			h.If(len(s.Ways) > 0, h.Span(h.Class("ways aside"), ways)),
 		))
 	}
 	return h.Ol(h.Class("outline"), h.Group(items))
@@ -358,9 +407,11 @@ func (s *Server) start(v *view) error {
 	if err != nil {
 		return err
 	}
+
 	if do == "look" || f.err != nil || len(f.wrong) > 0 {
 		return v.showForm(f)
 	}
+
 	r, err := v.site.begin(f.line, do == "anew")
 	if _, untrusted := errors.AsType[*project.UntrustedError](err); untrusted {
 		return v.see(v.site.path("trust") + "?" + url.Values{"back": {v.back(f)}}.Encode())
@@ -369,14 +420,17 @@ func (s *Server) start(v *view) error {
 		f.err = err
 		return v.showForm(f)
 	}
+
 	s.hub.poke()
 	if v.site.hasRun(r) {
 		return v.see(v.site.path("runs", r.ID))
 	}
+
 	ret, err := r.Wait(v.r.Context())
 	if err != nil {
 		return err
 	}
+
 	if len(ret.Errors) > 0 { // a full disk keeps a run from its journal
 		e := ret.Errors[0]
 		f.err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
@@ -403,7 +457,9 @@ func (v *view) answered(f *filled, ret formats.Return) error {
 		nav:   "start",
 		parts: []part{{"answered", h.Section(
 			h.Div(h.Class("lead"), h.H1(h.Class("command"), line(f.line))),
-			h.P(text(ret.Summary)), passage(ret.Text))}},
+			h.P(text(ret.Summary)),
+			passage(ret.Text),
+		)}},
 	})
 }
 

@@ -42,6 +42,7 @@ func (s *Server) tasks(v *view) error {
 	if err != nil {
 		return err
 	}
+
 	query := v.r.URL.Query()
 	filter := taskFilter{
 		status: query.Get("status"),
@@ -68,10 +69,16 @@ func (s *Server) tasks(v *view) error {
 			rows = append(rows, v.taskRow(t))
 		}
 	}
+
 	count := formats.Count(len(all), "task")
 	if len(rows) < len(all) {
 		count = strconv.Itoa(len(rows)) + " of " + count
 	}
+
+	table := h.Table(
+		tableHead("No.", "Title", "Status", "Priority", "Depends on"),
+		h.TBody(h.Group(rows)),
+	)
 	return v.show(page{
 		title: "Tasks",
 		nav:   "tasks",
@@ -79,10 +86,7 @@ func (s *Server) tasks(v *view) error {
 		parts: []part{
 			{"tasks-head", h.Div(h.Class("lead"), h.H1(h.Text("Tasks")), aside(h.Text(count)))},
 			{"tasks-filter", h.Group{filter.form(statuses), failure}},
-			{"tasks", h.Div(h.Class("scrolls"), h.Table(
-				tableHead("No.", "Title", "Status", "Priority", "Depends on"),
-				h.TBody(h.Group(rows)),
-			))},
+			{"tasks", h.Div(h.Class("scrolls"), table)},
 		},
 	})
 }
@@ -139,6 +143,7 @@ func (v *view) pick(filter string) (map[int]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	picked := map[int]bool{}
 	for one := range strings.FieldsSeq(string(lines)) {
 		if n, err := strconv.Atoi(one); err == nil {
@@ -176,10 +181,15 @@ func (v *view) taskRow(t formats.Task) h.Node {
 		d := strconv.Itoa(one)
 		depends[i] = h.Group{h.A(h.Href(v.site.path("tasks", d)), h.Text(d)), h.Text(" ")}
 	}
+
+	title := h.A(
+		h.Data("go", ""),
+		h.Href(v.site.path("tasks", n)),
+		line(clip(t.Title, maxTitle)),
+	)
 	return h.Tr(
 		h.Td(h.Class("number"), h.Text(n)),
-		h.Td(h.Class("title"), h.A(h.Data("go", ""), h.Href(v.site.path("tasks", n)),
-			line(clip(t.Title, maxTitle)))),
+		h.Td(h.Class("title"), title),
 		h.Td(taskState(t).badge()),
 		h.Td(line(t.Priority)),
 		h.Td(h.Group(depends)),
@@ -215,6 +225,7 @@ func (s *Server) task(v *view) error {
 	if err != nil {
 		return err
 	}
+
 	n := strconv.Itoa(t.Number)
 	row := func(name, value string) h.Node {
 		if value == "" {
@@ -222,30 +233,40 @@ func (s *Server) task(v *view) error {
 		}
 		return h.Group{h.Dt(h.Text(name)), h.Dd(line(value))}
 	}
-	parts := []part{{"task", h.Div(h.Class("lead"),
+
+	facts := h.Dl(
+		h.Class("facts-list"),
+		row("priority", t.Priority),
+		row("effort", t.Effort),
+		row("language", t.Language),
+		row("created", t.Created),
+		row("updated", t.Updated),
+		row("issue", t.Issue),
+		row("notes", t.Notes),
+	)
+	lead := h.Div(
+		h.Class("lead"),
 		h.P(taskState(t).badge(), h.Text(" "), muted(h.Text("task "+n))),
 		h.H1(line(t.Title)),
 		h.If(t.BlockedReason != "", notice(h.P(words(t.BlockedReason)))),
 		h.If(t.Description != "", passage(t.Description)),
-		h.Dl(h.Class("facts-list"),
-			row("priority", t.Priority), row("effort", t.Effort), row("language", t.Language),
-			row("created", t.Created), row("updated", t.Updated), row("issue", t.Issue),
-			row("notes", t.Notes)),
-	)}}
-	parts = append(parts,
-		part{"depends", v.related("Depends on", all, func(o formats.Task) bool {
+		facts,
+	)
+	parts := []part{
+		{"task", lead},
+		{"depends", v.related("Depends on", all, func(o formats.Task) bool {
 			return slices.Contains(t.Dependencies, o.Number)
 		})},
-		part{"needed-by", v.related("Needed by", all, func(o formats.Task) bool {
+		{"needed-by", v.related("Needed by", all, func(o formats.Task) bool {
 			return slices.Contains(o.Dependencies, t.Number)
 		})},
-		part{"subtasks", v.related("Subtasks", all, func(o formats.Task) bool {
+		{"subtasks", v.related("Subtasks", all, func(o formats.Task) bool {
 			return o.Parent != nil && *o.Parent == t.Number
 		})},
-		part{"documents", v.taskDocuments(t)},
-		part{"runs", v.taskRuns(d.Runs)},
-		part{"history", v.history(d.History)},
-	)
+		{"documents", v.taskDocuments(t)},
+		{"runs", v.taskRuns(d.Runs)},
+		{"history", v.history(d.History)},
+	}
 	return v.show(page{title: t.Title, nav: "tasks", about: "runs", parts: parts})
 }
 
@@ -253,13 +274,17 @@ func (s *Server) task(v *view) error {
 func (v *view) related(title string, all []formats.Task, fits func(formats.Task) bool) h.Node {
 	var items []h.Node
 	for _, t := range all {
-		if fits(t) {
-			n := strconv.Itoa(t.Number)
-			items = append(items, h.Li(h.Class("row"), h.A(h.Class("row-link"), h.Data("go", ""),
-				h.Href(v.site.path("tasks", n)),
-				h.Span(h.Class("row-main"), h.Span(line(n+" "+clip(t.Title, maxTitle)))),
-				taskState(t).badge())))
+		if !fits(t) {
+			continue
 		}
+		n := strconv.Itoa(t.Number)
+		items = append(items, h.Li(h.Class("row"), h.A(
+			h.Class("row-link"),
+			h.Data("go", ""),
+			h.Href(v.site.path("tasks", n)),
+			h.Span(h.Class("row-main"), h.Span(line(n+" "+clip(t.Title, maxTitle)))),
+			taskState(t).badge(),
+		)))
 	}
 	if len(items) == 0 {
 		return h.Text("")
@@ -273,12 +298,19 @@ func (v *view) taskDocuments(t formats.Task) h.Node {
 	}
 	items := make([]h.Node, len(t.Artifacts))
 	for i, a := range t.Artifacts {
-		items[i] = h.Li(h.Class("row"), h.A(h.Class("row-link"), h.Data("go", ""),
-			h.Href(v.site.document("task", strconv.Itoa(t.Number), a.Path)),
-			h.Span(h.Class("row-main"),
+		address := v.site.document("task", strconv.Itoa(t.Number), a.Path)
+		summary := line(clip(a.Summary, maxTitle))
+		items[i] = h.Li(h.Class("row"), h.A(
+			h.Class("row-link"),
+			h.Data("go", ""),
+			h.Href(address),
+			h.Span(
+				h.Class("row-main"),
 				h.Span(h.Class("mono"), line(a.Path)),
-				h.If(a.Summary != "", h.Span(h.Class("why"), line(clip(a.Summary, maxTitle))))),
-			h.Span(h.Class("facts"), line(string(a.Type)))))
+				h.If(a.Summary != "", h.Span(h.Class("why"), summary)),
+			),
+			h.Span(h.Class("facts"), line(string(a.Type))),
+		))
 	}
 	return h.Section(h.H2(h.Text("Documents")), h.Ul(h.Class("rows"), h.Group(items)))
 }
@@ -303,8 +335,11 @@ func (v *view) history(list []project.TaskChange) h.Node {
 	for _, c := range slices.Backward(list) {
 		items = append(items, h.Li(line(clip(changeText(c), maxText))))
 	}
-	return h.Details(h.ID("task-history"), h.Summary(h.Text("History")),
-		h.Ol(h.Class("history"), h.Group(items)))
+	return h.Details(
+		h.ID("task-history"),
+		h.Summary(h.Text("History")),
+		h.Ol(h.Class("history"), h.Group(items)),
+	)
 }
 
 // changeText is one change of a task in a line.

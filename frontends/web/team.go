@@ -68,6 +68,7 @@ func (c *crew) show(ctx, runs context.Context, r project.TeamRun) (*shownRun, er
 		go c.ask(runs, one)
 	}
 	c.mu.Unlock()
+
 	select {
 	case <-one.ready:
 		return one, one.err
@@ -115,6 +116,7 @@ func (c *crew) follow(ctx, runs context.Context) (project.TeamState, time.Time, 
 	}
 	ready := c.ready
 	c.mu.Unlock()
+
 	select {
 	case <-ready:
 	case <-ctx.Done():
@@ -143,6 +145,7 @@ func (c *crew) watch(ctx context.Context, ready chan struct{}) {
 		first()
 		c.told()
 	})
+
 	c.mu.Lock()
 	c.watching = false
 	c.err = err
@@ -243,6 +246,7 @@ func (s *Server) teamPage(v *view) error {
 	if err != nil {
 		failure = v.failure(err)
 	}
+
 	groups := map[string][]h.Node{}
 	for _, r := range slices.Backward(state.Runs) { // the newest first
 		group := teamGroup(r)
@@ -251,18 +255,22 @@ func (s *Server) teamPage(v *view) error {
 		}
 	}
 	slices.Reverse(groups["queue"]) // in its order
+
 	words := fmt.Sprintf("%s, %d at work, %d in the queue",
 		formats.Count(len(state.Workers), "worker"), len(groups["work"]), len(groups["queue"]))
+
 	heard := h.Text("")
 	if !at.IsZero() {
 		heard = aside(h.Text("As the hub had it "), v.ago(at))
 	}
+
 	list := func(title string, rows []h.Node) h.Node {
 		if len(rows) == 0 {
 			return h.Text("")
 		}
 		return h.Section(h.H2(h.Text(title)), h.Ul(h.Class("rows"), h.Group(rows)))
 	}
+
 	p.parts = []part{
 		{"team-head", h.Div(h.Class("lead"), h.H1(h.Text(words)), heard, failure)},
 		{"team-waits", list("Waits", groups["waits"])},
@@ -337,17 +345,21 @@ func (v *view) teamWorkers(list []project.TeamWorker) h.Node {
 		case w.Refuses != "":
 			look = state{"bad", "!", "takes no run"}
 		}
+		heard := style.Age(time.Duration(w.Ago*float64(time.Second))) + " ago"
 		rows[i] = h.Tr(
 			h.Td(h.Class("mono"), line(w.Name)),
 			h.Td(look.badge(), h.If(w.Refuses != "", aside(words(w.Refuses)))),
 			h.Td(run),
 			h.Td(line(strings.Join(w.Labels, ", "))),
-			h.Td(h.Text(style.Age(time.Duration(w.Ago*float64(time.Second)))+" ago")))
+			h.Td(h.Text(heard)),
+		)
 	}
-	return h.Section(h.H2(h.Text("Workers")), h.Div(h.Class("scrolls"), h.Table(
+
+	table := h.Table(
 		tableHead("Name", "State", "Run", "Labels", "Heard of"),
 		h.TBody(h.Group(rows)),
-	)))
+	)
+	return h.Section(h.H2(h.Text("Workers")), h.Div(h.Class("scrolls"), table))
 }
 
 // teamRun shows a run of the team: its steps as the home tells them, and its open question.
@@ -372,6 +384,7 @@ func (v *view) showTeamRun(r project.TeamRun, failed error, note string) error {
 		shown = one.text
 		gate = one.gate
 	}
+
 	var notices []h.Node
 	for _, one := range []error{failed, err} {
 		if one != nil {
@@ -379,29 +392,38 @@ func (v *view) showTeamRun(r project.TeamRun, failed error, note string) error {
 			v.code = statusOf(one)
 		}
 	}
+
 	question := h.Text("")
 	if gate != nil {
 		question = v.teamQuestion(r, gate.Gate, note)
 	}
+
 	why := r.Why
 	if r.State == project.TeamEnded {
 		why = ""
 	}
+
+	head := h.Div(
+		h.Class("lead"),
+		h.P(teamRunState(r).badge(), h.Text(" "), muted(line(r.Worker))),
+		h.H1(h.Class("command"), line(r.Line)),
+		h.P(h.Class("mono aside"), line(r.Run)),
+		h.If(why != "" && gate == nil, aside(line(why))),
+		h.Group(notices),
+		v.teamOrders(r),
+	)
+	steps := h.Section(
+		h.H2(h.Text("As the home shows it")),
+		h.Pre(h.Class("code"), h.TabIndex("0"), text(shown)),
+	)
 	return v.show(page{
 		title: r.Line,
 		nav:   "team",
 		about: "team",
 		parts: []part{
-			{"run-head", h.Div(h.Class("lead"),
-				h.P(teamRunState(r).badge(), h.Text(" "), muted(line(r.Worker))),
-				h.H1(h.Class("command"), line(r.Line)),
-				h.P(h.Class("mono aside"), line(r.Run)),
-				h.If(why != "" && gate == nil, aside(line(why))),
-				h.Group(notices),
-				v.teamOrders(r))},
+			{"run-head", head},
 			{"question", question},
-			{"team-shown", h.If(shown != "", h.Section(h.H2(h.Text("As the home shows it")),
-				h.Pre(h.Class("code"), h.TabIndex("0"), text(shown))))},
+			{"team-shown", h.If(shown != "", steps)},
 		},
 	})
 }
@@ -416,7 +438,9 @@ func (v *view) teamOrders(r project.TeamRun) h.Node {
 		return h.Text("")
 	case project.TeamPaused, project.TeamStuck:
 		return h.Div(
-			h.Class("actions"), order("resume", "Go on"), order("cancel", "Cancel the run"),
+			h.Class("actions"),
+			order("resume", "Go on"),
+			order("cancel", "Cancel the run"),
 		)
 	case project.TeamQueued, project.TeamRunning, project.TeamWaiting:
 	}
@@ -431,17 +455,33 @@ func (v *view) teamQuestion(r project.TeamRun, g formats.Gate, note string) h.No
 			shown = append(shown, passage(s))
 		}
 	}
+
 	var evidence []h.Node
 	for _, name := range slices.Sorted(maps.Keys(g.Evidence)) {
 		evidence = append(evidence, h.Li(h.Class("mono"), line(name+"  sha256:"+g.Evidence[name])))
 	}
+
 	buttons := make([]h.Node, len(g.Choices))
 	for i, c := range g.Choices {
-		buttons[i] = h.Button(h.If(c.Approves, h.Class("primary")), h.Name("choice"),
-			h.Value(strconv.Itoa(i)), line(c.Label),
-			h.If(c.NeedsNote, h.Small(h.Text(" (needs a note)"))))
+		buttons[i] = h.Button(
+			h.If(c.Approves, h.Class("primary")),
+			h.Name("choice"),
+			h.Value(strconv.Itoa(i)),
+			line(c.Label),
+			h.If(c.NeedsNote, h.Small(h.Text(" (needs a note)"))),
+		)
 	}
-	return h.Section(h.Class("evidence"),
+
+	form := v.form(
+		teamPath(r.Run)+"/answer",
+		h.Class("answer"),
+		h.Input(h.Type("hidden"), h.Name("gate"), h.Value(g.ID)),
+		h.Label(h.For("note"), h.Text("Note")),
+		h.Textarea(h.ID("note"), h.Name("note"), h.Rows("3"), text(note)),
+		h.Div(h.Class("actions"), h.Group(buttons)),
+	)
+	return h.Section(
+		h.Class("evidence"),
 		h.H2(h.Class("question"), line(g.Question)),
 		h.Group(shown),
 		h.If(len(evidence) > 0, h.Group{
@@ -449,11 +489,8 @@ func (v *view) teamQuestion(r project.TeamRun, g formats.Gate, note string) h.No
 				"asked. If one has changed, the run asks again.")),
 			h.Ul(h.Group(evidence)),
 		}),
-		v.form(teamPath(r.Run)+"/answer", h.Class("answer"),
-			h.Input(h.Type("hidden"), h.Name("gate"), h.Value(g.ID)),
-			h.Label(h.For("note"), h.Text("Note")),
-			h.Textarea(h.ID("note"), h.Name("note"), h.Rows("3"), text(note)),
-			h.Div(h.Class("actions"), h.Group(buttons))))
+		form,
+	)
 }
 
 // teamAnswer answers the question of a run of the team, as 'tercet --on team approve' does.
@@ -465,13 +502,16 @@ func (s *Server) teamAnswer(v *view) error {
 	if err != nil {
 		return err
 	}
+
 	s.crew.forget(r.Run) // what is said next is about the run as it is
 	defer s.crew.forget(r.Run)
+
 	note := strings.ReplaceAll(v.r.PostForm.Get("note"), "\r\n", "\n")
 	gates, err := s.crew.team.Gates(v.r.Context())
 	if err != nil {
 		return v.showTeamRun(r, err, note)
 	}
+
 	shown := v.r.PostForm.Get("gate")
 	at := slices.IndexFunc(gates, func(g project.TeamGate) bool {
 		return g.Run == r.Run && g.Gate.ID == shown
@@ -480,12 +520,14 @@ func (s *Server) teamAnswer(v *view) error {
 		return v.showTeamRun(r, formats.Fail(formats.CodePrecondition, "look at what it asks now",
 			"nothing was answered: the run asks another question now, or none"), note)
 	}
+
 	choices := gates[at].Gate.Choices
 	n, err := strconv.Atoi(v.r.PostForm.Get("choice"))
 	if err != nil || n < 0 || n >= len(choices) {
 		return v.showTeamRun(r, formats.Fail(formats.CodeUsage, "",
 			"expected one choice of the gate"), note)
 	}
+
 	reply := project.Reply{Label: choices[n].Label, Note: note}
 	if _, err := s.crew.team.Answer(v.r.Context(), r.Run, shown, reply); err != nil {
 		return v.showTeamRun(r, err, note)
@@ -502,10 +544,12 @@ func (s *Server) teamOrder(v *view) error {
 	if err != nil {
 		return err
 	}
+
 	do := v.r.PostForm.Get("do")
 	if !slices.Contains([]string{"pause", "resume", "cancel"}, do) {
 		return formats.Fail(formats.CodeUsage, "", "expected pause, resume or cancel")
 	}
+
 	defer s.crew.forget(r.Run)
 	if err := s.crew.team.Order(v.r.Context(), r.Run, do); err != nil {
 		return v.showTeamRun(r, err, "")

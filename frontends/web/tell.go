@@ -20,9 +20,12 @@ func (v *view) messages(list []project.RunMessage, err error) h.Node {
 	for i, m := range list {
 		items[i] = v.message(m)
 	}
-	return h.Section(h.Class("told"),
+
+	return h.Section(
+		h.Class("told"),
 		h.H2(h.Class("small"), h.Text("Told to the run")),
-		h.Ul(h.Group(items)))
+		h.Ul(h.Group(items)),
+	)
 }
 
 // maxMessage is how much of a message is shown, in bytes: each change of the run sends it again.
@@ -38,8 +41,14 @@ func (v *view) message(m project.RunMessage) h.Node {
 	if m.Channel != "" {
 		by += " through " + m.Channel
 	}
-	return h.Li(look.badge(), h.Text(" "), muted(line(by+", "), v.ago(m.At)),
-		h.Pre(h.Class("passage"), text(formats.Clip(m.Text, maxMessage))))
+
+	shown := text(formats.Clip(m.Text, maxMessage))
+	return h.Li(
+		look.badge(),
+		h.Text(" "),
+		muted(line(by+", "), v.ago(m.At)),
+		h.Pre(h.Class("passage"), shown),
+	)
 }
 
 // tellForm is the form for a message to the next worker, where one may start.
@@ -52,14 +61,22 @@ func (v *view) tellForm(r project.RunState, written string) h.Node {
 	if !r.Live {
 		hint = "Its next worker gets it when the run goes on, ahead of its instruction."
 	}
-	return h.Details(h.ID("tell-run"), h.Class("tell"), h.If(written != "", h.Attr("open")),
+
+	form := v.form(
+		v.site.path("runs", r.Run.ID, "tell"),
+		h.Class("answer"),
+		h.Label(h.For("message"), h.Text("Message")),
+		h.Textarea(h.ID("message"), h.Name("message"), h.Rows("3"), text(written)),
+		aside(h.Text(hint)),
+		h.Div(h.Class("actions"), h.Button(h.Text("Tell"))),
+	)
+	return h.Details(
+		h.ID("tell-run"),
+		h.Class("tell"),
+		h.If(written != "", h.Attr("open")),
 		h.Summary(h.Text("Tell the run's agents")),
-		v.form(v.site.path("runs", r.Run.ID, "tell"), h.Class("answer"),
-			h.Label(h.For("message"), h.Text("Message")),
-			h.Textarea(h.ID("message"), h.Name("message"), h.Rows("3"), text(written)),
-			aside(h.Text(hint)),
-			h.Div(h.Class("actions"), h.Button(h.Text("Tell"))),
-		))
+		form,
+	)
 }
 
 // tell leaves a message for the next worker of a run.

@@ -44,32 +44,48 @@ func (v *view) showTrust(r project.TrustReview, back string, failed error) error
 			them = "it"
 		}
 	}
+
 	failure := h.Text("")
 	if failed != nil {
 		v.code = statusOf(failed)
 		failure = v.failure(failed)
 	}
+
 	items := make([]h.Node, len(r.Files))
 	for i, f := range r.Files {
 		items[i] = v.reviewed(f)
 	}
+
 	ask := h.Text("")
 	if r.By == "" {
-		ask = v.form(v.site.path("trust"), h.Class("answer"),
+		buttons := h.Div(
+			h.Class("actions"),
+			h.Button(h.Class("primary"), h.Text("Trust "+them)),
+			h.A(h.Class("button"), h.Href("/"), h.Text("Not now")),
+		)
+		ask = v.form(
+			v.site.path("trust"),
+			h.Class("answer"),
 			h.Input(h.Type("hidden"), h.Name("digest"), h.Value(r.Digest)),
 			h.Input(h.Type("hidden"), h.Name("back"), h.Value(back)),
 			h.P(h.Class("mono aside"), line("sha256:"+r.Digest)),
-			h.Div(h.Class("actions"),
-				h.Button(h.Class("primary"), h.Text("Trust "+them)),
-				h.A(h.Class("button"), h.Href("/"), h.Text("Not now"))))
+			buttons,
+		)
 	}
+
+	head := h.Div(
+		h.Class("lead"),
+		h.H1(h.Text("Trust")),
+		h.P(line(lead)),
+		h.P(h.Class("mono aside"), line(r.Dir)),
+	)
 	return v.show(page{
 		title: "Trust",
 		nav:   "files",
 		parts: []part{{"trust", h.Group{
-			h.Div(h.Class("lead"), h.H1(h.Text("Trust")), h.P(line(lead)),
-				h.P(h.Class("mono aside"), line(r.Dir))),
-			failure, ask,
+			head,
+			failure,
+			ask,
 			h.Ul(h.Class("reviewed"), h.Group(items)),
 		}}},
 	})
@@ -81,12 +97,15 @@ func (v *view) reviewed(f project.ReviewedFile) h.Node {
 	if f.Kind != "trusted" {
 		look = state{"asks", "?", f.Kind}
 	}
+
+	changes := text(strings.Join(f.Changes, "\n"))
 	return h.Li(
-		look.badge(), h.Text(" "), h.Span(h.Class("mono"), line(f.Path)),
+		look.badge(),
+		h.Text(" "),
+		h.Span(h.Class("mono"), line(f.Path)),
 		h.If(f.LeadsTo != "", aside(line(f.LeadsTo))),
 		h.P(h.Class("mono aside digest"), line(f.SHA256)),
-		h.If(len(f.Changes) > 0, h.Pre(h.Class("code"), h.TabIndex("0"),
-			text(strings.Join(f.Changes, "\n")))),
+		h.If(len(f.Changes) > 0, h.Pre(h.Class("code"), h.TabIndex("0"), changes)),
 	)
 }
 
@@ -102,15 +121,18 @@ func (s *Server) agree(v *view) error {
 		}
 		return v.showTrust(review, back, err)
 	}
+
 	if err == nil {
 		err = v.site.reopen(s.runs)
 	}
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(back, v.site.path("start")) &&
-		!strings.HasPrefix(back, v.site.path("runs")) {
-		back = "/" // only pages of this project
+
+	ofProject := strings.HasPrefix(back, v.site.path("start")) ||
+		strings.HasPrefix(back, v.site.path("runs"))
+	if !ofProject {
+		back = "/"
 	}
 	return v.see(back)
 }

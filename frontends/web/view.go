@@ -176,6 +176,7 @@ func (v *view) document(p page) h.Node {
 	for i, one := range p.parts {
 		parts[i] = v.wrapped(one)
 	}
+
 	where := ""
 	if v.site != nil {
 		where = v.site.name
@@ -184,6 +185,7 @@ func (v *view) document(p page) h.Node {
 	if where != "" {
 		title = p.title + " · " + where
 	}
+
 	about := p.about
 	if about == "" {
 		about = "none"
@@ -192,28 +194,35 @@ func (v *view) document(p page) h.Node {
 	if p.wide {
 		class = "page wide"
 	}
-	return h.Doctype(h.HTML(h.Lang("en"),
-		h.Head(
-			h.Meta(h.Charset("utf-8")),
-			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
-			h.Meta(h.Name("color-scheme"), h.Content("light dark")),
-			h.TitleEl(line(title)),
-			h.Link(h.Rel("icon"), h.Href("/static/icon.svg"+assetVersion())),
-			h.Link(h.Rel("stylesheet"), h.Href("/static/page.css"+assetVersion())),
-			h.Script(h.Src("/static/page.js"+assetVersion()), h.Defer()),
-		),
-		h.Body(
-			h.Data("about", about), h.Data("project", where),
-			h.Data("since", strconv.FormatInt(p.since, 10)),
-			h.A(h.Class("skip"), h.Href("#main"), h.Text("Skip to the page")),
-			v.header(p.nav),
-			h.P(h.ID("offline"), h.Class("offline"), h.Role("status"), h.Attr("hidden"),
-				h.Text("The server does not answer. What you see may be old. If it was started "+
-					"again, open the link that it printed.")),
-			h.Main(h.ID("main"), h.Class(class), h.Group(parts)),
-			v.keys(),
-		),
-	))
+
+	head := h.Head(
+		h.Meta(h.Charset("utf-8")),
+		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
+		h.TitleEl(line(title)),
+		h.Link(h.Rel("icon"), h.Href("/static/icon.svg"+assetVersion())),
+		h.Link(h.Rel("stylesheet"), h.Href("/static/page.css"+assetVersion())),
+		h.Script(h.Src("/static/page.js"+assetVersion()), h.Defer()),
+	)
+	offline := h.P(
+		h.ID("offline"),
+		h.Class("offline"),
+		h.Role("status"),
+		h.Attr("hidden"),
+		h.Text("The server does not answer. What you see may be old. If it was started "+
+			"again, open the link that it printed."),
+	)
+	body := h.Body(
+		h.Data("about", about),
+		h.Data("project", where),
+		h.Data("since", strconv.FormatInt(p.since, 10)),
+		h.A(h.Class("skip"), h.Href("#main"), h.Text("Skip to the page")),
+		v.header(p.nav),
+		offline,
+		h.Main(h.ID("main"), h.Class(class), h.Group(parts)),
+		v.keys(),
+	)
+	return h.Doctype(h.HTML(h.Lang("en"), head, body))
 }
 
 // header is the menu.
@@ -223,10 +232,12 @@ func (v *view) header(at string) h.Node {
 			h.Href(address), h.If(name == at, h.Aria("current", "page")), h.Text(title),
 		)
 	}
+
 	site := v.site
 	if site == nil && len(v.server.sites) == 1 {
 		site = v.server.sites[0]
 	}
+
 	var more []h.Node
 	if site != nil {
 		more = []h.Node{
@@ -238,11 +249,14 @@ func (v *view) header(at string) h.Node {
 	if v.server.crew.team != nil {
 		more = append(more, link("team", "/team", "Team"))
 	}
-	return h.Header(h.Class("top"),
+
+	where := h.Iff(site != nil, func() h.Node {
+		return h.Span(h.Class("where"), h.TitleAttr(plain.Line(site.dir)), line(site.name))
+	})
+	return h.Header(
+		h.Class("top"),
 		h.A(h.Class("mark"), h.Href("/"), h.Aria("label", "tercet, Home"), h.Text("tercet")),
-		h.Iff(site != nil, func() h.Node {
-			return h.Span(h.Class("where"), h.TitleAttr(plain.Line(site.dir)), line(site.name))
-		}),
+		where,
 		h.Nav(h.Aria("label", "Pages"), link("home", "/", "Home"), h.Group(more)),
 	)
 }
@@ -255,9 +269,12 @@ func (v *view) keys() h.Node {
 	return h.Dialog(h.ID("keys"), h.Aria("label", "Keys"),
 		h.H2(h.Text("Keys")),
 		h.Dl(
-			row("j", "the next one"), row("k", "the one before"),
-			row("o", "opens it"), row("a", "to the question"),
-			row("r", "to Go on of the run"), row("?", "these keys"),
+			row("j", "the next one"),
+			row("k", "the one before"),
+			row("o", "opens it"),
+			row("a", "to the question"),
+			row("r", "to Go on of the run"),
+			row("?", "these keys"),
 		),
 		h.Form(h.Method("dialog"), h.Button(h.Text("Close"))),
 	)
@@ -338,9 +355,11 @@ func (v *view) ago(at time.Time) h.Node {
 func (v *view) span(began time.Time, seconds float64, running bool) h.Node {
 	if running {
 		age := max(0, v.server.config.Now().Sub(began))
-		return h.Time(h.Class("ticks"),
+		return h.Time(
+			h.Class("ticks"),
 			h.Data("from", strconv.FormatInt(began.UnixMilli(), 10)),
-			h.Text(short(age)))
+			h.Text(short(age)),
+		)
 	}
 	if seconds == 0 {
 		return h.Text("")
@@ -392,9 +411,12 @@ type state struct{ look, shape, word string }
 
 // badge shows a state.
 func (s state) badge() h.Node {
-	return h.Span(h.Class("state "+s.look),
+	return h.Span(
+		h.Class("state "+s.look),
 		h.Span(h.Class("shape"), h.Aria("hidden", "true"), h.Text(s.shape)),
-		h.Text(" "), line(s.word))
+		h.Text(" "),
+		line(s.word),
+	)
 }
 
 // runState is what a run does, in the words of the terminal. Queued, answered, resuming and at
