@@ -361,7 +361,7 @@ func (a *app) answerJSON(schema string, doc fields) bool {
 // reportError prints an error, unless that was done already, and gives its exit code.
 func (a *app) reportError(err error) int {
 	if err == nil {
-		return a.term.Unfit
+		return a.term.FilterExit
 	}
 	if s, ok := errors.AsType[shownError](err); ok {
 		return s.code

@@ -99,8 +99,8 @@ func TestEveryMouth(t *testing.T) {
 			t.Failure(errors.New("a:1:2: " + nasty))
 		},
 		"diagnostics": func(t *term.Terminal) { t.Failure(found) },
-		"failed":      func(t *term.Terminal) { t.Returned(failed) },
-		"blocked":     func(t *term.Terminal) { t.Returned(blocked) },
+		"failed":      func(t *term.Terminal) { t.ShowReturn(failed) },
+		"blocked":     func(t *term.Terminal) { t.ShowReturn(blocked) },
 		"table": func(t *term.Terminal) {
 			t.Table(formats.Table{
 				Title:   nasty,

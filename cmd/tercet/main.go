@@ -159,7 +159,7 @@ func (s *signals) listen() {
 	}
 	go func() {
 		for sig := range ch {
-			s.Arrive(sig)
+			s.Handle(sig)
 		}
 	}()
 }
@@ -182,8 +182,8 @@ func (s *signals) Context(parent context.Context) context.Context {
 	return ctx
 }
 
-// Hard gives the context of what must not be cut short by the first signal.
-func (s *signals) Hard() context.Context {
+// AbortContext gives the context of what must not be cut short by the first signal.
+func (s *signals) AbortContext() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hard == nil {
@@ -192,8 +192,8 @@ func (s *signals) Hard() context.Context {
 	return s.hard
 }
 
-// Arrive does what a signal does.
-func (s *signals) Arrive(sig os.Signal) {
+// Handle does what a signal does.
+func (s *signals) Handle(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancel == nil {
@@ -220,15 +220,15 @@ func (s *signals) Arrive(sig os.Signal) {
 		s.abort()
 		hard := s.hard
 		time.AfterFunc(endTimeout, func() {
-			if s.Hard() == hard { // still the same line of the prompt
+			if s.AbortContext() == hard { // still the same line of the prompt
 				s.end(code)
 			}
 		})
 	}
 }
 
-// Instead lets the next Ctrl-C do something else, until done is called.
-func (s *signals) Instead(leave func()) (done func()) {
+// OnInterrupt lets the next Ctrl-C do something else, until done is called.
+func (s *signals) OnInterrupt(leave func()) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leave = leave
@@ -245,8 +245,8 @@ func (s *signals) Terminated() bool {
 	return s.term
 }
 
-// Calm forgets a signal that has been answered, so that the next line starts afresh.
-func (s *signals) Calm() {
+// ResetTerminated forgets a signal that has been answered, so that the next line starts afresh.
+func (s *signals) ResetTerminated() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.term = false

@@ -25,7 +25,7 @@ func (a *app) host() project.Host {
 		Env:          a.env,
 		LookupEnv:    os.LookupEnv,
 		Environ:      os.Environ,
-		AbortContext: a.signals.Hard,
+		AbortContext: a.signals.AbortContext,
 		Strict:       a.flags.strict,
 		LockTimeout:  a.flags.lockTimeout,
 		Trust:        a.flags.trust,

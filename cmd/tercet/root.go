@@ -408,7 +408,7 @@ func (a *app) reportReturn(ret formats.Return) error {
 
 // showReturn shows what a command came to, and how to go on with a run that can.
 func showReturn(t *term.Terminal, p *project.Project, ret formats.Return, dryRun bool) {
-	t.Returned(ret)
+	t.ShowReturn(ret)
 	for _, one := range append(ret.Tasks, formats.TaskReturn{Return: ret}) {
 		if r := one.Return.Resume; r != nil {
 			fmt.Fprintln(t.Err, "Resume: "+r.Line)

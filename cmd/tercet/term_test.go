@@ -130,14 +130,14 @@ func TestSecondSignal(t *testing.T) {
 			ends := make(chan int, 2)
 			s := &signals{end: func(code int) { ends <- code }}
 			ctx := s.Context(t.Context())
-			s.Arrive(os.Interrupt)
+			s.Handle(os.Interrupt)
 			time.Sleep(later)
-			if ctx.Err() == nil || s.Hard().Err() != nil {
+			if ctx.Err() == nil || s.AbortContext().Err() != nil {
 				t.Errorf("after one signal: context %v, hard one %v, want the first one ended",
-					ctx.Err(), s.Hard().Err())
+					ctx.Err(), s.AbortContext().Err())
 			}
-			s.Arrive(os.Interrupt)
-			if s.Hard().Err() == nil {
+			s.Handle(os.Interrupt)
+			if s.AbortContext().Err() == nil {
 				t.Error("the second signal does not cut the end short")
 			}
 			time.Sleep(endTimeout - time.Millisecond)

@@ -115,7 +115,7 @@ func (a *app) serve(
 	ctx context.Context, dirs []string, l net.Listener, open, agents bool,
 ) (err error) {
 	debug.SetGCPercent(100) // it stays for days, and most of the time it does nothing
-	hard := a.signals.Hard()
+	hard := a.signals.AbortContext()
 	s, err := web.New(hard, web.Config{
 		Dirs: dirs,
 		Now:  clock{}.Now,

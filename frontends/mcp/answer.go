@@ -46,14 +46,14 @@ func answerQuestion(ctx context.Context, c *call, in runInput) (fields, error) {
 		return nil, err
 	}
 
-	a := &asking{call: c, run: r, gate: e.Gate, evidence: e}
+	a := &clientQuestion{call: c, run: r, gate: e.Gate, evidence: e}
 	if why := a.refusal(); why != "" {
-		return a.open(why), nil
+		return a.leaveOpen(why), nil
 	}
 	switch {
 	case c.request.Params.RequestState != "":
-		return a.resumed(ctx)
-	case a.returnsRequests():
+		return a.resumeAnswer(ctx)
+	case a.isStateless():
 		return nil, a.request()
 	}
 
@@ -61,21 +61,21 @@ func answerQuestion(ctx context.Context, c *call, in runInput) (fields, error) {
 	defer done()
 	got, err := c.request.Session.Elicit(waiting, a.form())
 	if err != nil {
-		return a.open("no answer came: " + err.Error()), nil
+		return a.leaveOpen("no answer came: " + err.Error()), nil
 	}
-	return a.take(ctx, got)
+	return a.submit(ctx, got)
 }
 
-// asking is a question that a client may show to its user.
-type asking struct {
+// clientQuestion is a question that a client may show to its user.
+type clientQuestion struct {
 	call     *call
 	run      project.RunInfo
 	gate     formats.Gate
 	evidence project.Evidence // as it is now, which is what the user is shown
 }
 
-// open says that the question is open, why, and where a person answers it.
-func (a *asking) open(why string) fields {
+// leaveOpen gives the result that the question is open, why, and where a person answers it.
+func (a *clientQuestion) leaveOpen(why string) fields {
 	return fields{
 		"run":      a.run.ID,
 		"answered": false,
@@ -92,7 +92,7 @@ func (a *asking) open(why string) fields {
 }
 
 // refusal says why no client may pass an answer to this question on; empty: one may.
-func (a *asking) refusal() string {
+func (a *clientQuestion) refusal() string {
 	switch {
 	case !a.call.project.Config.MCPAnswers:
 		return "a person answers it; 'mcp: {answers: true}' in the user's own configuration " +
@@ -106,7 +106,7 @@ func (a *asking) refusal() string {
 }
 
 // canAsk tells whether the client shows forms to its user.
-func (a *asking) canAsk() bool {
+func (a *clientQuestion) canAsk() bool {
 	init := a.call.request.Session.InitializeParams()
 	if init == nil || init.Capabilities == nil || init.Capabilities.Elicitation == nil {
 		return false
@@ -118,23 +118,23 @@ func (a *asking) canAsk() bool {
 // stateless is the first revision in which a server asks by the result of a call.
 const stateless = "2026-07-28"
 
-// returnsRequests tells whether the client speaks a revision without a handshake.
-func (a *asking) returnsRequests() bool {
+// isStateless reports whether the client speaks a revision without a handshake.
+func (a *clientQuestion) isStateless() bool {
 	init := a.call.request.Session.InitializeParams()
 	return init != nil && init.ProtocolVersion >= stateless
 }
 
-// shown is the question and its evidence as they are now.
-func (a *asking) shown() project.Shown {
+// shownEvidence names the question and its evidence as they are now.
+func (a *clientQuestion) shownEvidence() project.Shown {
 	return project.Shown{Run: a.run.ID, Gate: a.gate.ID, Digest: a.evidence.Digest}
 }
 
-// stale is why no answer was taken when the evidence is not what the user saw.
-const stale = "nothing was answered: what the question is about has changed since it was shown"
+// staleText is why no answer was taken when the evidence is not what the user saw.
+const staleText = "nothing was answered: what the question is about has changed since it was shown"
 
 // request makes the result that has the client ask, bound to what is asked.
-func (a *asking) request() error {
-	state, err := a.call.project.Seal(a.shown())
+func (a *clientQuestion) request() error {
+	state, err := a.call.project.Seal(a.shownEvidence())
 	if err != nil {
 		return err
 	}
@@ -145,34 +145,34 @@ func (a *asking) request() error {
 	return nil
 }
 
-// resumed takes the answer to a question that an earlier call gave.
-func (a *asking) resumed(ctx context.Context) (fields, error) {
+// resumeAnswer takes the user's answer to the question that an earlier call asked.
+func (a *clientQuestion) resumeAnswer(ctx context.Context) (fields, error) {
 	shown, err := a.call.project.Unseal(a.call.request.Params.RequestState)
 	if err != nil {
 		return nil, err
 	}
 
-	now := a.shown()
+	now := a.shownEvidence()
 	switch {
 	case shown.Run != now.Run || shown.Gate != now.Gate:
 		return nil, formats.Fail(formats.CodePrecondition, "call answer again",
 			"nothing was answered: the question is another one now")
 	case shown != now:
-		return a.open(stale), nil
+		return a.leaveOpen(staleText), nil
 	}
 
 	got, ok := a.call.request.Params.InputResponses[answerKey].(*sdk.ElicitResult)
 	if !ok {
-		return a.open("no answer came"), nil
+		return a.leaveOpen("no answer came"), nil
 	}
-	return a.take(ctx, got)
+	return a.submit(ctx, got)
 }
 
 // maxShown bounds what a form shows of the evidence, in bytes.
 const maxShown = 8 << 10
 
 // form is the question for the user of the client.
-func (a *asking) form() *sdk.ElicitParams {
+func (a *clientQuestion) form() *sdk.ElicitParams {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\nRun %s, %s\n", a.gate.Question, a.run.ID, a.run.Line)
 	for _, line := range a.gate.ShownTexts() {
@@ -218,18 +218,19 @@ func (a *asking) form() *sdk.ElicitParams {
 	}
 }
 
-// take gives an answer of the user to the run. All but an accepted choice leave the question open.
-func (a *asking) take(ctx context.Context, got *sdk.ElicitResult) (fields, error) {
+// submit gives an answer of the user to the run. All but an accepted choice leave the question
+// open.
+func (a *clientQuestion) submit(ctx context.Context, got *sdk.ElicitResult) (fields, error) {
 	if got.Action != "accept" {
-		return a.open("the user gave no answer: " + got.Action), nil
+		return a.leaveOpen("the user gave no answer: " + got.Action), nil
 	}
 	label, _ := got.Content["choice"].(string) //nolint:errcheck // another type is no choice
 	note, _ := got.Content["note"].(string)    //nolint:errcheck // another type is no note
 	if _, ok := a.gate.Choice(label); !ok {
-		return a.open(fmt.Sprintf("expected one of the choices, got %q", label)), nil
+		return a.leaveOpen(fmt.Sprintf("expected one of the choices, got %q", label)), nil
 	}
 	if a.gate.Lacks(label, note) {
-		return a.open("the choice '" + label + "' needs a note"), nil
+		return a.leaveOpen("the choice '" + label + "' needs a note"), nil
 	}
 
 	reply := project.Reply{
@@ -241,7 +242,7 @@ func (a *asking) take(ctx context.Context, got *sdk.ElicitResult) (fields, error
 		ctx, a.run.ID, a.gate.ID, a.evidence.Digest, reply,
 	)
 	if _, changed := errors.AsType[*project.StaleEvidenceError](err); changed {
-		return a.open(stale), nil
+		return a.leaveOpen(staleText), nil
 	}
 	if err != nil {
 		return nil, err

@@ -33,8 +33,8 @@ func (l *lines) Read(p []byte) (int, error) {
 			l.out.waitForAll(l.wait)
 			return 0, err
 		}
-		if refusal := l.refused(line); refusal != nil {
-			if err := l.answer(*refusal); err != nil {
+		if refusal := l.checkLine(line); refusal != nil {
+			if err := l.sendRefusal(*refusal); err != nil {
 				return 0, err
 			}
 			continue
@@ -76,8 +76,8 @@ type refusal struct {
 	why  string
 }
 
-// answer sends a refusal.
-func (l *lines) answer(r refusal) error {
+// sendRefusal sends a refusal.
+func (l *lines) sendRefusal(r refusal) error {
 	data, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0",
 		"id":      json.RawMessage(r.id),
@@ -93,16 +93,16 @@ func (l *lines) answer(r refusal) error {
 // noID is the id of a refusal whose line has none that can be used.
 const noID = "null"
 
-// refused tells why a line is no message, nil if it is one. A batch is one in the older revisions
+// checkLine tells why a line is no message, nil if it is one. A batch is one in the older revisions
 // of the protocol.
-func (l *lines) refused(line []byte) *refusal {
+func (l *lines) checkLine(line []byte) *refusal {
 	switch {
 	case len(line) > maxMessage:
 		return invalid(noID, fmt.Sprintf("expected a message of at most %d bytes", maxMessage))
 	case !json.Valid(line):
 		return &refusal{noID, jsonrpc.CodeParseError, "expected one JSON message a line"}
 	case line[0] != '[':
-		return refusedMessage(line)
+		return checkMessage(line)
 	}
 
 	var batch []json.RawMessage
@@ -114,7 +114,7 @@ func (l *lines) refused(line []byte) *refusal {
 			" of the protocol has no batches")
 	}
 	for _, one := range batch {
-		if r := refusedMessage(one); r != nil {
+		if r := checkMessage(one); r != nil {
 			return r
 		}
 	}
@@ -126,8 +126,8 @@ func invalid(id, why string) *refusal {
 	return &refusal{id, jsonrpc.CodeInvalidRequest, why}
 }
 
-// refusedMessage is refused for one JSON value.
-func refusedMessage(data []byte) *refusal {
+// checkMessage is checkLine for one JSON value.
+func checkMessage(data []byte) *refusal {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {
 		return invalid(noID, "expected a message, which is an object")
@@ -171,18 +171,18 @@ func usableID(data json.RawMessage) bool {
 // withoutBatches is the first revision of the protocol in which a line is one message.
 const withoutBatches = "2025-06-18"
 
-// lastAnswers is how long the end of the input waits for answers. A script that sends its requests
-// and closes the pipe gets them; a client that is gone does not keep the server.
-const lastAnswers = 10 * time.Second
+// answerTimeout is how long the end of the input waits for answers. A script that sends its
+// requests and closes the pipe gets them; a client that is gone does not keep the server.
+const answerTimeout = 10 * time.Second
 
-// answers lets the SDK and lines write whole messages in turn, and knows which requests still have no
-// answer.
+// answers lets the SDK and lines write whole messages in turn, and knows which requests still have
+// no answer.
 type answers struct {
-	mu      sync.Mutex
-	out     io.Writer
-	open    map[string]bool // by id
-	version string          // of the protocol, once both sides have agreed on it
-	settled chan struct{}   // closed when nothing is open; nil: nobody waits for that
+	mu          sync.Mutex
+	out         io.Writer
+	open        map[string]bool // by id
+	version     string          // of the protocol, once both sides have agreed on it
+	allAnswered chan struct{}   // closed when nothing is open; nil: nobody waits for that
 
 	end   sync.Once
 	ended chan struct{} // closed when the input has ended
@@ -248,7 +248,7 @@ func (a *answers) waitForAll(most time.Duration) {
 		return
 	}
 	settled := make(chan struct{})
-	a.settled = settled
+	a.allAnswered = settled
 	a.mu.Unlock()
 
 	late := time.NewTimer(most)
@@ -292,9 +292,9 @@ func (a *answers) Write(p []byte) (int, error) {
 		}
 	}
 
-	if len(a.open) == 0 && a.settled != nil {
-		close(a.settled)
-		a.settled = nil
+	if len(a.open) == 0 && a.allAnswered != nil {
+		close(a.allAnswered)
+		a.allAnswered = nil
 	}
 	return n, err
 }

@@ -17,17 +17,20 @@ const (
 	listResources = "resources/list"
 )
 
-// upToDate makes a session know the commands and runs that there are when a client asks for them.
-func (s *Server) upToDate(of *sdk.Server) sdk.Middleware {
+// refreshLists makes a session know the commands and runs that there are when a client asks for
+// them.
+func (s *Server) refreshLists(of *sdk.Server) sdk.Middleware {
 	known := &features{read: s.readResource}
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			var err error
 			switch method {
 			case listPrompts, getPrompt:
-				err = s.reading(ctx, func(p *project.Project) error { return known.prompts(of, p) })
+				err = s.withProject(ctx, func(p *project.Project) error {
+					return known.prompts(of, p)
+				})
 			case listResources:
-				err = s.reading(ctx, func(p *project.Project) error {
+				err = s.withProject(ctx, func(p *project.Project) error {
 					return known.resources(of, p)
 				})
 			}
@@ -39,10 +42,10 @@ func (s *Server) upToDate(of *sdk.Server) sdk.Middleware {
 	}
 }
 
-// reading opens the project to read something of it.
-func (s *Server) reading(ctx context.Context, do func(p *project.Project) error) error {
+// withProject opens the project to read something of it.
+func (s *Server) withProject(ctx context.Context, do func(p *project.Project) error) error {
 	c := &call{server: s, notes: &notes{}}
-	_, err := c.with(ctx, func() (fields, error) { return nil, do(c.project) })
+	_, err := c.withProject(ctx, func() (fields, error) { return nil, do(c.project) })
 	return err
 }
 

@@ -136,7 +136,7 @@ func (s *Server) readResource(
 ) (*sdk.ReadResourceResult, error) {
 	uri := r.Params.URI
 	var out *sdk.ReadResourceResult
-	err := s.reading(ctx, func(p *project.Project) error {
+	err := s.withProject(ctx, func(p *project.Project) error {
 		text, mime, err := resourceText(ctx, p, uri)
 		if err != nil {
 			return err

@@ -34,13 +34,13 @@ func startRun(ctx context.Context, c *call, in lineInput) (fields, error) {
 		return nil, err
 	}
 	if begun.Return != nil {
-		return c.returned(*begun.Return), nil
+		return c.returnedAnswer(*begun.Return), nil
 	}
-	return c.shown(ctx, c.project.Monitor(), begun.Run)
+	return c.runAnswer(ctx, c.project.Monitor(), begun.Run)
 }
 
-// returned is the answer about a line that ended before it had a run to follow.
-func (c *call) returned(ret formats.Return) fields {
+// returnedAnswer gives the result about a line that ended before it had a run to follow.
+func (c *call) returnedAnswer(ret formats.Return) fields {
 	answer := fields{
 		"state":  project.StateFinished.String(),
 		"return": ret,
@@ -82,7 +82,7 @@ func showRun(ctx context.Context, c *call, in showInput) (fields, error) {
 	if err := c.wait(ctx, m, r.ID, time.Duration(in.Wait*float64(time.Second))); err != nil {
 		return nil, err
 	}
-	return c.shown(ctx, m, r.ID)
+	return c.runAnswer(ctx, m, r.ID)
 }
 
 // maxName bounds the name of a run, in bytes.
@@ -144,8 +144,8 @@ func (c *call) progress(ctx context.Context, n float64, text string) {
 // maxSteps is how many of the last steps of a run are shown.
 const maxSteps = 20
 
-// shown is a run as it is now.
-func (c *call) shown(ctx context.Context, m *project.Monitor, run string) (fields, error) {
+// runAnswer gives the result about a run as it is now.
+func (c *call) runAnswer(ctx context.Context, m *project.Monitor, run string) (fields, error) {
 	now, ok := m.Run(run)
 	if !ok {
 		return nil, formats.Fail(formats.CodeNotFound, "call runs", "run %s has no journal", run)
@@ -203,12 +203,12 @@ func (c *call) shown(ctx context.Context, m *project.Monitor, run string) (field
 		answer["waits_for"] = why
 	}
 
-	answer["next"] = c.next(now, d, answer)
+	answer["next"] = c.nextAdvice(now, d, answer)
 	return answer, nil
 }
 
-// next says what to call or to tell the user now.
-func (c *call) next(now project.RunState, d project.RunDetail, answer fields) string {
+// nextAdvice says what to call or to tell the user now.
+func (c *call) nextAdvice(now project.RunState, d project.RunDetail, answer fields) string {
 	again := fmt.Sprintf(`call show with {"run": %q, "wait": 50}`, d.Run.ID)
 	switch now.State {
 	case project.StateRunning:
@@ -264,7 +264,7 @@ func cancelRun(ctx context.Context, c *call, in runInput) (fields, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.shown(ctx, c.project.Monitor(), r.ID)
+	return c.runAnswer(ctx, c.project.Monitor(), r.ID)
 }
 
 // tellInput is a message to a run.

@@ -27,7 +27,7 @@ type Server struct {
 
 // New makes a server.
 func New(c Config) *Server {
-	return &Server{config: c, schemas: sdk.NewSchemaCache(), wait: lastAnswers}
+	return &Server{config: c, schemas: sdk.NewSchemaCache(), wait: answerTimeout}
 }
 
 // Serve speaks the protocol over a pair of streams until the input or the context ends. A line that
@@ -79,6 +79,6 @@ func (s *Server) session() *sdk.Server {
 	)
 	s.addTools(server)
 	s.addTemplates(server)
-	server.AddReceivingMiddleware(s.upToDate(server))
+	server.AddReceivingMiddleware(s.refreshLists(server))
 	return server
 }

@@ -74,8 +74,8 @@ func (n *notes) Diagnostics(d *formats.Diagnostics) {
 	}
 }
 
-// take gives the notes so far.
-func (n *notes) take() []string {
+// all gives the notes so far.
+func (n *notes) all() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.list
@@ -87,8 +87,8 @@ type serving struct {
 	sdk    *sdk.Server
 }
 
-// tool adds a tool to a server. Its function gets the project as it is at the time of the call.
-func tool[In any](
+// addTool adds a tool to a server. Its function gets the project as it is at the time of the call.
+func addTool[In any](
 	in serving,
 	name string,
 	does effect,
@@ -99,14 +99,14 @@ func tool[In any](
 		*sdk.CallToolResult, any, error,
 	) {
 		c := &call{server: in.server, request: r, notes: &notes{}}
-		answer, err := c.with(ctx, func() (fields, error) { return do(ctx, c, input) })
+		answer, err := c.withProject(ctx, func() (fields, error) { return do(ctx, c, input) })
 		switch {
 		case err != nil:
-			return c.failed(err), nil, nil
+			return c.errorResult(err), nil, nil
 		case c.ask != nil:
 			return c.ask, nil, nil
 		}
-		return c.answered(answer), nil, nil
+		return c.answerResult(answer), nil, nil
 	}
 	sdk.AddTool(in.sdk, &sdk.Tool{
 		Name:        name,
@@ -115,8 +115,8 @@ func tool[In any](
 	}, handle)
 }
 
-// with opens the project for a call, and closes it.
-func (c *call) with(ctx context.Context, do func() (fields, error)) (fields, error) {
+// withProject opens the project for a call, and closes it.
+func (c *call) withProject(ctx context.Context, do func() (fields, error)) (fields, error) {
 	p, err := c.server.config.Open(ctx, c.notes)
 	if err != nil {
 		return nil, err
@@ -142,16 +142,16 @@ func (c *call) workspace() error {
 	return nil
 }
 
-// answered is the result of a call.
-func (c *call) answered(answer fields) *sdk.CallToolResult {
-	if told := c.notes.take(); len(told) > 0 {
+// answerResult is the result of a call.
+func (c *call) answerResult(answer fields) *sdk.CallToolResult {
+	if told := c.notes.all(); len(told) > 0 {
 		answer["notes"] = told
 	}
 	return c.result(answer, false)
 }
 
-// failed is the result of a call that did nothing. Its code is that of the one table of exits.
-func (c *call) failed(err error) *sdk.CallToolResult {
+// errorResult is the result of a call that did nothing. Its code is that of the one table of exits.
+func (c *call) errorResult(err error) *sdk.CallToolResult {
 	ret := formats.Failed(err)
 	answer := fields{
 		"status":  ret.Status,
@@ -159,7 +159,7 @@ func (c *call) failed(err error) *sdk.CallToolResult {
 		"errors":  ret.Errors,
 		"exit":    formats.ExitCode(ret),
 	}
-	if told := c.notes.take(); len(told) > 0 {
+	if told := c.notes.all(); len(told) > 0 {
 		answer["notes"] = told
 	}
 	return c.result(answer, true)
@@ -186,32 +186,32 @@ func (c *call) result(answer fields, failed bool) *sdk.CallToolResult {
 // addTools adds every tool to a server.
 func (s *Server) addTools(to *sdk.Server) {
 	in := serving{server: s, sdk: to}
-	tool(in, "commands", reads,
+	addTool(in, "commands", reads,
 		"List the slash commands of this project, with their arguments.", listCommands)
-	tool(in, "run", adds,
+	addTool(in, "run", adds,
 		"Start a line such as \"/plan 196\". Returns at once with the name of the run; follow it "+
 			"with show.", startRun)
-	tool(in, "show", reads,
+	addTool(in, "show", reads,
 		"Show a run: its state, its current step, its open question, what it returned. With wait "+
 			"it comes back when the run asks, waits or has ended, or when the time is over.",
 		showRun)
-	tool(in, "runs", reads, "List the newest runs.", listRuns)
-	tool(in, "tasks", reads, "List the tasks of this project.", listTasks)
-	tool(in, "query", reads,
+	addTool(in, "runs", reads, "List the newest runs.", listRuns)
+	addTool(in, "tasks", reads, "List the tasks of this project.", listTasks)
+	addTool(in, "query", reads,
 		"Read the tasks, or all runs, by a jq filter.", queryProject)
-	tool(in, "explain", reads,
+	addTool(in, "explain", reads,
 		"Say what a line would do, and what it may use at most. Runs nothing.", explainLine)
-	tool(in, "lint", reads,
+	addTool(in, "lint", reads,
 		"Find what is wrong with the text of a command or subagent file. Writes nothing.", lintText)
-	tool(in, "answer", destroys,
+	addTool(in, "answer", destroys,
 		"Say where a person answers the open question of a run. If the user's configuration "+
 			"allows it, the client asks the user now. You cannot give the answer.",
 		answerQuestion)
-	tool(in, "tell", adds,
+	addTool(in, "tell", adds,
 		"Leave a message of the user for the next worker of a run that starts. Workers that "+
 			"are at work do not see it. Only with what the user wants said.",
 		tellRun)
-	tool(in, "cancel", destroys,
+	addTool(in, "cancel", destroys,
 		"End a run: its tasks go back to their earlier status. Only if the user wants that.",
 		cancelRun)
 }

@@ -17,36 +17,36 @@ import (
 	"tercet/internal/style"
 )
 
-// question asks one thing on the terminal. A single key of keys answers at once; with Enter right
+// askLine asks one thing on the terminal. A single key of keys answers at once; with Enter right
 // behind it, it ends with a line feed. A key that no answer begins with is ignored. Without keys,
 // and for whatever begins an answer, it gives the line that is typed. What was pasted is told and
 // not taken. Ctrl-C leaves the question alone, and not what asks it. A terminal that gets another
 // width shows the text as it is then.
-func (t *Terminal) question(
+func (t *Terminal) askLine(
 	ctx context.Context, text func() string, keys question.Keys,
 ) (line string, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	defer t.config.Signals.Instead(leave)()
+	defer t.config.Signals.OnInterrupt(leave)()
 
 	resume := t.stage.Pause()
 	defer func() { resume(err == nil) }()
 	first := text()
 	again := func() { fmt.Fprint(t.Err, strings.ReplaceAll(first, "\n", "\r\n")) }
-	defer aborts(t.stage.restore, again)()
+	defer onCrash(t.stage.restore, again)()
 
-	if !t.edits() {
+	if !t.canEdit() {
 		return t.plainAnswer(ctx, first)
 	}
-	defer resizes(t.keyboard.Wake)()
+	defer onResize(t.keyboard.Wake)()
 	if keys == nil {
 		return t.typedAnswer(ctx, first, "")
 	}
 	return t.keyedAnswer(ctx, text, keys)
 }
 
-// edits reports whether the terminal can be edited on.
-func (t *Terminal) edits() bool {
+// canEdit reports whether lines can be edited on the terminal.
+func (t *Terminal) canEdit() bool {
 	name := t.config.Env("TERM")
 	return t.keyboard != nil && t.ErrTTY && name != "" && name != "dumb"
 }
@@ -63,7 +63,7 @@ func (t *Terminal) plainAnswer(ctx context.Context, text string) (line string, e
 		if len(rest) == 0 || err != nil {
 			return line, err
 		}
-		t.typedAhead(append([]string{line}, rest...))
+		t.reportTypedAhead(append([]string{line}, rest...))
 	}
 }
 
@@ -100,12 +100,12 @@ func (t *Terminal) keyedAnswer(
 			return got.Text, nil
 		case does == question.Ignored && !ended:
 			fmt.Fprintf(t.Err, "\n%s\n", style.Wrap(says, Columns(t.Err)))
-			if err := t.ignore(ctx); err != nil {
+			if err := t.dropTyped(ctx); err != nil {
 				return "", err
 			}
 		case strings.Contains(body, "\n"), got.Pasted && ended:
 			fmt.Fprintln(t.Err)
-			t.typedAhead(strings.Split(body, "\n"))
+			t.reportTypedAhead(strings.Split(body, "\n"))
 		case ended:
 			fmt.Fprintln(t.Err, formats.Clip(body, maxEcho))
 			return body, nil
@@ -123,9 +123,9 @@ func (t *Terminal) keyedAnswer(
 // wordPause is longer than the time between two letters of a word that somebody types.
 const wordPause = 600 * time.Millisecond
 
-// ignore drops what is typed until nothing has come for a while. Ctrl-C and Ctrl-D leave, as
+// dropTyped drops what is typed until nothing has come for a while. Ctrl-C and Ctrl-D leave, as
 // always.
-func (t *Terminal) ignore(ctx context.Context) error {
+func (t *Terminal) dropTyped(ctx context.Context) error {
 	if err := t.keyboard.Raw(t.Err); err != nil {
 		return err
 	}
@@ -156,9 +156,9 @@ func (t *Terminal) controlKey(ctx context.Context, name string) error {
 	case "ctrl+d":
 		return io.EOF
 	case "ctrl+z":
-		suspended()
+		suspendProcess()
 	case `ctrl+\`:
-		t.config.Signals.Arrive(syscall.SIGTERM)
+		t.config.Signals.Handle(syscall.SIGTERM)
 		return context.Cause(ctx)
 	}
 	return nil
@@ -196,7 +196,7 @@ func (t *Terminal) answerLine(prompt string) *editor.Editor {
 		Lines:    func() []string { return nil },
 		Offer:    func(string, int) editor.Offer { return editor.Offer{} },
 		Now:      t.config.Clock.Now,
-		Suspend:  suspended,
+		Suspend:  suspendProcess,
 		Leaves:   true,
 	})
 }

@@ -26,7 +26,7 @@ func (t *Terminal) ShowDetail(p *project.Project, d project.RunDetail) {
 	look := live.Style{Sheet: t.Sheet(t.OutTTY)}
 	t.stage.root = p.Dir
 	if t.OutTTY {
-		look.Link = t.stage.look().Link
+		look.Link = t.stage.drawStyle().Link
 	}
 	for _, line := range live.Steps(d.Steps, Columns(t.Out), look) {
 		fmt.Fprintln(t.Out, line)
@@ -57,7 +57,7 @@ func (t *Terminal) ShowDetail(p *project.Project, d project.RunDetail) {
 
 // Draws reports whether runs are drawn on the terminal while they go on.
 func (t *Terminal) Draws() bool {
-	wide, _ := t.stage.room()
+	wide, _ := t.stage.drawSize()
 	return wide > 0
 }
 
@@ -91,13 +91,13 @@ func (t *Terminal) Passages(list []project.Passage) {
 			continue
 		}
 		for _, s := range p.Spoken {
-			t.spoken(plain.Line(p.Step), s)
+			t.printSpoken(plain.Line(p.Step), s)
 		}
 	}
 }
 
-// spoken prints one thing that an agent did.
-func (t *Terminal) spoken(step string, s project.Spoken) {
+// printSpoken prints one thing that an agent did.
+func (t *Terminal) printSpoken(step string, s project.Spoken) {
 	mark, rows := live.Speech(string(s.Kind), s.Tool, s.Text)
 	lead := step + " " + mark + " "
 	text := strings.Join(rows, "\n")
@@ -120,7 +120,7 @@ func (t *Terminal) spoken(step string, s project.Spoken) {
 func (t *Terminal) FullScreen(leave string) (s Screen, err error) {
 	s.In = t.config.In
 	s.Out = t.stage.full
-	s.Suspend, s.Done, err = t.stage.screen(leave)
+	s.Suspend, s.Done, err = t.stage.fullScreen(leave)
 	return s, err
 }
 
@@ -157,7 +157,7 @@ func (t *Terminal) Lend() Lent {
 		Out: out,
 		Stop: func() {
 			settle(false)
-			suspended()
+			suspendProcess()
 		},
 		Back: func(hard bool) {
 			settle(hard)

@@ -19,8 +19,8 @@ var _ project.Frontend = (*Terminal)(nil)
 
 // NoteOnce implements Frontend.
 func (t *Terminal) NoteOnce(key, text string) {
-	if !t.told[key] {
-		t.told[key] = true
+	if !t.notedOnce[key] {
+		t.notedOnce[key] = true
 		t.Note("%s", text)
 	}
 }
@@ -44,7 +44,7 @@ func (t *Terminal) Begin(p *project.Project, past iter.Seq2[project.Event, error
 
 // Event implements Frontend.
 func (t *Terminal) Event(e project.Event, line []byte, silent bool) {
-	if t.tells() && !silent {
+	if t.showsRuns() && !silent {
 		if shown, err := project.DecodeEvent(line); err == nil { // as the file has it
 			t.stage.Emit(shown)
 		}
@@ -93,10 +93,10 @@ func (t *Terminal) Ask(ctx context.Context, q project.Question) (project.Reply, 
 		Out:        t.Err,
 		Screen:     func() (int, int) { return size(t.Err) },
 		Sheet:      t.Sheet(t.ErrTTY),
-		Line:       t.question,
-		TypedAhead: t.typedAhead,
+		Line:       t.askLine,
+		TypedAhead: t.reportTypedAhead,
 		Env:        t.config.Environ(),
-		Suspend:    suspended,
+		Suspend:    suspendProcess,
 		Lend:       t.stage.lend,
 		Language:   t.language(),
 	}
@@ -125,7 +125,7 @@ func (t *Terminal) Ask(ctx context.Context, q project.Question) (project.Reply, 
 // Leaving implements Frontend: the next Ctrl-C ends the context.
 func (t *Terminal) Leaving(ctx context.Context) (context.Context, func()) {
 	ctx, leave := context.WithCancel(ctx)
-	done := t.config.Signals.Instead(leave)
+	done := t.config.Signals.OnInterrupt(leave)
 	return ctx, func() {
 		done()
 		leave()
@@ -146,7 +146,7 @@ func (t *Terminal) AskMissing(
 		for _, line := range lines {
 			t.Tell(line)
 		}
-		line, err := t.question(ctx, func() string { return prompt }, nil)
+		line, err := t.askLine(ctx, func() string { return prompt }, nil)
 		if err == nil || line != "" {
 			return line, nil
 		}
@@ -222,8 +222,9 @@ func (t *Terminal) language() string {
 	return t.project.Config.Language
 }
 
-// typedAhead tells lines that came before a question or by a paste.
-func (t *Terminal) typedAhead(lines []string) {
+// reportTypedAhead says which lines were not taken as an answer: they came before the question or
+// by a paste.
+func (t *Terminal) reportTypedAhead(lines []string) {
 	for _, one := range lines {
 		t.Say("not taken as an answer, type it again: " + formats.Clip(one, 60))
 	}
@@ -242,12 +243,12 @@ func yesOrNo(key string) (shown string, does question.Effect) {
 
 // Yes asks a question whose default is no.
 func (t *Terminal) Yes(ctx context.Context, text string) (bool, error) {
-	t.typedAhead(t.lines.Drop(ctx))
+	t.reportTypedAhead(t.lines.Drop(ctx))
 	asked := func() string {
 		return style.Wrap(plain.Line(text)+" [y/N]", Columns(t.Err)) + " "
 	}
 	for {
-		line, err := t.question(ctx, asked, yesOrNo)
+		line, err := t.askLine(ctx, asked, yesOrNo)
 		if err != nil && line == "" {
 			t.Prompt("\n")
 			return false, context.Cause(ctx)

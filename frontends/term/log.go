@@ -17,7 +17,7 @@ func newLog(err io.Writer, clock project.Clock) *zerolog.Logger {
 	// an event's own time is cut to seconds
 	now := func(any) string { return clock.Now().Format("15:04:05.000") }
 	to := zerolog.ConsoleWriter{
-		Out:             cleaned{err},
+		Out:             cleanWriter{err},
 		NoColor:         true,
 		FormatTimestamp: now,
 	}
@@ -25,10 +25,10 @@ func newLog(err io.Writer, clock project.Clock) *zerolog.Logger {
 	return &log
 }
 
-// cleaned keeps control characters of agents and tools out of the log.
-type cleaned struct{ w io.Writer }
+// cleanWriter keeps control characters of agents and tools out of the log.
+type cleanWriter struct{ w io.Writer }
 
-func (c cleaned) Write(p []byte) (int, error) {
+func (c cleanWriter) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(c.w, plain.Message(string(p))+"\n"); err != nil {
 		return 0, err
 	}

@@ -89,7 +89,7 @@ func (p *Prompt) Loop(ctx context.Context) error {
 		begun = ""
 		if err != nil {
 			if errors.Is(err, editor.ErrQuit) {
-				signals.Arrive(syscall.SIGTERM)
+				signals.Handle(syscall.SIGTERM)
 			}
 			switch {
 			case errors.Is(err, io.EOF):
@@ -115,21 +115,21 @@ func (p *Prompt) Loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		signals.Calm()
+		signals.ResetTerminated()
 	}
 }
 
 // reader gives what reads the lines. A terminal that knows no movements is read plainly.
 func (p *Prompt) reader() lineReader {
 	t := p.Terminal
-	if !t.edits() {
+	if !t.canEdit() {
 		return plainLines{t}
 	}
 	woken := make(chan os.Signal, 1)
-	signal.Notify(woken, resized()...)
+	signal.Notify(woken, resizeSignals()...)
 	go func() {
 		for s := range woken {
-			if !crashed(s, func() { t.keyboard.Restore(t.Err) }) {
+			if !endCrash(s, func() { t.keyboard.Restore(t.Err) }) {
 				t.keyboard.Wake()
 			}
 		}
@@ -147,7 +147,7 @@ func (p *Prompt) reader() lineReader {
 		Offer:    p.offer,
 		Runs:     p.Runs,
 		Now:      t.config.Clock.Now,
-		Suspend:  suspended,
+		Suspend:  suspendProcess,
 	})
 }
 

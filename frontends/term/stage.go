@@ -26,8 +26,8 @@ type stage struct {
 	root string    // the project root, for links
 	lang string    // of the fixed texts of flows
 	// over is what leaves a full screen that is shown; nil: there is none.
-	over atomic.Pointer[string]
-	keys bool // all keys are guarded: at the prompt, where no shell waits for a line
+	leaveText atomic.Pointer[string]
+	keys      bool // all keys are guarded: at the prompt, where no shell waits for a line
 }
 
 // newStage takes over the streams of a terminal.
@@ -39,17 +39,17 @@ func newStage(t *Terminal) *stage {
 	}
 	g.Screen = live.NewScreen(live.Config{
 		Out:         t.Err,
-		Size:        g.room,
+		Size:        g.drawSize,
 		Now:         t.config.Clock.Now,
-		Style:       g.look,
+		Style:       g.drawStyle,
 		CaptureKeys: g.guard(),
 	})
 	if t.ErrTTY {
 		t.Err = g.Above(t.Err)
 	}
-	t.Err = veil{t.Err, t}
+	t.Err = maskedWriter{t.Err, t}
 	if t.OutTTY {
-		t.Out = veil{g.Above(t.Out), t}
+		t.Out = maskedWriter{g.Above(t.Out), t}
 	}
 	return g
 }
@@ -59,12 +59,12 @@ func (g *stage) show(root string, past iter.Seq2[project.Event, error]) (done fu
 	t := g.t
 	g.root = root
 	g.lang = t.language()
-	if !t.tells() {
+	if !t.showsRuns() {
 		return func() {}
 	}
 
 	g.Begin(t.labels, t.Set.Verbose == 1, past)
-	over := aborts(g.restore, g.CursorMoved)
+	over := onCrash(g.restore, g.CursorMoved)
 	return func() {
 		over()
 		g.End()
@@ -73,7 +73,7 @@ func (g *stage) show(root string, past iter.Seq2[project.Event, error]) (done fu
 
 // restore leaves the terminal as it was.
 func (g *stage) restore() {
-	if leave := g.over.Load(); leave != nil {
+	if leave := g.leaveText.Load(); leave != nil {
 		io.WriteString(g.full, *leave) //nolint:errcheck // a terminal that is gone needs no more
 	}
 	if g.t.keyboard != nil {
@@ -81,33 +81,33 @@ func (g *stage) restore() {
 	}
 }
 
-// screen gives the terminal to a full screen until done is called; rest stops the process
+// fullScreen gives the terminal to a full screen until done is called; rest stops the process
 // meanwhile. A hard end writes leave.
-func (g *stage) screen(leave string) (rest, done func(), err error) {
+func (g *stage) fullScreen(leave string) (rest, done func(), err error) {
 	k := g.t.keyboard
 	if k == nil {
-		return suspended, func() {}, nil
+		return suspendProcess, func() {}, nil
 	}
 	if err := k.Raw(g.full); err != nil {
 		return nil, nil, err
 	}
 
-	g.over.Store(&leave)
-	end := aborts(g.restore, func() {})
+	g.leaveText.Store(&leave)
+	end := onCrash(g.restore, func() {})
 	rest = func() {
 		k.Settle(g.full)
-		suspended()
+		suspendProcess()
 		k.Raw(g.full) //nolint:errcheck // a terminal that is gone is told by the screen
 	}
 	return rest, func() {
-		g.over.Store(nil)
+		g.leaveText.Store(nil)
 		k.Settle(g.full)
 		end()
 	}, nil
 }
 
-// settled is how long a run of a shell goes on until its keys are guarded.
-const settled = time.Second
+// guardDelay is how long a run that was started from a shell goes on until its keys are guarded.
+const guardDelay = time.Second
 
 // guard keeps keys that are typed while something runs from whatever reads the terminal next;
 // Escape is one Ctrl-C. A line that was typed at once behind the line of a shell is the shell's,
@@ -121,20 +121,20 @@ func (g *stage) guard() func(ours bool) {
 			return
 		}
 
-		ctx, cancel := context.WithCancel(g.t.config.Signals.Hard())
+		ctx, cancel := context.WithCancel(g.t.config.Signals.AbortContext())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			if !g.keys {
-				if typed, err := g.t.keyboard.Typed(ctx, settled); typed || err != nil {
+				if typed, err := g.t.keyboard.Typed(ctx, guardDelay); typed || err != nil {
 					return
 				}
 			}
 			g.t.keyboard.Guard(ctx, func(key byte) {
 				if key == keyboard.Stop {
-					go g.rest()
+					go g.suspend()
 				} else {
-					g.t.config.Signals.Arrive(os.Interrupt)
+					g.t.config.Signals.Handle(os.Interrupt)
 				}
 			})
 		}()
@@ -152,15 +152,15 @@ func (g *stage) lend() (out *os.File, done func()) {
 	return out, g.Lend()
 }
 
-// rest stops the process until it goes on; the terminal is as it was meanwhile.
-func (g *stage) rest() {
+// suspend stops the process until it goes on; the terminal is as it was meanwhile.
+func (g *stage) suspend() {
 	resume := g.Pause()
-	suspended()
+	suspendProcess()
 	resume(true)
 }
 
-// room is the size of the terminal that runs are drawn on, 0 columns where they are not drawn.
-func (g *stage) room() (wide, rows int) {
+// drawSize gives the size of the terminal on which runs are drawn; 0 columns: they are not drawn.
+func (g *stage) drawSize() (wide, rows int) {
 	f, ok := g.bare.(*os.File)
 	if !g.t.ErrTTY || !ok || !style.Capable(g.t.config.Env("TERM")) || !keyboard.Foreground(f) {
 		return 0, 0
@@ -168,8 +168,8 @@ func (g *stage) room() (wide, rows int) {
 	return size(f)
 }
 
-// look is what runs are drawn with.
-func (g *stage) look() live.Style {
+// drawStyle gives the style in which runs are drawn.
+func (g *stage) drawStyle() live.Style {
 	t := g.t
 	s := live.Style{Sheet: t.Sheet(t.ErrTTY), Language: g.lang}
 	if t.ErrTTY && t.config.Env("TERCET_HYPERLINKS") != "0" && g.root != "" {
@@ -185,9 +185,9 @@ func address(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// linked is a text as a link to a file, which is named from here or from the project root. Without
+// linkTo is a text as a link to a file, which is named from here or from the project root. Without
 // links in the terminal, or without the file, it is the text alone.
-func (g *stage) linked(file, text string) string {
+func (g *stage) linkTo(file, text string) string {
 	path, err := filepath.Abs(file)
 	if g.t.project != nil && !exists(path) {
 		path = filepath.Join(g.t.project.Dir, file)

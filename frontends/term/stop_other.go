@@ -4,25 +4,25 @@ package term
 
 import "os"
 
-// resized is empty where no signal tells of the terminal.
-func resized() []os.Signal {
+// resizeSignals is empty where no signal tells of the terminal.
+func resizeSignals() []os.Signal {
 	return nil
 }
 
-// crashed does nothing here.
-func crashed(os.Signal, func()) bool {
+// endCrash does nothing here.
+func endCrash(os.Signal, func()) bool {
 	return false
 }
 
-// suspended does nothing here.
-func suspended() {}
+// suspendProcess does nothing here.
+func suspendProcess() {}
 
-// aborts does nothing here.
-func aborts(func(), func()) (done func()) {
+// onCrash does nothing here.
+func onCrash(func(), func()) (done func()) {
 	return func() {}
 }
 
-// resizes does nothing here.
-func resizes(func()) (done func()) {
+// onResize does nothing here.
+func onResize(func()) (done func()) {
 	return func() {}
 }

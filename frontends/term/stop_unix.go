@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// resized are the signals at which what the terminal shows is painted anew, and the one of a crash.
-func resized() []os.Signal {
+// resizeSignals lists the signals at which the terminal is painted anew, and that of a crash.
+func resizeSignals() []os.Signal {
 	return []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGABRT}
 }
 
-// crashed ends the process as a signal wants it that no deferred call survives, behind a last act.
-func crashed(s os.Signal, last func()) bool {
+// endCrash calls last and ends the process, if the signal is that of a crash: deferred calls do not
+// run.
+func endCrash(s os.Signal, last func()) bool {
 	if s != syscall.SIGABRT {
 		return false
 	}
@@ -24,14 +25,14 @@ func crashed(s os.Signal, last func()) bool {
 	return syscall.Kill(os.Getpid(), syscall.SIGABRT) == nil
 }
 
-// aborts does a last act when a crash ends the process, and another when it goes on after a stop,
-// until done is called.
-func aborts(last, again func()) (done func()) {
+// onCrash calls last when a crash ends the process, and again when the process goes on after a
+// stop, until done is called.
+func onCrash(last, again func()) (done func()) {
 	came := make(chan os.Signal, 1)
 	signal.Notify(came, syscall.SIGABRT, syscall.SIGCONT)
 	go func() {
 		for s := range came {
-			if !crashed(s, last) {
+			if !endCrash(s, last) {
 				again()
 			}
 		}
@@ -42,8 +43,8 @@ func aborts(last, again func()) (done func()) {
 	}
 }
 
-// resizes calls changed when the terminal gets another size, until done is called.
-func resizes(changed func()) (done func()) {
+// onResize calls changed when the terminal gets another size, until done is called.
+func onResize(changed func()) (done func()) {
 	came := make(chan os.Signal, 1)
 	signal.Notify(came, syscall.SIGWINCH)
 	go func() {
@@ -57,15 +58,15 @@ func resizes(changed func()) (done func()) {
 	}
 }
 
-// suspended stops the process and those beside it, as a terminal does at Ctrl-Z, until they go on.
-// Where nothing could let them go on, the system does not stop them.
-func suspended() {
+// suspendProcess stops the process and those beside it, as a terminal does at Ctrl-Z, until they go
+// on. Where nothing could let them go on, the system does not stop them.
+func suspendProcess() {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)
 	defer signal.Stop(on)
 
-	// Linux does not stop a process that waits for a child between fork and exec, and the child would
-	// be stopped there: the shell would never take the terminal back.
+	// Linux does not stop a process that waits for a child between fork and exec, and the child
+	// would be stopped there: the shell would never take the terminal back.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 

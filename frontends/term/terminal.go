@@ -51,11 +51,11 @@ type Config struct {
 type Signals interface {
 	LineSignals
 	// Hard gives the context of what the first signal must not cut short.
-	Hard() context.Context
+	AbortContext() context.Context
 	// Arrive does what a signal does that comes from outside.
-	Arrive(s os.Signal)
+	Handle(s os.Signal)
 	// Instead lets the next Ctrl-C do something else, until done is called.
-	Instead(leave func()) (done func())
+	OnInterrupt(leave func()) (done func())
 }
 
 // LineSignals end a line of the prompt.
@@ -65,7 +65,7 @@ type LineSignals interface {
 	// Terminated reports whether SIGTERM or SIGHUP ended what runs, and Calm forgets a signal that
 	// has been answered.
 	Terminated() bool
-	Calm()
+	ResetTerminated()
 }
 
 // Settings are what flags say about a terminal.
@@ -93,20 +93,20 @@ type Terminal struct {
 	Err   io.Writer // standard error
 	InTTY bool      // standard input is a terminal
 	// OutTTY and ErrTTY tell whether standard output and standard error are one.
-	OutTTY bool
-	ErrTTY bool
-	Set    Settings
-	Unfit  int // the exit code if the filter failed on what was printed; 0: it did not
+	OutTTY     bool
+	ErrTTY     bool
+	Set        Settings
+	FilterExit int // the exit code if the filter failed on what was printed; 0: it did not
 
-	config   Config
-	lines    *question.Lines    // the one reader of standard input
-	keyboard *keyboard.Keyboard // standard input if it is a terminal, else nil
-	stage    *stage             // where runs are shown
-	utf8     bool
-	project  *project.Project // for names of files, and the language; nil: none is open
-	masker   *project.Masker  // of that project; nil before its configuration is read
-	logger   *zerolog.Logger  // of events; nil until it is needed
-	told     map[string]bool  // notes that are told once
+	config    Config
+	lines     *question.Lines    // the one reader of standard input
+	keyboard  *keyboard.Keyboard // standard input if it is a terminal, else nil
+	stage     *stage             // where runs are shown
+	utf8      bool
+	project   *project.Project // for names of files, and the language; nil: none is open
+	masker    *project.Masker  // of that project; nil before its configuration is read
+	logger    *zerolog.Logger  // of events; nil until it is needed
+	notedOnce map[string]bool  // notes that are told once
 	// labels begin the lines of a run, by its id, where several tasks are done at once.
 	labels map[string]string
 }
@@ -115,14 +115,14 @@ type Terminal struct {
 // terminal: what is printed comes above what is drawn.
 func New(c Config) *Terminal {
 	t := &Terminal{
-		Out:    c.Out,
-		Err:    c.Err,
-		InTTY:  isTTY(c.In),
-		OutTTY: isTTY(c.Out),
-		ErrTTY: isTTY(c.Err),
-		config: c,
-		told:   map[string]bool{},
-		labels: map[string]string{},
+		Out:       c.Out,
+		Err:       c.Err,
+		InTTY:     isTTY(c.In),
+		OutTTY:    isTTY(c.Out),
+		ErrTTY:    isTTY(c.Err),
+		config:    c,
+		notedOnce: map[string]bool{},
+		labels:    map[string]string{},
 	}
 
 	locale := strings.ToUpper(cmp.Or(c.Env("LC_ALL"), c.Env("LC_CTYPE"), c.Env("LANG")))
@@ -135,15 +135,15 @@ func New(c Config) *Terminal {
 	return t
 }
 
-// tells tells whether a run is shown while it goes on.
-func (t *Terminal) tells() bool {
+// showsRuns reports whether a run is shown while it goes on.
+func (t *Terminal) showsRuns() bool {
 	return !t.Set.Quiet && (!t.Set.Silent || t.Set.Held)
 }
 
 // Configure settles what flags say.
 func (t *Terminal) Configure(s Settings) error {
 	t.Set = s
-	t.Unfit = 0
+	t.FilterExit = 0
 	_, err := formats.OneOf(
 		"--color auto, always or never",
 		cmp.Or(s.Colour, "auto"),
@@ -165,15 +165,15 @@ func (t *Terminal) Masked(text string) string {
 	return t.masker.Values(text)
 }
 
-// veil masks known secrets in what is written to a stream. A secret that is split over two writes
-// is not found.
-type veil struct {
+// maskedWriter masks known secrets in what is written to a stream. A secret that is split over two
+// writes is not found.
+type maskedWriter struct {
 	io.Writer
 	t *Terminal
 }
 
 // Write implements io.Writer.
-func (v veil) Write(p []byte) (int, error) {
+func (v maskedWriter) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(v.Writer, v.t.Masked(string(p))); err != nil {
 		return 0, err
 	}
@@ -181,7 +181,7 @@ func (v veil) Write(p []byte) (int, error) {
 }
 
 // Fd is that of the stream.
-func (v veil) Fd() uintptr {
+func (v maskedWriter) Fd() uintptr {
 	if f, ok := v.Writer.(interface{ Fd() uintptr }); ok {
 		return f.Fd()
 	}
@@ -247,9 +247,9 @@ func (t *Terminal) Raw(data []byte) {
 func (t *Terminal) RawJSON(doc []byte) {
 	if t.Set.Filter != nil {
 		var err error
-		doc, err = t.Set.Filter.Lines(t.config.Signals.Hard(), doc)
+		doc, err = t.Set.Filter.Lines(t.config.Signals.AbortContext(), doc)
 		if err != nil {
-			t.Unfit = formats.ExitFor(formats.CodeUsage)
+			t.FilterExit = formats.ExitFor(formats.CodeUsage)
 			t.Say(err.Error())
 			t.Help(formats.HelpOf(err))
 		}
@@ -354,8 +354,8 @@ func (t *Terminal) Failure(err error) {
 		t.Tell(plain.Message(use.Usage()))
 		t.Help(formats.HelpOf(err))
 	default:
-		for i, one := range joined(err) {
-			if text := one.Error(); i == 0 && positioned().MatchString(text) {
+		for i, one := range splitErrors(err) {
+			if text := one.Error(); i == 0 && positionPrefix().MatchString(text) {
 				t.Tell(plain.Message(text))
 			} else {
 				t.Say(text)
@@ -365,8 +365,8 @@ func (t *Terminal) Failure(err error) {
 	}
 }
 
-// joined gives the errors that were put together into one, in order.
-func joined(err error) []error {
+// splitErrors gives the errors that were put together into one, in order.
+func splitErrors(err error) []error {
 	list, ok := err.(interface{ Unwrap() []error }) // what it wraps has a message around it
 	if !ok {
 		return []error{err}
@@ -375,7 +375,7 @@ func joined(err error) []error {
 	texts := make([]string, 0, len(list.Unwrap()))
 	for _, one := range list.Unwrap() {
 		texts = append(texts, one.Error())
-		out = append(out, joined(one)...)
+		out = append(out, splitErrors(one)...)
 	}
 	if strings.Join(texts, "\n") != err.Error() {
 		return []error{err}
@@ -383,11 +383,11 @@ func joined(err error) []error {
 	return out
 }
 
-// positioned is how a line begins that has file:line:col before its message already.
-var positioned = lazy.Regexp(`^[^ :]*:[0-9]+:[0-9]+:`)
+// positionPrefix is how a line begins that has file:line:col before its message already.
+var positionPrefix = lazy.Regexp(`^[^ :]*:[0-9]+:[0-9]+:`)
 
-// Returned prints a command's return: its answer to standard output, the rest to standard error.
-func (t *Terminal) Returned(ret formats.Return) {
+// ShowReturn prints a command's return: its answer to standard output, the rest to standard error.
+func (t *Terminal) ShowReturn(ret formats.Return) {
 	outcome := ret.Outcome()
 	judged := ret.Status == formats.StatusCompleted || outcome == formats.OutcomePartial
 	t.Warnings(ret.Warnings)
@@ -400,18 +400,18 @@ func (t *Terminal) Returned(ret formats.Return) {
 		t.Answer("%s", plain.Passage(style.Prose(plain.Text(text), Columns(t.Out))))
 	}
 	if !judged {
-		t.stopped(ret)
+		t.sayStopped(ret)
 	}
 
 	issues := ret.Issues
-	if t.tells() {
+	if t.showsRuns() {
 		issues = t.stage.UnshownIssues(issues)
 	}
 	for _, issue := range issues[:min(len(issues), mostShown)] {
-		t.Say(string(issue.Level) + ": " + place(issue) + issue.Description)
+		t.Say(string(issue.Level) + ": " + issuePlace(issue) + issue.Description)
 	}
 
-	t.more(len(issues))
+	t.sayMore(len(issues))
 	if ret.NextSteps != "" {
 		t.Note("next: %s", ret.NextSteps)
 	}
@@ -420,14 +420,14 @@ func (t *Terminal) Returned(ret formats.Return) {
 // mostShown is how many findings are printed of each kind.
 const mostShown = 10
 
-// more says how many of a number of findings were not printed.
-func (t *Terminal) more(n int) {
+// sayMore says how many of a number of findings were not printed.
+func (t *Terminal) sayMore(n int) {
 	if n > mostShown {
 		t.Say(fmt.Sprintf("%s and %d more", t.Sheet(t.ErrTTY).Mark("…"), n-mostShown))
 	}
 }
 
-func place(i formats.Issue) string {
+func issuePlace(i formats.Issue) string {
 	if len(i.Files) == 0 || strings.Contains(i.Description, i.Files[0]) {
 		return ""
 	}
@@ -437,8 +437,8 @@ func place(i formats.Issue) string {
 	return strings.Join(i.Files, ", ") + ": "
 }
 
-// stopped says why a command did not do its work.
-func (t *Terminal) stopped(ret formats.Return) {
+// sayStopped says why a command did not do its work.
+func (t *Terminal) sayStopped(ret formats.Return) {
 	if ret.Status == formats.StatusBlocked || ret.Status == formats.StatusSuspended {
 		t.Say(ret.BlockedReason)
 		for _, e := range ret.Errors {
@@ -450,14 +450,14 @@ func (t *Terminal) stopped(ret formats.Return) {
 		switch {
 		case i > 0 && e.Message == ret.Errors[i-1].Message:
 			continue // the same failure under a wider code
-		case positioned().MatchString(e.Message) &&
+		case positionPrefix().MatchString(e.Message) &&
 			formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
 			t.Tell(plain.Message(e.Message))
 		case e.Code == formats.CodeUsage:
 			t.Say(e.Message)
 		default:
 			e.Message = withoutIssues(e.Message, ret.Issues)
-			t.coded(e)
+			t.sayWithCode(e)
 		}
 		if e.Recommendation != ret.NextSteps {
 			t.Help(e.Recommendation)
@@ -482,8 +482,8 @@ func withoutIssues(message string, issues []formats.Issue) string {
 	return before + after
 }
 
-// coded prints an error with its code behind the first line: it is for scripts and searches.
-func (t *Terminal) coded(e formats.ReturnError) {
+// sayWithCode prints an error with its code behind the first line: it is for scripts and searches.
+func (t *Terminal) sayWithCode(e formats.ReturnError) {
 	code := "(" + plain.Line(string(e.Code)) + ")"
 	text := t.Masked("tercet: " + plain.Message(e.Message))
 	first, more, several := strings.Cut(text, "\n")
@@ -496,7 +496,7 @@ func (t *Terminal) coded(e formats.ReturnError) {
 
 // Findings prints findings, with an excerpt on a terminal and a line each elsewhere.
 func (t *Terminal) Findings(d *formats.Diagnostics) {
-	defer t.more(len(d.List))
+	defer t.sayMore(len(d.List))
 	for _, one := range d.List[:min(len(d.List), mostShown)] {
 		if t.ErrTTY {
 			t.excerpt(one, d.Sources[one.File])
@@ -539,7 +539,7 @@ func (t *Terminal) excerpt(d formats.Diagnostic, src []byte) {
 	if !d.Pos.IsZero() {
 		at = fmt.Sprintf("%s:%d:%d", at, d.Pos.Line, d.Pos.Col)
 	}
-	fmt.Fprintf(t.Err, "  --> %s\n", t.stage.linked(d.File, at))
+	fmt.Fprintf(t.Err, "  --> %s\n", t.stage.linkTo(d.File, at))
 
 	if line, ok := lineOf(src, d.Pos.Line); ok {
 		t.markedLine(d, line, look)

@@ -201,7 +201,7 @@ func (m *model) rowLine(r row, columns int) string {
 	}
 
 	room := max(1, columns-len(lead)-ansi.StringWidth(mark)-ansi.StringWidth(age)-2)
-	whose := m.placeOf(r, room/3)
+	whose := m.projectName(r, room/3)
 	room = max(1, room-ansi.StringWidth(whose))
 	line := ansi.Truncate(plain.Line(r.Run.Line), room, sheet.Mark("…"))
 	line += strings.Repeat(" ", max(0, room-ansi.StringWidth(line)))
@@ -238,9 +238,9 @@ func (m *model) markOf(r row) string {
 	return sheet.Mark("✗")
 }
 
-// placeOf names the project of a run, with a space behind it, if there are several. The names stand
-// in a column, as wide as the longest of them and at most so many columns.
-func (m *model) placeOf(r row, most int) string {
+// projectName names the project of a run, with a space behind it, if there are several. The names
+// stand in a column, as wide as the longest of them and at most so many columns.
+func (m *model) projectName(r row, most int) string {
 	if len(m.effects.Projects) < 2 {
 		return ""
 	}

@@ -185,11 +185,11 @@ type effects struct {
 	mu      sync.Mutex
 	closed  bool // no new effect starts
 	pending sync.WaitGroup
-	runs    map[string]resumed // by the key of the row: those that are at work
+	runs    map[string]resumedRun // by the key of the row: those that are at work
 }
 
-// resumed is a run that was resumed here.
-type resumed struct {
+// resumedRun is a run that was resumed here.
+type resumedRun struct {
 	*project.Run
 
 	place *Place
@@ -199,7 +199,7 @@ func newEffects(ctx context.Context, c Config) *effects {
 	d := &effects{
 		Config: c,
 		feed:   newFeed(c),
-		runs:   map[string]resumed{},
+		runs:   map[string]resumedRun{},
 	}
 	d.base, d.interrupt = context.WithCancelCause(ctx)
 	d.ctx, d.end = context.WithCancel(ctx)
@@ -216,10 +216,10 @@ func (d *effects) close() {
 }
 
 // atWork are the runs that were resumed here and are at work.
-func (d *effects) atWork() []resumed {
+func (d *effects) atWork() []resumedRun {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var list []resumed
+	var list []resumedRun
 	for key, r := range d.runs {
 		select {
 		case <-r.Done():
@@ -274,8 +274,8 @@ func (d *effects) track(what func() tea.Msg) tea.Cmd {
 	}
 }
 
-// act makes the command of an action on a run.
-func (d *effects) act(what func() (string, error)) tea.Cmd {
+// action makes the command of an action on a run.
+func (d *effects) action(what func() (string, error)) tea.Cmd {
 	return d.track(func() tea.Msg {
 		text, err := what()
 		if err != nil {
@@ -300,26 +300,26 @@ func failure(err error) notice {
 
 // answer answers the question that the user saw, and goes on with a run that nobody works on.
 func (d *effects) answer(r row, g formats.Gate, label, note string) tea.Cmd {
-	return d.act(func() (string, error) {
+	return d.action(func() (string, error) {
 		effect, err := r.place.Project.Answer(
 			d.ctx, r.Run.ID, g.ID, project.Reply{Label: label, Note: note},
 		)
 		if err == nil && effect.Status == "kept" && !r.place.Project.AtWork(r.Run.ID) {
-			return d.goOn(r)
+			return d.resumeRun(r)
 		}
 		return label + ": " + effect.Text, err
 	})
 }
 
 func (d *effects) pause(r row) tea.Cmd {
-	return d.act(func() (string, error) {
+	return d.action(func() (string, error) {
 		now, err := r.place.Project.Pause(d.ctx, r.Run.ID)
 		return "run " + r.Run.ID + " is suspended: " + now.Why, err
 	})
 }
 
 func (d *effects) cancel(r row) tea.Cmd {
-	return d.act(func() (string, error) {
+	return d.action(func() (string, error) {
 		_, err := r.place.Project.Cancel(d.base, r.Run.ID, project.Options{})
 		return "run " + r.Run.ID + " is cancelled", err
 	})
@@ -328,11 +328,11 @@ func (d *effects) cancel(r row) tea.Cmd {
 // resume goes on with a run in this process. Its questions wait for the answers that the user gives
 // on the screen.
 func (d *effects) resume(of row) tea.Cmd {
-	return d.act(func() (string, error) { return d.goOn(of) })
+	return d.action(func() (string, error) { return d.resumeRun(of) })
 }
 
-// goOn is resume; it waits until the run has ended or waits again.
-func (d *effects) goOn(of row) (string, error) {
+// resumeRun is resume; it waits until the run has ended or waits again.
+func (d *effects) resumeRun(of row) (string, error) {
 	run := of.Run.ID
 	if of.place.Project.AtWork(run) {
 		return "", formats.Fail(formats.CodePrecondition, "", "run %s is at work", run)
@@ -343,7 +343,7 @@ func (d *effects) goOn(of row) (string, error) {
 	}
 
 	d.mu.Lock()
-	d.runs[of.key] = resumed{r, of.place}
+	d.runs[of.key] = resumedRun{r, of.place}
 	d.mu.Unlock()
 
 	ret, err := r.Wait(d.ctx)

@@ -18,7 +18,7 @@ func (s *Server) files(v *view) error {
 	var list []project.SourceFile
 	var file *project.SourceText
 	var review project.TrustReview
-	err := v.site.now().WithFreshSession(v.r.Context(), func(one *project.Session) error {
+	err := v.site.current().WithFreshSession(v.r.Context(), func(one *project.Session) error {
 		list = one.Sources()
 		if name == "" {
 			return nil
@@ -28,7 +28,7 @@ func (s *Server) files(v *view) error {
 		return err
 	})
 	if err == nil && name == "" {
-		review, err = v.site.now().ReviewTrust(v.r.Context())
+		review, err = v.site.current().ReviewTrust(v.r.Context())
 	}
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (v *view) showFile(file *project.SourceText) error {
 	columns := h.Div(
 		h.Class("columns reading"),
 		h.Div(h.Class("part"), v.source(file)),
-		h.Div(h.Class("part"), v.beside(file)),
+		h.Div(h.Class("part"), v.findingsAndSteps(file)),
 	)
 	return v.show(page{
 		title: file.Path,
@@ -171,8 +171,8 @@ func (v *view) finding(d formats.Diagnostic) h.Node {
 	)
 }
 
-// beside is what stands beside the text: how many findings, and the steps.
-func (v *view) beside(f *project.SourceText) h.Node {
+// findingsAndSteps stands beside the text of a file: how many findings it has, and its steps.
+func (v *view) findingsAndSteps(f *project.SourceText) h.Node {
 	var list []h.Node
 	switch {
 	case !f.Own:
@@ -214,7 +214,7 @@ func (s *Server) document(v *view) error {
 	if !known[name] {
 		return formats.Fail(formats.CodeNotFound, "", "there is no such document")
 	}
-	d := v.site.now().Document(v.r.Context(), name)
+	d := v.site.current().Document(v.r.Context(), name)
 	if d.Err != nil {
 		return d.Err
 	}
@@ -238,7 +238,7 @@ func (s *Server) document(v *view) error {
 func (v *view) documents(query url.Values) (known map[string]bool, back string, err error) {
 	known = map[string]bool{}
 	if run := query.Get("run"); run != "" {
-		if _, err := v.site.state(run); err != nil {
+		if _, err := v.site.findRun(run); err != nil {
 			return nil, "", err
 		}
 		f, err := v.site.follow(run)

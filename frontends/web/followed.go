@@ -10,9 +10,9 @@ import (
 	"tercet/project"
 )
 
-// followed is a run that a page showed a moment ago: what it reads is kept, so that the next page
-// reads only what is new.
-type followed struct {
+// followedRun is a run that a page showed a moment ago: what it reads is kept, so that the next
+// page reads only what is new.
+type followedRun struct {
 	mu      sync.Mutex
 	journal *project.Follower
 	log     *project.RunLog // for titles, and what agents do
@@ -39,22 +39,22 @@ type followed struct {
 
 // How many answers are kept of a run, and how long: what an agent prints is in no version.
 const (
-	maxAnswers  = 32
-	keepAnswers = time.Second
+	maxAnswers = 32
+	answerLife = time.Second
 )
 
-// kept gives an answer that was kept.
-func (f *followed) kept(key string, now time.Time) (body []byte, ok bool) {
-	if now.Sub(f.since) > keepAnswers {
+// cachedAnswer gives an answer of the cache, unless it is too old.
+func (f *followedRun) cachedAnswer(key string, now time.Time) (body []byte, ok bool) {
+	if now.Sub(f.since) > answerLife {
 		return nil, false
 	}
 	body, ok = f.answers[key]
 	return body, ok
 }
 
-// keep keeps an answer until something changes.
-func (f *followed) keep(key string, body []byte, now time.Time) {
-	if f.answers == nil || len(f.answers) >= maxAnswers || now.Sub(f.since) > keepAnswers {
+// cacheAnswer caches an answer until something changes.
+func (f *followedRun) cacheAnswer(key string, body []byte, now time.Time) {
+	if f.answers == nil || len(f.answers) >= maxAnswers || now.Sub(f.since) > answerLife {
 		f.answers = map[string][]byte{}
 		f.since = now
 	}
@@ -95,12 +95,12 @@ func placeOf(path string) string {
 }
 
 // follow reads what is new of a run.
-func (o *site) follow(run string) (*followed, error) {
+func (o *site) follow(run string) (*followedRun, error) {
 	o.mu.Lock()
 	now := o.server.config.Now()
 	f := o.followed[run]
 	if f == nil {
-		f = &followed{
+		f = &followedRun{
 			journal: o.monitor.Follow(run),
 			log:     o.project.Log(run, ""),
 			version: now.UnixMilli(), // more than that of any page that was shown before
@@ -133,7 +133,7 @@ func (o *site) follow(run string) (*followed, error) {
 }
 
 // poll reads what is new.
-func (f *followed) poll() error {
+func (f *followedRun) poll() error {
 	changed, err := f.journal.Poll()
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (f *followed) poll() error {
 	f.version++
 	f.answers = nil
 	for _, e := range events {
-		f.take(e)
+		f.applyEvent(e)
 	}
 
 	for i, s := range f.journal.Steps() {
@@ -174,8 +174,8 @@ func (f *followed) poll() error {
 	return nil
 }
 
-// take takes in an event: the title of a step, or what its agent does.
-func (f *followed) take(e project.Event) {
+// applyEvent records what an event says: the title of a step, or what its agent does.
+func (f *followedRun) applyEvent(e project.Event) {
 	place := placeOf(e.Step)
 	if place == "" {
 		return
@@ -191,12 +191,12 @@ func (f *followed) take(e project.Event) {
 }
 
 // changedAt is the version at which a step last changed.
-func (f *followed) changedAt(i int) int64 {
+func (f *followedRun) changedAt(i int) int64 {
 	return max(f.seen[i].version, f.touched[f.seen[i].place])
 }
 
 // step reads the detail of one step. While it is at work it is read again at most once a second.
-func (f *followed) step(p *project.Project, path string, now time.Time) detailSeen {
+func (f *followedRun) step(p *project.Project, path string, now time.Time) detailSeen {
 	seq := 0
 	open := false
 	for _, s := range f.seen {
@@ -224,7 +224,7 @@ func (f *followed) step(p *project.Project, path string, now time.Time) detailSe
 	return f.detail
 }
 
-// passes reports whether an outcome is one that goes on.
-func passes(outcome string) bool {
+// isPassing reports whether an outcome is one that goes on.
+func isPassing(outcome string) bool {
 	return formats.Outcome(outcome).Passes()
 }

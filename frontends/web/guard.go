@@ -86,9 +86,9 @@ func (g *guard) session(r *http.Request) *session {
 	return g.sessions[c.Value]
 }
 
-// foreign says why a request may come from another page than this one; empty: it may not.
-func (g *guard) foreign(r *http.Request, mounted bool) string {
-	if !g.named(r.Host, mounted) {
+// foreignReason says why a request may come from another page than this one; empty: it may not.
+func (g *guard) foreignReason(r *http.Request, mounted bool) string {
+	if !g.servesHost(r.Host, mounted) {
 		return "the address is another one than that of this server"
 	}
 	origin := r.Header.Get("Origin")
@@ -106,7 +106,7 @@ func (g *guard) foreign(r *http.Request, mounted bool) string {
 	return ""
 }
 
-func (g *guard) named(host string, mounted bool) bool {
+func (g *guard) servesHost(host string, mounted bool) bool {
 	names := g.hosts
 	if mounted {
 		names = slices.Concat(names, g.mounts)
@@ -119,18 +119,18 @@ func (g *guard) named(host string, mounted bool) bool {
 	return false
 }
 
-// signed reports whether a post has the token of the session's forms.
-func (s *session) signed(r *http.Request) bool {
-	return same(r.PostFormValue("token"), s.token)
+// hasToken reports whether a post has the token of the session's forms.
+func (s *session) hasToken(r *http.Request) bool {
+	return constantTimeEqual(r.PostFormValue("token"), s.token)
 }
 
-// same compares texts in constant time.
-func same(a, b string) bool {
+// constantTimeEqual compares texts in constant time.
+func constantTimeEqual(a, b string) bool {
 	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }
 
-// headers are those of every answer.
-func headers(h http.Header) {
+// setHeaders sets the headers of every response.
+func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin") // with no-referrer a form tells the origin null

@@ -59,13 +59,13 @@ func (s *Server) home(v *view) error {
 		parts = append(parts, part{"gone", h.Section(h.Class("sheet"), h.Group(gone))})
 	}
 	parts = append(parts,
-		part{"asking", v.section("Waits for you", asking, v.asks)},
-		part{"at-work", v.section("At work", atWork, v.run)},
-		part{"waiting", v.section("Suspended", waiting, v.run)},
-		part{"ended", v.section("Recent", ended, v.run)},
+		part{"asking", v.runSection("Waits for you", asking, v.askingRow)},
+		part{"at-work", v.runSection("At work", atWork, v.runRow)},
+		part{"waiting", v.runSection("Suspended", waiting, v.runRow)},
+		part{"ended", v.runSection("Recent", ended, v.runRow)},
 	)
 	if len(rows) == 0 && len(gone) == 0 {
-		parts = append(parts, part{"empty", v.empty()})
+		parts = append(parts, part{"empty", v.noRuns()})
 	}
 	parts = append(parts, part{"notes", v.notes()})
 	return v.show(page{title: "Home", nav: "home", about: "runs", parts: parts})
@@ -91,8 +91,8 @@ func (v *view) summary(asking, atWork int, spent float64) h.Node {
 	)
 }
 
-// section is a titled list of runs; nothing for none.
-func (v *view) section(title string, rows []row, show func(row) h.Node) h.Node {
+// runSection is a titled list of runs; nothing for none.
+func (v *view) runSection(title string, rows []row, show func(row) h.Node) h.Node {
 	if len(rows) == 0 {
 		return h.Text("")
 	}
@@ -103,8 +103,8 @@ func (v *view) section(title string, rows []row, show func(row) h.Node) h.Node {
 	return h.Section(h.H2(h.Text(title)), h.Ul(h.Class("rows"), h.Group(items)))
 }
 
-// run is a run in a list.
-func (v *view) run(r row) h.Node {
+// runRow is a run in a list.
+func (v *view) runRow(r row) h.Node {
 	state := r.site.runState(r.RunState)
 	why := ""
 	switch {
@@ -138,7 +138,7 @@ func (v *view) run(r row) h.Node {
 			state.badge(),
 			h.Span(
 				h.Class("facts"),
-				v.project(r.site),
+				v.siteName(r.site),
 				h.If(cost != "", h.Span(h.Text(cost))),
 				v.ago(latest(r.Run)),
 			),
@@ -157,16 +157,16 @@ func latest(r project.RunInfo) time.Time {
 	return r.Started
 }
 
-// project names the project of a row where there are several.
-func (v *view) project(one *site) h.Node {
+// siteName names the project of a row where there are several.
+func (v *view) siteName(one *site) h.Node {
 	if len(v.server.sites) == 1 {
 		return h.Text("")
 	}
 	return h.Span(h.Class("where"), line(one.name))
 }
 
-// asks is an open question in a list.
-func (v *view) asks(r row) h.Node {
+// askingRow is an open question in a list.
+func (v *view) askingRow(r row) h.Node {
 	question := r.Run.Gate
 	if r.Gate != nil {
 		question = r.Gate.Question
@@ -182,7 +182,7 @@ func (v *view) asks(r row) h.Node {
 				h.Span(h.Class("why"), line(clip(r.Run.Line, maxTitle))),
 			),
 			r.site.runState(r.RunState).badge(),
-			h.Span(h.Class("facts"), v.project(r.site), v.ago(latest(r.Run))),
+			h.Span(h.Class("facts"), v.siteName(r.site), v.ago(latest(r.Run))),
 		),
 	)
 }
@@ -203,8 +203,8 @@ func (v *view) whyFailed(r row) string {
 	return ""
 }
 
-// empty is the page of a project without runs.
-func (v *view) empty() h.Node {
+// noRuns is the page of a project without runs.
+func (v *view) noRuns() h.Node {
 	start := v.server.sites[0].path("start")
 	return h.Section(
 		h.Class("sheet empty"),
@@ -223,12 +223,12 @@ func (v *view) notes() h.Node {
 	var items []h.Node
 	const most = 5
 	for _, one := range v.server.sites {
-		one.told.Lock()
+		one.notesMu.Lock()
 		list := slices.Clone(one.notes[max(0, len(one.notes)-most):])
-		one.told.Unlock()
+		one.notesMu.Unlock()
 		for _, n := range slices.Backward(list) {
 			items = append(items, h.Li(
-				v.project(one),
+				v.siteName(one),
 				h.Text(" "),
 				line(clip(n.text, maxText)),
 				h.Text(" "),

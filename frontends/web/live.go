@@ -18,7 +18,7 @@ const livePath = "/live"
 // Intervals: between two looks for changes while a browser listens, and between two signs of life
 // in a stream.
 const (
-	lookInterval = 25 * time.Millisecond
+	pollInterval = 25 * time.Millisecond
 	beatInterval = 15 * time.Second
 	// Between two looks whether the processes of the runs are still there: one that was killed
 	// changes no file.
@@ -38,13 +38,13 @@ type hub struct {
 
 // listener is one stream.
 type listener struct {
-	ready chan struct{} // something is pending
-	mu    sync.Mutex
-	what  map[string]*changed // pending, by project
+	ready   chan struct{} // something is pending
+	mu      sync.Mutex
+	pending map[string]*changeEvent // pending, by project
 }
 
-// changed is one event of a stream.
-type changed struct {
+// changeEvent is one event of a stream.
+type changeEvent struct {
 	Project string   `json:"project"`
 	Runs    []string `json:"runs,omitempty"`
 	Tasks   bool     `json:"tasks,omitempty"`
@@ -81,7 +81,7 @@ func (h *hub) close() {
 
 // listen adds a stream; done removes it.
 func (h *hub) listen() (l *listener, done func()) {
-	l = &listener{ready: make(chan struct{}, 1), what: map[string]*changed{}}
+	l = &listener{ready: make(chan struct{}, 1), pending: map[string]*changeEvent{}}
 	h.mu.Lock()
 	h.listeners[l] = true
 	h.mu.Unlock()
@@ -96,7 +96,7 @@ func (h *hub) listen() (l *listener, done func()) {
 	}
 }
 
-func (h *hub) heard() []*listener {
+func (h *hub) currentListeners() []*listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := make([]*listener, 0, len(h.listeners))
@@ -107,28 +107,28 @@ func (h *hub) heard() []*listener {
 }
 
 // run looks for changes until the context ends. Without a browser it sleeps.
-func (h *hub) run(ctx context.Context, sites []*site, team *crew) {
+func (h *hub) run(ctx context.Context, sites []*site, team *teamWatcher) {
 	known := int64(0) // what came before is told too
 	watchers := make([]*siteWatcher, len(sites))
 	for i, one := range sites {
 		watchers[i] = &siteWatcher{site: one}
 	}
-	ticker := time.NewTicker(lookInterval)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
-		if len(h.heard()) == 0 {
+		if len(h.currentListeners()) == 0 {
 			ticker.Stop()
 			select {
 			case <-ctx.Done():
 				return
 			case <-h.awake:
-				ticker.Reset(lookInterval)
+				ticker.Reset(pollInterval)
 			}
 		}
 
 		for _, w := range watchers {
-			if c := w.look(); c != nil {
-				for _, l := range h.heard() {
+			if c := w.poll(); c != nil {
+				for _, l := range h.currentListeners() {
 					l.add(c)
 				}
 			}
@@ -136,8 +136,8 @@ func (h *hub) run(ctx context.Context, sites []*site, team *crew) {
 
 		if now := team.changes(); now != known {
 			known = now
-			for _, l := range h.heard() {
-				l.add(&changed{Team: true})
+			for _, l := range h.currentListeners() {
+				l.add(&changeEvent{Team: true})
 			}
 		}
 
@@ -153,29 +153,29 @@ func (h *hub) run(ctx context.Context, sites []*site, team *crew) {
 
 // siteWatcher looks at one project.
 type siteWatcher struct {
-	site    *site
-	project *project.Project
-	watcher *project.Watcher
-	broken  bool
-	state   string    // of what is in no file: runs that are about to go on
-	looked  time.Time // for processes
-	live    []string  // the runs that had one then, or have changed since
+	site      *site
+	project   *project.Project
+	watcher   *project.Watcher
+	broken    bool
+	state     string    // of what is in no file: runs that are about to go on
+	checkedAt time.Time // for processes
+	live      []string  // the runs that had one then, or have changed since
 }
 
-// look gives what has changed; nil: nothing.
-func (w *siteWatcher) look() *changed {
-	p := w.site.now()
+// poll gives what has changed; nil: nothing.
+func (w *siteWatcher) poll() *changeEvent {
+	p := w.site.current()
 	if p != w.project {
 		w.project = p
 		w.watcher = p.Watcher()
 	}
-	c := &changed{Project: w.site.name}
+	c := &changeEvent{Project: w.site.name}
 	found, err := w.watcher.Poll()
 	c.Runs = append(found.Runs, w.abandoned(found.Runs)...)
 	c.Tasks = found.Tasks
 
 	broken := err != nil
-	state := w.site.pending()
+	state := w.site.memoryState()
 	c.All = broken != w.broken || state != w.state
 	w.broken = broken
 	w.state = state
@@ -186,15 +186,15 @@ func (w *siteWatcher) look() *changed {
 	return c
 }
 
-// abandoned gives the runs that have no process any more and had one, or may have had one, since the
-// last look. changed are the runs that have changed meanwhile.
+// abandoned gives the runs that have no process any more and had one, or may have had one, since
+// the last look. changed are the runs that have changed meanwhile.
 func (w *siteWatcher) abandoned(changed []string) (runs []string) {
 	w.live = append(w.live, changed...)
 	now := w.site.server.config.Now()
-	if now.Sub(w.looked) < processInterval {
+	if now.Sub(w.checkedAt) < processInterval {
 		return nil
 	}
-	w.looked = now
+	w.checkedAt = now
 
 	list, err := w.site.list()
 	if err != nil {
@@ -217,24 +217,24 @@ func (w *siteWatcher) abandoned(changed []string) (runs []string) {
 	return runs
 }
 
-// pending describes what the server knows and no file has.
-func (o *site) pending() string {
-	o.told.Lock()
+// memoryState describes the state that is only in memory, to see whether it changed.
+func (o *site) memoryState() string {
+	o.notesMu.Lock()
 	notes := len(o.notes)
-	o.told.Unlock()
+	o.notesMu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return fmt.Sprint(len(o.resuming), len(o.failed), len(o.own), notes)
+	return fmt.Sprint(len(o.resuming), len(o.failed), len(o.ownRuns), notes)
 }
 
 // add adds to what is pending for a stream. A slow browser gets it in one event.
-func (l *listener) add(c *changed) {
+func (l *listener) add(c *changeEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.what[c.Project]
+	before := l.pending[c.Project]
 	if before == nil {
-		before = &changed{Project: c.Project}
-		l.what[c.Project] = before
+		before = &changeEvent{Project: c.Project}
+		l.pending[c.Project] = before
 	}
 
 	seen := map[string]bool{}
@@ -257,15 +257,15 @@ func (l *listener) add(c *changed) {
 	}
 }
 
-// take gives what is pending.
-func (l *listener) take() []*changed {
+// takePending gives what is pending.
+func (l *listener) takePending() []*changeEvent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := make([]*changed, 0, len(l.what))
-	for _, c := range l.what {
+	list := make([]*changeEvent, 0, len(l.pending))
+	for _, c := range l.pending {
 		list = append(list, c)
 	}
-	clear(l.what)
+	clear(l.pending)
 	return list
 }
 
@@ -298,7 +298,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		case <-beat.C:
 			text = ": alive\n\n"
 		case <-listener.ready:
-			for _, c := range listener.take() {
+			for _, c := range listener.takePending() {
 				data, err := json.Marshal(c)
 				if err != nil {
 					return

@@ -14,27 +14,27 @@ func options() project.Options {
 	return project.Options{Await: true}
 }
 
-// adopt shows a run as one of the server until it has ended or waits.
-func (o *site) adopt(r *project.Run) {
+// trackRun shows a run as one of the server until it has ended or waits.
+func (o *site) trackRun(r *project.Run) {
 	if r.ID == "" {
 		return // a line without a journal, such as /help
 	}
 	o.mu.Lock()
-	o.own[r.ID] = r
+	o.ownRuns[r.ID] = r
 	delete(o.failed, r.ID)
 	o.mu.Unlock()
 
-	o.adopted.Go(func() {
+	o.tracking.Go(func() {
 		<-r.Done()
 		_, err := r.Wait(o.server.runs)
 		o.mu.Lock()
-		delete(o.own, r.ID)
+		delete(o.ownRuns, r.ID)
 		if err != nil {
 			o.failed[r.ID] = message(err)
 		}
 		if !o.closing { // then the project is no longer there to be read
 			if now, ok := o.monitor.Run(r.ID); ok {
-				o.expect(now)
+				o.scheduleResume(now)
 			}
 		}
 		o.mu.Unlock()
@@ -42,15 +42,15 @@ func (o *site) adopt(r *project.Run) {
 	})
 }
 
-// due is when a run goes on by itself.
-type due struct {
+// dueResume is a run that is resumed at a time.
+type dueResume struct {
 	at    time.Time
 	timer *time.Timer
 }
 
-// expect goes on with a run at the time for which it waits, such as the end of a usage limit, if it
-// may go on without a person then. The caller holds the lock.
-func (o *site) expect(r project.RunState) {
+// scheduleResume resumes a run at the time for which it waits, such as the end of a usage limit, if
+// it may go on without a person then. The caller holds the lock.
+func (o *site) scheduleResume(r project.RunState) {
 	at := r.Run.Until
 	known := o.due[r.Run.ID]
 	if r.State != project.StateWaiting || r.ReadError != "" || !r.Run.DueUnattended(at) ||
@@ -63,38 +63,39 @@ func (o *site) expect(r project.RunState) {
 	}
 
 	run := r.Run.ID
-	o.due[run] = &due{at, time.AfterFunc(at.Sub(o.server.config.Now()), func() { o.goOnDue(run) })}
+	wait := at.Sub(o.server.config.Now())
+	o.due[run] = &dueResume{at, time.AfterFunc(wait, func() { o.resumeDue(run) })}
 }
 
-// goOnDue resumes a run whose time has come, once for each time that it waits for.
-func (o *site) goOnDue(run string) {
-	r, err := o.state(run)
+// resumeDue resumes a run whose time has come, once for each time that it waits for.
+func (o *site) resumeDue(run string) {
+	r, err := o.findRun(run)
 	switch {
 	case err != nil || r.State != project.StateWaiting:
 		return
 	case !r.Run.DueUnattended(o.server.config.Now()):
 		return
 	}
-	if err := o.goOn(run); err != nil {
+	if err := o.resume(run); err != nil {
 		o.mu.Lock()
 		o.failed[run] = message(err)
 		o.mu.Unlock()
 		o.server.hub.poke()
 		return
 	}
-	o.tell("run " + run + " goes on: the time has come for which it waited")
+	o.addNote("run " + run + " goes on: the time has come for which it waited")
 }
 
-// begin starts a line in the background. Fresh gives up the unfinished run of the line.
-func (o *site) begin(line string, fresh bool) (*project.Run, error) {
+// startLine starts a line in the background. Fresh gives up the unfinished run of the line.
+func (o *site) startLine(line string, fresh bool) (*project.Run, error) {
 	opt := options()
 	opt.New = fresh
-	r, err := o.now().Start(o.server.runs, line, opt)
+	r, err := o.current().Start(o.server.runs, line, opt)
 	if err != nil {
 		return nil, err
 	}
 
-	o.adopt(r)
+	o.trackRun(r)
 	return r, nil
 }
 
@@ -106,34 +107,34 @@ func (o *site) hasRun(r *project.Run) bool {
 	}
 	select {
 	case <-r.Done():
-		_, err := o.state(r.ID)
+		_, err := o.findRun(r.ID)
 		return err == nil
 	default:
 		return true
 	}
 }
 
-// goOn resumes a run in this process.
-func (o *site) goOn(run string) error {
-	p := o.now()
+// resume resumes a run in this process.
+func (o *site) resume(run string) error {
+	p := o.current()
 	if p.AtWork(run) {
 		return formats.Fail(formats.CodePrecondition, "", "run %s is at work", run)
 	}
-	if !o.take(run) {
+	if !o.markResuming(run) {
 		return formats.Fail(formats.CodePrecondition, "", "run %s goes on already", run)
 	}
 
-	defer o.taken(run)
+	defer o.unmarkResuming(run)
 	r, err := p.Resume(o.server.runs, run, "", options())
 	if err != nil {
 		return err
 	}
-	o.adopt(r)
+	o.trackRun(r)
 	return nil
 }
 
-// take shows that a run is about to go on, until taken; false: it is so already.
-func (o *site) take(run string) bool {
+// markResuming shows a run as about to resume, until unmarkResuming; false: it is already.
+func (o *site) markResuming(run string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.resuming[run] {
@@ -144,7 +145,7 @@ func (o *site) take(run string) bool {
 	return true
 }
 
-func (o *site) taken(run string) {
+func (o *site) unmarkResuming(run string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.resuming, run)
@@ -153,27 +154,27 @@ func (o *site) taken(run string) {
 
 // resumeClosed goes on with the runs that the last server of the project suspended.
 func (o *site) resumeClosed(ctx context.Context) {
-	p := o.now()
+	p := o.current()
 	list, err := p.Runs(project.Filter{Closed: true})
 	if err != nil {
-		o.tell("warning: " + message(err))
+		o.addNote("warning: " + message(err))
 		return
 	}
 
 	for _, r := range list {
-		o.take(r.ID)
+		o.markResuming(r.ID)
 	}
 
 	go func() {
 		runs, err := p.ResumeClosed(ctx, options())
 		for _, r := range list {
-			o.taken(r.ID)
+			o.unmarkResuming(r.ID)
 		}
 		for _, r := range runs {
-			o.adopt(r)
+			o.trackRun(r)
 		}
 		if err != nil {
-			o.tell(message(err))
+			o.addNote(message(err))
 		}
 	}()
 }

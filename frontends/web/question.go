@@ -15,23 +15,23 @@ import (
 // question shows what a run asks, and what the answer is about, as it is now.
 func (s *Server) question(v *view) error {
 	id := v.r.PathValue("run")
-	r, err := v.site.state(id)
+	r, err := v.site.findRun(id)
 	if err != nil {
 		return err
 	}
 	if r.Gate == nil || r.Answer != "" {
-		return v.settled(r)
+		return v.showSettled(r)
 	}
 
-	e, err := v.site.now().Evidence(v.r.Context(), id)
+	e, err := v.site.current().Evidence(v.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	return v.showQuestion(e, nil, "", "")
 }
 
-// settled is the page of a question that has an answer, or of a run that asks nothing.
-func (v *view) settled(r project.RunState) error {
+// showSettled is the page of a question that has an answer, or of a run that asks nothing.
+func (v *view) showSettled(r project.RunState) error {
 	words := "The run asks nothing now."
 	if r.Answer != "" {
 		words = "The question is answered."
@@ -54,7 +54,7 @@ func (v *view) settled(r project.RunState) error {
 // note are kept.
 func (v *view) showQuestion(e project.Evidence, failed error, chosen, note string) error {
 	id := e.Run.ID
-	language := v.site.now().Config.Language
+	language := v.site.current().Config.Language
 
 	var notices []h.Node
 	if failed != nil {
@@ -172,7 +172,7 @@ func (v *view) evidence(e project.Evidence) h.Node {
 // choices is the form of the answer.
 func (v *view) choices(e project.Evidence, language, chosen, note string) h.Node {
 	gate := e.Gate
-	only := v.site.now().Control.LocalOnly(gate)
+	only := v.site.current().Control.LocalOnly(gate)
 	if only != "" {
 		return notice(h.P(words("It is answered only at the run's own terminal: " + only)))
 	}
@@ -218,7 +218,7 @@ func (s *Server) answer(v *view) error {
 	form := v.r.PostForm
 	note := strings.ReplaceAll(form.Get("note"), "\r\n", "\n")
 
-	e, err := v.site.now().Evidence(v.r.Context(), id)
+	e, err := v.site.current().Evidence(v.r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (s *Server) answer(v *view) error {
 		label = e.Gate.Choices[at].Label
 	}
 
-	_, err = v.site.now().AnswerShown(
+	_, err = v.site.current().AnswerShown(
 		v.r.Context(), id, form.Get("gate"), form.Get("digest"),
 		project.Reply{Label: label, Note: note},
 	)
@@ -238,16 +238,17 @@ func (s *Server) answer(v *view) error {
 	case changed:
 		return v.showQuestion(stale.Now, err, label, note)
 	case err != nil:
-		return v.refused(id, err, label, note)
+		return v.reshowQuestion(id, err, label, note)
 	}
 
 	s.hub.poke()
-	return v.see(v.site.path("runs", id))
+	return v.redirect(v.site.path("runs", id))
 }
 
-// refused shows the question again, if it still is one, with the reason why no answer was taken.
-func (v *view) refused(id string, err error, label, note string) error {
-	e, gone := v.site.now().Evidence(v.r.Context(), id)
+// reshowQuestion shows the question again, if it still is one, with the reason why no answer was
+// taken.
+func (v *view) reshowQuestion(id string, err error, label, note string) error {
+	e, gone := v.site.current().Evidence(v.r.Context(), id)
 	if gone != nil {
 		return err
 	}

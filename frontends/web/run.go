@@ -19,10 +19,10 @@ import (
 // run shows the steps of a run, and one of them in detail.
 func (s *Server) run(v *view) error {
 	id := v.r.PathValue("run")
-	r, f, err := v.site.read(id, v.partial())
+	r, f, err := v.site.readRun(id, v.partial())
 	switch {
 	case err != nil && r.Run.ID != "":
-		return v.damaged(r, err)
+		return v.showDamaged(r, err)
 	case err != nil:
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Server) run(v *view) error {
 }
 
 // runBody renders the page of a run, or the parts that have changed, and gives its version.
-func (v *view) runBody(r project.RunState, f *followed) (body []byte, version int64, err error) {
+func (v *view) runBody(r project.RunState, f *followedRun) (body []byte, version int64, err error) {
 	since := v.since()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,9 +42,9 @@ func (v *view) runBody(r project.RunState, f *followed) (body []byte, version in
 		return nil, 0, f.broken
 	}
 
-	told, toldErr := v.site.now().MessagesOf(f.journal)
-	key := v.answerKey(r, told)
-	if body, ok := f.kept(key, v.server.config.Now()); ok && since > 0 {
+	told, toldErr := v.site.current().MessagesOf(f.journal)
+	key := v.cacheKey(r, told)
+	if body, ok := f.cachedAnswer(key, v.server.config.Now()); ok && since > 0 {
 		return body, f.version, nil
 	}
 
@@ -68,8 +68,8 @@ func (v *view) runBody(r project.RunState, f *followed) (body []byte, version in
 	switch {
 	case since == 0:
 		p.parts = append(p.parts, part{"", h.Div(h.Class("columns"),
-			v.wrapped(part{"steps-part", v.steps(t, chosen)}),
-			v.wrapped(part{"pane", v.pane(r, f, chosen)}),
+			v.wrapPart(part{"steps-part", v.steps(t, chosen)}),
+			v.wrapPart(part{"pane", v.pane(r, f, chosen)}),
 		)})
 		body, err = v.render(p)
 		return body, f.version, err
@@ -89,14 +89,14 @@ func (v *view) runBody(r project.RunState, f *followed) (body []byte, version in
 
 	body, err = v.render(p)
 	if err == nil && pane == "" { // a diff may change without the journal
-		f.keep(key, body, v.server.config.Now())
+		f.cacheAnswer(key, body, v.server.config.Now())
 	}
 	return body, f.version, err
 }
 
-// answerKey names all that an answer about a run depends on beside the version: what is asked for,
+// cacheKey names all that an answer about a run depends on beside the version: what is asked for,
 // by which session, whose token is in the forms, and the state that is in no journal.
-func (v *view) answerKey(r project.RunState, told []project.RunMessage) string {
+func (v *view) cacheKey(r project.RunState, told []project.RunMessage) string {
 	message := ""
 	if len(told) > 0 {
 		message = told[len(told)-1].ID // the last one is the newest
@@ -114,8 +114,8 @@ func (v *view) answerKey(r project.RunState, told []project.RunMessage) string {
 		v.site.resuming[r.Run.ID], v.site.failed[r.Run.ID])
 }
 
-// damaged shows a run whose journal cannot be read.
-func (v *view) damaged(r project.RunState, err error) error {
+// showDamaged shows a run whose journal cannot be read.
+func (v *view) showDamaged(r project.RunState, err error) error {
 	r.ReadError = cmp.Or(r.ReadError, err.Error())
 	return v.show(page{
 		title: r.Run.Line,
@@ -132,7 +132,7 @@ func (v *view) damaged(r project.RunState, err error) error {
 // tree is the steps of a run in the order in which they are shown: each below the step in which it
 // began.
 type tree struct {
-	f      *followed
+	f      *followedRun
 	r      project.RunState
 	active bool
 	steps  []project.StepInfo
@@ -146,7 +146,7 @@ type treeRow struct {
 	name  string // the path below the step around it
 }
 
-func newTree(f *followed, r project.RunState, active bool) *tree {
+func newTree(f *followedRun, r project.RunState, active bool) *tree {
 	t := &tree{f: f, r: r, active: active, steps: f.journal.Steps()}
 	if len(f.rows) != len(t.steps) || f.rowsBegan != f.began {
 		f.rows = treeRows(t.steps)
@@ -224,7 +224,7 @@ func (t *tree) chosen(wanted string) string {
 		}
 	}
 	for _, s := range slices.Backward(t.steps) {
-		if s.Outcome == "" || !passes(s.Outcome) {
+		if s.Outcome == "" || !isPassing(s.Outcome) {
 			return s.Path
 		}
 	}
@@ -232,7 +232,7 @@ func (t *tree) chosen(wanted string) string {
 }
 
 // runHead is the command, its state, what it waits for, and what can be done.
-func (v *view) runHead(r project.RunState, f *followed, active bool) h.Node {
+func (v *view) runHead(r project.RunState, f *followedRun, active bool) h.Node {
 	id := r.Run.ID
 	state := v.site.runState(r)
 	total := int64(0)
@@ -271,7 +271,7 @@ func (v *view) runHead(r project.RunState, f *followed, active bool) h.Node {
 }
 
 // outcome is what a run that ended says, and recommends.
-func (v *view) outcome(r project.RunState, f *followed) h.Node {
+func (v *view) outcome(r project.RunState, f *followedRun) h.Node {
 	end := f.journal.Finish()
 	if end == nil {
 		return h.Text("")
@@ -280,8 +280,8 @@ func (v *view) outcome(r project.RunState, f *followed) h.Node {
 	if end.Next != "" {
 		more = append(more, aside(h.Text("Next: "), h.Code(line(end.Next))))
 	}
-	if !passes(end.Status) {
-		if d, err := v.site.now().Detail(r.Run.ID); err == nil && d.Reopen != "" {
+	if !isPassing(end.Status) {
+		if d, err := v.site.current().Detail(r.Run.ID); err == nil && d.Reopen != "" {
 			more = append(more, aside(text("To "+d.ReopenDoes+": "), h.Code(line(d.Reopen))))
 		}
 	}
@@ -406,7 +406,7 @@ func (v *view) step(t *tree, i int, chosen string) h.Node {
 	one := t.rows[i]
 	s := t.steps[one.index]
 	place := t.f.seen[one.index].place
-	title := phrase.Title(v.site.now().Config.Language, cmp.Or(t.f.titles[place], one.name))
+	title := phrase.Title(v.site.current().Config.Language, cmp.Or(t.f.titles[place], one.name))
 	asks := t.r.Gate != nil && t.r.Answer == "" && t.r.Gate.Step == s.Path
 	state := stepState(s.Outcome, t.active, asks)
 
@@ -470,7 +470,7 @@ const (
 )
 
 // pane is beside the steps: the detail of one, what it changed, or what the run changed.
-func (v *view) pane(r project.RunState, f *followed, chosen string) h.Node {
+func (v *view) pane(r project.RunState, f *followedRun, chosen string) h.Node {
 	at := v.r.URL.Query().Get("pane")
 	tab := func(name, title string) h.Node {
 		return h.A(
@@ -497,7 +497,7 @@ func (v *view) pane(r project.RunState, f *followed, chosen string) h.Node {
 	case at == paneStepDiff:
 		body = v.stepDiff(r.Run.ID, f, chosen)
 	default:
-		d := f.step(v.site.now(), chosen, v.server.config.Now())
+		d := f.step(v.site.current(), chosen, v.server.config.Now())
 		if d.err != nil {
 			body = v.failure(d.err)
 		} else {
@@ -517,8 +517,8 @@ func (v *view) stepAddress(run, step, pane string) string {
 }
 
 // stepDiff is what a step changed, and from when to when.
-func (v *view) stepDiff(run string, f *followed, step string) h.Node {
-	c, err := v.site.now().StepChanges(v.r.Context(), run, step)
+func (v *view) stepDiff(run string, f *followedRun, step string) h.Node {
+	c, err := v.site.current().StepChanges(v.r.Context(), run, step)
 	if err != nil {
 		return v.failure(err)
 	}
@@ -557,8 +557,8 @@ func (v *view) stepDiff(run string, f *followed, step string) h.Node {
 }
 
 // runDiff is what the whole run changed: its worktree as it is now, or what it left.
-func (v *view) runDiff(run string, f *followed) h.Node {
-	p := v.site.now()
+func (v *view) runDiff(run string, f *followedRun) h.Node {
+	p := v.site.current()
 	span := "What the whole run changed: its worktree as it is now."
 	patch, err := p.WorktreeChanges(v.r.Context(), run)
 	if err == nil && strings.TrimSpace(patch) == "" && f.journal.Finish() != nil {
@@ -580,7 +580,7 @@ func (v *view) runDiff(run string, f *followed) h.Node {
 }
 
 // detail is what one step did.
-func (v *view) detail(r project.RunState, f *followed, d project.StepDetail) h.Node {
+func (v *view) detail(r project.RunState, f *followedRun, d project.StepDetail) h.Node {
 	s := d.Step
 	place := placeOf(s.Path)
 	asks := r.Gate != nil && r.Answer == "" && r.Gate.Step == s.Path
@@ -793,26 +793,26 @@ func (o *site) document(kind, of, path string) string {
 // pause suspends a run.
 func (s *Server) pause(v *view) error {
 	id := v.r.PathValue("run")
-	if _, err := v.site.now().Pause(v.r.Context(), id); err != nil {
+	if _, err := v.site.current().Pause(v.r.Context(), id); err != nil {
 		return err
 	}
-	return v.see(v.site.path("runs", id))
+	return v.redirect(v.site.path("runs", id))
 }
 
 // resume goes on with a run.
 func (s *Server) resume(v *view) error {
 	id := v.r.PathValue("run")
-	if err := v.site.goOn(id); err != nil {
-		return v.notBegun(err, v.site.path("runs", id))
+	if err := v.site.resume(id); err != nil {
+		return v.resumeFailed(err, v.site.path("runs", id))
 	}
-	return v.see(v.site.path("runs", id))
+	return v.redirect(v.site.path("runs", id))
 }
 
 // cancel ends a run.
 func (s *Server) cancel(v *view) error {
 	id := v.r.PathValue("run")
-	if _, err := v.site.now().Cancel(s.runs, id, options()); err != nil {
+	if _, err := v.site.current().Cancel(s.runs, id, options()); err != nil {
 		return err
 	}
-	return v.see(v.site.path("runs", id))
+	return v.redirect(v.site.path("runs", id))
 }

@@ -40,12 +40,12 @@ type Server struct {
 	config Config
 	guard  guard
 	hub    *hub
-	crew   *crew
+	team   *teamWatcher
 	sites  []*site
 	mux    *http.ServeMux
 	mounts []mount
 	times  times
-	runs   context.Context //nolint:containedctx // of runs: they outlive the requests that begin them
+	runs   context.Context //nolint:containedctx // runs outlive the requests that begin them
 }
 
 // mount is a handler of another protocol.
@@ -59,7 +59,7 @@ type mount struct {
 // context ends: close the server before.
 func New(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{config: c, hub: newHub(), times: usualTimes, runs: ctx}
-	s.crew = &crew{team: c.Team, now: c.Now, told: s.hub.poke}
+	s.team = &teamWatcher{team: c.Team, now: c.Now, onChange: s.hub.poke}
 	s.guard = guard{
 		now:      c.Now,
 		codes:    map[string]time.Time{},
@@ -107,7 +107,7 @@ func Name() string {
 func (s *Server) Project(dir string) *project.Project {
 	for _, one := range s.sites {
 		if one.dir == dir {
-			return one.now()
+			return one.current()
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	go s.hub.run(watching, s.sites, s.crew)
+	go s.hub.run(watching, s.sites, s.team)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 
@@ -185,7 +185,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // ServeHTTP implements http.Handler: the guard, then the pages.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	headers(w.Header())
+	setHeaders(w.Header())
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	for _, m := range s.mounts {
 		if r.URL.Path == m.path || strings.HasPrefix(r.URL.Path, m.path+"/") {
@@ -198,12 +198,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
 	default:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		s.hint(w, http.StatusMethodNotAllowed, "this page takes no such request")
+		s.refuse(w, http.StatusMethodNotAllowed, "this page takes no such request")
 		return
 	}
 
-	if why := s.guard.foreign(r, false); why != "" {
-		s.hint(w, http.StatusForbidden, why)
+	if why := s.guard.foreignReason(r, false); why != "" {
+		s.refuse(w, http.StatusForbidden, why)
 		return
 	}
 
@@ -213,23 +213,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if r.URL.Path != path.Clean(r.URL.Path) {
-		s.hint(w, http.StatusNotFound, "there is no such page")
+		s.refuse(w, http.StatusNotFound, "there is no such page")
 		return
 	}
 
 	own := s.guard.session(r)
 	if own == nil {
-		s.hint(w, http.StatusUnauthorized, "this browser is not signed in")
+		s.refuse(w, http.StatusUnauthorized, "this browser is not signed in")
 		return
 	}
 
 	if r.Method == http.MethodPost {
 		if err := r.ParseForm(); err != nil {
-			s.hint(w, http.StatusRequestEntityTooLarge, "the form cannot be read, or is too long")
+			s.refuse(w, http.StatusRequestEntityTooLarge, "the form cannot be read, or is too long")
 			return
 		}
-		if !own.signed(r) {
-			s.hint(w, http.StatusForbidden, "the form is not one of this page; open it again")
+		if !own.hasToken(r) {
+			s.refuse(w, http.StatusForbidden, "the form is not one of this page; open it again")
 			return
 		}
 	}
@@ -252,12 +252,12 @@ func sessionOf(r *http.Request) *session {
 
 // serveMount asks for the token, and hands over.
 func (s *Server) serveMount(w http.ResponseWriter, r *http.Request, m mount) {
-	if why := s.guard.foreign(r, true); why != "" {
+	if why := s.guard.foreignReason(r, true); why != "" {
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || m.token == "" || !same(token, m.token) {
+	if !ok || m.token == "" || !constantTimeEqual(token, m.token) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "expected the bearer token of this server", http.StatusUnauthorized)
 		return
@@ -269,7 +269,7 @@ func (s *Server) serveMount(w http.ResponseWriter, r *http.Request, m mount) {
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request, code string) {
 	cookie := s.guard.redeem(code)
 	if cookie == "" {
-		s.hint(w, http.StatusForbidden, "this link was used already, or is older than a minute")
+		s.refuse(w, http.StatusForbidden, "this link was used already, or is older than a minute")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -319,8 +319,8 @@ var hintPolicy = sync.OnceValue(func() string {
 		"'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 })
 
-// hint refuses a request. The reason is a text of this package.
-func (s *Server) hint(w http.ResponseWriter, code int, why string) {
+// refuse refuses a request. The reason is a text of this package.
+func (s *Server) refuse(w http.ResponseWriter, code int, why string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", hintPolicy())
 	w.WriteHeader(code)

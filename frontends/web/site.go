@@ -24,19 +24,19 @@ type site struct {
 
 	mu       sync.Mutex
 	project  *project.Project
-	earlier  []*project.Project // that a new one replaced; requests may still use them
+	replaced []*project.Project // that a new one replaced; requests may still use them
 	monitor  *project.Monitor
-	followed map[string]*followed
-	own      map[string]*project.Run // at work in this process
+	followed map[string]*followedRun
+	ownRuns  map[string]*project.Run // at work in this process
 	resuming map[string]bool         // taken to go on, and not yet in the journal
 	failed   map[string]string       // why a run did not go on
-	due      map[string]*due         // runs that go on at a time
+	due      map[string]*dueResume   // runs that go on at a time
 	spent    spent
 	closing  bool
-	adopted  sync.WaitGroup // what waits for the end of own runs
+	tracking sync.WaitGroup // what waits for the end of own runs
 
-	told  sync.Mutex // of notes alone: the project tells some while mu is held
-	notes []note
+	notesMu sync.Mutex // of notes alone: the project tells some while mu is held
+	notes   []note
 
 	changes atomic.Int64 // that the hub has found
 }
@@ -75,18 +75,18 @@ func (s *Server) open(ctx context.Context, dir string) (*site, error) {
 		server:   s,
 		dir:      dir,
 		name:     s.siteName(filepath.Base(dir)),
-		followed: map[string]*followed{},
-		own:      map[string]*project.Run{},
+		followed: map[string]*followedRun{},
+		ownRuns:  map[string]*project.Run{},
 		resuming: map[string]bool{},
 		failed:   map[string]string{},
-		due:      map[string]*due{},
+		due:      map[string]*dueResume{},
 	}
 
 	p, err := s.config.Open(ctx, dir, one.frontend())
 	if err != nil {
 		return nil, err
 	}
-	one.use(p)
+	one.setProject(p)
 	one.lock, err = p.ClaimServer()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), one.close(ctx))
@@ -96,7 +96,7 @@ func (s *Server) open(ctx context.Context, dir string) (*site, error) {
 
 func (o *site) frontend() project.Frontend {
 	return pageFrontend{
-		Unattended: project.Unattended{Tell: o.tell},
+		Unattended: project.Unattended{Tell: o.addNote},
 		poke:       o.server.hub.poke,
 	}
 }
@@ -121,38 +121,39 @@ func (s *Server) site(name string) (*site, error) {
 		"this server has no project of that name")
 }
 
-// tell keeps a note, and gives it to the terminal of the server. It tells nothing twice.
-func (o *site) tell(line string) {
-	o.told.Lock()
+// addNote keeps a note, and gives it to the terminal of the server. It tells nothing twice.
+func (o *site) addNote(line string) {
+	o.notesMu.Lock()
 	if slices.ContainsFunc(o.notes, func(n note) bool { return n.text == line }) {
-		o.told.Unlock()
+		o.notesMu.Unlock()
 		return
 	}
 	o.notes = append(o.notes, note{o.server.config.Now(), line})
 	o.notes = o.notes[max(0, len(o.notes)-maxNotes):]
-	o.told.Unlock()
+	o.notesMu.Unlock()
 	o.server.config.Tell(o.name + ": " + line)
 	o.server.hub.poke()
 }
 
-// now is the open project.
-func (o *site) now() *project.Project {
+// current gives the open project.
+func (o *site) current() *project.Project {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.project
 }
 
-// use makes a project that of the site.
-func (o *site) use(p *project.Project) {
+// setProject replaces the project of the site. The replaced one stays open for requests that use
+// it.
+func (o *site) setProject(p *project.Project) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.project != nil {
-		o.earlier = append(o.earlier, o.project)
+		o.replaced = append(o.replaced, o.project)
 	}
 	o.project = p
 	o.monitor = p.Monitor()
 	o.monitor.LookEvery = time.Second
-	o.followed = map[string]*followed{}
+	o.followed = map[string]*followedRun{}
 }
 
 // reopen reads the project anew, after the user agreed to its files.
@@ -161,7 +162,7 @@ func (o *site) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.use(p)
+	o.setProject(p)
 	return nil
 }
 
@@ -176,10 +177,10 @@ func (o *site) close(ctx context.Context) error {
 	}
 	o.mu.Unlock()
 
-	for _, p := range append(o.earlier, o.project) {
+	for _, p := range append(o.replaced, o.project) {
 		errs = append(errs, p.Close(ctx))
 	}
-	o.adopted.Wait()
+	o.tracking.Wait()
 	if o.lock != nil {
 		errs = append(errs, o.lock.Close())
 	}
@@ -198,7 +199,7 @@ func (o *site) list() ([]project.RunState, error) {
 	}
 	list, err := o.monitor.Runs(maxFinished)
 	for _, r := range list {
-		o.expect(r)
+		o.scheduleResume(r)
 	}
 	return list, err
 }
@@ -210,14 +211,14 @@ type reading struct {
 	changes int64 // that the hub had found by then
 }
 
-// read gives one run and what follows it. Twenty tabs ask at once for the same change, so a recent
-// reading is enough for an answer to the script: what it lacks, the hub has yet to find.
-func (o *site) read(run string, recent bool) (project.RunState, *followed, error) {
+// readRun gives one run and what follows it. Twenty tabs ask at once for the same change, so a
+// recent reading is enough for an answer to the script: what it lacks, the hub has yet to find.
+func (o *site) readRun(run string, recent bool) (project.RunState, *followedRun, error) {
 	now := reading{at: o.server.config.Now(), changes: o.changes.Load()}
 	o.mu.Lock()
 	f := o.followed[run]
 	enough := recent && f != nil && f.last.changes == now.changes &&
-		now.at.Sub(f.last.at) < lookInterval
+		now.at.Sub(f.last.at) < pollInterval
 	if enough {
 		now.state = f.last.state
 	}
@@ -227,7 +228,7 @@ func (o *site) read(run string, recent bool) (project.RunState, *followed, error
 	}
 
 	var err error
-	now.state, err = o.state(run)
+	now.state, err = o.findRun(run)
 	if err != nil {
 		return now.state, nil, err
 	}
@@ -241,8 +242,8 @@ func (o *site) read(run string, recent bool) (project.RunState, *followed, error
 	return now.state, f, nil
 }
 
-// state gives one run.
-func (o *site) state(run string) (project.RunState, error) {
+// findRun gives a run by its id.
+func (o *site) findRun(run string) (project.RunState, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.project.CheckPresent(); err != nil {

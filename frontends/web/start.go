@@ -16,7 +16,7 @@ import (
 // commands lists the commands of a project.
 func (s *Server) commands(v *view) error {
 	var list []formats.CommandInfo
-	err := v.site.now().WithFreshSession(v.r.Context(), func(one *project.Session) error {
+	err := v.site.current().WithFreshSession(v.r.Context(), func(one *project.Session) error {
 		list = one.Commands()
 		return nil
 	})
@@ -48,8 +48,8 @@ func (s *Server) commands(v *view) error {
 	})
 }
 
-// filled is a form with what a user wrote into it.
-type filled struct {
+// filledForm is a form with what a user wrote into it.
+type filledForm struct {
 	*project.Form
 
 	values  map[string][]string
@@ -64,25 +64,25 @@ type filled struct {
 // form shows the arguments of a command, and what it would do.
 func (s *Server) form(v *view) error {
 	values := map[string][]string(v.r.URL.Query())
-	f, err := v.fill(values)
+	f, err := v.fillForm(values)
 	if err != nil {
 		return err
 	}
 	return v.showForm(f)
 }
 
-// fill reads a command, with values for its arguments.
-func (v *view) fill(values map[string][]string) (*filled, error) {
+// fillForm reads a command, with values for its arguments.
+func (v *view) fillForm(values map[string][]string) (*filledForm, error) {
 	name := v.r.PathValue("command")
-	f := &filled{values: map[string][]string{}}
-	err := v.site.now().WithFreshSession(v.r.Context(), func(one *project.Session) error {
+	f := &filledForm{values: map[string][]string{}}
+	err := v.site.current().WithFreshSession(v.r.Context(), func(one *project.Session) error {
 		form, err := one.Form(name)
 		if err != nil {
 			return err
 		}
 		f.Form = form
 		for _, a := range form.Arguments {
-			f.values[a.Name] = given(a, values[a.Name])
+			f.values[a.Name] = argumentValues(a, values[a.Name])
 			if err := f.suggest(v.r.Context(), one, a.Type); err != nil {
 				return err
 			}
@@ -110,7 +110,7 @@ func (v *view) fill(values map[string][]string) (*filled, error) {
 }
 
 // suggest reads what an argument of a type may be chosen from.
-func (f *filled) suggest(ctx context.Context, one *project.Session, kind string) (err error) {
+func (f *filledForm) suggest(ctx context.Context, one *project.Session, kind string) (err error) {
 	switch kind {
 	case "path":
 		f.paths = one.Paths(ctx)
@@ -123,9 +123,9 @@ func (f *filled) suggest(ctx context.Context, one *project.Session, kind string)
 // maxValues bounds the values of one argument.
 const maxValues = 1000
 
-// given are the values of an argument in a form. One that takes several has each on a line of its
-// own.
-func given(a project.Argument, values []string) []string {
+// argumentValues gives the values of an argument in a form. One that takes several has each on a
+// line of its own.
+func argumentValues(a project.Argument, values []string) []string {
 	if !a.Repeat {
 		return values
 	}
@@ -141,7 +141,7 @@ func given(a project.Argument, values []string) []string {
 }
 
 // showForm shows a form.
-func (v *view) showForm(f *filled) error {
+func (v *view) showForm(f *filledForm) error {
 	var notices []h.Node
 	if f.err != nil {
 		v.code = statusOf(f.err)
@@ -222,7 +222,7 @@ func (v *view) resumable(waits *project.ResumableError) h.Node {
 }
 
 // field is an argument.
-func (v *view) field(f *filled, a project.Argument) h.Node {
+func (v *view) field(f *filledForm, a project.Argument) h.Node {
 	id := "arg-" + a.Name
 	wrong := f.wrong[a.Name]
 	common := h.Group{h.ID(id), h.Name(a.Name)}
@@ -247,9 +247,9 @@ func (v *view) field(f *filled, a project.Argument) h.Node {
 	)
 }
 
-// control is the element in which the value of an argument is entered. Common are the attributes that
-// each kind of control has.
-func (v *view) control(f *filled, a project.Argument, id string, common h.Node) h.Node {
+// control is the element in which the value of an argument is entered. Common are the attributes
+// that each kind of control has.
+func (v *view) control(f *filledForm, a project.Argument, id string, common h.Node) h.Node {
 	value := strings.Join(f.values[a.Name], "\n")
 	option := func(value, title string, chosen bool) h.Node {
 		return h.Option(h.Value(plain.Line(value)), h.If(chosen, h.Selected()), line(title))
@@ -263,13 +263,13 @@ func (v *view) control(f *filled, a project.Argument, id string, common h.Node) 
 			option("false", "no", value == "false"),
 		)
 	case len(a.Values) > 0 && a.Type == "enum" && !a.Repeat:
-		options := h.Group{option("", without(a), value == "")}
+		options := h.Group{option("", emptyChoice(a), value == "")}
 		for _, one := range a.Values {
 			options = append(options, option(one, one, value == one))
 		}
 		return h.Select(common, options)
 	case a.Type == "task" && len(f.tasks) > 0:
-		options := h.Group{option("", without(a), value == "")}
+		options := h.Group{option("", emptyChoice(a), value == "")}
 		for _, t := range f.tasks {
 			n := strconv.Itoa(t.Number)
 			title := n + " " + clip(t.Title, maxChoice) + " (" + t.Status.String() + ")"
@@ -280,7 +280,7 @@ func (v *view) control(f *filled, a project.Argument, id string, common h.Node) 
 		return h.Textarea(common, h.Rows("3"), text(value))
 	}
 
-	list := v.offers(f, a)
+	list := v.offeredOptions(f, a)
 	input := h.Input(
 		common,
 		h.Value(plain.Line(value)),
@@ -301,8 +301,8 @@ const (
 	maxOffers = 2000
 )
 
-// without is the first choice of an argument: none.
-func without(a project.Argument) string {
+// emptyChoice is the first choice of an argument: none.
+func emptyChoice(a project.Argument) string {
 	switch {
 	case a.DefaultText != "":
 		return a.DefaultText
@@ -312,8 +312,8 @@ func without(a project.Argument) string {
 	return "none"
 }
 
-// offers are the names that fit an argument.
-func (v *view) offers(f *filled, a project.Argument) []h.Node {
+// offeredOptions are the names that fit an argument.
+func (v *view) offeredOptions(f *filledForm, a project.Argument) []h.Node {
 	names := a.Offers
 	switch a.Type {
 	case "path":
@@ -403,7 +403,7 @@ func (v *view) stepList(o *project.Outline, link func(line int) string) h.Node {
 func (s *Server) start(v *view) error {
 	values := map[string][]string(v.r.PostForm)
 	do := v.r.PostFormValue("do")
-	f, err := v.fill(values)
+	f, err := v.fillForm(values)
 	if err != nil {
 		return err
 	}
@@ -412,9 +412,10 @@ func (s *Server) start(v *view) error {
 		return v.showForm(f)
 	}
 
-	r, err := v.site.begin(f.line, do == "anew")
+	r, err := v.site.startLine(f.line, do == "anew")
 	if _, untrusted := errors.AsType[*project.UntrustedError](err); untrusted {
-		return v.see(v.site.path("trust") + "?" + url.Values{"back": {v.back(f)}}.Encode())
+		query := url.Values{"back": {v.formAddress(f)}}
+		return v.redirect(v.site.path("trust") + "?" + query.Encode())
 	}
 	if err != nil {
 		f.err = err
@@ -423,7 +424,7 @@ func (s *Server) start(v *view) error {
 
 	s.hub.poke()
 	if v.site.hasRun(r) {
-		return v.see(v.site.path("runs", r.ID))
+		return v.redirect(v.site.path("runs", r.ID))
 	}
 
 	ret, err := r.Wait(v.r.Context())
@@ -436,11 +437,11 @@ func (s *Server) start(v *view) error {
 		f.err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
 		return v.showForm(f)
 	}
-	return v.answered(f, ret)
+	return v.showAnswer(f, ret)
 }
 
-// back is the address of a form with its values.
-func (v *view) back(f *filled) string {
+// formAddress is the address of a form with its values.
+func (v *view) formAddress(f *filledForm) string {
 	query := url.Values{}
 	for name, list := range f.values {
 		if len(list) > 0 {
@@ -450,8 +451,8 @@ func (v *view) back(f *filled) string {
 	return v.site.path("start", f.Name) + "?" + query.Encode()
 }
 
-// answered shows what a line without a run says, such as /help.
-func (v *view) answered(f *filled, ret formats.Return) error {
+// showAnswer shows what a line without a run says, such as /help.
+func (v *view) showAnswer(f *filledForm, ret formats.Return) error {
 	return v.show(page{
 		title: f.line,
 		nav:   "start",
@@ -463,10 +464,10 @@ func (v *view) answered(f *filled, ret formats.Return) error {
 	})
 }
 
-// notBegun shows why a run did not go on; about missing trust it asks.
-func (v *view) notBegun(err error, back string) error {
+// resumeFailed shows why a run did not go on; about missing trust it asks.
+func (v *view) resumeFailed(err error, back string) error {
 	if _, untrusted := errors.AsType[*project.UntrustedError](err); untrusted {
-		return v.see(v.site.path("trust") + "?" + url.Values{"back": {back}}.Encode())
+		return v.redirect(v.site.path("trust") + "?" + url.Values{"back": {back}}.Encode())
 	}
 	return err
 }

@@ -24,8 +24,8 @@ type taskFilter struct {
 	picked map[int]bool // the tasks for which jq is true; nil: all
 }
 
-// has tells whether a task is one of those.
-func (f taskFilter) has(t formats.Task) bool {
+// matches reports whether a task passes the filter.
+func (f taskFilter) matches(t formats.Task) bool {
 	if f.status != "" && t.Status.String() != f.status {
 		return false
 	}
@@ -38,7 +38,7 @@ func (f taskFilter) has(t formats.Task) bool {
 
 // tasks is a table of the tasks, with filters.
 func (s *Server) tasks(v *view) error {
-	all, err := v.site.now().Tasks(v.r.Context(), project.TaskFilter{})
+	all, err := v.site.current().Tasks(v.r.Context(), project.TaskFilter{})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Server) tasks(v *view) error {
 		_, err = formats.ParseTaskStatus(filter.status)
 	}
 	if err == nil && filter.jq != "" {
-		filter.picked, err = v.pick(filter.jq)
+		filter.picked, err = v.pickTasks(filter.jq)
 	}
 	if err != nil {
 		v.code = http.StatusUnprocessableEntity
@@ -65,7 +65,7 @@ func (s *Server) tasks(v *view) error {
 	statuses := map[string]int{}
 	for _, t := range all {
 		statuses[t.Status.String()]++
-		if filter.has(t) {
+		if filter.matches(t) {
 			rows = append(rows, v.taskRow(t))
 		}
 	}
@@ -91,8 +91,8 @@ func (s *Server) tasks(v *view) error {
 	})
 }
 
-// form is the form for the filter. Of the statuses it offers those that some task has, and the chosen
-// one.
+// form is the form for the filter. Of the statuses it offers those that some task has, and the
+// chosen one.
 func (f taskFilter) form(statuses map[string]int) h.Node {
 	options := []h.Node{h.Option(h.Value(""), h.Text("every status"))}
 	for _, one := range formats.TaskStatuses() {
@@ -134,9 +134,9 @@ func (f taskFilter) form(statuses map[string]int) h.Node {
 // pickTime bounds a filter of the user.
 const pickTime = 5 * time.Second
 
-// pick gives the numbers of the tasks for which a jq filter is true.
-func (v *view) pick(filter string) (map[int]bool, error) {
-	lines, err := v.site.now().Query(v.r.Context(), project.Query{
+// pickTasks gives the numbers of the tasks for which a jq filter is true.
+func (v *view) pickTasks(filter string) (map[int]bool, error) {
+	lines, err := v.site.current().Query(v.r.Context(), project.Query{
 		Filter: ".tasks[] | select((" + filter + "\n)) | .number",
 		Most:   pickTime,
 	})
@@ -198,7 +198,7 @@ func (v *view) taskRow(t formats.Task) h.Node {
 
 // findTask finds a task by its number.
 func (v *view) findTask(number string) (formats.Task, error) {
-	list, err := v.site.now().Tasks(v.r.Context(), project.TaskFilter{})
+	list, err := v.site.current().Tasks(v.r.Context(), project.TaskFilter{})
 	if err != nil {
 		return formats.Task{}, err
 	}
@@ -217,11 +217,11 @@ func (s *Server) task(v *view) error {
 	if err != nil {
 		return err
 	}
-	all, err := v.site.now().Tasks(v.r.Context(), project.TaskFilter{})
+	all, err := v.site.current().Tasks(v.r.Context(), project.TaskFilter{})
 	if err != nil {
 		return err
 	}
-	d, err := v.site.now().Task(v.r.Context(), t.Number)
+	d, err := v.site.current().Task(v.r.Context(), t.Number)
 	if err != nil {
 		return err
 	}
@@ -318,12 +318,12 @@ func (v *view) taskDocuments(t formats.Task) h.Node {
 func (v *view) taskRuns(runs []project.RunInfo) h.Node {
 	var rows []row
 	for _, r := range runs {
-		state, err := v.site.state(r.ID)
+		state, err := v.site.findRun(r.ID)
 		if err == nil {
 			rows = append(rows, row{v.site, state})
 		}
 	}
-	return v.section("Runs", rows, v.run)
+	return v.runSection("Runs", rows, v.runRow)
 }
 
 // history is what happened to a task in the state, the newest first.

@@ -18,11 +18,11 @@ import (
 	"tercet/project"
 )
 
-// crew follows the team of the server's user. It follows it only while somebody looks.
-type crew struct {
-	team project.Team // nil: there is none
-	now  func() time.Time
-	told func() // something has changed
+// teamWatcher follows the team of the server's user. It follows it only while somebody looks.
+type teamWatcher struct {
+	team     project.Team // nil: there is none
+	now      func() time.Time
+	onChange func() // something has changed
 
 	mu       sync.Mutex
 	state    project.TeamState
@@ -49,9 +49,9 @@ type shownRun struct {
 // the run was told is no part of its state.
 const keepShown = 10 * time.Second
 
-// show gives what the home shows of a run. Tabs that look at the same state of it ask the home
+// showRun gives what the home shows of a run. Tabs that look at the same state of it ask the home
 // once.
-func (c *crew) show(ctx, runs context.Context, r project.TeamRun) (*shownRun, error) {
+func (c *teamWatcher) showRun(ctx, runs context.Context, r project.TeamRun) (*shownRun, error) {
 	c.mu.Lock()
 	one := c.shown[r.Run]
 	if one == nil || one.of != r || c.now().Sub(one.at) > keepShown {
@@ -65,7 +65,7 @@ func (c *crew) show(ctx, runs context.Context, r project.TeamRun) (*shownRun, er
 			c.shown = map[string]*shownRun{}
 		}
 		c.shown[r.Run] = one
-		go c.ask(runs, one)
+		go c.askHome(runs, one)
 	}
 	c.mu.Unlock()
 
@@ -77,8 +77,8 @@ func (c *crew) show(ctx, runs context.Context, r project.TeamRun) (*shownRun, er
 	}
 }
 
-// ask asks the home to show a run. A failure is not shown again.
-func (c *crew) ask(ctx context.Context, one *shownRun) {
+// askHome asks the home to show a run. A failure is not cached.
+func (c *teamWatcher) askHome(ctx context.Context, one *shownRun) {
 	one.text, one.err = c.team.Show(ctx, one.of.Run)
 	if one.err == nil && one.of.State == project.TeamWaiting {
 		var gates []project.TeamGate
@@ -89,13 +89,13 @@ func (c *crew) ask(ctx context.Context, one *shownRun) {
 		}
 	}
 	if one.err != nil {
-		c.forget(one.of.Run)
+		c.forgetRun(one.of.Run)
 	}
 	close(one.ready)
 }
 
-// forget has the home asked again about a run.
-func (c *crew) forget(run string) {
+// forgetRun has the home asked again about a run.
+func (c *teamWatcher) forgetRun(run string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.shown, run)
@@ -106,7 +106,7 @@ func (c *crew) forget(run string) {
 const keepWatching = time.Minute
 
 // follow begins to follow the team, or goes on, and gives its state once there is one.
-func (c *crew) follow(ctx, runs context.Context) (project.TeamState, time.Time, error) {
+func (c *teamWatcher) follow(ctx, runs context.Context) (project.TeamState, time.Time, error) {
 	c.mu.Lock()
 	c.asked = c.now()
 	if !c.watching {
@@ -128,14 +128,14 @@ func (c *crew) follow(ctx, runs context.Context) (project.TeamState, time.Time, 
 }
 
 // watch follows the team until nobody looks any more.
-func (c *crew) watch(ctx context.Context, ready chan struct{}) {
+func (c *teamWatcher) watch(ctx context.Context, ready chan struct{}) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go c.stopUnseen(ctx, stop)
 	first := sync.OnceFunc(func() { close(ready) })
 	err := c.team.Watch(ctx, func(state project.TeamState) {
 		c.mu.Lock()
-		if c.err != nil || !reflect.DeepEqual(ageless(c.state), ageless(state)) {
+		if c.err != nil || !reflect.DeepEqual(withoutAges(c.state), withoutAges(state)) {
 			c.version++
 		}
 		c.state = state
@@ -143,7 +143,7 @@ func (c *crew) watch(ctx context.Context, ready chan struct{}) {
 		c.err = nil
 		c.mu.Unlock()
 		first()
-		c.told()
+		c.onChange()
 	})
 
 	c.mu.Lock()
@@ -152,11 +152,11 @@ func (c *crew) watch(ctx context.Context, ready chan struct{}) {
 	c.version++
 	c.mu.Unlock()
 	first()
-	c.told()
+	c.onChange()
 }
 
-// ageless is a state without the times at which workers were heard of.
-func ageless(s project.TeamState) project.TeamState {
+// withoutAges gives a state without the times since workers were heard of, to compare it.
+func withoutAges(s project.TeamState) project.TeamState {
 	s.Workers = slices.Clone(s.Workers)
 	for i := range s.Workers {
 		s.Workers[i].Ago = 0
@@ -165,7 +165,7 @@ func ageless(s project.TeamState) project.TeamState {
 }
 
 // stopUnseen ends a watch that no page asked for lately.
-func (c *crew) stopUnseen(ctx context.Context, stop func()) {
+func (c *teamWatcher) stopUnseen(ctx context.Context, stop func()) {
 	tick := time.NewTicker(keepWatching / 4)
 	defer tick.Stop()
 	for {
@@ -185,14 +185,14 @@ func (c *crew) stopUnseen(ctx context.Context, stop func()) {
 }
 
 // changes is a number that grows with each state.
-func (c *crew) changes() int64 {
+func (c *teamWatcher) changes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.version
 }
 
 // find gives a run of the team by its name.
-func (c *crew) find(ctx, runs context.Context, run string) (project.TeamRun, error) {
+func (c *teamWatcher) find(ctx, runs context.Context, run string) (project.TeamRun, error) {
 	state, _, err := c.follow(ctx, runs)
 	if err != nil {
 		return project.TeamRun{}, err
@@ -205,8 +205,8 @@ func (c *crew) find(ctx, runs context.Context, run string) (project.TeamRun, err
 	return state.Runs[at], nil
 }
 
-// noTeam is what the pages of a team say without one.
-func (c *crew) noTeam() error {
+// checkTeam fails if the user belongs to no team.
+func (c *teamWatcher) checkTeam() error {
 	if c.team != nil {
 		return nil
 	}
@@ -237,10 +237,10 @@ func teamRunState(r project.TeamRun) state {
 
 // teamPage shows the workers, the queue and the runs of the team.
 func (s *Server) teamPage(v *view) error {
-	if err := s.crew.noTeam(); err != nil {
+	if err := s.team.checkTeam(); err != nil {
 		return err
 	}
-	state, at, err := s.crew.follow(v.r.Context(), s.runs)
+	state, at, err := s.team.follow(v.r.Context(), s.runs)
 	p := page{title: "Team", nav: "team", about: "team"}
 	failure := h.Text("")
 	if err != nil {
@@ -364,10 +364,10 @@ func (v *view) teamWorkers(list []project.TeamWorker) h.Node {
 
 // teamRun shows a run of the team: its steps as the home tells them, and its open question.
 func (s *Server) teamRun(v *view) error {
-	if err := s.crew.noTeam(); err != nil {
+	if err := s.team.checkTeam(); err != nil {
 		return err
 	}
-	r, err := s.crew.find(v.r.Context(), s.runs, v.r.PathValue("run"))
+	r, err := s.team.find(v.r.Context(), s.runs, v.r.PathValue("run"))
 	if err != nil {
 		return err
 	}
@@ -379,7 +379,7 @@ func (v *view) showTeamRun(r project.TeamRun, failed error, note string) error {
 	ctx := v.r.Context()
 	var shown string
 	var gate *project.TeamGate
-	one, err := v.server.crew.show(ctx, v.server.runs, r)
+	one, err := v.server.team.showRun(ctx, v.server.runs, r)
 	if one != nil {
 		shown = one.text
 		gate = one.gate
@@ -495,19 +495,19 @@ func (v *view) teamQuestion(r project.TeamRun, g formats.Gate, note string) h.No
 
 // teamAnswer answers the question of a run of the team, as 'tercet --on team approve' does.
 func (s *Server) teamAnswer(v *view) error {
-	if err := s.crew.noTeam(); err != nil {
+	if err := s.team.checkTeam(); err != nil {
 		return err
 	}
-	r, err := s.crew.find(v.r.Context(), s.runs, v.r.PathValue("run"))
+	r, err := s.team.find(v.r.Context(), s.runs, v.r.PathValue("run"))
 	if err != nil {
 		return err
 	}
 
-	s.crew.forget(r.Run) // what is said next is about the run as it is
-	defer s.crew.forget(r.Run)
+	s.team.forgetRun(r.Run) // what is said next is about the run as it is
+	defer s.team.forgetRun(r.Run)
 
 	note := strings.ReplaceAll(v.r.PostForm.Get("note"), "\r\n", "\n")
-	gates, err := s.crew.team.Gates(v.r.Context())
+	gates, err := s.team.team.Gates(v.r.Context())
 	if err != nil {
 		return v.showTeamRun(r, err, note)
 	}
@@ -529,18 +529,18 @@ func (s *Server) teamAnswer(v *view) error {
 	}
 
 	reply := project.Reply{Label: choices[n].Label, Note: note}
-	if _, err := s.crew.team.Answer(v.r.Context(), r.Run, shown, reply); err != nil {
+	if _, err := s.team.team.Answer(v.r.Context(), r.Run, shown, reply); err != nil {
 		return v.showTeamRun(r, err, note)
 	}
-	return v.see(teamPath(r.Run))
+	return v.redirect(teamPath(r.Run))
 }
 
 // teamOrder pauses, resumes or cancels a run of the team.
 func (s *Server) teamOrder(v *view) error {
-	if err := s.crew.noTeam(); err != nil {
+	if err := s.team.checkTeam(); err != nil {
 		return err
 	}
-	r, err := s.crew.find(v.r.Context(), s.runs, v.r.PathValue("run"))
+	r, err := s.team.find(v.r.Context(), s.runs, v.r.PathValue("run"))
 	if err != nil {
 		return err
 	}
@@ -550,9 +550,9 @@ func (s *Server) teamOrder(v *view) error {
 		return formats.Fail(formats.CodeUsage, "", "expected pause, resume or cancel")
 	}
 
-	defer s.crew.forget(r.Run)
-	if err := s.crew.team.Order(v.r.Context(), r.Run, do); err != nil {
+	defer s.team.forgetRun(r.Run)
+	if err := s.team.team.Order(v.r.Context(), r.Run, do); err != nil {
 		return v.showTeamRun(r, err, "")
 	}
-	return v.see(teamPath(r.Run))
+	return v.redirect(teamPath(r.Run))
 }

@@ -83,16 +83,16 @@ func (v *view) tellForm(r project.RunState, written string) h.Node {
 func (s *Server) tell(v *view) error {
 	id := v.r.PathValue("run")
 	message := strings.ReplaceAll(v.r.PostForm.Get("message"), "\r\n", "\n")
-	if _, _, err := v.site.now().Tell(id, message, ""); err != nil {
-		return v.notTold(id, message, err)
+	if _, _, err := v.site.current().Tell(id, message, ""); err != nil {
+		return v.tellFailed(id, message, err)
 	}
 	s.hub.poke()
-	return v.see(v.site.path("runs", id) + "#messages")
+	return v.redirect(v.site.path("runs", id) + "#messages")
 }
 
-// notTold says why a message was not left. What was written is not lost.
-func (v *view) notTold(id, message string, failed error) error {
-	r, err := v.site.state(id)
+// tellFailed says why a message was not left. What was written is not lost.
+func (v *view) tellFailed(id, message string, failed error) error {
+	r, err := v.site.findRun(id)
 	if err != nil {
 		return failed
 	}

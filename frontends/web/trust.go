@@ -11,7 +11,7 @@ import (
 
 // trust shows the files of a project that can start programs, and asks for the user's agreement.
 func (s *Server) trust(v *view) error {
-	review, err := v.site.now().ReviewTrust(v.r.Context())
+	review, err := v.site.current().ReviewTrust(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (v *view) showTrust(r project.TrustReview, back string, failed error) error
 
 	items := make([]h.Node, len(r.Files))
 	for i, f := range r.Files {
-		items[i] = v.reviewed(f)
+		items[i] = v.reviewedFile(f)
 	}
 
 	ask := h.Text("")
@@ -91,8 +91,8 @@ func (v *view) showTrust(r project.TrustReview, back string, failed error) error
 	})
 }
 
-// reviewed is a file that can start programs.
-func (v *view) reviewed(f project.ReviewedFile) h.Node {
+// reviewedFile shows a file that can start programs.
+func (v *view) reviewedFile(f project.ReviewedFile) h.Node {
 	look := state{"good", "✓", f.Kind}
 	if f.Kind != "trusted" {
 		look = state{"asks", "?", f.Kind}
@@ -111,7 +111,7 @@ func (v *view) reviewed(f project.ReviewedFile) h.Node {
 
 // agree takes the user's agreement to exactly the files that were shown.
 func (s *Server) agree(v *view) error {
-	p := v.site.now()
+	p := v.site.current()
 	back := v.r.PostFormValue("back")
 	err := p.AgreeTrust(v.r.Context(), v.r.PostFormValue("digest"))
 	if formats.CodeOf(err) == formats.CodePrecondition {
@@ -134,5 +134,5 @@ func (s *Server) agree(v *view) error {
 	if !ofProject {
 		back = "/"
 	}
-	return v.see(back)
+	return v.redirect(back)
 }

@@ -54,7 +54,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, f func(*view) er
 		v.site, err = s.site(name)
 	}
 	if err == nil && v.site != nil && !v.partial() { // a part of a page tells it by itself
-		err = v.site.now().CheckPresent()
+		err = v.site.current().CheckPresent()
 	}
 	if err == nil {
 		err = f(v)
@@ -109,8 +109,8 @@ func (v *view) failure(err error) h.Node {
 	)
 }
 
-// see sends the browser to another page after a post.
-func (v *view) see(address string) error {
+// redirect sends the browser to another page after a post.
+func (v *view) redirect(address string) error {
 	http.Redirect(v.w, v.r, address, http.StatusSeeOther)
 	return nil
 }
@@ -146,7 +146,7 @@ func (v *view) render(p page) ([]byte, error) {
 	}
 	var err error
 	for _, one := range p.parts {
-		err = errors.Join(err, v.wrapped(one).Render(&b))
+		err = errors.Join(err, v.wrapPart(one).Render(&b))
 	}
 	return b.Bytes(), err
 }
@@ -162,8 +162,8 @@ func (v *view) write(body []byte, version int64) error {
 	return err
 }
 
-// wrapped is a part with its id. A part without one brings its own.
-func (v *view) wrapped(p part) h.Node {
+// wrapPart is a part with its id. A part without one brings its own.
+func (v *view) wrapPart(p part) h.Node {
 	if p.id == "" {
 		return p.node
 	}
@@ -174,7 +174,7 @@ func (v *view) wrapped(p part) h.Node {
 func (v *view) document(p page) h.Node {
 	parts := make([]h.Node, len(p.parts))
 	for i, one := range p.parts {
-		parts[i] = v.wrapped(one)
+		parts[i] = v.wrapPart(one)
 	}
 
 	where := ""
@@ -246,7 +246,7 @@ func (v *view) header(at string) h.Node {
 			link("files", site.path("files"), "Files"),
 		}
 	}
-	if v.server.crew.team != nil {
+	if v.server.team.team != nil {
 		more = append(more, link("team", "/team", "Team"))
 	}
 
