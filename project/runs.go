@@ -174,7 +174,7 @@ func (p *Project) Compare(first, second string) (ids [2]string, d *Difference, e
 		ids[i] = r.ID
 		records[i] = list
 	}
-	return ids, journal.Differ(records[0], records[1]), nil
+	return ids, journal.Compare(records[0], records[1]), nil
 }
 
 // RunLog reads what a run wrote, and what is new since the last call. It belongs to one goroutine.

@@ -21,6 +21,7 @@ func currentRecords(records []Record) []Record {
 	}) {
 		return records
 	}
+
 	var out []Record
 	for _, r := range records {
 		if r.Type == formats.EntryWentBack {
@@ -73,7 +74,7 @@ func BackTarget(records []Record, word string) (to string, dropped []Step, err e
 	switch {
 	case err != nil:
 		return "", nil, err
-	case delegation(to) != "":
+	case enclosingCall(to) != "":
 		return "", nil, formats.Fail(formats.CodeUsage,
 			fmt.Sprintf("go back to the step that calls it: --from '%s'", callingStep(to)),
 			"step '%s' is one of a subagent", to)
@@ -116,6 +117,7 @@ func StateAt(records []Record, word string) (serial uint64, at time.Time, err er
 	if err != nil {
 		return 0, at, err
 	}
+
 	end := startIndex(records, step)
 	for _, r := range records[:end] {
 		var data struct{ Serial uint64 }
@@ -128,47 +130,47 @@ func StateAt(records []Record, word string) (serial uint64, at time.Time, err er
 
 // findStep resolves a word to a step path with its visit.
 func findStep(records []Record, word string) (string, error) {
-	var fits, places, offers []string // in the form that the user types
+	var matches, places, offers []string // in the form that the user types
 	for _, r := range slices.Backward(records) {
 		if r.Type != formats.EntryStepScheduled {
 			continue
 		}
 		place := visitSuffix().ReplaceAllString(r.Step, "")
 		if r.Step == word || place == word {
-			fits = []string{r.Step}
+			matches = []string{r.Step}
 			break
 		}
 		if slices.Contains(places, place) {
 			continue
 		}
 		places = append(places, place)
-		if delegation(r.Step) == "" {
+		if enclosingCall(r.Step) == "" {
 			offers = append(offers, place)
 		}
 		if place[strings.LastIndexByte(place, '/')+1:] == word {
-			fits = append(fits, r.Step)
+			matches = append(matches, r.Step)
 		}
 	}
 
 	slices.Reverse(offers)
 	switch {
-	case len(fits) == 0:
+	case len(matches) == 0:
 		help := cmp.Or(nearest.Help(word, offers), "expected one of "+strings.Join(offers, ", "))
 		return "", formats.Fail(formats.CodeUsage, help, "no step of the run is named %q", word)
-	case len(fits) > 1:
-		slices.Reverse(fits)
-		return "", formats.Fail(formats.CodeUsage, "name one of them: "+strings.Join(fits, ", "),
-			"expected one step, got %q, which fits %d", word, len(fits))
+	case len(matches) > 1:
+		slices.Reverse(matches)
+		return "", formats.Fail(formats.CodeUsage, "name one of them: "+strings.Join(matches, ", "),
+			"expected one step, got %q, which fits %d", word, len(matches))
 	}
 
-	return fits[0], nil
+	return matches[0], nil
 }
 
 // callingStep is the step of a command that called the subagent to which a step belongs: "work#1"
 // for "work#1.1/code#1".
 func callingStep(step string) string {
-	call := delegation(step)
-	for outer := call; outer != ""; outer = delegation(strings.TrimSuffix(call, "/")) {
+	call := enclosingCall(step)
+	for outer := call; outer != ""; outer = enclosingCall(strings.TrimSuffix(call, "/")) {
 		call = outer
 	}
 	return call[:strings.LastIndexByte(call, '.')]

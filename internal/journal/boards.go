@@ -37,7 +37,7 @@ func Topics(records []Record) []Topic {
 		if r.Type != formats.EntryPosted || json.Unmarshal(r.Raw(), &p) != nil {
 			continue
 		}
-		in := strings.TrimSuffix(delegation(r.Step), "/")
+		in := strings.TrimSuffix(enclosingCall(r.Step), "/")
 		at := slices.IndexFunc(out, func(t Topic) bool {
 			return t.In == in && t.Name == r.Key
 		})

@@ -26,11 +26,13 @@ func (d *Difference) String() string {
 	if d.Step != "" {
 		what += " of step '" + d.Step + "'"
 	}
-	return fmt.Sprintf("%s%s: %s (line %d) and %s (line %d)", what, d.Path,
-		quoted(d.Values[0], d.Lines[0]), d.Lines[0], quoted(d.Values[1], d.Lines[1]), d.Lines[1])
+	a := quoteValue(d.Values[0], d.Lines[0])
+	b := quoteValue(d.Values[1], d.Lines[1])
+	return fmt.Sprintf("%s%s: %s (line %d) and %s (line %d)",
+		what, d.Path, a, d.Lines[0], b, d.Lines[1])
 }
 
-func quoted(v any, line int) string {
+func quoteValue(v any, line int) string {
 	if line == 0 {
 		return "nothing"
 	}
@@ -41,12 +43,13 @@ func quoted(v any, line int) string {
 	return formats.Clip(string(text), maxQuoted)
 }
 
-// Differ returns the first decision, prompt or return in which two runs differ, or nil. It follows
+// Compare returns the first decision, prompt or return in which two runs differ, or nil. It follows
 // the order of the first run; parallel entries are matched by step. It ignores ids, times, usage,
 // and observations: observations count only by their effects.
-func Differ(a, b []Record) *Difference {
-	a = decisions(a)
-	b = decisions(b)
+func Compare(a, b []Record) *Difference {
+	a = decisionEntries(a)
+	b = decisionEntries(b)
+
 	rest := map[string][]Record{}
 	for _, r := range b {
 		rest[entryKey(r)] = append(rest[entryKey(r)], r)
@@ -56,13 +59,13 @@ func Differ(a, b []Record) *Difference {
 	for _, r := range a {
 		list := rest[entryKey(r)]
 		if len(list) == 0 {
-			found = difference(r, [2]int{r.Seq, 0}, "", valueOf(r), nil)
+			found = newDifference(r, [2]int{r.Seq, 0}, "", valueOf(r), nil)
 			break
 		}
 		rest[entryKey(r)] = list[1:]
 		where, x, y := firstDifference("", valueOf(r), valueOf(list[0]))
 		if x != nil || y != nil {
-			found = difference(r, [2]int{r.Seq, list[0].Seq}, where, x, y)
+			found = newDifference(r, [2]int{r.Seq, list[0].Seq}, where, x, y)
 			break
 		}
 	}
@@ -70,14 +73,14 @@ func Differ(a, b []Record) *Difference {
 	for _, r := range b { // an extra entry of b precedes a later difference
 		left := rest[entryKey(r)]
 		if (found == nil || found.Lines[1] > r.Seq) && len(left) > 0 && left[0].Seq == r.Seq {
-			return difference(r, [2]int{0, r.Seq}, "", nil, valueOf(r))
+			return newDifference(r, [2]int{0, r.Seq}, "", nil, valueOf(r))
 		}
 	}
 
 	return found
 }
 
-func difference(r Record, lines [2]int, where string, a, b any) *Difference {
+func newDifference(r Record, lines [2]int, where string, a, b any) *Difference {
 	return &Difference{
 		Type:   string(r.Type),
 		Step:   r.Step,
@@ -87,8 +90,8 @@ func difference(r Record, lines [2]int, where string, a, b any) *Difference {
 	}
 }
 
-// decisions are the entries with what a run decided, asked and was answered.
-func decisions(records []Record) []Record {
+// decisionEntries are the entries with what a run decided, asked and was answered.
+func decisionEntries(records []Record) []Record {
 	return slices.DeleteFunc(slices.Clone(currentRecords(records)), func(r Record) bool {
 		return isProcessEntry(r.Type) || slices.Contains([]formats.EntryType{
 			formats.EntryObserved, formats.EntryBudgetReserved, formats.EntryStateCommitted,
@@ -115,24 +118,24 @@ var volatileText = lazy.Regexp(
 
 func valueOf(r Record) any {
 	if raw := r.Raw(); raw != nil {
-		return stable(decodeJSON(raw))
+		return dropVolatile(decodeJSON(raw))
 	}
 	return map[string]any{}
 }
 
-// stable removes from a value what differs between any two runs.
-func stable(v any) any {
+// dropVolatile removes from a value what differs between any two runs.
+func dropVolatile(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range volatileMembers {
 			delete(v, key)
 		}
 		for key, one := range v {
-			v[key] = stable(one)
+			v[key] = dropVolatile(one)
 		}
 	case []any:
 		for i := range v {
-			v[i] = stable(v[i])
+			v[i] = dropVolatile(v[i])
 		}
 	case string:
 		return volatileText().ReplaceAllString(v, "…")
@@ -148,8 +151,7 @@ func firstDifference(where string, a, b any) (at string, x, y any) {
 	if ok && both {
 		for _, key := range slices.Sorted(maps.Keys(one)) {
 			at, x, y = firstDifference(where+"."+key, one[key], other[key])
-			if x != nil ||
-				y != nil {
+			if x != nil || y != nil {
 				return at, x, y
 			}
 		}
@@ -160,6 +162,7 @@ func firstDifference(where string, a, b any) (at string, x, y any) {
 		}
 		return "", nil, nil
 	}
+
 	if reflect.DeepEqual(a, b) {
 		return "", nil, nil
 	}

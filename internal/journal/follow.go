@@ -28,7 +28,7 @@ type Follower struct {
 	wentBack bool     // the whole journal is read again for each change
 	open     *formats.Gate
 	answered []AnsweredGate
-	told     []Message
+	messages []Message
 	places   map[string][]place // of the records of a step, by its path
 }
 
@@ -50,7 +50,8 @@ func (f *Follower) Clone() *Follower {
 	c.key = nil
 	c.steps = f.steps.clone()
 	c.gates = slices.Clone(f.gates)
-	c.told = slices.Clone(f.told)
+	c.messages = slices.Clone(f.messages)
+
 	c.places = make(map[string][]place, len(f.places))
 	for path, list := range f.places {
 		c.places[path] = slices.Clip(list)
@@ -67,12 +68,13 @@ func (f *Follower) Run() string {
 // no use: the journal is damaged, or not of this user.
 func (f *Follower) Poll() (changed bool, err error) {
 	log := Log{root: f.root, run: f.run}
-	lines, err := log.lines(path.Join(Folder, f.run, Name), f.offset, false)
+	lines, err := log.readLines(path.Join(Folder, f.run, Name), f.offset, false)
 	if err != nil {
 		return false, failure(formats.CodeIO, "read", err)
 	}
+
 	for line := range bytes.Lines(lines) {
-		if err := f.line(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+		if err := f.addLine(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
 			return false, err
 		}
 		f.offset += int64(len(line))
@@ -91,6 +93,7 @@ func (f *Follower) Poll() (changed bool, err error) {
 			f.steps.add(r)
 		}
 	}
+
 	gates := f.gates
 	if n := len(gates); n > 0 && gates[n-1].Seq < f.seq {
 		gates = append(gates[:n:n], f.last) // it tells a gate that a stop has closed
@@ -99,19 +102,21 @@ func (f *Follower) Poll() (changed bool, err error) {
 	return true, nil
 }
 
-// line takes in one line without its line feed.
-func (f *Follower) line(line []byte) error {
+// addLine takes in one line without its line feed.
+func (f *Follower) addLine(line []byte) error {
 	sha, mac, ok := checkLine(line)
 	if !ok {
-		return damaged(f.seq+1, "line does not match its hash")
+		return damagedError(f.seq+1, "line does not match its hash")
 	}
+
 	r, wrong := decode(line, f.seq+1, f.sha)
 	if wrong != "" {
-		return damaged(f.seq+1, wrong)
+		return damagedError(f.seq+1, wrong)
 	}
 	if f.key != nil && !hmac.Equal([]byte(mac), []byte(macOf(f.key, sha))) {
-		return foreign(f.seq + 1)
+		return foreignLineError(f.seq + 1)
 	}
+
 	f.seq = r.Seq
 	f.sha = sha
 	switch r.Type { //nolint:exhaustive // the rest changes none of these
@@ -125,8 +130,9 @@ func (f *Follower) line(line []byte) error {
 			f.gates = append(f.gates, r)
 		}
 	case formats.EntryTold:
-		f.told = append(f.told, Told([]Record{r})...)
+		f.messages = append(f.messages, Told([]Record{r})...)
 	}
+
 	f.last = r
 	f.steps.add(r)
 	if r.Step != "" {
@@ -142,12 +148,14 @@ func (f *Follower) Records(step string) ([]Record, error) {
 		return nil, failure(formats.CodeIO, "read", err)
 	}
 	defer file.Close() //nolint:errcheck // it was read
+
 	var records []Record
 	for _, at := range f.places[step] {
 		line := make([]byte, at.length)
 		if _, err := file.ReadAt(line, at.offset); err != nil {
 			return nil, failure(formats.CodeIO, "read", err)
 		}
+
 		r := Record{}
 		var data json.RawMessage
 		err := json.Unmarshal(line, &struct {
@@ -156,7 +164,7 @@ func (f *Follower) Records(step string) ([]Record, error) {
 		}{&r, &data})
 		_, _, whole := checkLine(line)
 		if err != nil || !whole || r.Seq != at.seq || r.Step != step {
-			return nil, damaged(at.seq, "the line has changed since it was read")
+			return nil, damagedError(at.seq, "the line has changed since it was read")
 		}
 		if data != nil {
 			r.Data = data
@@ -198,7 +206,7 @@ func (f *Follower) Steps() []Step {
 
 // Told are the messages of the user that workers got.
 func (f *Follower) Told() []Message {
-	return slices.Clone(f.told)
+	return slices.Clone(f.messages)
 }
 
 // Gates returns the open gate, or nil, and the answered gates in order.

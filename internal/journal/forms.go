@@ -37,13 +37,14 @@ func encodingsOf(value string) []encoding {
 		var e expression
 		for rest := part; rest != ""; {
 			r, size := utf8.DecodeRuneInString(rest)
-			e.character(r, rest[:size])
+			e.addCharacter(r, rest[:size])
 			rest = rest[size:]
 		}
 		if e.escapes {
-			forms = append(forms, e.encoding())
+			forms = append(forms, e.toEncoding())
 		}
 	}
+
 	for shift := range 3 {
 		forms = append(forms, base64Encodings(value, shift)...)
 	}
@@ -74,6 +75,7 @@ func base64Encodings(value string, shift int) []encoding {
 	code := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + value))
 	first := (shift*8 + 5) / 6
 	last := (shift + len(value)) * 8 / 6
+
 	var forms []encoding
 	at := first
 	list := splitLong(code[first:last])
@@ -81,15 +83,15 @@ func base64Encodings(value string, shift int) []encoding {
 		var e expression
 		for _, r := range part {
 			if at > first && (at%64 == 0 || at%76 == 0) {
-				e.lineBreak()
+				e.addLineBreak()
 			}
-			e.base64Char(r)
+			e.addBase64(r)
 			at++
 		}
 		if i == len(list)-1 {
-			e.padding()
+			e.addPadding()
 		}
-		forms = append(forms, e.encoding())
+		forms = append(forms, e.toEncoding())
 	}
 	return forms
 }
@@ -101,7 +103,7 @@ type expression struct {
 	run, hint string
 }
 
-func (e *expression) encoding() encoding {
+func (e *expression) toEncoding() encoding {
 	expr := e.String()
 	return encoding{
 		hint: e.hint,
@@ -111,8 +113,8 @@ func (e *expression) encoding() encoding {
 	}
 }
 
-// literal adds a character that is never escaped.
-func (e *expression) literal(s string) {
+// addLiteral adds a character that is never escaped.
+func (e *expression) addLiteral(s string) {
 	e.WriteString(regexp.QuoteMeta(s))
 	e.run += s
 	if len(e.run) > len(e.hint) {
@@ -120,8 +122,8 @@ func (e *expression) literal(s string) {
 	}
 }
 
-// anyOf adds a character in one of several encodings.
-func (e *expression) anyOf(forms ...string) {
+// addAlternatives adds a character in one of several encodings.
+func (e *expression) addAlternatives(forms ...string) {
 	e.WriteString("(?:" + strings.Join(forms, "|") + ")")
 	e.run = ""
 }
@@ -145,11 +147,11 @@ var escapeLetters = map[rune]string{
 	'\r': "r",
 }
 
-// character adds a character of a value. bytes is its UTF-8, or one byte that is not UTF-8.
-func (e *expression) character(r rune, bytes string) {
+// addCharacter adds a character of a value. bytes is its UTF-8, or one byte that is not UTF-8.
+func (e *expression) addCharacter(r rune, bytes string) {
 	if r < utf8.RuneSelf &&
 		(unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.') {
-		e.literal(bytes)
+		e.addLiteral(bytes)
 		return
 	}
 
@@ -180,29 +182,29 @@ func (e *expression) character(r rune, bytes string) {
 		forms = append(forms, `'`+escaped+`''`, `'\\*"'\\*"'`)
 	}
 
-	e.anyOf(forms...)
+	e.addAlternatives(forms...)
 }
 
-// base64Char adds a character of base64, also as in the URL alphabet.
-func (e *expression) base64Char(r rune) {
+// addBase64 adds a character of base64, also as in the URL alphabet.
+func (e *expression) addBase64(r rune) {
 	switch r {
 	case '+':
-		e.anyOf(`\+`, `-`, `%2[Bb]`, escaped+`u002[Bb]`)
+		e.addAlternatives(`\+`, `-`, `%2[Bb]`, escaped+`u002[Bb]`)
 	case '/':
-		e.anyOf(maybeEscaped+`/`, `_`, `%2[Ff]`)
+		e.addAlternatives(maybeEscaped+`/`, `_`, `%2[Ff]`)
 	default:
-		e.literal(string(r))
+		e.addLiteral(string(r))
 	}
 }
 
-// lineBreak allows a line break at this place.
-func (e *expression) lineBreak() {
+// addLineBreak allows a line break at this place.
+func (e *expression) addLineBreak() {
 	e.WriteString(lineEnds)
 	e.run = ""
 }
 
-// padding allows the last character of base64 and its padding.
-func (e *expression) padding() {
+// addPadding allows the last character of base64 and its padding.
+func (e *expression) addPadding() {
 	e.WriteString(`(?:[\w+/-]?(?:=|%3[Dd]|\\+u003[Dd]){1,2})?`)
 	e.run = ""
 }

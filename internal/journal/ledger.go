@@ -75,16 +75,19 @@ func NewLedger(w *Writer, records []Record, who map[string]any, keepStopped bool
 		l.suspended = records[n-1].Type == formats.EntrySuspended
 		l.everKilled = !l.suspended
 	}
+
 	for i, r := range records {
 		if r.Type == formats.EntryResumed && i > 0 {
 			l.everKilled = l.everKilled || records[i-1].Type != formats.EntrySuspended
 		}
 	}
+
 	l.Accepted, _ = Accepted(records)
 	records = currentRecords(records)
 	l.resumable.Store(slices.ContainsFunc(records, func(r Record) bool {
 		return makesResumable(r.Entry)
 	}))
+
 	l.entries = make([]pastEntry, len(records))
 	for i, r := range slices.Backward(records) {
 		switch {
@@ -106,7 +109,7 @@ func NewLedger(w *Writer, records []Record, who map[string]any, keepStopped bool
 		}
 		l.first[r.Step] = i
 		l.unreached++
-		if outer := delegation(r.Step + "/"); outer != "" { // including its own start and finish
+		if outer := enclosingCall(r.Step + "/"); outer != "" { // including its own start and finish
 			l.nested[outer] = append(l.nested[outer], i)
 		}
 	}
@@ -156,9 +159,9 @@ func (l *Ledger) EverKilled() bool {
 	return l != nil && l.everKilled
 }
 
-// delegation is the call that an entry belongs to: "phases#1[2]/run#1.1/" for
+// enclosingCall is the call that an entry belongs to: "phases#1[2]/run#1.1/" for
 // "phases#1[2]/run#1.1/code#1". A call has its attempt after the visit; a step has no attempt.
-func delegation(step string) string {
+func enclosingCall(step string) string {
 	at := 0
 	for part := range strings.SplitAfterSeq(step, "/") {
 		at += len(part)
@@ -185,10 +188,10 @@ func isProcessEntry(t formats.EntryType) bool {
 // in parallel. A new entry after the point where the run was stopped is a *formats.StoppedError.
 func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error) {
 	l.mu.Lock()
-	at, old := l.consume(e)
+	at, old := l.consumeEntry(e)
 	switch {
 	case old:
-		err = l.compare(l.release(at), e)
+		err = l.compareEntry(l.takeEntry(at), e)
 	case !isProcessEntry(e.Type), l.readOnly():
 		err = l.checkNew(alone, fmt.Sprintf("%s of step '%s'", e.Type, e.Step))
 	}
@@ -232,7 +235,7 @@ func (l *Ledger) checkNew(alone bool, what string) error {
 		return l.stoppedError()
 	case alone && l.unreached > 0:
 		first := l.firstUnreached()
-		return diverged(
+		return divergedError(
 			first,
 			fmt.Sprintf("%s of step '%s' was made here, and now %s comes",
 				first.kind, first.step, what),
@@ -257,7 +260,7 @@ func (l *Ledger) Unreached() error {
 		return nil
 	}
 	first := l.firstUnreached()
-	return diverged(
+	return divergedError(
 		first,
 		fmt.Sprintf("%s of step '%s' was made here, and is not made now", first.kind, first.step),
 	)
@@ -296,21 +299,22 @@ func makesResumable(e formats.Entry) bool {
 func (l *Ledger) Recall(e formats.Entry) (data json.RawMessage, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.consume(e)
+	at, ok := l.consumeEntry(e)
 	if !ok {
 		return nil, false
 	}
+
 	// the result includes the effects of its own steps
 	if e.Type == formats.EntryDelegationResult && !l.readOnly() {
 		for _, i := range l.nested[fmt.Sprintf("%s.%d/", e.Step, e.Attempt)] {
 			l.markReached(i)
 		}
 	}
-	return l.release(at).data, true
+	return l.takeEntry(at).data, true
 }
 
-// consume returns the index of the oldest unconsumed entry that matches e.
-func (l *Ledger) consume(e formats.Entry) (at int, ok bool) {
+// consumeEntry returns the index of the oldest unconsumed entry that matches e.
+func (l *Ledger) consumeEntry(e formats.Entry) (at int, ok bool) {
 	before := -1
 	for at, ok = l.first[e.Step]; ok && !l.entries[at].matches(e); ok = at > 0 {
 		before = at
@@ -319,6 +323,7 @@ func (l *Ledger) consume(e formats.Entry) (at int, ok bool) {
 	if !ok {
 		return 0, false
 	}
+
 	next := l.entries[at].next
 	switch {
 	case before >= 0:
@@ -328,6 +333,7 @@ func (l *Ledger) consume(e formats.Entry) (at int, ok bool) {
 	default:
 		delete(l.first, e.Step)
 	}
+
 	l.markReached(at)
 	if at == l.stoppedAt { // the replay does not reach what was in progress then
 		for i := range at {
@@ -345,16 +351,16 @@ func (l *Ledger) markReached(at int) {
 	}
 }
 
-// release returns a consumed entry and drops its data, which the run holds from here on: a long run
-// would hold all of it twice.
-func (l *Ledger) release(at int) pastEntry {
+// takeEntry returns a consumed entry and drops its data, which the run holds from here on: a long
+// run would hold all of it twice.
+func (l *Ledger) takeEntry(at int) pastEntry {
 	p := l.entries[at]
 	l.entries[at].data = nil
 	return p
 }
 
-// compare compares a recorded decision with the present one.
-func (l *Ledger) compare(p pastEntry, e formats.Entry) error {
+// compareEntry compares a recorded decision with the present one.
+func (l *Ledger) compareEntry(p pastEntry, e formats.Entry) error {
 	if err := l.w.mask(&e); err != nil {
 		return err
 	}
@@ -362,8 +368,10 @@ func (l *Ledger) compare(p pastEntry, e formats.Entry) error {
 	if bytes.Equal(now, p.data) || equalData(p.kind, decodeJSON(p.data), decodeJSON(now)) {
 		return nil
 	}
-	return diverged(p, fmt.Sprintf("%s of step '%s' was %s and comes out as %s", p.kind, p.step,
-		formats.Clip(string(p.data), maxQuoted), formats.Clip(string(now), maxQuoted)))
+	was := formats.Clip(string(p.data), maxQuoted)
+	is := formats.Clip(string(now), maxQuoted)
+	return divergedError(p, fmt.Sprintf("%s of step '%s' was %s and comes out as %s",
+		p.kind, p.step, was, is))
 }
 
 // equalData compares the recorded data of an entry with the present one. The end of a run that an
@@ -384,7 +392,7 @@ func equalData(kind formats.EntryType, recorded, now any) bool {
 // maxQuoted bounds how much of an entry an error shows.
 const maxQuoted = 200
 
-func diverged(p pastEntry, what string) error {
+func divergedError(p pastEntry, what string) error {
 	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,
 		"nothing was done; type the line with --new to begin afresh",
 		"%s:%d:1: %s", Name, p.seq, what)}
@@ -397,7 +405,7 @@ func (l *Ledger) stoppedError() error {
 		Message, Help string
 	}
 	if err := json.Unmarshal(l.entries[l.stoppedAt].data, &f); err != nil {
-		return diverged(l.entries[l.stoppedAt], err.Error())
+		return divergedError(l.entries[l.stoppedAt], err.Error())
 	}
 	return &formats.StoppedError{Failure: formats.Fail(f.Code, f.Help, "%s", f.Message)}
 }
@@ -443,7 +451,7 @@ func Started(records []Record) (formats.Started, error) {
 	d := json.NewDecoder(bytes.NewReader(records[0].Raw()))
 	d.UseNumber()
 	if err := d.Decode(&s); err != nil {
-		return s, damaged(1, err.Error())
+		return s, damagedError(1, err.Error())
 	}
 
 	form := strconv.Itoa(s.Format)

@@ -51,6 +51,7 @@ func (e Event) String() string {
 			}
 		}
 	}
+
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
 }
 
@@ -82,7 +83,7 @@ const maxRead = 256 << 10
 func (l *Log) Poll() (events []Event, over bool, err error) {
 	name := path.Join(Folder, l.run, Name)
 	for {
-		lines, err := l.lines(name, l.offset, false)
+		lines, err := l.readLines(name, l.offset, false)
 		if err != nil {
 			return nil, false, failure(formats.CodeIO, "read", err)
 		}
@@ -94,14 +95,14 @@ func (l *Log) Poll() (events []Event, over bool, err error) {
 			var r Record
 			e := Event{}
 			if _, _, ok := checkLine(bytes.TrimRight(one, "\n")); !ok {
-				return nil, false, damaged(l.line, "line does not match its hash")
+				return nil, false, damagedError(l.line, "line does not match its hash")
 			}
 			err := json.Unmarshal(one, &struct {
 				*Record
 				Data *json.RawMessage `json:"data"`
 			}{&r, &e.Data})
 			if err != nil {
-				return nil, false, damaged(l.line, err.Error())
+				return nil, false, damagedError(l.line, err.Error())
 			}
 			over = r.Type != formats.EntryReopened &&
 				(over || r.Type == formats.EntryRunFinished && r.Step == "")
@@ -113,7 +114,7 @@ func (l *Log) Poll() (events []Event, over bool, err error) {
 				events = append(events, e)
 			}
 			if r.Type == formats.EntryDelegationResult || r.Type == formats.EntryDelegationCut {
-				printed, err := l.output(CallFolder(r.Step, r.Attempt))
+				printed, err := l.readOutput(CallFolder(r.Step, r.Attempt))
 				if err != nil {
 					return nil, false, err
 				}
@@ -123,14 +124,14 @@ func (l *Log) Poll() (events []Event, over bool, err error) {
 		l.offset += int64(len(lines))
 	}
 
-	printed, err := l.output("")
+	printed, err := l.readOutput("")
 	return append(events, printed...), over, err
 }
 
 // Trace returns the lines added to trace.jsonl since the last call.
 func (l *Log) Trace() (lines []byte, err error) {
 	name := path.Join(Folder, l.run, "trace.jsonl")
-	lines, err = l.lines(name, l.offsets[name], true)
+	lines, err = l.readLines(name, l.offsets[name], true)
 	l.offsets[name] += int64(len(lines))
 	if err != nil {
 		return nil, failure(formats.CodeIO, "read trace.jsonl", err)
@@ -151,9 +152,9 @@ func (l *Log) matches(step string) bool {
 		})
 }
 
-// output returns the complete lines that agents printed since the last call, in the folders of one
-// step or of all.
-func (l *Log) output(folder string) (events []Event, err error) {
+// readOutput returns the complete lines that agents printed since the last call, in the folders of
+// one step or of all.
+func (l *Log) readOutput(folder string) (events []Event, err error) {
 	files, err := fs.Glob(atomicfile.FS(l.root), path.Join(Folder, l.run, "*", "call-*-std*"))
 	if err != nil {
 		return nil, failure(formats.CodeIO, "list", err)
@@ -167,7 +168,7 @@ func (l *Log) output(folder string) (events []Event, err error) {
 			continue
 		}
 		for {
-			lines, err := l.lines(name, l.offsets[name], true)
+			lines, err := l.readLines(name, l.offsets[name], true)
 			if err != nil {
 				return nil, failure(formats.CodeIO, "read "+own, err)
 			}
@@ -207,9 +208,9 @@ func plainStep(step string) string {
 	return formats.FolderName(visitSuffix().ReplaceAllString(step, ""))
 }
 
-// lines returns the complete lines of a file from an offset on; nothing if the file is gone. With
-// cut, a line longer than maxRead is split.
-func (l *Log) lines(name string, from int64, cut bool) ([]byte, error) {
+// readLines returns the complete lines of a file from an offset on; nothing if the file is gone.
+// With cut, a line longer than maxRead is split.
+func (l *Log) readLines(name string, from int64, cut bool) ([]byte, error) {
 	file, err := atomicfile.Open(l.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -217,6 +218,7 @@ func (l *Log) lines(name string, from int64, cut bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	most := int64(MaxBytes)
 	if cut {
 		most = maxRead
@@ -225,6 +227,7 @@ func (l *Log) lines(name string, from int64, cut bool) ([]byte, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
+
 	end := bytes.LastIndexByte(data, '\n') + 1
 	if end == 0 && cut && len(data) == maxRead {
 		end = len(data)

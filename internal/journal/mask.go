@@ -39,8 +39,8 @@ type rule struct {
 	words   []string
 }
 
-// may tells whether the rule has to search a text.
-func (r rule) may(s string) bool {
+// mayMatch tells whether the rule has to search a text.
+func (r rule) mayMatch(s string) bool {
 	for _, word := range r.words {
 		if strings.Contains(s, word) {
 			return true
@@ -49,19 +49,19 @@ func (r rule) may(s string) bool {
 	return false
 }
 
-var private = []string{"PRIVATE"}
+var privateKeyWords = []string{"PRIVATE"}
 
 var rules = []rule{
 	{
 		lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z ]*-----|$)`),
 		Masked,
-		private,
+		privateKeyWords,
 	},
 	// a truncated key
 	{
 		lazy.Regexp(`(?:[\w+/=]{16,}[\s|]*)+(?:[\w+/=]+[\s|]*)?-----END [A-Z ]*PRIVATE KEY`),
 		Masked,
-		private,
+		privateKeyWords,
 	},
 	{lazy.Regexp(`\bsk-[A-Za-z0-9_-]{16,}`), Masked, []string{"sk-"}},
 	{
@@ -109,8 +109,10 @@ func NewMasker(values ...string) *Masker {
 			known = append(known, v)
 		}
 	}
+
 	// Longest first, so that a value that contains another is masked as a whole.
 	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+
 	m := &Masker{}
 	for _, v := range known {
 		m.encodings = append(m.encodings, encodingsOf(v)...)
@@ -125,7 +127,7 @@ func (m *Masker) Text(s string) string {
 	}
 	s = m.Values(s)
 	for _, r := range rules {
-		if r.may(s) {
+		if r.mayMatch(s) {
 			s = r.find().ReplaceAllString(s, r.replace)
 		}
 	}
@@ -148,7 +150,7 @@ func (m *Masker) Line(line []byte) []byte {
 	v, err := jsonx.Parse(body, jsonx.Limits{})
 	var out []byte
 	if err == nil {
-		out, err = jsonx.Marshal(m.tree(v), "")
+		out, err = jsonx.Marshal(m.maskTree(v), "")
 	}
 	if err != nil {
 		return []byte(m.Text(string(line)))
@@ -156,8 +158,8 @@ func (m *Masker) Line(line []byte) []byte {
 	return append(out, line[len(body):]...)
 }
 
-// tree masks the strings of a parsed value, for jsonx.Marshal.
-func (m *Masker) tree(v *jsonx.Value) any {
+// maskTree masks the strings of a parsed value, for jsonx.Marshal.
+func (m *Masker) maskTree(v *jsonx.Value) any {
 	if s, ok := v.Str(); ok {
 		return m.Text(s)
 	}
@@ -165,7 +167,7 @@ func (m *Masker) tree(v *jsonx.Value) any {
 	case jsonx.Array:
 		out := make([]any, len(v.Elems))
 		for i, e := range v.Elems {
-			out[i] = m.tree(e)
+			out[i] = m.maskTree(e)
 		}
 		return out
 	case jsonx.Dict:
@@ -177,7 +179,7 @@ func (m *Masker) tree(v *jsonx.Value) any {
 				out.Set(key, Masked)
 				continue
 			}
-			out.Set(key, m.tree(member.Value))
+			out.Set(key, m.maskTree(member.Value))
 		}
 		return out
 	case jsonx.Null, jsonx.Bool, jsonx.Number, jsonx.String:
@@ -191,7 +193,7 @@ func Secrets(environ []string, named ...string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if !slices.Contains(named, name) && !secretName(name) {
+		if !slices.Contains(named, name) && !isSecretName(name) {
 			continue
 		}
 		out = append(out, value)
@@ -203,8 +205,8 @@ func Secrets(environ []string, named ...string) []string {
 	return out
 }
 
-// secretName reports whether a variable's name marks its value as a secret.
-func secretName(name string) bool {
+// isSecretName reports whether a variable's name marks its value as a secret.
+func isSecretName(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(secretWords, func(word string) bool {
 		return name == word || strings.HasSuffix(name, "_"+word)

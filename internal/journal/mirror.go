@@ -32,15 +32,17 @@ func OpenMirror(dir *os.Root, key []byte) (*Mirror, error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, failure(formats.CodeIO, "open", err)
 	}
+
 	data, err := atomicfile.ReadFile(dir, Name)
 	if err != nil {
 		return nil, failure(formats.CodeIO, "read", err)
 	}
+
 	m := &Mirror{key: key}
 	m.size, err = scan(bytes.NewReader(data), func(r Record) {
 		m.seq = r.Seq
 		m.sha = r.SHA
-		m.note(r)
+		m.trackEnd(r)
 	})
 	if err != nil {
 		return nil, err
@@ -50,6 +52,7 @@ func OpenMirror(dir *os.Root, key []byte) (*Mirror, error) {
 			return nil, failure(formats.CodeIO, "open", err)
 		}
 	}
+
 	m.file, err = dir.OpenFile(Name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil, failure(formats.CodeIO, "open", err)
@@ -57,7 +60,7 @@ func OpenMirror(dir *os.Root, key []byte) (*Mirror, error) {
 	return m, nil
 }
 
-func (m *Mirror) note(r Record) {
+func (m *Mirror) trackEnd(r Record) {
 	switch {
 	case r.Type == formats.EntryRunFinished && r.Step == "":
 		m.finished = true
@@ -86,26 +89,28 @@ func (m *Mirror) Check(lines []byte) (records []Record, again bool, err error) {
 	if len(lines) > 0 && bytes.Equal(lines, m.last) {
 		return nil, true, nil
 	}
+
 	seq := m.seq
 	sha := m.sha
 	for line := range bytes.Lines(lines) {
 		text, whole := bytes.CutSuffix(line, []byte("\n"))
 		sum, mac, ok := checkLine(text)
 		if !whole || !ok {
-			return nil, false, damaged(seq+1, "line does not match its hash")
+			return nil, false, damagedError(seq+1, "line does not match its hash")
 		}
 		r, wrong := decode(text, seq+1, sha)
 		if wrong != "" {
-			return nil, false, damaged(seq+1, wrong)
+			return nil, false, damagedError(seq+1, wrong)
 		}
 		if !hmac.Equal([]byte(mac), []byte(macOf(m.key, sum))) {
-			return nil, false, foreign(seq + 1)
+			return nil, false, foreignLineError(seq + 1)
 		}
 		r.SHA = sum
 		seq = r.Seq
 		sha = sum
 		records = append(records, r)
 	}
+
 	if len(records) == 0 {
 		return nil, false,
 			formats.Fail(formats.CodeUsage, "", "expected lines of a journal, got none")
@@ -128,12 +133,13 @@ func (m *Mirror) Append(lines []byte, records []Record) error {
 		m.failed = failure(formats.CodeNotDurable, "write", err)
 		return m.failed
 	}
+
 	m.size += len(lines)
 	m.last = bytes.Clone(lines)
 	for _, r := range records {
 		m.seq = r.Seq
 		m.sha = r.SHA
-		m.note(r)
+		m.trackEnd(r)
 	}
 	return nil
 }
@@ -157,6 +163,7 @@ func (m *Mirror) Seal(
 		}
 		lines = append(lines, line...)
 	}
+
 	records, _, err = m.Check(lines)
 	return lines, records, err
 }

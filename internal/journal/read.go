@@ -48,14 +48,14 @@ func Read(data []byte) (records []Record, err error) {
 func VerifyKey(records []Record, key []byte) error {
 	for i, r := range records {
 		if key != nil && !hmac.Equal([]byte(r.MAC), []byte(macOf(key, r.SHA))) {
-			return foreign(i + 1)
+			return foreignLineError(i + 1)
 		}
 	}
 	return nil
 }
 
-// foreign is the error about a line without the MAC of this user.
-func foreign(line int) error {
+// foreignLineError is the error about a line without the MAC of this user.
+func foreignLineError(line int) error {
 	return formats.Fail(formats.CodeDenied,
 		"begin the run afresh; move its folder away if a task waits for it",
 		"%s:%d:1: the line was not written by you here", Name, line)
@@ -81,20 +81,22 @@ func scan(from io.Reader, each func(Record)) (size int, err error) {
 		}
 		switch {
 		case size+len(line) > MaxBytes:
-			return 0, damaged(1, fmt.Sprintf("expected at most %d bytes, got more", MaxBytes))
+			return 0, damagedError(1, fmt.Sprintf("expected at most %d bytes, got more", MaxBytes))
 		case len(line) == 0 || line[len(line)-1] != '\n':
 			return size, nil // the end, or a torn line
 		}
+
 		sha, mac, ok := checkLine(line[:len(line)-1])
 		if !ok {
 			if _, err := in.Peek(1); err != nil {
 				return size, nil //nolint:nilerr // it is the last line, so it is torn
 			}
-			return 0, damaged(number, "line does not match its hash")
+			return 0, damagedError(number, "line does not match its hash")
 		}
+
 		r, msg := decode(line, number, last.SHA)
 		if msg != "" {
-			return 0, damaged(number, msg)
+			return 0, damagedError(number, msg)
 		}
 		r.SHA = sha
 		r.MAC = mac
@@ -105,6 +107,7 @@ func scan(from io.Reader, each func(Record)) (size int, err error) {
 			}
 			*text = interned[*text]
 		}
+
 		each(r)
 		last = r
 		size += len(line)
@@ -133,6 +136,7 @@ func decode(line []byte, number int, prev string) (r Record, wrong string) {
 		*Record
 		Data *json.RawMessage `json:"data"`
 	}{&r, &data})
+
 	switch {
 	case err != nil:
 		return r, err.Error()
@@ -143,13 +147,14 @@ func decode(line []byte, number int, prev string) (r Record, wrong string) {
 	case r.Prev != prev:
 		return r, fmt.Sprintf("expected prev_sha %q, got %q", prev, r.Prev)
 	}
+
 	if data != nil {
 		r.Data = data
 	}
 	return r, ""
 }
 
-func damaged(line int, what string) error {
+func damagedError(line int, what string) error {
 	return formats.Fail(formats.CodeInvalidState, "", "%s:%d:1: %s", Name, line, what)
 }
 
@@ -161,6 +166,7 @@ func checkLine(line []byte) (sha, mac string, ok bool) {
 		mac = string(line[at+len(macMember) : len(line)-len(`"}`)])
 		line = append(line[:at:at], `"}`...)
 	}
+
 	at := len(line) - len(shaMember) - hash - len(`"}`)
 	if at <= 0 {
 		return "", "", false

@@ -85,8 +85,9 @@ func ReopeningOf(records []Record) *Reopening {
 			wip = data.Fields.Wip
 		}
 	}
+
 	if out != nil {
-		out.Documents = artifacts(currentRecords(records))
+		out.Documents = artifactPaths(currentRecords(records))
 	}
 	return out
 }
@@ -96,12 +97,12 @@ func ToReopen(records []Record, to string) *Reopening {
 	all := append(slices.Clip(records), Record{Entry: formats.Entry{Type: formats.EntryReopened}})
 	out := ReopeningOf(all)
 	kept := currentRecords(records)
-	out.Documents = artifacts(kept[:startIndex(kept, to)])
+	out.Documents = artifactPaths(kept[:startIndex(kept, to)])
 	return out
 }
 
-// artifacts lists the files that the returns in the records name.
-func artifacts(records []Record) (paths []string) {
+// artifactPaths lists the files that the returns in the records name.
+func artifactPaths(records []Record) (paths []string) {
 	for _, r := range records {
 		var data struct{ Artifacts []formats.Artifact }
 		if r.Type != formats.EntryDelegationResult || json.Unmarshal(r.Raw(), &data) != nil {
@@ -170,14 +171,17 @@ func ReopenStep(records []Record) string {
 		return ""
 	}
 	list := currentRecords(records)
+
 	at := lastStep(list)
 	if at < 0 {
 		return ""
 	}
+
 	if endCode(records) == formats.CodeLimit {
 		at = lastRound(list, at)
 	}
-	to := visitSuffix().ReplaceAllString(outermost(list, list[at].Step), "")
+	to := visitSuffix().ReplaceAllString(outermostParallel(list, list[at].Step), "")
+
 	step, _, err := BackTarget(records, to)
 	if err != nil || !slices.ContainsFunc(list[:startIndex(list, step)], isPaidResult) {
 		return ""
@@ -212,7 +216,8 @@ func RefusedQuestion(records []Record) string {
 // -1 if there is none.
 func lastStep(records []Record) int {
 	for i, r := range slices.Backward(records) {
-		if r.Type == formats.EntryStepScheduled && !IsCleanup(r.Step) && delegation(r.Step) == "" {
+		own := !IsCleanup(r.Step) && enclosingCall(r.Step) == ""
+		if r.Type == formats.EntryStepScheduled && own {
 			return i
 		}
 	}
@@ -246,7 +251,7 @@ func lastRound(records []Record, at int) int {
 		}
 		for j, began := range records[i:at] {
 			if began.Type == formats.EntryStepScheduled && !IsCleanup(began.Step) &&
-				delegation(began.Step) == "" {
+				enclosingCall(began.Step) == "" {
 				return i + j
 			}
 		}
@@ -285,8 +290,8 @@ func isPaidResult(r Record) bool {
 	return false
 }
 
-// outermost returns a step or, if it ran in parallel with others, the step around them.
-func outermost(records []Record, step string) string {
+// outermostParallel returns a step or, if it ran in parallel with others, the step around them.
+func outermostParallel(records []Record, step string) string {
 	for at := range len(step) {
 		if step[at] != pathMark {
 			continue

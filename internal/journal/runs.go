@@ -108,6 +108,7 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 				continue
 			}
 		}
+
 		// a process that was killed after its last entry leaves the lock of a finished run
 		r, ok := Summarize(root, id)
 		if ok &&
@@ -115,6 +116,7 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 			out = append(out, r)
 		}
 	}
+
 	order.Stable(out, func(a, b Run) int {
 		return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.ID, a.ID))
 	})
@@ -140,6 +142,7 @@ func Summarize(root *os.Root, id string) (r Run, ok bool) {
 	if err != nil {
 		return r, false
 	}
+
 	defer file.Close() //nolint:errcheck // it was read
 	head, err := bufio.NewReader(io.LimitReader(file, MaxBytes)).ReadBytes('\n')
 	if err != nil {
@@ -238,6 +241,7 @@ func UnfinishedRound(list []Run, line string, tasks []int) (round string, done m
 		}
 		seen[r.Task] = true
 	}
+
 	if !slices.ContainsFunc(tasks, func(n int) bool {
 		_, ok := done[n]
 		return !ok
@@ -257,7 +261,7 @@ func Load(root *os.Root, id string) ([]Record, error) {
 func LoadComplete(root *os.Root, id string) ([]Record, error) {
 	records, torn, err := load(root, id)
 	if err == nil && torn {
-		err = damaged(len(records)+1, "line does not match its hash")
+		err = damagedError(len(records)+1, "line does not match its hash")
 	}
 	return records, err
 }
@@ -271,11 +275,14 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	if err != nil {
 		return nil, false, failure(formats.CodeIO, "open", err)
 	}
+
 	defer file.Close() //nolint:errcheck // it was read
+
 	info, err := file.Stat()
 	if err != nil {
 		return nil, false, failure(formats.CodeIO, "read", err)
 	}
+
 	whole, err := scan(file, func(r Record) { records = append(records, r) })
 	if f, ok := errors.AsType[*formats.Failure](err); ok && f.Code == formats.CodeInvalidState {
 		f.Help = "to give the run up, move its folder away: mv " + path.Join(Folder, id) + " " +
@@ -351,10 +358,12 @@ func Find(root *os.Root, word string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
+
 	r, err := MatchID(list, word)
 	if formats.CodeOf(err) != formats.CodeNotFound || word == "" {
 		return r, err
 	}
+
 	r, err = FindAny(root, word) // the lock file of a resumable run may be lost
 	if err == nil && r.Status != Open && r.Status != formats.OutcomeSuspended.String() {
 		help := "type its line to run it again"

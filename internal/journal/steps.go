@@ -50,16 +50,16 @@ func (s *steps) clone() steps {
 	return c
 }
 
-// of returns the summary of a step; nil if it has none yet.
-func (s *steps) of(path string) *Step {
+// find returns the summary of a step; nil if it has none yet.
+func (s *steps) find(path string) *Step {
 	if i, ok := s.at[path]; ok {
 		return &s.list[i]
 	}
 	return nil
 }
 
-// make returns the summary of a step, and begins one if there is none.
-func (s *steps) make(path string) *Step {
+// findOrAdd returns the summary of a step, and begins one if there is none.
+func (s *steps) findOrAdd(path string) *Step {
 	if s.at == nil {
 		s.at = map[string]int{}
 	}
@@ -67,7 +67,7 @@ func (s *steps) make(path string) *Step {
 		s.at[path] = len(s.list)
 		s.list = append(s.list, Step{Path: path})
 	}
-	return s.of(path)
+	return s.find(path)
 }
 
 // add takes in the next record. Data of another shape is skipped.
@@ -79,7 +79,7 @@ func (s *steps) add(r Record) {
 	}
 	switch r.Type { //nolint:exhaustive // other entries are not about steps
 	case formats.EntryStepScheduled:
-		step := s.make(r.Step) // its data is not about the summary
+		step := s.findOrAdd(r.Step) // its data is not about the summary
 		step.Began = r.Time
 		step.Seq = r.Seq
 		return
@@ -93,7 +93,7 @@ func (s *steps) add(r Record) {
 
 	switch r.Type { //nolint:exhaustive // see above
 	case formats.EntryStepFinished:
-		step := s.make(r.Step)
+		step := s.findOrAdd(r.Step)
 		step.Outcome = data.Status
 		step.Summary = data.Summary
 		step.Seq = r.Seq
@@ -101,12 +101,12 @@ func (s *steps) add(r Record) {
 			step.Seconds = r.Time.Sub(step.Began).Seconds()
 		}
 	case formats.EntryDelegationStarted:
-		if step := s.of(r.Step); step != nil {
+		if step := s.find(r.Step); step != nil {
 			step.Agent = data.Agent
 			step.Seq = r.Seq
 		}
 	case formats.EntryDelegationResult:
-		step := s.of(r.Step)
+		step := s.find(r.Step)
 		if step == nil || step.Began.IsZero() {
 			return // a delegation of tercet itself
 		}

@@ -73,7 +73,7 @@ func NewTasks(run string, past []Record) *Tasks {
 func (t *Tasks) Add(r Record) {
 	t.updated = r.Time
 	if r.Type == formats.EntryRunStarted && t.status == "" {
-		t.start(r)
+		t.readStart(r)
 	}
 	if t.flow == "" {
 		return
@@ -82,7 +82,7 @@ func (t *Tasks) Add(r Record) {
 	switch r.Type { //nolint:exhaustive // the others change nothing
 	case formats.EntryStepScheduled:
 		t.phase = r.Step[:max(0, strings.IndexByte(r.Step, visitMark))]
-		t.begin(r.Step)
+		t.beginStep(r.Step)
 	case formats.EntryLoopEntered:
 		var data struct{ Items []task }
 		if json.Unmarshal(r.Raw(), &data) == nil {
@@ -102,9 +102,9 @@ func (t *Tasks) Add(r Record) {
 			})
 		}
 	case formats.EntryDelegationResult:
-		t.result(r)
+		t.addResult(r)
 	case formats.EntryStepFinished:
-		t.finish(r)
+		t.finishStep(r)
 	case formats.EntrySuspended:
 		var data formats.Suspended
 		if json.Unmarshal(r.Raw(), &data) == nil {
@@ -131,7 +131,7 @@ func (t *Tasks) Add(r Record) {
 	}
 }
 
-func (t *Tasks) start(r Record) {
+func (t *Tasks) readStart(r Record) {
 	begun, err := Started([]Record{r})
 	if err != nil {
 		return
@@ -140,6 +140,7 @@ func (t *Tasks) start(r Record) {
 	if _, tiers := begun.Args["tier"]; tiers {
 		t.flow, _, _ = strings.Cut(begun.Line, " ")
 	}
+
 	for _, seen := range begun.Seen {
 		doc, ok := seen.Value.(map[string]any)
 		if ok && doc["profile"] == documents.ProfileArchitecture {
@@ -158,6 +159,7 @@ func (t *Tasks) addList(l *taskList) {
 	if len(l.tasks) == 0 || slices.ContainsFunc(l.tasks, unnamed) {
 		return
 	}
+
 	if len(t.lists) > 0 {
 		last := t.lists[len(t.lists)-1]
 		same := plainStep(last.step) == plainStep(l.step)
@@ -169,11 +171,12 @@ func (t *Tasks) addList(l *taskList) {
 			t.lists = nil
 		}
 	}
+
 	t.lists = append(t.lists, l)
 }
 
-// element finds the task of a step that is directly in the body of its loop, and its index.
-func (t *Tasks) element(step string) (l *taskList, i int) {
+// findElement finds the task of a step that is directly in the body of its loop, and its index.
+func (t *Tasks) findElement(step string) (l *taskList, i int) {
 	for _, l := range t.lists {
 		rest, ok := strings.CutPrefix(step, l.step+"[")
 		if !ok || strings.Count(rest, "/") != 1 {
@@ -186,8 +189,8 @@ func (t *Tasks) element(step string) (l *taskList, i int) {
 	return nil, 0
 }
 
-func (t *Tasks) begin(step string) {
-	l, i := t.element(step)
+func (t *Tasks) beginStep(step string) {
+	l, i := t.findElement(step)
 	if l == nil {
 		return
 	}
@@ -199,15 +202,17 @@ func (t *Tasks) begin(step string) {
 	l.tasks[i].passed = false
 }
 
-func (t *Tasks) finish(r Record) {
+func (t *Tasks) finishStep(r Record) {
 	var data struct{ Status formats.Outcome }
 	if json.Unmarshal(r.Raw(), &data) != nil {
 		return
 	}
-	if l, i := t.element(r.Step); l != nil {
+
+	if l, i := t.findElement(r.Step); l != nil {
 		l.tasks[i].open = ""
 		l.tasks[i].passed = data.Status.Passes()
 	}
+
 	for _, l := range t.lists {
 		if l.step == r.Step {
 			l.finished = true
@@ -218,8 +223,8 @@ func (t *Tasks) finish(r Record) {
 	}
 }
 
-// result records the commits of tercet, and the design that a subagent wrote.
-func (t *Tasks) result(r Record) {
+// addResult records the commits of tercet, and the design that a subagent wrote.
+func (t *Tasks) addResult(r Record) {
 	var data struct {
 		Summary   string
 		Artifacts []formats.Artifact
@@ -229,21 +234,23 @@ func (t *Tasks) result(r Record) {
 	if json.Unmarshal(r.Raw(), &data) != nil {
 		return
 	}
+
 	for _, a := range data.Artifacts {
 		if path.Base(a.Path) == designName {
 			t.source = a.Path
 			t.since = r.Time
 		}
 	}
+
 	if hash := data.Fields.Commit; len(hash) > 12 && data.Metadata.Agent == "git-workflow-manager" {
 		t.commits = append(t.commits, hash[:12]+" "+strings.TrimPrefix(data.Summary, hash[:12]+" "))
 		t.commits = t.commits[max(0, len(t.commits)-maxCommits):]
 	}
 }
 
-// done reports whether a task is done. If its steps passed, it is done once the next element
+// isDone reports whether a task is done. If its steps passed, it is done once the next element
 // begins, because a further step may follow before.
-func (l *taskList) done(i int) bool {
+func (l *taskList) isDone(i int) bool {
 	x := l.tasks[i]
 	return x.Done || x.passed && (l.finished || !l.parallel && i+1 < l.started)
 }
@@ -254,15 +261,16 @@ func (t *Tasks) View() (text string, changed bool) {
 	if len(t.lists) == 0 {
 		return "", false
 	}
-	head := t.head()
-	tail := t.tail()
+	head := t.renderHead()
+	tail := t.renderTail()
 	changed = t.lastView != head+tail
 	t.lastView = head + tail
 	return head + "Last updated: " + t.updated.UTC().Format(time.RFC3339) + "\n" + tail, changed
 }
 
-func (t *Tasks) head() string {
+func (t *Tasks) renderHead() string {
 	var b strings.Builder
+
 	fmt.Fprintf(&b, "# Tasks of %s\n\n", oneLine(t.flow))
 	if t.source != "" {
 		fmt.Fprintf(&b, "> Source: %s (%s)\n",
@@ -275,7 +283,7 @@ func (t *Tasks) head() string {
 	return b.String()
 }
 
-func (t *Tasks) tail() string {
+func (t *Tasks) renderTail() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Status: %s\n\n## Task list\n\n", t.status)
 	for n, l := range t.lists {
@@ -284,7 +292,7 @@ func (t *Tasks) tail() string {
 		}
 		for i, x := range l.tasks[:min(len(l.tasks), maxTasks)] {
 			mark := " "
-			if l.done(i) {
+			if l.isDone(i) {
 				mark = "x"
 			}
 			fmt.Fprintf(&b, "- [%s] TASK-%03d: %s", mark, i+1, oneLine(x.Name))

@@ -57,14 +57,14 @@ type Writer struct {
 	open func() (*os.Root, error)
 	opts Options
 
-	mu      sync.Mutex
-	file    journalFile
-	size    int // of the file
-	seq     int
-	lastSHA string // hash of the last line
-	held    []byte // lines that were not shared yet
-	failed  error
-	closed  bool
+	mu       sync.Mutex
+	file     journalFile
+	size     int // of the file
+	seq      int
+	lastSHA  string // hash of the last line
+	unshared []byte // lines that were not shared yet
+	failed   error
+	closed   bool
 }
 
 // New returns a Writer. The first Append calls open for the folder of the run, which the Writer
@@ -104,6 +104,7 @@ func (w *Writer) Append(ctx context.Context, e formats.Entry) error {
 			return err
 		}
 	}
+
 	r := Record{
 		Seq:   w.seq + 1,
 		Time:  w.opts.Clock().UTC(),
@@ -137,15 +138,16 @@ func (w *Writer) share(ctx context.Context, e formats.Entry, line []byte) error 
 	if w.opts.Share == nil {
 		return nil
 	}
-	w.held = append(w.held, line...)
+	w.unshared = append(w.unshared, line...)
 	if isDecision(e.Type) {
 		return nil
 	}
-	if err := w.opts.Share(context.WithoutCancel(ctx), w.held); err != nil {
+
+	if err := w.opts.Share(context.WithoutCancel(ctx), w.unshared); err != nil {
 		w.failed = &formats.UnrecordedError{Err: err}
 		return w.failed
 	}
-	w.held = nil
+	w.unshared = nil
 	return nil
 }
 
@@ -158,6 +160,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.closed = true
+
 	if err := w.file.Close(); err != nil {
 		return failure(formats.CodeIO, "close", err)
 	}
@@ -169,14 +172,16 @@ func (w *Writer) mask(e *formats.Entry) error {
 	if e.Data == nil {
 		return nil
 	}
+
 	raw, err := jsonx.Marshal(e.Data, "")
 	if err == nil {
 		var tree *jsonx.Value
 		tree, err = jsonx.Parse(raw, jsonx.Limits{Depth: maxDataDepth})
 		if err == nil {
-			raw, err = jsonx.Marshal(w.opts.Mask.tree(tree), "")
+			raw, err = jsonx.Marshal(w.opts.Mask.maskTree(tree), "")
 		}
 	}
+
 	if err != nil {
 		return failure(formats.CodeBug, "encode", err)
 	}
@@ -230,6 +235,7 @@ func (w *Writer) openIn(root *os.Root) error {
 		}
 		return failure(formats.CodeIO, "open", err)
 	}
+
 	file, err := root.OpenFile(Name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return failure(formats.CodeIO, "open", err)
@@ -248,6 +254,7 @@ func (w *Writer) continueFile(root *os.Root) error {
 	if info, ierr := file.Stat(); ierr == nil {
 		size = info.Size()
 	}
+
 	w.size, err = scan(file, func(r Record) {
 		w.seq = r.Seq
 		w.lastSHA = r.SHA
@@ -255,6 +262,7 @@ func (w *Writer) continueFile(root *os.Root) error {
 	if cerr := file.Close(); err != nil || cerr != nil {
 		return cmp.Or(err, cerr)
 	}
+
 	if int64(w.size) < size {
 		return atomicfile.Cut(root, Name, int64(w.size))
 	}
@@ -268,6 +276,7 @@ func encode(r Record, key []byte) (line []byte, sha string, err error) {
 	if err != nil {
 		return nil, "", failure(formats.CodeBug, "encode", err)
 	}
+
 	line = line[:len(line)-1]
 	sha = formats.Sum(line)
 	line = append(line, shaMember+sha...)
