@@ -24,11 +24,13 @@ func boundProcess(memory int64, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
+
 	space := pages*uint64(os.Getpagesize()) + uint64(memory)
 	err = syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: space, Max: space})
 	if err != nil {
 		return err
 	}
+
 	cpu := uint64(timeout.Seconds())*uint64(runtime.NumCPU()) + 2
 	return syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: cpu, Max: cpu + 1})
 }

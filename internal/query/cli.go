@@ -114,6 +114,7 @@ func newCLI(req CLIRequest) *cli {
 		indent:  indent(req),
 		origins: &origins{},
 	}
+
 	if !req.Sort {
 		r.printOrigins = r.origins
 	}
@@ -161,7 +162,7 @@ type cli struct {
 
 // prepare reads the arguments and compiles the filter.
 func (r *cli) prepare() (exit int, err error) {
-	vars, values, err := r.arguments()
+	vars, values, err := r.readArguments()
 	if err != nil {
 		return ExitInput, err
 	}
@@ -206,6 +207,7 @@ func (r *cli) run(ctx context.Context) (exit int, err error) {
 	if !done {
 		exit, err = r.runDecoded(ctx)
 	}
+
 	if ferr := r.out.Flush(); ferr != nil && err == nil {
 		return ExitInput, ferr
 	}
@@ -218,6 +220,7 @@ func (r *cli) runDecoded(ctx context.Context) (int, error) {
 	next, stop := iter.Pull(r.eachInput)
 	defer stop()
 	r.next = next
+
 	for first := true; ; first = false {
 		r.origins.reset(args)
 		in := any(nil)
@@ -226,8 +229,9 @@ func (r *cli) runDecoded(ctx context.Context) (int, error) {
 			in, ok = r.next()
 		}
 		if !ok {
-			return r.status()
+			return r.exitStatus()
 		}
+
 		exit, err := r.runInput(ctx, in)
 		if exit >= 0 {
 			return exit, err
@@ -249,6 +253,7 @@ func (r *cli) runInput(ctx context.Context, in any) (int, error) {
 		}
 		return -1
 	}
+
 	for v, err := range r.code.each(ctx, in, r.values) {
 		if h, ok := errors.AsType[*halted](err); ok {
 			return h.code, r.printHalt(h.value)
@@ -278,13 +283,14 @@ func (r *cli) report(err error) {
 	r.errs = append(r.errs, err)
 }
 
-func (r *cli) status() (int, error) {
+func (r *cli) exitStatus() (int, error) {
 	if r.inputErr != nil {
 		return ExitInput, errors.Join(append(r.errs, r.inputErr)...)
 	}
 	if r.unreported > 0 {
 		r.errs = append(r.errs, fmt.Errorf("%d more errors", r.unreported))
 	}
+
 	exit := exitOK
 	switch {
 	case r.failed:
@@ -295,6 +301,7 @@ func (r *cli) status() (int, error) {
 	case !Truth(r.last):
 		exit = exitFalsy
 	}
+
 	if len(r.errs) == 1 {
 		return exit, r.errs[0]
 	}
@@ -317,9 +324,10 @@ func (r *cli) printHalt(v any) error {
 func (r *cli) print(v any) error {
 	r.last = v
 	r.results++
-	if err := r.result(v); err != nil {
+	if err := r.writeResult(v); err != nil {
 		return err
 	}
+
 	switch {
 	case r.req.Zero:
 		return r.out.WriteByte(0)
@@ -329,8 +337,8 @@ func (r *cli) print(v any) error {
 	return r.out.WriteByte('\n')
 }
 
-// result writes one result without its terminator.
-func (r *cli) result(v any) error {
+// writeResult writes one result without its terminator.
+func (r *cli) writeResult(v any) error {
 	s, isText := v.(string)
 	if isText && !r.req.ASCII && (r.req.Raw || r.req.Join || r.req.Zero) {
 		if r.req.Zero && strings.IndexByte(s, 0) >= 0 {
@@ -401,15 +409,16 @@ func (r *cli) functions() []gojq.CompilerOption {
 			return nil
 		}),
 		gojq.WithFunction("debug", 0, 0, func(v any, _ []any) any {
-			return r.debug(v, append(appendValue([]byte(`["DEBUG:",`), v, r.origins), "]\n"...))
+			line := appendValue([]byte(`["DEBUG:",`), v, r.origins)
+			return r.writeDebug(v, append(line, "]\n"...))
 		}),
 		gojq.WithFunction("stderr", 0, 0, func(v any, _ []any) any {
-			return r.debug(v, appendValue(nil, v, r.origins))
+			return r.writeDebug(v, appendValue(nil, v, r.origins))
 		}),
 	}
 }
 
-func (r *cli) debug(v any, text []byte) any {
+func (r *cli) writeDebug(v any, text []byte) any {
 	if _, err := r.req.Err.Write(text); err != nil {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// arguments returns the variables and their values, $ARGS last.
-func (r *cli) arguments() (vars []string, values []any, err error) {
+// readArguments returns the variables and their values, $ARGS last.
+func (r *cli) readArguments() (vars []string, values []any, err error) {
 	named := map[string]any{}
 	for _, a := range r.req.Args {
 		if _, ok := named[a.Name]; ok {
 			continue
 		}
-		v, err := r.argument(a)
+		v, err := r.readArgument(a)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -30,23 +30,23 @@ func (r *cli) arguments() (vars []string, values []any, err error) {
 	positional := []any{}
 	for _, a := range r.req.Positional {
 		a.Name = "ARGS.positional"
-		v, err := r.argument(a)
+		v, err := r.readArgument(a)
 		if err != nil {
 			return nil, nil, err
 		}
 		positional = append(positional, v)
 	}
 
-	return append(
-		vars,
-		"$ARGS",
-	), append(values, map[string]any{"named": named, "positional": positional}), nil
+	vars = append(vars, "$ARGS")
+	values = append(values, map[string]any{"named": named, "positional": positional})
+	return vars, values, nil
 }
 
-func (r *cli) argument(a Arg) (any, error) {
+func (r *cli) readArgument(a Arg) (any, error) {
 	if a.Kind == ArgText {
 		return string(a.Data), nil
 	}
+
 	list := []any{}
 	s := jsonx.NewStream(a.Data, limits())
 	for {
@@ -59,6 +59,7 @@ func (r *cli) argument(a Arg) (any, error) {
 		}
 		list = append(list, decode(v, r.origins))
 	}
+
 	if a.Kind == ArgSlurp {
 		return list, nil
 	}
@@ -74,6 +75,7 @@ func (r *cli) eachInput(yield func(any) bool) {
 		r.eachLine(yield)
 		return
 	}
+
 	list := []any{}
 	for ; r.inputErr == nil && r.file < len(r.req.Inputs); r.file++ {
 		src := r.readInput()
@@ -92,6 +94,7 @@ func (r *cli) eachInput(yield func(any) bool) {
 			}
 		}
 	}
+
 	if r.req.Slurp && r.inputErr == nil {
 		yield(list)
 	}
@@ -103,6 +106,7 @@ func (r *cli) eachLine(yield func(any) bool) {
 	for ; r.inputErr == nil && r.file < len(r.req.Inputs); r.file++ {
 		all.Write(r.readInput())
 	}
+
 	text := strings.ToValidUTF8(all.String(), "\ufffd")
 	switch {
 	case r.inputErr != nil:
@@ -140,6 +144,7 @@ func (r *cli) readInput() []byte {
 		}
 		_, r.inputErr = out.ReadFrom(io.NewSectionReader(in.File, 0, math.MaxInt64))
 	}
+
 	if r.req.Strict && r.inputErr == nil {
 		_, err := jsonx.Parse(out.Bytes(), jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt})
 		if err != nil {

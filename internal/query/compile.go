@@ -80,7 +80,7 @@ func (c *compiler) compile() (*Code, error) {
 
 	q, err := gojq.Parse(c.src)
 	if err != nil {
-		return nil, c.syntax(err)
+		return nil, c.syntaxError(err)
 	}
 	if q.Term == nil && q.Op == 0 {
 		if !c.empty {
@@ -88,6 +88,7 @@ func (c *compiler) compile() (*Code, error) {
 		}
 		q.Term = &gojq.Term{Type: gojq.TermTypeIdentity}
 	}
+
 	toks, _ := tokens(c.src)
 	w := walker{
 		toks:     toks,
@@ -95,21 +96,22 @@ func (c *compiler) compile() (*Code, error) {
 		bounds:   c.bounds,
 		defs:     map[string]string{},
 	}
+
 	w.query(q)
 	if err := c.check(q, &w); err != nil {
 		return nil, err
 	}
 
-	if err := c.prelude(q, &w); err != nil {
+	if err := c.addDefinitions(q, &w); err != nil {
 		return nil, err
 	}
 	// Only pass the variables that the query names: the compiler's cost grows with the square of
 	// their number.
 	out := &Code{vars: slices.Clip(c.vars), mentions: w.mentions}
-	known := slices.DeleteFunc(slices.Clone(
-		c.vars,
-	), func(name string) bool { return !out.names(name) })
-	code, err := c.gojq(q, known)
+	known := slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool {
+		return !out.mentionsVar(name)
+	})
+	code, err := c.compileTree(q, known)
 	if err != nil {
 		return nil, c.translate(err, &w)
 	}
@@ -118,17 +120,17 @@ func (c *compiler) compile() (*Code, error) {
 	return out, nil
 }
 
-// uses reports whether the query refers to a given variable.
-func (c *Code) uses(name string) bool {
+// usesVar reports whether the query refers to a given variable.
+func (c *Code) usesVar(name string) bool {
 	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name && !r.Bound })
 }
 
-// names reports whether a variable occurs in the query; only then is its value normalized.
-func (c *Code) names(name string) bool {
+// mentionsVar reports whether a variable occurs in the query; only then is its value normalized.
+func (c *Code) mentionsVar(name string) bool {
 	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name })
 }
 
-func (c *compiler) gojq(q *gojq.Query, vars []string) (code *gojq.Code, err error) {
+func (c *compiler) compileTree(q *gojq.Query, vars []string) (code *gojq.Code, err error) {
 	// recover, because this foreign compiler gets arbitrary input.
 	defer func() {
 		if r := recover(); r != nil {
@@ -149,11 +151,12 @@ func (c *compiler) fail(offset int, msg, didYouMean string) *Error {
 	}
 }
 
-func (c *compiler) syntax(err error) error {
+func (c *compiler) syntaxError(err error) error {
 	var pe *gojq.ParseError
 	if !errors.As(err, &pe) {
 		return c.fail(-1, err.Error(), "")
 	}
+
 	msg := err.Error()
 	if strings.HasPrefix(msg, "unterminated") {
 		_, unclosed := tokens(c.src)
@@ -163,6 +166,7 @@ func (c *compiler) syntax(err error) error {
 		// not on the line below
 		return c.fail(len(strings.TrimRight(c.src, "\r\n")), "unexpected end of the query", "")
 	}
+
 	at := max(pe.Offset-len(pe.Token), 0)
 	return c.fail(at, msg, c.jqHint(at, pe.Token))
 }
@@ -234,7 +238,7 @@ func (c *compiler) check(q *gojq.Query, w *walker) error {
 		}
 	}
 
-	return list.result()
+	return list.asError()
 }
 
 // boundNames lists the variables that the query binds anywhere: one that is used outside its scope
@@ -249,7 +253,7 @@ func boundNames(w *walker) []string {
 	return names
 }
 
-func (l Errors) result() error {
+func (l Errors) asError() error {
 	switch len(l) {
 	case 0:
 		return nil
@@ -266,8 +270,9 @@ func (l Errors) result() error {
 func (c *compiler) translate(err error, w *walker) error {
 	msg := err.Error()
 	if sig, ok := strings.CutPrefix(msg, "function not defined: "); ok {
-		return c.unknown(sig, w)
+		return c.unknownFunction(sig, w)
 	}
+
 	if strings.HasPrefix(msg, "input(s)/0 ") {
 		msg = "input is not available"
 	}
@@ -277,11 +282,12 @@ func (c *compiler) translate(err error, w *walker) error {
 	return c.fail(-1, msg, "")
 }
 
-func (c *compiler) unknown(sig string, w *walker) error {
+func (c *compiler) unknownFunction(sig string, w *walker) error {
 	at := -1
 	if i := slices.IndexFunc(w.calls, func(f Call) bool { return f.String() == sig }); i >= 0 {
 		at = w.calls[i].Offset
 	}
+
 	name, _, _ := strings.Cut(sig, "/")
 	known := builtins()
 	if c.funcs == Workflow {
@@ -290,6 +296,7 @@ func (c *compiler) unknown(sig string, w *walker) error {
 		}
 	}
 	known = append(known, c.allowed...)
+
 	var arities, names []string
 	for _, k := range known {
 		n, _, _ := strings.Cut(k, "/")

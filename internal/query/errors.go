@@ -107,12 +107,14 @@ func Advice(err error) string {
 		}
 		return "filters are written as in jq: '.tasks[].title', '.tasks | map(.number)'"
 	}
+
 	if e, ok := errors.AsType[*valueError](err); ok {
 		if strings.HasSuffix(e.msg, ": null") {
 			return "a key that is not there gives null: the filter keys shows those that are"
 		}
 		return "each part behind a | gets what the part before gives: try the first parts alone"
 	}
+
 	if errors.As(err, new(*jsonx.SyntaxError)) {
 		return "an input is JSON, also several values one after the other; -R reads lines of text"
 	}

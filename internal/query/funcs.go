@@ -19,8 +19,12 @@ var workflowFuncs = []struct {
 	forUse []string // functions that use this one
 }{
 	{Function{"default", 1}, `def default(f): if . == null then f else . end;`, nil},
-	{Function{"passed", 0}, `def passed: (if type == "object" then .status else . end) as $s
-		| $s == "completed" or $s == "approved" or $s == "conditional" or $s == "skipped";`, []string{"approved", "quorum"}},
+	{
+		Function{"passed", 0},
+		`def passed: (if type == "object" then .status else . end) as $s
+		| $s == "completed" or $s == "approved" or $s == "conditional" or $s == "skipped";`,
+		[]string{"approved", "quorum"},
+	},
 	{Function{"approved", 0}, `def approved: passed;`, nil},
 	{
 		Function{"rejected", 0},
@@ -35,12 +39,14 @@ var workflowFuncs = []struct {
 	{Function{"quorum", 1}, `def quorum($n): ([.[] | select(passed)] | length) >= $n;`, nil},
 }
 
-// prelude prepends the definitions that the query calls: guarded ones, and those of workflows.
-func (c *compiler) prelude(q *gojq.Query, w *walker) error {
+// addDefinitions prepends the definitions that the query calls: guarded ones, and those of
+// workflows.
+func (c *compiler) addDefinitions(q *gojq.Query, w *walker) error {
 	var src strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(w.defs)) {
 		src.WriteString(w.defs[name])
 	}
+
 	for _, d := range workflowFuncs {
 		called := func(f Call) bool {
 			return f.Function == d.Function || slices.Contains(d.forUse, f.Name)
@@ -49,9 +55,11 @@ func (c *compiler) prelude(q *gojq.Query, w *walker) error {
 			src.WriteString(d.src)
 		}
 	}
+
 	if src.Len() == 0 {
 		return nil
 	}
+
 	p, err := gojq.Parse(src.String())
 	if err != nil {
 		return c.fail(-1, "workflow functions: "+err.Error(), "")
@@ -77,6 +85,7 @@ func (c *compiler) refusal(f Function) string {
 			return f.Name + " depends on when and where it runs, it is not available in a workflow"
 		}
 	}
+
 	if strings.HasPrefix(f.Name, "_") {
 		return "unknown function " + f.String()
 	}
@@ -89,6 +98,7 @@ func builtins() []string {
 	if err != nil {
 		return nil
 	}
+
 	var names []string
 	v, _ := q.Run(nil).Next()
 	list, _ := v.([]any) //nolint:errcheck // it is one

@@ -108,41 +108,41 @@ func guardFunctions(b bounds) []gojq.CompilerOption {
 		})
 	}
 	return []gojq.CompilerOption{
-		check(guardSmall, 0, func(v any, _ []any) string { return b.small(v) }),
-		check(guardDeep, 0, func(v any, _ []any) string { return b.whole(v) }),
-		check(guardIndex, 0, func(v any, _ []any) string { return b.place(v) }),
+		check(guardSmall, 0, func(v any, _ []any) string { return b.checkSize(v) }),
+		check(guardDeep, 0, func(v any, _ []any) string { return b.checkDeepSize(v) }),
+		check(guardIndex, 0, func(v any, _ []any) string { return b.checkIndex(v) }),
 		check(guardEvent, 0, func(v any, _ []any) string {
 			if event, ok := v.([]any); ok && len(event) > 0 {
-				return b.place(event[0])
+				return b.checkIndex(event[0])
 			}
 			return ""
 		}),
 		check(guardRegex, 0, func(v any, _ []any) string {
-			return longer(v, b.regex, "string to search")
+			return checkLength(v, b.regex, "string to search")
 		}),
 		check(guardTest, 0, func(v any, _ []any) string {
-			return longer(v, b.test, "string to test")
+			return checkLength(v, b.test, "string to test")
 		}),
 		check(guardRepeat, 2, func(_ any, args []any) string {
-			return b.product(args[0], args[1])
+			return b.checkProduct(args[0], args[1])
 		}),
 		check(guardJoin, 1, func(v any, args []any) string {
-			return b.joined(v, args[0])
+			return b.checkJoined(v, args[0])
 		}),
 	}
 }
 
-func longer(v any, limit int, what string) string {
+func checkLength(v any, limit int, what string) string {
 	if s, ok := v.(string); ok && len(s) > limit {
 		return fmt.Sprintf("%s has %d bytes, over the limit of %d", what, len(s), limit)
 	}
 	return ""
 }
 
-func (b bounds) small(v any) string {
+func (b bounds) checkSize(v any) string {
 	switch v := v.(type) {
 	case string:
-		return longer(v, b.text, "string")
+		return checkLength(v, b.text, "string")
 	case []any:
 		if len(v) > b.items {
 			return fmt.Sprintf("array has %d elements, over the limit of %d", len(v), b.items)
@@ -151,21 +151,21 @@ func (b bounds) small(v any) string {
 	return ""
 }
 
-func (b bounds) whole(v any) string {
-	if b.deep > 0 && measure(v, b.deep) < 0 {
+func (b bounds) checkDeepSize(v any) string {
+	if b.deep > 0 && spendBudget(v, b.deep) < 0 {
 		return fmt.Sprintf("value is over the limit of %d bytes", b.deep)
 	}
 	return ""
 }
 
-func (b bounds) place(v any) string {
+func (b bounds) checkIndex(v any) string {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
 			if _, nested := e.([]any); nested {
 				continue
 			}
-			if msg := b.place(e); msg != "" {
+			if msg := b.checkIndex(e); msg != "" {
 				return msg
 			}
 		}
@@ -178,13 +178,14 @@ func (b bounds) place(v any) string {
 	return ""
 }
 
-func (b bounds) product(l, r any) string {
+func (b bounds) checkProduct(l, r any) string {
 	s, text := l.(string)
 	n := r
 	if !text {
 		s, text = r.(string)
 		n = l
 	}
+
 	if text {
 		times, ok := gojq.ToFloat64(n)
 		if ok && times > 1 && times*float64(len(s)) > float64(b.text) {
@@ -192,22 +193,24 @@ func (b bounds) product(l, r any) string {
 		}
 		return ""
 	}
+
 	for _, v := range []any{l, r} {
 		if i, ok := v.(*big.Int); ok && i.BitLen() > b.bits {
 			return fmt.Sprintf("integer has %d bits, over the limit of %d", i.BitLen(), b.bits)
 		}
-		if msg := b.whole(v); msg != "" {
+		if msg := b.checkDeepSize(v); msg != "" {
 			return msg
 		}
 	}
 	return ""
 }
 
-func (b bounds) joined(v, sep any) string {
+func (b bounds) checkJoined(v, sep any) string {
 	list, ok := v.([]any)
 	if !ok {
 		return ""
 	}
+
 	total := 0
 	for _, e := range list {
 		if s, ok := e.(string); ok {
@@ -235,15 +238,15 @@ func paren(q *gojq.Query) *gojq.Query {
 	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeQuery, Query: q}}
 }
 
-// checked is q | check. A literal needs none.
-func checked(q *gojq.Query, check string) *gojq.Query {
-	if q == nil || literal(q) {
+// guarded is q | check. A literal needs none.
+func guarded(q *gojq.Query, check string) *gojq.Query {
+	if q == nil || isLiteral(q) {
 		return q
 	}
-	return piped(q, check)
+	return pipeTo(q, check)
 }
 
-func piped(q *gojq.Query, check string) *gojq.Query {
+func pipeTo(q *gojq.Query, check string) *gojq.Query {
 	return paren(&gojq.Query{
 		Left:  paren(q),
 		Op:    gojq.OpPipe,
@@ -251,7 +254,7 @@ func piped(q *gojq.Query, check string) *gojq.Query {
 	})
 }
 
-func literal(q *gojq.Query) bool {
+func isLiteral(q *gojq.Query) bool {
 	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false
 	}
@@ -278,9 +281,9 @@ func (w *walker) guardOperator(q *gojq.Query) {
 	key := q.Op.String()
 	switch {
 	case q.Op == gojq.OpAdd:
-		q.Left = checked(q.Left, guardSmall)
-		q.Right = checked(q.Right, guardSmall)
-	case q.Op == gojq.OpUpdateAdd && literal(q.Right) && q.Right.Term.Type == gojq.TermTypeNumber:
+		q.Left = guarded(q.Left, guardSmall)
+		q.Right = guarded(q.Right, guardSmall)
+	case q.Op == gojq.OpUpdateAdd && isLiteral(q.Right) && q.Right.Term.Type == gojq.TermTypeNumber:
 	case guardedDefs[key] != "":
 		t := call(w.define(key, guardedDefs[key]), q.Left, q.Right).Term
 		*q = gojq.Query{
@@ -290,8 +293,8 @@ func (w *walker) guardOperator(q *gojq.Query) {
 			Term:     t,
 		}
 	case w.bounds.deep > 0 && (compares || q.Op == gojq.OpSub):
-		q.Left = checked(q.Left, guardDeep)
-		q.Right = checked(q.Right, guardDeep)
+		q.Left = guarded(q.Left, guardDeep)
+		q.Right = guarded(q.Right, guardDeep)
 	}
 }
 
@@ -302,6 +305,7 @@ func (w *walker) guardCall(f *gojq.Func) {
 		f.Name = w.define(key, def)
 		return
 	}
+
 	check := checkedInput[f.Name]
 	arg := "%s"
 	if w.bounds.deep > 0 && slices.Contains(deepArgs, f.Name) {
@@ -310,9 +314,11 @@ func (w *walker) guardCall(f *gojq.Func) {
 	} else if w.bounds.deep > 0 && slices.Contains(deepInput, f.Name) {
 		check = guardDeep
 	}
+
 	if check == "" || len(f.Args) > 3 { // no checked function has more
 		return
 	}
+
 	params := []string{"", "(a)", "(a; b)", "(a; b; c)"}[len(f.Args)]
 	args := strings.NewReplacer("a", fmt.Sprintf(arg, "a"), "b", fmt.Sprintf(arg, "b")).Replace(
 		params,
@@ -326,10 +332,10 @@ func (w *walker) guardIndex(i *gojq.Index) {
 		return
 	}
 	q := i.Start
-	if literal(q) && len(q.Term.Number) < 5 || wholeNumber(q) && q.Term.Type == gojq.TermTypeUnary {
+	if isLiteral(q) && len(q.Term.Number) < 5 || isNumber(q) && q.Term.Type == gojq.TermTypeUnary {
 		return // the last elements are never far away
 	}
-	i.Start = piped(i.Start, guardIndex)
+	i.Start = pipeTo(i.Start, guardIndex)
 }
 
 // guardText guards the parts of a string interpolation.
@@ -340,7 +346,7 @@ func (w *walker) guardText(s *gojq.String) {
 	}
 	for i, q := range s.Queries {
 		if q.Term != nil && q.Term.Type == gojq.TermTypeQuery {
-			s.Queries[i] = checked(q, check)
+			s.Queries[i] = guarded(q, check)
 		}
 	}
 }

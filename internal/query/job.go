@@ -54,12 +54,14 @@ func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
 	if err != nil {
 		return ExitInput, err
 	}
+
 	req.Memory = maxMemory + perByte*size
 	r := newCLI(req)
 	exit, err = r.prepare()
 	if err != nil {
 		return exit, err
 	}
+
 	if canBoundProcess && h.Self != "" && (r.code.risky || size > largeInput && r.plan == nil) {
 		given.Memory = req.Memory
 		if exit, err, started := h.runChild(ctx, given); started {
@@ -163,6 +165,7 @@ func (r *cli) runTimed(ctx context.Context, shared bool) (int, error) {
 		c.Timeout.Milliseconds(),
 	})
 	defer cancel()
+
 	threshold := int64(0)
 	if !shared {
 		// All input stays alive to the end, and of a stream almost nothing does. Garbage collection
@@ -172,6 +175,7 @@ func (r *cli) runTimed(ctx context.Context, shared bool) (int, error) {
 	}
 	ctx, stop := watchMemory(ctx, c.Memory, threshold)
 	defer stop()
+
 	type end struct {
 		exit int
 		err  error
@@ -182,9 +186,11 @@ func (r *cli) runTimed(ctx context.Context, shared bool) (int, error) {
 		exit, err := r.run(ctx)
 		done <- end{exit, err}
 	}()
+
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(graceTime, func() { close(late) })
 	})()
+
 	select {
 	case e := <-done:
 		return e.exit, e.err
@@ -209,6 +215,7 @@ func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context
 	if calm > 0 {
 		debug.SetMemoryLimit(calm)
 	}
+
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
@@ -237,6 +244,7 @@ func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context
 			}
 		}
 	}()
+
 	return ctx, func() {
 		cancel(nil)
 		<-done

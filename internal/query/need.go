@@ -48,15 +48,15 @@ type flow struct {
 	site *need
 }
 
-// list is the flow of an array of the values.
-func (f flow) list() flow {
+// asList is the flow of an array of the values.
+func (f flow) asList() flow {
 	if len(f.at) == 0 {
 		return flow{}
 	}
 	return flow{at: []*need{{sources: f.at}}}
 }
 
-func join(a, b flow) flow {
+func joinFlows(a, b flow) flow {
 	return flow{at: slices.Concat(a.at, b.at)}
 }
 
@@ -105,15 +105,15 @@ func (f flow) element() flow {
 	return flow{at: f.iterate().at}
 }
 
-// infer computes what a query needs of its input, by following where values of the input can go. It
-// is conservative: what it does not know needs everything. Two facts keep it simple. An error of a
-// run on a part of the input is never shown, because the run is repeated on the whole; so only
-// errors caught inside the query matter, and they depend on types, which are always known. And what
-// is printed is needed in full.
+// inferNeeds computes what a query needs of its input, by following where values of the input can
+// go. It is conservative: what it does not know needs everything. Two facts keep it simple. An
+// error of a run on a part of the input is never shown, because the run is repeated on the whole;
+// so only errors caught inside the query matter, and they depend on types, which are always known.
+// And what is printed is needed in full.
 //
 // ok is false for queries that can tell the difference: they read inputs, print on their own, or
 // read error messages.
-func infer(q *gojq.Query, globals map[string]any) (root *need, ok bool) {
+func inferNeeds(q *gojq.Query, globals map[string]any) (root *need, ok bool) {
 	root = &need{}
 	a := inference{globals: globals}
 	demand(a.query(q, flow{at: []*need{root}}))
@@ -154,10 +154,10 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 	op := q.Op
 	switch {
 	case op == gojq.OpComma, op == gojq.OpAlt:
-		return join(l, r)
+		return joinFlows(l, r)
 	case op == gojq.OpAnd, op == gojq.OpOr:
 		return flow{}
-	case compares && (literal(inner(q.Left)) || literal(inner(q.Right))):
+	case compares && (isLiteral(unparen(q.Left)) || isLiteral(unparen(q.Right))):
 		return flow{} // compared with a scalar, only the type matters
 	case !compares && op > gojq.OpMod:
 		demand(in) // assignments change their input anywhere
@@ -167,8 +167,8 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 	return flow{}
 }
 
-// inner removes the parentheses of a query.
-func inner(q *gojq.Query) *gojq.Query {
+// unparen removes the parentheses of a query.
+func unparen(q *gojq.Query) *gojq.Query {
 	for q.Term != nil && len(q.FuncDefs) == 0 && q.Term.Type == gojq.TermTypeQuery &&
 		len(q.Term.SuffixList) == 0 {
 		q = q.Term.Query
@@ -178,8 +178,8 @@ func inner(q *gojq.Query) *gojq.Query {
 
 // head returns the term that first gets the input of a query, or nil.
 func head(q *gojq.Query) *gojq.Term {
-	for q = inner(q); q.Op == gojq.OpPipe && len(q.Patterns)+len(q.FuncDefs) == 0; {
-		q = inner(q.Left)
+	for q = unparen(q); q.Op == gojq.OpPipe && len(q.Patterns)+len(q.FuncDefs) == 0; {
+		q = unparen(q.Left)
 	}
 	if len(q.FuncDefs) > 0 {
 		return nil
@@ -203,7 +203,8 @@ func (a *inference) term(t *gojq.Term, in flow) flow {
 	if t.Type == gojq.TermTypeQuery && len(t.SuffixList) == 0 {
 		return a.query(t.Query, in)
 	}
-	out := a.head(t, in)
+
+	out := a.termHead(t, in)
 	out.site = nil
 	for _, s := range t.SuffixList {
 		switch {
@@ -216,8 +217,8 @@ func (a *inference) term(t *gojq.Term, in flow) flow {
 	return out
 }
 
-// head is the flow of a term without its suffixes.
-func (a *inference) head(t *gojq.Term, in flow) flow {
+// termHead is the flow of a term without its suffixes.
+func (a *inference) termHead(t *gojq.Term, in flow) flow {
 	switch t.Type { //nolint:exhaustive // the others are taken together
 	case gojq.TermTypeIdentity:
 		return in
@@ -228,14 +229,14 @@ func (a *inference) head(t *gojq.Term, in flow) flow {
 	case gojq.TermTypeFunc:
 		return a.call(t.Func, in)
 	case gojq.TermTypeObject:
-		a.object(t.Object, in)
+		a.demandObject(t.Object, in)
 	case gojq.TermTypeArray:
-		return a.query(t.Array.Query, in).list()
+		return a.query(t.Array.Query, in).asList()
 	case gojq.TermTypeFormat, gojq.TermTypeString:
 		if t.Str == nil {
 			demand(in)
 		}
-		a.text(t.Str, in)
+		a.demandText(t.Str, in)
 	case gojq.TermTypeIf:
 		return a.branches(t.If, in)
 	case gojq.TermTypeTry:
@@ -265,12 +266,12 @@ func (a *inference) branches(f *gojq.If, in flow) flow {
 	}
 	for _, e := range append(f.Elif, &gojq.IfElif{Cond: f.Cond, Then: f.Then}) {
 		a.query(e.Cond, in)
-		out = join(out, a.query(e.Then, in))
+		out = joinFlows(out, a.query(e.Then, in))
 	}
 	return out
 }
 
-func (a *inference) text(s *gojq.String, in flow) {
+func (a *inference) demandText(s *gojq.String, in flow) {
 	if s != nil {
 		for _, q := range s.Queries {
 			demand(a.query(q, in))
@@ -278,9 +279,9 @@ func (a *inference) text(s *gojq.String, in flow) {
 	}
 }
 
-func (a *inference) object(o *gojq.Object, in flow) {
+func (a *inference) demandObject(o *gojq.Object, in flow) {
 	for _, kv := range o.KeyVals {
-		a.text(kv.KeyString, in)
+		a.demandText(kv.KeyString, in)
 		demand(a.query(kv.KeyQuery, in), a.query(kv.Val, in))
 		switch {
 		case kv.Val != nil:
@@ -299,12 +300,13 @@ func (a *inference) index(i *gojq.Index, base, in flow) flow {
 	if name, ok := indexKey(i); ok {
 		return base.key(name)
 	}
-	a.text(i.Str, in)
+	a.demandText(i.Str, in)
 	demand(a.query(i.Start, in), a.query(i.End, in))
+
 	switch {
 	case i.IsSlice:
-		return base.element().list()
-	case i.Start != nil && wholeNumber(i.Start):
+		return base.element().asList()
+	case i.Start != nil && isNumber(i.Start):
 		return base.element()
 	}
 	demand(base)
@@ -330,14 +332,14 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 		in.iterate()
 		return flow{}
 	case readyName + "/0":
-		return in.ready()
+		return in.readyElements()
 	case "select/1":
 		a.query(f.Args[0], in)
 		return in
 	case "map/1":
 		elems := in.iterate()
 		a.selectTest(f.Args[0], elems)
-		return a.query(f.Args[0], flow{at: elems.at}).list()
+		return a.query(f.Args[0], flow{at: elems.at}).asList()
 	case "any/1", "all/1":
 		a.query(f.Args[0], in.iterate())
 		return flow{}
@@ -348,9 +350,9 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 		case "min_by", "max_by":
 			return elems
 		case "group_by":
-			return elems.list().list()
+			return elems.asList().asList()
 		}
-		return elems.list()
+		return elems.asList()
 	}
 
 	switch f.Name {
@@ -390,21 +392,25 @@ func (a *inference) selectTest(q *gojq.Query, in flow) {
 	if in.site == nil || first == nil || !isCall(first, "select", 1) {
 		return
 	}
-	for q = inner(first.Func.Args[0]); len(q.FuncDefs) == 0 && q.Op == gojq.OpAnd; {
-		q = inner(q.Left)
+
+	for q = unparen(first.Func.Args[0]); len(q.FuncDefs) == 0 && q.Op == gojq.OpAnd; {
+		q = unparen(q.Left)
 	}
+
 	t := &test{holds: comparisonHolds[q.Op]}
 	if len(q.FuncDefs) > 0 || t.holds == [3]bool{} {
 		return
 	}
-	other := inner(q.Right)
+
+	other := unparen(q.Right)
 	t.name = fieldOf(q.Left)
 	if t.name == "" {
 		t.name = fieldOf(q.Right)
 		t.swapped = true
-		other = inner(q.Left)
+		other = unparen(q.Left)
 	}
-	if t.name != "" && a.scalar(other, &t.value) {
+
+	if t.name != "" && a.scalarValue(other, &t.value) {
 		in.at[0].field(t.name)
 		in.site.test = t
 	}
@@ -422,19 +428,21 @@ func fieldOf(q *gojq.Query) string {
 	return name
 }
 
-// scalar returns the value of a literal or of an external variable.
-func (a *inference) scalar(q *gojq.Query, v *any) (ok bool) {
-	if literal(q) || wholeNumber(q) {
+// scalarValue returns the value of a literal or of an external variable.
+func (a *inference) scalarValue(q *gojq.Query, v *any) (ok bool) {
+	if isLiteral(q) || isNumber(q) {
 		*v, ok = q.Run(nil).Next()
 		return ok
 	}
+
 	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 ||
 		q.Term.Type != gojq.TermTypeFunc {
 		return false
 	}
+
 	*v, ok = a.globals[q.Term.Func.Name]
 	_, bound := a.vars[q.Term.Func.Name]
-	return ok && !bound && simple(*v)
+	return ok && !bound && isScalar(*v)
 }
 
 // rejects reports whether the comparison certainly fails for a skimmed element. Of a member that is

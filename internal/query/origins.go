@@ -48,6 +48,7 @@ func (o *origins) find(m map[string]any) *jsonx.Value {
 	if o.index == nil {
 		o.index = make(map[uintptr]*jsonx.Value, len(o.all))
 	}
+
 	for _, e := range o.all[o.indexed:] {
 		o.index[address(e.m)] = e.from
 	}

@@ -35,10 +35,10 @@ type readiness struct {
 func (r *readiness) addAll(state any) bool {
 	doc, _ := state.(map[string]any) //nolint:errcheck // nil has no tasks
 	list, isList := doc[readyTasks].([]any)
-	return isList && !slices.ContainsFunc(list, func(task any) bool { return !r.add(task) })
+	return isList && !slices.ContainsFunc(list, func(task any) bool { return !r.addTask(task) })
 }
 
-func (r *readiness) add(task any) bool {
+func (r *readiness) addTask(task any) bool {
 	t, _ := task.(map[string]any) //nolint:errcheck // nil has no number
 	n, isInt := t[readyNumber].(int)
 	word, isText := t[readyStatus].(string)
@@ -46,6 +46,7 @@ func (r *readiness) add(task any) bool {
 	if !isInt || !isText || !isList && t[readyDeps] != nil {
 		return false
 	}
+
 	r.open[n] = word != r.Done
 	deps := make([]int, len(list))
 	for i, d := range list {
@@ -54,6 +55,7 @@ func (r *readiness) add(task any) bool {
 			return false
 		}
 	}
+
 	if !slices.Contains(r.Waiting, word) {
 		deps = nil
 	}
@@ -61,8 +63,8 @@ func (r *readiness) add(task any) bool {
 	return true
 }
 
-// ready reports whether the task at an index waits for no other task.
-func (r *readiness) ready(i int) bool {
+// isReady reports whether the task at an index waits for no other task.
+func (r *readiness) isReady(i int) bool {
 	return r.deps[i] != nil &&
 		!slices.ContainsFunc(r.deps[i], func(n int) bool { return r.open[n] })
 }
@@ -74,9 +76,12 @@ func readyFunction(s *Statuses) gojq.CompilerOption {
 		if !r.addAll(v) {
 			return gojq.NewIter[any](errState)
 		}
+
+		//nolint:errcheck,forcetypeassert // addAll has looked
+		tasks := v.(map[string]any)[readyTasks].([]any)
 		var out []any
-		for i, task := range v.(map[string]any)[readyTasks].([]any) { //nolint:errcheck,forcetypeassert // addAll has looked
-			if r.ready(i) {
+		for i, task := range tasks {
+			if r.isReady(i) {
 				out = append(out, task)
 			}
 		}
@@ -84,8 +89,8 @@ func readyFunction(s *Statuses) gojq.CompilerOption {
 	})
 }
 
-// ready is the flow of the tasks that are ready.
-func (f flow) ready() flow {
+// readyElements is the flow of the tasks that are ready.
+func (f flow) readyElements() flow {
 	tasks := f.key(readyTasks)
 	elems := tasks.iterate()
 	demand(elems.key(readyNumber), elems.key(readyStatus), elems.key(readyDeps))

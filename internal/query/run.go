@@ -37,7 +37,7 @@ type runLimits struct {
 func (c *Code) limitsFor(input any, vars map[string]any) runLimits {
 	n := countElements(input)
 	for _, name := range c.vars {
-		if c.uses(name) {
+		if c.usesVar(name) {
 			n += countElements(vars[name])
 		}
 	}
@@ -73,14 +73,15 @@ func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, 
 	var out []any
 	most := c.limitsFor(input, vars)
 	budget := most.output
-	for v, err := range c.bounded(ctx, input, vars, most.time) {
+
+	for v, err := range c.iterTimed(ctx, input, vars, most.time) {
 		if err != nil {
 			return nil, err
 		}
 		if len(out) == MaxResults {
 			return nil, &LimitError{BoundResults, MaxResults}
 		}
-		if budget = measure(v, budget); budget < 0 {
+		if budget = spendBudget(v, budget); budget < 0 {
 			return nil, &LimitError{BoundOutput, int64(most.output)}
 		}
 		out = append(out, v)
@@ -107,8 +108,8 @@ func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 // jq's truth of a condition depends only on the first. The errors are those of Run.
 func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, error) {
 	most := c.limitsFor(input, vars)
-	for v, err := range c.bounded(ctx, input, vars, most.time) {
-		if err == nil && measure(v, most.output) < 0 {
+	for v, err := range c.iterTimed(ctx, input, vars, most.time) {
+		if err == nil && spendBudget(v, most.output) < 0 {
 			return nil, &LimitError{BoundOutput, int64(most.output)}
 		}
 		return v, err
@@ -123,7 +124,8 @@ func (c *Code) First(input any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, ok := safeNext(c.code.Run(in))
+
+	v, ok := nextRecovered(c.code.Run(in))
 	if err, bad := v.(error); bad {
 		return nil, err
 	}
@@ -133,8 +135,8 @@ func (c *Code) First(input any) (any, error) {
 	return v, nil
 }
 
-// bounded is Iter with a time limit.
-func (c *Code) bounded(parent context.Context, input any, vars map[string]any, most time.Duration,
+// iterTimed is Iter with a time limit.
+func (c *Code) iterTimed(parent context.Context, input any, vars map[string]any, most time.Duration,
 ) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		ctx, cancel := context.WithTimeout(parent, most)
@@ -192,13 +194,14 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 		}
 		taken := make([]any, 0, len(values))
 		for i, v := range values {
-			if c.names(c.vars[i]) {
+			if c.mentionsVar(c.vars[i]) {
 				taken = append(taken, v)
 			}
 		}
+
 		it := c.code.RunWithContext(ctx, in, taken...)
 		for {
-			v, ok := safeNext(it)
+			v, ok := nextRecovered(it)
 			if !ok {
 				return
 			}
@@ -220,9 +223,10 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("input: %w", err)
 	}
+
 	values := make([]any, len(c.vars))
 	for i, name := range c.vars {
-		if !c.uses(name) {
+		if !c.usesVar(name) {
 			continue
 		}
 		values[i], err = normalize(vars[name], 0)
@@ -233,8 +237,8 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 	return in, values, nil
 }
 
-// safeNext is it.Next with a panic of the interpreter turned into an error of the query.
-func safeNext(it gojq.Iter) (v any, ok bool) {
+// nextRecovered is it.Next with a panic of the interpreter turned into an error of the query.
+func nextRecovered(it gojq.Iter) (v any, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			v = fmt.Errorf("query cannot be run: %v", r)
@@ -261,7 +265,7 @@ func wrapError(ctx context.Context, err error) error {
 // thrownError is the error for a value that the query passed to error or halt_error.
 func thrownError(value any) error {
 	msg := "value is too large to show"
-	if measure(value, maxShown) >= 0 {
+	if spendBudget(value, maxShown) >= 0 {
 		msg = Text(value)
 	}
 	return errors.New(msg)
@@ -272,5 +276,7 @@ const maxShown = 64 << 10
 
 // Vars returns the names of the declared variables that the query uses.
 func (c *Code) Vars() []string {
-	return slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool { return !c.uses(name) })
+	return slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool {
+		return !c.usesVar(name)
+	})
 }

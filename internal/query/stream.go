@@ -41,10 +41,11 @@ type plan struct {
 
 // newPlan returns nil if the query needs its input in full.
 func newPlan(q *gojq.Query, globals map[string]any) *plan {
-	root, ok := infer(q, globals)
+	root, ok := inferNeeds(q, globals)
 	if !ok || root.all || len(root.fields) == 0 && root.elems == nil {
 		return nil
 	}
+
 	p := &plan{root: root}
 	if name, ok := perElementQuery(q); ok {
 		p.name = name
@@ -69,6 +70,7 @@ func perElementQuery(q *gojq.Query) (name string, ok bool) {
 		name, ok = indexKey(t.Index)
 		ok = ok && name != ""
 	}
+
 	i := slices.IndexFunc(t.SuffixList, func(s *gojq.Suffix) bool {
 		return s.Iter || s.Index != nil
 	})
@@ -90,13 +92,16 @@ func (r *cli) runStreamed(ctx context.Context) (exit int, err error, ok bool) {
 	out := r.out
 	args := len(r.origins.all)
 	r.out = bufio.NewWriter(&kept)
+
 	ok = true
 	for r.file = 0; ok && r.file < len(r.req.Inputs); r.file++ {
-		ok = r.streamedInput(ctx)
+		ok = r.streamInput(ctx)
 	}
+
 	ok = r.out.Flush() == nil && ok
 	r.out = out
 	r.origins.reset(args)
+
 	switch {
 	case ctx.Err() != nil:
 		return exitRuntime, context.Cause(ctx), true
@@ -106,15 +111,16 @@ func (r *cli) runStreamed(ctx context.Context) (exit int, err error, ok bool) {
 		r.last = nil
 		return 0, nil, false
 	}
+
 	if _, err := out.Write(kept.Bytes()); err != nil {
 		return ExitInput, err, true
 	}
-	exit, err = r.status()
+	exit, err = r.exitStatus()
 	return exit, err, true
 }
 
-// streamedInput runs the query for one input.
-func (r *cli) streamedInput(ctx context.Context) bool {
+// streamInput runs the query for one input.
+func (r *cli) streamInput(ctx context.Context) bool {
 	args := len(r.origins.all)
 	s := r.newStream(ctx, r.plan, r.origins)
 	if tasks := r.plan.root.fields[readyTasks]; tasks != nil && tasks.ready && tasks.canSkip() {
@@ -124,6 +130,7 @@ func (r *cli) streamedInput(ctx context.Context) bool {
 			return false
 		}
 	}
+
 	s.emit = func(doc any) bool {
 		for v, err := range r.code.each(ctx, doc, r.values) {
 			if err != nil || r.print(v) != nil {
@@ -133,13 +140,14 @@ func (r *cli) streamedInput(ctx context.Context) bool {
 		r.origins.reset(args)
 		return true
 	}
+
 	return s.read() && (!r.req.Strict || s.values == 1)
 }
 
 // readReady reads an input and computes, for each of its values, which tasks are ready.
 func (r *cli) readReady(ctx context.Context) (ready []readiness, ok bool) {
 	root := &need{}
-	flow{at: []*need{root}}.ready()
+	flow{at: []*need{root}}.readyElements()
 	s := r.newStream(ctx, &plan{
 		root:       root,
 		perElement: root.field(readyTasks),
@@ -149,6 +157,7 @@ func (r *cli) readReady(ctx context.Context) (ready []readiness, ok bool) {
 		for len(ready) <= s.values {
 			ready = append(ready, readiness{Statuses: r.req.Statuses, open: map[int]bool{}})
 		}
+
 		return ready[s.values].addAll(doc)
 	}
 	return ready, s.read()
@@ -174,6 +183,7 @@ func (r *cli) newStream(ctx context.Context, p *plan, from *origins) *stream {
 	if in.File == nil {
 		w.file = bytes.NewReader(in.Data)
 	}
+
 	lim := limits()
 	lim.Depth = maxNested
 	lim.Duplicates = !r.req.Strict
@@ -192,22 +202,23 @@ func (s *stream) read() bool {
 		s.at = 3
 	}
 	for ; s.peek() != 0; s.values++ {
-		if doc, ok := s.value(s.root); !ok || !s.emit(doc) {
+		if doc, ok := s.readValue(s.root); !ok || !s.emit(doc) {
 			return false
 		}
 	}
 	return s.at == len(s.text) && s.err == nil
 }
 
-// value reads the next value; without a need it is skipped.
-func (s *stream) value(n *need) (any, bool) {
+// readValue reads the next value; without a need it is skipped.
+func (s *stream) readValue(n *need) (any, bool) {
 	c := s.peek()
 	switch {
 	case c == '{' && (n == nil || !n.all && n.elems == nil):
-		return s.members(n)
+		return s.readMembers(n)
 	case c == '[' && (n == nil || !n.all):
-		return s.elements(n)
+		return s.readElements(n)
 	}
+
 	v := s.skim()
 	if n == nil || v == nil {
 		return nil, v != nil
@@ -215,29 +226,32 @@ func (s *stream) value(n *need) (any, bool) {
 	return s.decode(v)
 }
 
-func (s *stream) members(n *need) (any, bool) {
+func (s *stream) readMembers(n *need) (any, bool) {
 	s.depth++
 	if s.depth > maxNested {
 		return nil, false
 	}
 	defer func() { s.depth-- }()
+
 	m := map[string]any{}
 	seen := map[string]bool{}
 	for {
-		if closed, ok := s.separator('}', len(seen) == 0); closed || !ok {
+		if closed, ok := s.skipSeparator('}', len(seen) == 0); closed || !ok {
 			return m, ok
 		}
+
 		key, ok := s.skim().Str()
 		if key = strings.Clone(key); !ok || seen[key] || s.peek() != ':' {
 			return nil, false
 		}
 		s.at++
 		seen[key] = true
+
 		var inner *need
 		if n != nil {
 			inner = n.fields[key]
 		}
-		v, ok := s.value(inner)
+		v, ok := s.readValue(inner)
 		if !ok {
 			return nil, false
 		}
@@ -247,27 +261,30 @@ func (s *stream) members(n *need) (any, bool) {
 	}
 }
 
-func (s *stream) elements(n *need) (any, bool) {
+func (s *stream) readElements(n *need) (any, bool) {
 	n = cmp.Or(n, &need{})
 	var wanted []string
 	if n.elems != nil {
 		wanted = slices.Collect(maps.Keys(n.elems.fields))
 	}
+
 	list := []any{}
 	for at := 0; ; at++ {
-		if closed, ok := s.separator(']', at == 0); closed || !ok {
+		if closed, ok := s.skipSeparator(']', at == 0); closed || !ok {
 			return list, ok
 		}
+
 		v := s.skim(wanted...)
 		switch {
 		case v == nil:
 			return nil, false
 		case n.elems == nil, n.canSkip() && n.test != nil && n.test.rejects(v):
 			continue
-		case s.ready != nil && n.ready && !s.ready[s.values].ready(at):
+		case s.ready != nil && n.ready && !s.ready[s.values].isReady(at):
 			continue
 		}
-		e, ok := s.element(v, n.elems)
+
+		e, ok := s.decodeElement(v, n.elems)
 		if !ok {
 			return nil, false
 		}
@@ -281,11 +298,12 @@ func (s *stream) elements(n *need) (any, bool) {
 	}
 }
 
-// element decodes an element as far as needed.
-func (s *stream) element(v *jsonx.Value, n *need) (any, bool) {
+// decodeElement decodes an element as far as needed.
+func (s *stream) decodeElement(v *jsonx.Value, n *need) (any, bool) {
 	if !v.Is(jsonx.Dict) || n.all || n.elems != nil {
 		return s.decode(v)
 	}
+
 	m := make(map[string]any, len(n.fields))
 	for name := range n.fields {
 		if member := v.Get(name); member != nil {
@@ -349,12 +367,14 @@ func (w *window) fill() bool {
 	if w.end || w.err != nil {
 		return false
 	}
+
 	rest := w.text[w.at:]
 	if len(rest) > cap(w.text)/2 || w.text == nil {
 		w.text = append(make([]byte, 0, max(2*cap(w.text), windowSize)), rest...)
 	} else {
 		w.text = w.text[:copy(w.text, rest)]
 	}
+
 	n, err := w.file.ReadAt(w.text[len(w.text):cap(w.text)], w.next)
 	w.text = w.text[:len(w.text)+n]
 	w.at = 0
@@ -382,11 +402,13 @@ func (w *window) peek() byte {
 	}
 }
 
-// separator skips what precedes a member or an element; closed means that there is none.
-func (w *window) separator(closing byte, first bool) (closed, ok bool) {
+// skipSeparator skips what precedes a member or an element; closed means that there is none.
+func (w *window) skipSeparator(closing byte, first bool) (closed, ok bool) {
 	if first {
+
 		w.at++ // the bracket
 	}
+
 	c := w.peek()
 	switch {
 	case c == closing:

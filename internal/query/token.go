@@ -55,16 +55,16 @@ func tokens(src string) (out []token, unclosed int) {
 			open = open[:n]
 			text = true
 		case c == '.' && !term && word != "..":
-			if len(word) > 1 && digit(word[1]) {
+			if len(word) > 1 && isDigit(word[1]) {
 				break // a number
 			}
 			out = append(out, token{text: ".", offset: at})
-		case c == '@', c == '$' && len(word) > 1, nameStart(c):
+		case c == '@', c == '$' && len(word) > 1, isNameStart(c):
 			out = append(out, token{text: word, offset: at})
 		}
 		last := word[len(word)-1]
 		term = strings.IndexByte(`)]}?"`, last) >= 0 || word[0] == '.' || word[0] == '@' ||
-			(nameStart(last) || digit(last)) && !slices.Contains(keywords, word)
+			(isNameStart(last) || isDigit(last)) && !slices.Contains(keywords, word)
 		if text {
 			rest := inString().FindString(src[i:])
 			if rest == "" {
@@ -83,10 +83,10 @@ func tokens(src string) (out []token, unclosed int) {
 	return out, -1
 }
 
-func digit(c byte) bool {
+func isDigit(c byte) bool {
 	return '0' <= c && c <= '9'
 }
 
-func nameStart(c byte) bool {
+func isNameStart(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
 }

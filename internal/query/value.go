@@ -55,7 +55,7 @@ func normalize(v any, depth int) (out any, err error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("value is nested deeper than %d", maxDepth)
 	}
-	if list, ok := v.([]any); simple(v) || ok && list != nil && len(list) == 0 {
+	if list, ok := v.([]any); isScalar(v) || ok && list != nil && len(list) == 0 {
 		return v, nil
 	}
 
@@ -66,7 +66,7 @@ func normalize(v any, depth int) (out any, err error) {
 		}
 		return nil, nil
 	case json.Number:
-		return number(string(v)), nil
+		return parseNumber(string(v)), nil
 	case []any:
 		if v == nil {
 			return nil, nil
@@ -105,7 +105,7 @@ func normalize(v any, depth int) (out any, err error) {
 	return decode(tree, nil), err
 }
 
-func simple(v any) bool {
+func isScalar(v any) bool {
 	switch v.(type) {
 	case nil, bool, string, int, float64:
 		return true
@@ -116,9 +116,9 @@ func simple(v any) bool {
 // maxIntDigits is how many digits surely fit an int.
 const maxIntDigits = 18
 
-// number converts a literal to an int if that prints as the same text, which is faster, else to a
-// json.Number.
-func number(text string) any {
+// parseNumber converts a literal to an int if that prints as the same text, which is faster, else
+// to a json.Number.
+func parseNumber(text string) any {
 	digits := text
 	if digits != "" && digits[0] == '-' {
 		digits = digits[1:]
@@ -126,9 +126,10 @@ func number(text string) any {
 	if digits == "" || len(digits) > maxIntDigits || digits[0] == '0' && len(text) > 1 {
 		return json.Number(text)
 	}
+
 	n := 0
 	for i := range len(digits) {
-		if !digit(digits[i]) {
+		if !isDigit(digits[i]) {
 			return json.Number(text)
 		}
 		n = n*10 + int(digits[i]-'0')
@@ -152,7 +153,7 @@ func decode(v *jsonx.Value, from *origins) any {
 		return b
 	case jsonx.Number:
 		n, _ := v.Num()
-		return number(string(n))
+		return parseNumber(string(n))
 	case jsonx.String:
 		s, _ := v.Str()
 		return s
@@ -174,9 +175,9 @@ func decode(v *jsonx.Value, from *origins) any {
 	return nil
 }
 
-// measure returns what is left of a budget of bytes after v as compact JSON, approximately;
+// spendBudget returns what is left of a budget of bytes after v as compact JSON, approximately;
 // negative if it is exceeded.
-func measure(v any, budget int) int {
+func spendBudget(v any, budget int) int {
 	budget--
 	switch v := v.(type) {
 	case string:
@@ -189,13 +190,13 @@ func measure(v any, budget int) int {
 		return budget - v.BitLen()/3
 	case []any:
 		for _, e := range v {
-			if budget = measure(e, budget-1); budget < 0 {
+			if budget = spendBudget(e, budget-1); budget < 0 {
 				return budget
 			}
 		}
 	case map[string]any:
 		for k, e := range v {
-			if budget = measure(e, budget-len(k)-4); budget < 0 {
+			if budget = spendBudget(e, budget-len(k)-4); budget < 0 {
 				return budget
 			}
 		}
@@ -235,6 +236,7 @@ func appendValue(out []byte, v any, from *origins) []byte {
 		}
 		return appendMap(out, v, from)
 	}
+
 	// float64 and *big.Int: nothing else comes here.
 	b, err := gojq.Marshal(v)
 	if err != nil {

@@ -100,48 +100,53 @@ func (w *walker) query(q *gojq.Query) {
 	}
 	defer w.scope()()
 	for _, d := range q.FuncDefs {
-		w.def(d)
+		w.walkDef(d)
 	}
+
 	if q.Term != nil {
 		w.term(q.Term, nil)
 		return
 	}
+
 	if q.Op == gojq.OpPipe && len(q.Patterns) == 0 {
 		w.pipe(q)
 		return
 	}
 	if q.Op == gojq.OpMul || q.Op == gojq.OpUpdateMul {
-		w.risky = w.risky || !small(q.Left) && !small(q.Right) // it may repeat a string
+		// It may repeat a string.
+		w.risky = w.risky || !isSmallNumber(q.Left) && !isSmallNumber(q.Right)
 	}
+
 	from := len(w.refs)
 	w.query(q.Left)
 	if q.Op == gojq.OpAssign && from < len(w.refs) && q.Left.Term != nil &&
 		q.Left.Term.Type == gojq.TermTypeFunc && strings.HasPrefix(q.Left.Term.Func.Name, "$") {
 		w.assigned = append(w.assigned, w.refs[from])
 	}
+
 	w.patterns(q.Patterns)
 	w.query(q.Right)
 	w.guardOperator(q)
 }
 
-// small reports whether a query is the literal of a number of at most two digits.
-func small(q *gojq.Query) bool {
-	return wholeNumber(q) && len(q.Term.Number) <= 2
+// isSmallNumber reports whether a query is the literal of a number of at most two digits.
+func isSmallNumber(q *gojq.Query) bool {
+	return isNumber(q) && len(q.Term.Number) <= 2
 }
 
-// risky reports whether a function may search a string in quadratic time.
-func risky(f *gojq.Func) bool {
+// mayBacktrack reports whether a function may search a string in quadratic time.
+func mayBacktrack(f *gojq.Func) bool {
 	switch f.Name {
 	case "match", "capture", "scan", "splits", "sub", "gsub":
 		return true
 	case "test":
-		return len(f.Args) == 0 || !literal(f.Args[0])
+		return len(f.Args) == 0 || !isLiteral(f.Args[0])
 	}
 	return f.Name == "split" && len(f.Args) == 2
 }
 
-// isolated walks a subquery that has another input than its surroundings.
-func (w *walker) isolated(q *gojq.Query) {
+// withoutInput walks a subquery that has another input than its surroundings.
+func (w *walker) withoutInput(q *gojq.Query) {
 	w.withInput(varInput{}, q)
 }
 
@@ -149,9 +154,11 @@ func (w *walker) isolated(q *gojq.Query) {
 func (w *walker) withInput(of varInput, q *gojq.Query) {
 	own := w.ownInput
 	outer := w.input
+
 	w.ownInput = false
 	w.input = of
 	w.query(q)
+
 	w.ownInput = own
 	w.input = outer
 }
@@ -174,7 +181,7 @@ func (w *walker) pipe(q *gojq.Query) {
 // its index in refs.
 func (w *walker) pipeInput(t *gojq.Term, ref int) varInput {
 	keys, rest := staticPath(suffixes(t))
-	each := elements(rest)
+	each := onlyElements(rest)
 	switch {
 	case t.Type == gojq.TermTypeFunc && t.Func.Name[0] == '$' && (len(rest) == 0 || each):
 		r := w.refs[ref]
@@ -197,25 +204,25 @@ func suffixes(t *gojq.Term) []*gojq.Suffix {
 	return t.SuffixList
 }
 
-// elements reports whether suffixes select only elements of a list: all of them, or one by its
+// onlyElements reports whether suffixes select only elements of a list: all of them, or one by its
 // number.
-func elements(list []*gojq.Suffix) bool {
-	if len(list) == 0 || !element(list[0]) {
+func onlyElements(list []*gojq.Suffix) bool {
+	if len(list) == 0 || !selectsElement(list[0]) {
 		return false
 	}
 	path, rest := staticPath(list[1:])
 	return len(path)+len(rest) == 0
 }
 
-func element(s *gojq.Suffix) bool {
+func selectsElement(s *gojq.Suffix) bool {
 	return s.Iter ||
-		s.Index != nil && !s.Index.IsSlice && s.Index.Start != nil && wholeNumber(s.Index.Start)
+		s.Index != nil && !s.Index.IsSlice && s.Index.Start != nil && isNumber(s.Index.Start)
 }
 
 // addMember records what suffixes read of the elements of a list.
 func (w *walker) addMember(of varInput, take []*gojq.Suffix) {
 	if !of.each {
-		if len(take) == 0 || !element(take[0]) {
+		if len(take) == 0 || !selectsElement(take[0]) {
 			return
 		}
 		take = take[1:]
@@ -238,6 +245,7 @@ func leadingPath(q *gojq.Query) []string {
 	if q == nil || q.Term == nil || q.Term.Type != gojq.TermTypeIndex || len(q.FuncDefs) > 0 {
 		return nil
 	}
+
 	key, ok := indexKey(q.Term.Index)
 	if !ok {
 		return nil
@@ -274,6 +282,7 @@ func indexKey(i *gojq.Index) (string, bool) {
 	case i.Str != nil:
 		return i.Str.Str, i.Str.Queries == nil
 	}
+
 	q := i.Start
 	if q != nil && q.Term != nil && q.Term.Type == gojq.TermTypeString &&
 		len(q.Term.SuffixList) == 0 {
@@ -282,8 +291,8 @@ func indexKey(i *gojq.Index) (string, bool) {
 	return "", false
 }
 
-// wholeNumber reports whether a query is the literal of a number, or of one with a sign.
-func wholeNumber(q *gojq.Query) bool {
+// isNumber reports whether a query is the literal of a number, or of one with a sign.
+func isNumber(q *gojq.Query) bool {
 	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false
 	}
@@ -299,10 +308,11 @@ func isCall(t *gojq.Term, name string, args int) bool {
 	return t.Type == gojq.TermTypeFunc && t.Func.Name == name && len(t.Func.Args) == args
 }
 
-func (w *walker) def(d *gojq.FuncDef) {
+func (w *walker) walkDef(d *gojq.FuncDef) {
 	w.locate(d.Name)
 	f := Function{Name: d.Name, Args: len(d.Args)}
 	w.funcs = append(w.funcs, f)
+
 	leave := w.scope()
 	for _, arg := range d.Args {
 		w.locate(arg)
@@ -312,7 +322,8 @@ func (w *walker) def(d *gojq.FuncDef) {
 		}
 		w.funcs = append(w.funcs, Function{Name: arg})
 	}
-	w.isolated(d.Body)
+
+	w.withoutInput(d.Body)
 	leave()
 }
 
@@ -329,6 +340,7 @@ func (w *walker) pattern(p *gojq.Pattern) {
 	if p.Name != "" {
 		w.bind(p.Name)
 	}
+
 	w.patterns(p.Array)
 	for _, o := range p.Object {
 		w.keys = append(w.keys, strings.TrimPrefix(o.Key, "$"))
@@ -390,7 +402,7 @@ func (w *walker) term(t *gojq.Term, then []string) {
 		w.query(t.If.Else)
 	case gojq.TermTypeTry:
 		w.query(t.Try.Body)
-		w.isolated(t.Try.Catch)
+		w.withoutInput(t.Try.Catch)
 	case gojq.TermTypeReduce:
 		w.loop(t.Reduce.Query, t.Reduce.Patterns, t.Reduce.Start, t.Reduce.Update, nil)
 	case gojq.TermTypeForeach:
@@ -429,10 +441,11 @@ func (w *walker) loop(source *gojq.Query, ps []*gojq.Pattern, start, update, ext
 	w.patterns(ps)
 	bound := w.vars[before:len(w.vars):len(w.vars)]
 	w.vars = w.vars[:before:before]
+
 	w.query(start)
 	w.vars = append(w.vars, bound...)
-	w.isolated(update)
-	w.isolated(extract)
+	w.withoutInput(update)
+	w.withoutInput(extract)
 	w.vars = w.vars[:before]
 }
 
@@ -451,7 +464,7 @@ func (w *walker) call(t *gojq.Term, then []string) {
 
 	if sig := (Function{Name: f.Name, Args: len(f.Args)}); !slices.Contains(w.funcs, sig) {
 		w.calls = append(w.calls, Call{sig, at})
-		w.risky = w.risky || risky(f)
+		w.risky = w.risky || mayBacktrack(f)
 		defer w.guardCall(f)
 	}
 	var of varInput // most functions call their arguments with other inputs
@@ -496,15 +509,17 @@ func (w *walker) index(i *gojq.Index) {
 	if i == nil {
 		return
 	}
-	if q := i.Start; q != nil && wholeNumber(q) && q.Term.Number != "" {
+	if q := i.Start; q != nil && isNumber(q) && q.Term.Number != "" {
 		n, err := strconv.Atoi(q.Term.Number)
 		w.risky = w.risky || err != nil || n > 100_000
 	}
+
 	if key, ok := indexKey(i); ok {
 		w.keys = append(w.keys, key)
-	} else if i.Start == nil || !wholeNumber(i.Start) {
+	} else if i.Start == nil || !isNumber(i.Start) {
 		w.keys = append(w.keys, "")
 	}
+
 	w.str(i.Str)
 	w.query(i.Start)
 	w.query(i.End)

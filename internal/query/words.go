@@ -18,6 +18,7 @@ func Words(args []string) []string {
 		}) {
 		return args
 	}
+
 	j := jqLine{out: slices.Clone(args[:verb+1])}
 	for rest := args[verb+1:]; len(rest) > 0; {
 		rest = rest[j.rewrite(rest):]
