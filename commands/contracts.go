@@ -18,7 +18,7 @@ import (
 type Contracts struct {
 	compile.Env
 	Root *os.Root
-	Own  *documents.Own // profiles of the project; nil: the shipped ones
+	Own  *documents.ProjectProfiles // profiles of the project; nil: the shipped ones
 }
 
 // Profiles implements compile.Profiles.

@@ -32,6 +32,7 @@ func (c CommandInfo) Schema() map[string]any {
 			required = append(required, a.Name)
 		}
 	}
+
 	return map[string]any{
 		"type":                 "object",
 		"properties":           members,
@@ -56,6 +57,7 @@ func (a ArgumentInfo) schema() map[string]any {
 	default:
 		out["type"] = "string"
 	}
+
 	if a.Type == "integer" || a.Type == "number" {
 		if a.Minimum != nil {
 			out["minimum"] = *a.Minimum
@@ -64,12 +66,14 @@ func (a ArgumentInfo) schema() map[string]any {
 			out["maximum"] = *a.Maximum
 		}
 	}
+
 	if a.Pattern != "" {
 		out["pattern"] = "^(?:" + a.Pattern + ")$" // the whole value has to match
 	}
 	if a.Repeat {
 		out = map[string]any{"type": "array", "items": out}
 	}
+
 	if a.Description != "" {
 		out["description"] = a.Description
 	}

@@ -45,18 +45,21 @@ func GuessArtifactType(name string) ArtifactType {
 	if !slices.Contains([]string{".md", ".markdown", ".txt", ".rst", ".adoc"}, path.Ext(name)) {
 		return ArtifactImplementation
 	}
+
 	folders := strings.Split(path.Dir(name), "/")
 	for _, f := range byFolder {
 		if slices.Contains(folders, f.word) {
 			return f.kind
 		}
 	}
+
 	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	for _, w := range byWord {
 		if strings.Contains(base, w.word) {
 			return w.kind
 		}
 	}
+
 	number, ok := strings.CutPrefix(base, "implementation-")
 	if ok && strings.Trim(number, "0123456789") == "" {
 		return ArtifactPlan

@@ -114,6 +114,7 @@ func HelpOf(err error) string {
 	if f, ok := errors.AsType[*Failure](err); ok && f.Help != "" {
 		return f.Help
 	}
+
 	h, ok := errors.AsType[interface {
 		error
 		Help() string
@@ -121,6 +122,7 @@ func HelpOf(err error) string {
 	if ok {
 		return h.Help()
 	}
+
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return "make room on the disk, then run it again"

@@ -65,6 +65,7 @@ func (d Diagnostic) Error() string {
 		}
 		b.WriteString(": ")
 	}
+
 	switch {
 	case d.Code == "":
 		b.WriteString(d.Message)
@@ -168,7 +169,7 @@ func (d *Diagnostics) HasErrors() bool {
 // Sort orders the findings by file and place and drops exact repeats. Where Sources has the file,
 // it adds the end and the fix.
 func (d *Diagnostics) Sort() {
-	d.complete()
+	d.addEndsAndFixes()
 	order.Stable(d.List, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File),
@@ -185,7 +186,7 @@ func (d *Diagnostics) Sort() {
 	})
 }
 
-func (d *Diagnostics) complete() {
+func (d *Diagnostics) addEndsAndFixes() {
 	lines := map[string][][]byte{}
 	for i := range d.List {
 		one := &d.List[i]
@@ -196,7 +197,7 @@ func (d *Diagnostics) complete() {
 		if lines[one.File] == nil {
 			lines[one.File] = bytes.Split(src, []byte{'\n'})
 		}
-		one.complete(lines[one.File])
+		one.addEndAndFix(lines[one.File])
 	}
 }
 

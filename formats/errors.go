@@ -204,6 +204,7 @@ func (e *Failure) Error() string {
 	case e.Err != nil:
 		text += ": " + e.Err.Error()
 	}
+
 	if e.File == "" {
 		return text
 	}

@@ -74,9 +74,9 @@ type Fix struct {
 	Text  string `json:"text"`
 }
 
-// complete sets the end of a finding to the end of the word it points at, and adds a fix if its
+// addEndAndFix sets the end of a finding to the end of the word it points at, and adds a fix if its
 // help names exactly one candidate for that word. lines are the lines of its file.
-func (d *Diagnostic) complete(lines [][]byte) {
+func (d *Diagnostic) addEndAndFix(lines [][]byte) {
 	if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Col < 1 {
 		return
 	}
@@ -84,17 +84,19 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	if d.Pos.Line == 1 {
 		line = strings.TrimPrefix(line, "\ufeff")
 	}
+
 	from := d.Pos.Col - 1
 	if from > len(line) {
 		return
 	}
 	if d.End.IsZero() {
 		rest := line[from:min(len(line), from+maxExtent)]
-		d.End = Pos{Line: d.Pos.Line, Col: from + max(1, extent(rest)) + 1}
+		d.End = Pos{Line: d.Pos.Line, Col: from + max(1, elementLength(rest)) + 1}
 		if from == len(line) {
 			d.End.Col = d.Pos.Col
 		}
 	}
+
 	candidate, ok := nearest.Candidate(d.Help)
 	if d.Fix != nil || !ok || d.End.Line != d.Pos.Line || d.End.Col-1 > len(line) {
 		return
@@ -125,21 +127,22 @@ func (d *Diagnostic) complete(lines [][]byte) {
 // 100 MB.
 const maxExtent = 4 << 10
 
-// extents matches the element at the start of a text: a heading or a fence with its words, a quoted
-// text, a variable, an expression, a placeholder in angle brackets, a rule, a name, else one
+// elementForm matches the element at the start of a text: a heading or a fence with its words, a
+// quoted text, a variable, an expression, a placeholder in angle brackets, a rule, a name, else one
 // character.
-var extents = lazy.Regexp(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
-	`|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
+var elementForm = lazy.Regexp(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` +
+	nameChars + `|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
 
 // nameChars matches names, ids and agents; a dash counts only inside one.
 const nameChars = `(?:[-_0-9A-Za-z\x{80}-\x{10ffff}]*[_0-9A-Za-z\x{80}-\x{10ffff}])`
 
-// extent is the length of the element at the start of a text. A value in brackets extends to the
-// closing one, or to the end of the line.
-func extent(s string) int {
+// elementLength is the length of the element at the start of a text. A value in brackets extends to
+// the closing one, or to the end of the line.
+func elementLength(s string) int {
 	if s == "" || s[0] != '{' && s[0] != '[' {
-		return len(extents().FindString(s))
+		return len(elementForm().FindString(s))
 	}
+
 	depth := 0
 	for i := range len(s) {
 		switch s[i] {

@@ -105,6 +105,7 @@ func artifactLines(text string) string {
 	if json.Unmarshal([]byte(text), &list) != nil {
 		return ""
 	}
+
 	var lines []string
 	for _, a := range list {
 		if a.Path == "" || a.Type == "" {
@@ -164,6 +165,7 @@ func (g Gate) Decides(d Decision) (Decision, bool) {
 	if c, ok := g.Choice(d.Answer); !d.Person || g.Quorum <= 1 || ok && c.Ends {
 		return d, true
 	}
+
 	var by []string
 	for _, v := range append(g.Votes, d) {
 		if v.Answer == d.Answer {
@@ -173,6 +175,7 @@ func (g Gate) Decides(d Decision) (Decision, bool) {
 	if len(by) < g.Quorum {
 		return d, false
 	}
+
 	d.By = strings.Join(by, ", ")
 	return d, true
 }

@@ -116,12 +116,12 @@ func (d Depth) Int() int {
 // long one is cut.
 func FolderName(step string) string {
 	const limit = 120
-	name := strings.Trim(noName().ReplaceAllString(step, "."), ".")
+	name := strings.Trim(invalidNameChars().ReplaceAllString(step, "."), ".")
 	return cmp.Or(name[:min(len(name), limit)], "step")
 }
 
-// noName matches what is not allowed in a folder name.
-var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)
+// invalidNameChars matches what is not allowed in a folder name.
+var invalidNameChars = lazy.Regexp(`[^A-Za-z0-9_-]+`)
 
 // IsModel reports whether a text may be a model's name. The name becomes a command-line argument,
 // so it must not begin with a dash or hold invisible characters.

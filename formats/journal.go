@@ -184,6 +184,7 @@ func (f Finished) Return(run string) Return {
 	default:
 		ret.Status = StatusFailed
 	}
+
 	if f.Status == RunCancelled {
 		ret.Said = OutcomeFailed
 	}

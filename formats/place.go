@@ -58,9 +58,11 @@ func OffsetOf(src []byte, p Pos) int {
 		}
 		at += i + 1
 	}
+
 	if p.Line == 1 && len(src) >= 3 && string(src[:3]) == "\ufeff" {
 		at += 3
 	}
+
 	at += p.Col - 1
 	if at > len(src) {
 		return -1

@@ -60,20 +60,21 @@ func Questions(value any) (list []Question, faults []string) {
 			continue
 		}
 		list = append(list, q)
-		faults = append(faults, q.faults(at)...)
+		faults = append(faults, q.validate(at)...)
 	}
 
 	return list, faults
 }
 
-// faults says what is wrong with a question.
-func (q Question) faults(at string) (out []string) {
+// validate says what is wrong with a question.
+func (q Question) validate(at string) (out []string) {
 	if strings.TrimSpace(q.Question) == "" {
 		out = append(out, "expected a text in question of "+at+", got none")
 	}
 	if n := len(q.Options); n < 2 || n > 8 {
 		out = append(out, fmt.Sprintf("expected 2 to 8 options in %s, got %d", at, n))
 	}
+
 	var labels []string
 	for _, o := range q.Options {
 		label := strings.TrimSpace(o.Label)
@@ -98,6 +99,7 @@ func (q Question) Gate() Gate {
 	if strings.TrimSpace(q.Header) != "" {
 		g.Question = OneLine(q.Header) + ": " + g.Question
 	}
+
 	for _, o := range q.Options {
 		label := OneLine(o.Label)
 		g.Choices = append(g.Choices, Choice{Label: label, Approves: true})
@@ -105,6 +107,7 @@ func (q Question) Gate() Gate {
 			g.Show = append(g.Show, label+": "+OneLine(o.Description))
 		}
 	}
+
 	g.Choices = append(g.Choices, Choice{Label: OtherAnswer, NeedsNote: true})
 	if q.Multi {
 		g.Show = append(g.Show, "Several are taken by their numbers with commas, as in 1, 2.")
@@ -121,6 +124,7 @@ func (q Question) Says(d Decision) string {
 		}
 		return d.Answer + " (" + OneLine(d.Note) + ")"
 	}
+
 	if !q.Multi {
 		return OneLine(d.Note)
 	}
@@ -141,6 +145,8 @@ func (q Question) Says(d Decision) string {
 
 // SaysNothing reports whether a user's answer says nothing.
 func SaysNothing(words string) bool {
-	none := []string{"", "tbd", "?", "？", "unknown", "n/a", "idk", "不明", "未定", "なし", "わからない"}
+	none := []string{
+		"", "tbd", "?", "？", "unknown", "n/a", "idk", "不明", "未定", "なし", "わからない",
+	}
 	return slices.Contains(none, strings.ToLower(strings.Trim(words, " \t。.")))
 }

@@ -200,6 +200,7 @@ func (w *Wishes) Narrow(tools, commands []string) (narrowTools, narrowCommands [
 	allowed := func(list []string) func(string) bool {
 		return func(one string) bool { return !slices.Contains(list, one) }
 	}
+
 	tools = slices.DeleteFunc(slices.Clone(tools), allowed(w.Tools))
 	switch {
 	case w.Commands == nil:
@@ -207,6 +208,7 @@ func (w *Wishes) Narrow(tools, commands []string) (narrowTools, narrowCommands [
 	case commands == nil:
 		return tools, w.Commands
 	}
+
 	both := slices.DeleteFunc(slices.Clone(commands), allowed(w.Commands))
 	if len(both) == 0 {
 		tools = slices.DeleteFunc(tools, func(one string) bool { return one == "shell" })

@@ -153,6 +153,7 @@ func LooseTaskStatus(word string) (TaskStatus, error) {
 	if s, err := ParseTaskStatus(plain); err == nil {
 		return s, nil
 	}
+
 	for status, words := range looseWords {
 		if slices.Contains(strings.Fields(words), plain) {
 			return status, nil

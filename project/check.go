@@ -66,7 +66,7 @@ func (s *Session) Check(
 		opt := documents.Options{
 			Variant: o.Variant,
 			Exists:  s.Project.hasFile,
-			Own:     s.Project.Profiles,
+			Profiles:     s.Project.Profiles,
 		}
 		if _, found := opt.Parse(profile, name, src); found != nil {
 			bad.List = found.List

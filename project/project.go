@@ -39,7 +39,7 @@ type Project struct {
 	Config       config.Config
 	instructions runInstructions // of the runs of this process
 	Trust        *trust.Gate     // decides what of the project may start a program
-	Profiles     *documents.Own  // of documents; nil: the shipped ones
+	Profiles     *documents.ProjectProfiles  // of documents; nil: the shipped ones
 
 	Starter  *proc.Starter
 	Keeper   *sandbox.Keeper
@@ -120,7 +120,7 @@ func (p *Project) readProfiles() {
 	if !p.HasWorkspace {
 		return
 	}
-	p.Profiles = documents.ReadOwn(p.Trust.FS(profilesFolder))
+	p.Profiles = documents.ReadProjectProfiles(p.Trust.FS(profilesFolder))
 	for name, sum := range p.Profiles.Sums() {
 		if p.decidingSums == nil {
 			p.decidingSums = map[string]string{}

@@ -41,7 +41,7 @@ type Config struct {
 	// Holders lists the processes that hold a lock file, as far as the system tells; may be nil.
 	Holders func(path string) []LockHolder
 	// Profiles are the project's own profiles of documents; nil: the shipped ones.
-	Profiles *documents.Own
+	Profiles *documents.ProjectProfiles
 	// User and CommandLine identify the lock's holder in state.lock.info.
 	User, CommandLine string
 }

@@ -245,8 +245,8 @@ func (d *draft) checkPhases(t *formats.Task) error {
 	}
 
 	plan, found := documents.Options{
-		Needed: true,
-		Own:    d.cfg.Profiles,
+		Lenient:  true,
+		Profiles: d.cfg.Profiles,
 	}.Parse(documents.ProfilePlan, a.Path, src)
 	if found != nil && found.HasErrors() {
 		d.warn(fmt.Sprintf(

@@ -28,7 +28,7 @@ type Dispatcher struct {
 	Dir   string   // absolute path of Root
 	Specs string   // folder of the tasks' folders, relative to Root; empty: formats.Specs
 	// Profiles are the project's own profiles of documents; nil: the shipped ones.
-	Profiles *documents.Own
+	Profiles *documents.ProjectProfiles
 	Clock    Clock
 	Trace    trace.Sink // may be nil
 	// Derive applies a contract's queries (AgentInfo.StatusQuery, IssuesQuery) to finished work.

@@ -161,7 +161,7 @@ func (s step) parseDocument(
 		return nil, list
 	}
 
-	opt := documents.Options{Own: s.run.cfg.Profiles, Exists: func(name string) bool {
+	opt := documents.Options{Profiles: s.run.cfg.Profiles, Exists: func(name string) bool {
 		_, err := s.run.cfg.Docs.Open(s.frame.ctx, s.pathInTree(name))
 		return err == nil
 	}}

@@ -83,7 +83,7 @@ type Config struct {
 	Problems Problems
 	Approve  Approver
 	Lint     Lint
-	Profiles *documents.Own // of the project; nil: the shipped ones
+	Profiles *documents.ProjectProfiles // of the project; nil: the shipped ones
 	Journal  Journal
 	Clock    Clock
 	Trace    trace.Sink

@@ -65,7 +65,7 @@ func Parse(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
 // what blocks work on a plan: no phase, two phases of one number, a misspelt heading of a phase.
 // Every other finding is a warning.
 func Read(profile, file string, src []byte) (*Document, *formats.Diagnostics) {
-	return Options{Needed: true}.Parse(profile, file, src)
+	return Options{Lenient: true}.Parse(profile, file, src)
 }
 
 // Parse is the function Parse with options.
@@ -78,7 +78,7 @@ func (o Options) Parse(profile, file string, src []byte) (*Document, *formats.Di
 		Phases:   []Phase{},
 	}
 	f := &formats.Findings{File: file}
-	p, err := o.Own.of(profile)
+	p, err := o.Profiles.rules(profile)
 	unknown, isUnknown := errors.AsType[*formats.ValueError](err)
 	switch {
 	case isUnknown:
@@ -100,7 +100,7 @@ func (o Options) Parse(profile, file string, src []byte) (*Document, *formats.Di
 		d.Errors = parseRecords(f, src)
 		d.Fields["version"] = errorsVersion
 	case readPayload:
-		d.Values, _ = payloadOf(f, string(src), 0)
+		d.Values, _ = parsePayload(f, string(src), 0)
 	case readKeys:
 		r := &handoffReader{
 			Findings: f,
@@ -114,7 +114,7 @@ func (o Options) Parse(profile, file string, src []byte) (*Document, *formats.Di
 			Findings: f,
 			profile:  p,
 			out:      d,
-			minimal:  o.Needed,
+			lenient:  o.Lenient,
 		}
 		r.read(src)
 	}
@@ -132,14 +132,14 @@ type docReader struct {
 	profile *profile
 	doc     *md.Document
 	out     *Document
-	minimal bool // report only blocking findings as errors
+	lenient bool // report only blocking findings as errors
 }
 
 // warn reports what a document should have but is usable without.
 func (r *docReader) warn(code string, at formats.Pos, help, format string, args ...any) {
 	r.Add(code, at, help, format, args...)
 	d := &r.List[len(r.List)-1]
-	if r.minimal {
+	if r.lenient {
 		d.Severity = formats.SeverityWarning
 	}
 }
@@ -148,9 +148,9 @@ func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxSize)
 	r.doc = doc
 	for _, p := range problems {
-		markdownFound(r.Findings, p)
+		addProblem(r.Findings, p)
 		d := &r.List[len(r.List)-1]
-		if r.minimal && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
+		if r.lenient && d.Code == codeOpenFence && !r.hidesPhase(p.Pos.Line) {
 			d.Severity = formats.SeverityWarning
 		}
 	}
@@ -162,9 +162,9 @@ func (r *docReader) read(src []byte) {
 		return
 	}
 
-	r.headings()
-	r.metadata()
-	r.sections()
+	r.readTitle()
+	r.readMetadata()
+	r.collectSections()
 	if r.profile.Titled && !hasContent(r.doc.Blocks) {
 		r.Add(
 			codeEmptySection,
@@ -175,9 +175,9 @@ func (r *docReader) read(src []byte) {
 	}
 }
 
-// markdownFound converts a problem of the markdown reader to a finding. Front matter has no meaning
+// addProblem converts a problem of the markdown reader to a finding. Front matter has no meaning
 // in a document, so a mistake in it is a warning.
-func markdownFound(f *formats.Findings, p md.Problem) {
+func addProblem(f *formats.Findings, p md.Problem) {
 	code := codeFrontMatter
 	switch {
 	case slices.Contains([]md.Code{md.CodeFenceOpen, md.CodeFenceInHTML}, p.Code):
@@ -188,8 +188,8 @@ func markdownFound(f *formats.Findings, p md.Problem) {
 	f.Add(code, p.Pos, p.Help, "%s", p.Msg)
 }
 
-// swallows reports whether a phase follows an unclosed fence.
-func (r *docReader) swallows(line int) bool {
+// hidesPhase reports whether a phase follows an unclosed fence.
+func (r *docReader) hidesPhase(line int) bool {
 	for n := line + 1; n <= r.doc.LineCount(); n++ {
 		text := strings.TrimSpace(r.doc.Line(n))
 		if strings.HasPrefix(text, "##") && phaseLike().MatchString(strings.TrimLeft(text, "#")) {
@@ -199,7 +199,7 @@ func (r *docReader) swallows(line int) bool {
 	return false
 }
 
-func (r *docReader) headings() {
+func (r *docReader) readTitle() {
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 && r.out.Title == "" &&
 			(b.Level == 1 || r.profile.Titled) {
@@ -221,11 +221,12 @@ func (r *docReader) bodyStart() formats.Pos {
 	return formats.Pos{Line: r.doc.BodyLine, Col: 1}
 }
 
-// metadata reads the bullets (or labelled lines) between the title and the first section.
-func (r *docReader) metadata() {
+// readMetadata reads the bullets (or labelled lines) between the title and the first section.
+func (r *docReader) readMetadata() {
 	at := r.bodyStart()
 	places := map[string]formats.Pos{}
 	last := ""
+
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 {
 			if b.Level > 1 {
@@ -266,7 +267,7 @@ func (r *docReader) metadata() {
 				),
 				"expected a metadata bullet '%s', got none",
 				name)
-		case value == "" || placeholder(value, false):
+		case value == "" || isPlaceholder(value, false):
 			r.warn(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing",
 				name)
 		}
@@ -286,7 +287,7 @@ func (r *docReader) suggestMissing(line, name string, there []string) string {
 	return "add the line '" + line + "'"
 }
 
-func (r *docReader) sections() {
+func (r *docReader) collectSections() {
 	places := map[string]int{}
 	var phases *md.Section
 	for _, s := range r.doc.Sections(2) {
@@ -299,7 +300,7 @@ func (r *docReader) sections() {
 			continue
 		}
 		places[name] = s.Line()
-		r.out.Sections[name] = r.text(s.Line()+1, s.EndLine)
+		r.out.Sections[name] = r.linesBetween(s.Line()+1, s.EndLine)
 		if name == r.profile.Phases && known {
 			phases = &s
 		} else if known && !hasContent(s.Blocks) {
@@ -308,8 +309,9 @@ func (r *docReader) sections() {
 	}
 
 	if phases != nil || r.profile.Strict {
-		r.phases(phases)
+		r.readPhases(phases)
 	}
+
 	end := formats.Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sectionNames() {
 		if _, ok := places[name]; !ok && !r.profile.section(name).Optional {
@@ -321,8 +323,8 @@ func (r *docReader) sections() {
 	}
 }
 
-// text returns the lines from first to last without surrounding blank ones.
-func (r *docReader) text(first, last int) string {
+// linesBetween returns the lines from first to last without surrounding blank ones.
+func (r *docReader) linesBetween(first, last int) string {
 	var b strings.Builder
 	for n := first; n <= last; n++ {
 		b.WriteString(r.doc.Line(n))
@@ -352,6 +354,7 @@ func parseRecords(f *formats.Findings, src []byte) []any {
 	if v, ok := root.Get("version").Str(); !ok || v != errorsVersion {
 		f.Add(codeRecord, at(root.Get("version")), "", "expected version %q", errorsVersion)
 	}
+
 	list := root.Get("errors")
 	if !list.Is(jsonx.Array) {
 		f.Add(

@@ -21,9 +21,9 @@ import (
 // file.
 type Options struct {
 	Variant string
-	Needed  bool // read as Read does
-	// Own are the profiles of the project; nil: only the shipped ones.
-	Own *Own
+	Lenient bool // read as Read does
+	// Profiles are the profiles of the project; nil: only the shipped ones.
+	Profiles *ProjectProfiles
 	// Exists reports whether a path in the document is a file of the project; nil: no check.
 	Exists func(path string) bool
 }
@@ -57,10 +57,10 @@ type line struct {
 
 // entry is one `key: value` of a part.
 type entry struct {
-	key, value string
-	at, valued formats.Pos // of the key, of the value
-	items      []string    // of the list below a key without a value
-	quoted     bool        // it stands in a quotation
+	key, value  string
+	at, valueAt formats.Pos // of the key, of the value
+	items       []string    // of the list below a key without a value
+	quoted      bool        // it stands in a quotation
 }
 
 func (r *handoffReader) read(src []byte) {
@@ -68,20 +68,21 @@ func (r *handoffReader) read(src []byte) {
 	r.doc = doc
 	r.title = startPos
 	for _, p := range problems {
-		markdownFound(r.Findings, p)
+		addProblem(r.Findings, p)
 	}
+
 	r.out.Values = map[string]any{}
-	r.split()
+	r.splitChapters()
 	r.checkTitle()
 	r.checkSections()
-	r.keys()
+	r.readAllKeys()
 	r.checkFilled()
 	r.readParts()
-	r.check()
+	r.runChecks()
 }
 
-// split splits the document into chapters.
-func (r *handoffReader) split() {
+// splitChapters splits the document into chapters.
+func (r *handoffReader) splitChapters() {
 	r.parts = []chapter{{}}
 	first := true
 	var heads []md.Block
@@ -117,7 +118,7 @@ func (r *handoffReader) split() {
 		p.entries = entriesOf(p.lines)
 		p.hasText = slices.ContainsFunc(p.lines, func(l line) bool {
 			text := strings.TrimLeft(l.text, "->*+ \t")
-			return !isHeading(text) && !placeholder(text, false)
+			return !isHeading(text) && !isPlaceholder(text, false)
 		})
 	}
 }
@@ -189,11 +190,11 @@ func entriesOf(lines []line) (out []entry) {
 				return l.text[piece[0]+form[2*n] : piece[0]+form[2*n+1]]
 			}
 			e := entry{
-				key:    fieldKey(at(1)),
-				value:  unquote(at(2)),
-				quoted: quoted,
-				at:     formats.Pos{Line: l.n, Col: piece[0] + form[2] + 1},
-				valued: formats.Pos{Line: l.n, Col: piece[0] + form[4] + 1},
+				key:     fieldKey(at(1)),
+				value:   unquote(at(2)),
+				quoted:  quoted,
+				at:      formats.Pos{Line: l.n, Col: piece[0] + form[2] + 1},
+				valueAt: formats.Pos{Line: l.n, Col: piece[0] + form[4] + 1},
 			}
 			if strings.HasPrefix(e.value, "//") {
 				continue // a URL
@@ -246,6 +247,7 @@ func itemsBelow(lines []line, key line) (out []string) {
 	if bullet().MatchString(key.text) {
 		depth++
 	}
+
 	for i, l := range lines {
 		form := bullet().FindStringSubmatch(l.text)
 		if form == nil || len(form[1]) < depth || l.n != key.n+1+i {
@@ -281,6 +283,7 @@ func (r *handoffReader) checkTitle() {
 		r.Add(codeTwoNames, startPos, "rename it to "+r.rules.File,
 			"%s is an older name of %s", base, r.rules.File)
 	}
+
 	want := r.rules.Title
 	switch {
 	case want == "":
@@ -317,11 +320,13 @@ func (r *handoffReader) checkSections() {
 			continue
 		}
 		seen[p.name] = p.at.Line
+
 		var text strings.Builder
 		last := len(p.lines)
 		for _, l := range p.lines[:last] {
 			text.WriteString(strings.TrimRight(l.text, " \t") + "\n")
 		}
+
 		r.out.Sections[p.name] = strings.Trim(text.String(), "\n")
 		if rule != nil && rule.Filled && r.applies(rule.Variant) && !p.hasText {
 			r.Add(codeEmptySection, p.at, "write what the next flow has to know",
@@ -352,8 +357,8 @@ func (r *handoffReader) suggest(line, name string, there []string) string {
 	return "add the line '" + line + "'"
 }
 
-// chapter returns the first chapter of a name, or nil.
-func (r *handoffReader) chapter(name string) *chapter {
+// findChapter returns the first chapter of a name, or nil.
+func (r *handoffReader) findChapter(name string) *chapter {
 	for i := range r.parts {
 		if r.parts[i].name == name {
 			return &r.parts[i]
@@ -362,12 +367,12 @@ func (r *handoffReader) chapter(name string) *chapter {
 	return nil
 }
 
-// keys reads the values. Unknown keys keep the type they are written as; of duplicates the first
-// counts.
-func (r *handoffReader) keys() {
+// readAllKeys reads the values. Unknown keys keep the type they are written as; of duplicates the
+// first counts.
+func (r *handoffReader) readAllKeys() {
 	taken := map[formats.Pos]bool{}
 	for i := range r.rules.Keys {
-		r.key(&r.rules.Keys[i], taken)
+		r.readKey(&r.rules.Keys[i], taken)
 	}
 	for _, p := range r.parts {
 		for _, e := range p.entries {
@@ -375,7 +380,7 @@ func (r *handoffReader) keys() {
 			if twice || taken[e.at] || e.value == "" && e.items == nil {
 				continue
 			}
-			r.out.Values[e.key] = typed(e.value)
+			r.out.Values[e.key] = parseTyped(e.value)
 			r.out.Fields[e.key] = e.value
 			if e.items != nil {
 				r.out.Values[e.key] = formats.Values(e.items)
@@ -385,15 +390,15 @@ func (r *handoffReader) keys() {
 	}
 }
 
-// key reads the value of one key by its rule.
-func (r *handoffReader) key(k *keyRule, taken map[formats.Pos]bool) {
+// readKey reads the value of one key by its rule.
+func (r *handoffReader) readKey(k *keyRule, taken map[formats.Pos]bool) {
 	var found []entry
 	for i, p := range r.parts {
 		if k.In == header && i > 0 || k.In != "" && k.In != header && p.name != k.In {
 			continue
 		}
 		for _, e := range p.entries {
-			if k.is(e.key) {
+			if k.matches(e.key) {
 				taken[e.at] = true
 				found = append(found, e)
 			}
@@ -401,26 +406,27 @@ func (r *handoffReader) key(k *keyRule, taken map[formats.Pos]bool) {
 	}
 
 	at := r.title
-	p := r.chapter(k.In)
+	p := r.findChapter(k.In)
 	if k.In != "" && k.In != header {
 		if p == nil {
 			return // the section is missing
 		}
 		at = p.at
 	}
+
 	switch {
 	case len(found) > 0:
-	case k.Section && r.chapter(k.Name) != nil:
+	case k.Section && r.findChapter(k.Name) != nil:
 		e := entry{
-			key:    k.field(),
-			at:     r.chapter(k.Name).at,
-			valued: r.chapter(k.Name).at,
+			key:     k.field(),
+			at:      r.findChapter(k.Name).at,
+			valueAt: r.findChapter(k.Name).at,
 		}
-		for _, l := range r.chapter(k.Name).lines {
+		for _, l := range r.findChapter(k.Name).lines {
 			if e.value == "" && strings.TrimSpace(l.text) != "" {
 				from := markWidth(l.text)
 				e.value = unquote(l.text[from:])
-				e.valued = formats.Pos{Line: l.n, Col: from + 1}
+				e.valueAt = formats.Pos{Line: l.n, Col: from + 1}
 			}
 		}
 		found = append(found, e)
@@ -439,7 +445,7 @@ func (r *handoffReader) key(k *keyRule, taken map[formats.Pos]bool) {
 	}
 
 	if k.Type == typeLines {
-		r.allLines(k, found)
+		r.readAllLines(k, found)
 		return
 	}
 	for _, again := range found[1:] {
@@ -452,7 +458,7 @@ func (r *handoffReader) key(k *keyRule, taken map[formats.Pos]bool) {
 	e := found[0]
 	r.out.Fields[k.field()] = e.value
 	switch {
-	case e.items == nil && placeholder(e.value, false):
+	case e.items == nil && isPlaceholder(e.value, false):
 		r.out.Values[k.field()] = nil
 		if k.Required || !k.isText() {
 			r.Add(codeEmptyField, e.at, "write "+k.Name+": "+k.example(),
@@ -462,15 +468,15 @@ func (r *handoffReader) key(k *keyRule, taken map[formats.Pos]bool) {
 		v, want, help := k.parse(e)
 		r.out.Values[k.field()] = v
 		if want != "" {
-			r.wrong(e.valued, k.Name, want, e.value, help)
+			r.addWrongValue(e.valueAt, k.Name, want, e.value, help)
 		} else if help != "" {
-			r.Add(codeSpelling, e.valued, help, "%s is '%s'", k.Name, e.value)
+			r.Add(codeSpelling, e.valueAt, help, "%s is '%s'", k.Name, e.value)
 		}
 	}
 }
 
-// allLines reads the texts of all lines with a key; lines without one count as absent.
-func (r *handoffReader) allLines(k *keyRule, found []entry) {
+// readAllLines reads the texts of all lines with a key; lines without one count as absent.
+func (r *handoffReader) readAllLines(k *keyRule, found []entry) {
 	first := ""
 	var list []any
 	for _, e := range found {
@@ -501,8 +507,8 @@ func Prose(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// typed converts a text to the type it is written as.
-func typed(text string) any {
+// parseTyped converts a text to the type it is written as.
+func parseTyped(text string) any {
 	switch strings.ToLower(text) {
 	case "true", "yes":
 		return true
@@ -511,12 +517,14 @@ func typed(text string) any {
 	case "null", "none", "-":
 		return nil
 	}
+
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
 	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
 		return n
 	}
+
 	if list, ok := record.ParseBracketed(text); ok {
 		return list
 	}

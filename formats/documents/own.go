@@ -27,56 +27,61 @@ const (
 	maxProfile  = 64 << 10
 )
 
-// Own are the profiles of a project, and behind them the shipped ones. Nil has only these. It
-// does not change.
-type Own struct {
-	files map[string]ownProfile
+// ProjectProfiles are the profiles of a project, and behind them the shipped ones. Nil has only
+// these. It does not change.
+type ProjectProfiles struct {
+	files map[string]projectProfile
 }
 
-// ownProfile is a profile of the project, or what is wrong with its file.
-type ownProfile struct {
+// projectProfile is a profile of the project, or what is wrong with its file.
+type projectProfile struct {
 	rules *profile
 	sum   string // SHA-256 of its file
 	err   error
 }
 
-// ReadOwn reads the files NAME.yaml of a folder. A folder that does not exist has none. A file
-// that cannot be used is an error only for whoever asks for its profile.
-func ReadOwn(files fs.FS) *Own {
+// ReadProjectProfiles reads the files NAME.yaml of a folder. A folder that does not exist has none.
+// A file that cannot be used is an error only for whoever asks for its profile.
+func ReadProjectProfiles(files fs.FS) *ProjectProfiles {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil || len(names) == 0 {
 		return nil
 	}
-	out := &Own{files: map[string]ownProfile{}}
+
+	out := &ProjectProfiles{files: map[string]projectProfile{}}
 	for _, file := range names[:min(len(names), MaxProfiles)] {
 		name := strings.TrimSuffix(file, ".yaml")
-		p, sum, err := readOwn(files, file, name)
-		out.files[name] = ownProfile{p, sum, err}
+		p, sum, err := readProjectProfile(files, file, name)
+		out.files[name] = projectProfile{p, sum, err}
 	}
 	return out
 }
 
-// readOwn reads a profile of the project. Its kind of document is one with sections: the other
-// readers are those of tercet's own files.
-func readOwn(files fs.FS, file, name string) (p *profile, sum string, err error) {
+// readProjectProfile reads a profile of the project. Its kind of document is one with sections: the
+// other readers are those of tercet's own files.
+func readProjectProfile(files fs.FS, file, name string) (p *profile, sum string, err error) {
 	fail := func(format string, args ...any) error {
 		return formats.Fail(formats.CodeConfig, "docs/reference/profiles.md has the keys",
 			formats.Workspace+"/profiles/"+file+": "+format, args...)
 	}
+
 	if !profileName().MatchString(name) {
 		return nil, "", fail("expected a name of small letters, digits and '-', got %q", name)
 	}
 	src, err := fs.ReadFile(files, file)
+
 	if err != nil {
 		return nil, "", fail("%v", err)
 	}
+
 	sum = formats.Sum(src)
 	if len(src) > maxProfile {
 		return nil, sum, fail("expected at most %d bytes, got %d", maxProfile, len(src))
 	}
+
 	p, err = parseProfile(src, file, name)
 	if err == nil {
-		err = p.checkOwn()
+		err = p.checkProject()
 	}
 	if err != nil {
 		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), file), ":")
@@ -92,7 +97,7 @@ func readOwn(files fs.FS, file, name string) (p *profile, sum string, err error)
 }
 
 // Sums are the hashes of the project's files, by their names.
-func (p *Own) Sums() map[string]string {
+func (p *ProjectProfiles) Sums() map[string]string {
 	if p == nil {
 		return nil
 	}
@@ -103,8 +108,8 @@ func (p *Own) Sums() map[string]string {
 	return out
 }
 
-// checkOwn checks what a profile of a project may say.
-func (p *profile) checkOwn() error {
+// checkProject checks what a profile of a project may say.
+func (p *profile) checkProject() error {
 	switch {
 	case p.Reader != readSections:
 		return errors.New("the key reader is not for profiles of a project")
@@ -115,12 +120,14 @@ func (p *profile) checkOwn() error {
 	case p.Phases == "" && (p.Phase != nil || p.Strict):
 		return errors.New("expected phases: SECTION beside phase and strict, got none")
 	}
+
 	for i, s := range p.Sections {
-		_, twice := canonical(s.Name, p.sectionNames()[:i])
+		_, twice := matchName(s.Name, p.sectionNames()[:i])
 		if strings.TrimSpace(s.Name) == "" || twice {
 			return fmt.Errorf("expected a name of its own for section %d, got %q", i+1, s.Name)
 		}
 	}
+
 	if p.Phase == nil {
 		return nil
 	}
@@ -166,6 +173,7 @@ func (p *phaseRule) compile() error {
 			return fmt.Errorf("expected words of letters for phases, got %q", w)
 		}
 	}
+
 	seen := map[string]PhaseStatus{}
 	for _, status := range slices.Sorted(maps.Keys(p.Marks)) {
 		if _, err := ParsePhaseStatus(string(status)); err != nil {
@@ -180,6 +188,7 @@ func (p *phaseRule) compile() error {
 			seen[strings.ToLower(w)] = status
 		}
 	}
+
 	if p.Parts != nil {
 		for _, part := range *p.Parts {
 			if _, err := formats.OneOf("part of a phase", part,
@@ -188,20 +197,22 @@ func (p *phaseRule) compile() error {
 			}
 		}
 	}
+
 	if len(p.Words) > 0 {
 		p.heading = regexp.MustCompile(
-			`(?i)^([^\p{L}\p{N}]*)(` + anyOf(p.Words) + `)([\s\p{Z}]*[0-9])`,
+			`(?i)^([^\p{L}\p{N}]*)(` + alternatives(p.Words) + `)([\s\p{Z}]*[0-9])`,
 		)
 	}
+
 	if len(seen) > 0 {
 		p.mark = regexp.MustCompile(
-			`(?i)[\[(]\s*(` + anyOf(slices.Sorted(maps.Keys(seen))) + `)\s*[\])]([\s*_#]*)$`)
+			`(?i)[\[(]\s*(` + alternatives(slices.Sorted(maps.Keys(seen))) + `)\s*[\])]([\s*_#]*)$`)
 	}
 	return nil
 }
 
-// anyOf is a form that matches one of the words, the longest ones first.
-func anyOf(list []string) string {
+// alternatives is a form that matches one of the words, the longest ones first.
+func alternatives(list []string) string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for i, w := range list {
@@ -210,8 +221,8 @@ func anyOf(list []string) string {
 	return strings.Join(list, "|")
 }
 
-// shipped is the heading of a phase in the words of the shipped profile.
-func (p *phaseRule) shipped(heading string) string {
+// toShippedWords is the heading of a phase in the words of the shipped profile.
+func (p *phaseRule) toShippedWords(heading string) string {
 	if p == nil {
 		return heading
 	}
@@ -221,10 +232,12 @@ func (p *phaseRule) shipped(heading string) string {
 	if p.mark == nil {
 		return heading
 	}
+
 	m := p.mark.FindStringSubmatchIndex(heading)
 	if m == nil {
 		return heading
 	}
+
 	for status, list := range p.Marks {
 		for _, w := range list {
 			if strings.EqualFold(w, heading[m[2]:m[3]]) {
@@ -240,14 +253,17 @@ func (p *phaseRule) setMark(line string, to PhaseStatus) string {
 	if p == nil {
 		return setMark(line, to)
 	}
+
 	hashes := len(line) - len(strings.TrimLeft(line, "# \t"))
 	text := line[hashes:]
-	marked := setMark(p.shipped(text), to)
+	marked := setMark(p.toShippedWords(text), to)
+
 	if p.heading != nil {
 		if m := p.heading.FindStringSubmatch(text); m != nil {
 			marked = strings.Replace(marked, "Phase", m[2], 1)
 		}
 	}
+
 	if list := p.Marks[to]; len(list) > 0 {
 		open := "["
 		closing := "]"
@@ -260,11 +276,12 @@ func (p *phaseRule) setMark(line string, to PhaseStatus) string {
 		}
 		marked = strings.Replace(marked, "["+to.Mark()+"]", open+list[0]+closing, 1)
 	}
+
 	return line[:hashes] + marked
 }
 
-// word is what a phase is called in advice.
-func (p *phaseRule) word() string {
+// phaseWord is what a phase is called in advice.
+func (p *phaseRule) phaseWord() string {
 	if p == nil || len(p.Words) == 0 {
 		return "Phase"
 	}
@@ -281,16 +298,16 @@ func (p *phaseRule) markOf(s PhaseStatus) string {
 
 // example is the heading of a phase in advice.
 func (p *phaseRule) example(number int) string {
-	return fmt.Sprintf("### %s %d: name [%s]", p.word(), number, p.markOf(PhaseNotStarted))
+	return fmt.Sprintf("### %s %d: name [%s]", p.phaseWord(), number, p.markOf(PhaseNotStarted))
 }
 
-// needs reports whether every phase has to have a part.
-func (p *phaseRule) needs(part string) bool {
+// requires reports whether every phase has to have a part.
+func (p *phaseRule) requires(part string) bool {
 	return p == nil || p.Parts == nil || slices.Contains(*p.Parts, part)
 }
 
 // Names lists the names of the project's profiles and of the shipped ones.
-func (p *Own) Names() []string {
+func (p *ProjectProfiles) Names() []string {
 	out := Profiles()
 	if p != nil {
 		out = append(out, slices.Sorted(maps.Keys(p.files))...)
@@ -300,11 +317,11 @@ func (p *Own) Names() []string {
 	return out
 }
 
-// of returns the rules of a profile, those of the project first.
-func (p *Own) of(name string) (*profile, error) {
+// rules returns the rules of a profile, those of the project first.
+func (p *ProjectProfiles) rules(name string) (*profile, error) {
 	if p != nil {
-		if own, ok := p.files[name]; ok {
-			return own.rules, own.err
+		if found, ok := p.files[name]; ok {
+			return found.rules, found.err
 		}
 	}
 	found, err := profileOf(name)
@@ -316,7 +333,7 @@ func (p *Own) of(name string) (*profile, error) {
 
 // Form says in words how a document of a profile of the project is written; empty for a shipped
 // one, whose form its subagent knows.
-func (p *Own) Form(name string) string {
+func (p *ProjectProfiles) Form(name string) string {
 	if p == nil || p.files[name].rules == nil {
 		return ""
 	}
@@ -333,6 +350,7 @@ func (p *profile) form() string {
 		fmt.Fprintf(&b, ", then a list of metadata, each as `- **Name**: value`: %s",
 			strings.Join(p.Fields, ", "))
 	}
+
 	var required, optional []string
 	for _, s := range p.Sections {
 		if s.Optional {
@@ -341,6 +359,7 @@ func (p *profile) form() string {
 			required = append(required, s.Name)
 		}
 	}
+
 	if required != nil {
 		fmt.Fprintf(&b,
 			"\n- level-2 sections, none of them empty: %s", strings.Join(required, ", "))
@@ -348,18 +367,20 @@ func (p *profile) form() string {
 	if optional != nil {
 		fmt.Fprintf(&b, "\n- if there is something to say: %s", strings.Join(optional, ", "))
 	}
+
 	if p.Phases != "" {
 		fmt.Fprintf(&b, "\n- in the section %s a heading `### %s N: name [%s]` for each phase",
-			p.Phases, p.Phase.word(), p.Phase.markOf(PhaseNotStarted))
+			p.Phases, p.Phase.phaseWord(), p.Phase.markOf(PhaseNotStarted))
 		for _, part := range []struct{ name, text string }{
 			{partGoal, "`- **Goal**: ...`"},
 			{partTasks, "a checklist `- [ ] ...` under `- **Tasks**:`"},
 			{partTiming, "`- **Timing**: ...`"},
 		} {
-			if p.Phase.needs(part.name) && p.Strict {
+			if p.Phase.requires(part.name) && p.Strict {
 				b.WriteString("; " + part.text)
 			}
 		}
 	}
+
 	return b.String() + "\n"
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // own reads one profile of a project.
-func own(name, text string) *documents.Own {
-	return documents.ReadOwn(fstest.MapFS{name + ".yaml": {Data: []byte(text)}})
+func own(name, text string) *documents.ProjectProfiles {
+	return documents.ReadProjectProfiles(fstest.MapFS{name + ".yaml": {Data: []byte(text)}})
 }
 
 // TestOwnProfilesAreRefused: a file that cannot be used is named with what is wrong, and no
@@ -41,7 +41,7 @@ func TestOwnProfilesAreRefused(t *testing.T) {
 		{"plan", "fields: [" + strings.Repeat("A, ", 30000) + "B]", "expected at most"},
 	} {
 		profiles := own(tt.name, tt.text)
-		_, found := documents.Options{Own: profiles}.Parse(tt.name, "x.md", []byte("# T\n"))
+		_, found := documents.Options{Profiles: profiles}.Parse(tt.name, "x.md", []byte("# T\n"))
 		if !found.HasErrors() || !strings.Contains(found.Error(), tt.want) {
 			t.Errorf("%s %.40q: got %v, want %q", tt.name, tt.text, found, tt.want)
 		}
@@ -53,7 +53,7 @@ func TestOwnProfilesAreRefused(t *testing.T) {
 func TestOwnProfilesBesideShipped(t *testing.T) {
 	t.Parallel()
 	profiles := own("note", "fields: [By]")
-	opt := documents.Options{Own: profiles}
+	opt := documents.Options{Profiles: profiles}
 	if _, found := opt.Parse("note", "n.md", []byte("# N\n\n- **By**: us\n")); found != nil {
 		t.Errorf("a note: %v", found)
 	}
@@ -67,7 +67,7 @@ func TestOwnProfilesBesideShipped(t *testing.T) {
 	if profiles.Form("plan") != "" || !strings.Contains(profiles.Form("note"), "By") {
 		t.Errorf("forms %q and %q", profiles.Form("plan"), profiles.Form("note"))
 	}
-	var none *documents.Own
+	var none *documents.ProjectProfiles
 	if none.Form("plan") != "" || none.Sums() != nil ||
 		len(none.Names()) != len(documents.Profiles()) {
 		t.Error("no profiles are not the shipped ones")
@@ -86,14 +86,14 @@ func FuzzOwnProfile(f *testing.F) {
 	f.Add("phase: {words: '', marks: {completed: '[x]'}}", "### 1 [x]")
 	f.Fuzz(func(t *testing.T, profile, plan string) {
 		profiles := own(documents.ProfilePlan, profile)
-		doc, _ := documents.Options{Own: profiles}.Parse(
+		doc, _ := documents.Options{Profiles: profiles}.Parse(
 			documents.ProfilePlan, "p.md", []byte(plan))
 		for _, p := range doc.Phases {
 			out, err := profiles.SetPhase([]byte(plan), p.Number, documents.PhaseCompleted)
 			if err != nil {
 				continue
 			}
-			after, _ := documents.Options{Own: profiles}.Parse(
+			after, _ := documents.Options{Profiles: profiles}.Parse(
 				documents.ProfilePlan, "p.md", out)
 			if now := after.Phase(p.Number); now == nil || now.Status != documents.PhaseCompleted {
 				t.Fatalf("phase %d is not completed in %q", p.Number, out)

@@ -32,6 +32,7 @@ func (r *handoffReader) checkFilled() {
 		help = "describe the " + r.rules.name + " in sections"
 		where = " in any section"
 	}
+
 	if !slices.ContainsFunc(parts, func(p chapter) bool { return p.hasText }) {
 		r.Add(codeEmptySection, r.title, help, "the document says nothing%s", where)
 	}
@@ -43,28 +44,29 @@ func (r *handoffReader) readParts() {
 		s := &r.rules.Sections[i]
 		switch {
 		case s.Table != nil:
-			r.table(s)
+			r.readTable(s)
 		case s.Checklist != nil:
-			r.checklist(s)
+			r.readChecklist(s)
 		case s.Files != nil:
-			r.files(s)
+			r.readFiles(s)
 		case s.Modes != nil:
-			r.modes(s)
+			r.readModes(s)
 		}
 	}
+
 	if r.rules.Tasks != nil {
-		r.tasks(r.rules.Tasks)
+		r.readTasks(r.rules.Tasks)
 	}
 	if r.rules.Topic != nil {
-		r.topic(r.rules.Topic)
+		r.readTopic(r.rules.Topic)
 	}
 	if r.rules.Issue {
-		r.issue()
+		r.readIssue()
 	}
 }
 
-// check runs the checks over more than one value.
-func (r *handoffReader) check() {
+// runChecks runs the checks over more than one value.
+func (r *handoffReader) runChecks() {
 	for _, c := range r.rules.Checks {
 		found, err := c.code.First(query.Normalize(r.out.Values))
 		if err != nil {
@@ -78,21 +80,21 @@ func (r *handoffReader) check() {
 
 // placeOf is the place of a section's heading or of a key's value, else of the title.
 func (r *handoffReader) placeOf(name string) formats.Pos {
-	if p := r.chapter(name); p != nil {
+	if p := r.findChapter(name); p != nil {
 		return p.at
 	}
 	for _, p := range r.parts {
 		for _, e := range p.entries {
 			if e.key == fieldKey(name) {
-				return e.valued
+				return e.valueAt
 			}
 		}
 	}
 	return r.title
 }
 
-// wrong reports a value that is not what its rule wants.
-func (r *handoffReader) wrong(at formats.Pos, name, want, got, help string) {
+// addWrongValue reports a value that is not what its rule wants.
+func (r *handoffReader) addWrongValue(at formats.Pos, name, want, got, help string) {
 	r.Add(codeValue, at, help, "expected %s for %s; got '%s'", want, name,
 		formats.Clip(got, maxQuotedValue))
 }
@@ -102,18 +104,20 @@ var presence = lazy.Regexp(
 	`^(\S+)(?:[ \t]*[(（][ \t]*resolved path[:：][ \t]*([^()（）]*?)[ \t]*[)）])?$`,
 )
 
-// files reads the lines of a section that name files.
-func (r *handoffReader) files(s *sectionRule) {
-	p := r.chapter(s.Name)
+// readFiles reads the lines of a section that name files.
+func (r *handoffReader) readFiles(s *sectionRule) {
+	p := r.findChapter(s.Name)
 	if p == nil {
 		return
 	}
+
 	rows := map[string]any{}
 	for _, e := range p.entries {
 		if name, ok := strings.CutSuffix(e.key, ".md"); ok {
-			r.namedFile(s.Files, strings.ToUpper(name)+".md", e, rows)
+			r.readNamedFile(s.Files, strings.ToUpper(name)+".md", e, rows)
 		}
 	}
+
 	for _, name := range s.Files.Required {
 		if _, ok := rows[name]; !ok {
 			line := name + ": " + s.Files.Words[0]
@@ -124,8 +128,8 @@ func (r *handoffReader) files(s *sectionRule) {
 	r.out.Values[s.Files.As] = rows
 }
 
-// namedFile reads one line of a section that names files.
-func (r *handoffReader) namedFile(rule *filesRule, name string, e entry, rows map[string]any) {
+// readNamedFile reads one line of a section that names files.
+func (r *handoffReader) readNamedFile(rule *filesRule, name string, e entry, rows map[string]any) {
 	if _, twice := rows[name]; twice {
 		r.Add(codeTwice, e.at, "keep one", "key '%s' stands twice", name)
 		return
@@ -137,14 +141,15 @@ func (r *handoffReader) namedFile(rule *filesRule, name string, e entry, rows ma
 		form = []int{0, len(e.value), 0, len(e.value), -1, -1}
 	}
 	required := slices.Contains(rule.Required, name)
+
 	v, want, help := rule.parse(e.value[form[2]:form[3]])
 	switch {
-	case required && placeholder(e.value, false):
+	case required && isPlaceholder(e.value, false):
 		r.Add(codeEmptyField, e.at, "write "+name+": "+rule.Words[0],
 			"key '%s' says nothing", name)
 		return
 	case required && want != "":
-		r.wrong(e.valued, name, want, e.value, help)
+		r.addWrongValue(e.valueAt, name, want, e.value, help)
 		return
 	case want != "":
 		return
@@ -153,7 +158,7 @@ func (r *handoffReader) namedFile(rule *filesRule, name string, e entry, rows ma
 	row := map[string]any{"status": v, "path": nil}
 	rows[name] = row
 	if form[4] >= 0 {
-		at := formats.Pos{Line: e.valued.Line, Col: e.valued.Col + form[4]}
+		at := formats.Pos{Line: e.valueAt.Line, Col: e.valueAt.Col + form[4]}
 		file := unquote(e.value[form[4]:form[5]])
 		if v != rule.Words[0] || r.checkFile(file, at) {
 			row["path"] = file
@@ -171,17 +176,17 @@ func (r *handoffReader) checkFile(file string, at formats.Pos) bool {
 	return false
 }
 
-// table reads the table of a section. A missing column or row is a finding.
-func (r *handoffReader) table(s *sectionRule) {
+// readTable reads the table of a section. A missing column or row is a finding.
+func (r *handoffReader) readTable(s *sectionRule) {
 	list := []any{}
 	defer func() { r.out.Values[s.Table.As] = list }()
-	p := r.chapter(s.Name)
+	p := r.findChapter(s.Name)
 	if p == nil {
 		return
 	}
 
 	columns := s.Table.Columns
-	titles := strings.Join(names(columns), ", ")
+	titles := strings.Join(keyNames(columns), ", ")
 	var head []int // index of each column
 	for _, l := range p.lines {
 		text := strings.TrimRight(l.text, " \t")
@@ -193,7 +198,7 @@ func (r *handoffReader) table(s *sectionRule) {
 		case head == nil:
 			for _, c := range columns {
 				n := slices.IndexFunc(cells, func(cell string) bool {
-					_, ok := canonical(cell, append([]string{c.Name}, c.Also...))
+					_, ok := matchName(cell, append([]string{c.Name}, c.Also...))
 					return ok
 				})
 				if n < 0 {
@@ -207,12 +212,12 @@ func (r *handoffReader) table(s *sectionRule) {
 		default:
 			row := map[string]any{}
 			for i, n := range head {
-				cell := entry{valued: formats.Pos{Line: l.n, Col: len(text) + 1}}
+				cell := entry{valueAt: formats.Pos{Line: l.n, Col: len(text) + 1}}
 				if n < len(cells) {
 					cell.value = unquote(cells[n])
-					cell.valued = at[n]
+					cell.valueAt = at[n]
 				}
-				row[columns[i].field()] = r.cell(&columns[i], cell)
+				row[columns[i].field()] = r.readCell(&columns[i], cell)
 			}
 			list = append(list, row)
 		}
@@ -224,17 +229,17 @@ func (r *handoffReader) table(s *sectionRule) {
 	}
 }
 
-// cell reads a cell of a table; the value of an invalid one is null.
-func (r *handoffReader) cell(column *keyRule, cell entry) any {
+// readCell reads a cell of a table; the value of an invalid one is null.
+func (r *handoffReader) readCell(column *keyRule, cell entry) any {
 	switch {
 	case column.Type == typeFile:
-		if !r.checkFile(cell.value, cell.valued) {
+		if !r.checkFile(cell.value, cell.valueAt) {
 			return nil
 		}
 	case column.Words != nil:
 		v, want, help := column.wordRule.parse(cell.value)
 		if want != "" {
-			r.wrong(cell.valued, column.Name, want, cell.value, help)
+			r.addWrongValue(cell.valueAt, column.Name, want, cell.value, help)
 		}
 		return v
 	}
@@ -262,12 +267,13 @@ func cellsOf(text string, n int) (cells []string, at []formats.Pos) {
 	return cells, at
 }
 
-// checklist reads the checklist of a section.
-func (r *handoffReader) checklist(s *sectionRule) {
-	p := r.chapter(s.Name)
+// readChecklist reads the checklist of a section.
+func (r *handoffReader) readChecklist(s *sectionRule) {
+	p := r.findChapter(s.Name)
 	if p == nil {
 		return
 	}
+
 	list := []any{}
 	for _, l := range p.lines {
 		form := bullet().FindStringSubmatch(l.text)
@@ -275,6 +281,7 @@ func (r *handoffReader) checklist(s *sectionRule) {
 			list = append(list, map[string]any{"text": form[4], "done": form[3] != " "})
 		}
 	}
+
 	r.out.Values[s.Checklist.As] = list
 	if len(list) == 0 {
 		r.Add(codeEmptySection, p.at, "write items such as '- [x] "+s.Checklist.Example+"'",
@@ -282,11 +289,11 @@ func (r *handoffReader) checklist(s *sectionRule) {
 	}
 }
 
-// modes reads the mode of approval of each tier of a section.
-func (r *handoffReader) modes(s *sectionRule) {
+// readModes reads the mode of approval of each tier of a section.
+func (r *handoffReader) readModes(s *sectionRule) {
 	modes := map[string]any{}
 	r.out.Values[s.Modes.As] = modes
-	p := r.chapter(s.Name)
+	p := r.findChapter(s.Name)
 	if p == nil {
 		return
 	}
@@ -306,11 +313,11 @@ func (r *handoffReader) modes(s *sectionRule) {
 		_, twice := modes[tier]
 		switch {
 		case want != "":
-			r.wrong(e.valued, tier, want, e.value, help)
+			r.addWrongValue(e.valueAt, tier, want, e.value, help)
 		case twice:
 			r.Add(codeTwice, e.at, "keep one", "key '%s' stands twice", tier)
 		case mode == Autonomous && slices.Contains(s.Modes.Asking, tier):
-			r.Add(codeAsksAlways, e.valued, "take the line out",
+			r.Add(codeAsksAlways, e.valueAt, "take the line out",
 				"%s asks after every phase, whatever the rules say", tier)
 		default:
 			modes[tier] = mode
@@ -318,8 +325,8 @@ func (r *handoffReader) modes(s *sectionRule) {
 	}
 }
 
-// topic reads whether a document says something about a topic; null if no section is about it.
-func (r *handoffReader) topic(rule *topicRule) {
+// readTopic reads whether a document says something about a topic; null if no section is about it.
+func (r *handoffReader) readTopic(rule *topicRule) {
 	nothing := func(text string) bool {
 		text = strings.ToLower(strings.Trim(text, " \t-*+._。"))
 		return slices.Contains(rule.Nothing, text)
@@ -348,8 +355,8 @@ var (
 	taskNumber = lazy.Regexp(`TASK-\d+`)
 )
 
-// tasks reads the tasks of a document.
-func (r *handoffReader) tasks(rule *tasksRule) {
+// readTasks reads the tasks of a document.
+func (r *handoffReader) readTasks(rule *tasksRule) {
 	var lines []line
 	for _, p := range r.parts {
 		names := append([]string{rule.In}, rule.Also...)
@@ -418,6 +425,7 @@ func tasksOf(lines []line, boxes bool) []any {
 			boxes && form[3] == "" {
 			continue
 		}
+
 		depth = len(form[1])
 		out = append(out, taskOf(form, len(out)+1))
 	}
@@ -429,6 +437,7 @@ func taskOf(form []string, number int) map[string]any {
 	if n, err := strconv.Atoi(form[2]); err == nil {
 		number = n
 	}
+
 	files := []any{}
 	var words []string
 	for piece := range strings.SplitSeq(form[4], " | ") {
@@ -439,10 +448,12 @@ func taskOf(form []string, number int) map[string]any {
 		}
 		words = append(words, strings.TrimSpace(piece))
 	}
+
 	name := taskForm().FindStringSubmatch(strings.Join(words, " | "))
 	if n, err := strconv.Atoi(name[1]); err == nil {
 		number = n
 	}
+
 	return map[string]any{
 		"number": number,
 		"name":   unquote(name[2]),

@@ -23,9 +23,9 @@ func payloadKeys() []keyRule {
 	return p.Keys
 }
 
-// payloadOf reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ".
+// parsePayload reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ".
 // The lines before it are added to its places. An invalid value is null.
-func payloadOf(f *formats.Findings, text string, before int) (values map[string]any, read bool) {
+func parsePayload(f *formats.Findings, text string, before int) (values map[string]any, read bool) {
 	keys := payloadKeys()
 	r := record.Read(record.Lines(text), record.Bounds{
 		Fence: "-->", // it ends with the text, not at a blank line
@@ -46,12 +46,12 @@ func payloadOf(f *formats.Findings, text string, before int) (values map[string]
 			f.Add(codeTwice, place(e.Pos), "keep one", "key '%s' stands twice", e.Key)
 		default:
 			at[e.Key] = e.Pos
-			values[e.Key] = keys[n].payload(f, e, place(e.Pos))
+			values[e.Key] = keys[n].payloadValue(f, e, place(e.Pos))
 		}
 	}
 
 	if len(at) == 0 {
-		help := "write the keys " + strings.Join(names(keys), ", ")
+		help := "write the keys " + strings.Join(keyNames(keys), ", ")
 		f.Add(
 			codeOtherKind,
 			formats.Pos{Line: before + 1, Col: 1},
@@ -77,7 +77,7 @@ func payloadOf(f *formats.Findings, text string, before int) (values map[string]
 	return values, true
 }
 
-func names(keys []keyRule) []string {
+func keyNames(keys []keyRule) []string {
 	out := make([]string, len(keys))
 	for i, k := range keys {
 		out[i] = k.Name
@@ -85,8 +85,8 @@ func names(keys []keyRule) []string {
 	return out
 }
 
-// payload returns the value of a key of a payload.
-func (k keyRule) payload(f *formats.Findings, e *record.Field, at formats.Pos) any {
+// payloadValue returns the value of a key of a payload.
+func (k keyRule) payloadValue(f *formats.Findings, e *record.Field, at formats.Pos) any {
 	text := unquote(e.String())
 	switch {
 	case k.Null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
@@ -106,7 +106,7 @@ func (k keyRule) payload(f *formats.Findings, e *record.Field, at formats.Pos) a
 			}
 		}
 		return paths
-	case text == "" || placeholder(text, false):
+	case text == "" || isPlaceholder(text, false):
 		f.Add(codeEmptyField, at, "write "+k.Name+": "+k.example(), "key '%s' says nothing", k.Name)
 		return nil
 	case k.isText():
@@ -126,10 +126,10 @@ func PayloadFaults(value any) (out []string) {
 	f := &formats.Findings{}
 	switch v := value.(type) {
 	case string:
-		payloadOf(f, v, 0)
+		parsePayload(f, v, 0)
 	case map[string]any:
 		var lines strings.Builder
-		for _, name := range names(payloadKeys()) {
+		for _, name := range keyNames(payloadKeys()) {
 			if text, ok := v[name]; ok {
 				if text == nil {
 					text = "null"
@@ -145,7 +145,7 @@ func PayloadFaults(value any) (out []string) {
 					name, strings.ReplaceAll(fmt.Sprint(text), "\n", " "))
 			}
 		}
-		payloadOf(f, lines.String(), 0)
+		parsePayload(f, lines.String(), 0)
 	default:
 		return []string{"expected a handoff payload, got " + formats.TypeName(value)}
 	}
@@ -197,9 +197,9 @@ func WithIssue(src string, number int, url string) string {
 	return strings.Join(lines, "\n")
 }
 
-// issue reads what a planning document says of an issue: a payload (case A), a line that
+// readIssue reads what a planning document says of an issue: a payload (case A), a line that
 // names the issue (B), or neither (C).
-func (r *handoffReader) issue() {
+func (r *handoffReader) readIssue() {
 	v := r.out.Values
 	v["case"] = "C"
 	v["payload"] = nil
@@ -222,7 +222,7 @@ func (r *handoffReader) issue() {
 			body = append(body, r.doc.Line(at))
 		}
 		written := strings.Join(body, "\n")
-		if payload, ok := payloadOf(r.Findings, written, n); ok {
+		if payload, ok := parsePayload(r.Findings, written, n); ok {
 			v["case"] = "A"
 			v["payload"] = payload
 			v["payload_text"] = strings.TrimSpace(written)

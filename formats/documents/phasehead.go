@@ -124,7 +124,7 @@ func phaseMarkOf(text string) (m phaseMark, ok bool) {
 		whole := strings.TrimSpace(text[at[0]:at[1]])
 		word := text[at[2]:at[3]]
 		from := at[0] + strings.Index(text[at[0]:], whole)
-		outside := noWords(text[:from]) || noWords(text[from+len(whole):])
+		outside := hasNoWords(text[:from]) || hasNoWords(text[from+len(whole):])
 		box := whole == "[ ]" || strings.EqualFold(whole, "[x]")
 		if word != "" && !strings.EqualFold(word, "x") || strings.ContainsAny(whole, signs) ||
 			box && outside {
@@ -180,8 +180,8 @@ func phaseMarkOf(text string) (m phaseMark, ok bool) {
 	return m, false
 }
 
-// noWords reports whether a text has neither letters nor digits.
-func noWords(text string) bool {
+// hasNoWords reports whether a text has neither letters nor digits.
+func hasNoWords(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r)
 	})
@@ -240,7 +240,7 @@ func setMark(heading string, to PhaseStatus) string {
 	before := kept[:m.from]
 	after := kept[m.to:]
 	if after != "" { // at the front, or between number and name
-		if noWords(before) {
+		if hasNoWords(before) {
 			after = strings.TrimLeft(after, " \t")
 		} else {
 			before = strings.TrimRight(before, " \t")

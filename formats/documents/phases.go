@@ -25,9 +25,9 @@ var labels = []string{
 	labelAcceptance,
 }
 
-// phases reads the phases: headings of level 3 and 4 that name a phase, in their section or,
+// readPhases reads the phases: headings of level 3 and 4 that name a phase, in their section or,
 // without one, anywhere in the document.
-func (r *docReader) phases(section *md.Section) {
+func (r *docReader) readPhases(section *md.Section) {
 	last := len(r.doc.Blocks)
 	first := 0
 	if section != nil {
@@ -36,12 +36,14 @@ func (r *docReader) phases(section *md.Section) {
 		}) + 1
 		last = first + len(section.Blocks)
 	}
-	here := r.headingsOf(first, last)
+
+	here := r.phaseHeadings(first, last)
 	if len(here) == 0 && section != nil && r.profile.Strict {
 		first = 0
 		last = len(r.doc.Blocks)
-		here = r.headingsOf(first, last)
+		here = r.phaseHeadings(first, last)
 	}
+
 	for i, at := range here {
 		end := last
 		for k := at + 1; k < last; k++ {
@@ -51,10 +53,10 @@ func (r *docReader) phases(section *md.Section) {
 				break
 			}
 		}
-		r.onePhase(at, end)
+		r.readPhase(at, end)
 	}
 
-	r.strayPhases(section)
+	r.reportStrayPhases(section)
 	switch {
 	case len(r.out.Phases) > 0 && section != nil && r.out.Phases[0].Line < section.Line():
 		r.warn(codePhaseHeading, formats.Pos{Line: r.out.Phases[0].Line, Col: 1},
@@ -74,12 +76,13 @@ func (r *docReader) phases(section *md.Section) {
 	}
 }
 
-// headingsOf returns the indexes of the blocks that begin a phase. A deeper heading with the number
-// of the enclosing phase is part of it.
-func (r *docReader) headingsOf(first, last int) (out []int) {
+// phaseHeadings returns the indexes of the blocks that begin a phase. A deeper heading with the
+// number of the enclosing phase is part of it.
+func (r *docReader) phaseHeadings(first, last int) (out []int) {
 	// of the enclosing phase
 	level := 0
 	number := -1
+
 	for i := first; i < last; i++ {
 		b := &r.doc.Blocks[i]
 		if b.Kind != md.Heading || b.Depth > 0 {
@@ -89,10 +92,12 @@ func (r *docReader) headingsOf(first, last int) (out []int) {
 			level = 0
 			number = -1
 		}
+
 		if b.Level < 3 || b.Level > 4 {
 			continue
 		}
-		p, _ := phaseHeading(r.profile.Phase.shipped(b.Text))
+
+		p, _ := phaseHeading(r.profile.Phase.toShippedWords(b.Text))
 		if p.Number >= 0 && (level == 0 || p.Number != number) {
 			out = append(out, i)
 			level = b.Level
@@ -102,11 +107,11 @@ func (r *docReader) headingsOf(first, last int) (out []int) {
 	return out
 }
 
-// onePhase reads the phase from its heading block up to the block end.
-func (r *docReader) onePhase(from, end int) {
+// readPhase reads the phase from its heading block up to the block end.
+func (r *docReader) readPhase(from, end int) {
 	heading := &r.doc.Blocks[from]
 	at := heading.Pos
-	p, problem := phaseHeading(r.profile.Phase.shipped(heading.Text))
+	p, problem := phaseHeading(r.profile.Phase.toShippedWords(heading.Text))
 	if heading.Level != 3 && r.profile.Strict {
 		r.warn(codePhaseHeading, at,
 			"make it a heading of level 3 in the section "+r.profile.Phases,
@@ -116,6 +121,7 @@ func (r *docReader) onePhase(from, end int) {
 		r.warn(codePhaseStatus, at, "end the heading with one of "+r.profile.Phase.markWords(),
 			"%s", problem)
 	}
+
 	i := slices.IndexFunc(r.out.Phases, func(o Phase) bool {
 		return o.Number == p.Number
 	})
@@ -132,7 +138,8 @@ func (r *docReader) onePhase(from, end int) {
 		stop = r.doc.Blocks[end].Pos.Line - 1
 	}
 	p.Line = at.Line
-	p.Source = r.text(at.Line, stop)
+	p.Source = r.linesBetween(at.Line, stop)
+
 	b := phaseReader{
 		docReader: r,
 		phase:     &p,
@@ -150,23 +157,25 @@ func (p *phaseRule) markWords() string {
 	return strings.Join(out, " ")
 }
 
-// strayPhases reports headings without a phase where only phases belong, and unreadable ones that
-// were meant as a phase. The text below them would count as part of another phase, or be lost.
-func (r *docReader) strayPhases(section *md.Section) {
+// reportStrayPhases reports headings without a phase where only phases belong, and unreadable ones
+// that were meant as a phase. The text below them would count as part of another phase, or be lost.
+func (r *docReader) reportStrayPhases(section *md.Section) {
 	if !r.profile.Strict {
 		return
 	}
+
 	within := 0 // level of the enclosing phase
 	for i := range r.doc.Blocks {
 		b := &r.doc.Blocks[i]
 		if b.Kind != md.Heading || b.Depth > 0 {
 			continue
 		}
+
 		inside := section != nil && b.Pos.Line > section.Line() && b.Pos.Line <= section.EndLine
 		read := slices.ContainsFunc(r.out.Phases, func(p Phase) bool {
 			return p.Line == b.Pos.Line
 		})
-		text := r.profile.Phase.shipped(b.Text)
+		text := r.profile.Phase.toShippedWords(b.Text)
 		p, problem := phaseHeading(text)
 		switch {
 		case read:
@@ -175,6 +184,7 @@ func (r *docReader) strayPhases(section *md.Section) {
 		case within > 0 && b.Level <= within:
 			within = 0
 		}
+
 		switch {
 		case problem == "" && p.Number >= 0 && (b.Level < 3 || b.Level > 4 && inside):
 			r.Add(codePhaseHeading, b.Pos,
@@ -219,15 +229,15 @@ func (r *phaseReader) read(blocks []md.Block) {
 				r.setLabel(strings.TrimSuffix(strings.TrimSpace(b.Text), ":"))
 			}
 		case md.Fence:
-			r.fence(b)
+			r.readFence(b)
 		case md.Item:
 			if b.Checked != nil {
-				r.item(b)
+				r.addItem(b)
 				continue
 			}
-			r.lines(b)
+			r.readLines(b)
 		case md.Paragraph:
-			r.lines(b)
+			r.readLines(b)
 		case md.HTML, md.Quote, md.Rule:
 		}
 	}
@@ -235,24 +245,24 @@ func (r *phaseReader) read(blocks []md.Block) {
 	if !r.profile.Strict {
 		return
 	}
-	need := r.profile.Phase.needs
+	need := r.profile.Phase.requires
 	lacks := func(what, help string) {
 		r.warn(codePhasePart, r.at, help, "phase %d has no %s", r.phase.Number, what)
 	}
-	if need(partGoal) && placeholder(r.phase.Goal, true) {
+	if need(partGoal) && isPlaceholder(r.phase.Goal, true) {
 		lacks("goal", "add '**Goal**: what is true when the phase is done'")
 	}
 	if need(partTasks) && len(r.phase.Tasks) == 0 {
 		lacks("checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'")
 	}
-	if need(partTiming) && placeholder(r.phase.Timing, true) {
+	if need(partTiming) && isPlaceholder(r.phase.Timing, true) {
 		lacks("timing", "add '**Timing**: 1h'")
 	}
 }
 
 // setLabel sets the label of the following blocks.
 func (r *phaseReader) setLabel(label string) {
-	name, known := canonical(label, labels)
+	name, known := matchName(label, labels)
 	if name == labelAcceptance {
 		name = labelVerification
 	}
@@ -260,13 +270,13 @@ func (r *phaseReader) setLabel(label string) {
 	r.otherLabel = !known
 }
 
-// lines reads a paragraph or an item for labels and their values. An unknown bold label excludes
-// everything after it from the phase if it is alone on its line, else only its own value.
-func (r *phaseReader) lines(b *md.Block) {
+// readLines reads a paragraph or an item for labels and their values. An unknown bold label
+// excludes everything after it from the phase if it is alone on its line, else only its own value.
+func (r *phaseReader) readLines(b *md.Block) {
 	for i, line := range strings.Split(b.Raw, "\n") {
 		line = strings.TrimSpace(line)
 		label, value, ok := splitLabel(line)
-		_, known := canonical(label, labels)
+		_, known := matchName(label, labels)
 		bold := strings.HasPrefix(line, "**") || strings.HasPrefix(line, "__")
 		switch {
 		case ok &&
@@ -278,13 +288,14 @@ func (r *phaseReader) lines(b *md.Block) {
 			(r.label == labelGoal || r.label == labelTiming || r.label == labelDependsOn):
 			r.label = ""
 		}
+
 		if line != "" {
-			r.value(line, formats.Pos{Line: b.Pos.Line + i, Col: b.Pos.Col})
+			r.addValue(line, formats.Pos{Line: b.Pos.Line + i, Col: b.Pos.Col})
 		}
 	}
 }
 
-func (r *phaseReader) value(text string, at formats.Pos) {
+func (r *phaseReader) addValue(text string, at formats.Pos) {
 	join := func(to *string) { *to = strings.TrimSpace(*to + " " + text) }
 	switch {
 	case r.otherLabel:
@@ -293,12 +304,12 @@ func (r *phaseReader) value(text string, at formats.Pos) {
 	case r.label == labelTiming:
 		join(&r.phase.Timing)
 	case r.label == labelDependsOn:
-		r.depends(text, at)
+		r.readDependencies(text, at)
 	}
 }
 
-// depends reads the numbers of the phases that must be completed before this one.
-func (r *phaseReader) depends(text string, at formats.Pos) {
+// readDependencies reads the numbers of the phases that must be completed before this one.
+func (r *phaseReader) readDependencies(text string, at formats.Pos) {
 	words := strings.FieldsFunc(strings.ToLower(text),
 		func(c rune) bool {
 			return c == ' ' || c == ',' || c == ';' || c == '.' || c == '#'
@@ -327,7 +338,7 @@ func (r *phaseReader) depends(text string, at formats.Pos) {
 	}
 }
 
-func (r *phaseReader) item(b *md.Block) {
+func (r *phaseReader) addItem(b *md.Block) {
 	it := ChecklistItem{
 		Text: b.Text,
 		Done: *b.Checked,
@@ -342,8 +353,8 @@ func (r *phaseReader) item(b *md.Block) {
 	}
 }
 
-// fence reads a fence with commands: marked sh, not in a quote, below a label of the phase.
-func (r *phaseReader) fence(b *md.Block) {
+// readFence reads a fence with commands: marked sh, not in a quote, below a label of the phase.
+func (r *phaseReader) readFence(b *md.Block) {
 	lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(b.Info)), " ")
 	shell := slices.Contains([]string{"bash", "shell", "zsh", "console", "ksh", "dash"}, lang)
 	switch {

@@ -115,17 +115,18 @@ func (p *Plan) CommandDigest() string {
 // the status among the plan's metadata says how far its phases are. NOT_FOUND means that no phase,
 // or more than one, has the number; other faults of the document do not matter.
 func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
-	return (*Own)(nil).SetPhase(src, number, to)
+	return (*ProjectProfiles)(nil).SetPhase(src, number, to)
 }
 
 // SetPhase is the function SetPhase by the project's profile of plans.
-func (p *Own) SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
-	rules, err := p.of(ProfilePlan)
+func (p *ProjectProfiles) SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
+	rules, err := p.rules(ProfilePlan)
 	if err != nil {
 		return nil, err
 	}
 	parse := func(src []byte) *Plan {
-		plan, _ := Options{Own: p}.Parse(ProfilePlan, "", src) //nolint:errcheck // other findings do not matter here
+		//nolint:errcheck // other findings do not matter here
+		plan, _ := Options{Profiles: p}.Parse(ProfilePlan, "", src)
 		return plan
 	}
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
@@ -155,12 +156,12 @@ func (p *Own) SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	}
 
 	heading := lineAt(src, phase.Line)
-	marked := withLine(src, phase.Line, rules.Phase.setMark(heading, to))
+	marked := replaceLine(src, phase.Line, rules.Phase.setMark(heading, to))
 	after := parse(marked)
 	if now := after.Phase(number); now == nil || now.Status != to || !sameShape(plan, after) {
 		return nil, &formats.ValueError{
 			What: fmt.Sprintf("heading of the form '%s %d: name [%s]'",
-				rules.Phase.word(), number, rules.Phase.markOf(to)),
+				rules.Phase.phaseWord(), number, rules.Phase.markOf(to)),
 			Got: strings.TrimSpace(heading),
 		}
 	}
@@ -168,12 +169,12 @@ func (p *Own) SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	out := marked
 	switch {
 	case to == PhaseCompleted:
-		out = withBoxes(out, phase, true)
+		out = setBoxes(out, phase, true)
 	case to == PhaseNotStarted && phase.Status == PhaseCompleted:
-		out = withBoxes(out, phase, false)
+		out = setBoxes(out, phase, false)
 	}
 
-	out = withStatus(out, after.progress())
+	out = setStatus(out, after.progress())
 	if after = parse(out); !sameShape(plan, after) {
 		return marked, nil // the form of the plan allows to change only its heading
 	}
@@ -202,8 +203,8 @@ func sameShape(a, b *Plan) bool {
 	return slices.EqualFunc(a.Phases, b.Phases, same) && a.CommandDigest() == b.CommandDigest()
 }
 
-// withBoxes ticks or empties the boxes of a phase's checklists.
-func withBoxes(src []byte, p *Phase, ticked bool) []byte {
+// setBoxes ticks or empties the boxes of a phase's checklists.
+func setBoxes(src []byte, p *Phase, ticked bool) []byte {
 	for _, item := range slices.Concat(p.Tasks, p.Checks) {
 		if item.Done == ticked {
 			continue
@@ -214,14 +215,14 @@ func withBoxes(src []byte, p *Phase, ticked bool) []byte {
 		} else {
 			line = strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(line)
 		}
-		src = withLine(src, item.Line, line)
+		src = replaceLine(src, item.Line, line)
 	}
 	return src
 }
 
-// withStatus sets the status in the metadata of a plan, before its first section. A plan without
+// setStatus sets the status in the metadata of a plan, before its first section. A plan without
 // one, or with an unknown word, stays unchanged.
-func withStatus(src []byte, to PhaseStatus) []byte {
+func setStatus(src []byte, to PhaseStatus) []byte {
 	for number := 1; ; number++ {
 		if formats.OffsetOf(src, formats.Pos{Line: number, Col: 1}) < 0 {
 			return src
@@ -238,7 +239,7 @@ func withStatus(src []byte, to PhaseStatus) []byte {
 		if _, err := ParsePhaseStatus(word); err != nil {
 			return src
 		}
-		return withLine(src, number, line[:m[2]]+to.Mark()+line[m[3]:])
+		return replaceLine(src, number, line[:m[2]]+to.Mark()+line[m[3]:])
 	}
 }
 
@@ -254,7 +255,7 @@ func lineAt(src []byte, number int) string {
 	return string(src[start:end])
 }
 
-func withLine(src []byte, number int, line string) []byte {
+func replaceLine(src []byte, number int, line string) []byte {
 	start, end := lineBounds(src, number)
 	return slices.Concat(src[:start], []byte(line), src[end:])
 }

@@ -122,16 +122,19 @@ func parseProfile(src []byte, file, name string) (*profile, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("%s:%d: %s", file, problems[0].Pos.Line, problems[0].Msg)
 	}
+
 	text, err := json.Marshal(node.Any())
 	if err != nil {
 		return nil, err
 	}
 	p := &profile{name: name}
+
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
 	if err := in.Decode(p); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+
 	if err := p.compile(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

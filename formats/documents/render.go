@@ -37,6 +37,7 @@ func (d Draft) Render() []byte {
 	if !hasWords(title) {
 		title = "untitled"
 	}
+
 	blocks := []string{"# " + p.Label + title}
 	var fields strings.Builder
 	for _, name := range p.Fields {
@@ -45,7 +46,7 @@ func (d Draft) Render() []byte {
 			continue
 		}
 		value = formats.OneLine(value)
-		if placeholder(value, false) {
+		if isPlaceholder(value, false) {
 			value = strings.TrimSuffix(emptyText, ".")
 		}
 		fields.WriteString("- **" + name + "**: " + value + "\n")
@@ -64,7 +65,7 @@ func (d Draft) Render() []byte {
 		}
 		blocks = append(blocks, "## "+name)
 		if name != p.Phases {
-			blocks = append(blocks, inSection(text))
+			blocks = append(blocks, sanitizeSection(text))
 			continue
 		}
 		var seen []int
@@ -84,8 +85,8 @@ func (d Draft) Render() []byte {
 func List(items []string) string {
 	var b strings.Builder
 	for _, it := range items {
-		if it = formats.OneLine(it); !placeholder(it, true) {
-			b.WriteString("- " + inItem(it) + "\n")
+		if it = formats.OneLine(it); !isPlaceholder(it, true) {
+			b.WriteString("- " + escapeItem(it) + "\n")
 		}
 	}
 	return cmp.Or(b.String(), "- "+emptyText+"\n")
@@ -123,6 +124,7 @@ func (p Phase) render(seen []int) []string {
 	if _, err := ParsePhaseStatus(string(status)); err != nil {
 		status = PhaseNotStarted
 	}
+
 	facts := "- **" + labelGoal + "**: " + formats.OneLine(p.Goal) +
 		"\n- **" + labelTiming + "**: " + formats.OneLine(p.Timing) + "\n"
 	var depends []string
@@ -141,6 +143,7 @@ func (p Phase) render(seen []int) []string {
 		"**" + labelTasks + "**:",
 		checklist(p.Tasks),
 	}
+
 	labelled := func(label, list string, bodies []string) {
 		blocks := []string{"**" + label + "**:"}
 		if list != "" {
@@ -148,7 +151,7 @@ func (p Phase) render(seen []int) []string {
 		}
 		for _, body := range bodies {
 			if strings.TrimSpace(body) != "" {
-				blocks = append(blocks, fenced("sh", body))
+				blocks = append(blocks, fenceBlock("sh", body))
 			}
 		}
 		if len(blocks) > 1 {
@@ -176,8 +179,8 @@ func checklist(items []ChecklistItem) string {
 	return b.String()
 }
 
-// fenced returns a fence that is longer than every run of backticks in its body.
-func fenced(info, body string) string {
+// fenceBlock returns a fence that is longer than every run of backticks in its body.
+func fenceBlock(info, body string) string {
 	run := "```"
 	for strings.Contains(body, run) {
 		run += "`"
@@ -185,8 +188,8 @@ func fenced(info, body string) string {
 	return run + info + "\n" + strings.TrimSuffix(body, "\n") + "\n" + run
 }
 
-// inItem escapes the text of a list item so that it opens no other block.
-func inItem(s string) string {
+// escapeItem escapes the text of a list item so that it opens no other block.
+func escapeItem(s string) string {
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	switch {
 	case digits > 0 && digits < len(s) && (s[digits] == '.' || s[digits] == ')'):
@@ -206,9 +209,9 @@ func hasWords(s string) bool {
 	})
 }
 
-// inSection makes a text safe for a section: headings go below the section's. A text that would
-// swallow what follows, or is empty, is fenced or replaced.
-func inSection(text string) string {
+// sanitizeSection makes a text safe for a section: headings go below the section's. A text that
+// would swallow what follows, or is empty, is fenced or replaced.
+func sanitizeSection(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.Trim(
 		strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"),
@@ -217,6 +220,7 @@ func inSection(text string) string {
 	if len(text) > formats.MaxText {
 		text = strings.ToValidUTF8(text[:formats.MaxText], "") + "\n\n(cut here)"
 	}
+
 	doc, closed := survives(text)
 	lowered := ""
 	high := false
@@ -230,6 +234,7 @@ func inSection(text string) string {
 			_, high = demoteHeadings(doc)
 		}
 	}
+
 	switch {
 	case strings.TrimSpace(text) == "", closed && !hasContent(doc.Blocks[1:len(doc.Blocks)-1]):
 		return emptyText
@@ -237,7 +242,7 @@ func inSection(text string) string {
 		return text
 	}
 
-	return fenced("text", text)
+	return fenceBlock("text", text)
 }
 
 // survives parses a text between a title and a heading, and reports whether both survive.
@@ -260,10 +265,12 @@ func demoteHeadings(doc *md.Document) (text string, high bool) {
 	for n := 1; n <= doc.LineCount(); n++ {
 		lines = append(lines, doc.Line(n))
 	}
+
 	for _, b := range doc.Blocks[1 : len(doc.Blocks)-1] {
 		if b.Kind != md.Heading || b.Depth > 0 || b.Level > 2 {
 			continue
 		}
+
 		high = true
 		for n := b.Pos.Line; n <= b.End.Line; n++ {
 			lines[n-1] = ""
@@ -275,6 +282,7 @@ func demoteHeadings(doc *md.Document) (text string, high bool) {
 		}
 		lines[b.Pos.Line-1] = strings.Repeat("#", b.Level+2) + " " + b.Text
 	}
+
 	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n"), high
 }
 

@@ -30,6 +30,7 @@ func (w *wordRule) parse(text string) (word any, want, help string) {
 	if slices.Contains(w.Words, text) {
 		return text, "", ""
 	}
+
 	want = strings.Join(w.Words, ", ")
 	if len(w.Words) > 1 {
 		want = "one of " + want
@@ -176,7 +177,7 @@ func (k *keyRule) field() string {
 	return fieldKey(k.Name)
 }
 
-func (k *keyRule) is(key string) bool {
+func (k *keyRule) matches(key string) bool {
 	same := func(name string) bool { return fieldKey(name) == key }
 	return same(k.Name) || slices.ContainsFunc(k.Also, same)
 }
@@ -210,6 +211,7 @@ func (k *keyRule) parse(e entry) (v any, want, help string) {
 	if k.Words != nil {
 		return k.wordRule.parse(text)
 	}
+
 	switch k.Type {
 	case typeDate:
 		if _, err := time.Parse(time.DateOnly, text); err != nil {
@@ -266,13 +268,15 @@ func (p *profile) nameOf(heading string) string {
 		headingNumber().ReplaceAllString(heading, ""),
 		"",
 	))
+
 	for _, s := range p.Sections {
-		if _, same := canonical(text, append([]string{s.Name}, s.Also...)); same {
+		if _, same := matchName(text, append([]string{s.Name}, s.Also...)); same {
 			return s.Name
 		}
 	}
+
 	for _, k := range p.Keys {
-		if k.Section && k.is(fieldKey(text)) {
+		if k.Section && k.matches(fieldKey(text)) {
 			return k.Name
 		}
 	}
@@ -286,9 +290,9 @@ var (
 
 // field is the metadata that a label names.
 func (p *profile) field(label string) (name string, known bool) {
-	name, known = canonical(label, p.Fields)
+	name, known = matchName(label, p.Fields)
 	for own, also := range p.Spelled {
-		if _, same := canonical(label, also); same && !known {
+		if _, same := matchName(label, also); same && !known {
 			return own, true
 		}
 	}
@@ -297,9 +301,9 @@ func (p *profile) field(label string) (name string, known bool) {
 
 // sectionOf is the section that a heading names.
 func (p *profile) sectionOf(heading string) (name string, known bool) {
-	name, known = canonical(heading, p.sectionNames())
+	name, known = matchName(heading, p.sectionNames())
 	for _, s := range p.Sections {
-		if _, same := canonical(heading, s.Also); same && !known {
+		if _, same := matchName(heading, s.Also); same && !known {
 			return s.Name, true
 		}
 	}

@@ -18,8 +18,10 @@ func splitLabel(line string) (label, value string, ok bool) {
 	if form == nil {
 		return "", "", false
 	}
+
 	label, inside := strings.CutSuffix(strings.TrimSpace(form[1]+form[2]+form[3]), ":")
 	value, outside := strings.CutPrefix(strings.TrimSpace(form[4]), ":")
+
 	label = strings.TrimSpace(label)
 	if label == "" || form[3] == "" && value != "" && !inside && !outside {
 		return "", "", false
@@ -27,19 +29,19 @@ func splitLabel(line string) (label, value string, ok bool) {
 	return label, strings.TrimSpace(value), true
 }
 
-// canonical returns the name in a list that a text spells, ignoring case, spaces and "and" for "&";
+// matchName returns the name in a list that a text spells, ignoring case, spaces and "and" for "&";
 // else the text itself.
-func canonical(text string, names []string) (name string, known bool) {
-	got := spelling(text)
+func matchName(text string, names []string) (name string, known bool) {
+	got := normalizeSpelling(text)
 	for _, n := range names {
-		if spelling(n) == got {
+		if normalizeSpelling(n) == got {
 			return n, true
 		}
 	}
 	return text, false
 }
 
-func spelling(s string) string {
+func normalizeSpelling(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(s), "&", " & "), "/", " / ")
 	words := strings.Fields(s)
 	for i, w := range words {
@@ -50,9 +52,9 @@ func spelling(s string) string {
 	return strings.Trim(strings.Join(words, " "), " :")
 }
 
-// placeholder reports whether a line is only a placeholder. Square brackets are data where a value
-// may be a status mark.
-func placeholder(line string, brackets bool) bool {
+// isPlaceholder reports whether a line is only a placeholder. Square brackets are data where a
+// value may be a status mark.
+func isPlaceholder(line string, brackets bool) bool {
 	line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "*_`"))
 	return placeForm().MatchString(line) || brackets && bracketForm().MatchString(line)
 }
@@ -83,7 +85,7 @@ func hasContent(blocks []md.Block) bool {
 		case md.HTML, md.Paragraph:
 		}
 		for line := range strings.Lines(text) {
-			if !placeholder(line, true) {
+			if !isPlaceholder(line, true) {
 				return true
 			}
 		}

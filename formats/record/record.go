@@ -32,12 +32,13 @@ type Field struct {
 // a link is a value.
 func (f *Field) IsPlaceholder() bool {
 	value := func(s string) bool {
-		return !wholePlace().MatchString(s) || json.Valid([]byte(s)) || strings.Contains(s, "://")
+		return !placeholderForm().MatchString(s) || json.Valid([]byte(s)) ||
+			strings.Contains(s, "://")
 	}
 	return f.plain && len(f.Items) > 0 && !slices.ContainsFunc(f.Items, value)
 }
 
-var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
+var placeholderForm = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 
 // Value is the field as plain JSON: a string, a list of strings, or a map of strings. In the map
 // the last pair of a key counts.
@@ -136,7 +137,7 @@ const maxFields = 1000
 func (r *recordReader) read() {
 	inList := false // the last field has several lines: a blank line does not end the record
 	for len(r.fields) < maxFields {
-		line, indent, ok := r.line(r.at)
+		line, indent, ok := r.lineAt(r.at)
 		switch {
 		case !ok, line == "" && r.Fence == "" && !inList:
 			return
@@ -146,7 +147,7 @@ func (r *recordReader) read() {
 			r.elided = true
 			r.at++
 		default:
-			f, ok := r.field(r.lines[r.at])
+			f, ok := r.parseField(r.lines[r.at])
 			if !ok && r.Fence == "" {
 				return
 			}
@@ -155,7 +156,7 @@ func (r *recordReader) read() {
 				r.skip(indent)
 				continue
 			}
-			inList = r.value(&f)
+			inList = r.parseValue(&f)
 			r.fields = append(r.fields, f)
 		}
 	}
@@ -166,9 +167,9 @@ func (r *recordReader) skip(indent int) {
 	r.skipped = append(r.skipped, md.Pos{Line: r.at, Col: indent + 1})
 }
 
-// line returns a trimmed line of the record and its indentation. It is not ok at the end of the
+// lineAt returns a trimmed line of the record and its indentation. It is not ok at the end of the
 // record: at the next header, and at the enclosing fence or, if that is unknown, at any fence.
-func (r *recordReader) line(n int) (text string, indent int, ok bool) {
+func (r *recordReader) lineAt(n int) (text string, indent int, ok bool) {
 	if n >= len(r.lines) {
 		return "", 0, false
 	}
@@ -181,8 +182,9 @@ func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	return strings.TrimSpace(line), IndentWidth(line), !ends
 }
 
-// field parses "KEY: rest" at the indentation of the record; the rest is the beginning of its text.
-func (r *recordReader) field(line string) (Field, bool) {
+// parseField parses "KEY: rest" at the indentation of the record; the rest is the beginning of its
+// text.
+func (r *recordReader) parseField(line string) (Field, bool) {
 	indent := IndentWidth(line)
 	if indent < r.Base || r.indent >= 0 && indent != r.indent {
 		return Field{}, false
@@ -191,6 +193,7 @@ func (r *recordReader) field(line string) (Field, bool) {
 	if !ok {
 		return Field{}, false
 	}
+
 	r.indent = indent
 	at := md.Pos{Line: r.at + 1, Col: indent + 1}
 	return Field{
@@ -219,16 +222,16 @@ func keyOf(s string) (key, rest string, ok bool) {
 	return form[1], rest, true
 }
 
-// value parses the lines of a field, and reports whether it is a list, a map or a literal.
-func (r *recordReader) value(f *Field) bool {
+// parseValue parses the lines of a field, and reports whether it is a list, a map or a literal.
+func (r *recordReader) parseValue(f *Field) bool {
 	text := &f.Items[0]
 	switch {
 	case slices.Contains([]string{"|", "|-", "|+", ">", ">-", ">+"}, *text):
-		*text = r.literal()
+		*text = r.readLiteral()
 		f.plain = false
 		return true
 	case *text != "":
-		*text = r.continued(*text, r.indent)
+		*text = r.joinContinuation(*text, r.indent)
 		return false
 	}
 
@@ -245,11 +248,11 @@ func (r *recordReader) value(f *Field) bool {
 	case isPair:
 		f.Kind = FieldMap
 	default:
-		*text = r.continued("", r.indent)
+		*text = r.joinContinuation("", r.indent)
 		return false
 	}
 
-	f.Items = r.items(f.Kind)
+	f.Items = r.readItems(f.Kind)
 	return true
 }
 
@@ -257,7 +260,7 @@ func (r *recordReader) value(f *Field) bool {
 // record ends.
 func (r *recordReader) peek() (text string, indent int, ok bool) {
 	for n := r.at; ; n++ {
-		text, indent, ok = r.line(n)
+		text, indent, ok = r.lineAt(n)
 		switch {
 		case ok && text == "":
 		case !ok, n > r.at && (indent <= r.indent || text[0] != '-'):
@@ -269,11 +272,11 @@ func (r *recordReader) peek() (text string, indent int, ok bool) {
 	}
 }
 
-// continued joins the following deeper lines with single spaces.
-func (r *recordReader) continued(first string, indent int) string {
+// joinContinuation joins the following deeper lines with single spaces.
+func (r *recordReader) joinContinuation(first string, indent int) string {
 	parts := []string{first}
 	for {
-		text, deeper, ok := r.line(r.at)
+		text, deeper, ok := r.lineAt(r.at)
 		if !ok || text == "" || deeper <= indent {
 			return strings.TrimSpace(strings.Join(parts, " "))
 		}
@@ -284,8 +287,8 @@ func (r *recordReader) continued(first string, indent int) string {
 	}
 }
 
-// literal returns the following deeper lines without their common indentation.
-func (r *recordReader) literal() string {
+// readLiteral returns the following deeper lines without their common indentation.
+func (r *recordReader) readLiteral() string {
 	var body []string
 	for r.at < len(r.lines) {
 		line := r.lines[r.at]
@@ -295,25 +298,28 @@ func (r *recordReader) literal() string {
 		body = append(body, line)
 		r.at++
 	}
+
 	for len(body) > 0 && strings.TrimSpace(body[len(body)-1]) == "" {
 		body = body[:len(body)-1]
 		r.at--
 	}
+
 	common := -1
 	for _, line := range body {
 		if w := IndentWidth(line); strings.TrimSpace(line) != "" && (common < 0 || w < common) {
 			common = w
 		}
 	}
+
 	for i, line := range body {
 		body[i] = line[min(max(common, 0), len(line)):]
 	}
 	return strings.Join(body, "\n")
 }
 
-// items parses the lines of a list, "- text", or of a map, "key: text", each with deeper
+// readItems parses the lines of a list, "- text", or of a map, "key: text", each with deeper
 // continuation lines. Blank lines may separate them.
-func (r *recordReader) items(kind FieldKind) []string {
+func (r *recordReader) readItems(kind FieldKind) []string {
 	wanted := func(text string, indent int) bool {
 		if kind == FieldList {
 			return indent >= r.indent && (strings.HasPrefix(text, "- ") || text == "-")
@@ -323,26 +329,26 @@ func (r *recordReader) items(kind FieldKind) []string {
 	}
 	out := []string{}
 	for {
-		text, indent, ok := r.next(wanted)
+		text, indent, ok := r.nextMatching(wanted)
 		if !ok {
 			return out
 		}
 		if kind == FieldList {
 			text = strings.TrimSpace(text[1:])
 		}
-		if text = r.continued(StripComment(text), indent); text != "" {
+		if text = r.joinContinuation(StripComment(text), indent); text != "" {
 			out = append(out, text)
 		}
 	}
 }
 
-// next returns the next non-blank line and consumes it if it has the wanted form. It skips
+// nextMatching returns the next non-blank line and consumes it if it has the wanted form. It skips
 // elisions, and inside a fence lines that are not fields.
-func (r *recordReader) next(
+func (r *recordReader) nextMatching(
 	wanted func(text string, indent int) bool,
 ) (text string, indent int, ok bool) {
 	for n := r.at; ; n++ {
-		text, indent, ok = r.line(n)
+		text, indent, ok = r.lineAt(n)
 		switch {
 		case ok && text == "":
 		case !ok, n > r.at && r.Fence == "" && indent <= r.indent:
@@ -351,7 +357,7 @@ func (r *recordReader) next(
 			r.elided = true
 			r.at = n + 1
 		case !wanted(text, indent):
-			if _, field := r.field(r.lines[n]); field || r.Fence == "" {
+			if _, field := r.parseField(r.lines[n]); field || r.Fence == "" {
 				return "", 0, false
 			}
 			r.at = n + 1

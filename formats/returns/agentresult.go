@@ -65,16 +65,18 @@ func ParseAgentResult(text []byte) ([]AgentResult, []formats.Diagnostic) {
 		text = text[len(text)-MaxAgentText:]
 	}
 	s.lines = record.Lines(string(text))
+
 	var out []AgentResult
 	for s.at = 0; s.at < len(s.lines); {
 		indent, name, ok := blockHeader(s.lines[s.at])
 		if !ok {
-			s.nearMiss()
+			s.reportNearMiss()
 			s.at++
 			continue
 		}
-		out = append(out, s.block(indent, name))
+		out = append(out, s.readBlock(indent, name))
 	}
+
 	if len(out) == 0 {
 		s.Add(codeNoResult, formats.Pos{},
 			"end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'",
@@ -121,11 +123,12 @@ func isBlockHeader(line string) bool {
 
 var headerForm = lazy.Regexp(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
 
-// nearMiss reports a line whose start was probably meant as the marker.
-func (s *scanner) nearMiss() {
+// reportNearMiss reports a line whose start was probably meant as the marker.
+func (s *scanner) reportNearMiss() {
 	if s.misses >= maxMisses {
 		return
 	}
+
 	line := s.lines[s.at]
 	word, _, ok := strings.Cut(line, ":")
 	word = strings.ToUpper(strings.Trim(word, " \t>*_#`-"))
@@ -137,17 +140,19 @@ func (s *scanner) nearMiss() {
 	}
 }
 
-// block parses the block whose header is the current line.
-func (s *scanner) block(indent int, name string) AgentResult {
+// readBlock parses the block whose header is the current line.
+func (s *scanner) readBlock(indent int, name string) AgentResult {
 	a := AgentResult{Agent: name, Pos: formats.Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.enclosingFence()
 	s.at++
+
 	r := record.Read(s.lines, record.Bounds{
 		From:  s.at,
 		Base:  indent,
 		Fence: fence,
 		Ends:  isBlockHeader,
 	})
+
 	s.at = r.End
 	a.Elided = r.Elided
 	a.last = s.at
@@ -184,7 +189,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 		}
 	}
 
-	s.check(&a, status)
+	s.checkRequired(&a, status)
 	return a
 }
 
@@ -195,8 +200,8 @@ func (a *AgentResult) warn(s *scanner, code string, at formats.Pos, msg string) 
 
 const echoHelp = "fill the template in; put quotes around a value that looks like one"
 
-// check checks the required parts of a block.
-func (s *scanner) check(a *AgentResult, status formats.Pos) {
+// checkRequired checks the required parts of a block.
+func (s *scanner) checkRequired(a *AgentResult, status formats.Pos) {
 	switch {
 	case a.Agent == "":
 		s.Add(codeNoName, a.Pos, "write '"+marker+": <agent>'",
@@ -205,6 +210,7 @@ func (s *scanner) check(a *AgentResult, status formats.Pos) {
 		s.Add(codeTemplateEcho, a.Pos, echoHelp,
 			"template_echo: the name of the agent is the placeholder '%s'", a.Agent)
 	}
+
 	_, words := statusRowOf(a.Status)
 	switch {
 	case status.IsZero():

@@ -45,7 +45,7 @@ var statusRows = []statusRow{
 // statusRowOf returns the row of a word, or all words of the table if it has none.
 func statusRowOf(word string) (row statusRow, words []string) {
 	for _, row := range statusRows {
-		if row.word == canon(word) {
+		if row.word == normalizeWord(word) {
 			return row, nil
 		}
 		words = append(words, row.word)

@@ -27,12 +27,14 @@ func FinalMessage(text []byte, opt ParseOptions) (ret formats.Return, raw []byte
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
+
 	m := message{Findings: formats.Findings{File: opt.File}, opt: opt}
-	m.jsonBlocks(text)
-	m.agentResults(text)
-	if b, ok := bareObject(text); ok && len(m.authenticated)+len(m.ignored) == 0 {
+	m.collectObjects(text)
+	m.collectBlocks(text)
+	if b, ok := findBareObject(text); ok && len(m.authenticated)+len(m.ignored) == 0 {
 		m.ignored = append(m.ignored, b.place()+" is no return: "+b.fault)
 	}
+
 	if len(m.authenticated) == 1 {
 		own := m.authenticated[0]
 		if own.err == nil {
@@ -93,7 +95,7 @@ func ParseForm(text []byte, block bool, opt ParseOptions) (formats.Return, error
 			"the nonce is not the one of this delegation",
 		)
 	}
-	return blockReturn(&f, own)
+	return returnOfBlock(&f, own)
 }
 
 // message collects the possible returns in one final message. Its findings are those of unreadable
@@ -116,7 +118,7 @@ type candidate struct {
 // maxCandidates bounds the blocks of one message that are examined, the last ones.
 const maxCandidates = 100
 
-func (m *message) jsonBlocks(text []byte) {
+func (m *message) collectObjects(text []byte) {
 	whole := strings.TrimSpace(string(text))
 	if strings.HasPrefix(whole, "{") && strings.HasSuffix(whole, "}") {
 		m.tryObject(candidateText{text: whole, line: 1})
@@ -163,6 +165,7 @@ func fencedObjects(text []byte) []candidateText {
 		if run == "" {
 			continue
 		}
+
 		kind := run[0]
 		end := slices.IndexFunc(closers[kind], func(c closer) bool {
 			return c.width >= len(run)
@@ -193,10 +196,11 @@ func fencedObjects(text []byte) []candidateText {
 // closer is a line that closes a fence of at most its width.
 type closer struct{ line, width int }
 
-// bareObject returns the object with a status that ends with the last brace of a text.
-func bareObject(text []byte) (b candidateText, ok bool) {
+// findBareObject returns the object with a status that ends with the last brace of a text.
+func findBareObject(text []byte) (b candidateText, ok bool) {
 	end := bytes.LastIndexByte(text, '}') + 1
 	from := end
+
 	for range maxBraces {
 		from = bytes.LastIndexByte(text[:from], '{')
 		if from < 0 {
@@ -237,7 +241,7 @@ func (m *message) tryObject(b candidateText) {
 		fault = ", and " + b.fault
 	}
 	nonce := root.Get("nonce")
-	if absent(nonce) {
+	if isAbsent(nonce) {
 		m.ignored = append(m.ignored, b.place()+" has no nonce"+fault)
 		return
 	}
@@ -246,14 +250,15 @@ func (m *message) tryObject(b candidateText) {
 		m.ignored = append(m.ignored, b.place()+" has another nonce"+fault)
 		return
 	}
+
 	ret, err := Parse([]byte(b.text), m.opt)
 	m.authenticated = append(m.authenticated, candidate{b.text, ret, err})
 }
 
-func (m *message) agentResults(text []byte) {
+func (m *message) collectBlocks(text []byte) {
 	blocks, found := ParseAgentResult(text)
 	if len(blocks) == 0 && m.opt.Block {
-		text = unquoted(text)
+		text = stripQuoteMarks(text)
 		blocks, found = ParseAgentResult(text)
 	}
 	alone := len(blocks) == 1 && len(m.authenticated)+len(m.ignored) == 0
@@ -265,6 +270,7 @@ func (m *message) agentResults(text []byte) {
 				addDiagnostic(&own, d)
 			}
 		}
+
 		where := fmt.Sprintf("the block at line %d", b.Pos.Line)
 		nonce := ""
 		if f := b.Field("NONCE"); f != nil && f.Kind == record.FieldText {
@@ -280,9 +286,9 @@ func (m *message) agentResults(text []byte) {
 		case nonce != "" && nonce != m.opt.Nonce:
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
-			ret, err := blockReturn(&own, b)
+			ret, err := returnOfBlock(&own, b)
 			m.authenticated = append(
-				m.authenticated, candidate{section(text, b.Pos.Line), ret, err},
+				m.authenticated, candidate{textFromLine(text, b.Pos.Line), ret, err},
 			)
 		}
 	}
@@ -292,8 +298,8 @@ func (m *message) agentResults(text []byte) {
 	}
 }
 
-// unquoted takes the marks of a quotation from the beginnings of lines.
-func unquoted(text []byte) []byte {
+// stripQuoteMarks takes the marks of a quotation from the beginnings of lines.
+func stripQuoteMarks(text []byte) []byte {
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, line := range lines {
 		rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), ">")
@@ -312,19 +318,20 @@ func addDiagnostic(f *formats.Findings, d formats.Diagnostic) {
 	}
 }
 
-// section is the text from a line on.
-func section(text []byte, line int) string {
+// textFromLine is the text from a line on.
+func textFromLine(text []byte, line int) string {
 	lines := strings.SplitAfter(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	return strings.Join(lines[min(line-1, len(lines)):], "")
 }
 
-// blockReturn converts the AGENT_RESULT block that is the return.
-func blockReturn(f *formats.Findings, b AgentResult) (formats.Return, error) {
+// returnOfBlock converts the AGENT_RESULT block that is the return.
+func returnOfBlock(f *formats.Findings, b AgentResult) (formats.Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {
 			f.Add(codeReturnClaim, b.Pos, "", "expected one %s in the block, got two", key)
 		}
 	}
+
 	ret, err := b.Return()
 	if err != nil && f.List == nil {
 		f.Add(codeReturnClaim, b.Pos, "", "%v", err)

@@ -47,13 +47,14 @@ func Parse(data []byte, opt ParseOptions) (formats.Return, error) {
 		src:      data,
 		opt:      opt,
 	}
+
 	root, err := jsonx.Parse(data, jsonx.Limits{Bytes: MaxSize, Depth: maxDepth})
 	switch {
 	case err != nil:
 		at, msg := formats.SyntaxAt(data, err)
 		p.Add(codeReturnSyntax, at, helpReturn, "%s", msg)
 	case !root.Is(jsonx.Dict):
-		p.wrong(root, "expected an object, got %s", root.Kind)
+		p.addWrongType(root, "expected an object, got %s", root.Kind)
 	default:
 		p.read(root)
 	}
@@ -89,12 +90,12 @@ func (p *parser) add(code string, v *jsonx.Value, help, format string, args ...a
 	}
 }
 
-func (p *parser) wrong(v *jsonx.Value, format string, args ...any) {
+func (p *parser) addWrongType(v *jsonx.Value, format string, args ...any) {
 	p.add(codeReturnMember, v, "", format, args...)
 }
 
-// repaired notes a repair: a warning, or in strict mode a problem.
-func (p *parser) repaired(v *jsonx.Value, format string, args ...any) {
+// noteRepair notes a repair: a warning, or in strict mode a problem.
+func (p *parser) noteRepair(v *jsonx.Value, format string, args ...any) {
 	if p.opt.Strict {
 		p.add(codeReturnRepair, v, "strict mode repairs nothing", format, args...)
 		return
@@ -102,10 +103,10 @@ func (p *parser) repaired(v *jsonx.Value, format string, args ...any) {
 	p.warn(format, args...)
 }
 
-// readAs notes that a word is read as another one.
-func (p *parser) readAs(v *jsonx.Value, what, word, as string) {
+// noteReadAs notes that a word is read as another one.
+func (p *parser) noteReadAs(v *jsonx.Value, what, word, as string) {
 	if word != as {
-		p.repaired(v, "%s %q is read as %s", what, word, as)
+		p.noteRepair(v, "%s %q is read as %s", what, word, as)
 	}
 }
 
@@ -125,27 +126,29 @@ func (p *parser) read(root *jsonx.Value) {
 	r := &p.ret
 	r.Artifacts = []formats.Artifact{}
 	r.Errors = []formats.ReturnError{}
-	known := p.known()
+	known := p.memberReaders()
 	var extra []jsonx.Member
 	for _, m := range root.Members {
 		if m.Value.Is(jsonx.Null) {
 			continue
 		}
-		p.claim(m)
+		p.checkClaim(m)
+
 		// Readers that ignore case would take one for the other.
 		lower := strings.ToLower(m.Key)
 		if lower != m.Key && (known[lower] != nil || slices.Contains(claims, lower)) {
 			p.add(codeReturnMember, m.Value, "write '"+lower+"'",
 				"expected member %q, got %q", lower, m.Key)
 		}
+
 		read := known[m.Key]
 		switch {
 		case read != nil:
 			read(m.Value)
 		case slices.Contains(reasons, m.Key):
-			p.repaired(m.Value, "member %s is read as blocked_reason", m.Key)
+			p.noteRepair(m.Value, "member %s is read as blocked_reason", m.Key)
 			if r.BlockedReason == "" {
-				r.BlockedReason = p.text(m.Value, m.Key)
+				r.BlockedReason = p.readString(m.Value, m.Key)
 			}
 		case m.Key == "nonce", m.Key == "agent" && p.opt.Agent != "":
 		default:
@@ -153,30 +156,30 @@ func (p *parser) read(root *jsonx.Value) {
 		}
 	}
 
-	if absent(root.Get("status")) {
+	if isAbsent(root.Get("status")) {
 		p.add(codeReturnMember, root, `add "status": "completed"`, "expected a status, got none")
 	}
 	if summary := root.Get("summary"); !notBlank(r.Summary) && r.Status != "" &&
-		(absent(summary) || summary.Is(jsonx.String)) {
-		p.summarise(root)
+		(isAbsent(summary) || summary.Is(jsonx.String)) {
+		p.makeSummary(root)
 	}
-	p.keep(extra)
-	p.rules(root)
+	p.keepUnknown(extra)
+	p.checkRules(root)
 	r.Warnings = append(r.Warnings, p.warnings...)
 	if len(r.Errors) > 0 {
 		r.Class = formats.ClassOf(r.Errors[0])
 	}
 }
 
-func absent(v *jsonx.Value) bool {
+func isAbsent(v *jsonx.Value) bool {
 	return v == nil || v.Is(jsonx.Null)
 }
 
 // reasons are other names of the member blocked_reason.
 var reasons = []string{"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by"}
 
-// known are the members of a return with how each is read.
-func (p *parser) known() map[string]reader {
+// memberReaders are the members of a return with how each is read.
+func (p *parser) memberReaders() map[string]reader {
 	r := &p.ret
 	dropped := func(name string) reader {
 		return func(*jsonx.Value) { p.warn("member %s is the engine's and was dropped", name) }
@@ -184,23 +187,23 @@ func (p *parser) known() map[string]reader {
 	return map[string]reader{
 		"schema": func(v *jsonx.Value) {
 			if s, ok := v.Str(); !ok || s != Schema {
-				p.repaired(v, "member schema is not %q and was dropped", Schema)
+				p.noteRepair(v, "member schema is not %q and was dropped", Schema)
 			}
 		},
-		"status":    p.status,
-		"verdict":   p.verdict,
-		"summary":   p.short(&r.Summary, "summary"),
-		"text":      p.long,
-		"artifacts": p.each("artifacts", p.artifact),
-		"issues":    p.each("issues", p.issue),
-		"errors":    p.each("errors", p.failure),
-		"warnings": p.each("warnings", func(e *jsonx.Value) {
-			r.Warnings = append(r.Warnings, p.text(e, "warning"))
+		"status":    p.readStatus,
+		"verdict":   p.readVerdict,
+		"summary":   p.summaryInto(&r.Summary, "summary"),
+		"text":      p.readText,
+		"artifacts": p.eachOf("artifacts", p.readArtifact),
+		"issues":    p.eachOf("issues", p.readIssue),
+		"errors":    p.eachOf("errors", p.readError),
+		"warnings": p.eachOf("warnings", func(e *jsonx.Value) {
+			r.Warnings = append(r.Warnings, p.readString(e, "warning"))
 		}),
-		"fields":         p.fields,
-		"blocked_reason": p.into(&r.BlockedReason, "blocked_reason"),
-		"blocked_target": p.into(&r.BlockedTarget, "blocked_target"),
-		"next_steps":     p.joined,
+		"fields":         p.readFields,
+		"blocked_reason": p.textInto(&r.BlockedReason, "blocked_reason"),
+		"blocked_target": p.textInto(&r.BlockedTarget, "blocked_target"),
+		"next_steps":     p.readNextSteps,
 		// Metadata is the engine's; agents of other systems always give it.
 		"metadata": func(*jsonx.Value) {},
 		"class":    dropped("class"),
@@ -210,9 +213,9 @@ func (p *parser) known() map[string]reader {
 // claims are the members by which a return says whose it is.
 var claims = []string{"agent", "nonce"}
 
-// claim refuses a return of another agent, or with another nonce than that of the delegation it is
-// read for. What else an agent claims of itself is dropped, and no reason to refuse its work.
-func (p *parser) claim(m jsonx.Member) {
+// checkClaim refuses a return of another agent, or with another nonce than that of the delegation
+// it is read for. What else an agent claims of itself is dropped, and no reason to refuse its work.
+func (p *parser) checkClaim(m jsonx.Member) {
 	got, isText := m.Value.Str()
 	switch {
 	case m.Key == "nonce" && p.opt.Nonce != "" && (!isText || got != p.opt.Nonce):
@@ -246,47 +249,48 @@ var statuses = map[string]formats.Return{
 	"needs_work":  {Status: formats.StatusCompleted, Verdict: formats.VerdictRejected},
 }
 
-// canon is a word as tables have it.
-func canon(word string) string {
+// normalizeWord is a word as tables have it.
+func normalizeWord(word string) string {
 	return strings.ToLower(strings.TrimSpace(word))
 }
 
-func (p *parser) status(v *jsonx.Value) {
-	got := p.word(v, "status", statusWords, func(r formats.Return) string {
+func (p *parser) readStatus(v *jsonx.Value) {
+	got := p.readWord(v, "status", statusWords, func(r formats.Return) string {
 		return string(r.Status)
 	})
 	p.ret.Status = got.Status
 	p.ret.Verdict = cmp.Or(p.ret.Verdict, got.Verdict)
 }
 
-func (p *parser) verdict(v *jsonx.Value) {
+func (p *parser) readVerdict(v *jsonx.Value) {
 	if s, isText := v.Str(); !isText || s != "" {
-		got := p.word(v, "verdict", verdictWords, func(r formats.Return) string {
+		got := p.readWord(v, "verdict", verdictWords, func(r formats.Return) string {
 			return string(r.Verdict)
 		})
 		p.ret.Verdict = cmp.Or(got.Verdict, p.ret.Verdict)
 	}
 }
 
-// word reads a word of statuses as what one member of a return says; set are those that a message
-// offers.
-func (p *parser) word(
+// readWord reads a word of statuses as what one member of a return says; set are those that a
+// message offers.
+func (p *parser) readWord(
 	v *jsonx.Value,
 	what string,
 	set []string,
 	says func(formats.Return) string,
 ) formats.Return {
 	word, isText := v.Str()
-	got := statuses[canon(word)]
+	got := statuses[normalizeWord(word)]
+
 	switch {
 	case !isText:
-		p.wrong(v, "expected %s as a string, got %s", what, v.Kind)
+		p.addWrongType(v, "expected %s as a string, got %s", what, v.Kind)
 	case says(got) == "":
-		p.add(codeReturnMember, v, formats.HelpOneOf(canon(word), set),
+		p.add(codeReturnMember, v, formats.HelpOneOf(normalizeWord(word), set),
 			"expected %s %s, got %q", what,
 			strings.Join(set, ", "), word)
 	default:
-		p.readAs(v, what, word, says(got))
+		p.noteReadAs(v, what, word, says(got))
 		return got
 	}
 	return formats.Return{}
@@ -306,77 +310,80 @@ var (
 	}
 )
 
-// text reads a string; a number or a boolean is read as its literal.
-func (p *parser) text(v *jsonx.Value, name string) string {
+// readString reads a string; a number or a boolean is read as its literal.
+func (p *parser) readString(v *jsonx.Value, name string) string {
 	s, isText := v.Str()
 	switch {
 	case isText, v.Is(jsonx.Null):
 		return s
 	case v.Is(jsonx.Number), v.Is(jsonx.Bool):
-		p.repaired(v, "%s is a %s and is read as text", name, v.Kind)
+		p.noteRepair(v, "%s is a %s and is read as text", name, v.Kind)
 		return string(v.Raw(p.src))
 	}
-	p.wrong(v, "expected %s as a string, got %s", name, v.Kind)
+	p.addWrongType(v, "expected %s as a string, got %s", name, v.Kind)
 	return ""
 }
 
-// into reads a text into its place.
-func (p *parser) into(to *string, name string) reader {
-	return func(v *jsonx.Value) { *to = p.text(v, name) }
+// textInto reads a text into its place.
+func (p *parser) textInto(to *string, name string) reader {
+	return func(v *jsonx.Value) { *to = p.readString(v, name) }
 }
 
-// joined reads the next steps, of which a list becomes one text.
-func (p *parser) joined(v *jsonx.Value) {
+// readNextSteps reads the next steps, of which a list becomes one text.
+func (p *parser) readNextSteps(v *jsonx.Value) {
 	const name = "next_steps"
 	if !v.Is(jsonx.Array) {
-		p.ret.NextSteps = p.text(v, name)
+		p.ret.NextSteps = p.readString(v, name)
 		return
 	}
-	p.repaired(v, "member %s is a list and was joined", name)
+
+	p.noteRepair(v, "member %s is a list and was joined", name)
 	var parts []string
 	for _, e := range v.Elems {
-		parts = append(parts, p.text(e, name))
+		parts = append(parts, p.readString(e, name))
 	}
 	p.ret.NextSteps = strings.Join(parts, "; ")
 }
 
-// short reads a summary.
-func (p *parser) short(to *string, name string) reader {
+// summaryInto reads a summary.
+func (p *parser) summaryInto(to *string, name string) reader {
 	return func(v *jsonx.Value) {
-		*to = p.text(v, name)
-		if strings.ContainsFunc(*to, obeyed) { // the state takes none, and the work is done
-			p.repaired(v, "%s has control characters, which were left out", name)
+		*to = p.readString(v, name)
+		// The state takes none, and the work is done.
+		if strings.ContainsFunc(*to, isObeyedControl) {
+			p.noteRepair(v, "%s has control characters, which were left out", name)
 			*to = strings.Map(func(r rune) rune {
-				if obeyed(r) {
+				if isObeyedControl(r) {
 					return -1
 				}
 				return r
 			}, *to)
 		}
 		if n := utf8.RuneCountInString(*to); n > formats.MaxSummary {
-			p.repaired(v, "%s has %d characters and was cut to %d", name, n, formats.MaxSummary)
+			p.noteRepair(v, "%s has %d characters and was cut to %d", name, n, formats.MaxSummary)
 			*to = formats.Clip(*to, formats.MaxSummary)
 		}
 	}
 }
 
-// obeyed tells what a terminal would obey, but for blanks and the ends of lines.
-func obeyed(r rune) bool {
+// isObeyedControl tells what a terminal would obey, but for blanks and the ends of lines.
+func isObeyedControl(r rune) bool {
 	return unicode.IsControl(r) && !unicode.IsSpace(r)
 }
 
-// long reads the text to show.
-func (p *parser) long(v *jsonx.Value) {
-	s := p.text(v, "text")
+// readText reads the text to show.
+func (p *parser) readText(v *jsonx.Value) {
+	s := p.readString(v, "text")
 	if len(s) > formats.MaxText {
-		p.repaired(v, "text has %d bytes and was cut to %d", len(s), formats.MaxText)
+		p.noteRepair(v, "text has %d bytes and was cut to %d", len(s), formats.MaxText)
 		s = strings.ToValidUTF8(s[:formats.MaxText-len("…")], "") + "…"
 	}
 	p.ret.Text = s
 }
 
-// summarise makes the summary of a return that has none: of its text, its artifacts, or its status.
-func (p *parser) summarise(root *jsonx.Value) {
+// makeSummary makes the summary of a return that has none: of its text, its artifacts, or its
+// status.
+func (p *parser) makeSummary(root *jsonx.Value) {
 	r := &p.ret
 	from := "text"
 	for line := range strings.Lines(r.Text) {
@@ -385,6 +392,7 @@ func (p *parser) summarise(root *jsonx.Value) {
 			break
 		}
 	}
+
 	if !notBlank(r.Summary) {
 		var made []string
 		for _, a := range r.Artifacts {
@@ -395,16 +403,18 @@ func (p *parser) summarise(root *jsonx.Value) {
 		r.Summary = strings.Join(made, "; ")
 		from = "artifacts"
 	}
+
 	if r.Summary == "" {
 		r.Summary = cmp.Or(p.opt.Agent, "the agent") + " reports " + r.Outcome().String()
 		from = "status"
 	}
+
 	r.Summary = formats.FirstLine(r.Summary, formats.MaxSummary)
-	p.repaired(root, "the summary is missing and was taken from the %s", from)
+	p.noteRepair(root, "the summary is missing and was taken from the %s", from)
 }
 
-// rules asks what a complete return has to keep, of one that can be read.
-func (p *parser) rules(root *jsonx.Value) {
+// checkRules asks what a complete return has to keep, of one that can be read.
+func (p *parser) checkRules(root *jsonx.Value) {
 	unread := func(d formats.Diagnostic) bool { return d.Code != codeReturnRepair }
 	if p.opt.Contract == nil || slices.ContainsFunc(p.List, unread) {
 		return
@@ -426,8 +436,8 @@ func (p *parser) rules(root *jsonx.Value) {
 const helpRule = "fix the return; 'tercet prompt SUBAGENT --task N' shows what its subagent has " +
 	"to return"
 
-// each reads the elements of a list; a single value stands for a list of one.
-func (p *parser) each(name string, read reader) reader {
+// eachOf reads the elements of a list; a single value stands for a list of one.
+func (p *parser) eachOf(name string, read reader) reader {
 	return func(v *jsonx.Value) {
 		s, isText := v.Str()
 		switch {
@@ -437,39 +447,39 @@ func (p *parser) each(name string, read reader) reader {
 			}
 		case isText && strings.TrimSpace(s) == "":
 		case isText, v.Is(jsonx.Dict):
-			p.repaired(v, "member %s is no list and is read as a list of one", name)
+			p.noteRepair(v, "member %s is no list and is read as a list of one", name)
 			read(v)
 		default:
-			p.wrong(v, "expected %s as a list, got %s", name, v.Kind)
+			p.addWrongType(v, "expected %s as a list, got %s", name, v.Kind)
 		}
 	}
 }
 
-func (p *parser) fields(v *jsonx.Value) {
+func (p *parser) readFields(v *jsonx.Value) {
 	if !v.Is(jsonx.Dict) {
-		p.wrong(v, "expected fields as an object, got %s", v.Kind)
+		p.addWrongType(v, "expected fields as an object, got %s", v.Kind)
 	}
 	for _, m := range v.Members {
-		p.field(m)
+		p.setField(m)
 	}
 }
 
-func (p *parser) field(m jsonx.Member) {
+func (p *parser) setField(m jsonx.Member) {
 	if p.ret.Fields == nil {
 		p.ret.Fields = map[string]any{}
 	}
 	p.ret.Fields[m.Key] = m.Value.Plain(jsonx.Exact)
 }
 
-// keep moves unknown members into the fields; a field of that name wins.
-func (p *parser) keep(extra []jsonx.Member) {
+// keepUnknown moves unknown members into the fields; a field of that name wins.
+func (p *parser) keepUnknown(extra []jsonx.Member) {
 	for _, m := range extra {
 		if _, taken := p.ret.Fields[m.Key]; taken {
-			p.repaired(m.Value, "member %s is unknown and was dropped: fields has one of that name",
-				m.Key)
+			p.noteRepair(m.Value,
+				"member %s is unknown and was dropped: fields has one of that name", m.Key)
 			continue
 		}
-		p.repaired(m.Value, "member %s is unknown and was moved into fields", m.Key)
-		p.field(m)
+		p.noteRepair(m.Value, "member %s is unknown and was moved into fields", m.Key)
+		p.setField(m)
 	}
 }

@@ -17,9 +17,9 @@ import (
 // Schema is the value of the member schema of a return at the edge.
 const Schema = "tercet.return/1"
 
-// item reads an item that is an object, or a text that stands for its main member; bare is true for
-// a text. It is not ok if the item is unusable.
-func (p *parser) item(
+// readItem reads an item that is an object, or a text that stands for its main member; bare is true
+// for a text. It is not ok if the item is unusable.
+func (p *parser) readItem(
 	v *jsonx.Value,
 	what, main string,
 	to *string,
@@ -34,7 +34,7 @@ func (p *parser) item(
 		return bare, *to != ""
 	}
 	if !v.Is(jsonx.Dict) {
-		p.wrong(v, "expected %s as an object, got %s", what, v.Kind)
+		p.addWrongType(v, "expected %s as an object, got %s", what, v.Kind)
 		return false, false
 	}
 
@@ -49,7 +49,7 @@ func (p *parser) item(
 			if near := nearest.Names(m.Key, slices.Sorted(maps.Keys(known))); len(near) > 0 {
 				hint = fmt.Sprintf(": was %q meant", near[0])
 			}
-			p.repaired(m.Value, "%s has the unknown member %q, which was dropped%s",
+			p.noteRepair(m.Value, "%s has the unknown member %q, which was dropped%s",
 				what, m.Key, hint)
 		}
 	}
@@ -60,18 +60,18 @@ func (p *parser) item(
 	return false, true
 }
 
-func (p *parser) artifact(v *jsonx.Value) {
+func (p *parser) readArtifact(v *jsonx.Value) {
 	var a formats.Artifact
 	var word string
 	at := v
-	bare, ok := p.item(v, "an artifact", "path", &a.Path, map[string]reader{
+	bare, ok := p.readItem(v, "an artifact", "path", &a.Path, map[string]reader{
 		"type": func(v *jsonx.Value) {
-			word = p.text(v, "artifact type")
+			word = p.readString(v, "artifact type")
 			at = v
 		},
-		"path":    p.into(&a.Path, "artifact path"),
-		"summary": p.short(&a.Summary, "artifact summary"),
-		"deleted": p.boolean(&a.Deleted, "deleted"),
+		"path":    p.textInto(&a.Path, "artifact path"),
+		"summary": p.summaryInto(&a.Summary, "artifact summary"),
+		"deleted": p.booleanInto(&a.Deleted, "deleted"),
 		"created": func(*jsonx.Value) {
 			p.warn("member created of an artifact is the engine's and was dropped")
 		},
@@ -80,7 +80,7 @@ func (p *parser) artifact(v *jsonx.Value) {
 		return
 	}
 
-	a.Type = formats.ArtifactType(canon(word))
+	a.Type = formats.ArtifactType(normalizeWord(word))
 	switch {
 	case a.Type == "research", a.Type == "research_report":
 		a.Type = formats.ArtifactReport
@@ -91,54 +91,54 @@ func (p *parser) artifact(v *jsonx.Value) {
 
 	switch {
 	case bare:
-		p.repaired(v, "artifact %q is a bare path and is read as type %s", a.Path, a.Type)
+		p.noteRepair(v, "artifact %q is a bare path and is read as type %s", a.Path, a.Type)
 	case strings.TrimSpace(word) == "":
-		p.repaired(v, "artifact %q has no type and is read as %s", a.Path, a.Type)
+		p.noteRepair(v, "artifact %q has no type and is read as %s", a.Path, a.Type)
 	default:
 		if word != "research" { // a word of the protocol that this one comes from
-			p.readAs(at, "artifact type", word, string(a.Type))
+			p.noteReadAs(at, "artifact type", word, string(a.Type))
 		}
 	}
 
 	p.ret.Artifacts = append(p.ret.Artifacts, a)
 }
 
-func (p *parser) boolean(to *bool, name string) reader {
+func (p *parser) booleanInto(to *bool, name string) reader {
 	return func(v *jsonx.Value) {
 		var ok bool
 		*to, ok = v.Bool()
 		if !ok {
-			p.wrong(v, "expected %s as a boolean, got %s", name, v.Kind)
+			p.addWrongType(v, "expected %s as a boolean, got %s", name, v.Kind)
 		}
 	}
 }
 
-func (p *parser) issue(v *jsonx.Value) {
+func (p *parser) readIssue(v *jsonx.Value) {
 	i := formats.Issue{Source: "agent"}
-	bare, ok := p.item(v, "an issue", "description", &i.Description, map[string]reader{
-		"level":       func(v *jsonx.Value) { i.Level = p.level(v) },
-		"description": p.into(&i.Description, "description"),
-		"files": p.each("files", func(e *jsonx.Value) {
-			i.Files = append(i.Files, p.text(e, "file"))
+	bare, ok := p.readItem(v, "an issue", "description", &i.Description, map[string]reader{
+		"level":       func(v *jsonx.Value) { i.Level = p.readLevel(v) },
+		"description": p.textInto(&i.Description, "description"),
+		"files": p.eachOf("files", func(e *jsonx.Value) {
+			i.Files = append(i.Files, p.readString(e, "file"))
 		}),
-		"line": func(v *jsonx.Value) { i.Line = p.line(v) },
+		"line": func(v *jsonx.Value) { i.Line = p.readLine(v) },
 		// Only an answer of the user makes the user the source of an issue.
 		"source": func(v *jsonx.Value) {
-			i.Source = p.text(v, "source")
+			i.Source = p.readString(v, "source")
 			if i.Source != "agent" && i.Source != "check" {
-				p.readAs(v, "source", i.Source, "agent")
+				p.noteReadAs(v, "source", i.Source, "agent")
 				i.Source = "agent"
 			}
 		},
-		"suggested_fix": p.into(&i.SuggestedFix, "suggested_fix"),
+		"suggested_fix": p.textInto(&i.SuggestedFix, "suggested_fix"),
 	})
 	if !ok {
 		return
 	}
 	if bare {
-		p.repaired(v, "an issue is a bare text and is read as a warning")
+		p.noteRepair(v, "an issue is a bare text and is read as a warning")
 	} else if i.Level == "" {
-		p.repaired(v, "an issue has no level and is read as a warning")
+		p.noteRepair(v, "an issue has no level and is read as a warning")
 	}
 
 	i.Level = cmp.Or(i.Level, formats.LevelWarning)
@@ -162,52 +162,54 @@ var levels = map[string]formats.Level{
 	"note":       formats.LevelSuggestion,
 }
 
-func (p *parser) level(v *jsonx.Value) formats.Level {
-	word := p.text(v, "level")
-	out, known := levels[canon(word)]
+func (p *parser) readLevel(v *jsonx.Value) formats.Level {
+	word := p.readString(v, "level")
+	out, known := levels[normalizeWord(word)]
 	if !known {
 		p.add(
 			codeReturnMember,
 			v,
-			formats.HelpOneOf(canon(word), []string{"error", "warning", "suggestion"}),
+			formats.HelpOneOf(normalizeWord(word), []string{"error", "warning", "suggestion"}),
 			"expected level error, warning or suggestion, got %q",
 			word,
 		)
 		return formats.LevelWarning
 	}
-	p.readAs(v, "level", word, string(out))
+
+	p.noteReadAs(v, "level", word, string(out))
 	return out
 }
 
-func (p *parser) line(v *jsonx.Value) int {
+func (p *parser) readLine(v *jsonx.Value) int {
 	if n, ok := v.Int(); ok && n >= 0 && n <= math.MaxInt32 {
 		return int(n)
 	}
 	if s, ok := v.Str(); ok {
 		if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil && n >= 0 {
-			p.repaired(v, "line is a string and is read as a number")
+			p.noteRepair(v, "line is a string and is read as a number")
 			return n
 		}
 	}
-	p.repaired(v, "line %s is no line number and was dropped", v.Raw(p.src))
+	p.noteRepair(v, "line %s is no line number and was dropped", v.Raw(p.src))
 	return 0
 }
 
-func (p *parser) failure(v *jsonx.Value) {
+func (p *parser) readError(v *jsonx.Value) {
 	e := formats.ReturnError{Type: formats.ErrorExecution, Code: formats.CodeUnknown}
 	var kind, code string
-	bare, ok := p.item(v, "an error", "message", &e.Message, map[string]reader{
-		"type":           p.into(&kind, "error type"),
-		"message":        p.into(&e.Message, "message"),
-		"code":           p.into(&code, "error code"),
-		"recoverable":    p.boolean(&e.Recoverable, "recoverable"),
-		"recommendation": p.into(&e.Recommendation, "recommendation"),
+	bare, ok := p.readItem(v, "an error", "message", &e.Message, map[string]reader{
+		"type":           p.textInto(&kind, "error type"),
+		"message":        p.textInto(&e.Message, "message"),
+		"code":           p.textInto(&code, "error code"),
+		"recoverable":    p.booleanInto(&e.Recoverable, "recoverable"),
+		"recommendation": p.textInto(&e.Recommendation, "recommendation"),
 	})
+
 	switch {
 	case !ok:
 		return
 	case bare:
-		p.repaired(v, "an error is a bare text and is read as %s", formats.CodeUnknown)
+		p.noteRepair(v, "an error is a bare text and is read as %s", formats.CodeUnknown)
 	default:
 		if t := formats.ErrorType(strings.ToLower(kind)); slices.Contains(formats.ErrorTypes(), t) {
 			e.Type = t
@@ -215,8 +217,9 @@ func (p *parser) failure(v *jsonx.Value) {
 		if c, err := formats.ParseCode(strings.ToUpper(code)); err == nil {
 			e.Code = c
 		}
-		p.readAs(v, "error type", kind, string(e.Type))
-		p.readAs(v, "error code", code, string(e.Code))
+		p.noteReadAs(v, "error type", kind, string(e.Type))
+		p.noteReadAs(v, "error code", code, string(e.Code))
 	}
+
 	p.ret.Errors = append(p.ret.Errors, e)
 }

@@ -46,7 +46,7 @@ func ReadResult(
 		found[i].File = opt.File
 	}
 	if len(blocks) == 0 {
-		object, ok := objectIn(src, opt.Nonce)
+		object, ok := findObject(src, opt.Nonce)
 		switch {
 		case ok && object.fault == "":
 			return objectResult(src, []byte(object.text), object.line-1, opt)
@@ -93,23 +93,24 @@ func ReadResult(
 				"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")),
 		)
 	}
-	return out, out.block(own, formats.Findings{File: opt.File, List: found}, opt, src)
+	return out, out.acceptBlock(own, formats.Findings{File: opt.File, List: found}, opt, src)
 }
 
-// objectIn returns the last object with a status in an output. One in a fence marked json takes
+// findObject returns the last object with a status in an output. One in a fence marked json takes
 // precedence over others; one in any fence with the nonce over all, and has no fault.
-func objectIn(src []byte, nonce string) (object candidateText, ok bool) {
+func findObject(src []byte, nonce string) (object candidateText, ok bool) {
 	all := fencedObjects(src)
-	if bare, ok := bareObject(src); ok && len(all) == 0 {
+	if bare, ok := findBareObject(src); ok && len(all) == 0 {
 		all = append(all, bare)
 	}
+
 	for _, b := range slices.Backward(all) {
-		root, err := jsonx.Parse([]byte(
-			b.text,
-		), jsonx.Limits{Bytes: MaxSize, Depth: maxDepth})
+		limits := jsonx.Limits{Bytes: MaxSize, Depth: maxDepth}
+		root, err := jsonx.Parse([]byte(b.text), limits)
 		if err != nil || root.Get("status") == nil {
 			continue
 		}
+
 		got, _ := root.Get("nonce").Str()
 		if nonce != "" && got == nonce && b.fault != betweenText {
 			b.fault = ""
@@ -145,7 +146,8 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 	}
 
 	f := formats.Findings{File: opt.File}
-	for _, d := range err.(*formats.Diagnostics).List { //nolint:errcheck,errorlint // the one kind there is
+	//nolint:errcheck,errorlint // the one kind there is
+	for _, d := range err.(*formats.Diagnostics).List {
 		d.File = opt.File
 		d.Pos.Line = d.Pos.Line + lines
 		d.End.Line = d.End.Line + lines
@@ -155,12 +157,18 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 	return out, refusal(&f, src)
 }
 
-// block checks a block completely, and takes its return if it is valid. In strict mode, repairs are
-// errors.
-func (out *Result) block(own AgentResult, f formats.Findings, opt ParseOptions, src []byte) error {
+// acceptBlock checks a block completely, and takes its return if it is valid. In strict mode,
+// repairs are errors.
+func (out *Result) acceptBlock(
+	own AgentResult,
+	f formats.Findings,
+	opt ParseOptions,
+	src []byte,
+) error {
 	for i := 0; opt.Strict && i < len(f.List); i++ {
 		f.List[i].Severity = formats.SeverityError
 	}
+
 	ret, err := own.Return()
 	if err == nil {
 		maps.Copy(out.Fields, ret.Fields)
@@ -184,6 +192,7 @@ func (out *Result) block(own AgentResult, f formats.Findings, opt ParseOptions, 
 			}
 		}
 	}
+
 	if err == nil &&
 		!slices.ContainsFunc(f.List, func(d formats.Diagnostic) bool {
 			return d.Severity == formats.SeverityError
@@ -192,6 +201,7 @@ func (out *Result) block(own AgentResult, f formats.Findings, opt ParseOptions, 
 		out.Warnings = append([]string{}, ret.Warnings...)
 		return nil
 	}
+
 	if err != nil && f.List == nil {
 		f.Add(codeUnknownStatus, own.Pos, "", "%s", fmt.Sprint(err))
 	}

@@ -43,12 +43,12 @@ func violations(
 		info:   info,
 		faulty: faulty,
 	}
-	v.status()
-	v.texts()
-	v.artifacts()
-	v.errors()
-	v.issues()
-	v.fields()
+	v.checkStatus()
+	v.checkTexts()
+	v.checkArtifacts()
+	v.checkErrors()
+	v.checkIssues()
+	v.checkFields()
 	return v.found
 }
 
@@ -61,8 +61,8 @@ type validator struct {
 	item   int
 }
 
-// at sets what is checked next.
-func (v *validator) at(member string, item int) {
+// setPlace sets what is checked next.
+func (v *validator) setPlace(member string, item int) {
 	v.member = member
 	v.item = item
 }
@@ -84,13 +84,14 @@ func notBlank(s string) bool {
 	return strings.TrimSpace(s) != ""
 }
 
-func (v *validator) status() {
+func (v *validator) checkStatus() {
 	r := v.ret
-	v.at("status", 0)
+	v.setPlace("status", 0)
 	if !v.require(slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q",
 		strings.Join(statusWords, ", "), r.Status) {
 		return
 	}
+
 	over := r.Status == formats.StatusFailed || r.Status == formats.StatusBlocked
 	if r.Verdict == "" {
 		v.require(
@@ -105,6 +106,7 @@ func (v *validator) status() {
 		r.Status != formats.StatusBlocked || notBlank(r.BlockedReason),
 		"expected blocked_reason with status blocked, got none",
 	)
+
 	// A contract that derives the status by jq is checked against its statuses afterwards.
 	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == formats.StatusFailed
 	v.require(free || slices.Contains(v.info.Statuses, r.Outcome()),
@@ -112,9 +114,9 @@ func (v *validator) status() {
 		strings.Join(formats.Words(v.info.Statuses), ", "), r.Outcome())
 }
 
-func (v *validator) texts() {
+func (v *validator) checkTexts() {
 	r := v.ret
-	v.at("summary", 0)
+	v.setPlace("summary", 0)
 	n := utf8.RuneCountInString(r.Summary)
 	v.require(notBlank(r.Summary), "expected a summary, got none")
 	v.require(n <= formats.MaxSummary || !notBlank(r.Summary),
@@ -127,10 +129,10 @@ func (v *validator) texts() {
 	)
 }
 
-func (v *validator) artifacts() {
+func (v *validator) checkArtifacts() {
 	types := formats.ArtifactTypes()
 	for i, a := range v.ret.Artifacts {
-		v.at("artifacts", i+1)
+		v.setPlace("artifacts", i+1)
 		v.require(slices.Contains(types, a.Type),
 			"expected the type of artifact %d to be one of %s, got %q",
 			i+1, strings.Join(formats.Words(types), ", "), a.Type)
@@ -146,7 +148,7 @@ func (v *validator) artifacts() {
 		}
 	}
 
-	v.at("artifacts", 0)
+	v.setPlace("artifacts", 0)
 	required := slices.DeleteFunc(slices.Clone(
 		v.info.Artifacts,
 	), func(a formats.ArtifactSpec) bool { return a.Optional })
@@ -174,9 +176,9 @@ func (v *validator) artifacts() {
 	}
 }
 
-func (v *validator) errors() {
+func (v *validator) checkErrors() {
 	r := v.ret
-	v.at("errors", 0)
+	v.setPlace("errors", 0)
 	v.require(r.Status != formats.StatusCompleted || len(r.Errors) == 0,
 		"expected no errors with status completed, got %d", len(r.Errors))
 	v.require(
@@ -184,7 +186,7 @@ func (v *validator) errors() {
 		"expected an error with status failed, got none",
 	)
 	for i, e := range r.Errors {
-		v.at("errors", i+1)
+		v.setPlace("errors", i+1)
 		v.require(notBlank(e.Message), "expected a message in error %d, got none", i+1)
 		v.require(slices.Contains(
 			formats.Codes(), e.Code,
@@ -195,21 +197,21 @@ func (v *validator) errors() {
 	}
 }
 
-func (v *validator) issues() {
+func (v *validator) checkIssues() {
 	levels := []formats.Level{formats.LevelError, formats.LevelWarning, formats.LevelSuggestion}
 	for i, issue := range v.ret.Issues {
-		v.at("issues", i+1)
+		v.setPlace("issues", i+1)
 		v.require(slices.Contains(levels, issue.Level),
 			"expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
 		v.require(notBlank(issue.Description), "expected a description in issue %d, got none", i+1)
 	}
 }
 
-func (v *validator) fields() {
+func (v *validator) checkFields() {
 	if v.ret.Status == formats.StatusFailed {
 		return
 	}
-	v.at("fields", 0)
+	v.setPlace("fields", 0)
 	for _, name := range slices.Sorted(maps.Keys(v.info.Fields)) {
 		spec := v.info.Fields[name]
 		value := v.ret.Fields[name]

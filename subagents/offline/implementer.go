@@ -24,7 +24,7 @@ type Implementer struct {
 	offlineRunner
 
 	Docs     Docs
-	Profiles *documents.Own // of the project; nil: the shipped ones
+	Profiles *documents.ProjectProfiles // of the project; nil: the shipped ones
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
 	Approver Approver

@@ -36,7 +36,7 @@ type Clock interface{ Now() time.Time }
 // Workers holds the effects of the workers; every field without a note is required.
 type Workers struct {
 	Docs     Docs
-	Profiles *documents.Own // of the project; nil: the shipped ones
+	Profiles *documents.ProjectProfiles // of the project; nil: the shipped ones
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
 	Approver Approver

@@ -17,7 +17,7 @@ type Planner struct {
 	offlineRunner
 
 	Docs     Docs
-	Profiles *documents.Own // of the project; nil: the shipped ones
+	Profiles *documents.ProjectProfiles // of the project; nil: the shipped ones
 }
 
 // planName is the document in the delegation's folder.
@@ -141,7 +141,7 @@ func (p Planner) findReport(ctx context.Context, r formats.Request, d *draft) er
 func planOf(
 	ctx context.Context,
 	docs Docs,
-	own *documents.Own,
+	own *documents.ProjectProfiles,
 	r formats.Request,
 	task *formats.Task,
 ) (path string, src []byte,
@@ -166,7 +166,8 @@ func planOf(
 		return "", nil, nil, err
 	}
 
-	plan, found := documents.Options{Needed: true, Own: own}.Parse(documents.ProfilePlan, path, src)
+	options := documents.Options{Lenient: true, Profiles: own}
+	plan, found := options.Parse(documents.ProfilePlan, path, src)
 	if found != nil && found.HasErrors() {
 		return "", nil, nil, found
 	}
