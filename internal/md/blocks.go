@@ -61,9 +61,9 @@ const maxWork = 1 << 20
 // guard bounds the cost of nested containers and keeps fences out of HTML blocks. It serves one
 // parse.
 type guard struct {
-	work    int
-	deepAt  int   // offset of the first container that was refused, -1: none
-	swallow []int // offsets of fences that an HTML block would have swallowed
+	work      int
+	deepAt    int   // offset of the first container that was refused, -1: none
+	swallowed []int // offsets of fences that an HTML block would have swallowed
 }
 
 func (g *guard) refuse(at text.Segment) {
@@ -90,10 +90,13 @@ func (c container) Open(
 			open++
 		}
 	}
+
 	if c.guard.work > maxWork {
 		return nil, parser.NoChildren
 	}
+
 	_, at := reader.Position()
+
 	node, state := c.BlockParser.Open(parent, reader, pc)
 	if node != nil && node.Kind() != ast.KindListItem && open >= maxDepth {
 		c.guard.refuse(at)
@@ -104,6 +107,7 @@ func (c container) Open(
 
 // Continue closes all blocks when the work limit is reached.
 func (c container) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
+
 	c.guard.work++
 	if c.guard.work > maxWork {
 		_, at := reader.Position()
@@ -124,7 +128,7 @@ func (t tagBlock) Continue(node ast.Node, reader text.Reader, pc parser.Context)
 	if h, ok := node.(*ast.HTMLBlock); ok && h.HTMLBlockType >= ast.HTMLBlockType6 {
 		line, segment := reader.PeekLine()
 		if indent, run, _ := fenceLine(string(line)); run != "" && indent < 4 {
-			t.guard.swallow = append(t.guard.swallow, segment.Start+indent)
+			t.guard.swallowed = append(t.guard.swallowed, segment.Start+indent)
 			return parser.Close
 		}
 	}
@@ -136,10 +140,12 @@ func (t tagBlock) Continue(node ast.Node, reader text.Reader, pc parser.Context)
 func fenceLine(line string) (indent int, run, info string) {
 	line = strings.TrimRight(line, "\r\n")
 	indent = indentOf(line)
+
 	rest := line[indent:]
 	if rest == "" || rest[0] != '`' && rest[0] != '~' {
 		return 0, "", ""
 	}
+
 	run = rest[:len(rest)-len(strings.TrimLeft(rest, rest[:1]))]
 	info = strings.TrimSpace(rest[len(run):])
 	if len(run) < 3 || run[0] == '`' && strings.Contains(info, "`") {
@@ -148,8 +154,8 @@ func fenceLine(line string) (indent int, run, info string) {
 	return indent, run, info
 }
 
-// blocks runs the block phase of the markdown parser over the body.
-func (d *Document) blocks() []Problem {
+// readBlocks runs the block phase of the markdown parser over the body.
+func (d *Document) readBlocks() []Problem {
 	base := d.bodyStart()
 	g := &guard{deepAt: -1}
 	w := walker{
@@ -179,7 +185,7 @@ func (d *Document) blocks() []Problem {
 			"flatten the list",
 		)
 	}
-	for _, off := range g.swallow {
+	for _, off := range g.swallowed {
 		w.report(
 			CodeFenceInHTML,
 			off,
@@ -201,6 +207,7 @@ func parseBlocks(body []byte, g *guard) (root ast.Node, err error) {
 			err = fmt.Errorf("%w: %v", errParser, r)
 		}
 	}()
+
 	values := parser.DefaultBlockParsers()
 	for i := range values {
 		p, ok := values[i].Value.(parser.BlockParser)
@@ -240,22 +247,25 @@ func (w *walker) report(code Code, from, to int, msg, help string) {
 	w.problems = append(w.problems, w.doc.problem(code, w.base+from, w.base+to, msg, help))
 }
 
-// start gives the offset of a block that begins with one of the given bytes. Behind a tab that the
-// margin of a container cuts, the parser counts columns. Its offset is then up to seven bytes too
-// large.
-func (w *walker) start(n ast.Node, first string) int {
+// startOffset gives the offset of a block that begins with one of the given bytes. Behind a tab
+// that the margin of a container cuts, the parser counts columns. Its offset is then up to seven
+// bytes too large.
+func (w *walker) startOffset(n ast.Node, first string) int {
 	at := min(max(n.Pos(), 0), len(w.body)-1)
 	if at < 0 {
 		return 0
 	}
+
 	begins := func(i int) bool {
 		return strings.IndexByte(first, w.body[i]) >= 0 &&
 			(i == 0 || strings.IndexByte(" \t\n>", w.body[i-1]) >= 0)
 	}
+
 	line := bytes.LastIndexByte(w.body[:at], '\n') + 1
 	if bytes.IndexByte(w.body[line:at], '\t') < 0 && begins(at) {
 		return at
 	}
+
 	// Blocks come in order, so that the first place behind the block before is the one.
 	for i := max(at-7, w.last+1); i <= at; i++ {
 		if begins(i) {
@@ -277,58 +287,60 @@ func (w *walker) walk(parent ast.Node, depth int) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Heading:
-			b, at := w.text(n, Heading, depth)
+			b, at := w.textBlock(n, Heading, depth)
 			b.Level = n.Level
 			b.Text = plainText(b.Raw)
-			if mark := w.start(n, "#"); mark < len(w.body) && w.body[mark] == '#' {
+			if mark := w.startOffset(n, "#"); mark < len(w.body) && w.body[mark] == '#' {
 				at = mark
 				b.End = w.lineEnd(w.pos(mark).Line)
 			}
 			w.add(b, at)
 		case *ast.Paragraph, *ast.TextBlock:
-			w.add(w.text(n, Paragraph, depth))
+			w.add(w.textBlock(n, Paragraph, depth))
 		case *ast.HTMLBlock:
-			w.add(w.text(n, HTML, depth))
+			w.add(w.textBlock(n, HTML, depth))
 		case *ast.CodeBlock:
-			b, at := w.text(n, Fence, depth)
+			b, at := w.textBlock(n, Fence, depth)
 			b.Body = n.Lines().Value(w.body)
 			b.Raw = ""
 			b.BodyPos = w.pos(at)
 			w.add(b, at)
 		case *ast.FencedCodeBlock:
-			w.fence(n, depth)
+			w.addFence(n, depth)
 		case *ast.ThematicBreak:
-			at := w.start(n, "-*_")
+			at := w.startOffset(n, "-*_")
 			w.add(Block{
 				Kind:  Rule,
 				Depth: depth,
 				End:   w.lineEnd(w.pos(at).Line),
 			}, at)
 		case *ast.Blockquote:
-			w.container(n, Block{Kind: Quote, Depth: depth}, w.start(n, ">"))
+			w.addContainer(n, Block{Kind: Quote, Depth: depth}, w.startOffset(n, ">"))
 		case *ast.List:
 			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-				w.container(c, Block{
+				w.addContainer(c, Block{
 					Kind:    Item,
 					Depth:   depth,
 					Ordered: n.IsOrdered(),
-				}, w.start(c, "-+*0123456789"))
+				}, w.startOffset(c, "-+*0123456789"))
 			}
 		}
 	}
 }
 
-// container adds an item or a quote and what is in it.
-func (w *walker) container(n ast.Node, b Block, at int) {
+// addContainer adds an item or a quote and what is in it.
+func (w *walker) addContainer(n ast.Node, b Block, at int) {
 	b.End = w.pos(at + 1)
+
 	text := []ast.NodeKind{ast.KindTextBlock, ast.KindParagraph}
 	if c := n.FirstChild(); b.Kind == Item && c != nil && slices.Contains(text, c.Kind()) {
-		own, _ := w.text(c, Item, b.Depth)
+		own, _ := w.textBlock(c, Item, b.Depth)
 		b.Raw = own.Raw
 		b.End = own.End
 		b.Text, b.Checked = checkBox(own.Raw)
 		n.RemoveChild(n, c)
 	}
+
 	i := len(w.doc.Blocks)
 	w.add(b, at)
 	w.walk(n, b.Depth+1)
@@ -348,8 +360,8 @@ func checkBox(raw string) (string, *bool) {
 	return plainText(raw), nil
 }
 
-// text reads a block that is made of lines, and gives the offset of the first.
-func (w *walker) text(n ast.Node, kind BlockKind, depth int) (Block, int) {
+// textBlock reads a block that is made of lines, and gives the offset of the first.
+func (w *walker) textBlock(n ast.Node, kind BlockKind, depth int) (Block, int) {
 	b := Block{Kind: kind, Depth: depth}
 	lines := n.Lines()
 	if lines.Len() == 0 {
@@ -357,19 +369,21 @@ func (w *walker) text(n ast.Node, kind BlockKind, depth int) (Block, int) {
 		b.End = w.pos(at)
 		return b, at
 	}
+
 	b.Raw = strings.TrimRight(string(lines.Value(w.body)), "\n")
 	last := lines.At(lines.Len() - 1)
 	if h, ok := n.(*ast.HTMLBlock); ok && h.HasClosure() {
 		last = h.ClosureLine
 		b.Raw += "\n" + strings.TrimRight(string(last.Value(w.body)), "\n")
 	}
+
 	b.End = w.pos(last.Start + len(bytes.TrimRight(w.body[last.Start:last.Stop], " \t\n")))
 	return b, lines.At(0).Start
 }
 
-// fence adds a fenced block, whose end the parser does not tell.
-func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
-	at := w.start(n, "`~")
+// addFence adds a fenced block, whose end the parser does not tell.
+func (w *walker) addFence(n *ast.FencedCodeBlock, depth int) {
+	at := w.startOffset(n, "`~")
 	lines := n.Lines()
 	pos := w.pos(at)
 	b := Block{
@@ -386,9 +400,11 @@ func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
 	if lines.Len() > 0 {
 		b.BodyPos = w.pos(lines.At(0).Start)
 	}
+
 	open := w.doc.Line(pos.Line)[pos.Col-1:]
 	_, run, _ := fenceLine(open)
 	run = cmp.Or(run, "```") // its place is not known for sure
+
 	end := pos.Line + lines.Len()
 	closing := strings.TrimRight(strings.TrimLeft(w.doc.Line(end+1), " \t>"), " \t")
 	if end < w.doc.LineCount() && len(closing) >= len(run) && strings.Trim(closing, run[:1]) == "" {
@@ -405,6 +421,7 @@ func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
 
 	b.End = w.lineEnd(end)
 	w.add(b, at)
+
 	// A fence that holds what looks like the start of another one lacks its own end.
 	line := b.BodyPos.Line
 	for l := range strings.Lines(string(b.Body)) {

@@ -57,17 +57,18 @@ func (s *source) diagnose(err error) Problem {
 			"quote the value: "+quote(s.text[from:to]),
 		)
 	}
-	return s.syntax(le, off)
+	return s.syntaxProblem(le, off)
 }
 
-// syntax words the parser's messages for a reader who has the line before them.
-func (s *source) syntax(le *yaml.LoadError, off int) Problem {
+// syntaxProblem words the parser's messages for a reader who has the line before them.
+func (s *source) syntaxProblem(le *yaml.LoadError, off int) Problem {
 	line, start := s.lineAt(off)
 	context := min(s.offset(le.ContextMark.Line, le.ContextMark.Column), len(s.text))
 	help := "check the indentation and the quotes of this line"
 	if suggestion, ok := quoteLine(line); ok {
 		help = "quote the value: " + suggestion
 	}
+
 	msg := strings.ToLower(strings.TrimSuffix(le.Message, "."))
 	switch {
 	case strings.Contains(msg, "mapping values are not allowed"):

@@ -41,7 +41,7 @@ func Parse(src []byte) (*Document, []Problem) {
 
 // ParseUpTo is Parse with another size limit, in bytes.
 func ParseUpTo(src []byte, limit int) (*Document, []Problem) {
-	l, problem, ok := read(src, Pos{1, 1}, limit, false)
+	l, problem, ok := readText(src, Pos{1, 1}, limit, false)
 	d := &Document{
 		Src:      src,
 		BodyLine: 1,
@@ -50,6 +50,7 @@ func ParseUpTo(src []byte, limit int) (*Document, []Problem) {
 	if !ok {
 		return d, []Problem{problem}
 	}
+
 	text := bytes.ReplaceAll(bytes.TrimPrefix(src, []byte(bom)), []byte("\r\n"), []byte{'\n'})
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
@@ -58,13 +59,14 @@ func ParseUpTo(src []byte, limit int) (*Document, []Problem) {
 	// the caller's text.
 	d.Text = slices.Clip(text)
 	d.lines = linesOf(string(text), Pos{1, 1})
-	problems := append(d.front(limit), d.blocks()...)
+
+	problems := append(d.readFront(limit), d.readBlocks()...)
 	return d, problems
 }
 
-// front splits off and reads the front matter.
-func (d *Document) front(limit int) []Problem {
-	first := d.opening()
+// readFront splits off and reads the front matter.
+func (d *Document) readFront(limit int) []Problem {
+	first := d.openingLine()
 	if first == 0 {
 		if i := strings.IndexByte(d.text, '\r'); i >= 0 && !strings.Contains(d.text[:i], "\n") {
 			return []Problem{d.problem(
@@ -100,12 +102,14 @@ func (d *Document) front(limit int) []Problem {
 	if closing > d.LineCount() {
 		return unclosed("front matter opened here is not closed")
 	}
+
 	end := d.starts[closing-1]
 	d.HasFront = true
 	d.BodyLine = closing + 1
 	d.FrontText = d.Text[d.starts[first]:end]
 	d.FrontSpan = Span{Pos{first, 1}, Pos{closing, 4}}
 	var problems []Problem
+
 	// The library takes an indented delimiter inside a text for the end, so what it cut is not
 	// used.
 	decode := func(_ []byte, _ any) error {
@@ -119,6 +123,7 @@ func (d *Document) front(limit int) []Problem {
 		}
 		return nil
 	}
+
 	block := strings.NewReader(d.text[open : end+len(d.Line(closing))])
 	_, err := frontmatter.MustParse(block, nil, frontmatter.NewFormat("---", delimiter, decode))
 	if err != nil {
@@ -127,9 +132,9 @@ func (d *Document) front(limit int) []Problem {
 	return problems
 }
 
-// opening returns the line of the delimiter that opens front matter, or 0. Blank lines and one
+// openingLine returns the line of the delimiter that opens front matter, or 0. Blank lines and one
 // comment may stand before it.
-func (d *Document) opening() int {
+func (d *Document) openingLine() int {
 	comment := false
 	for n := 1; n <= d.LineCount(); n++ {
 		line := strings.TrimRight(d.Line(n), " \t")

@@ -106,7 +106,7 @@ func (n *Node) Any() any {
 	case n.Type == Bool:
 		return n.Value[0] == 't' || n.Value[0] == 'T'
 	case n.Type == Int || n.Type == Float:
-		return number(n.Value)
+		return parseNumber(n.Value)
 	}
 	return n.Value
 }
@@ -131,17 +131,17 @@ func (n *Node) ValuePos(offset int) Pos {
 		if skipBlank(n.Value, 0) == 0 {
 			start = skipBlank(n.raw, start)
 		}
-		return n.follow(start, offset)
+		return n.walkTo(start, offset)
 	case SingleQuoted, DoubleQuoted:
-		return n.follow(1, offset)
+		return n.walkTo(1, offset)
 	case Plain, FlowStyle, BlockStyle:
 	}
-	return n.follow(0, offset)
+	return n.walkTo(0, offset)
 }
 
-// follow walks value and source side by side from the source offset r and returns the place of the
+// walkTo walks value and source side by side from the source offset r and returns the place of the
 // value offset.
-func (n *Node) follow(r, offset int) Pos {
+func (n *Node) walkTo(r, offset int) Pos {
 	for v := 0; v < offset && r < len(n.raw); {
 		c := n.raw[r]
 		switch {

@@ -52,6 +52,7 @@ func RepeatedMap(src []byte, key string) ([]byte, int) {
 		if m == nil || m[1] != indent {
 			continue // inside of a value
 		}
+
 		one := m[2]
 		switch {
 		case one == first:
@@ -65,6 +66,7 @@ func RepeatedMap(src []byte, key string) ([]byte, int) {
 		}
 		seen[one] = true
 	}
+
 	if !seen["name"] {
 		return src, 0
 	}

@@ -14,16 +14,16 @@ var numeral = lazy.Regexp(
 		`[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$`,
 )
 
-// resolve returns the type of a plain scalar by the YAML 1.2 core schema. A number that fits no
+// scalarType returns the type of a plain scalar by the YAML 1.2 core schema. A number that fits no
 // type is text.
-func resolve(v string) ScalarType {
+func scalarType(v string) ScalarType {
 	switch v {
 	case "", "~", "null", "Null", "NULL":
 		return Null
 	case "true", "True", "TRUE", "false", "False", "FALSE":
 		return Bool
 	}
-	switch number(v).(type) {
+	switch parseNumber(v).(type) {
 	case int:
 		return Int
 	case float64:
@@ -32,12 +32,14 @@ func resolve(v string) ScalarType {
 	return Str
 }
 
-// number reads a number: as an int, as a float64 if it has a fraction or does not fit, else nil.
-func number(v string) any {
+// parseNumber reads a number: as an int, as a float64 if it has a fraction or does not fit, else
+// nil.
+func parseNumber(v string) any {
 	m := numeral().FindStringSubmatch(v)
 	if m == nil {
 		return nil
 	}
+
 	for i, base := range []int{10, 16, 8} {
 		if n, err := strconv.ParseInt(m[i+1], base, strconv.IntSize); err == nil {
 			return int(n)

@@ -38,7 +38,7 @@ func (d *Document) Section(level int, title string) (Section, bool) {
 func sections(blocks []Block, level, endLine int) []Section {
 	var out []Section
 	for i := range blocks {
-		if !blocks[i].heads(level) || blocks[i].Level != level {
+		if !blocks[i].endsSection(level) || blocks[i].Level != level {
 			continue
 		}
 		s := Section{
@@ -46,8 +46,9 @@ func sections(blocks []Block, level, endLine int) []Section {
 			Blocks:  blocks[i+1:],
 			EndLine: endLine,
 		}
+
 		for k := range s.Blocks {
-			if s.Blocks[k].heads(level) {
+			if s.Blocks[k].endsSection(level) {
 				s.EndLine = s.Blocks[k].Pos.Line - 1
 				s.Blocks = s.Blocks[:k]
 				break
@@ -58,8 +59,8 @@ func sections(blocks []Block, level, endLine int) []Section {
 	return out
 }
 
-// heads tells whether a block ends a section of a level: a heading of that level, or of a higher
-// one.
-func (b *Block) heads(level int) bool {
+// endsSection tells whether a block ends a section of a level: a heading of that level, or of a
+// higher one.
+func (b *Block) endsSection(level int) bool {
 	return b.Kind == Heading && b.Depth == 0 && b.Level <= level
 }

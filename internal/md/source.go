@@ -41,14 +41,14 @@ func (l *lines) Line(n int) string {
 	return l.text[l.starts[n-1]:]
 }
 
-// number is that of the line, from 1, that holds an offset.
-func (l *lines) number(off int) int {
+// lineNumber is that of the line, from 1, that holds an offset.
+func (l *lines) lineNumber(off int) int {
 	return sort.SearchInts(l.starts, off+1)
 }
 
 // pos turns an offset into a place in the file.
 func (l *lines) pos(off int) Pos {
-	n := l.number(off)
+	n := l.lineNumber(off)
 	col := off - l.starts[n-1] + 1
 	if n == 1 {
 		return Pos{l.at.Line, l.at.Col + col - 1}
@@ -58,7 +58,7 @@ func (l *lines) pos(off int) Pos {
 
 // lineAt returns the line that holds the offset, without its end, and the offset of its first byte.
 func (l *lines) lineAt(off int) (string, int) {
-	n := l.number(off)
+	n := l.lineNumber(off)
 	return strings.TrimSuffix(l.Line(n), "\r"), l.starts[n-1]
 }
 
@@ -100,10 +100,10 @@ func (s *source) offset(line, col int) int {
 	return s.off
 }
 
-// read gives a file or a block of YAML as lines. It gives false for one larger than the limit, or
-// with a byte that is no text. In a block it also refuses control characters, and YAML's line ends
-// besides LF and CRLF.
-func read(src []byte, at Pos, limit int, block bool) (lines, Problem, bool) {
+// readText gives a file or a block of YAML as lines. It gives false for one larger than the limit,
+// or with a byte that is no text. In a block it also refuses control characters, and YAML's line
+// ends besides LF and CRLF.
+func readText(src []byte, at Pos, limit int, block bool) (lines, Problem, bool) {
 	if len(src) > limit {
 		return linesOf("", at), Problem{
 			CodeTooLarge,

@@ -31,7 +31,9 @@ func plainText(raw string) string {
 		util.Prioritized(parser.NewEmphasisParser(), 2),
 	)
 	root := parser.NewParser(paragraph, marks).Parse(text.NewReader(src))
+
 	var out []byte
+
 	walk := func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		piece, ok := n.(*ast.Text)
 		if !ok || !entering {

@@ -69,7 +69,7 @@ func cutValue(text string, i int) (from, end int, cut bool) {
 			if at := flowStop().FindStringIndex(text[i:]); at != nil {
 				stop = i + at[0]
 			}
-			if cuts(text, i, stop, colon && open[len(open)-1] == '{') {
+			if cutsValue(text, i, stop, colon && open[len(open)-1] == '{') {
 				return i, stop, true
 			}
 			i = max(stop, i+1)
@@ -79,10 +79,11 @@ func cutValue(text string, i int) (from, end int, cut bool) {
 	return 0, i, false
 }
 
-// cuts tells whether what stands at an offset ends a value in the middle. second tells that a colon
-// stands before the value in its entry already; on a line of its own it is then the next key.
-func cuts(text string, from, stop int, second bool) bool {
+// cutsValue tells whether what stands at an offset ends a value in the middle. second tells that a
+// colon stands before the value in its entry already; on a line of its own it is then the next key.
+func cutsValue(text string, from, stop int, second bool) bool {
 	value := text[from:stop]
+
 	switch strings.TrimSpace(text[stop:min(stop+1, len(text))]) {
 	case "[", "{":
 		return true

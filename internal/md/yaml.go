@@ -33,7 +33,7 @@ func parseYAML(src []byte, at Pos, limit int, aliases bool) (*Node, []Problem) {
 	if at.IsZero() {
 		at = Pos{1, 1}
 	}
-	text, problem, ok := read(src, at, limit, true)
+	text, problem, ok := readText(src, at, limit, true)
 	if !ok {
 		return nil, []Problem{problem}
 	}
@@ -46,11 +46,11 @@ func parseYAML(src []byte, at Pos, limit int, aliases bool) (*Node, []Problem) {
 		},
 		aliases: aliases,
 	}
-	if p, ok := c.marker(); ok {
+	if p, ok := c.findMarker(); ok {
 		return nil, []Problem{p}
 	}
 
-	root, err := load(text.text)
+	root, err := loadYAML(text.text)
 	if err != nil {
 		return nil, []Problem{c.diagnose(err)}
 	}
@@ -58,13 +58,13 @@ func parseYAML(src []byte, at Pos, limit int, aliases bool) (*Node, []Problem) {
 		return nil, nil
 	}
 
-	n, _ := c.node(root.Content[0], -1)
+	n, _ := c.convert(root.Content[0], -1)
 	return n, c.problems
 }
 
-// marker finds a document marker or a second document. Such a line at the left margin ends every
-// scalar, so no parsing is needed to see it.
-func (s *source) marker() (Problem, bool) {
+// findMarker finds a document marker or a second document. Such a line at the left margin ends
+// every scalar, so no parsing is needed to see it.
+func (s *source) findMarker() (Problem, bool) {
 	for _, start := range s.starts {
 		rest := s.text[start:]
 		if !strings.HasPrefix(rest, "---") && !strings.HasPrefix(rest, "...") {
@@ -99,18 +99,20 @@ func (depthLimit) CheckAlias(_, _ int) error {
 	return nil
 }
 
-// load runs the third-party parser. A panic in it is a syntax error of the text.
-func load(src string) (n *yaml.Node, err error) {
+// loadYAML runs the third-party parser. A panic in it is a syntax error of the text.
+func loadYAML(src string) (n *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			n = nil
 			err = fmt.Errorf("YAML parser stopped: %v", r)
 		}
 	}()
+
 	l, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(depthLimit{}))
 	if err != nil {
 		return nil, err
 	}
+
 	var root yaml.Node
 	if err := l.Load(&root); errors.Is(err, io.EOF) {
 		return nil, nil
@@ -139,41 +141,44 @@ func (c *converter) report(code Code, from, to int, msg, help string) {
 	c.problems = append(c.problems, c.problem(code, from, to, msg, help))
 }
 
-// node converts one node and returns it with the offset of its end. indent is the column, from 0,
-// of the block collection that holds it, -1 at the top: it decides where a block scalar ends.
-func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
+// convert converts one node and returns it with the offset of its end. indent is the column, from
+// 0, of the block collection that holds it, -1 at the top: it decides where a block scalar ends.
+func (c *converter) convert(y *yaml.Node, indent int) (*Node, int) {
 	off := c.offset(y.Line, y.Column)
 	if c.aliases && y.Kind == yaml.AliasNode && y.Alias != nil {
-		return c.alias(y, off)
+		return c.convertAlias(y, off)
 	}
+
 	if c.within > 0 {
 		c.expanded++
 	}
-	start := c.properties(
+
+	start := c.skipProperties(
 		off,
 		y.Kind == yaml.ScalarNode && y.Value == "" &&
 			y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0,
 	)
+
 	n := &Node{Pos: c.pos(off)}
 	var end int
 	switch y.Kind {
 	case yaml.MappingNode:
 		n.Kind = Map
-		end = c.mapping(n, y, start)
+		end = c.convertMap(n, y, start)
 	case yaml.SequenceNode:
 		n.Kind = List
-		end = c.sequence(n, y, start)
+		end = c.convertList(n, y, start)
 	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode, yaml.StreamNode:
 		n.Kind = Scalar
-		end = c.scalar(n, y, start, indent)
+		end = c.convertScalar(n, y, start, indent)
 	}
 
 	n.End = c.pos(end)
 	return n, end
 }
 
-// alias converts the node that an alias stands for. Its place is that of the alias.
-func (c *converter) alias(y *yaml.Node, off int) (*Node, int) {
+// convertAlias converts the node that an alias stands for. Its place is that of the alias.
+func (c *converter) convertAlias(y *yaml.Node, off int) (*Node, int) {
 	end := off + len("*"+y.Value)
 	n := &Node{
 		Kind:  Scalar,
@@ -194,7 +199,7 @@ func (c *converter) alias(y *yaml.Node, off int) (*Node, int) {
 		}
 	} else {
 		c.within++
-		n, _ = c.node(y.Alias, -1)
+		n, _ = c.convert(y.Alias, -1)
 		c.within--
 	}
 
@@ -215,9 +220,9 @@ func (n *Node) merge(from *Node) {
 	}
 }
 
-// properties reports an anchor, an alias and a tag, and returns the offset of the value after them.
-// A value that was left out stands directly after them.
-func (c *converter) properties(off int, absent bool) int {
+// skipProperties reports an anchor, an alias and a tag, and returns the offset of the value after
+// them. A value that was left out stands directly after them.
+func (c *converter) skipProperties(off int, absent bool) int {
 	for off < len(c.text) {
 		end := off
 		for end < len(c.text) && strings.IndexByte(" \t\r\n,[]{}", c.text[end]) < 0 {
@@ -255,6 +260,7 @@ func (c *converter) properties(off int, absent bool) int {
 		default:
 			return off
 		}
+
 		next := skipBlank(c.text, end)
 		if absent || next == end || next == len(c.text) {
 			return end
@@ -265,16 +271,17 @@ func (c *converter) properties(off int, absent bool) int {
 	return off
 }
 
-// mapping converts a map. In a flow map, {a: b, c}, YAML ends an unquoted value at a comma and
+// convertMap converts a map. In a flow map, {a: b, c}, YAML ends an unquoted value at a comma and
 // takes the rest for keys without values; such pieces are reported together, once.
-func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
+func (c *converter) convertMap(n *Node, y *yaml.Node, start int) int {
 	end := start
-	flow := c.collection(n, y)
+	flow := c.setStyle(n, y)
 	seen := make(map[string]Pos, len(y.Content)/2)
 	n.Entries = make([]Entry, 0, len(y.Content)/2)
 	var merged []*Node             // values of merge keys
 	last := -1                     // start of the unquoted value before
 	var cut struct{ from, to int } // the pieces of an unquoted value that YAML cut at its commas
+
 	flush := func() {
 		if cut.to > 0 && last >= 0 {
 			c.report(CodeFlowTrap, last, cut.to, `", " ends an unquoted value inside {...}`,
@@ -286,11 +293,12 @@ func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 		cut.to = 0
 		last = -1
 	}
+
 	for i := 0; i+1 < len(y.Content); i += 2 {
-		key, keyEnd := c.node(y.Content[i], y.Column-1)
-		value, valueEnd := c.node(y.Content[i+1], y.Column-1)
+		key, keyEnd := c.convert(y.Content[i], y.Column-1)
+		value, valueEnd := c.convert(y.Content[i+1], y.Column-1)
 		end = max(keyEnd, valueEnd)
-		if flow && c.piece(key, value, keyEnd) {
+		if flow && c.isBarePiece(key, value, keyEnd) {
 			if cut.to == 0 {
 				cut.from = keyEnd - len(key.raw)
 			}
@@ -305,7 +313,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 			merged = append(merged, value)
 			continue
 		}
-		c.key(key, keyEnd, seen)
+		c.checkKey(key, keyEnd, seen)
 		n.Entries = append(n.Entries, Entry{key, value})
 	}
 
@@ -314,13 +322,13 @@ func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 		n.merge(from)
 	}
 	if flow {
-		end = c.closing(start, end, '{', '}')
+		end = c.closingBracket(start, end, '{', '}')
 	}
 	return end
 }
 
-// collection notes how a map or a list is written, and tells whether it is in brackets.
-func (c *converter) collection(n *Node, y *yaml.Node) bool {
+// setStyle notes how a map or a list is written, and tells whether it is in brackets.
+func (c *converter) setStyle(n *Node, y *yaml.Node) bool {
 	if y.Style&yaml.FlowStyle != 0 {
 		n.Style = FlowStyle
 		return true
@@ -329,15 +337,15 @@ func (c *converter) collection(n *Node, y *yaml.Node) bool {
 	return false
 }
 
-// piece tells whether an entry of {...} is text without a colon.
-func (c *converter) piece(key, value *Node, keyEnd int) bool {
+// isBarePiece tells whether an entry of {...} is text without a colon.
+func (c *converter) isBarePiece(key, value *Node, keyEnd int) bool {
 	next := skipBlank(c.text, keyEnd)
 	return value.Absent() && key.Kind == Scalar && !key.Absent() &&
 		!strings.HasPrefix(c.text[next:], ":")
 }
 
-// key checks one key of a map.
-func (c *converter) key(key *Node, end int, seen map[string]Pos) {
+// checkKey checks one key of a map.
+func (c *converter) checkKey(key *Node, end int, seen map[string]Pos) {
 	start := end - len(key.raw)
 	switch {
 	case key.Kind != Scalar:
@@ -383,20 +391,21 @@ func (c *converter) key(key *Node, end int, seen map[string]Pos) {
 	seen[key.Value] = key.Pos
 }
 
-func (c *converter) sequence(n *Node, y *yaml.Node, start int) int {
+func (c *converter) convertList(n *Node, y *yaml.Node, start int) int {
 	end := start
-	flow := c.collection(n, y)
+	flow := c.setStyle(n, y)
 	n.Items = make([]*Node, len(y.Content))
 	for i, item := range y.Content {
-		n.Items[i], end = c.node(item, y.Column-1)
+		n.Items[i], end = c.convert(item, y.Column-1)
 	}
+
 	if flow {
-		end = c.closing(start, end, '[', ']')
+		end = c.closingBracket(start, end, '[', ']')
 	}
 	return end
 }
 
-func (c *converter) scalar(n *Node, y *yaml.Node, start, indent int) int {
+func (c *converter) convertScalar(n *Node, y *yaml.Node, start, indent int) int {
 	n.Value = y.Value
 	n.Type = Str
 	var end int
@@ -419,7 +428,7 @@ func (c *converter) scalar(n *Node, y *yaml.Node, start, indent int) int {
 		end, n.indent = c.blockEnd(start, indent)
 	default:
 		n.Style = Plain
-		n.Type = resolve(y.Value)
+		n.Type = scalarType(y.Value)
 		end = c.plainEnd(start, y.Value)
 	}
 

@@ -44,6 +44,7 @@ func (s *source) blockEnd(off, outer int) (end, indent int) {
 		end = off + comment
 	}
 	end = off + len(strings.TrimRight(s.text[off:end], " \t"))
+
 	indent = -1
 	for i := 1; i < 3 && off+i < len(s.text); i++ {
 		if c := s.text[off+i]; c >= '1' && c <= '9' {
@@ -51,7 +52,7 @@ func (s *source) blockEnd(off, outer int) (end, indent int) {
 		}
 	}
 
-	for _, at := range s.starts[s.number(start):] {
+	for _, at := range s.starts[s.lineNumber(start):] {
 		line, next := s.lineAt(at)
 		text := strings.TrimLeft(line, " ")
 		if text == "" {
@@ -70,9 +71,9 @@ func (s *source) blockEnd(off, outer int) (end, indent int) {
 	return end, max(indent, 0)
 }
 
-// closing returns the offset after the bracket that ends the flow collection which starts at start
-// and whose last child ends at end. A pair inside a list ([a: b]) has no brackets of its own.
-func (s *source) closing(start, end int, opener, closer byte) int {
+// closingBracket returns the offset after the bracket that ends the flow collection which starts at
+// start and whose last child ends at end. A pair inside a list ([a: b]) has no brackets of its own.
+func (s *source) closingBracket(start, end int, opener, closer byte) int {
 	if start >= len(s.text) || s.text[start] != opener {
 		return end
 	}
