@@ -21,6 +21,7 @@ func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 	if !obj.Is(Dict) {
 		return nil
 	}
+
 	items := make([]item, len(obj.Members))
 	for i, m := range obj.Members {
 		items[i] = item{
@@ -29,6 +30,7 @@ func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 			value: m.Value,
 		}
 	}
+
 	for _, c := range changes {
 		at := slices.IndexFunc(items, func(it item) bool {
 			return it.key == c.Key
@@ -40,6 +42,7 @@ func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 		items[at].raw = c.Raw
 		items[at].drop = c.Raw == nil
 	}
+
 	there := len(obj.Members)
 	return newEditor(src, obj, items[:there]).edits(items[there:])
 }
@@ -57,6 +60,7 @@ func EditElems(src []byte, arr *Value, c ElemChanges) []Edit {
 	if !arr.Is(Array) {
 		return nil
 	}
+
 	items := make([]item, len(arr.Elems))
 	for i, e := range arr.Elems {
 		items[i] = item{
@@ -65,11 +69,13 @@ func EditElems(src []byte, arr *Value, c ElemChanges) []Edit {
 			raw:   c.Replace[i],
 		}
 	}
+
 	for _, i := range c.Remove {
 		if i >= 0 && i < len(items) {
 			items[i].drop = true
 		}
 	}
+
 	added := make([]item, len(c.Append))
 	for i, raw := range c.Append {
 		added[i].raw = raw
@@ -99,7 +105,7 @@ func newEditor(src []byte, box *Value, items []item) *editor {
 		src:   src,
 		box:   box,
 		items: items,
-		form:  detect(src, box, items),
+		form:  detectForm(src, box, items),
 	}
 }
 
@@ -118,12 +124,13 @@ func (e *editor) edits(added []item) []Edit {
 				out = append(out, Edit{
 					it.value.Start,
 					it.value.End,
-					e.form.place(e.src, it.start, it.raw),
+					e.form.layOut(e.src, it.start, it.raw),
 				})
 			}
 			seen = true
 			continue
 		}
+
 		run := i
 		for i+1 < len(e.items) && e.items[i+1].drop {
 			i++
@@ -137,7 +144,7 @@ func (e *editor) edits(added []item) []Edit {
 
 	if len(added) > 0 {
 		end := e.items[len(e.items)-1].value.End
-		out = append(out, Edit{end, end, append([]byte(e.form.sep), e.text(added)...)})
+		out = append(out, Edit{end, end, append([]byte(e.form.sep), e.joinItems(added)...)})
 	}
 	return out
 }
@@ -146,15 +153,15 @@ func (e *editor) edits(added []item) []Edit {
 func (e *editor) refill(added []item) []Edit {
 	all := Edit{Start: e.box.Start + 1, End: e.box.End - 1}
 	if len(added) > 0 {
-		all.Text = append(append([]byte(e.form.lead), e.text(added)...), e.form.tail...)
+		all.Text = append(append([]byte(e.form.lead), e.joinItems(added)...), e.form.tail...)
 	} else if len(e.items) == 0 {
 		return nil
 	}
 	return []Edit{all}
 }
 
-// text is new items with what separates them.
-func (e *editor) text(added []item) []byte {
+// joinItems is new items with what separates them.
+func (e *editor) joinItems(added []item) []byte {
 	var out []byte
 	for i, it := range added {
 		if i > 0 {
@@ -163,7 +170,7 @@ func (e *editor) text(added []item) []byte {
 		if e.box.Kind == Dict {
 			out = append(AppendString(out, it.key), e.form.colon...)
 		}
-		out = append(out, e.form.inner(it.raw)...)
+		out = append(out, e.form.fitValue(it.raw)...)
 	}
 	return out
 }
@@ -180,9 +187,9 @@ type form struct {
 	nl    string // how lines end
 }
 
-// detect finds the layout of an array or object, to insert items as its author would have written
-// them.
-func detect(src []byte, box *Value, items []item) form {
+// detectForm finds the layout of an array or object, to insert items as its author would have
+// written them.
+func detectForm(src []byte, box *Value, items []item) form {
 	f := form{
 		nl:    "\n",
 		unit:  "  ",
@@ -190,7 +197,7 @@ func detect(src []byte, box *Value, items []item) form {
 		sep:   ", ",
 	}
 	if len(items) == 0 {
-		f.empty(src, box)
+		f.guessEmpty(src, box)
 		return f
 	}
 
@@ -211,7 +218,8 @@ func detect(src []byte, box *Value, items []item) form {
 		f.sep = string(src[items[len(items)-2].value.End:last.start])
 	case own:
 		f.sep = "," + f.lead
-	case box.Kind == Dict && f.colon == ":", box.Kind == Array && f.lead == "" && !spaced(src):
+	case box.Kind == Dict && f.colon == ":",
+		box.Kind == Array && f.lead == "" && !hasSpaceAfterColon(src):
 		f.sep = ","
 	}
 
@@ -227,13 +235,14 @@ func detect(src []byte, box *Value, items []item) form {
 	return f
 }
 
-// empty guesses the layout of a container without items. Its items get lines of their own if it has
-// its line to itself, after its key at most.
-func (f *form) empty(src []byte, box *Value) {
-	if !spaced(src) {
+// guessEmpty guesses the layout of a container without items. Its items get lines of their own if
+// it has its line to itself, after its key at most.
+func (f *form) guessEmpty(src []byte, box *Value) {
+	if !hasSpaceAfterColon(src) {
 		f.sep = ","
 		f.colon = ":"
 	}
+
 	i := bytes.IndexByte(src, '\n')
 	if i < 0 || !startsLine(src, box.Start) {
 		return
@@ -241,6 +250,7 @@ func (f *form) empty(src []byte, box *Value) {
 	if i > 0 && src[i-1] == '\r' {
 		f.nl = "\r\n"
 	}
+
 	f.unit = docUnit(src, f.unit)
 	outer := lineIndent(src, box.Start)
 	f.lines = true
@@ -292,9 +302,9 @@ func docUnit(src []byte, otherwise string) string {
 	return otherwise
 }
 
-// spaced reports whether the text writes a space after its first colon; a text without a colon
-// counts as one.
-func spaced(src []byte) bool {
+// hasSpaceAfterColon reports whether the text writes a space after its first colon; a text without
+// a colon counts as one.
+func hasSpaceAfterColon(src []byte) bool {
 	for i := 0; i < len(src); i++ {
 		switch src[i] {
 		case '"':
@@ -329,21 +339,21 @@ func nestedColon(src []byte, v *Value) string {
 		m := v.Members[0]
 		return colonOf(src, item{start: m.KeyStart, value: m.Value})
 	}
-	if spaced(src) {
+	if hasSpaceAfterColon(src) {
 		return ": "
 	}
 	return ":"
 }
 
-// place lays out the new value of an item that starts at start.
-func (f form) place(src []byte, start int, raw []byte) []byte {
+// layOut lays out the new value of an item that starts at start.
+func (f form) layOut(src []byte, start int, raw []byte) []byte {
 	indent, own := ownLine(src, start)
 	f.lines = own
 	f.base = indent
-	return f.inner(raw)
+	return f.fitValue(raw)
 }
 
-func (f form) inner(raw []byte) []byte {
+func (f form) fitValue(raw []byte) []byte {
 	raw = bytes.TrimSpace(raw)
 	if bytes.IndexByte(raw, '\n') < 0 {
 		return raw
@@ -365,6 +375,7 @@ func reindent(raw []byte, f form) []byte {
 			out = append(out, line...)
 			continue
 		}
+
 		text := bytes.TrimLeft(line, " \t")
 		out = append(out, f.nl...)
 		out = append(out, f.base...)

@@ -34,12 +34,14 @@ func AppendIndent(out, raw []byte, unit string) []byte {
 			out = append(out, unit...)
 		}
 	}
+
 	opened := false // the last token opened a container
 	for i := 0; i < len(raw); i++ {
 		c := raw[i]
 		if isSpace(c) {
 			continue
 		}
+
 		closes := c == ']' || c == '}'
 		if closes {
 			depth--
@@ -48,6 +50,7 @@ func AppendIndent(out, raw []byte, unit string) []byte {
 			line()
 		}
 		opened = c == '[' || c == '{'
+
 		switch c {
 		case '"':
 			end := stringEnd(raw, i)

@@ -206,6 +206,7 @@ func AppendString(out []byte, s string) []byte {
 			i++
 			continue
 		}
+
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(s[i:])
 			if r == utf8.RuneError && size == 1 {
@@ -215,6 +216,7 @@ func AppendString(out []byte, s string) []byte {
 			i += size
 			continue
 		}
+
 		out = append(out, s[start:i]...)
 		out = appendEscape(out, c)
 		i++

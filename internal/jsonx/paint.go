@@ -32,8 +32,8 @@ func PaletteOf(text string) (p Palette, ok bool) {
 	return p, true
 }
 
-// bracketed is the part that a bracket belongs to.
-func bracketed(c byte) int {
+// bracketColor is the part that a bracket belongs to.
+func bracketColor(c byte) int {
 	if c == '{' || c == '}' {
 		return 6
 	}
@@ -50,6 +50,7 @@ func (p Palette) AppendJSON(dst, text []byte) []byte {
 		dst = append(append(append(append(dst, "\x1b["...), l...), 'm'), part...)
 		dst = append(dst, "\x1b[0m"...)
 	}
+
 	var inside []byte // the brackets that are open
 	key := false
 	for len(text) > 0 {
@@ -58,11 +59,11 @@ func (p Palette) AppendJSON(dst, text []byte) []byte {
 		switch c := text[0]; c {
 		case '{', '[':
 			inside = append(inside, c)
-			look = p[bracketed(c)]
+			look = p[bracketColor(c)]
 			key = c == '{'
 		case '}', ']':
 			inside = inside[:max(0, len(inside)-1)]
-			look = p[bracketed(c)]
+			look = p[bracketColor(c)]
 			key = false
 		case ',', ':':
 			in := len(inside) > 0 && inside[len(inside)-1] == '{'
@@ -93,6 +94,7 @@ func (p Palette) AppendJSON(dst, text []byte) []byte {
 				look = p[strings.IndexByte("nft", c)]
 			}
 		}
+
 		paint(look, text[:n])
 		text = text[n:]
 	}

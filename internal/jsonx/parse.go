@@ -28,16 +28,16 @@ const (
 // order mark; offsets still count from the start of src. The error is a *SyntaxError. The tree does
 // not refer to src.
 func Parse(src []byte, lim Limits) (*Value, error) {
-	return newParser(lim).whole(string(src))
+	return newParser(lim).parseWhole(string(src))
 }
 
-// whole reads a text that is one value.
-func (p *parser) whole(text string) (*Value, error) {
+// parseWhole reads a text that is one value.
+func (p *parser) parseWhole(text string) (*Value, error) {
 	p.start(text)
-	v := p.first()
-	p.space()
+	v := p.parseTop()
+	p.skipSpace()
 	if p.err == nil && p.i < len(p.s) {
-		p.expected(p.i, "end of input")
+		p.failExpected(p.i, "end of input")
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -54,7 +54,7 @@ func ParseEach(src []byte, lim Limits, key string, each func(i int, v *Value)) (
 	p := newParser(lim)
 	p.each = each
 	p.eachKey = key
-	return p.whole(unsafe.String(unsafe.SliceData(src), len(src)))
+	return p.parseWhole(unsafe.String(unsafe.SliceData(src), len(src)))
 }
 
 // ParseAt reads the value that ends where v does, from the text in which v was found. Its texts are
@@ -63,7 +63,7 @@ func ParseAt(src []byte, v *Value, lim Limits) (*Value, error) {
 	p := newParser(lim)
 	p.s = unsafe.String(unsafe.SliceData(src), v.End)
 	p.i = v.Start
-	out := p.first()
+	out := p.parseTop()
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -83,11 +83,11 @@ func NewStream(src []byte, lim Limits) *Stream {
 // Next gives the next value, io.EOF after the last. Any other error is a *SyntaxError and ends the
 // stream.
 func (s *Stream) Next() (*Value, error) {
-	s.p.space()
+	s.p.skipSpace()
 	if s.p.err == nil && s.p.i == len(s.p.s) {
 		return nil, io.EOF
 	}
-	if v := s.p.first(); v != nil {
+	if v := s.p.parseTop(); v != nil {
 		return v, nil
 	}
 	return nil, s.p.err
@@ -95,10 +95,10 @@ func (s *Stream) Next() (*Value, error) {
 
 // skimming says what a Skimmer leaves out.
 type skimming struct {
-	on     bool
-	wanted []string // members of the value
-	hollow bool     // what is read now is only checked
-	none   Value
+	on      bool
+	wanted  []string // members of the value
+	discard bool     // what is read now is only checked
+	none    Value
 }
 
 // Skimmer reads values without building trees: it checks nested content as Parse does, and drops
@@ -123,12 +123,12 @@ func (s *Skimmer) Skim(text []byte, at int, wanted ...string) *Value {
 	p := &s.p
 	p.s = unsafe.String(unsafe.SliceData(text), len(text)) // a copy costs half as much as the rest
 	p.i = at
-	p.skim.hollow = false
+	p.skim.discard = false
 	p.skim.wanted = wanted
 	p.values = s.nodes[:]
 	p.members = p.members[:0]
 	p.elems = p.elems[:0]
-	return p.value(0)
+	return p.parseValue(0)
 }
 
 // parser holds one pass over a text. A method that fails sets err and returns nil or false; the
@@ -147,11 +147,11 @@ type parser struct {
 	buf     []byte // of the last string with escapes
 	skim    skimming
 
-	each    func(i int, v *Value) // see ParseEach
-	eachKey string
-	scratch []Value // the nodes of the element that is given to each
-	brief   int     // the depth of objects that are such elements; 0: none is being read
-	shells  []Value // what is left of the chunk that hollow elements are taken from
+	each      func(i int, v *Value) // see ParseEach
+	eachKey   string
+	scratch   []Value // the nodes of the element that is given to each
+	eachDepth int     // the depth of objects that are such elements; 0: none is being read
+	stubs     []Value // what is left of the chunk that hollow elements are taken from
 }
 
 func newParser(lim Limits) *parser {
@@ -181,17 +181,17 @@ func (p *parser) start(text string) {
 	}
 }
 
-// first reads a value that no other holds; nil after an error.
-func (p *parser) first() *Value {
+// parseTop reads a value that no other holds; nil after an error.
+func (p *parser) parseTop() *Value {
 	if p.err != nil {
 		return nil
 	}
-	p.space()
-	return p.value(0)
+	p.skipSpace()
+	return p.parseValue(0)
 }
 
 func (p *parser) alloc(k Kind, start int) *Value {
-	if p.skim.hollow {
+	if p.skim.discard {
 		return &p.skim.none
 	}
 	if len(p.values) == 0 {
@@ -204,7 +204,7 @@ func (p *parser) alloc(k Kind, start int) *Value {
 	return v
 }
 
-func (p *parser) space() {
+func (p *parser) skipSpace() {
 	s := p.s
 	i := p.i
 	for i < len(s) && isSpace(s[i]) {
@@ -218,9 +218,9 @@ func (p *parser) is(c byte) bool {
 	return p.i < len(p.s) && p.s[p.i] == c
 }
 
-func (p *parser) value(depth int) *Value {
+func (p *parser) parseValue(depth int) *Value {
 	if p.i >= len(p.s) {
-		p.expected(p.i, "a value")
+		p.failExpected(p.i, "a value")
 		return nil
 	}
 
@@ -228,7 +228,7 @@ func (p *parser) value(depth int) *Value {
 	c := p.s[start]
 	switch {
 	case c == '"':
-		text, ok := p.str()
+		text, ok := p.parseString()
 		if !ok {
 			return nil
 		}
@@ -237,22 +237,22 @@ func (p *parser) value(depth int) *Value {
 		v.End = p.i
 		return v
 	case c == '{':
-		return p.object(depth + 1)
+		return p.parseObject(depth + 1)
 	case c == '[':
-		return p.array(depth + 1)
+		return p.parseArray(depth + 1)
 	case c == '-' || isDigit(c):
-		return p.number()
+		return p.parseNumber()
 	case isWord(c):
-		return p.word()
+		return p.parseWord()
 	}
 
-	p.expected(start, "a value")
+	p.failExpected(start, "a value")
 	return nil
 }
 
-// list steps over the brackets of an array or an object and the commas in it, and reads each item
-// in between.
-func (p *parser) list(
+// parseList steps over the brackets of an array or an object and the commas in it, and reads each
+// item in between.
+func (p *parser) parseList(
 	depth int,
 	closing byte,
 	what string,
@@ -264,25 +264,25 @@ func (p *parser) list(
 	}
 
 	p.i++
-	p.space()
+	p.skipSpace()
 	if p.is(closing) {
 		p.i++
 		return true
 	}
 
 	for item(p, depth) {
-		p.space()
+		p.skipSpace()
 		comma := p.i
 		if p.is(closing) {
 			p.i++
 			return true
 		}
 		if !p.is(',') {
-			p.expected(p.i, fmt.Sprintf("\",\" or %q", string(rune(closing))))
+			p.failExpected(p.i, fmt.Sprintf("\",\" or %q", string(rune(closing))))
 			return false
 		}
 		p.i++
-		p.space()
+		p.skipSpace()
 		if p.is(closing) {
 			p.fail(comma, fmt.Sprintf("trailing comma, expected %s after it", what))
 			return false
@@ -292,54 +292,59 @@ func (p *parser) list(
 	return false
 }
 
-func (p *parser) array(depth int) *Value {
+func (p *parser) parseArray(depth int) *Value {
 	v := p.alloc(Array, p.i)
 	base := len(p.elems)
-	outer := p.skim.hollow
-	p.skim.hollow = p.skim.on
-	if !p.list(depth, ']', "a value", (*parser).elem) {
+	outer := p.skim.discard
+	p.skim.discard = p.skim.on
+
+	if !p.parseList(depth, ']', "a value", (*parser).parseElem) {
 		return nil
 	}
+
 	if !p.skim.on {
 		v.Elems = slices.Clone(p.elems[base:])
 	}
 	p.elems = p.elems[:base]
-	p.skim.hollow = outer
+	p.skim.discard = outer
 	v.End = p.i
 	return v
 }
 
-// apart reads an array whose elements are given to each.
-func (p *parser) apart(depth int) *Value {
+// parseArrayEach reads an array whose elements are given to each.
+func (p *parser) parseArrayEach(depth int) *Value {
 	v := p.alloc(Array, p.i)
 	base := len(p.elems)
 	if p.scratch == nil {
 		p.scratch = make([]Value, 256)
 	}
+
 	read := func(p *parser, depth int) bool {
 		nodes := p.values
 		p.values = p.scratch
-		p.brief = depth + 1
-		e := p.value(depth)
+		p.eachDepth = depth + 1
+		e := p.parseValue(depth)
 		p.values = nodes
-		p.brief = 0
+		p.eachDepth = 0
+
 		if e == nil {
 			return false
 		}
 		p.each(len(p.elems)-base, e)
-		if len(p.shells) == 0 {
-			p.shells = make([]Value, 2048)
+
+		if len(p.stubs) == 0 {
+			p.stubs = make([]Value, 2048)
 		}
-		p.shells[0] = Value{
+		p.stubs[0] = Value{
 			Kind:  e.Kind,
 			Start: e.Start,
 			End:   e.End,
 		}
-		p.elems = append(p.elems, &p.shells[0])
-		p.shells = p.shells[1:]
+		p.elems = append(p.elems, &p.stubs[0])
+		p.stubs = p.stubs[1:]
 		return true
 	}
-	if !p.list(depth, ']', "a value", read) {
+	if !p.parseList(depth, ']', "a value", read) {
 		return nil
 	}
 
@@ -349,58 +354,60 @@ func (p *parser) apart(depth int) *Value {
 	return v
 }
 
-func (p *parser) elem(depth int) bool {
-	e := p.value(depth)
+func (p *parser) parseElem(depth int) bool {
+	e := p.parseValue(depth)
 	p.elems = append(p.elems, e)
 	return e != nil
 }
 
-func (p *parser) object(depth int) *Value {
+func (p *parser) parseObject(depth int) *Value {
 	v := p.alloc(Dict, p.i)
 	base := len(p.members)
-	outer := p.skim.hollow
-	if !p.list(depth, '}', "a key", (*parser).member) || !p.unique(base) {
+	outer := p.skim.discard
+	if !p.parseList(depth, '}', "a key", (*parser).parseMember) || !p.checkDuplicates(base) {
 		return nil
 	}
+
 	switch {
 	case p.skim.on && depth > 1:
-	case p.skim.on, depth == p.brief:
+	case p.skim.on, depth == p.eachDepth:
 		v.Members = p.members[base:] // until the next value is read
 	default:
 		v.Members = slices.Clone(p.members[base:])
 	}
+
 	p.members = p.members[:base]
-	p.skim.hollow = outer
+	p.skim.discard = outer
 	v.End = p.i
 	return v
 }
 
-func (p *parser) member(depth int) bool {
+func (p *parser) parseMember(depth int) bool {
 	start := p.i
-	p.skim.hollow = false // a key is read in full
+	p.skim.discard = false // a key is read in full
 	if !p.is('"') {
-		p.expected(start, "a key in double quotes")
+		p.failExpected(start, "a key in double quotes")
 		return false
 	}
 
-	key, ok := p.str()
+	key, ok := p.parseString()
 	if !ok {
 		return false
 	}
-	p.space()
+	p.skipSpace()
 	if !p.is(':') {
-		p.expected(p.i, "\":\"")
+		p.failExpected(p.i, "\":\"")
 		return false
 	}
 
 	p.i++
-	p.space()
-	p.skim.hollow = p.skim.on && (depth > 1 || !slices.Contains(p.skim.wanted, key))
+	p.skipSpace()
+	p.skim.discard = p.skim.on && (depth > 1 || !slices.Contains(p.skim.wanted, key))
 	var v *Value
 	if p.each != nil && depth == 1 && key == p.eachKey && p.is('[') {
-		v = p.apart(depth + 1)
+		v = p.parseArrayEach(depth + 1)
 	} else {
-		v = p.value(depth)
+		v = p.parseValue(depth)
 	}
 
 	p.members = append(p.members, Member{
@@ -414,8 +421,8 @@ func (p *parser) member(depth int) bool {
 // smallObject is up to how many keys comparing each with each is cheaper than a map.
 const smallObject = 24
 
-// unique finds a key that stands twice among the members from base on.
-func (p *parser) unique(base int) bool {
+// checkDuplicates finds a key that stands twice among the members from base on.
+func (p *parser) checkDuplicates(base int) bool {
 	ms := p.members[base:]
 	kept := p.members[base:base]
 	many := len(ms) > smallObject
@@ -423,8 +430,10 @@ func (p *parser) unique(base int) bool {
 	if many {
 		p.keys = make(map[string]int, len(ms))
 	}
+
 	seen := uint64(0) // by a few bits of the keys: most are told apart without comparing them
 	for _, m := range ms {
+
 		bit := bitOf(m.Key)
 		at, twice := p.keys[m.Key]
 		if !many && seen&bit != 0 {
@@ -433,9 +442,10 @@ func (p *parser) unique(base int) bool {
 			})
 			twice = at >= 0
 		}
+
 		switch {
 		case twice && !p.lim.Duplicates:
-			p.duplicate(kept[at], m)
+			p.failDuplicate(kept[at], m)
 			return false
 		case twice:
 			kept[at].Value = m.Value
@@ -459,38 +469,39 @@ func bitOf(key string) uint64 {
 	return 1 << ((len(key) + 5*int(key[0]) + 23*int(key[len(key)-1])) % 64)
 }
 
-func (p *parser) duplicate(first, second Member) {
+func (p *parser) failDuplicate(first, second Member) {
 	line, col := Pos([]byte(p.s[:first.KeyStart]), first.KeyStart)
 	p.fail(second.KeyStart, fmt.Sprintf("duplicate key %q, first at %d:%d", second.Key, line, col))
 }
 
-func (p *parser) word() *Value {
+func (p *parser) parseWord() *Value {
 	end := p.i
 	for end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end])) {
 		end++
 	}
+
 	switch p.s[p.i:end] {
 	case "null":
-		return p.literal(Null, end)
+		return p.takeLiteral(Null, end)
 	case "true", "false":
-		return p.literal(Bool, end)
+		return p.takeLiteral(Bool, end)
 	}
-	p.expected(p.i, "a value")
+	p.failExpected(p.i, "a value")
 	return nil
 }
 
-func (p *parser) number() *Value {
+func (p *parser) parseNumber() *Value {
 	start := p.i
 	end, ok := scanNumber(p.s, start)
-	if !ok || p.run(end) != "" {
-		p.fail(start, "invalid number "+quote(p.run(start)))
+	if !ok || p.wordAt(end) != "" {
+		p.fail(start, "invalid number "+quote(p.wordAt(start)))
 		return nil
 	}
-	return p.literal(Number, end)
+	return p.takeLiteral(Number, end)
 }
 
-// literal is the value whose text goes from here up to end.
-func (p *parser) literal(k Kind, end int) *Value {
+// takeLiteral is the value whose text goes from here up to end.
+func (p *parser) takeLiteral(k Kind, end int) *Value {
 	v := p.alloc(k, p.i)
 	v.text = p.s[p.i:end]
 	v.End = end
@@ -509,12 +520,12 @@ func scanNumber(s string, i int) (end int, ok bool) {
 	case s[i] == '0':
 		i++
 	default:
-		i = digits(s, i)
+		i = skipDigits(s, i)
 	}
 
 	if i < len(s) && s[i] == '.' {
 		at := i + 1
-		if i = digits(s, at); i == at {
+		if i = skipDigits(s, at); i == at {
 			return i, false
 		}
 	}
@@ -524,14 +535,14 @@ func scanNumber(s string, i int) (end int, ok bool) {
 			i++
 		}
 		at := i
-		if i = digits(s, at); i == at {
+		if i = skipDigits(s, at); i == at {
 			return i, false
 		}
 	}
 	return i, true
 }
 
-func digits(s string, i int) int {
+func skipDigits(s string, i int) int {
 	for i < len(s) && isDigit(s[i]) {
 		i++
 	}
@@ -546,8 +557,8 @@ func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
 }
 
-// run is the stretch of letters, digits and signs at i: what a reader takes for one word.
-func (p *parser) run(i int) string {
+// wordAt is the stretch of letters, digits and signs at i: what a reader takes for one word.
+func (p *parser) wordAt(i int) string {
 	end := i
 	for end < len(p.s) &&
 		(isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' ||
@@ -577,16 +588,16 @@ func (p *parser) fail(at int, msg string) {
 		Col:      col,
 		Offset:   at,
 		Msg:      msg,
-		Conflict: conflict(p.s, at) != "",
+		Conflict: conflictMarker(p.s, at) != "",
 	}
 }
 
-func (p *parser) expected(at int, want string) {
+func (p *parser) failExpected(at int, want string) {
 	got := "end of input"
 	if at < len(p.s) {
 		r, size := utf8.DecodeRuneInString(p.s[at:])
-		mark := conflict(p.s, at)
-		run := p.run(at)
+		mark := conflictMarker(p.s, at)
+		run := p.wordAt(at)
 		switch {
 		case mark != "":
 			got = fmt.Sprintf("merge conflict marker %q", mark)
@@ -601,8 +612,8 @@ func (p *parser) expected(at int, want string) {
 	p.fail(at, "expected "+want+", got "+got)
 }
 
-// conflict gives the merge conflict marker that starts a line at i, or nothing.
-func conflict(s string, i int) string {
+// conflictMarker gives the merge conflict marker that starts a line at i, or nothing.
+func conflictMarker(s string, i int) string {
 	if i > 0 && s[i-1] != '\n' {
 		return ""
 	}

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// str reads the string whose opening quote is at p.i.
-func (p *parser) str() (string, bool) {
+// parseString reads the string whose opening quote is at p.i.
+func (p *parser) parseString() (string, bool) {
 	// what stands from there on is not in buf yet
 	s := p.s
 	from := p.i + 1
@@ -25,19 +25,20 @@ func (p *parser) str() (string, bool) {
 		case s[i] == '"':
 			p.i = i + 1
 			p.buf = append(buf, s[from:i]...)
-			if p.skim.hollow {
+			if p.skim.discard {
 				return "", true
 			}
 			return string(p.buf), true
 		case s[i] == '\\':
 			var r rune
-			r, n = p.escape(i)
+			r, n = p.parseEscape(i)
 			buf = utf8.AppendRune(append(buf, s[from:i]...), r)
 			escapes = true
 			from = i + n
 		default:
-			n = p.char(i)
+			n = p.checkChar(i)
 		}
+
 		if n == 0 {
 			return "", false
 		}
@@ -76,9 +77,9 @@ func plainEnd(s string, i int) int {
 	return i
 }
 
-// char checks a byte that is not printable ASCII and gives the size of its character, 0 if it may
-// not stand in a string.
-func (p *parser) char(i int) int {
+// checkChar checks a byte that is not printable ASCII and gives the size of its character, 0 if it
+// may not stand in a string.
+func (p *parser) checkChar(i int) int {
 	c := p.s[i]
 	if c == '\n' || c == '\r' {
 		p.fail(i, "line break in a string")
@@ -88,6 +89,7 @@ func (p *parser) char(i int) int {
 		p.fail(i, fmt.Sprintf("control character 0x%02x in a string", c))
 		return 0
 	}
+
 	r, size := utf8.DecodeRuneInString(p.s[i:])
 	if r == utf8.RuneError && size == 1 {
 		p.fail(i, fmt.Sprintf("invalid UTF-8 byte 0x%02x", c))
@@ -96,8 +98,9 @@ func (p *parser) char(i int) int {
 	return size
 }
 
-// escape gives the character that the escape at i stands for, and its size, 0 if there is none.
-func (p *parser) escape(i int) (r rune, size int) {
+// parseEscape gives the character that the escape at i stands for, and its size, 0 if there is
+// none.
+func (p *parser) parseEscape(i int) (r rune, size int) {
 	s := p.s[i:]
 	if len(s) < 2 {
 		p.fail(i, "escape without its character")
