@@ -103,11 +103,11 @@ func (d *Controller) Ledger(id string) (l *journal.Ledger) {
 
 // OrderContexts returns contexts that are canceled when a run is paused and when it is canceled.
 func (d *Controller) OrderContexts(ctx context.Context, id string) (pause, end context.Context) {
-	p, e := d.signals(ctx, id)
+	p, e := d.orderSignals(ctx, id)
 	return p.ctx, e.ctx
 }
 
-func (d *Controller) signals(ctx context.Context, id string) (pause, end *signal) {
+func (d *Controller) orderSignals(ctx context.Context, id string) (pause, end *signal) {
 	d.withRun(id, func(r *run) {
 		for _, s := range []**signal{&r.pause, &r.cancel} {
 			if *s == nil {
@@ -145,6 +145,7 @@ func (d *Controller) Key(id string) []byte {
 			return key
 		}
 	}
+
 	secret := d.Secret()
 	if secret == nil {
 		return nil
@@ -183,22 +184,25 @@ func (d *Controller) Open(
 	past := d.Past(id)
 	again := len(past) > 0
 	view := tasksWriter(d.Root, journal.NewTasks(id, past), d.Note)
+
 	written := func(r journal.Record) {
 		view(r)
 		if r.Seq == 1 {
 			hooks.Begun()
 		}
 	}
+
 	l := journal.NewLedger(d.writer(id, func(dir string) error {
 		err := atomicfile.MkdirAll(d.Root, dir, 0o700)
 		if err == nil && !again { // a resumed run was locked before it was read
-			err = d.lock(ctx, id)
+			err = d.lockRun(ctx, id)
 		}
 		if err == nil {
 			err = hooks.Ready(dir)
 		}
 		return err
 	}, written), past, who, stay)
+
 	d.withRun(id, func(r *run) {
 		r.ledger = l
 		r.past = nil
@@ -247,17 +251,20 @@ func (d *Controller) writer(
 		Key:   d.Key(id),
 		Each:  each,
 	}
+
 	if d.Share != nil {
 		opts.Share = func(ctx context.Context, lines []byte) error {
 			return d.Share(ctx, id, lines)
 		}
 	}
+
 	w := journal.New(func() (*os.Root, error) {
 		if err := ready(dir); err != nil {
 			return nil, err
 		}
 		return d.Root.OpenRoot(dir)
 	}, opts)
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.journals = append(d.journals, w)
@@ -291,24 +298,25 @@ func (d *Controller) Running(id string) bool {
 
 // A lock is held for a moment by whoever looks whether a process works on the run; see Running.
 const (
-	lookTries = 15
-	lookPause = 20 * time.Millisecond
+	lockTries = 15
+	lockPause = 20 * time.Millisecond
 )
 
-// lock takes the lock of a run until the controller is closed, and follows orders to it from now
+// lockRun takes the lock of a run until the controller is closed, and follows orders to it from now
 // on.
-func (d *Controller) lock(ctx context.Context, id string) error {
+func (d *Controller) lockRun(ctx context.Context, id string) error {
 	since := d.Clock.Now()
 	lock, err := d.Lock(id)
-	for range lookTries {
+	for range lockTries {
 		if formats.CodeOf(err) != formats.CodeLocked {
 			break
 		}
-		if err := d.Clock.Sleep(ctx, lookPause); err != nil {
+		if err := d.Clock.Sleep(ctx, lockPause); err != nil {
 			return err
 		}
 		lock, err = d.Lock(id)
 	}
+
 	if err == nil {
 		stopOrders := d.watchOrders(ctx, id, since)
 		d.withRun(id, func(r *run) {
@@ -327,12 +335,13 @@ func (d *Controller) Close() error {
 	d.runs = nil
 	d.journals = nil
 	d.mu.Unlock()
+
 	var errs []error
 	for _, j := range journals {
 		errs = append(errs, j.Close())
 	}
 	for id, r := range runs {
-		errs = append(errs, d.release(id, r))
+		errs = append(errs, d.releaseRun(id, r))
 	}
 	return errors.Join(errs...)
 }
@@ -346,14 +355,15 @@ func (d *Controller) Release(id string) error {
 	if r == nil {
 		return nil
 	}
-	return d.release(id, r)
+	return d.releaseRun(id, r)
 }
 
-func (d *Controller) release(id string, r *run) (err error) {
+func (d *Controller) releaseRun(id string, r *run) (err error) {
 	if r.lock == nil {
 		return nil
 	}
 	r.stopOrders()
+
 	// a lock file marks a run that can continue
 	if r.finished || r.ledger != nil && r.ledger.Finished() {
 		name := journal.LockPath(id)

@@ -18,8 +18,8 @@ func (d *Controller) Records(id string) ([]journal.Record, error) {
 	return list, err
 }
 
-// read reads the journal of a run that this user began, in the format of this version.
-func (d *Controller) read(
+// readVerified reads the journal of a run that this user began, in the format of this version.
+func (d *Controller) readVerified(
 	id string,
 	load func(*os.Root, string) ([]journal.Record, error),
 ) ([]journal.Record, error) {
@@ -44,7 +44,7 @@ func (d *Controller) FindVerified(word string) (
 ) {
 	r, err = d.Named(word)
 	if err == nil {
-		records, err = d.read(r.ID, journal.LoadComplete)
+		records, err = d.readVerified(r.ID, journal.LoadComplete)
 	}
 	return r, records, err
 }
@@ -58,27 +58,31 @@ func (d *Controller) TakeAny(
 	if err != nil {
 		return r, nil, err
 	}
-	if err := d.lock(ctx, r.ID); err != nil {
+
+	if err := d.lockRun(ctx, r.ID); err != nil {
 		return r, nil, err
 	}
-	records, err = d.read(r.ID, journal.Load)
+
+	records, err = d.readVerified(r.ID, journal.Load)
 	d.withRun(r.ID, func(r *run) { r.finished = journal.Finished(records) })
 	return r, records, err
 }
 
 // TakeFailed locks a failed run, to go back to one of its steps.
 func (d *Controller) TakeFailed(ctx context.Context, id string) error {
-	if err := d.lock(ctx, id); err != nil {
+	if err := d.lockRun(ctx, id); err != nil {
 		return err
 	}
-	past, err := d.read(id, journal.Load)
+	past, err := d.readVerified(id, journal.Load)
 	if err != nil {
 		return err
 	}
+
 	d.withRun(id, func(r *run) {
 		r.past = past
 		r.finished = journal.Finished(past)
 	})
+
 	if journal.Finished(past) && journal.Succeeded(past) {
 		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
 			"run %s has ended well: only one that failed can go on", id)
@@ -92,24 +96,26 @@ func (d *Controller) Take(ctx context.Context, word string) (journal.Run, error)
 	_, missing := d.Root.Lstat(journal.LockPath(r.ID))
 	// for a finished run this removes the lock file that a killed process left
 	if err == nil || r.ID != "" && missing == nil {
-		err = d.take(ctx, r)
+		err = d.takeRun(ctx, r)
 	}
 	return r, err
 }
 
-// take locks a run that did not end and reads its journal.
-func (d *Controller) take(ctx context.Context, r journal.Run) error {
-	if err := d.lock(ctx, r.ID); err != nil {
+// takeRun locks a run that did not end and reads its journal.
+func (d *Controller) takeRun(ctx context.Context, r journal.Run) error {
+	if err := d.lockRun(ctx, r.ID); err != nil {
 		return err
 	}
-	past, err := d.read(r.ID, journal.Load)
+	past, err := d.readVerified(r.ID, journal.Load)
 	if err != nil {
 		return err
 	}
+
 	d.withRun(r.ID, func(r *run) {
 		r.past = past
 		r.finished = journal.Finished(past)
 	})
+
 	if journal.Finished(past) {
 		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
 			"run %s has ended", r.ID)
@@ -135,7 +141,8 @@ func (d *Controller) TakeMatching(
 		if err := may(); err != nil {
 			return nil, err
 		}
-		err := d.take(ctx, r)
+
+		err := d.takeRun(ctx, r)
 		switch {
 		case err == nil:
 			return &r, nil
@@ -152,6 +159,7 @@ func isWaiting(d *Controller, r journal.Run) bool {
 	if r.Status != formats.OutcomeSuspended.String() || r.Code != "" || r.Due(d.Clock.Now()) {
 		return false
 	}
+
 	g, _ := journal.Gates(d.Past(r.ID))
 	if g == nil || r.Gate == "" {
 		return true
@@ -159,6 +167,7 @@ func isWaiting(d *Controller, r journal.Run) bool {
 	if d.LocalOnly(*g) != "" {
 		return true
 	}
+
 	list, err := d.mailbox(r.ID).Answers(*g)
 	return err != nil || !slices.ContainsFunc(list, func(answer formats.Decision) bool {
 		_, enough := g.Decides(answer)

@@ -62,6 +62,7 @@ func (d *Controller) Gate(word string) (journal.Run, formats.Gate, error) {
 	if err != nil {
 		return r, formats.Gate{}, err
 	}
+
 	g, done := journal.Gates(records)
 	switch {
 	case g == nil && len(done) > 0:
@@ -74,6 +75,7 @@ func (d *Controller) Gate(word string) (journal.Run, formats.Gate, error) {
 		return r, formats.Gate{}, formats.Fail(formats.CodePrecondition,
 			"run 'tercet gates' to list those that do", "run %s waits for no answer", r.ID)
 	}
+
 	if until := g.Until(); !until.IsZero() && d.Clock.Now().After(until) {
 		return r, *g, formats.Fail(formats.CodePrecondition, "run 'tercet resume "+r.ID+"'",
 			"the time of the gate is over, and its answer is %q", g.Timeout.Choose)
@@ -106,6 +108,7 @@ func (d *Controller) Answer(
 	if refused := answerRefused(r, err); refused != nil {
 		return AnswerEffect{}, refused
 	}
+
 	told := AnswerEffect{"kept", "run 'tercet resume " + r.ID + "' to go on with it"}
 	if a.Edited != "" {
 		told.Text = "run 'tercet resume " + r.ID +
@@ -116,6 +119,7 @@ func (d *Controller) Answer(
 		if err := d.Clock.Sleep(ctx, pollInterval); err != nil {
 			return AnswerEffect{}, err
 		}
+
 		records, err := d.Records(r.ID)
 		if err != nil {
 			return AnswerEffect{}, err
@@ -226,6 +230,7 @@ func (d *Controller) Submit(g formats.Gate, a formats.Decision) (formats.Decisio
 	if g.ID == "" || len(d.Key(g.Run)) == 0 || d.LocalOnly(g) != "" {
 		return a, nil
 	}
+
 	err := d.mailbox(g.Run).Answer(g, a)
 	if taken, ok := errors.AsType[*letters.TakenError](err); ok {
 		first, ok, err := d.Answered(g)
@@ -234,6 +239,7 @@ func (d *Controller) Submit(g formats.Gate, a formats.Decision) (formats.Decisio
 			return first, err
 		}
 	}
+
 	if err != nil {
 		d.Note("warning: %s", err)
 	}
@@ -246,12 +252,14 @@ func (d *Controller) LocalOnly(g formats.Gate) string {
 	if !g.Consent || g.ID == "" || d.HidesKey == nil {
 		return ""
 	}
+
 	var why string
 	var cached bool
 	d.withRun(g.Run, func(r *run) { why, cached = r.localOnly[g.ID] })
 	if cached {
 		return why
 	}
+
 	why = d.forgeryRisk(g.Run)
 	d.withRun(g.Run, func(r *run) {
 		if r.localOnly == nil {
@@ -279,6 +287,7 @@ func (d *Controller) forgeryRisk(id string) string {
 				", in which it can read tercet's keys and forge an answer"
 		}
 	}
+
 	tier, err := d.Tier()
 	switch {
 	case err != nil:

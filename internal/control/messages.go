@@ -20,6 +20,7 @@ func (d *Controller) Tell(word string, m formats.Message) (journal.Run, error) {
 	if r.Ended() {
 		return r, endedError(r)
 	}
+
 	box := d.mailbox(r.ID)
 	if err := box.Leave(m); err != nil {
 		return r, err
@@ -54,9 +55,10 @@ func (d *Controller) Unread(id string) ([]formats.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	told := journal.Told(records)
 	return slices.DeleteFunc(list, func(m formats.Message) bool {
-		got := delivered(told, m)
+		got := isDelivered(told, m)
 		if got {
 			_, gone := box.Remove(m.ID)
 			err = errors.Join(err, gone)
@@ -68,10 +70,12 @@ func (d *Controller) Unread(id string) ([]formats.Message, error) {
 // Waiting is Unread of a run whose journal was read already: told are the messages in it.
 func (d *Controller) Waiting(id string, told []journal.Message) ([]formats.Message, error) {
 	list, err := d.mailbox(id).Messages()
-	return slices.DeleteFunc(list, func(m formats.Message) bool { return delivered(told, m) }), err
+	return slices.DeleteFunc(list, func(m formats.Message) bool {
+		return isDelivered(told, m)
+	}), err
 }
 
-func delivered(told []journal.Message, m formats.Message) bool {
+func isDelivered(told []journal.Message, m formats.Message) bool {
 	return slices.ContainsFunc(told, func(one journal.Message) bool { return one.ID == m.ID })
 }
 

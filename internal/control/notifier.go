@@ -70,6 +70,7 @@ func (b *Notifier) Gate(ctx context.Context, g formats.Gate) {
 	for _, c := range g.Choices {
 		n.Choices = append(n.Choices, c.Label)
 	}
+
 	b.mu.Lock()
 	if b.asked != nil {
 		b.asked[g.Run] = true
@@ -92,6 +93,7 @@ func (b *Notifier) RunEnded(ctx context.Context, ret formats.Return) {
 		if !started || reported {
 			continue
 		}
+
 		n := Notice{
 			Event:   "run",
 			Run:     one.Run,
@@ -113,7 +115,9 @@ func (b *Notifier) send(ctx context.Context, n Notice) {
 	n.Dir = b.Dir
 	n.Command = b.lines[n.Run]
 	b.mu.Unlock()
+
 	line, err := json.Marshal(n)
+
 	b.sending.Go(func() {
 		if err == nil {
 			err = b.Start(context.WithoutCancel(ctx), append(line, '\n'), n.Run)

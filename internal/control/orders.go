@@ -27,10 +27,10 @@ func (d *Controller) watchOrders(ctx context.Context, id string, since time.Time
 				return
 			case ok && o.Do == letters.Pause:
 				d.Note("run %s is paused by %s as soon as what it began is done", id, o.By)
-				pause, _ := d.signals(ctx, id)
+				pause, _ := d.orderSignals(ctx, id)
 				pause.cancel(&formats.LaterError{Why: "paused by " + o.By})
 			case ok:
-				_, end := d.signals(ctx, id)
+				_, end := d.orderSignals(ctx, id)
 				end.cancel(formats.Fail(formats.CodeCancelled,
 					"what was finished is kept; run the command again to go on",
 					"cancelled by %s", o.By))
@@ -52,12 +52,13 @@ func (d *Controller) Pause(ctx context.Context, word string) (journal.Run, error
 	if err != nil {
 		return r, err
 	}
+
 	if !d.Running(r.ID) {
 		return r, formats.Fail(formats.CodePrecondition,
 			"run 'tercet resume "+r.ID+"' to go on with it",
 			"run %s does not run: there is nothing to pause", r.ID)
 	}
-	return d.order(ctx, r, letters.Pause)
+	return d.sendOrder(ctx, r, letters.Pause)
 }
 
 // End finds a run. If another process works on it, End makes it stop; otherwise End locks it, and
@@ -68,18 +69,19 @@ func (d *Controller) End(ctx context.Context, word string) (r journal.Run, taken
 		return r, err == nil, err
 	}
 	if _, err = d.Records(r.ID); err == nil {
-		r, err = d.order(ctx, r, letters.Cancel)
+		r, err = d.sendOrder(ctx, r, letters.Cancel)
 	}
 	return r, false, err
 }
 
-// order asks a run to pause or to stop, waits until it has, and returns its summary. The hub of a
-// team reads no such order: it has its own way to a worker.
-func (d *Controller) order(ctx context.Context, r journal.Run, do string) (journal.Run, error) {
+// sendOrder asks a run to pause or to stop, waits until it has, and returns its summary. The hub of
+// a team reads no such order: it has its own way to a worker.
+func (d *Controller) sendOrder(ctx context.Context, r journal.Run, do string) (journal.Run, error) {
 	if _, err := d.Root.Lstat(path.Join(journal.Folder, r.ID, journal.TeamName)); err == nil {
 		return r, formats.Fail(formats.CodePrecondition, "tercet --on team "+do+" "+r.ID,
 			"the hub of the team has run %s", r.ID)
 	}
+
 	box := d.mailbox(r.ID)
 	at := d.Clock.Now().UTC()
 	end := at.Add(responseTime)

@@ -52,6 +52,7 @@ func Sums(d *Controller, since time.Time) ([]Sum, error) {
 			if m.Spawns > 0 || m.Tokens.Total() == 0 && m.Cost == 0 {
 				continue
 			}
+
 			by := [][2]string{
 				{"agent", m.Agent},
 				{"day", r.Time.UTC().Format(time.DateOnly)},
@@ -97,10 +98,12 @@ func Ceiling(d *Controller, day formats.Limits) error {
 	}
 	const long = 24 * time.Hour
 	today := d.Clock.Now().UTC().Truncate(long)
+
 	sums, err := Sums(d, today)
 	if err != nil || len(sums) == 0 {
 		return err
 	}
+
 	took := sums[len(sums)-1] // the last one is the total
 	var why string
 	switch {
@@ -113,6 +116,7 @@ func Ceiling(d *Controller, day formats.Limits) error {
 	default:
 		return nil
 	}
+
 	return &formats.LaterError{
 		Why:   "the runs of today " + why + "; it waits",
 		Until: today.Add(long),

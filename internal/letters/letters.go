@@ -24,10 +24,10 @@ import (
 
 // The files of letters in a run's folder, and the folder for files moved aside.
 const (
-	answers  = "answers"
-	messages = "messages"
-	control  = "control.json"
-	aside    = "aside"
+	answers     = "answers"
+	messages    = "messages"
+	control     = "control.json"
+	asideFolder = "aside"
 )
 
 // maxLetter bounds a letter. A byte of a note or a message takes up to six in JSON.
@@ -112,7 +112,7 @@ func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 	a.MAC = b.seal(a)
 	name := path.Join(answers, fileOf(g, d.By))
 	for try := 0; ; try++ {
-		err := b.write(name, a)
+		err := b.writeLetter(name, a)
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -123,7 +123,7 @@ func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 		if try == 3 {
 			return err
 		}
-		if err := b.aside(name, why); err != nil {
+		if err := b.moveAside(name, why); err != nil {
 			return err
 		}
 	}
@@ -165,14 +165,14 @@ func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 		case strings.Contains(e.Name(), ".json.tmp-"): // it is being written
 			continue
 		case id != g.ID:
-			if why := b.foreign(name); why != "" {
-				err = errors.Join(err, b.aside(name, why))
+			if why := b.whyInvalid(name); why != "" {
+				err = errors.Join(err, b.moveAside(name, why))
 			}
 			continue
 		}
 		a, why := b.read(name, g)
 		if why != "" {
-			err = errors.Join(err, b.aside(name, why))
+			err = errors.Join(err, b.moveAside(name, why))
 			continue
 		}
 		out = append(out, formats.Decision{
@@ -194,7 +194,7 @@ func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 
 // read gives an answer that counts for a gate, else why it does not.
 func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
-	if why := b.open(name, &a); why != "" {
+	if why := b.readLetter(name, &a); why != "" {
 		return a, why
 	}
 	_, offered := g.Choice(a.Choice)
@@ -203,7 +203,7 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 	case a.Schema != answerSchema || a.Run != b.Run || a.Gate != g.ID ||
 		path.Base(name) != fileOf(g, a.By):
 		return a, "it is not the answer that its name says"
-	case !b.sealed(&a.MAC, &a):
+	case !b.isSealed(&a.MAC, &a):
 		return a, "it was not sealed with your key"
 	case a.Digest != g.Digest:
 		return a, "it answers what was not shown"
@@ -219,12 +219,12 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 	return a, ""
 }
 
-// foreign says why a file that answers no gate that is open now is no answer at all; empty: it
+// whyInvalid says why a file that answers no gate that is open now is no answer at all; empty: it
 // answered another one.
-func (b Box) foreign(name string) string {
+func (b Box) whyInvalid(name string) string {
 	var a Answer
-	why := b.open(name, &a)
-	if why == "" && (a.Schema != answerSchema || a.Run != b.Run || !b.sealed(&a.MAC, &a)) {
+	why := b.readLetter(name, &a)
+	if why == "" && (a.Schema != answerSchema || a.Run != b.Run || !b.isSealed(&a.MAC, &a)) {
 		return "it was not sealed with your key"
 	}
 	return why
@@ -239,12 +239,13 @@ func (b Box) Give(o Order) error {
 			"found no folder of yours to keep a key in",
 		)
 	}
+
 	o.Schema = orderSchema
 	o.Run = b.Run
 	o.At = o.At.UTC()
 	o.MAC = ""
 	o.MAC = b.seal(o)
-	return b.write(control, o)
+	return b.writeLetter(control, o)
 }
 
 // Take reads and removes the order to a run; start is when its process took the run.
@@ -252,18 +253,20 @@ func (b Box) Take(since time.Time) (o Order, ok bool, err error) {
 	if _, err := b.Root.Lstat(path.Join(b.Dir, control)); err != nil {
 		return o, false, nil //nolint:nilerr // there is none, which is the usual case
 	}
-	why := b.open(control, &o)
+
+	why := b.readLetter(control, &o)
 	switch {
 	case why != "":
 	case o.Schema != orderSchema || o.Run != b.Run || o.Do != Pause && o.Do != Cancel || o.By == "":
 		why = "it is no order to this run"
-	case !b.sealed(&o.MAC, &o):
+	case !b.isSealed(&o.MAC, &o):
 		why = "it was not sealed with your key"
 	case o.At.Before(since):
 		why = "it is older than the process"
 	}
+
 	if why != "" {
-		return Order{}, false, b.aside(control, why)
+		return Order{}, false, b.moveAside(control, why)
 	}
 	return o, true, b.Withdraw()
 }
@@ -276,12 +279,13 @@ func (b Box) Withdraw() error {
 	return nil
 }
 
-// write makes a letter, whole or not at all, unless there is one.
-func (b Box) write(name string, letter any) error {
+// writeLetter makes a letter, whole or not at all, unless there is one.
+func (b Box) writeLetter(name string, letter any) error {
 	data, err := json.Marshal(letter)
 	if err != nil {
 		return err
 	}
+
 	name = path.Join(b.Dir, name)
 	if err := atomicfile.MkdirAll(b.Root, path.Dir(name), 0o700); err != nil {
 		return formats.OnFile("making", path.Dir(name), err)
@@ -292,8 +296,8 @@ func (b Box) write(name string, letter any) error {
 	return nil
 }
 
-// open reads a file that may be a letter, else it says why it is none.
-func (b Box) open(name string, into any) (why string) {
+// readLetter reads a file that may be a letter, else it says why it is none.
+func (b Box) readLetter(name string, into any) (why string) {
 	name = path.Join(b.Dir, name)
 	info, err := b.Root.Lstat(name)
 	switch {
@@ -304,6 +308,7 @@ func (b Box) open(name string, into any) (why string) {
 	case info.Size() > maxLetter:
 		return "it is too large"
 	}
+
 	file, err := b.Root.Open(name)
 	if err != nil {
 		return err.Error()
@@ -342,8 +347,8 @@ func (b Box) seal(letter any) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// sealed tells whether a letter, in which mac stands, was made with the key.
-func (b Box) sealed(mac *string, letter any) bool {
+// isSealed tells whether a letter, in which mac stands, was made with the key.
+func (b Box) isSealed(mac *string, letter any) bool {
 	got := *mac
 	*mac = ""
 	want := b.seal(letter)
@@ -351,18 +356,20 @@ func (b Box) sealed(mac *string, letter any) bool {
 	return len(b.Key) > 0 && hmac.Equal([]byte(got), []byte(want))
 }
 
-// aside moves away what is no letter, and tells it.
-func (b Box) aside(name, why string) error {
+// moveAside moves away what is no letter, and tells it.
+func (b Box) moveAside(name, why string) error {
 	from := path.Join(b.Dir, name)
 	base := strings.ReplaceAll(name, "/", "-")
-	if err := atomicfile.MkdirAll(b.Root, path.Join(b.Dir, aside), 0o700); err != nil {
-		return formats.OnFile("making", path.Join(b.Dir, aside), err)
+	if err := atomicfile.MkdirAll(b.Root, path.Join(b.Dir, asideFolder), 0o700); err != nil {
+		return formats.OnFile("making", path.Join(b.Dir, asideFolder), err)
 	}
+
 	for n := 1; ; n++ {
-		to := path.Join(b.Dir, aside, fmt.Sprintf("%s.%d", base, n))
+		to := path.Join(b.Dir, asideFolder, fmt.Sprintf("%s.%d", base, n))
 		if _, err := b.Root.Lstat(to); err == nil {
 			continue
 		}
+
 		err := b.Root.Rename(from, to)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // another process has moved it

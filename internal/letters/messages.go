@@ -67,6 +67,7 @@ func (b Box) Leave(m formats.Message) error {
 	if err := CheckText(m.Text); err != nil {
 		return err
 	}
+
 	waiting, err := b.Messages()
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func (b Box) Leave(m formats.Message) error {
 	m.At = m.At.UTC()
 	letter := message{Schema: messageSchema, Run: b.Run, Message: m}
 	letter.MAC = b.seal(letter)
-	return b.write(path.Join(messages, m.ID+".json"), letter)
+	return b.writeLetter(path.Join(messages, m.ID+".json"), letter)
 }
 
 // Messages gives the messages that wait, oldest first. It moves files aside that are none.
@@ -99,6 +100,7 @@ func (b Box) Messages() ([]formats.Message, error) {
 		if strings.Contains(e.Name(), ".json.tmp-") { // it is being written
 			continue
 		}
+
 		name := path.Join(messages, e.Name())
 		m, why := b.readMessage(name)
 		if why == "" {
@@ -106,9 +108,10 @@ func (b Box) Messages() ([]formats.Message, error) {
 			continue
 		}
 		if _, gone := b.Root.Lstat(path.Join(b.Dir, name)); gone == nil {
-			err = errors.Join(err, b.aside(name, why))
+			err = errors.Join(err, b.moveAside(name, why))
 		}
 	}
+
 	order.Stable(out, func(a, b formats.Message) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 	})
@@ -118,14 +121,15 @@ func (b Box) Messages() ([]formats.Message, error) {
 // readMessage gives a message, else why the file is none.
 func (b Box) readMessage(name string) (m formats.Message, why string) {
 	var letter message
-	if why := b.open(name, &letter); why != "" {
+	if why := b.readLetter(name, &letter); why != "" {
 		return m, why
 	}
+
 	m = letter.Message
 	switch {
 	case letter.Schema != messageSchema || letter.Run != b.Run || m.ID+".json" != path.Base(name):
 		return m, "it is not the message that its name says"
-	case !b.sealed(&letter.MAC, &letter):
+	case !b.isSealed(&letter.MAC, &letter):
 		return m, "it was not sealed with your key"
 	case m.By == "" || CheckText(m.Text) != nil:
 		return m, "it names no user, or its text is no message"

@@ -75,20 +75,22 @@ func (s *Slot) Leave() error {
 func (p Pool) Enter(
 	ctx context.Context, holder string, waiting func(place int),
 ) (*Slot, error) {
-	mine, number, err := p.take(ctx, holder)
+	mine, number, err := p.takeTicket(ctx, holder)
 	if err != nil {
 		return nil, err
 	}
+
 	slot := &Slot{mine}
 	last := 0
 	for {
-		before, err := p.before(number)
+		before, err := p.countBefore(number)
 		if err != nil {
 			return nil, errors.Join(err, slot.Leave())
 		}
 		if before < p.Limit {
 			return slot, nil
 		}
+
 		if place := before - p.Limit + 1; place != last {
 			last = place
 			waiting(place)
@@ -99,8 +101,8 @@ func (p Pool) Enter(
 	}
 }
 
-// take makes the next ticket and removes void ones.
-func (p Pool) take(ctx context.Context, holder string) (*flock.Flock, uint64, error) {
+// takeTicket makes the next ticket and removes void ones.
+func (p Pool) takeTicket(ctx context.Context, holder string) (*flock.Flock, uint64, error) {
 	if err := os.MkdirAll(p.Dir, dirMode); err != nil {
 		return nil, 0, err
 	}
@@ -110,14 +112,15 @@ func (p Pool) take(ctx context.Context, holder string) (*flock.Flock, uint64, er
 	}
 	defer lock.Close() //nolint:errcheck // closing releases it in any case
 
-	tickets, err := p.tickets()
+	tickets, err := p.readTickets()
 	if err != nil {
 		return nil, 0, err
 	}
+
 	number := uint64(1)
 	for _, t := range tickets {
 		number = max(number, t.number+1)
-		held, err := p.held(t)
+		held, err := p.isHeld(t)
 		if err == nil && !held {
 			err = os.Remove(filepath.Join(p.Dir, t.name))
 		}
@@ -125,14 +128,15 @@ func (p Pool) take(ctx context.Context, holder string) (*flock.Flock, uint64, er
 			return nil, 0, err
 		}
 	}
+
 	name := fmt.Sprintf("%020d.%s", number, holder)
 	mine := flock.New(filepath.Join(p.Dir, name), flock.SetPermissions(fileMode))
 	return mine, number, mine.Lock() // one who looks at the queue may have it for a moment
 }
 
-// before counts those who entered before a number and are still there.
-func (p Pool) before(number uint64) (n int, err error) {
-	tickets, err := p.tickets()
+// countBefore counts those who entered before a number and are still there.
+func (p Pool) countBefore(number uint64) (n int, err error) {
+	tickets, err := p.readTickets()
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +144,7 @@ func (p Pool) before(number uint64) (n int, err error) {
 		if t.number >= number {
 			break
 		}
-		held, err := p.held(t)
+		held, err := p.isHeld(t)
 		if err != nil {
 			return 0, err
 		}
@@ -154,10 +158,10 @@ func (p Pool) before(number uint64) (n int, err error) {
 // Tickets lists those who are in the pool, in the order of arrival. A pool that nobody has entered
 // is empty.
 func (p Pool) Tickets() ([]Ticket, error) {
-	tickets, err := p.tickets()
+	tickets, err := p.readTickets()
 	var out []Ticket
 	for _, t := range tickets {
-		held, err := p.held(t)
+		held, err := p.isHeld(t)
 		if err != nil {
 			return nil, err
 		}
@@ -169,12 +173,13 @@ func (p Pool) Tickets() ([]Ticket, error) {
 	return out, err
 }
 
-// tickets lists all tickets by number, also void ones.
-func (p Pool) tickets() ([]Ticket, error) {
+// readTickets lists all tickets by number, also void ones.
+func (p Pool) readTickets() ([]Ticket, error) {
 	entries, err := os.ReadDir(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	var out []Ticket
 	for _, e := range entries {
 		digits, holder, ok := strings.Cut(e.Name(), ".")
@@ -183,14 +188,15 @@ func (p Pool) tickets() ([]Ticket, error) {
 			out = append(out, Ticket{Holder: holder, number: number, name: e.Name()})
 		}
 	}
+
 	order.Stable(out, func(a, b Ticket) int {
 		return strings.Compare(a.name, b.name)
 	})
 	return out, err
 }
 
-// held reports whether a process has a ticket locked. Several may ask at once.
-func (p Pool) held(t Ticket) (bool, error) {
+// isHeld reports whether a process has a ticket locked. Several may ask at once.
+func (p Pool) isHeld(t Ticket) (bool, error) {
 	file := flock.New(filepath.Join(p.Dir, t.name), flock.SetFlag(os.O_RDONLY))
 	free, err := file.TryRLock()
 	if errors.Is(err, fs.ErrNotExist) {
