@@ -28,25 +28,29 @@ const (
 	longestLimit = 31 * 24 * time.Hour
 )
 
-// account answers a run that asks whether it may use an account, or notes the limit that it met.
-// Other runs with this account wait until then, and do not meet it in turn.
-func (k *Keeper) account(q formats.HomeRequest) error {
+// handleAccount answers a run that asks whether it may use an account, or notes the limit that it
+// met. Other runs with this account wait until then, and do not meet it in turn.
+func (k *Keeper) handleAccount(q formats.HomeRequest) error {
 	const most = 200 // bytes of a name
 	if q.Account == "" || len(q.Account) > most {
 		return formats.Fail(formats.CodeUsage, "", "expected the name of an account, got %q",
 			formats.Clip(q.Account, most))
 	}
+
 	now := k.project.Host.Clock.Now()
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if q.Limit == nil {
-		return k.accountFree(q.Account, now)
+		return k.checkAccount(q.Account, now)
 	}
+
 	for name, limit := range k.accounts {
 		if !now.Before(limit.Until) {
 			delete(k.accounts, name)
 		}
 	}
+
 	span := q.Limit.For
 	if span <= 0 {
 		span = unknownLimit
@@ -56,6 +60,7 @@ func (k *Keeper) account(q formats.HomeRequest) error {
 		Until: now.Add(min(span, longestLimit)).UTC().Truncate(time.Second),
 		Run:   q.Run,
 	}
+
 	data, err := json.Marshal(k.accounts)
 	if err == nil {
 		err = atomicfile.WriteIn(
@@ -68,8 +73,8 @@ func (k *Keeper) account(q formats.HomeRequest) error {
 	return nil
 }
 
-// accountFree is a *formats.LaterError while a limit of an account lasts. It needs mu.
-func (k *Keeper) accountFree(name string, now time.Time) error {
+// checkAccount is a *formats.LaterError while a limit of an account lasts. It needs mu.
+func (k *Keeper) checkAccount(name string, now time.Time) error {
 	limit, known := k.accounts[name]
 	if !known || !now.Before(limit.Until) {
 		return nil
@@ -89,6 +94,7 @@ func (k *Keeper) loadAccounts() error {
 	if err != nil {
 		return formats.OnFile("read", accountsFile, err)
 	}
+
 	if err := json.Unmarshal(data, &k.accounts); err != nil || k.accounts == nil {
 		return formats.Fail(formats.CodeInvalidState, "remove it: its limits are met once more",
 			"%s: expected usage limits by account", accountsFile)

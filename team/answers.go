@@ -19,8 +19,8 @@ type openGate struct {
 	over bool
 }
 
-// note takes an entry of the journal into account.
-func (g gates) note(entry journal.Record) {
+// observe takes an entry of the journal into account.
+func (g gates) observe(entry journal.Record) {
 	switch entry.Type { //nolint:exhaustive // the others are about no gate
 	case formats.EntryGateOpened:
 		var gate formats.Gate
@@ -36,7 +36,7 @@ func (g gates) note(entry journal.Record) {
 
 // checkAnswers refuses what an attempt may not say about the gates of its run: a worker has the key
 // that seals the journal, and users answer at the home. It returns the gates behind these entries.
-func (k *Keeper) checkAnswers(run string, r *kept, records []journal.Record) (gates, error) {
+func (k *Keeper) checkAnswers(run string, r *teamRun, records []journal.Record) (gates, error) {
 	now := maps.Clone(r.gates)
 	for _, entry := range records {
 		var err error
@@ -49,7 +49,7 @@ func (k *Keeper) checkAnswers(run string, r *kept, records []journal.Record) (ga
 		if err != nil {
 			return nil, err
 		}
-		now.note(entry)
+		now.observe(entry)
 	}
 	return now, nil
 }
@@ -68,26 +68,30 @@ func (g gates) checkOpened(run string, entry journal.Record) error {
 }
 
 // checkAnswer refuses an answer that nobody gave to this gate, and a second one.
-func (k *Keeper) checkAnswer(run string, r *kept, all gates, entry journal.Record) error {
+func (k *Keeper) checkAnswer(run string, r *teamRun, all gates, entry journal.Record) error {
 	var d formats.Decision
 	if err := json.Unmarshal(entry.Raw(), &d); err != nil {
 		return formats.Broken(formats.CodeDenied, "the answer to a gate", err)
 	}
+
 	asked, known := all[entry.Key]
 	if !known || asked.over {
 		return formats.Fail(formats.CodeDenied,
 			"an answer counts once, for the gate that it was given to",
 			"the worker sent an answer to a gate of run %s that is not open", run)
 	}
+
 	gate := asked.gate
 	gate.Run = run
 	if !d.Person {
 		return k.checkRule(run, r, gate, d)
 	}
+
 	users := []string{d.By}
 	if entry.Type == formats.EntryGateDecided && gate.Quorum > 1 {
 		users = strings.Split(d.By, ", ") // all who made the choice
 	}
+
 	given, err := k.project.Control.Answers(gate)
 	if err != nil {
 		return err
@@ -100,6 +104,7 @@ func (k *Keeper) checkAnswer(run string, r *kept, all gates, entry journal.Recor
 				"the worker sent an answer of %s to a gate of run %s that nobody gave", user, run)
 		}
 	}
+
 	choice, _ := gate.Choice(d.Answer)
 	slices.Sort(users)
 	if n := len(slices.Compact(users)); entry.Type == formats.EntryGateDecided && !choice.Ends &&
@@ -111,7 +116,7 @@ func (k *Keeper) checkAnswer(run string, r *kept, all gates, entry journal.Recor
 }
 
 // checkRule refuses an answer in the name of a rule that does not hold.
-func (k *Keeper) checkRule(run string, r *kept, g formats.Gate, d formats.Decision) error {
+func (k *Keeper) checkRule(run string, r *teamRun, g formats.Gate, d formats.Decision) error {
 	switch {
 	case d.By == formats.ByYes && !r.record.Yes:
 		return formats.Fail(formats.CodeDenied, "begin it by: tercet --on team --yes LINE",

@@ -23,10 +23,11 @@ type BackTo struct {
 // counts any more. After an error nothing has changed. The run is to be queued.
 func (k *Keeper) GoBack(ctx context.Context, run string, b BackTo) (err error) {
 	defer func() { k.noteDisk(err) }()
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil {
 		return err
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.record.Order == Cancel {
@@ -35,9 +36,10 @@ func (k *Keeper) GoBack(ctx context.Context, run string, b BackTo) (err error) {
 	if err := k.checkNotResumedHere(run, r); err != nil {
 		return err
 	}
-	if err := k.letGo(r); err != nil {
+	if err := k.closeRun(r); err != nil {
 		return err
 	}
+
 	plan, err := k.planBack(ctx, b, project.BackTo{
 		Run:  run,
 		From: b.From,
@@ -46,15 +48,16 @@ func (k *Keeper) GoBack(ctx context.Context, run string, b BackTo) (err error) {
 	if err == nil {
 		err = k.writeBack(run, r, plan)
 	}
-	return cmp.Or(err, k.open(run, r)) // which also locks a run that has not ended
+	return cmp.Or(err, k.openJournal(run, r)) // which also locks a run that has not ended
 }
 
 // checkNotResumedHere refuses a run that has ended in the team, and that the owner lets go on at
 // the home since.
-func (k *Keeper) checkNotResumedHere(run string, r *kept) error {
+func (k *Keeper) checkNotResumedHere(run string, r *teamRun) error {
 	if !r.ended.Load() {
 		return nil
 	}
+
 	records, err := journal.Load(k.project.Root, run)
 	if err != nil || journal.Finished(records) {
 		return err
@@ -63,10 +66,10 @@ func (k *Keeper) checkNotResumedHere(run string, r *kept) error {
 		"the owner goes on with run %s at the home", run)
 }
 
-// letGo closes the journal of a run, and lets go of its lock.
-func (k *Keeper) letGo(r *kept) (err error) {
+// closeRun closes the journal of a run, and lets go of its lock.
+func (k *Keeper) closeRun(r *teamRun) (err error) {
 	if r.journal != nil {
-		err = k.reopen(r)
+		err = k.closeJournal(r)
 	}
 	if r.lock != nil {
 		err = errors.Join(err, r.lock.Close())
@@ -86,6 +89,7 @@ func (k *Keeper) planBack(
 	if err != nil {
 		return nil, err
 	}
+
 	defer func() { err = errors.Join(err, now.Close(ctx)) }()
 	s, err := now.Session(project.Options{Yes: b.Yes})
 	if err != nil {
@@ -96,40 +100,44 @@ func (k *Keeper) planBack(
 
 // writeBack writes the entries of a plan to the journal of a run, unless somebody else has written
 // to it meanwhile.
-func (k *Keeper) writeBack(run string, r *kept, plan *project.Back) (err error) {
+func (k *Keeper) writeBack(run string, r *teamRun, plan *project.Back) (err error) {
 	r.lock, err = k.project.Control.Lock(run)
 	if err != nil {
 		return err
 	}
-	if err := k.open(run, r); err != nil {
-		return errors.Join(err, k.letGo(r))
+	if err := k.openJournal(run, r); err != nil {
+		return errors.Join(err, k.closeRun(r))
 	}
+
 	defer func() {
 		if err != nil && r.journal != nil { // the lock file marks a run that has not ended
-			err = errors.Join(err, k.release(run, r))
+			err = errors.Join(err, k.releaseLock(run, r))
 		}
 	}()
 	if r.journal.Seq() != plan.Lines {
 		return formats.Fail(formats.CodeLocked, "type it again",
 			"the journal of run %s has changed meanwhile", run)
 	}
+
 	now := k.project.Host.Clock.Now()
 	lines, records, err := r.journal.Seal(now, k.project.Mask, plan.Entries...)
 	if err != nil {
 		return err
 	}
+
 	if plan.Tree {
-		r.record.Before = k.trees(r)
+		r.record.Before = k.currentTrees(r)
 		r.record.Trees = treesAt{
 			Seq:  r.journal.Seq() + 1,
 			List: []formats.TreeSnapshot{*r.record.Closed},
 		}
 	}
+
 	r.record.Taker = ""
 	r.record.Order = "" // a pause is taken back
 	if err := k.save(run, r); err != nil {
 		return err
 	}
 	err = r.journal.Append(lines, records)
-	return errors.Join(err, k.reopen(r)) // what follows reads it anew
+	return errors.Join(err, k.closeJournal(r)) // what follows reads it anew
 }

@@ -16,7 +16,7 @@ func (k *Keeper) noteDisk(err error) {
 	} {
 		if errors.Is(err, sign) {
 			k.mu.Lock()
-			k.full = true
+			k.diskFull = true
 			k.mu.Unlock()
 			return
 		}
@@ -26,16 +26,19 @@ func (k *Keeper) noteDisk(err error) {
 // Writable is why the home cannot make anything durable; nil: it can. It tries to write only if
 // something failed before.
 func (k *Keeper) Writable() error {
+
 	k.mu.Lock()
-	full := k.full
+	full := k.diskFull
 	k.mu.Unlock()
 	if !full {
 		return nil
 	}
+
 	const (
 		name = journal.Folder + "/.team.space"
 		room = 64 << 10 // for the lines and documents of some steps
 	)
+
 	err := atomicfile.WriteIn(
 		k.project.Root, name, make([]byte, room), atomicfile.Options{Mode: 0o600},
 	)
@@ -47,7 +50,7 @@ func (k *Keeper) Writable() error {
 			"make room there: the runs of the team go on by themselves")
 	}
 	k.mu.Lock()
-	k.full = false
+	k.diskFull = false
 	k.mu.Unlock()
 	return nil
 }

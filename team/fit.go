@@ -36,33 +36,38 @@ type Fit struct {
 // Fit tells whether a worker may have a run: it has the labels that the run needs, the same tercet,
 // and the files that the owner of the home agreed to.
 func (k *Keeper) Fit(ctx context.Context, run string, c Candidate) (Fit, error) {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil {
+
 		return Fit{}, err
 	}
+
 	misses := slices.DeleteFunc(slices.Clone(r.record.Needs), func(one string) bool {
 		return slices.Contains(c.Labels, one)
 	})
 	if len(misses) > 0 {
 		return Fit{Why: "it lacks the labels " + strings.Join(misses, ", ")}, nil
 	}
+
 	if why := k.versionDiffers(run, r, c.Version); why != "" {
 		return Fit{Why: why}, nil
 	}
 	if c.Refuses != "" {
 		return Fit{Why: c.Refuses}, nil
 	}
+
 	files, err := k.decidingFiles(ctx, false)
 	if err != nil {
 		return Fit{}, err
 	}
 	if files.Pending != "" {
-		return Fit{Why: withHelp(notAgreed(files))}, nil
+		return Fit{Why: describeError(notAgreed(files))}, nil
 	}
-	other := differing(files.Sums, c.Files)
+	other := differingFiles(files.Sums, c.Files)
 	if len(other) == 0 {
 		return Fit{}, nil
 	}
+
 	const most = 3
 	text := strings.Join(other[:min(len(other), most)], ", ")
 	if over := len(other) - most; over > 0 {
@@ -77,7 +82,7 @@ func (k *Keeper) Fit(ctx context.Context, run string, c Candidate) (Fit, error) 
 
 // versionDiffers says why a worker's tercet is the wrong one; empty: it is not. A run that began
 // with an earlier version may end where that one still is; a run that has not begun may not.
-func (k *Keeper) versionDiffers(run string, r *kept, version string) string {
+func (k *Keeper) versionDiffers(run string, r *teamRun, version string) string {
 	home := k.project.Host.Version
 	began := k.Lines(run) > 0
 	switch {
@@ -91,8 +96,8 @@ func (k *Keeper) versionDiffers(run string, r *kept, version string) string {
 		home)
 }
 
-// differing lists the files that two machines do not have alike.
-func differing(a, b map[string]string) (names []string) {
+// differingFiles lists the files that two machines do not have alike.
+func differingFiles(a, b map[string]string) (names []string) {
 	for name, sum := range a {
 		if b[name] != sum {
 			names = append(names, name)
@@ -107,7 +112,7 @@ func differing(a, b map[string]string) (names []string) {
 	return names
 }
 
-func withHelp(err error) string {
+func describeError(err error) string {
 	return err.Error() + formats.Prefixed("; ", formats.HelpOf(err))
 }
 
@@ -116,8 +121,8 @@ func notAgreed(d project.DecidingFiles) error {
 		"the owner of the home has not agreed to %s that can start programs", d.Pending)
 }
 
-// deciding are the files at the home that can start a program, as they were a moment ago.
-type deciding struct {
+// decidingCache are the files at the home that can start a program, as they were a moment ago.
+type decidingCache struct {
 	mu    sync.Mutex
 	files project.DecidingFiles
 	at    time.Time
@@ -130,10 +135,12 @@ func (k *Keeper) decidingFiles(ctx context.Context, now bool) (project.DecidingF
 	d := &k.deciding
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	clock := k.project.Host.Clock
 	if !now && !d.at.IsZero() && clock.Now().Sub(d.at) < moment {
 		return d.files, nil
 	}
+
 	files, err := k.project.DecidingFiles(ctx)
 	if err != nil {
 		return files, err
@@ -141,6 +148,7 @@ func (k *Keeper) decidingFiles(ctx context.Context, now bool) (project.DecidingF
 	if files.Digest != d.files.Digest || files.Pending != d.files.Pending {
 		k.project.Trust.Renew() // git starts at the home under what is agreed to now
 	}
+
 	d.files = files
 	d.at = clock.Now()
 	return files, nil

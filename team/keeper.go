@@ -31,14 +31,15 @@ type Keeper struct {
 
 	lock io.Closer // of the home: one Keeper at a time
 
-	deciding deciding
+	deciding decidingCache
 
 	mu   sync.Mutex // guards what follows; it is held for moments only
-	runs map[string]*kept
-	// spent are the workers that all runs have started, and cost is what these cost, in US dollars
-	spent int
-	full  bool // the disk took nothing when it was written to last
-	cost  float64
+	runs map[string]*teamRun
+	// spawned are the workers that all runs have started, and cost is what these cost, in US
+	// dollars
+	spawned  int
+	diskFull bool // the disk took nothing when it was written to last
+	cost     float64
 	// accounts have reached their usage limits
 	accounts map[string]accountLimit
 
@@ -48,8 +49,8 @@ type Keeper struct {
 	marks   map[string]project.FileMark // of the documents
 }
 
-// kept is a run of the team at its home.
-type kept struct {
+// teamRun is a run of the team at its home.
+type teamRun struct {
 	seq   atomic.Int64 // of the last line
 	done  atomic.Int64 // results of delegations and decisions in the journal
 	ended atomic.Bool
@@ -114,15 +115,17 @@ func NewKeeper(p *project.Project, o Options) (*Keeper, error) {
 	k := &Keeper{
 		project:  p,
 		options:  o,
-		runs:     map[string]*kept{},
+		runs:     map[string]*teamRun{},
 		accounts: map[string]accountLimit{},
 		marks:    map[string]project.FileMark{},
 	}
+
 	var err error
 	k.lock, err = p.Control.Claim(lockName)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := errors.Join(k.load(), k.loadAccounts()); err != nil {
 		return nil, errors.Join(err, k.lock.Close())
 	}
@@ -142,14 +145,16 @@ func (k *Keeper) load() error {
 		if !e.IsDir() {
 			continue
 		}
-		r, err := k.run(e.Name())
+
+		r, err := k.findRun(e.Name())
 		if formats.CodeOf(err) == formats.CodeNotFound {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		k.spent += len(r.record.Reserved)
+
+		k.spawned += len(r.record.Reserved)
 		if k.options.Limits.Cost == 0 {
 			continue
 		}
@@ -180,6 +185,7 @@ func (k *Keeper) BeginEach(
 		return nil, formats.Fail(formats.CodeUsage, "such as --needs=gpu,linux",
 			"expected labels behind --needs=, got an empty one")
 	}
+
 	// command files may have changed since the home was opened
 	files, err := k.decidingFiles(ctx, true)
 	if err != nil {
@@ -188,6 +194,7 @@ func (k *Keeper) BeginEach(
 	if files.Pending != "" {
 		return nil, notAgreed(files)
 	}
+
 	now, err := project.Open(ctx, k.project.Dir, true, k.project.Host)
 	if err != nil {
 		return nil, err
@@ -197,17 +204,19 @@ func (k *Keeper) BeginEach(
 	if err != nil {
 		return nil, err
 	}
+
 	list, err := s.TaskLines(ctx, line)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, one := range list {
-		j, err := k.begin(runRecord{
+		j, err := k.beginRun(runRecord{
 			Line:        one.Line,
 			Yes:         o.Yes,
 			Task:        one.Task,
 			BeforeTasks: one.Before,
-			Needs:       union(one.Needs, o.Needs),
+			Needs:       mergeLabels(one.Needs, o.Needs),
 			Agreed:      files.Digest,
 		})
 		if err != nil {
@@ -218,8 +227,8 @@ func (k *Keeper) BeginEach(
 	return jobs, nil
 }
 
-// union has each of the labels once.
-func union(a, b []string) []string {
+// mergeLabels has each of the labels once.
+func mergeLabels(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -228,7 +237,7 @@ func union(a, b []string) []string {
 // WaitsFor is a run that is to end before another one begins, because its task depends on that
 // one's; empty: none.
 func (k *Keeper) WaitsFor(run string) (string, error) {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil || len(r.record.BeforeTasks) == 0 || k.Lines(run) > 0 {
 		return "", err
 	}
@@ -250,7 +259,7 @@ func (k *Keeper) WaitsFor(run string) (string, error) {
 // isBefore reports whether an unfinished run, other than the one that asks, is about one of the
 // tasks.
 func (k *Keeper) isBefore(run, asking string, tasks []int) (bool, error) {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil || run == asking || !slices.Contains(tasks, r.record.Task) {
 		return false, err
 	}
@@ -271,16 +280,17 @@ func (k *Keeper) Begin(line string, yes bool) (Job, error) {
 	if err := checkLine(line); err != nil {
 		return Job{}, err
 	}
-	return k.begin(runRecord{Line: line, Yes: yes})
+	return k.beginRun(runRecord{Line: line, Yes: yes})
 }
 
-func (k *Keeper) begin(record runRecord) (Job, error) {
+func (k *Keeper) beginRun(record runRecord) (Job, error) {
 	id := k.project.NewRunID()
 	record.Version = k.project.Host.Version
-	r := &kept{record: record}
+	r := &teamRun{record: record}
 	if err := k.save(id, r); err != nil {
 		return Job{}, err
 	}
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.runs[id] = r
@@ -288,7 +298,7 @@ func (k *Keeper) begin(record runRecord) (Job, error) {
 }
 
 // jobOf is a run for the queue.
-func jobOf(id string, r *kept) Job {
+func jobOf(id string, r *teamRun) Job {
 	return Job{
 		Run:     id,
 		Line:    r.record.Line,
@@ -311,13 +321,14 @@ func (k *Keeper) Unfinished() []Job {
 
 // Finished reports whether a run has ended.
 func (k *Keeper) Finished(run string) (bool, error) {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil || r.ended.Load() || r.seq.Load() > 0 {
 		return err == nil && r.ended.Load(), err
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err = k.open(run, r)
+	err = k.openJournal(run, r)
 	return r.ended.Load(), err
 }
 
@@ -331,13 +342,14 @@ const (
 // Order pauses, resumes or cancels a run. Whoever has it is to be stopped, and a run that is not
 // paused is to be queued again.
 func (k *Keeper) Order(run, do string) error {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil {
 		return err
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err = k.open(run, r)
+	err = k.openJournal(run, r)
 	switch {
 	case err != nil:
 		return err
@@ -348,9 +360,11 @@ func (k *Keeper) Order(run, do string) error {
 	case r.record.Order == Cancel:
 		return formats.Fail(formats.CodePrecondition, "", "run %s is being cancelled", run)
 	}
+
 	if do == Cancel && r.journal.Seq() == 0 {
 		return k.drop(run, r)
 	}
+
 	r.record.Order = do
 	if do == Resume {
 		r.record.Order = ""
@@ -359,7 +373,7 @@ func (k *Keeper) Order(run, do string) error {
 }
 
 // drop forgets a run that has not begun.
-func (k *Keeper) drop(run string, r *kept) error {
+func (k *Keeper) drop(run string, r *teamRun) error {
 	k.mu.Lock()
 	delete(k.runs, run)
 	k.mu.Unlock()
@@ -371,7 +385,7 @@ func (k *Keeper) drop(run string, r *kept) error {
 
 // OrderOf is the order to a run; empty: none.
 func (k *Keeper) OrderOf(run string) string {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil {
 		return ""
 	}
@@ -381,7 +395,7 @@ func (k *Keeper) OrderOf(run string) string {
 
 // Lines is how many lines the journal of a run has; 0 for one that has not begun.
 func (k *Keeper) Lines(run string) int {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil {
 		return 0
 	}
@@ -391,7 +405,7 @@ func (k *Keeper) Lines(run string) int {
 // Done counts what a run has behind it: results of delegations and decisions. An attempt that adds
 // none has not got on, however many lines it wrote.
 func (k *Keeper) Done(run string) int {
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil {
 		return 0
 	}
@@ -433,8 +447,8 @@ func noRun(word string) error {
 		"the team has no run %q", formats.Clip(word, 40))
 }
 
-// run finds a run of the team.
-func (k *Keeper) run(id string) (*kept, error) {
+// findRun finds a run of the team.
+func (k *Keeper) findRun(id string) (*teamRun, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if r := k.runs[id]; r != nil {
@@ -443,6 +457,7 @@ func (k *Keeper) run(id string) (*kept, error) {
 	if !fs.ValidPath(id) || strings.Contains(id, "/") {
 		return nil, noRun(id)
 	}
+
 	name := path.Join(journal.Folder, id, recordName)
 	data, err := atomicfile.ReadFile(k.project.Root, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -451,21 +466,24 @@ func (k *Keeper) run(id string) (*kept, error) {
 	if err != nil {
 		return nil, formats.OnFile("read", name, err)
 	}
-	r := &kept{}
+
+	r := &teamRun{}
 	if err := json.Unmarshal(data, &r.record); err != nil {
 		return nil, formats.Broken(formats.CodeInvalidState, name, err)
 	}
+
 	r.order.Store(r.record.Order)
 	k.runs[id] = r
 	return r, nil
 }
 
 // save makes the record of a run durable. The caller holds the lock of the run, as in what follows.
-func (k *Keeper) save(id string, r *kept) error {
+func (k *Keeper) save(id string, r *teamRun) error {
 	dir := path.Join(journal.Folder, id)
 	if err := atomicfile.MkdirAll(k.project.Root, dir, 0o700); err != nil {
 		return formats.OnFile("make", dir, err)
 	}
+
 	data, err := json.Marshal(r.record)
 	if err == nil {
 		err = atomicfile.WriteIn(k.project.Root, path.Join(dir, recordName), data,
@@ -474,15 +492,17 @@ func (k *Keeper) save(id string, r *kept) error {
 	if err != nil {
 		return formats.OnFile("write", path.Join(dir, recordName), err)
 	}
+
 	r.order.Store(r.record.Order)
 	return nil
 }
 
-// open opens the journal of a run.
-func (k *Keeper) open(id string, r *kept) error {
+// openJournal opens the journal of a run.
+func (k *Keeper) openJournal(id string, r *teamRun) error {
 	if r.journal != nil {
 		return nil
 	}
+
 	dir, err := k.project.Root.OpenRoot(path.Join(journal.Folder, id))
 	if err != nil {
 		return formats.OnFile("open", path.Join(journal.Folder, id), err)
@@ -492,32 +512,35 @@ func (k *Keeper) open(id string, r *kept) error {
 		r.journal = nil
 		return err
 	}
+
 	records, err := journal.Load(k.project.Root, id)
 	if err != nil && r.journal.Seq() > 0 {
-		return errors.Join(err, k.reopen(r))
+		return errors.Join(err, k.closeJournal(r))
 	}
 	err = nil
 	r.gates = gates{}
 	for _, entry := range records {
-		r.gates.note(entry)
+		r.gates.observe(entry)
 	}
-	r.done.Store(achieved(records))
+
+	r.done.Store(countResults(records))
 	r.seq.Store(int64(r.journal.Seq()))
 	r.ended.Store(r.journal.Finished())
+
 	if r.lock == nil && !r.journal.Finished() {
 		r.lock, err = k.project.Control.Lock(id)
 	}
 	if err == nil {
-		err = k.settle(id, r)
+		err = k.installStaged(id, r)
 	}
 	if err != nil {
-		return errors.Join(err, k.reopen(r))
+		return errors.Join(err, k.closeJournal(r))
 	}
 	return nil
 }
 
-// release lets go of a run that has ended. The lock file marks those that have not.
-func (k *Keeper) release(id string, r *kept) error {
+// releaseLock lets go of a run that has ended. The lock file marks those that have not.
+func (k *Keeper) releaseLock(id string, r *teamRun) error {
 	if r.lock == nil || !r.journal.Finished() {
 		return nil
 	}
@@ -529,17 +552,18 @@ func (k *Keeper) release(id string, r *kept) error {
 	return err
 }
 
-// taken finds a run, locks it and checks that an attempt has it.
-func (k *Keeper) taken(run, taker string) (r *kept, unlock func(), err error) {
-	r, err = k.run(run)
+// lockTaken finds a run, locks it and checks that an attempt has it.
+func (k *Keeper) lockTaken(run, taker string) (r *teamRun, unlock func(), err error) {
+	r, err = k.findRun(run)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	r.mu.Lock()
 	if taker == "" || r.record.Taker != taker {
-		err = lost(run)
+		err = lostError(run)
 	} else {
-		err = k.open(run, r)
+		err = k.openJournal(run, r)
 	}
 	if err != nil {
 		r.mu.Unlock()
@@ -551,11 +575,12 @@ func (k *Keeper) taken(run, taker string) (r *kept, unlock func(), err error) {
 // Append makes lines of an attempt durable, with the documents and snapshots that they announce.
 func (k *Keeper) Append(ctx context.Context, l formats.SharedLines) (err error) {
 	defer func() { k.noteDisk(err) }()
-	r, unlock, err := k.taken(l.Run, l.Taker)
+	r, unlock, err := k.lockTaken(l.Run, l.Taker)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	records, again, err := r.journal.Check(l.Lines)
 	if err != nil || again {
 		return err
@@ -564,15 +589,17 @@ func (k *Keeper) Append(ctx context.Context, l formats.SharedLines) (err error) 
 	if err != nil {
 		return err
 	}
-	documents, err := k.stage(l, r.journal.Seq()+len(records))
+
+	documents, err := k.stageDocuments(l, r.journal.Seq()+len(records))
 	if err != nil {
-		return errors.Join(err, k.reopen(r))
+		return errors.Join(err, k.closeJournal(r))
 	}
+
 	if l.Trees != nil {
 		if err := k.keepTrees(ctx, l.Run, *l.Trees, l.Bundles); err != nil {
 			return err
 		}
-		r.record.Before = k.trees(r)
+		r.record.Before = k.currentTrees(r)
 		r.record.Trees = treesAt{Seq: r.journal.Seq() + len(records), List: *l.Trees}
 		own := func(s formats.TreeSnapshot) bool { return s.Name == l.Run }
 		last := slices.IndexFunc(r.record.Before.List, own)
@@ -580,29 +607,32 @@ func (k *Keeper) Append(ctx context.Context, l formats.SharedLines) (err error) 
 			r.record.Closed = &r.record.Before.List[last]
 		}
 		if err := k.save(l.Run, r); err != nil {
-			return errors.Join(err, k.reopen(r))
+			return errors.Join(err, k.closeJournal(r))
 		}
 	}
+
 	if err := r.journal.Append(l.Lines, records); err != nil {
-		return errors.Join(err, k.reopen(r)) // what is on the disk is read then
+		return errors.Join(err, k.closeJournal(r)) // what is on the disk is read then
 	}
+
 	r.gates = gates
 	r.seq.Store(int64(r.journal.Seq()))
-	r.done.Add(achieved(records))
+	r.done.Add(countResults(records))
 	k.mu.Lock()
 	k.cost += costOf(records)
 	k.mu.Unlock()
 	r.ended.Store(r.journal.Finished())
+
 	if documents {
-		if err := k.settle(l.Run, r); err != nil {
-			return errors.Join(err, k.reopen(r)) // it is tried again with the next call
+		if err := k.installStaged(l.Run, r); err != nil {
+			return errors.Join(err, k.closeJournal(r)) // it is tried again with the next call
 		}
 	}
-	return k.release(l.Run, r)
+	return k.releaseLock(l.Run, r)
 }
 
-// reopen lets the next call open the journal of a run anew.
-func (k *Keeper) reopen(r *kept) error {
+// closeJournal lets the next call open the journal of a run anew.
+func (k *Keeper) closeJournal(r *teamRun) error {
 	err := r.journal.Close()
 	r.journal = nil
 	return err
@@ -619,8 +649,8 @@ func (k *Keeper) keepTrees(
 	return trees.Keep(ctx, run, list)
 }
 
-// achieved counts what an attempt does not do again: results of delegations and decisions.
-func achieved(records []journal.Record) (n int64) {
+// countResults counts what an attempt does not do again: results of delegations and decisions.
+func countResults(records []journal.Record) (n int64) {
 	for _, entry := range records {
 		switch entry.Type { //nolint:exhaustive // the others are written again
 		case formats.EntryDelegationResult, formats.EntryGateDecided, formats.EntryGateVoted:
@@ -648,8 +678,8 @@ func costOf(records []journal.Record) (usd float64) {
 	return usd
 }
 
-// trees are the snapshots that belong to the journal as it is.
-func (k *Keeper) trees(r *kept) treesAt {
+// currentTrees are the snapshots that belong to the journal as it is.
+func (k *Keeper) currentTrees(r *teamRun) treesAt {
 	if r.record.Trees.Seq <= r.journal.Seq() {
 		return r.record.Trees
 	}
@@ -662,33 +692,37 @@ func (k *Keeper) History(
 ) (h formats.RunHistory, err error) {
 	defer func() { k.noteDisk(err) }()
 	h = formats.RunHistory{Run: run, Taker: taker}
-	r, err := k.run(run)
+	r, err := k.findRun(run)
 	if err != nil {
 		return h, err
 	}
 	if taker == "" {
 		return h, formats.Fail(formats.CodeUsage, "", "expected the name of an attempt, got none")
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := k.open(run, r); err != nil {
+	if err := k.openJournal(run, r); err != nil {
 		return h, err
 	}
+
 	k.effects.Lock()
 	defer k.effects.Unlock()
 	r.record.Taker = taker
 	if err := k.save(run, r); err != nil {
 		return h, err
 	}
+
 	h.Line = r.record.Line
 	h.Yes = r.record.Yes
 	h.Cancel = r.record.Order == Cancel
-	h.Trees = k.trees(r).List
+	h.Trees = k.currentTrees(r).List
 	trees := worktree.Repository{Trees: k.project.Trees}
 	h.Bundles, err = trees.Bundles(ctx, run, h.Trees)
 	if err != nil {
 		return h, err
 	}
+
 	h.Key = k.project.Control.Key(run)
 	h.Now = k.project.Host.Clock.Now()
 	name := path.Join(journal.Folder, run, journal.Name)
@@ -696,6 +730,7 @@ func (k *Keeper) History(
 	if err != nil {
 		return h, formats.OnFile("read", name, err)
 	}
+
 	h.Letters, err = k.Letters(ctx, run)
 	if err != nil {
 		return h, err
@@ -731,6 +766,7 @@ func (k *Keeper) Letters(_ context.Context, run string) (map[string][]byte, erro
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, formats.OnFile("read", dir, err)
 	}
+
 	letters := map[string][]byte{}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".json") {
@@ -756,24 +792,26 @@ func (k *Keeper) Do(
 	ctx context.Context, q formats.HomeRequest,
 ) (reply formats.HomeReply, err error) {
 	defer func() { k.noteDisk(err) }()
-	r, unlock, err := k.taken(q.Run, q.Taker)
+	r, unlock, err := k.lockTaken(q.Run, q.Taker)
 	if err != nil {
 		return formats.HomeReply{}, err
 	}
 	defer unlock()
+
 	switch q.Do {
 	case formats.HomeReserve:
 		return formats.HomeReply{}, k.reserve(q, r)
 	case formats.HomeAccount:
-		return formats.HomeReply{}, k.account(q)
+		return formats.HomeReply{}, k.handleAccount(q)
 	case formats.HomeMessages:
 		return k.messages(q.Run)
 	}
+
 	k.effects.Lock()
 	defer k.effects.Unlock()
 	switch q.Do {
 	case formats.HomeApply:
-		return k.apply(ctx, q)
+		return k.applyTx(ctx, q)
 	case formats.HomePublish:
 		return k.publish(ctx, q, r)
 	}
@@ -798,38 +836,38 @@ func (k *Keeper) messages(run string) (reply formats.HomeReply, err error) {
 
 // reserve takes a worker from the team's budget. A killed attempt started its worker too, so each
 // attempt pays for its own.
-func (k *Keeper) reserve(q formats.HomeRequest, r *kept) error {
+func (k *Keeper) reserve(q formats.HomeRequest, r *teamRun) error {
 	id := q.Taker + "/" + q.Txn
 	if slices.Contains(r.record.Reserved, id) {
 		return nil
 	}
-	if err := k.spend(); err != nil {
+	if err := k.countSpawn(); err != nil {
 		return err
 	}
 	r.record.Reserved = append(r.record.Reserved, id)
 	return k.save(q.Run, r)
 }
 
-// spend counts one worker, unless a limit of the team is reached.
-func (k *Keeper) spend() error {
+// countSpawn counts one worker, unless a limit of the team is reached.
+func (k *Keeper) countSpawn() error {
 	const more = "; the owner of the home raises it"
 	most := k.options.Limits
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case most.Spawns > 0 && k.spent >= most.Spawns:
+	case most.Spawns > 0 && k.spawned >= most.Spawns:
 		return &formats.LaterError{Why: fmt.Sprintf(
 			"the team may start %d workers, and has started as many"+more, most.Spawns)}
 	case most.Cost > 0 && k.cost >= most.Cost:
 		return &formats.LaterError{Why: fmt.Sprintf(
 			"the workers of the team may cost $%.2f, and have cost $%.2f"+more, most.Cost, k.cost)}
 	}
-	k.spent++
+	k.spawned++
 	return nil
 }
 
-// apply applies a transaction of a run, and tells what changed.
-func (k *Keeper) apply(
+// applyTx applies a transaction of a run, and tells what changed.
+func (k *Keeper) applyTx(
 	ctx context.Context, q formats.HomeRequest,
 ) (formats.HomeReply, error) {
 	_, _, before, err := k.project.ChangedFiles(q.Run, k.marks)
@@ -840,11 +878,11 @@ func (k *Keeper) apply(
 	if err != nil {
 		return formats.HomeReply{}, err
 	}
-	return k.reply(q.Run, before, res)
+	return k.newReply(q.Run, before, res)
 }
 
-// reply has a result, the state, and the documents that changed meanwhile.
-func (k *Keeper) reply(
+// newReply has a result, the state, and the documents that changed meanwhile.
+func (k *Keeper) newReply(
 	run string, before map[string]project.FileMark, result any,
 ) (reply formats.HomeReply, err error) {
 	reply.Result, err = json.Marshal(result)
@@ -860,12 +898,13 @@ func (k *Keeper) reply(
 
 // publish publishes the worktree of a run here, one at a time and in the order of the requests.
 func (k *Keeper) publish(
-	ctx context.Context, q formats.HomeRequest, r *kept,
+	ctx context.Context, q formats.HomeRequest, r *teamRun,
 ) (formats.HomeReply, error) {
 	if q.Call == nil || q.Call.Run != q.Run || q.Call.Input["action"] != "publish" {
 		return formats.HomeReply{}, formats.Fail(formats.CodeUsage, "",
 			"expected a publication of run %s", q.Run)
 	}
+
 	_, _, before, err := k.project.ChangedFiles(q.Run, k.marks)
 	if err != nil {
 		return formats.HomeReply{}, err
@@ -873,6 +912,7 @@ func (k *Keeper) publish(
 	if done, again := r.record.Published[q.Call.Txn]; again {
 		return k.replyPublished(ctx, q.Run, before, done)
 	}
+
 	if err := k.keepTrees(ctx, q.Run, q.Trees, q.Bundles); err != nil {
 		return formats.HomeReply{}, err
 	}
@@ -880,22 +920,26 @@ func (k *Keeper) publish(
 	if err := trees.RestoreSnapshots(ctx, q.Run, q.Trees); err != nil {
 		return formats.HomeReply{}, err
 	}
+
 	place, err := trees.Place(ctx, q.Run)
 	if err != nil {
 		return formats.HomeReply{}, err
 	}
+
 	call := *q.Call
 	call.Dir = place
 	if k.options.Publish == config.PublishRequest && call.Input["as"] != worktree.AsPatch {
 		call.Input = maps.Clone(call.Input)
 		call.Input["as"] = worktree.AsRequest
 	}
+
 	work := builtin.GitWorkflow{Trees: k.project.Trees, Open: k.project.Docs.Open}
 	var done project.Publication
 	done.Return, err = work.Run(ctx, call)
 	if err != nil {
 		return formats.HomeReply{}, err
 	}
+
 	// A ref is created once. After a crash the same publication may make other commits, but only in
 	// another attempt, which has a name of its own.
 	number := 1000 * len(r.record.Published)
@@ -916,6 +960,7 @@ func (k *Keeper) publish(
 	if err != nil {
 		return formats.HomeReply{}, err
 	}
+
 	if r.record.Published == nil {
 		r.record.Published = map[string]project.Publication{}
 	}
@@ -923,6 +968,7 @@ func (k *Keeper) publish(
 	if err := k.save(q.Run, r); err != nil {
 		return formats.HomeReply{}, err
 	}
+
 	if _, err := k.project.Trees.Close(ctx, place); err != nil {
 		return formats.HomeReply{}, err
 	}
@@ -933,7 +979,7 @@ func (k *Keeper) publish(
 func (k *Keeper) replyPublished(
 	ctx context.Context, run string, before map[string]project.FileMark, done project.Publication,
 ) (formats.HomeReply, error) {
-	reply, err := k.reply(run, before, done)
+	reply, err := k.newReply(run, before, done)
 	if err != nil {
 		return reply, err
 	}
@@ -947,6 +993,7 @@ func (k *Keeper) Close() error {
 	k.mu.Lock()
 	all := slices.Collect(maps.Values(k.runs))
 	k.mu.Unlock()
+
 	var errs []error
 	for _, r := range all {
 		r.mu.Lock()
@@ -960,6 +1007,7 @@ func (k *Keeper) Close() error {
 		}
 		r.mu.Unlock()
 	}
+
 	if k.lock != nil {
 		errs = append(errs, k.lock.Close())
 		k.lock = nil

@@ -24,20 +24,20 @@ type Queue interface {
 	// Submit queues a run. A run that is queued already stays where it is.
 	Submit(ctx context.Context, j Job) error
 	// Take waits for a run. It is queued again if its worker is silent for too long.
-	Take(ctx context.Context, worker string) (Taken, error)
+	Take(ctx context.Context, worker string) (Lease, error)
 	// Waiting lists the runs that no worker has.
 	Waiting(ctx context.Context) ([]Job, error)
 }
 
-// Taken is a run that a worker has.
-type Taken struct {
+// Lease is a run that a worker has.
+type Lease struct {
 	Job Job
 	// Extend says that the worker is alive.
 	Extend func() error
 	// Done ends the job; the run has ended, or waits for something.
 	Done func() error
-	// Back queues the job again after a time.
-	Back func(after time.Duration) error
+	// Requeue queues the job again after a time.
+	Requeue func(after time.Duration) error
 }
 
 // Post carries answers of users to runs.
@@ -78,7 +78,7 @@ func (w Worker) Work(ctx context.Context, q Queue) error {
 const retryAfter = 2 * time.Second
 
 // workOn works on one run, and says meanwhile that the worker is alive.
-func (w Worker) workOn(ctx context.Context, taken Taken) error {
+func (w Worker) workOn(ctx context.Context, taken Lease) error {
 	stop := make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
@@ -93,11 +93,13 @@ func (w Worker) workOn(ctx context.Context, taken Taken) error {
 			}
 		}
 	})
+
 	err := w.Start(ctx, taken.Job)
 	close(stop)
 	beating.Wait()
+
 	if err != nil {
-		if back := taken.Back(retryAfter); back != nil {
+		if back := taken.Requeue(retryAfter); back != nil {
 			return back
 		}
 		return err
@@ -105,7 +107,7 @@ func (w Worker) workOn(ctx context.Context, taken Taken) error {
 	return taken.Done()
 }
 
-// Memory is a Queue in memory. A run comes back only by Back.
+// Memory is a Queue in memory. A run comes back only by Requeue.
 type Memory struct {
 	mu      sync.Mutex
 	waiting []Job
@@ -127,6 +129,7 @@ func (m *Memory) Submit(_ context.Context, j Job) error {
 		}
 	}
 	m.waiting = append(m.waiting, j)
+
 	select {
 	case m.more <- struct{}{}:
 	default:
@@ -135,18 +138,18 @@ func (m *Memory) Submit(_ context.Context, j Job) error {
 }
 
 // Take waits for a run.
-func (m *Memory) Take(ctx context.Context, _ string) (Taken, error) {
+func (m *Memory) Take(ctx context.Context, _ string) (Lease, error) {
 	for {
 		m.mu.Lock()
 		if len(m.waiting) > 0 {
 			j := m.waiting[0]
 			m.waiting = m.waiting[1:]
 			m.mu.Unlock()
-			return Taken{
+			return Lease{
 				Job:    j,
 				Extend: func() error { return nil },
 				Done:   func() error { return nil },
-				Back: func(time.Duration) error {
+				Requeue: func(time.Duration) error {
 					return m.Submit(context.WithoutCancel(ctx), j)
 				},
 			}, nil
@@ -154,7 +157,7 @@ func (m *Memory) Take(ctx context.Context, _ string) (Taken, error) {
 		m.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			return Taken{}, context.Cause(ctx)
+			return Lease{}, context.Cause(ctx)
 		case <-m.more:
 		}
 	}
@@ -167,8 +170,8 @@ func (m *Memory) Waiting(context.Context) ([]Job, error) {
 	return append([]Job(nil), m.waiting...), nil
 }
 
-// lost is the failure of a call by an attempt that no longer has its run.
-func lost(run string) error {
+// lostError is the failure of a call by an attempt that no longer has its run.
+func lostError(run string) error {
 	return formats.Fail(formats.CodeNotDurable,
 		"nothing is to be done: another worker goes on with it",
 		"another attempt has run %s", run)

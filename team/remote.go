@@ -36,7 +36,7 @@ func (r Remote) Watch(ctx context.Context, see func(project.TeamState)) error {
 // Gates implements project.Team.
 func (r Remote) Gates(ctx context.Context) ([]project.TeamGate, error) {
 	var doc struct{ Gates []project.TeamGate }
-	out, err := r.run(ctx, "--json", "gates")
+	out, err := r.runVerb(ctx, "--json", "gates")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (r Remote) Gates(ctx context.Context) ([]project.TeamGate, error) {
 
 // Show implements project.Team.
 func (r Remote) Show(ctx context.Context, run string) (string, error) {
-	return r.run(ctx, "show", run)
+	return r.runVerb(ctx, "show", run)
 }
 
 // Answer implements project.Team.
@@ -58,18 +58,18 @@ func (r Remote) Answer(ctx context.Context, run, gate string, reply project.Repl
 	if reply.Note != "" {
 		args = append(args, "--note="+reply.Note)
 	}
-	out, err := r.run(ctx, args...)
+	out, err := r.runVerb(ctx, args...)
 	return strings.TrimSpace(out), err
 }
 
 // Order implements project.Team.
 func (r Remote) Order(ctx context.Context, run, do string) error {
-	_, err := r.run(ctx, do, run)
+	_, err := r.runVerb(ctx, do, run)
 	return err
 }
 
-// run does a verb, and gives what it printed.
-func (r Remote) run(ctx context.Context, args ...string) (string, error) {
+// runVerb does a verb, and gives what it printed.
+func (r Remote) runVerb(ctx context.Context, args ...string) (string, error) {
 	said, err := r.Helper.Run(ctx, args...)
 	return string(said.Out), failure(said, err)
 }
@@ -82,6 +82,7 @@ func failure(said proc.Said, err error) error {
 	if said.Code == 0 {
 		return nil
 	}
+
 	code := formats.CodeTransient
 	for _, known := range []formats.Code{
 		formats.CodePrecondition, formats.CodeDenied, formats.CodeUsage, formats.CodeNotFound,
@@ -91,6 +92,7 @@ func failure(said proc.Said, err error) error {
 			code = known
 		}
 	}
+
 	message := fmt.Sprintf("the program of the team ended with %d", said.Code)
 	help := ""
 	for line := range strings.Lines(string(said.Err)) {
@@ -103,5 +105,6 @@ func failure(said proc.Said, err error) error {
 			message = text
 		}
 	}
+
 	return formats.Fail(code, help, "%s", message)
 }

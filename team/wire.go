@@ -87,6 +87,7 @@ func readCall(data []byte) (c wireCall, err error) {
 	if err := d.Decode(&c); err != nil {
 		return c, formats.Broken(formats.CodeUsage, "the call", err, help)
 	}
+
 	set := 0
 	for _, is := range []bool{c.Append != nil, c.History != nil, c.Do != nil} {
 		if is {
@@ -121,6 +122,7 @@ func Handle(ctx context.Context, h project.Home, call []byte) []byte {
 			a.Reply = &reply
 		}
 	}
+
 	a.Error = toWire(err)
 	data, err := json.Marshal(a)
 	if err != nil {
@@ -152,6 +154,7 @@ func (c *Client) ask(ctx context.Context, call wireCall) (a wireAnswer, err erro
 	if err != nil {
 		return a, formats.Broken(formats.CodeBug, "the call", err)
 	}
+
 	answer, err := c.Call(ctx, data)
 	if err == nil {
 		err = json.Unmarshal(answer, &a)
@@ -196,8 +199,8 @@ func (c *Client) Do(ctx context.Context, r formats.HomeRequest) (formats.HomeRep
 // maxCall bounds a call and its answer, in bytes.
 const maxCall = 256 << 20
 
-// Over is a Client over a stream to its worker, one line each way.
-func Over(stream io.ReadWriter) *Client {
+// NewStreamClient is a Client over a stream to its worker, one line each way.
+func NewStreamClient(stream io.ReadWriter) *Client {
 	var mu sync.Mutex
 	in := bufio.NewReader(stream)
 	return &Client{Call: func(_ context.Context, call []byte) ([]byte, error) {

@@ -159,7 +159,7 @@ func runForTeam(args []string) int {
 	a.signals.listen()
 	ctx := a.signals.Context(context.Background())
 
-	ret, err := a.takeRun(ctx, team.Over(stream), args[0], args[1])
+	ret, err := a.takeRun(ctx, team.NewStreamClient(stream), args[0], args[1])
 	if err != nil {
 		return a.reportError(errors.Join(err, a.closeProject()))
 	}

@@ -165,10 +165,10 @@ func TestObjectsOfAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	take := func() (given link.Given) {
+	take := func() (given link.TakeReply) {
 		t.Helper()
 		until(t, "a job", func() bool {
-			err := conn.Ask(ctx, link.Take, link.Asked{
+			err := conn.Ask(ctx, link.Take, link.TakeRequest{
 				Version: version,
 				Files:   clone.Files,
 				Base:    clone.Base,
@@ -231,7 +231,7 @@ func TestObjectsOfAJob(t *testing.T) {
 	}
 
 	// the job is over
-	if err := conn.Ask(ctx, link.Done, link.Report{ID: job.ID, Code: 1}, &link.Told{}); err != nil {
+	if err := conn.Ask(ctx, link.Done, link.Report{ID: job.ID, Code: 1}, &link.ReportReply{}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the end of the bucket", func() bool { return len(p.objects()) == 0 })

@@ -1,6 +1,6 @@
-// Package edge is what the programs tercet-hub and tercet-worker share at the edge of their process:
-// arguments, signals, the exit code, and which tercet they start. It promises that an error is
-// printed with its advice, and that the exit code is that of tercet's table.
+// Package edge is what the programs tercet-hub and tercet-worker share at the edge of their
+// process: arguments, signals, the exit code, and which tercet they start. It promises that an
+// error is printed with its advice, and that the exit code is that of tercet's table.
 package edge
 
 import (

@@ -56,22 +56,22 @@ type Hub struct {
 	objects     *objects
 	fingerprint [sha256.Size]byte // of the certificate
 
-	mu     sync.Mutex
-	held   map[string]*held // by the id of the job
-	queued map[string]bool  // by run
+	mu       sync.Mutex
+	assigned map[string]*assignment // by the id of the job
+	queued   map[string]bool        // by run
 	// settling are runs whose attempt has ended, until it is decided what becomes of them
 	settling map[string]bool
 	ends     map[string]runEnd // by run
 	stuck    map[string]string
-	failed   map[string]int  // attempts in a row that did not get on
-	seats    map[string]seat // by name
+	failures map[string]int  // attempts in a row that did not get on
+	slots    map[string]slot // by name
 }
 
-// held is a job that a worker has.
-type held struct {
-	taken  team.Taken
+// assignment is a job that a worker has.
+type assignment struct {
+	lease  team.Lease
 	worker string // the member
-	seat   string // which of its slots
+	slot   string // which of its slots
 	done   int    // what the run had behind it when it was taken
 	// reopened means that the run has ended since, and that somebody lets it go on.
 	reopened bool
@@ -80,16 +80,17 @@ type held struct {
 // Start starts a hub.
 func Start(ctx context.Context, cfg Config) (*Hub, error) {
 	h := &Hub{
-		cfg:    cfg,
-		held:   map[string]*held{},
-		queued: map[string]bool{},
+		cfg:      cfg,
+		assigned: map[string]*assignment{},
+		queued:   map[string]bool{},
 
 		settling: map[string]bool{},
 		ends:     map[string]runEnd{},
 		stuck:    map[string]string{},
-		failed:   map[string]int{},
-		seats:    map[string]seat{},
+		failures: map[string]int{},
+		slots:    map[string]slot{},
 	}
+
 	var err error
 	h.keeper, err = team.NewKeeper(cfg.Project, team.Options{
 		Limits:  cfg.Limits,
@@ -98,6 +99,7 @@ func Start(ctx context.Context, cfg Config) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	unfinished := h.keeper.Unfinished() // which also locks them
 	err = h.listen()
 	if err == nil {
@@ -106,13 +108,15 @@ func Start(ctx context.Context, cfg Config) (*Hub, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
+
 	for _, j := range unfinished {
-		if _, waits := h.waits(j.Run); !waits && h.keeper.OrderOf(j.Run) != team.Pause {
+		if _, waits := h.waitReason(j.Run); !waits && h.keeper.OrderOf(j.Run) != team.Pause {
 			if err := h.submit(ctx, j); err != nil {
 				return nil, errors.Join(err, h.Close())
 			}
 		}
 	}
+
 	h.tellVersions(unfinished)
 	if err := h.serve(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -140,24 +144,28 @@ func (h *Hub) tellVersions(unfinished []team.Job) {
 
 // listen starts the server and connects to it.
 func (h *Hub) listen() error {
-	id, err := identity(h.cfg.Folder)
+	id, err := loadIdentity(h.cfg.Folder)
 	if err != nil {
 		return err
 	}
 	h.fingerprint = id.fingerprint()
+
 	host, port, err := hostPort(h.cfg.Listen)
 	if err != nil {
 		return err
 	}
-	// the queue is made anew from the journals, and objects belong to jobs of the hub that made them
+	// the queue is made anew from the journals, and objects belong to jobs of the hub that made
+	// them
 	if err := os.RemoveAll(h.cfg.Folder + "/jetstream"); err != nil {
 		return formats.OnFile("remove", h.cfg.Folder+"/jetstream", err)
 	}
+
 	own := rand.Text()
 	h.members, err = readMembers(h.cfg.Folder, own)
 	if err != nil {
 		return err
 	}
+
 	h.server, err = server.NewServer(&server.Options{
 		ServerName: "tercet-hub",
 		Host:       host,
@@ -179,15 +187,18 @@ func (h *Hub) listen() error {
 	if err != nil {
 		return formats.Broken(formats.CodeIO, "the hub", err)
 	}
+
 	h.objects = &objects{server: h.server, password: own, homes: map[string]*objectHome{}}
 	h.members.server = h.server
 	h.members.objects = h.objectAccount
 	h.members.alive = func(id uint64) bool { return h.server.GetClient(id) != nil }
+
 	go h.server.Start()
 	if !h.server.ReadyForConnections(30 * time.Second) {
 		return formats.Fail(formats.CodeIO, "let the hub listen elsewhere: --listen HOST:PORT",
 			"the hub cannot listen at %s", h.cfg.Listen)
 	}
+
 	h.conn, err = nats.Connect("", nats.InProcessServer(h.server), nats.UserInfo(hubUser, own))
 	if err != nil {
 		return formats.Broken(formats.CodeIO, "the hub", err)
@@ -210,18 +221,19 @@ type request struct {
 // serve answers until the hub is closed.
 func (h *Hub) serve(ctx context.Context) error {
 	services := map[string]func(q request) any{
-		link.Take:   func(q request) any { return h.take(ctx, q) },
-		link.Beat:   func(q request) any { return h.beat(q) },
-		link.Done:   func(q request) any { return h.done(ctx, q) },
-		link.Call:   func(q request) any { return h.call(ctx, q) },
-		link.Store:  func(q request) any { return h.store(ctx, q) },
-		link.Submit: func(q request) any { return h.line(ctx, q) },
-		link.State:  func(request) any { return h.state(ctx) },
-		link.Verb:   func(q request) any { return h.verb(ctx, q) },
-		link.Order:  func(q request) any { return h.order(ctx, q) },
+		link.Take:   func(q request) any { return h.takeJob(ctx, q) },
+		link.Beat:   func(q request) any { return h.heartbeat(q) },
+		link.Done:   func(q request) any { return h.finishJob(ctx, q) },
+		link.Call:   func(q request) any { return h.handleCall(ctx, q) },
+		link.Store:  func(q request) any { return h.openBucket(ctx, q) },
+		link.Submit: func(q request) any { return h.beginLine(ctx, q) },
+		link.State:  func(request) any { return h.teamState(ctx) },
+		link.Verb:   func(q request) any { return h.runVerb(ctx, q) },
+		link.Order:  func(q request) any { return h.orderRun(ctx, q) },
 		link.Invite: func(q request) any { return h.invite(q.data) },
 		link.Remove: func(q request) any { return h.remove(q.data) },
 	}
+
 	for name, service := range services {
 		_, err := h.conn.Subscribe(link.Subject("*", name), func(m *nats.Msg) {
 			from := strings.Split(m.Subject, ".")[1]
@@ -237,12 +249,14 @@ func (h *Hub) serve(ctx context.Context) error {
 			return err
 		}
 	}
+
 	_, err := h.conn.Subscribe(link.JoinService+"*", func(m *nats.Msg) {
 		h.answer(m, h.join(m.Subject, m.Data))
 	})
 	if err != nil {
 		return err
 	}
+
 	go h.wakeUp(ctx)
 	return h.conn.Flush()
 }
@@ -259,6 +273,7 @@ func (h *Hub) answer(m *nats.Msg, out any) {
 		reply = nats.NewMsg("")
 		reply.Data = data
 	}
+
 	if err := m.RespondMsg(reply); err != nil {
 		h.cfg.Tell("%s: %s", m.Subject, err)
 	}
@@ -270,85 +285,92 @@ func fault(err error) *link.Fault { return link.FaultOf(err) }
 func (h *Hub) submit(ctx context.Context, j team.Job) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.queued[j.Run] || h.holder(j.Run) != nil {
+	if h.queued[j.Run] || h.assignmentOf(j.Run) != nil {
 		return nil
 	}
 	if err := h.jobs.Submit(ctx, j); err != nil {
 		return formats.Broken(formats.CodeIO, "the queue", err)
 	}
+
 	h.queued[j.Run] = true
 	delete(h.stuck, j.Run)
-	delete(h.failed, j.Run)
+	delete(h.failures, j.Run)
 	return nil
 }
 
-// holder is what holds a run; nil: no worker. The caller holds h.mu.
-func (h *Hub) holder(run string) *held {
-	for _, one := range h.held {
-		if one.taken.Job.Run == run {
+// assignmentOf is what holds a run; nil: no worker. The caller holds h.mu.
+func (h *Hub) assignmentOf(run string) *assignment {
+	for _, one := range h.assigned {
+		if one.lease.Job.Run == run {
 			return one
 		}
 	}
 	return nil
 }
 
-// holds is the job with an id, if the member has it; nil: it has not. The caller holds h.mu.
-func (h *Hub) holds(member, id string) *held {
-	if one := h.held[id]; one != nil && one.worker == member {
+// assignmentFor is the job with an id, if the member has it; nil: it has not. The caller holds
+// h.mu.
+func (h *Hub) assignmentFor(member, id string) *assignment {
+	if one := h.assigned[id]; one != nil && one.worker == member {
 		return one
 	}
 	return nil
 }
 
-// line begins the runs of a line.
-func (h *Hub) line(ctx context.Context, q request) link.Begun {
-	var l link.Line
+// beginLine begins the runs of a line.
+func (h *Hub) beginLine(ctx context.Context, q request) link.RunsReply {
+	var l link.LineRequest
 	if err := json.Unmarshal(q.data, &l); err != nil {
-		return link.Begun{Fault: fault(err)}
+		return link.RunsReply{Fault: fault(err)}
 	}
+
 	jobs, err := h.keeper.BeginEach(ctx, l.Text, team.BeginOptions{Yes: l.Yes, Needs: l.Needs})
-	var begun link.Begun
+	var begun link.RunsReply
 	for _, j := range jobs {
 		begun.Runs = append(begun.Runs, j.Run)
-		if _, waits := h.waits(j.Run); !waits && err == nil {
+		if _, waits := h.waitReason(j.Run); !waits && err == nil {
 			err = h.submit(ctx, j)
 		}
 	}
+
 	begun.Fault = fault(err)
 	return begun
 }
 
-// take gives a worker a job, or nothing after some seconds.
-func (h *Hub) take(ctx context.Context, q request) link.Given {
-	var asked link.Asked
+// takeJob gives a worker a job, or nothing after some seconds.
+func (h *Hub) takeJob(ctx context.Context, q request) link.TakeReply {
+	var asked link.TakeRequest
 	if err := json.Unmarshal(q.data, &asked); err != nil {
-		return link.Given{Fault: fault(err)}
+		return link.TakeReply{Fault: fault(err)}
 	}
-	s, err := h.sit(q.from, asked)
+
+	s, err := h.registerSlot(q.from, asked)
 	if err != nil {
-		return link.Given{Fault: fault(err)}
+		return link.TakeReply{Fault: fault(err)}
 	}
 	if h.keeper.Writable() != nil {
 		select {
-		case <-time.After(fullFor):
+		case <-time.After(diskRetryAfter):
 		case <-ctx.Done():
 		}
-		return link.Given{DeadAfter: h.cfg.DeadAfter}
+		return link.TakeReply{DeadAfter: h.cfg.DeadAfter}
 	}
-	taken, err := h.fitting(ctx, s)
+
+	taken, err := h.takeFitting(ctx, s)
 	switch {
-	case errors.Is(err, errNone):
-		return link.Given{DeadAfter: h.cfg.DeadAfter}
+	case errors.Is(err, errNoJob):
+		return link.TakeReply{DeadAfter: h.cfg.DeadAfter}
 	case errors.Is(err, errBehind):
 		base, err := h.keeper.Base(ctx)
 		if base == asked.Base { // it is there already, and its files are other ones all the same
 			base = ""
 		}
-		return link.Given{Base: base, Fault: fault(err)}
+		return link.TakeReply{Base: base, Fault: fault(err)}
 	}
 	if err != nil {
-		return link.Given{Fault: fault(formats.Broken(formats.CodeTransient, "the queue", err))}
+		return link.TakeReply{Fault: fault(formats.Broken(formats.CodeTransient, "the queue", err))}
 	}
+
 	run := taken.Job.Run
 	if over, err := h.keeper.Finished(run); over || err != nil {
 		// its worker died before it said so, or it was cancelled
@@ -357,81 +379,86 @@ func (h *Hub) take(ctx context.Context, q request) link.Given {
 		}
 		h.forget(run)
 		h.cfg.Tell("run %s: there is nothing left to do for it", run)
-		return link.Given{DeadAfter: h.cfg.DeadAfter}
+		return link.TakeReply{DeadAfter: h.cfg.DeadAfter}
 	}
+
 	id := rand.Text()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	// it was removed while it waited, or its process died
-	if !h.members.has(q.from) || !h.members.present(q.from) {
+	if !h.members.has(q.from) || !h.members.isConnected(q.from) {
 		h.queued[run] = true
-		return link.Given{Fault: fault(taken.Back(0))}
+		return link.TakeReply{Fault: fault(taken.Requeue(0))}
 	}
+
 	delete(h.queued, run)
-	for old, one := range h.held { // the earlier worker was silent for too long
-		if one.taken.Job.Run == run {
-			h.cfg.Tell("run %s: worker %s is silent, %s goes on with it", run, one.seat, s.name)
-			delete(h.held, old)
-			h.release(one.worker, old)
+	for old, one := range h.assigned { // the earlier worker was silent for too long
+		if one.lease.Job.Run == run {
+			h.cfg.Tell("run %s: worker %s is silent, %s goes on with it", run, one.slot, s.name)
+			delete(h.assigned, old)
+			h.dropObjects(one.worker, old)
 		}
 	}
-	h.held[id] = &held{
-		taken:  taken,
+
+	h.assigned[id] = &assignment{
+		lease:  taken,
 		worker: q.from,
-		seat:   s.name,
+		slot:   s.name,
 		done:   h.keeper.Done(run),
 	}
 	h.cfg.Tell("run %s: worker %s has it", run, s.name)
-	return link.Given{ID: id, Run: run, Line: taken.Job.Line, DeadAfter: h.cfg.DeadAfter}
+	return link.TakeReply{ID: id, Run: run, Line: taken.Job.Line, DeadAfter: h.cfg.DeadAfter}
 }
 
-// fullFor is how long a worker waits until the disk of the home is tried again.
-const fullFor = time.Second
+// diskRetryAfter is how long a worker waits until the disk of the home is tried again.
+const diskRetryAfter = time.Second
 
 // errBehind means that a run is queued for which the worker's clone has other files than the home.
 var errBehind = errors.New("the clone is behind the home")
 
-// fitting takes a job that the worker may have. Jobs that it may not have go back into the queue,
-// for others.
-func (h *Hub) fitting(ctx context.Context, s seat) (team.Taken, error) {
+// takeFitting takes a job that the worker may have. Jobs that it may not have go back into the
+// queue, for others.
+func (h *Hub) takeFitting(ctx context.Context, s slot) (team.Lease, error) {
 	const away = time.Second // what went back does not come again at once
 	end := time.Now().Add(away)
 	behind := false
 	for time.Now().Before(end) {
 		taken, err := h.jobs.Take(ctx, s.name)
-		if errors.Is(err, errNone) && behind {
+		if errors.Is(err, errNoJob) && behind {
 			return taken, errBehind
 		}
 		if err != nil {
 			return taken, err
 		}
+
 		fit, err := h.keeper.Fit(ctx, taken.Job.Run, s.candidate)
 		if fit.Why == "" && (err == nil || formats.CodeOf(err) == formats.CodeNotFound) {
 			return taken, nil // a run that is gone is dealt with later
 		}
 		behind = behind || fit.Behind
-		if err := errors.Join(err, taken.Back(away)); err != nil {
+		if err := errors.Join(err, taken.Requeue(away)); err != nil {
 			return taken, err
 		}
 	}
+
 	if behind {
-		return team.Taken{}, errBehind
+		return team.Lease{}, errBehind
 	}
-	return team.Taken{}, errNone
+	return team.Lease{}, errNoJob
 }
 
-// giveBack queues the runs of some holders. The caller holds h.mu.
-func (h *Hub) giveBack(of func(*held) bool) error {
-	for id, one := range h.held {
+// requeue queues the runs of some holders. The caller holds h.mu.
+func (h *Hub) requeue(of func(*assignment) bool) error {
+	for id, one := range h.assigned {
 		if !of(one) {
 			continue
 		}
-		delete(h.held, id)
-		h.release(one.worker, id)
-		if err := one.taken.Back(0); err != nil {
+		delete(h.assigned, id)
+		h.dropObjects(one.worker, id)
+		if err := one.lease.Requeue(0); err != nil {
 			return formats.Broken(formats.CodeTransient, "the queue", err)
 		}
-		h.queued[one.taken.Job.Run] = true
+		h.queued[one.lease.Job.Run] = true
 	}
 	return nil
 }
@@ -441,60 +468,69 @@ func (h *Hub) forget(run string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.queued, run)
-	maps.DeleteFunc(h.held, func(_ string, one *held) bool { return one.taken.Job.Run == run })
+	maps.DeleteFunc(h.assigned, func(_ string, one *assignment) bool {
+		return one.lease.Job.Run == run
+	})
 }
 
-// beat says that a worker is alive. One that lost its job, or whose run is to be paused or
+// heartbeat says that a worker is alive. One that lost its job, or whose run is to be paused or
 // cancelled, is told to stop.
-func (h *Hub) beat(q request) link.Told {
+func (h *Hub) heartbeat(q request) link.ReportReply {
 	var r link.Report
 	if json.Unmarshal(q.data, &r) != nil {
-		return link.Told{Stop: true}
+		return link.ReportReply{Stop: true}
 	}
+
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := h.holds(q.from, r.ID)
+	one := h.assignmentFor(q.from, r.ID)
 	if one == nil {
-		return link.Told{Stop: true}
+		return link.ReportReply{Stop: true}
 	}
-	h.heardOf(one.seat)
-	if err := one.taken.Extend(); err != nil {
-		h.cfg.Tell("run %s: %s", one.taken.Job.Run, err)
+	h.noteAlive(one.slot)
+	if err := one.lease.Extend(); err != nil {
+		h.cfg.Tell("run %s: %s", one.lease.Job.Run, err)
 	}
-	order := h.keeper.OrderOf(one.taken.Job.Run)
-	return link.Told{Stop: order != ""}
+
+	order := h.keeper.OrderOf(one.lease.Job.Run)
+	return link.ReportReply{Stop: order != ""}
 }
 
-// most bounds the attempts in a row that do not get on.
-const most = 3
+// maxAttempts bounds the attempts in a row that do not get on.
+const maxAttempts = 3
 
-// done ends the work of a worker on a job.
-func (h *Hub) done(ctx context.Context, q request) link.Told {
+// finishJob ends the work of a worker on a job.
+func (h *Hub) finishJob(ctx context.Context, q request) link.ReportReply {
 	var r link.Report
 	if json.Unmarshal(q.data, &r) != nil {
-		return link.Told{}
+		return link.ReportReply{}
 	}
+
 	h.mu.Lock()
-	one := h.holds(q.from, r.ID)
+	one := h.assignmentFor(q.from, r.ID)
 	if one == nil {
 		h.mu.Unlock()
-		return link.Told{}
+		return link.ReportReply{}
 	}
-	job := one.taken.Job
-	delete(h.held, r.ID)
-	h.release(q.from, r.ID)
+
+	job := one.lease.Job
+	delete(h.assigned, r.ID)
+	h.dropObjects(q.from, r.ID)
 	h.settling[job.Run] = true
 	h.mu.Unlock()
+
 	defer func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.settling, job.Run)
 	}()
+
 	over, err := h.keeper.Finished(job.Run)
 	if err != nil {
 		h.cfg.Tell("run %s: %s", job.Run, err)
 	}
-	_, waits := h.waits(job.Run)
+
+	_, waits := h.waitReason(job.Run)
 	order := h.keeper.OrderOf(job.Run)
 	again := false
 	switch {
@@ -507,14 +543,15 @@ func (h *Hub) done(ctx context.Context, q request) link.Told {
 	default:
 		again = h.retry(job.Run, one.done, r)
 	}
-	err = one.taken.Done()
+
+	err = one.lease.Done()
 	if again && err == nil {
 		err = h.submitAfter(ctx, job)
 	}
 	if err != nil {
 		h.cfg.Tell("run %s: %s", job.Run, err)
 	}
-	return link.Told{}
+	return link.ReportReply{}
 }
 
 // retry tells whether a run that did not end is tried again. While the home cannot write, its
@@ -524,16 +561,18 @@ func (h *Hub) retry(run string, done int, r link.Report) bool {
 		h.cfg.Tell("run %s: attempt ended with %d: %s", run, r.Code, err)
 		return true
 	}
+
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.keeper.Done(run) > done {
-		h.failed[run] = 0
+		h.failures[run] = 0
 	}
-	h.failed[run]++
+	h.failures[run]++
 	h.cfg.Tell("run %s: attempt ended with %d: %s", run, r.Code, r.Said)
+
 	// another attempt would pay its agents again and end alike
 	needsPerson := r.Code == formats.ExitFor(formats.CodeLimit) || r.Stopped.NeedsPerson()
-	if h.failed[run] < most && !needsPerson {
+	if h.failures[run] < maxAttempts && !needsPerson {
 		return true
 	}
 	h.stuck[run] = fmt.Sprintf("exit %d: %s", r.Code, r.Said)
@@ -543,49 +582,55 @@ func (h *Hub) retry(run string, done int, r link.Report) bool {
 // submitAfter queues a run again, keeping the count of its attempts.
 func (h *Hub) submitAfter(ctx context.Context, j team.Job) error {
 	h.mu.Lock()
-	n := h.failed[j.Run]
+	n := h.failures[j.Run]
 	h.mu.Unlock()
+
 	err := h.submit(ctx, j)
 	h.mu.Lock()
-	h.failed[j.Run] = n
+	h.failures[j.Run] = n
 	h.mu.Unlock()
 	return err
 }
 
-// call answers a call of a run, if its worker still has the job.
-func (h *Hub) call(ctx context.Context, q request) *nats.Msg {
-	answer := func(err error) *nats.Msg { return h.given(ctx, q, team.Refusal(err)) }
+// handleCall answers a call of a run, if its worker still has the job.
+func (h *Hub) handleCall(ctx context.Context, q request) *nats.Msg {
+	answer := func(err error) *nats.Msg { return h.newReply(ctx, q, team.Refusal(err)) }
+
 	h.mu.Lock()
-	one := h.holds(q.from, q.job)
+	one := h.assignmentFor(q.from, q.job)
 	h.mu.Unlock()
 	if one == nil {
 		return answer(formats.Fail(formats.CodeNotDurable,
 			"nothing is to be done: another worker goes on with it", "another worker has the run"))
 	}
-	data, err := h.taken(ctx, q)
+
+	data, err := h.callData(ctx, q)
 	if err != nil {
 		return answer(err)
 	}
+
 	run, err := team.RunOf(data)
-	if err == nil && one.taken.Job.Run != run {
+	if err == nil && one.lease.Job.Run != run {
 		err = formats.Fail(formats.CodeNotDurable,
-			"nothing is to be done: another worker goes on with it", "another worker has run %s", run)
+			"nothing is to be done: another worker goes on with it",
+			"another worker has run %s", run)
 	}
 	if err != nil {
 		return answer(err)
 	}
+
 	reply := team.Handle(ctx, h.keeper, data)
 	if err := link.TooLarge("what the home has of run "+run, len(reply)); err != nil {
 		return answer(err)
 	}
-	return h.given(ctx, q, reply)
+	return h.newReply(ctx, q, reply)
 }
 
 // objectAccount is the account in which a worker reaches the objects of a job that it holds; nil:
 // it holds none.
 func (h *Hub) objectAccount(member, job string, connection uint64) *server.Account {
 	h.mu.Lock()
-	held := h.holds(member, job) != nil
+	held := h.assignmentFor(member, job) != nil
 	h.mu.Unlock()
 	if !held {
 		return nil
@@ -593,9 +638,9 @@ func (h *Hub) objectAccount(member, job string, connection uint64) *server.Accou
 	return h.objects.admit(member, job, connection)
 }
 
-// waits tells what an unfinished run waits for: a run before it, an answer that is not there, a
-// time, or a user.
-func (h *Hub) waits(run string) (why string, waits bool) {
+// waitReason tells what an unfinished run waits for: a run before it, an answer that is not there,
+// a time, or a user.
+func (h *Hub) waitReason(run string) (why string, waits bool) {
 	before, err := h.keeper.WaitsFor(run)
 	if err != nil {
 		return err.Error(), true
@@ -603,6 +648,7 @@ func (h *Hub) waits(run string) (why string, waits bool) {
 	if before != "" {
 		return "its task depends on that of run " + before, true
 	}
+
 	p := h.cfg.Project
 	r, ok := journal.Summarize(p.Root, run)
 	if !ok || r.Status != formats.OutcomeSuspended.String() || r.Code != "" {
@@ -614,11 +660,13 @@ func (h *Hub) waits(run string) (why string, waits bool) {
 	if r.Gate == "" {
 		return r.WaitReason(), true
 	}
+
 	_, g, err := p.Control.Gate(run)
 	if err != nil {
 		return "", false // its time is over
 	}
 	g.Run = run
+
 	_, answered, err := p.Control.Answered(g)
 	if answered && err == nil {
 		return "", false
@@ -637,12 +685,14 @@ func (h *Hub) wakeUp(ctx context.Context) {
 		}
 		for _, j := range h.keeper.Unfinished() {
 			h.mu.Lock()
-			busy := h.queued[j.Run] || h.settling[j.Run] || h.holder(j.Run) != nil || h.stuck[j.Run] != ""
+			busy := h.queued[j.Run] || h.settling[j.Run] || h.stuck[j.Run] != "" ||
+				h.assignmentOf(j.Run) != nil
 			h.mu.Unlock()
 			if busy || h.keeper.OrderOf(j.Run) == team.Pause {
 				continue
 			}
-			if _, waits := h.waits(j.Run); waits && h.keeper.OrderOf(j.Run) == "" {
+
+			if _, waits := h.waitReason(j.Run); waits && h.keeper.OrderOf(j.Run) == "" {
 				continue
 			}
 			if err := h.submitAfter(ctx, j); err != nil {
@@ -652,14 +702,15 @@ func (h *Hub) wakeUp(ctx context.Context) {
 	}
 }
 
-// order pauses, resumes or cancels a run.
-func (h *Hub) order(ctx context.Context, q request) link.Begun {
-	var o link.Ordered
+// orderRun pauses, resumes or cancels a run.
+func (h *Hub) orderRun(ctx context.Context, q request) link.RunsReply {
+	var o link.OrderRequest
 	err := json.Unmarshal(q.data, &o)
 	var job team.Job
 	if err == nil {
 		job, err = h.keeper.Find(o.Run)
 	}
+
 	var notes []string
 	switch {
 	case err != nil:
@@ -668,31 +719,36 @@ func (h *Hub) order(ctx context.Context, q request) link.Begun {
 	default:
 		err = h.keeper.Order(job.Run, o.Do)
 	}
+
 	if err == nil && o.Do != team.Pause {
 		err = h.submit(ctx, job)
 	}
-	return link.Begun{Run: job.Run, Notes: notes, Fault: fault(err)}
+	return link.RunsReply{Run: job.Run, Notes: notes, Fault: fault(err)}
 }
 
 // goBack lets a run go on from an earlier step, and gives what there is to tell about that.
 func (h *Hub) goBack(
-	ctx context.Context, member, run string, o link.Ordered,
+	ctx context.Context, member, run string, o link.OrderRequest,
 ) (notes []string, err error) {
 	if o.Do != team.Resume {
 		return nil, formats.Fail(formats.CodeUsage, "tercet --on team resume RUN --from STEP",
 			"a step does not go with %s", o.Do)
 	}
+
 	over, err := h.keeper.Finished(run)
 	if err != nil {
 		return nil, err
 	}
+
 	h.mu.Lock()
-	busy := h.holder(run) != nil || h.settling[run]
+	busy := h.assignmentOf(run) != nil || h.settling[run]
 	h.mu.Unlock()
 	if busy && !over {
 		return nil, formats.Fail(formats.CodeLocked,
-			"wait for it, or pause it: tercet --on team pause "+run, "a worker works on run %s", run)
+			"wait for it, or pause it: tercet --on team pause "+run,
+			"a worker works on run %s", run)
 	}
+
 	var mu sync.Mutex
 	err = h.keeper.GoBack(ctx, run, team.BackTo{
 		From: o.From,
@@ -704,9 +760,11 @@ func (h *Hub) goBack(
 			notes = append(notes, line)
 		},
 	})
+
 	if err == nil {
 		h.mu.Lock()
-		if one := h.holder(run); one != nil { // its worker is about to say that the run has ended
+		// its worker is about to say that the run has ended
+		if one := h.assignmentOf(run); one != nil {
 			one.reopened = true
 		}
 		h.mu.Unlock()
@@ -717,17 +775,18 @@ func (h *Hub) goBack(
 	return notes, err
 }
 
-// state is what the team does.
-func (h *Hub) state(ctx context.Context) link.Team {
-	t := link.Team{Runs: []link.Run{}, Workers: []link.Worker{}, Members: h.members.known()}
+// teamState is what the team does.
+func (h *Hub) teamState(ctx context.Context) link.Team {
+	t := link.Team{Runs: []link.Run{}, Workers: []link.Worker{}, Members: h.members.list()}
 	for _, j := range h.keeper.All() {
 		r := h.runState(j)
 		if r.State == "queued" && r.Why == "" {
-			r.Why = h.lacking(ctx, j.Run)
+			r.Why = h.whyUnassigned(ctx, j.Run)
 		}
 		t.Runs = append(t.Runs, r)
 	}
-	for _, s := range h.seated() {
+
+	for _, s := range h.listSlots() {
 		t.Workers = append(t.Workers, link.Worker{
 			Name:    s.name,
 			Ago:     time.Since(s.heard).Seconds(),
@@ -736,12 +795,13 @@ func (h *Hub) state(ctx context.Context) link.Team {
 			Refuses: s.candidate.Refuses,
 		})
 	}
+
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, one := range h.held {
+	for _, one := range h.assigned {
 		for i, w := range t.Workers {
-			if w.Name == one.seat {
-				t.Workers[i].Run = one.taken.Job.Run
+			if w.Name == one.slot {
+				t.Workers[i].Run = one.lease.Job.Run
 			}
 		}
 	}
@@ -759,14 +819,15 @@ func (h *Hub) runState(j team.Job) link.Run {
 		return r
 	}
 	if over {
-		return h.ended(r)
+		return h.describeEnd(r)
 	}
+
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch one := h.holder(j.Run); {
+	switch one := h.assignmentOf(j.Run); {
 	case one != nil:
 		r.State = "running"
-		r.Worker = one.seat
+		r.Worker = one.slot
 	case h.settling[j.Run]:
 		r.State = "running"
 	case h.stuck[j.Run] != "":
@@ -782,8 +843,9 @@ func (h *Hub) runState(j team.Job) link.Run {
 	if r.State != "waiting" {
 		return r
 	}
+
 	var waits bool
-	r.Why, waits = h.waits(j.Run)
+	r.Why, waits = h.waitReason(j.Run)
 	if !waits {
 		r.State = "queued" // it is as soon as wakeUp sees it
 	}
@@ -799,9 +861,9 @@ type runEnd struct {
 	file fs.FileInfo // of the journal
 }
 
-// ended tells how a run ended. The owner may have let it go on at the home since, which the file of
-// its journal shows.
-func (h *Hub) ended(r link.Run) link.Run {
+// describeEnd tells how a run ended. The owner may have let it go on at the home since, which the
+// file of its journal shows.
+func (h *Hub) describeEnd(r link.Run) link.Run {
 	root := h.cfg.Project.Root
 	r.State = "ended"
 	file, err := root.Stat(path.Join(journal.Folder, r.Run, journal.Name))
@@ -809,12 +871,14 @@ func (h *Hub) ended(r link.Run) link.Run {
 		r.Why = err.Error()
 		return r
 	}
+
 	h.mu.Lock()
 	known, ok := h.ends[r.Run]
 	h.mu.Unlock()
 	if ok && known.file.Size() == file.Size() && known.file.ModTime().Equal(file.ModTime()) {
 		return known.run
 	}
+
 	records, err := journal.Load(root, r.Run)
 	if err != nil {
 		r.Why = err.Error()
@@ -822,8 +886,9 @@ func (h *Hub) ended(r link.Run) link.Run {
 	}
 	end, over := journal.End(records)
 	if !over {
-		return h.atHome(r)
+		return h.describeAtHome(r)
 	}
+
 	r.Why = end.Status
 	r.Code = formats.ExitCode(end.Return(r.Run))
 	h.mu.Lock()
@@ -832,13 +897,14 @@ func (h *Hub) ended(r link.Run) link.Run {
 	return r
 }
 
-// atHome tells about a run that the owner let go on at the home, outside of the team.
-func (h *Hub) atHome(r link.Run) link.Run {
+// describeAtHome tells about a run that the owner let go on at the home, outside of the team.
+func (h *Hub) describeAtHome(r link.Run) link.Run {
 	r.Worker = "home"
 	if h.cfg.Project.AtWork(r.Run) {
 		r.State = "running"
 		return r
 	}
+
 	r.State = "waiting"
 	r.Why = "the owner goes on with it at the home: tercet resume " + r.Run
 	s, ok := journal.Summarize(h.cfg.Project.Root, r.Run)

@@ -21,8 +21,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// ident is the certificate of a hub. It stays the same when the hub starts again.
-type ident struct {
+// hubIdentity is the certificate of a hub. It stays the same when the hub starts again.
+type hubIdentity struct {
 	key  ed25519.PrivateKey
 	cert []byte
 }
@@ -32,8 +32,8 @@ type identFile struct {
 	Cert []byte `json:"cert"`
 }
 
-// identity reads the identity of a hub from its folder, or makes it.
-func identity(folder string) (*ident, error) {
+// loadIdentity reads the identity of a hub from its folder, or makes it.
+func loadIdentity(folder string) (*hubIdentity, error) {
 	name := filepath.Join(folder, "identity.json")
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,20 +42,22 @@ func identity(folder string) (*ident, error) {
 	if err != nil {
 		return nil, formats.OnFile("read", name, err)
 	}
+
 	var f identFile
 	if err := json.Unmarshal(data, &f); err != nil || len(f.Key) != ed25519.PrivateKeySize {
 		return nil, formats.Fail(formats.CodeConfig,
 			"move the file away; everybody then has to join again",
 			"%s: expected the key and the certificate of a hub", name)
 	}
-	return &ident{ed25519.PrivateKey(f.Key), f.Cert}, nil
+	return &hubIdentity{ed25519.PrivateKey(f.Key), f.Cert}, nil
 }
 
-func newIdentity(folder, name string) (*ident, error) {
+func newIdentity(folder, name string) (*hubIdentity, error) {
 	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
 	}
+
 	const years = 20
 	now := time.Now()
 	template := &x509.Certificate{
@@ -68,10 +70,12 @@ func newIdentity(folder, name string) (*ident, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	data, err := json.Marshal(identFile{key, cert})
 	if err != nil {
 		return nil, err
 	}
+
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, formats.OnFile("make", folder, err)
 	}
@@ -79,10 +83,10 @@ func newIdentity(folder, name string) (*ident, error) {
 	if err != nil {
 		return nil, formats.OnFile("write", name, err)
 	}
-	return &ident{key, cert}, nil
+	return &hubIdentity{key, cert}, nil
 }
 
-func (i *ident) tls() *tls.Config {
+func (i *hubIdentity) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		Certificates: []tls.Certificate{{
@@ -92,7 +96,7 @@ func (i *ident) tls() *tls.Config {
 	}
 }
 
-func (i *ident) fingerprint() [sha256.Size]byte { return sha256.Sum256(i.cert) }
+func (i *hubIdentity) fingerprint() [sha256.Size]byte { return sha256.Sum256(i.cert) }
 
 // newToken is a secret for an invitation.
 func newToken() string {
@@ -109,6 +113,7 @@ func hostPort(address string) (string, int, error) {
 		return "", 0, formats.Fail(formats.CodeUsage, "such as --listen 127.0.0.1:4333",
 			"expected HOST:PORT to listen at, got %q", address)
 	}
+
 	if port == 0 {
 		port = -1 // any, in the words of the server
 	}

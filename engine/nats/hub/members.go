@@ -30,7 +30,8 @@ type members struct {
 	now      func() time.Time
 	alive    func(connection uint64) bool // set once the server is there, as objects
 	server   *server.Server
-	// objects gives the account with the objects of a job that the member holds; nil: it holds none.
+	// objects gives the account with the objects of a job that the member holds; nil: it holds
+	// none.
 	objects func(member, job string, connection uint64) *server.Account
 
 	mu   sync.Mutex
@@ -71,6 +72,7 @@ func readMembers(folder, password string) (*members, error) {
 		now:         time.Now,
 		connections: map[string][]uint64{},
 	}
+
 	data, err := os.ReadFile(m.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -78,6 +80,7 @@ func readMembers(folder, password string) (*members, error) {
 	if err != nil {
 		return nil, formats.OnFile("read", m.file, err)
 	}
+
 	if err := json.Unmarshal(data, &m.book); err != nil {
 		return nil, formats.Fail(formats.CodeConfig,
 			"move the file away; everybody then needs a new invitation",
@@ -111,6 +114,7 @@ func (m *members) Check(c server.ClientAuthentication) bool {
 	case o.Username == hubUser:
 		return m.isHub(o.Password)
 	}
+
 	if member, ok := strings.CutPrefix(o.Username, hubUser+"."); ok && m.isHub(o.Password) {
 		account, _ := m.server.LookupOrRegisterAccount(accountOf(member))
 		c.RegisterUser(&server.User{Username: o.Username, Account: account})
@@ -151,25 +155,27 @@ func (m *members) checkKey(c server.ClientAuthentication, key, signature string)
 	if err != nil || public.Verify(c.GetNonce(), sig) != nil {
 		return false
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := slices.IndexFunc(m.book.Members, func(one member) bool { return one.Key == key })
 	if i < 0 {
 		return false
 	}
+
 	one := m.book.Members[i]
 	var services []string
 	for _, service := range link.Services(one.Role) {
 		services = append(services, link.Subject(one.Name, service))
 	}
 	c.RegisterUser(userOf(one.Name, services))
-	m.connected(one.Name, c.GetID())
+	m.addConnection(one.Name, c.GetID())
 	return true
 }
 
-// connected notes a connection of a member, and forgets those that have ended: a member on a weak
-// line connects thousands of times. The caller holds m.mu.
-func (m *members) connected(name string, id uint64) {
+// addConnection notes a connection of a member, and forgets those that have ended: a member on a
+// weak line connects thousands of times. The caller holds m.mu.
+func (m *members) addConnection(name string, id uint64) {
 	live := slices.DeleteFunc(m.connections[name], func(old uint64) bool { return !m.alive(old) })
 	m.connections[name] = append(live, id)
 }
@@ -180,12 +186,14 @@ func (m *members) checkToken(c server.ClientAuthentication, password string) boo
 	if err != nil {
 		return false
 	}
+
 	id := link.TokenID(string(token))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.open(id) < 0 {
+	if m.findInvitation(id) < 0 {
 		return false
 	}
+
 	c.RegisterUser(userOf(id, []string{link.JoinService + id}))
 	return true
 }
@@ -201,25 +209,29 @@ func userOf(name string, subjects []string) *server.User {
 	}
 }
 
-// open is the index of an invitation that can be used; -1: there is none. The caller holds m.mu.
-func (m *members) open(id string) int {
+// findInvitation is the index of an invitation that can be used; -1: there is none. The caller
+// holds m.mu.
+func (m *members) findInvitation(id string) int {
 	return slices.IndexFunc(m.book.Invitations, func(one invitation) bool {
 		return one.ID == id && one.Uses > 0 && m.now().Before(one.Until)
 	})
 }
 
 // invite makes an invitation and gives its token.
-func (m *members) invite(q link.Inviting) (token string, until time.Time, err error) {
+func (m *members) invite(q link.InviteRequest) (token string, until time.Time, err error) {
 	if err := checkInviting(q); err != nil {
 		return "", until, err
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if q.Name != "" && m.find(q.Name) >= 0 {
-		return "", until, taken(q.Name)
+		return "", until, nameTaken(q.Name)
 	}
+
 	token = newToken()
 	until = m.now().Add(q.For).UTC().Truncate(time.Second)
+
 	next := m.book
 	next.Invitations = slices.DeleteFunc(slices.Clone(next.Invitations), func(one invitation) bool {
 		return one.Uses == 0 || !m.now().Before(one.Until)
@@ -231,6 +243,7 @@ func (m *members) invite(q link.Inviting) (token string, until time.Time, err er
 		Uses:  q.Uses,
 		Until: until,
 	})
+
 	return token, until, m.write(next)
 }
 
@@ -240,13 +253,15 @@ const (
 	longestTime = 90 * 24 * time.Hour
 )
 
-func checkInviting(q link.Inviting) error {
+func checkInviting(q link.InviteRequest) error {
 	const help = "tercet --on team invite anna, or invite --worker --uses 3 --for 24h"
 	switch {
 	case q.Role != link.Person && q.Role != link.Agent:
-		return formats.Fail(formats.CodeUsage, help, "expected a person or a worker, got %q", q.Role)
+		return formats.Fail(formats.CodeUsage, help,
+			"expected a person or a worker, got %q", q.Role)
 	case q.Uses < 1 || q.Uses > mostUses:
-		return formats.Fail(formats.CodeUsage, help, "expected 1 to %d uses, got %d", mostUses, q.Uses)
+		return formats.Fail(formats.CodeUsage, help,
+			"expected 1 to %d uses, got %d", mostUses, q.Uses)
 	case q.For < time.Minute || q.For > longestTime:
 		return formats.Fail(formats.CodeUsage, help,
 			"expected a time from one minute to 90 days, got %s", q.For)
@@ -254,14 +269,15 @@ func checkInviting(q link.Inviting) error {
 		return formats.Fail(formats.CodeUsage, help,
 			"expected the name of the person, by which answers are recorded")
 	case q.Name != "" && q.Uses > 1:
-		return formats.Fail(formats.CodeUsage, help, "expected one use for one name, got %d", q.Uses)
+		return formats.Fail(formats.CodeUsage, help,
+			"expected one use for one name, got %d", q.Uses)
 	case q.Name != "":
 		return link.CheckName(q.Name)
 	}
 	return nil
 }
 
-func taken(name string) error {
+func nameTaken(name string) error {
 	return formats.Fail(formats.CodePrecondition, "tercet --on team remove "+name+
 		", if it has lost its key; or take another name",
 		"the team has a member %s already", name)
@@ -273,30 +289,38 @@ func (m *members) find(name string) int {
 }
 
 // join makes somebody with an invitation a member.
-func (m *members) join(id string, q link.Joining) (member, error) {
+func (m *members) join(id string, q link.JoinRequest) (member, error) {
 	if !nkeys.IsValidPublicUserKey(q.Key) {
 		return member{}, formats.Fail(formats.CodeUsage, "join with tercet of the same version",
 			"expected the public key of a member")
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := m.open(id)
+	i := m.findInvitation(id)
 	if i < 0 {
 		return member{}, formats.Fail(formats.CodeDenied, "ask the owner for another one",
 			"the invitation is used up or too old")
 	}
+
 	one := m.book.Invitations[i]
 	name := one.Name
 	if name == "" {
 		if err := link.CheckName(q.Name); err != nil {
 			return member{}, err
 		}
-		name = m.free(q.Name)
+		name = m.freeName(q.Name)
 	}
 	if m.find(name) >= 0 {
-		return member{}, taken(name)
+		return member{}, nameTaken(name)
 	}
-	added := member{Name: name, Role: one.Role, Key: q.Key, Since: m.now().UTC().Truncate(time.Second)}
+
+	added := member{
+		Name:  name,
+		Role:  one.Role,
+		Key:   q.Key,
+		Since: m.now().UTC().Truncate(time.Second),
+	}
 	next := book{
 		Members:     append(slices.Clone(m.book.Members), added),
 		Invitations: slices.Clone(m.book.Invitations),
@@ -305,8 +329,8 @@ func (m *members) join(id string, q link.Joining) (member, error) {
 	return added, m.write(next)
 }
 
-// free is the name, or the name with a number, that nobody has. The caller holds m.mu.
-func (m *members) free(name string) string {
+// freeName is the name, or the name with a number, that nobody has. The caller holds m.mu.
+func (m *members) freeName(name string) string {
 	const most = 36 // leaves room for the number
 	free := name
 	for n := 2; m.find(free) >= 0; n++ {
@@ -315,16 +339,17 @@ func (m *members) free(name string) string {
 	return free
 }
 
-// own adds the owner, whose key stands for the user at the home.
-func (m *members) own(name, key string) error {
+// setOwner adds the owner, whose key stands for the user at the home.
+func (m *members) setOwner(name, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := m.book
 	next.Members = slices.DeleteFunc(slices.Clone(next.Members), func(one member) bool {
 		return one.Role == link.Owner
 	})
+
 	next.Members = append(next.Members, member{
-		Name:  m.free(name),
+		Name:  m.freeName(name),
 		Role:  link.Owner,
 		Key:   key,
 		Since: m.now().UTC().Truncate(time.Second),
@@ -339,16 +364,16 @@ func (m *members) has(name string) bool {
 	return m.find(name) >= 0
 }
 
-// present reports whether a member has a connection. One whose process was killed has none, at
+// isConnected reports whether a member has a connection. One whose process was killed has none, at
 // once; one whose machine went away still seems to have one.
-func (m *members) present(name string) bool {
+func (m *members) isConnected(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.ContainsFunc(m.connections[name], m.alive)
 }
 
-// owner is the member who owns the team; false: there is none yet.
-func (m *members) owner() (member, bool) {
+// findOwner is the member who owns the team; false: there is none yet.
+func (m *members) findOwner() (member, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, one := range m.book.Members {
@@ -372,40 +397,42 @@ func (m *members) remove(name string) ([]uint64, error) {
 		return nil, formats.Fail(formats.CodeUsage, "the home belongs to the owner",
 			"%s owns the team and cannot be removed", name)
 	}
+
 	next := m.book
 	next.Members = slices.Delete(slices.Clone(next.Members), i, i+1)
 	if err := m.write(next); err != nil {
 		return nil, err
 	}
+
 	connections := m.connections[name]
 	delete(m.connections, name)
 	return connections, nil
 }
 
-// known lists the members as others see them.
-func (m *members) known() []link.Known {
+// list lists the members as others see them.
+func (m *members) list() []link.MemberInfo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := []link.Known{}
+	list := []link.MemberInfo{}
 	for _, one := range m.book.Members {
-		list = append(list, link.Known{Name: one.Name, Role: one.Role, Since: one.Since})
+		list = append(list, link.MemberInfo{Name: one.Name, Role: one.Role, Since: one.Since})
 	}
-	slices.SortFunc(list, func(a, b link.Known) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b link.MemberInfo) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
 // invite lets somebody in.
-func (h *Hub) invite(data []byte) link.InviteWord {
-	var q link.Inviting
+func (h *Hub) invite(data []byte) link.InviteReply {
+	var q link.InviteRequest
 	if err := json.Unmarshal(data, &q); err != nil {
-		return link.InviteWord{Fault: fault(err)}
+		return link.InviteReply{Fault: fault(err)}
 	}
 	word, until, err := h.Invitation(q)
-	return link.InviteWord{Word: word, Until: until, Fault: fault(err)}
+	return link.InviteReply{Word: word, Until: until, Fault: fault(err)}
 }
 
 // Invitation makes a join word.
-func (h *Hub) Invitation(q link.Inviting) (word string, until time.Time, err error) {
+func (h *Hub) Invitation(q link.InviteRequest) (word string, until time.Time, err error) {
 	token, until, err := h.members.invite(q)
 	if err != nil {
 		return "", until, err
@@ -418,51 +445,54 @@ func (h *Hub) Invitation(q link.Inviting) (word string, until time.Time, err err
 }
 
 // join makes somebody a member. The end of the subject is the id of the invitation.
-func (h *Hub) join(subject string, data []byte) link.Joined {
-	var q link.Joining
+func (h *Hub) join(subject string, data []byte) link.JoinReply {
+	var q link.JoinRequest
 	if err := json.Unmarshal(data, &q); err != nil {
-		return link.Joined{Fault: fault(err)}
+		return link.JoinReply{Fault: fault(err)}
 	}
 	one, err := h.members.join(strings.TrimPrefix(subject, link.JoinService), q)
 	if err != nil {
-		return link.Joined{Fault: fault(err)}
+		return link.JoinReply{Fault: fault(err)}
 	}
 	h.cfg.Tell("%s %s has joined", one.Role, one.Name)
-	return link.Joined{Name: one.Name, Role: one.Role}
+	return link.JoinReply{Name: one.Name, Role: one.Role}
 }
 
 // remove takes a membership back. A run that the member has goes on elsewhere at once.
-func (h *Hub) remove(data []byte) link.Removed {
-	var q link.Removing
+func (h *Hub) remove(data []byte) link.RemoveReply {
+	var q link.RemoveRequest
 	err := json.Unmarshal(data, &q)
 	var connections []uint64
 	if err == nil {
 		connections, err = h.members.remove(q.Name)
 	}
 	if err != nil {
-		return link.Removed{Fault: fault(err)}
+
+		return link.RemoveReply{Fault: fault(err)}
 	}
+
 	for _, id := range connections {
 		_ = h.server.DisconnectClientByID(id) //nolint:errcheck // it may have gone
 	}
 	h.cfg.Tell("%s was removed", q.Name)
+
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for name, s := range h.seats {
+	for name, s := range h.slots {
 		if s.member == q.Name {
-			delete(h.seats, name)
+			delete(h.slots, name)
 		}
 	}
-	return link.Removed{Fault: fault(h.giveBack(func(one *held) bool {
+	return link.RemoveReply{Fault: fault(h.requeue(func(one *assignment) bool {
 		return one.worker == q.Name
 	}))}
 }
 
-// Own gives the user at the home the key of the owner, in a file, unless the file is that of
-// another team.
-func (h *Hub) Own(file, name string) error {
+// WriteOwnerKey gives the user at the home the key of the owner, in a file, unless the file is that
+// of another team.
+func (h *Hub) WriteOwnerKey(file, name string) error {
 	one, err := link.ReadMember(file)
-	owner, there := h.members.owner()
+	owner, there := h.members.findOwner()
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -474,6 +504,7 @@ func (h *Hub) Own(file, name string) error {
 		one.Address = h.Address()
 		return one.Write(file)
 	}
+
 	if link.CheckName(name) != nil {
 		name = string(link.Owner)
 	}
@@ -481,10 +512,11 @@ func (h *Hub) Own(file, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.members.own(name, public); err != nil {
+	if err := h.members.setOwner(name, public); err != nil {
 		return err
 	}
-	owner, _ = h.members.owner()
+
+	owner, _ = h.members.findOwner()
 	one.Name = owner.Name
 	one.Address = h.Address()
 	one.Fingerprint = h.fingerprint[:]

@@ -31,11 +31,11 @@ func TestInvitations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, err := m.join(link.TokenID(token), link.Joining{Name: name, Key: public})
+		one, err := m.join(link.TokenID(token), link.JoinRequest{Name: name, Key: public})
 		return one.Name, err
 	}
 	m := open()
-	token, until, err := m.invite(link.Inviting{Role: link.Agent, Uses: 3, For: time.Hour})
+	token, until, err := m.invite(link.InviteRequest{Role: link.Agent, Uses: 3, For: time.Hour})
 	if err != nil || !until.Equal(now.Add(time.Hour)) {
 		t.Fatalf("invite = %v, %v", until, err)
 	}
@@ -58,7 +58,7 @@ func TestInvitations(t *testing.T) {
 	if _, err := join(m, token, "late"); formats.CodeOf(err) != formats.CodeDenied {
 		t.Errorf("a fourth use: %v", err)
 	}
-	token, _, err = m.invite(link.Inviting{Role: link.Person, Name: "anna", Uses: 1, For: time.Hour})
+	token, _, err = m.invite(link.InviteRequest{Role: link.Person, Name: "anna", Uses: 1, For: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,14 +66,14 @@ func TestInvitations(t *testing.T) {
 	if _, err := join(m, token, ""); formats.CodeOf(err) != formats.CodeDenied {
 		t.Errorf("an invitation that is too old: %v", err)
 	}
-	if n := len(m.known()); n != 3 {
+	if n := len(m.list()); n != 3 {
 		t.Errorf("%d members, want 3", n)
 	}
 	if _, err := m.remove("build"); err != nil {
 		t.Error(err)
 	}
 	m = open()
-	if slices.ContainsFunc(m.known(), func(one link.Known) bool { return one.Name == "build" }) {
+	if slices.ContainsFunc(m.list(), func(one link.MemberInfo) bool { return one.Name == "build" }) {
 		t.Error("a removed member is back")
 	}
 }
@@ -86,13 +86,13 @@ func TestConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, _, err := m.invite(link.Inviting{Role: link.Agent, Uses: 1, For: time.Hour})
+	token, _, err := m.invite(link.InviteRequest{Role: link.Agent, Uses: 1, For: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, public, err := link.NewMember("build", "")
 	if err == nil {
-		_, err = m.join(link.TokenID(token), link.Joining{Name: "build", Key: public})
+		_, err = m.join(link.TokenID(token), link.JoinRequest{Name: "build", Key: public})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +100,9 @@ func TestConnections(t *testing.T) {
 	const last = 1000
 	m.alive = func(id uint64) bool { return id == 1 || id >= last-1 }
 	for id := range uint64(last) {
-		m.connected("build", id+1)
+		m.addConnection("build", id+1)
 	}
-	if !m.present("build") || m.present("eve") {
+	if !m.isConnected("build") || m.isConnected("eve") {
 		t.Error("present does not tell who has a connection")
 	}
 	ids, err := m.remove("build")

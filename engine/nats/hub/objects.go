@@ -58,6 +58,7 @@ func (o *objects) bucket(ctx context.Context, member, job string) (*link.Objects
 	if b := home.buckets[job]; b != nil {
 		return link.ObjectsOf(b.store), nil
 	}
+
 	store, err := home.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
 		Bucket:   job,
 		Storage:  jetstream.FileStorage,
@@ -75,17 +76,20 @@ func (o *objects) home(member string) (*objectHome, error) {
 	if home := o.homes[member]; home != nil {
 		return home, nil
 	}
+
 	account, _ := o.server.LookupOrRegisterAccount(accountOf(member))
 	if !account.JetStreamEnabled() {
 		if err := account.EnableJetStream(nil, nil); err != nil {
 			return nil, formats.Broken(formats.CodeTransient, "the object store of the hub", err)
 		}
 	}
+
 	conn, err := nats.Connect("", nats.InProcessServer(o.server),
 		nats.UserInfo(hubUser+"."+member, o.password))
 	if err != nil {
 		return nil, formats.Broken(formats.CodeTransient, "the object store of the hub", err)
 	}
+
 	home := &objectHome{account: account, conn: conn, buckets: map[string]*bucket{}}
 	home.js, err = jetstream.New(conn)
 	if err != nil {
@@ -118,6 +122,7 @@ func (o *objects) drop(ctx context.Context, member, job string) error {
 	if home == nil || home.buckets[job] == nil {
 		return nil
 	}
+
 	for _, id := range home.buckets[job].connections {
 		_ = o.server.DisconnectClientByID(id) //nolint:errcheck // it may have gone
 	}
@@ -134,19 +139,21 @@ func (o *objects) close() {
 	}
 }
 
-// store makes the bucket of a job for its worker.
-func (h *Hub) store(ctx context.Context, q request) link.Bucket {
+// openBucket makes the bucket of a job for its worker.
+func (h *Hub) openBucket(ctx context.Context, q request) link.Bucket {
 	var r link.Report
 	if err := json.Unmarshal(q.data, &r); err != nil {
 		return link.Bucket{Fault: fault(err)}
 	}
+
 	h.mu.Lock()
-	held := h.holds(q.from, r.ID) != nil
+	held := h.assignmentFor(q.from, r.ID) != nil
 	h.mu.Unlock()
 	if !held {
 		return link.Bucket{Fault: fault(formats.Fail(formats.CodeNotDurable,
 			"nothing is to be done: another worker goes on with it", "another worker has the run"))}
 	}
+
 	if _, err := h.objects.bucket(ctx, q.from, r.ID); err != nil {
 		return link.Bucket{Fault: fault(err)}
 	}
@@ -156,17 +163,19 @@ func (h *Hub) store(ctx context.Context, q request) link.Bucket {
 // objectTime bounds how long the hub reads or writes one object.
 const objectTime = 10 * time.Minute
 
-// taken gives the data of a call that came as an object.
-func (h *Hub) taken(ctx context.Context, q request) ([]byte, error) {
+// callData gives the data of a call that came as an object.
+func (h *Hub) callData(ctx context.Context, q request) ([]byte, error) {
 	if q.object == "" {
 		return q.data, nil
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, objectTime)
 	defer cancel()
 	all, err := h.objects.bucket(ctx, q.from, q.job)
 	if err != nil {
 		return nil, err
 	}
+
 	data, err := all.Take(ctx, q.object)
 	if err != nil {
 		return nil, formats.Broken(formats.CodeNotDurable, "an object of the run", err)
@@ -174,13 +183,14 @@ func (h *Hub) taken(ctx context.Context, q request) ([]byte, error) {
 	return data, nil
 }
 
-// given makes an answer, by an object if it is large.
-func (h *Hub) given(ctx context.Context, q request, data []byte) *nats.Msg {
+// newReply makes an answer, by an object if it is large.
+func (h *Hub) newReply(ctx context.Context, q request, data []byte) *nats.Msg {
 	m := nats.NewMsg("")
 	m.Data = data
 	if len(data) <= link.Inline {
 		return m
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, objectTime)
 	defer cancel()
 	all, err := h.objects.bucket(ctx, q.from, q.job)
@@ -188,17 +198,19 @@ func (h *Hub) given(ctx context.Context, q request, data []byte) *nats.Msg {
 	if err == nil {
 		name, err = all.Put(ctx, data)
 	}
+
 	if err != nil {
 		m.Data = team.Refusal(formats.Broken(formats.CodeNotDurable, "an object of the run", err))
 		return m
 	}
+
 	m.Header.Set(link.ObjectHeader, name)
 	m.Data = nil
 	return m
 }
 
-// release removes the objects of jobs that no worker holds any more. The caller may hold h.mu.
-func (h *Hub) release(member, job string) {
+// dropObjects removes the objects of jobs that no worker holds any more. The caller may hold h.mu.
+func (h *Hub) dropObjects(member, job string) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -23,8 +23,8 @@ type queue struct {
 
 var _ team.Queue = (*queue)(nil)
 
-// errNone means that there is no job now.
-var errNone = errors.New("no run is queued")
+// errNoJob means that there is no job now.
+var errNoJob = errors.New("no run is queued")
 
 const jobs = "JOBS"
 
@@ -34,18 +34,20 @@ func newQueue(ctx context.Context, nc *nats.Conn, deadAfter time.Duration) (*que
 	if err != nil {
 		return nil, err
 	}
+
 	q := &queue{js: js}
 	q.stream, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:      jobs,
 		Subjects:  []string{"jobs.*"},
 		Retention: jetstream.WorkQueuePolicy,
-		// It is made anew from the journals of the home, and works on where the disk is full: a file
-		// store does not recover from that.
+		// It is made anew from the journals of the home, and works on where the disk is full: a
+		// file store does not recover from that.
 		Storage: jetstream.MemoryStorage,
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	err = js.DeleteConsumer(ctx, jobs, "workers")
 	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return nil, err
@@ -53,6 +55,7 @@ func newQueue(ctx context.Context, nc *nats.Conn, deadAfter time.Duration) (*que
 	if err := q.stream.Purge(ctx); err != nil {
 		return nil, err
 	}
+
 	q.takers, err = js.CreateOrUpdateConsumer(ctx, jobs, jetstream.ConsumerConfig{
 		Durable:       "workers",
 		AckPolicy:     jetstream.AckExplicitPolicy,
@@ -73,26 +76,28 @@ func (q *queue) Submit(ctx context.Context, j team.Job) error {
 	return err
 }
 
-// Take waits some seconds for a run; the error is errNone if there is none.
-func (q *queue) Take(context.Context, string) (team.Taken, error) {
+// Take waits some seconds for a run; the error is errNoJob if there is none.
+func (q *queue) Take(context.Context, string) (team.Lease, error) {
 	const patience = 2 * time.Second
 	batch, err := q.takers.Fetch(1, jetstream.FetchMaxWait(patience))
 	if err != nil {
-		return team.Taken{}, err
+		return team.Lease{}, err
 	}
+
 	m, ok := <-batch.Messages()
 	if !ok {
-		return team.Taken{}, cmp.Or(batch.Error(), errNone)
+		return team.Lease{}, cmp.Or(batch.Error(), errNoJob)
 	}
+
 	var j team.Job
 	if err := json.Unmarshal(m.Data(), &j); err != nil {
-		return team.Taken{}, errors.Join(err, m.Term())
+		return team.Lease{}, errors.Join(err, m.Term())
 	}
-	return team.Taken{
-		Job:    j,
-		Extend: m.InProgress,
-		Done:   m.Ack,
-		Back:   m.NakWithDelay,
+	return team.Lease{
+		Job:     j,
+		Extend:  m.InProgress,
+		Done:    m.Ack,
+		Requeue: m.NakWithDelay,
 	}, nil
 }
 
@@ -102,12 +107,14 @@ func (q *queue) Waiting(ctx context.Context) ([]team.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var list []team.Job
 	for subject := range info.State.Subjects {
 		m, err := q.stream.GetLastMsgForSubject(ctx, subject)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue
 		}
+
 		var j team.Job
 		if err == nil {
 			err = json.Unmarshal(m.Data, &j)

@@ -27,8 +27,8 @@ func slotName(member string, slot int) string {
 	return fmt.Sprintf("%s/%d", member, slot)
 }
 
-// registerSlot notes what a worker says of itself. Whatever it had goes back into the queue: a worker that
-// asks has nothing, it was started again.
+// registerSlot notes what a worker says of itself. Whatever it had goes back into the queue: a
+// worker that asks has nothing, it was started again.
 func (h *Hub) registerSlot(member string, asked link.TakeRequest) (slot, error) {
 	s := slot{
 		name:   slotName(member, asked.Slot),

@@ -35,20 +35,23 @@ var verbFlags = map[string]bool{
 func checkVerb(args []string) error {
 	if len(args) == 0 || !slices.Contains(verbs, args[0]) {
 		return formats.Fail(formats.CodeUsage, "the home has its owner for everything else",
-			"expected one of status, watch, %s, pause, resume, cancel, wait, members, invite, remove "+
-				"and join, or a line, for --on team, got %q",
+			"expected one of status, watch, %s, pause, resume, cancel, wait, members, invite, "+
+				"remove and join, or a line, for --on team, got %q",
 			strings.Join(verbs, ", "), strings.Join(args, " "))
 	}
+
 	for rest := args[1:]; len(rest) > 0; rest = rest[1:] {
 		if !strings.HasPrefix(rest[0], "-") {
 			continue
 		}
+
 		name, _, inline := strings.Cut(rest[0], "=")
 		takesValue, known := verbFlags[name]
 		if !known {
 			return formats.Fail(formats.CodeUsage, "type it at the home",
 				"%s does not go with --on team", name)
 		}
+
 		if takesValue && !inline && len(rest) > 1 {
 			rest = rest[1:]
 		}
@@ -56,15 +59,16 @@ func checkVerb(args []string) error {
 	return nil
 }
 
-// verb does a verb of tercet at the home.
-func (h *Hub) verb(ctx context.Context, q request) link.Output {
-	var w link.Words
+// runVerb does a verb of tercet at the home.
+func (h *Hub) runVerb(ctx context.Context, q request) link.VerbReply {
+	var w link.VerbRequest
 	if err := json.Unmarshal(q.data, &w); err != nil {
-		return link.Output{Fault: fault(err)}
+		return link.VerbReply{Fault: fault(err)}
 	}
 	if err := checkVerb(w.Args); err != nil {
-		return link.Output{Fault: fault(err)}
+		return link.VerbReply{Fault: fault(err)}
 	}
+
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, h.cfg.Program, w.Args...) //nolint:gosec // checked above
 	cmd.Dir = h.cfg.Project.Dir
@@ -76,9 +80,10 @@ func (h *Hub) verb(ctx context.Context, q request) link.Output {
 	)
 	cmd.Stdout = &out
 	cmd.Stderr = &said
+
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
-		return link.Output{Fault: fault(formats.Broken(formats.CodeIO, h.cfg.Program, err))}
+		return link.VerbReply{Fault: fault(formats.Broken(formats.CodeIO, h.cfg.Program, err))}
 	}
-	return link.Output{Out: out.Bytes(), Err: said.Bytes(), Code: cmd.ProcessState.ExitCode()}
+	return link.VerbReply{Out: out.Bytes(), Err: said.Bytes(), Code: cmd.ProcessState.ExitCode()}
 }

@@ -59,58 +59,58 @@ func Services(r Role) []string {
 // MaxPayload bounds a message, in bytes.
 const MaxPayload = 64 << 20
 
-// Joining is a request of somebody with an invitation.
-type Joining struct {
+// JoinRequest is a request of somebody with an invitation.
+type JoinRequest struct {
 	Name string `json:"name"`
 	Key  string `json:"key"` // the public one
 }
 
-// Joined is the answer: who the member is.
-type Joined struct {
+// JoinReply is the answer: who the member is.
+type JoinReply struct {
 	Name  string `json:"name"`
 	Role  Role   `json:"role"`
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// Inviting asks the hub for an invitation.
-type Inviting struct {
+// InviteRequest asks the hub for an invitation.
+type InviteRequest struct {
 	Name string        `json:"name,omitempty"` // empty: the guest says it
 	Role Role          `json:"role"`
 	Uses int           `json:"uses"`
 	For  time.Duration `json:"for"`
 }
 
-// InviteWord is an invitation as a join word.
-type InviteWord struct {
+// InviteReply is an invitation as a join word.
+type InviteReply struct {
 	Word  string    `json:"word"`
 	Until time.Time `json:"until"`
 	Fault *Fault    `json:"fault,omitempty"`
 }
 
-// Removing takes the membership of somebody back.
-type Removing struct {
+// RemoveRequest takes the membership of somebody back.
+type RemoveRequest struct {
 	Name string `json:"name"`
 }
 
-// Removed is the answer to it.
-type Removed struct {
+// RemoveReply is the answer to it.
+type RemoveReply struct {
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// Asked is a request of a worker for a job.
-type Asked struct {
+// TakeRequest is a request of a worker for a job.
+type TakeRequest struct {
 	Slot    int      `json:"slot,omitempty"` // of the worker; 0 and 1 are the first one
 	Version string   `json:"version"`
 	Labels  []string `json:"labels,omitempty"`
-	// Files are the SHA-256 of the files of the clone that can start a program, by path. Base is the
-	// commit of the home that the clone was brought to.
+	// Files are the SHA-256 of the files of the clone that can start a program, by path. Base is
+	// the commit of the home that the clone was brought to.
 	Files   map[string]string `json:"files,omitempty"`
 	Base    string            `json:"base,omitempty"`
 	Refuses string            `json:"refuses,omitempty"` // why it takes no run now
 }
 
-// Given is a job; an empty id means that there is none now.
-type Given struct {
+// TakeReply is a job; an empty id means that there is none now.
+type TakeReply struct {
 	ID        string        `json:"id,omitempty"`
 	Run       string        `json:"run,omitempty"`
 	Line      string        `json:"line,omitempty"`
@@ -130,42 +130,42 @@ type Report struct {
 	Stopped formats.Code `json:"stopped,omitempty"`
 }
 
-// Told is the answer to a Report. Stop means that the process of the run is to be ended.
-type Told struct {
+// ReportReply is the answer to a Report. Stop means that the process of the run is to be ended.
+type ReportReply struct {
 	Stop bool `json:"stop,omitempty"`
 }
 
-// Line is a line to run.
-type Line struct {
+// LineRequest is a line to run.
+type LineRequest struct {
 	Text  string   `json:"text"`
 	Yes   bool     `json:"yes,omitempty"`
 	Needs []string `json:"needs,omitempty"` // labels of its worker
 }
 
-// Begun are the runs of a line, or the run of an order with what is told about it.
-type Begun struct {
+// RunsReply are the runs of a line, or the run of an order with what is told about it.
+type RunsReply struct {
 	Run   string   `json:"run,omitempty"`
 	Runs  []string `json:"runs,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 	Fault *Fault   `json:"fault,omitempty"`
 }
 
-// Ordered asks to pause, resume or cancel a run. From is the step from which it is to be resumed,
-// empty for where it stopped, and Yes agrees to drop the results since then.
-type Ordered struct {
+// OrderRequest asks to pause, resume or cancel a run. From is the step from which it is to be
+// resumed, empty for where it stopped, and Yes agrees to drop the results since then.
+type OrderRequest struct {
 	Run  string `json:"run"`
 	Do   string `json:"do"`
 	From string `json:"from,omitempty"`
 	Yes  bool   `json:"yes,omitempty"`
 }
 
-// Words are a verb of tercet with its arguments.
-type Words struct {
+// VerbRequest are a verb of tercet with its arguments.
+type VerbRequest struct {
 	Args []string `json:"args"`
 }
 
-// Output is what a verb printed, and its exit code.
-type Output struct {
+// VerbReply is what a verb printed, and its exit code.
+type VerbReply struct {
 	Out   []byte `json:"out"`
 	Err   []byte `json:"err"`
 	Code  int    `json:"code"`
@@ -174,13 +174,13 @@ type Output struct {
 
 // Team is the state of runs, workers and members.
 type Team struct {
-	Runs    []Run    `json:"runs"`
-	Workers []Worker `json:"workers"`
-	Members []Known  `json:"members"`
+	Runs    []Run        `json:"runs"`
+	Workers []Worker     `json:"workers"`
+	Members []MemberInfo `json:"members"`
 }
 
-// Known is a member as others see it.
-type Known struct {
+// MemberInfo is a member as others see it.
+type MemberInfo struct {
 	Name  string    `json:"name"`
 	Role  Role      `json:"role"`
 	Since time.Time `json:"since"`
@@ -247,6 +247,7 @@ func Connect(m Member) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	nc, err := connect(m.Address, m.Fingerprint, m.Name, nats.Nkey(m.Public(), pair.Sign))
 	if err != nil {
 		return nil, err
@@ -279,6 +280,7 @@ func connect(
 			return nil
 		},
 	}
+
 	nc, err := nats.Connect("tls://"+address, nats.Secure(pinned), who,
 		nats.CustomInboxPrefix("_INBOX."+inbox), nats.MaxReconnects(-1),
 		nats.ReconnectWait(500*time.Millisecond),
@@ -287,7 +289,7 @@ func connect(
 		nats.Timeout(10*time.Second))
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, refused(address)
+		return nil, refusedError(address)
 	case err != nil:
 		return nil, formats.Broken(formats.CodeTransient, "the hub at "+address, err,
 			"start it: tercet hub; or join again")
@@ -295,8 +297,8 @@ func connect(
 	return nc, nil
 }
 
-// refused says that the hub knows neither the key nor the join word.
-func refused(address string) error {
+// refusedError says that the hub knows neither the key nor the join word.
+func refusedError(address string) error {
 	return formats.Fail(formats.CodeDenied,
 		"ask the owner of the team for an invitation, and join again",
 		"the hub at %s does not let this key or join word in: "+
@@ -304,7 +306,7 @@ func refused(address string) error {
 }
 
 // Refused is why a connection was closed by the hub: the member was removed.
-func (c *Conn) Refused() error { return refused(c.address) }
+func (c *Conn) Refused() error { return refusedError(c.address) }
 
 // Join makes its caller a member by an invitation. name is what it is to be called where the
 // invitation says nothing.
@@ -313,17 +315,20 @@ func Join(ctx context.Context, i Invitation, name string) (m Member, err error) 
 	if err != nil {
 		return m, err
 	}
+
 	token := base64.RawURLEncoding.EncodeToString([]byte(i.Token))
 	nc, err := connect(i.Address, i.Fingerprint[:], i.TokenID(), nats.UserInfo(Invited, token))
 	if err != nil {
 		return m, err
 	}
+
 	defer nc.Close()
-	var joined Joined
-	err = request(ctx, nc, JoinService+i.TokenID(), Joining{Name: name, Key: public}, &joined)
+	var joined JoinReply
+	err = request(ctx, nc, JoinService+i.TokenID(), JoinRequest{Name: name, Key: public}, &joined)
 	if err == nil {
 		err = joined.Fault.Err()
 	}
+
 	m.Address = i.Address
 	m.Fingerprint = i.Fingerprint[:]
 	m.Name = joined.Name
@@ -359,6 +364,7 @@ func untilLost(ctx context.Context, nc *nats.Conn) (within context.Context, end 
 		case <-within.Done():
 		}
 	}()
+
 	return within, func() {
 		cancel(nil)
 		nc.RemoveStatusListener(lost)
@@ -373,10 +379,13 @@ func request(ctx context.Context, nc *nats.Conn, subject string, question, answe
 	if err != nil {
 		return err
 	}
+
 	m, err := nc.RequestWithContext(ctx, subject, data)
 	if err != nil {
-		return formats.Broken(formats.CodeTransient, "the hub", err, "see whether it runs: tercet hub")
+		return formats.Broken(formats.CodeTransient, "the hub", err,
+			"see whether it runs: tercet hub")
 	}
+
 	if err := json.Unmarshal(m.Data, answer); err != nil {
 		return fmt.Errorf("the answer of the hub: %w", err)
 	}

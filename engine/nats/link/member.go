@@ -58,7 +58,8 @@ func TokenBytes() int { return tokenBytes }
 
 // String is the join word.
 func (i Invitation) String() string {
-	return i.Address + "#" + base64.RawURLEncoding.EncodeToString(append(i.Fingerprint[:], i.Token...))
+	secret := append(i.Fingerprint[:], i.Token...)
+	return i.Address + "#" + base64.RawURLEncoding.EncodeToString(secret)
 }
 
 // TokenID names the token without telling it.
@@ -78,10 +79,12 @@ func ParseInvitation(word string) (i Invitation, err error) {
 	if _, _, err := net.SplitHostPort(address); err != nil || !ok {
 		return i, wrong
 	}
+
 	data, err := base64.RawURLEncoding.DecodeString(rest)
 	if err != nil || len(data) != sha256.Size+tokenBytes {
 		return i, wrong
 	}
+
 	i.Address = address
 	copy(i.Fingerprint[:], data)
 	i.Token = string(data[sha256.Size:])
@@ -117,6 +120,7 @@ func (m Member) Public() string {
 	if err != nil {
 		return ""
 	}
+
 	public, err := pair.PublicKey()
 	if err != nil {
 		return ""
@@ -139,6 +143,7 @@ func ReadMember(file string) (m Member, err error) {
 	if err != nil {
 		return m, formats.OnFile("read", file, err)
 	}
+
 	if json.Unmarshal(data, &m) == nil {
 		_, err = nkeys.FromSeed(m.Seed)
 	}
@@ -155,6 +160,7 @@ func (m Member) Write(file string) error {
 	if err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return formats.OnFile("make", filepath.Dir(file), err)
 	}

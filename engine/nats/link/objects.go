@@ -98,10 +98,12 @@ func (c *Conn) Objects(ctx context.Context, job string) (*Objects, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	nc, err := connectJob(c.address, c.fingerprint, c.name, job)
 	if err != nil {
 		return nil, err
 	}
+
 	o := &Objects{conn: nc}
 	js, err := jetstream.New(nc)
 	if err == nil {
@@ -151,6 +153,7 @@ func (o *Objects) Take(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if formats.Sum(data) != name {
 		return nil, formats.Fail(formats.CodeDenied, "the run goes on with another attempt",
 			"an object of the run is not what was sent")

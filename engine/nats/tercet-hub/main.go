@@ -43,19 +43,22 @@ type options struct {
 // parse reads the arguments. done is true after --help.
 func parse(args []string) (o options, done bool, err error) {
 	f := flag.NewFlagSet("tercet hub", flag.ContinueOnError)
-	f.StringVar(&o.listen, "listen", "", "the `address` to listen at (team.url of your config.yaml, or "+
-		defaultAddress+")")
+	f.StringVar(&o.listen, "listen", "",
+		"the `address` to listen at (team.url of your config.yaml, or "+defaultAddress+")")
 	f.DurationVar(&o.deadAfter, "dead-after", 0,
 		"a worker that is silent so long has lost its run (team.dead_after, or 30s)")
 	f.IntVar(&o.limits.Spawns, "spawns", 0, "how many workers' agents the whole team may start "+
 		"(team.limits.spawns, or no bound)")
-	f.Float64Var(&o.limits.Cost, "cost", 0, "how many US dollars the agents of the whole team may cost "+
-		"(team.limits.cost, or no bound)")
+	f.Float64Var(&o.limits.Cost, "cost", 0,
+		"how many US dollars the agents of the whole team may cost "+
+			"(team.limits.cost, or no bound)")
 	f.StringVar(&o.dir, "C", "", "the owner's workspace (this folder)")
+
 	done, err = edge.Parse(f, args)
 	if done || err != nil {
 		return o, done, err
 	}
+
 	soon := o.deadAfter != 0 && o.deadAfter < config.LeastDeadAfter
 	if soon || o.limits.Spawns < 0 || !(o.limits.Cost >= 0) { // the cost may be NaN
 		return o, false, formats.Fail(formats.CodeUsage, "tercet hub --help",
@@ -72,15 +75,18 @@ func run(ctx context.Context, args []string) error {
 	if done || err != nil {
 		return err
 	}
+
 	program, version, err := edge.Tercet()
 	if err != nil {
 		return err
 	}
+
 	host := hostOf(program, version)
 	p, err := project.Open(ctx, o.dir, true, host)
 	if err != nil {
 		return err
 	}
+
 	own := p.Config.Team
 	sum := sha256.Sum256([]byte(o.dir))
 	h, err := hub.Start(ctx, hub.Config{
@@ -100,6 +106,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return errors.Join(err, p.Close(context.Background()))
 	}
+
 	if err := open(h, host); err != nil {
 		return errors.Join(err, h.Close(), p.Close(context.Background()))
 	}
@@ -116,13 +123,15 @@ func open(h *hub.Hub, host project.Host) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Own(own.Key, host.User); err != nil {
+	if err := h.WriteOwnerKey(own.Key, host.User); err != nil {
 		tell("%s; only this hub's owner invites and removes: %s", err, formats.HelpOf(err))
 	}
-	word, until, err := h.Invitation(link.Inviting{Role: link.Agent, Uses: 1, For: time.Hour})
+
+	word, until, err := h.Invitation(link.InviteRequest{Role: link.Agent, Uses: 1, For: time.Hour})
 	if err != nil {
 		return err
 	}
+
 	fmt.Printf("The hub listens at %s. A worker joins in a clone by\n\n"+
 		"  tercet worker --join '%s'\n\n"+
 		"The word lets one worker in, until %s. 'tercet --on team invite' makes more.\n",

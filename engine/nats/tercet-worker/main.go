@@ -38,11 +38,13 @@ func onTeam(ctx context.Context, args []string) (int, error) {
 	if own.Key == "" {
 		return 0, noFolder()
 	}
+
 	file := own.Key
 	name := cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"))
 	if len(args) > 0 && args[0] == "join" {
 		return 0, worker.JoinTeam(ctx, file, args[1:], name, os.Stderr)
 	}
+
 	word := os.Getenv(worker.JoinVariable)
 	me, err := worker.Membership(ctx, file, word, name)
 	if err != nil {
@@ -51,6 +53,7 @@ func onTeam(ctx context.Context, args []string) (int, error) {
 	if word == "" && own.URL != "" {
 		me.Address = own.URL
 	}
+
 	c, err := worker.NewClient(me, os.Stdout, os.Stderr)
 	if err != nil {
 		return 0, err
@@ -80,20 +83,24 @@ const maxSlots = 64
 func parse(args []string) (o options, done bool, err error) {
 	host, _ := os.Hostname() //nolint:errcheck // a name is only for people
 	f := flag.NewFlagSet("tercet worker", flag.ContinueOnError)
-	f.StringVar(&o.word, "join", "", "the join `word`; it is used once, then the clone has a key of "+
-		"its own ("+worker.JoinVariable+" of the environment)")
+	f.StringVar(&o.word, "join", "",
+		"the join `word`; it is used once, then the clone has a key of "+
+			"its own ("+worker.JoinVariable+" of the environment)")
 	f.StringVar(&o.name, "name", worker.NameFrom(host), "the `name` of this worker, when it joins")
 	f.StringVar(&o.labels, "labels", "", "what this machine has, such as `gpu,linux`: "+
 		"commands with needs: come only to workers with these labels")
-	f.IntVar(&o.slots, "slots", 0, "runs side by side, each in a clone of its own: further ones are "+
-		"made beside this clone (1, or worker.slots of your config.yaml)")
+	f.IntVar(&o.slots, "slots", 0,
+		"runs side by side, each in a clone of its own: further ones are "+
+			"made beside this clone (1, or worker.slots of your config.yaml)")
 	f.BoolVar(&o.drain, "drain", false,
 		"let the worker of this clone finish its run, take no more, and end")
 	f.StringVar(&o.dir, "C", "", "the clone to work in (this folder)")
+
 	done, err = edge.Parse(f, args)
 	if done || err != nil {
 		return o, done, err
 	}
+
 	o.word = cmp.Or(o.word, os.Getenv(worker.JoinVariable)) // no default, which the help would show
 	if o.slots < 0 || o.slots > maxSlots {
 		return o, false, formats.Fail(formats.CodeUsage, "such as --slots 2",
@@ -109,10 +116,12 @@ func work(ctx context.Context, args []string) error {
 	if done || err != nil {
 		return err
 	}
+
 	program, version, err := edge.Tercet()
 	if err != nil {
 		return err
 	}
+
 	file, err := memberFile(o.dir)
 	if err != nil {
 		return err
@@ -120,6 +129,7 @@ func work(ctx context.Context, args []string) error {
 	if o.drain {
 		return worker.Drain(file)
 	}
+
 	drained := untilDrained()
 	unlock, err := worker.Lock(file)
 	if err != nil {
@@ -130,14 +140,16 @@ func work(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+
 	// The user's configuration is what tercet in the clone reads.
-	clone, err := worker.Clone(ctx, program, o.dir, o.dir, "")
+	clone, err := worker.InspectClone(ctx, program, o.dir, o.dir, "")
 	if err != nil {
 		return err
 	}
 	if o.word == "" && clone.Team.URL != "" {
 		me.Address = clone.Team.URL
 	}
+
 	first := worker.Config{
 		Slot:    1,
 		Member:  me,
@@ -153,10 +165,12 @@ func work(ctx context.Context, args []string) error {
 	if o.labels != "" {
 		first.Labels = strings.FieldsFunc(o.labels, func(r rune) bool { return r == ',' })
 	}
+
 	dirs, err := worker.Slots(ctx, o.dir, clone.Team.Remote, cmp.Or(o.slots, clone.Worker.Slots))
 	if err != nil {
 		return err
 	}
+
 	all := []worker.Config{first}
 	for i, dir := range dirs[1:] {
 		unlock, err := lockClone(dir)
@@ -170,6 +184,7 @@ func work(ctx context.Context, args []string) error {
 		next.Clone = nil
 		all = append(all, next)
 	}
+
 	return worker.RunAll(ctx, all)
 }
 

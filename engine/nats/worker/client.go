@@ -43,8 +43,9 @@ func (c *Client) Do(ctx context.Context, args []string) (int, error) {
 		return 0, formats.Fail(formats.CodeUsage, "such as: tercet --on team /plan 1",
 			"expected a line or a verb behind --on team, got nothing")
 	}
+
 	if strings.HasPrefix(args[0], "/") {
-		return c.line(ctx, strings.Join(args, " "), flags)
+		return c.runLine(ctx, strings.Join(args, " "), flags)
 	}
 	if args[0] == "invite" {
 		return 0, c.invite(ctx, slices.Concat(flags, args[1:]))
@@ -52,11 +53,13 @@ func (c *Client) Do(ctx context.Context, args []string) (int, error) {
 	if args[0] == team.Resume {
 		return 0, c.resume(ctx, slices.Concat(flags, args[1:]))
 	}
+
 	if err := flags.only("--json"); err != nil && slices.Contains([]string{
 		"status", "watch", "pause", "cancel", "wait", "members", "remove",
 	}, args[0]) {
 		return 0, err
 	}
+
 	switch args[0] {
 	case "status":
 		return 0, c.status(ctx, flags.has("--json"))
@@ -71,7 +74,7 @@ func (c *Client) Do(ctx context.Context, args []string) (int, error) {
 			return 0, formats.Fail(formats.CodeUsage, "tercet --on team status lists them",
 				"expected one run, got %d words", len(args)-1)
 		}
-		return 0, c.order(ctx, link.Ordered{Run: args[1], Do: args[0]})
+		return 0, c.order(ctx, link.OrderRequest{Run: args[1], Do: args[0]})
 	case "wait":
 		if len(args) != 2 {
 			return 0, formats.Fail(formats.CodeUsage, "tercet --on team status lists them",
@@ -83,7 +86,7 @@ func (c *Client) Do(ctx context.Context, args []string) (int, error) {
 	case "remove":
 		return 0, c.remove(ctx, args[1:])
 	}
-	return c.verb(ctx, slices.Concat(args[:1], flags, args[1:]))
+	return c.runVerb(ctx, slices.Concat(args[:1], flags, args[1:]))
 }
 
 // flags are those before the line or the verb.
@@ -123,15 +126,16 @@ func (f flags) needs() (labels []string, rest flags) {
 	return labels, rest
 }
 
-// line begins a run, and waits for its end with --wait.
-func (c *Client) line(ctx context.Context, text string, f flags) (int, error) {
+// runLine begins a run, and waits for its end with --wait.
+func (c *Client) runLine(ctx context.Context, text string, f flags) (int, error) {
 	needs, f := f.needs()
 	if err := f.only("--yes", "--wait", "--json", "--needs=LABEL"); err != nil {
 		return 0, err
 	}
+
 	text, wait := strings.CutSuffix(text, " --wait")
-	var begun link.Begun
-	err := c.conn.Ask(ctx, link.Submit, link.Line{
+	var begun link.RunsReply
+	err := c.conn.Ask(ctx, link.Submit, link.LineRequest{
 		Text:  text,
 		Yes:   f.has("--yes"),
 		Needs: needs,
@@ -141,17 +145,21 @@ func (c *Client) line(ctx context.Context, text string, f flags) (int, error) {
 	}
 	if err != nil {
 		if len(begun.Runs) > 0 {
-			fmt.Fprintln(c.err, "these runs were begun before that:", strings.Join(begun.Runs, ", "))
+			list := strings.Join(begun.Runs, ", ")
+			fmt.Fprintln(c.err, "these runs were begun before that:", list)
 		}
 		return 0, err
 	}
+
 	if f.has("--json") {
-		if err := c.json(map[string]any{"schema": "tercet.team_runs/1", "runs": begun.Runs}); err != nil {
+		doc := map[string]any{"schema": "tercet.team_runs/1", "runs": begun.Runs}
+		if err := c.printJSON(doc); err != nil {
 			return 0, err
 		}
 	} else {
 		fmt.Fprintln(c.out, strings.Join(begun.Runs, "\n"))
 	}
+
 	if wait || f.has("--wait") {
 		return c.waitAll(ctx, begun.Runs)
 	}
@@ -173,13 +181,13 @@ func (c *Client) waitAll(ctx context.Context, runs []string) (int, error) {
 	return code, first
 }
 
-func (c *Client) json(v any) error {
+func (c *Client) printJSON(v any) error {
 	e := json.NewEncoder(c.out)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-func (c *Client) team(ctx context.Context) (t link.Team, err error) {
+func (c *Client) fetchTeam(ctx context.Context) (t link.Team, err error) {
 	within, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	return t, c.conn.Ask(within, link.State, struct{}{}, &t)
@@ -187,28 +195,28 @@ func (c *Client) team(ctx context.Context) (t link.Team, err error) {
 
 // status shows runs and workers.
 func (c *Client) status(ctx context.Context, asJSON bool) error {
-	t, err := c.team(ctx)
+	t, err := c.fetchTeam(ctx)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return c.json(document{teamSchema, t})
+		return c.printJSON(teamDocument{teamSchema, t})
 	}
-	_, err = io.WriteString(c.out, table(t))
+	_, err = io.WriteString(c.out, renderTable(t))
 	return err
 }
 
-// document is the state of a team as JSON.
-type document struct {
+// teamDocument is the state of a team as JSON.
+type teamDocument struct {
 	Schema string `json:"schema"`
 	link.Team
 }
 
 const teamSchema = "tercet.team/1"
 
-// table is the state of a team as text. What members wrote is in one line each, without control
-// characters.
-func table(t link.Team) string {
+// renderTable is the state of a team as text. What members wrote is in one line each, without
+// control characters.
+func renderTable(t link.Team) string {
 	var b strings.Builder
 	for _, w := range t.Workers {
 		fmt.Fprintf(&b, "worker %-16s %-12s heard of %.0f s ago  %s%s\n", w.Name, orNone(w.Run),
@@ -232,10 +240,11 @@ func orNone(text string) string {
 // wait waits until a run has ended or cannot go on by itself, and gives its exit code.
 func (c *Client) wait(ctx context.Context, word string) (int, error) {
 	for {
-		t, err := c.team(ctx)
+		t, err := c.fetchTeam(ctx)
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintln(c.err, "tercet:", err)
 		}
+
 		var found []link.Run
 		for _, r := range t.Runs {
 			if strings.HasPrefix(r.Run, word) {
@@ -246,6 +255,7 @@ func (c *Client) wait(ctx context.Context, word string) (int, error) {
 			return 0, formats.Fail(formats.CodeNotFound, "tercet --on team status lists them",
 				"expected one run, got %d that begin with %q", len(found), word)
 		}
+
 		if err == nil {
 			r := found[0]
 			switch r.State {
@@ -264,6 +274,7 @@ func (c *Client) wait(ctx context.Context, word string) (int, error) {
 					"run %s does not get on: %s", r.Run, r.Why)
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return 0, formats.Interrupted("interrupted")
@@ -273,18 +284,20 @@ func (c *Client) wait(ctx context.Context, word string) (int, error) {
 }
 
 // order pauses, resumes or cancels a run.
-func (c *Client) order(ctx context.Context, o link.Ordered) error {
-	var begun link.Begun
+func (c *Client) order(ctx context.Context, o link.OrderRequest) error {
+	var begun link.RunsReply
 	err := c.conn.Ask(ctx, link.Order, o, &begun)
 	if err == nil {
 		err = begun.Fault.Err()
 	}
+
 	for _, line := range begun.Notes {
 		fmt.Fprintln(c.err, "tercet:", plain.Line(line))
 	}
 	if err != nil {
 		return err
 	}
+
 	fmt.Fprintf(c.err, "run %s: %s\n", begun.Run, o.Do)
 	return nil
 }
@@ -292,13 +305,15 @@ func (c *Client) order(ctx context.Context, o link.Ordered) error {
 // resume lets a run go on where it stopped, or from an earlier step.
 func (c *Client) resume(ctx context.Context, args []string) error {
 	const help = "tercet --on team resume RUN, or resume RUN --from STEP"
-	o := link.Ordered{Do: team.Resume}
+	o := link.OrderRequest{Do: team.Resume}
 	back := false
+
 	var words []string
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
 		step, inline := strings.CutPrefix(word, "--from=")
+
 		switch {
 		case word == "--json":
 		case word == "--yes":
@@ -325,22 +340,24 @@ func (c *Client) resume(ctx context.Context, args []string) error {
 	case o.Yes && !back:
 		return formats.Fail(formats.CodeUsage, help, "--yes goes with --from here")
 	}
+
 	o.Run = words[0]
 	return c.order(ctx, o)
 }
 
-// verb does a verb of tercet at the home.
-func (c *Client) verb(ctx context.Context, args []string) (int, error) {
+// runVerb does a verb of tercet at the home.
+func (c *Client) runVerb(ctx context.Context, args []string) (int, error) {
 	within, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	var done link.Output
-	err := c.conn.Ask(within, link.Verb, link.Words{Args: args}, &done)
+	var done link.VerbReply
+	err := c.conn.Ask(within, link.Verb, link.VerbRequest{Args: args}, &done)
 	if err == nil {
 		err = done.Fault.Err()
 	}
 	if err != nil {
 		return 0, err
 	}
+
 	if _, err := c.out.Write(done.Out); err != nil {
 		return 0, formats.Broken(formats.CodeIO, "standard output", err)
 	}

@@ -20,21 +20,26 @@ import (
 	"tercet/project"
 )
 
-// Clone has tercet look at a clone, after it was brought to a commit of the home unless that is
-// empty. What the user agreed to in the clone main counts here.
-func Clone(ctx context.Context, program, dir, main, base string) (s project.CloneState, err error) {
-	cmd := exec.CommandContext(ctx, program, "__team", "prepare", base, main) //nolint:gosec // tercet
+// InspectClone has tercet look at a clone, after it was brought to a commit of the home unless that
+// is empty. What the user agreed to in the clone main counts here.
+func InspectClone(
+	ctx context.Context, program, dir, main, base string,
+) (s project.CloneState, err error) {
+	//nolint:gosec // tercet itself
+	cmd := exec.CommandContext(ctx, program, "__team", "prepare", base, main)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Dir = dir
 	cmd.Env = append(withoutJoinWord(os.Environ()), "TERCET_NO_INPUT=1")
+
 	var out, said bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
-		text := report(out.Bytes(), said.String()).Said
+		text := parseReport(out.Bytes(), said.String()).Said
 		return s, formats.Fail(formats.CodePrecondition, "look at the clone: tercet doctor",
 			"the clone %s cannot be used: %s", dir, text)
 	}
+
 	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
 		return s, formats.Broken(formats.CodeToolUnavailable, "the answer of "+program, err,
 			"install the same version of tercet, tercet-hub and tercet-worker")
@@ -44,32 +49,35 @@ func Clone(ctx context.Context, program, dir, main, base string) (s project.Clon
 
 // How long a clone that refuses runs is left alone, and one whose setup failed.
 const (
-	lookAgain  = 5 * time.Second
-	setUpAgain = 5 * time.Minute
+	recheckAfter    = 5 * time.Second
+	retrySetupAfter = 5 * time.Minute
 )
 
-// look looks at the clone where it may have changed: after a run, and while it refuses runs.
-func (w *Worker) look(ctx context.Context) error {
-	after := lookAgain
+// refreshClone looks at the clone where it may have changed: after a run, and while it refuses
+// runs.
+func (w *Worker) refreshClone(ctx context.Context) error {
+	after := recheckAfter
 	if w.clone.SetupFailed {
-		after = setUpAgain
+		after = retrySetupAfter
 	}
 	if !w.prepared.IsZero() && (w.clone.Refuses == "" || time.Since(w.prepared) < after) {
 		return nil
 	}
-	return w.prepare(ctx, "")
+	return w.prepareClone(ctx, "")
 }
 
-// prepare brings the clone to a commit of the home, or only looks at it.
-func (w *Worker) prepare(ctx context.Context, base string) error {
+// prepareClone brings the clone to a commit of the home, or only looks at it.
+func (w *Worker) prepareClone(ctx context.Context, base string) error {
 	before := w.clone
-	now, err := Clone(ctx, w.cfg.Program, w.cfg.Dir, w.cfg.Main, base)
+	now, err := InspectClone(ctx, w.cfg.Program, w.cfg.Dir, w.cfg.Main, base)
 	if err != nil {
 		return err
 	}
+
 	if now.Base == "" && now.Refuses == "" {
 		now.Base = before.Base
 	}
+
 	w.clone = now
 	w.prepared = time.Now()
 	if now.Refuses != "" && now.Refuses != before.Refuses {
@@ -82,6 +90,7 @@ func (w *Worker) prepare(ctx context.Context, base string) error {
 func RunAll(ctx context.Context, list []Config) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
+
 	errs := make([]error, len(list))
 	var all sync.WaitGroup
 	for i, cfg := range list {
@@ -104,6 +113,7 @@ func Slots(ctx context.Context, dir, remote string, slots int) ([]string, error)
 	if slots <= 1 {
 		return list, nil
 	}
+
 	top, err := gitText(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
@@ -116,12 +126,14 @@ func Slots(ctx context.Context, dir, remote string, slots int) ([]string, error)
 	if err != nil {
 		return nil, formats.Broken(formats.CodeIO, dir, err)
 	}
+
 	folder := top + ".slots"
 	for n := 2; n <= slots; n++ {
 		clone := filepath.Join(folder, strconv.Itoa(n))
 		if err := makeClone(ctx, top, remote, clone); err != nil {
 			return nil, err
 		}
+
 		place := filepath.Join(clone, rel)
 		info, err := os.Stat(filepath.Join(place, formats.Workspace))
 		if err != nil || !info.IsDir() {
@@ -144,6 +156,7 @@ func makeClone(ctx context.Context, from, remote, to string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return formats.Broken(formats.CodeIO, to, err)
 	}
+
 	if remote == "" {
 		if remote, err = remoteOf(ctx, from); err != nil {
 			return err
@@ -157,6 +170,7 @@ func makeClone(ctx context.Context, from, remote, to string) error {
 	if err != nil {
 		return err
 	}
+
 	half := to + ".unfinished"
 	if err := os.RemoveAll(half); err != nil {
 		return formats.Broken(formats.CodeIO, half, err)
@@ -165,10 +179,13 @@ func makeClone(ctx context.Context, from, remote, to string) error {
 		return formats.Broken(formats.CodeIO, filepath.Dir(to), err,
 			"make it, or start the worker in a clone beside which you may write")
 	}
-	_, err = gitText(ctx, from, "clone", "-q", "--origin", remote, "--branch", branch, "--", url, half)
+
+	_, err = gitText(ctx, from,
+		"clone", "-q", "--origin", remote, "--branch", branch, "--", url, half)
 	if err != nil {
 		return err
 	}
+
 	for _, key := range []string{"user.name", "user.email"} {
 		value, err := gitText(ctx, from, "config", "--local", "--default", "", "--get", key)
 		if err == nil && value != "" {
@@ -178,6 +195,7 @@ func makeClone(ctx context.Context, from, remote, to string) error {
 			return err
 		}
 	}
+
 	if err := os.Rename(half, to); err != nil {
 		return formats.Broken(formats.CodeIO, to, err)
 	}
@@ -208,6 +226,7 @@ func gitText(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
+
 	var out, said bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = &said

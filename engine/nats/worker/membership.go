@@ -30,6 +30,7 @@ func Membership(ctx context.Context, file, word, name string) (link.Member, erro
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return kept, err
 	}
+
 	none := err != nil
 	if word == "" {
 		if none {
@@ -40,6 +41,7 @@ func Membership(ctx context.Context, file, word, name string) (link.Member, erro
 		}
 		return kept, nil
 	}
+
 	invitation, err := link.ParseInvitation(word)
 	if err != nil {
 		return kept, err
@@ -56,15 +58,18 @@ func Lock(file string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, formats.OnFile("make", filepath.Dir(file), err)
 	}
+
 	f, err := os.OpenFile(file+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, formats.OnFile("open", file+lockSuffix, err)
 	}
+
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
 		return nil, errors.Join(formats.Fail(formats.CodeLocked, "start it in another clone",
 			"a worker works in this clone already"), f.Close())
 	}
+
 	err = f.Truncate(0)
 	if err == nil {
 		_, err = fmt.Fprintln(f, os.Getpid())
@@ -72,6 +77,7 @@ func Lock(file string) (unlock func(), err error) {
 	if err != nil {
 		return nil, errors.Join(formats.OnFile("write", file+lockSuffix, err), f.Close())
 	}
+
 	return func() { _ = f.Close() }, nil //nolint:errcheck // the lock ends with it
 }
 
@@ -85,6 +91,7 @@ const DrainSignal = syscall.SIGUSR1
 func Drain(file string) error {
 	none := formats.Fail(formats.CodeNotFound, "type it in the clone where the worker runs",
 		"no worker works in this clone")
+
 	f, err := os.Open(file + lockSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none
@@ -92,10 +99,12 @@ func Drain(file string) error {
 	if err != nil {
 		return formats.OnFile("open", file+lockSuffix, err)
 	}
+
 	defer f.Close() //nolint:errcheck // it was only read
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
 		return none
 	}
+
 	var pid int
 	if _, err := fmt.Fscan(f, &pid); err != nil || pid <= 1 {
 		return formats.Fail(formats.CodeTransient, "try again", "the worker has only just begun")
@@ -123,10 +132,12 @@ func JoinTeam(ctx context.Context, file string, args []string, name string, out 
 		return formats.Fail(formats.CodeUsage, "tercet --on team join WORD",
 			"expected one join word, got %d words", len(args))
 	}
+
 	i, err := link.ParseInvitation(args[0])
 	if err != nil {
 		return err
 	}
+
 	m, err := join(ctx, file, i, name)
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"tercet/formats"
 )
 
-// onlyOwner refuses what only the owner of a team does.
-func (c *Client) onlyOwner(what string) error {
+// requireOwner refuses what only the owner of a team does.
+func (c *Client) requireOwner(what string) error {
 	if c.me.Role == link.Owner {
 		return nil
 	}
@@ -32,6 +32,7 @@ func (c *Client) invite(ctx context.Context, args []string) error {
 	uses := f.Int("uses", 1, "how many may use the word")
 	span := f.Duration("for", 24*time.Hour, "how long it can be used")
 	asJSON := f.Bool("json", false, "print JSON")
+
 	words := flagsFirst(args)
 	if err := f.Parse(words); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(c.out, help)
@@ -40,16 +41,19 @@ func (c *Client) invite(ctx context.Context, args []string) error {
 		return formats.Fail(formats.CodeUsage, help, "wrong words for invite: %s",
 			strings.Join(args, " "))
 	}
-	if err := c.onlyOwner("invites"); err != nil {
+
+	if err := c.requireOwner("invites"); err != nil {
 		return err
 	}
-	q := link.Inviting{Name: f.Arg(0), Role: link.Person, Uses: *uses, For: *span}
+
+	q := link.InviteRequest{Name: f.Arg(0), Role: link.Person, Uses: *uses, For: *span}
 	how := "tercet --on team join"
 	if *worker {
 		q.Role = link.Agent
 		how = "tercet worker --join"
 	}
-	var word link.InviteWord
+
+	var word link.InviteReply
 	err := c.conn.Ask(ctx, link.Invite, q, &word)
 	if err == nil {
 		err = word.Fault.Err()
@@ -57,10 +61,11 @@ func (c *Client) invite(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+
 	if *asJSON {
-		return c.json(struct {
+		return c.printJSON(struct {
 			Schema string `json:"schema"`
-			link.InviteWord
+			link.InviteReply
 		}{"tercet.team_invitation/1", word})
 	}
 	fmt.Fprintln(c.out, word.Word)
@@ -80,16 +85,18 @@ func flagsFirst(args []string) []string {
 
 // members lists those who are let in.
 func (c *Client) members(ctx context.Context, asJSON bool) error {
-	t, err := c.team(ctx)
+	t, err := c.fetchTeam(ctx)
 	if err != nil {
 		return err
 	}
+
 	if asJSON {
-		return c.json(struct {
-			Schema  string       `json:"schema"`
-			Members []link.Known `json:"members"`
+		return c.printJSON(struct {
+			Schema  string            `json:"schema"`
+			Members []link.MemberInfo `json:"members"`
 		}{"tercet.team_members/1", t.Members})
 	}
+
 	for _, one := range t.Members {
 		fmt.Fprintf(c.out, "%-20s %-7s since %s\n", one.Name, one.Role,
 			one.Since.Local().Format("2006-01-02 15:04"))
@@ -103,11 +110,12 @@ func (c *Client) remove(ctx context.Context, args []string) error {
 		return formats.Fail(formats.CodeUsage, "tercet --on team members lists them",
 			"expected one member, got %d words", len(args))
 	}
-	if err := c.onlyOwner("removes"); err != nil {
+	if err := c.requireOwner("removes"); err != nil {
 		return err
 	}
-	var done link.Removed
-	err := c.conn.Ask(ctx, link.Remove, link.Removing{Name: args[0]}, &done)
+
+	var done link.RemoveReply
+	err := c.conn.Ask(ctx, link.Remove, link.RemoveRequest{Name: args[0]}, &done)
 	if err == nil {
 		err = done.Fault.Err()
 	}

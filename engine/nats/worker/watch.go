@@ -16,26 +16,27 @@ import (
 // How often a watched team is looked at, and how long at most a reader waits for a new state: the
 // times at which workers were heard of change all the time.
 const (
-	lookEvery = 500 * time.Millisecond
-	tellEvery = 10 * time.Second
+	pollInterval    = 500 * time.Millisecond
+	refreshInterval = 10 * time.Second
 )
 
 // watch shows the team whenever it changes, until the context ends: on a terminal all of it, in the
 // place of the last picture; as JSON one state a line; else a line for each change. A hub that is
 // away is told once, and waited for.
 func (c *Client) watch(ctx context.Context, asJSON bool) error {
-	show := c.changes()
+	show := c.changePrinter()
 	switch {
 	case asJSON:
-		show = c.jsonLine
+		show = c.printJSONLine
 	case isTerminal(c.out):
-		show = c.picture
+		show = c.redraw
 	}
+
 	var last link.Team
 	var told time.Time
 	away := ""
 	for first := true; ; first = false {
-		t, err := c.team(ctx)
+		t, err := c.fetchTeam(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the user has seen enough
@@ -47,7 +48,7 @@ func (c *Client) watch(ctx context.Context, asJSON bool) error {
 			}
 			away = err.Error()
 		default:
-			if first || away != "" || !same(last, t) || time.Since(told) > tellEvery {
+			if first || away != "" || !sameState(last, t) || time.Since(told) > refreshInterval {
 				if err := show(t); err != nil {
 					return err
 				}
@@ -56,20 +57,21 @@ func (c *Client) watch(ctx context.Context, asJSON bool) error {
 			away = ""
 			last = t
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// same reports whether two states differ in nothing but the age of what was heard of workers.
-func same(a, b link.Team) bool {
-	return reflect.DeepEqual(ageless(a), ageless(b))
+// sameState reports whether two states differ in nothing but the age of what was heard of workers.
+func sameState(a, b link.Team) bool {
+	return reflect.DeepEqual(withoutAges(a), withoutAges(b))
 }
 
-func ageless(t link.Team) link.Team {
+func withoutAges(t link.Team) link.Team {
 	workers := make([]link.Worker, len(t.Workers))
 	for i, w := range t.Workers {
 		w.Ago = 0
@@ -79,23 +81,23 @@ func ageless(t link.Team) link.Team {
 	return t
 }
 
-// jsonLine prints a state as one line of JSON.
-func (c *Client) jsonLine(t link.Team) error {
-	return json.NewEncoder(c.out).Encode(document{teamSchema, t})
+// printJSONLine prints a state as one line of JSON.
+func (c *Client) printJSONLine(t link.Team) error {
+	return json.NewEncoder(c.out).Encode(teamDocument{teamSchema, t})
 }
 
-// picture shows a state in the place of the last one.
-func (c *Client) picture(t link.Team) error {
+// redraw shows a state in the place of the last one.
+func (c *Client) redraw(t link.Team) error {
 	const clear = "\x1b[H\x1b[2J"
-	_, err := io.WriteString(c.out, clear+table(t)+"\nCtrl-C ends this, and nothing else.\n")
+	_, err := io.WriteString(c.out, clear+renderTable(t)+"\nCtrl-C ends this, and nothing else.\n")
 	return err
 }
 
-// changes gives a function that prints what is new in a state, a line each.
-func (c *Client) changes() func(link.Team) error {
+// changePrinter gives a function that prints what is new in a state, a line each.
+func (c *Client) changePrinter() func(link.Team) error {
 	seen := map[string]string{}
 	return func(t link.Team) error {
-		for line := range strings.Lines(table(ageless(t))) {
+		for line := range strings.Lines(renderTable(withoutAges(t))) {
 			fields := strings.Fields(line)
 			key := fields[0]
 			if key == "worker" {
@@ -105,7 +107,8 @@ func (c *Client) changes() func(link.Team) error {
 				continue
 			}
 			seen[key] = line
-			if _, err := fmt.Fprintf(c.out, "%s  %s", time.Now().Format(time.TimeOnly), line); err != nil {
+			_, err := fmt.Fprintf(c.out, "%s  %s", time.Now().Format(time.TimeOnly), line)
+			if err != nil {
 				return err
 			}
 		}

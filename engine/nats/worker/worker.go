@@ -63,14 +63,17 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer conn.Close()
+
 	w := &Worker{cfg: cfg, conn: conn, beat: time.Second}
 	if cfg.Clone != nil {
 		w.clone = *cfg.Clone
 		w.prepared = time.Now()
 	}
+
 	name := cfg.name()
 	cfg.Tell("worker %s: ready in %s", name, cfg.Dir)
 	run := team.Worker{Name: name, Beat: w.beat, Start: w.start, Tell: cfg.Tell}
+
 	err = run.Work(ctx, w)
 	if errors.Is(err, errDrained) {
 		cfg.Tell("worker %s: takes no more runs", name)
@@ -89,7 +92,7 @@ func (c Config) name() string {
 // errDrained means that a worker was told to take no more runs.
 var errDrained = errors.New("the worker takes no more runs")
 
-func (w *Worker) drained() bool {
+func (w *Worker) isDrained() bool {
 	select {
 	case <-w.cfg.Drained: // a nil channel is never ready
 		return true
@@ -118,24 +121,26 @@ func (w *Worker) Waiting(ctx context.Context) ([]team.Job, error) {
 	return list, nil
 }
 
-// lastAnswer is how long a worker that was told to stop waits for the answer to its last question.
-const lastAnswer = 3 * time.Second
+// answerGrace is how long a worker that was told to stop waits for the answer to its last question.
+const answerGrace = 3 * time.Second
 
 // Take waits for a job. A hub that is away is waited for.
-func (w *Worker) Take(ctx context.Context, _ string) (team.Taken, error) {
+func (w *Worker) Take(ctx context.Context, _ string) (team.Lease, error) {
 	const patience = 10 * time.Second
 	for {
-		if w.drained() {
-			return team.Taken{}, errDrained
+		if w.isDrained() {
+			return team.Lease{}, errDrained
 		}
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
-			return team.Taken{}, err
+		if err := w.refreshClone(ctx); err != nil && ctx.Err() == nil {
+			return team.Lease{}, err
 		}
+
 		// an answer that is on its way may be a run, which nobody else would get for a while
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, cancel) })
-		var given link.Given
-		err := w.conn.Ask(within, link.Take, link.Asked{
+		stop := context.AfterFunc(ctx, func() { time.AfterFunc(answerGrace, cancel) })
+
+		var given link.TakeReply
+		err := w.conn.Ask(within, link.Take, link.TakeRequest{
 			Slot:    w.cfg.Slot,
 			Version: w.cfg.Version,
 			Labels:  w.cfg.Labels,
@@ -145,31 +150,32 @@ func (w *Worker) Take(ctx context.Context, _ string) (team.Taken, error) {
 		}, &given)
 		stop()
 		cancel()
+
 		switch {
 		case ctx.Err() != nil && given.ID != "":
-			return team.Taken{}, errors.Join(context.Cause(ctx), w.done(given.ID))
+			return team.Lease{}, errors.Join(context.Cause(ctx), w.reportDone(given.ID))
 		case ctx.Err() != nil:
-			return team.Taken{}, context.Cause(ctx)
+			return team.Lease{}, context.Cause(ctx)
 		case w.conn.IsClosed():
-			return team.Taken{}, w.conn.Refused()
+			return team.Lease{}, w.conn.Refused()
 		case err != nil:
 			time.Sleep(w.beat)
 		case given.Fault != nil:
-			return team.Taken{}, given.Fault.Err()
+			return team.Lease{}, given.Fault.Err()
 		case given.ID == "" && given.Base != "":
-			if err := w.prepare(ctx, given.Base); err != nil && ctx.Err() == nil {
-				return team.Taken{}, err
+			if err := w.prepareClone(ctx, given.Base); err != nil && ctx.Err() == nil {
+				return team.Lease{}, err
 			}
 		case given.ID != "":
 			w.mu.Lock()
 			w.id = given.ID
 			w.mu.Unlock()
 			w.prepared = time.Time{} // the run changes the clone
-			return team.Taken{
-				Job:    team.Job{Run: given.Run, Line: given.Line},
-				Extend: func() error { return w.extend(ctx, given.ID) },
-				Done:   func() error { return w.done(given.ID) },
-				Back:   func(time.Duration) error { return w.done(given.ID) },
+			return team.Lease{
+				Job:     team.Job{Run: given.Run, Line: given.Line},
+				Extend:  func() error { return w.extend(ctx, given.ID) },
+				Done:    func() error { return w.reportDone(given.ID) },
+				Requeue: func(time.Duration) error { return w.reportDone(given.ID) },
 			}, nil
 		}
 	}
@@ -179,8 +185,9 @@ func (w *Worker) Take(ctx context.Context, _ string) (team.Taken, error) {
 func (w *Worker) extend(ctx context.Context, id string) error {
 	within, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var told link.Told
+	var told link.ReportReply
 	err := w.conn.Ask(within, link.Beat, link.Report{ID: id}, &told)
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// the hub closes the connection for good if the worker was removed
@@ -190,15 +197,15 @@ func (w *Worker) extend(ctx context.Context, id string) error {
 	return err
 }
 
-// done tells the hub how the process of a run ended.
-func (w *Worker) done(id string) error {
+// reportDone tells the hub how the process of a run ended.
+func (w *Worker) reportDone(id string) error {
 	within, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	w.mu.Lock()
 	r := w.last
 	r.ID = id
 	w.mu.Unlock()
-	return w.conn.Ask(within, link.Done, r, &link.Told{})
+	return w.conn.Ask(within, link.Done, r, &link.ReportReply{})
 }
 
 // start has tercet work on a run. The process reaches its home through a connection that no other
@@ -210,6 +217,7 @@ func (w *Worker) start(ctx context.Context, j team.Job) error {
 	}
 	own := os.NewFile(uintptr(pair[0]), "run")
 	theirs := os.NewFile(uintptr(pair[1]), "worker")
+
 	w.mu.Lock()
 	id := w.id
 	w.mu.Unlock()
@@ -218,20 +226,26 @@ func (w *Worker) start(ctx context.Context, j team.Job) error {
 	cmd.Dir = w.cfg.Dir
 	cmd.Env = append(withoutJoinWord(os.Environ()), "TERCET_NO_INPUT=1")
 	cmd.ExtraFiles = []*os.File{theirs}
+
 	var out, said bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = &said
+
 	err = cmd.Start()
 	if cerr := theirs.Close(); err != nil || cerr != nil {
 		return errors.Join(err, cerr, own.Close())
 	}
+
 	var once sync.Once
 	stop := func() {
-		once.Do(func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) //nolint:errcheck // it may have ended
+		once.Do(func() {
+			_ = cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended
+		})
 	}
 	w.mu.Lock()
 	w.stop = stop
 	w.mu.Unlock()
+
 	ended := make(chan struct{})
 	go func() {
 		select {
@@ -240,20 +254,23 @@ func (w *Worker) start(ctx context.Context, j team.Job) error {
 		case <-ended:
 		}
 	}()
+
 	relayed := make(chan error, 1)
 	answer, end := w.relay(id)
 	go func() {
 		relayed <- team.Relay(own, answer)
 		end()
 	}()
+
 	_ = cmd.Wait() //nolint:errcheck // its exit code says how it ended
 	close(ended)
 	if err := <-relayed; err != nil && !errors.Is(err, io.EOF) {
 		w.cfg.Tell("run %s: its connection to the worker: %s", j.Run, err)
 	}
+
 	w.mu.Lock()
 	w.stop = nil
-	r := report(out.Bytes(), said.String())
+	r := parseReport(out.Bytes(), said.String())
 	r.Code = cmd.ProcessState.ExitCode()
 	w.last = r
 	w.mu.Unlock()
@@ -277,6 +294,7 @@ func (w *Worker) relay(id string) (answer func(call []byte) []byte, end func()) 
 		}
 		return err
 	}
+
 	ask := func(ctx context.Context, call []byte) ([]byte, error) {
 		if err := link.TooLarge("what the run sends", len(call)); err != nil {
 			return nil, err
@@ -295,6 +313,7 @@ func (w *Worker) relay(id string) (answer func(call []byte) []byte, end func()) 
 			m.Header.Set(link.ObjectHeader, name)
 			m.Data = nil
 		}
+
 		reply, err := w.conn.RequestUntilLost(ctx, m)
 		if err != nil {
 			return nil, err
@@ -308,6 +327,7 @@ func (w *Worker) relay(id string) (answer func(call []byte) []byte, end func()) 
 		}
 		return objects.Take(ctx, name)
 	}
+
 	answer = func(call []byte) []byte {
 		ctx, cancel := context.WithTimeout(context.Background(), callTime)
 		defer cancel()
@@ -321,6 +341,7 @@ func (w *Worker) relay(id string) (answer func(call []byte) []byte, end func()) 
 		return team.Refusal(formats.Broken(formats.CodeNotDurable, "the hub", err,
 			"the run goes on once the hub answers"))
 	}
+
 	return answer, func() {
 		if objects != nil {
 			objects.Close()
@@ -332,8 +353,8 @@ func (w *Worker) relay(id string) (answer func(call []byte) []byte, end func()) 
 // that is gone shows by its connection.
 const callTime = 10 * time.Minute
 
-// report is what a run said of its end, in one line, and what stopped it.
-func report(out []byte, said string) (r link.Report) {
+// parseReport is what a run said of its end, in one line, and what stopped it.
+func parseReport(out []byte, said string) (r link.Report) {
 	var ret struct {
 		Status  formats.ReturnStatus `json:"status"`
 		Summary string               `json:"summary"`
@@ -353,6 +374,7 @@ func report(out []byte, said string) (r link.Report) {
 			r.Stopped = ret.Errors[0].Code
 		}
 	}
+
 	const most = 400
 	r.Said = formats.Clip(strings.Join(strings.Fields(text), " "), most)
 	return r
@@ -360,7 +382,8 @@ func report(out []byte, said string) (r link.Report) {
 
 // Version asks a tercet for its version.
 func Version(program string) (string, error) {
-	out, err := exec.Command(program, "--version").Output() //nolint:gosec,noctx // tercet itself, at once
+	//nolint:gosec,noctx // tercet itself, at once
+	out, err := exec.Command(program, "--version").Output()
 	if err != nil {
 		return "", fmt.Errorf("%s --version: %w", program, err)
 	}
