@@ -41,12 +41,12 @@ func (t *Table) Chain(line string) ([]Part, error) {
 			continue
 		}
 		word, _ := splitFirst(rest)
-		if err := t.misspelt(line[start:at], last, word); err != nil {
+		if err := t.checkMisspelt(line[start:at], last, word); err != nil {
 			return nil, err
 		}
 		if t.isJoin(last, word) {
 			if last == "|" {
-				return nil, noPipe(word)
+				return nil, pipeError(word)
 			}
 			out = append(out, Part{
 				strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line[start:at]), last)),
@@ -55,7 +55,7 @@ func (t *Table) Chain(line string) ([]Part, error) {
 			start = at
 			sign = last
 		} else if isOutput(last) && !hasText(line[start:at]) {
-			return nil, noOutput(line[start:])
+			return nil, outputError(line[start:])
 		}
 		at += len(word)
 		last = word
@@ -66,22 +66,22 @@ func (t *Table) Chain(line string) ([]Part, error) {
 
 // isJoin reports whether two words separate one command from the next.
 func (t *Table) isJoin(sign, word string) bool {
-	return isSign(sign) && t.has(word)
+	return isSign(sign) && t.hasCommand(word)
 }
 
 func isSign(word string) bool {
 	return word == "&&" || word == ";" || word == "|"
 }
 
-// misspelt is an error if the word behind a sign looks like a command and is none: if it is nearly
-// the name of one, or if nothing before the sign is text. As text of the command before it, the
-// slip would go to a worker.
-func (t *Table) misspelt(before, sign, word string) error {
+// checkMisspelt is an error if the word behind a sign looks like a command and is none: if it is
+// nearly the name of one, or if nothing before the sign is text. As text of the command before it,
+// the slip would go to a worker.
+func (t *Table) checkMisspelt(before, sign, word string) error {
 	name, slash := strings.CutPrefix(word, "/")
-	if !isSign(sign) || !slash || t.has(word) {
+	if !isSign(sign) || !slash || t.hasCommand(word) {
 		return nil
 	}
-	unknown, ok := errors.AsType[*UnknownCommandError](t.unknown(name))
+	unknown, ok := errors.AsType[*UnknownCommandError](t.unknownCommand(name))
 	if !ok || len(unknown.DidYouMean) == 0 && (hasText(before) || strings.Contains(name, "/")) {
 		return nil
 	}
@@ -102,9 +102,9 @@ func hasText(line string) bool {
 	})
 }
 
-func (t *Table) has(word string) bool {
+func (t *Table) hasCommand(word string) bool {
 	name, ok := strings.CutPrefix(word, "/")
-	return ok && (t.byName[name] != nil || t.byName[canonical(word)] != nil)
+	return ok && (t.byName[name] != nil || t.byName[canonicalName(word)] != nil)
 }
 
 // CheckSingle rejects a line with a second command: a shell call of tercet runs only one.
@@ -113,7 +113,7 @@ func (t *Table) CheckSingle(l Line) error {
 	word := ""
 	for i := range max(len(l.Words)-2, 0) {
 		before := strings.Join(l.Words[:i+2], " ")
-		if err := t.misspelt(before, l.Words[i+1], l.Words[i+2]); err != nil {
+		if err := t.checkMisspelt(before, l.Words[i+1], l.Words[i+2]); err != nil {
 			return err
 		}
 		if t.isJoin(l.Words[i+1], l.Words[i+2]) {
@@ -137,7 +137,7 @@ func (t *Table) CheckSingle(l Line) error {
 	case "":
 		return nil
 	case "|":
-		return noPipe(word)
+		return pipeError(word)
 	}
 
 	return formats.Fail(formats.CodeUsage,
@@ -146,13 +146,13 @@ func (t *Table) CheckSingle(l Line) error {
 		"one call runs one command, got '%s %s' after it", sign, printable(word))
 }
 
-func noPipe(word string) error {
+func pipeError(word string) error {
 	return formats.Fail(formats.CodeUsage,
 		"write ' && "+printable(word)+" ...' to run it next, or quote text that holds a '|'",
 		"commands take no output of others: '| %s'", printable(word))
 }
 
-func noOutput(line string) error {
+func outputError(line string) error {
 	line = printable(strings.TrimSpace(line))
 	return formats.Fail(formats.CodeUsage,
 		"write !tercet "+line+" at the prompt, the same without ! in a shell, or put quotes "+

@@ -37,7 +37,7 @@ func (e *UnknownCommandError) Help() string {
 	if strings.ContainsFunc(e.Name, unicode.IsSpace) {
 		return "quote only the words that belong together, or the whole line as one argument"
 	}
-	return offer(e.DidYouMean)
+	return suggestNames(e.DidYouMean)
 }
 
 // AmbiguousCommandError reports a short name that several commands share.
@@ -61,7 +61,7 @@ func (e *AmbiguousCommandError) Help() string {
 	return "write /" + strings.Join(e.Candidates, " or /")
 }
 
-func offer(names []string) string {
+func suggestNames(names []string) string {
 	if len(names) == 0 {
 		return "/help lists the commands"
 	}

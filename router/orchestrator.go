@@ -43,7 +43,7 @@ func (o *Orchestrator) Handle(
 		Raw:    r.Raw,
 		Words:  r.Words,
 		Depth:  depth,
-		Path:   []string{name, "/" + r.Name},
+		Path:   []string{routerName, "/" + r.Name},
 		Line:   line,
 		DryRun: dryRun,
 	}
@@ -73,5 +73,5 @@ func (o *Orchestrator) Handle(
 	return o.Runner.RunCommand(ctx, in)
 }
 
-// name is the router's name on delegation paths.
-const name = "router"
+// routerName is what delegation paths call the router.
+const routerName = "router"

@@ -41,16 +41,19 @@ func (t *Table) Route(l Line) (Route, error) {
 	} else {
 		first, r.Raw = splitFirst(l.Raw)
 	}
+
 	if len(first) < 2 || first[0] != '/' {
 		return Route{}, t.noSlash(l, first)
 	}
+
 	found, ok := t.byName[first[1:]]
 	if !ok {
-		found, ok = t.byName[canonical(first)]
+		found, ok = t.byName[canonicalName(first)]
 		if !ok { // "git:sub/commit"
-			return Route{}, t.unknown(first[1:])
+			return Route{}, t.unknownCommand(first[1:])
 		}
 	}
+
 	r.Dialect = found.Dialect
 	r.Name = found.Name
 	r.File = found.File
@@ -68,19 +71,21 @@ func splitFirst(raw string) (first, rest string) {
 	return raw, ""
 }
 
-// unknown suggests the commands whose last part was typed without their folder, then the nearest
-// names, then those that begin with what was typed.
-func (t *Table) unknown(name string) error {
+// unknownCommand suggests the commands whose last part was typed without their folder, then the
+// nearest names, then those that begin with what was typed.
+func (t *Table) unknownCommand(name string) error {
 	if names := t.ambiguous[name]; names != nil {
 		return &AmbiguousCommandError{Name: name, Candidates: slices.Clone(names)}
 	}
+
 	var near []string
-	typed := strings.ToLower(canonical(name))
+	typed := strings.ToLower(canonicalName(name))
 	for _, known := range t.names {
 		if strings.HasSuffix(known, ":"+typed) {
 			near = append(near, known)
 		}
 	}
+
 	word, rest, ok := strings.Cut(typed, ":")
 	if ok && slices.Contains(t.scopes, word) {
 		for _, one := range nearest.Names(rest, slices.Sorted(maps.Keys(t.commandsBehind(word)))) {
@@ -89,16 +94,18 @@ func (t *Table) unknown(name string) error {
 	} else {
 		near = append(near, nearest.Names(typed, t.names)...)
 	}
+
 	if len(near) == 0 && len(typed) > 1 {
 		near = slices.DeleteFunc(slices.Clone(t.names), func(known string) bool {
 			return !strings.HasPrefix(known, typed)
 		})
 	}
+
 	near = near[:min(len(near), 3)]
 	return &UnknownCommandError{
 		Name:       name,
 		DidYouMean: near,
-		LeftOut:    t.leftOut(canonical(name)),
+		LeftOut:    t.findSkipped(canonicalName(name)),
 	}
 }
 
@@ -107,20 +114,22 @@ func (t *Table) noSlash(l Line, first string) error {
 	if line == "" {
 		return formats.Fail(
 			formats.CodeUsage,
-			offer(nil),
+			suggestNames(nil),
 			"expected a slash command, got an empty line",
 		)
 	}
+
 	var near []string
 	_, command := t.byName[first]
 	_, task := t.byName["task"]
 	switch {
 	case command:
-		near = []string{canonical(first)}
+		near = []string{canonicalName(first)}
 	case task && first != line && first != "/":
 		near = []string{`task "…"`}
 	}
-	return formats.Fail(formats.CodeUsage, offer(near), "commands start with '/', got '%s'",
+
+	return formats.Fail(formats.CodeUsage, suggestNames(near), "commands start with '/', got '%s'",
 		printable(line))
 }
 

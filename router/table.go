@@ -104,7 +104,7 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 			own:    own,
 			scoped: scoped,
 		}
-		if err := w.folder(".", 0); err != nil {
+		if err := w.scanFolder(".", 0); err != nil {
 			return nil, err
 		}
 		for _, word := range []string{s.Scope, s.Tool} {
@@ -116,7 +116,7 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 
 	t.assignScoped(scoped)
 	for name, word := range names.Prefer {
-		if name = canonical(name); !t.prefer(own, name, word+":"+name) {
+		if name = canonicalName(name); !t.prefer(own, name, word+":"+name) {
 			t.unmatched = append(t.unmatched, word+":"+name)
 		}
 	}
@@ -124,7 +124,7 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 	slices.Sort(t.unmatched)
 	all := map[string]*target{}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		t.assign(all, own[name], name)
+		t.assignName(all, own[name], name)
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -141,7 +141,7 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 		t.hidden[i].Call = t.Call(h.Source + "/" + h.File)
 	}
 
-	return t, t.alias(names.Aliases)
+	return t, t.addAliases(names.Aliases)
 }
 
 // assignScoped assigns the names after the words of scopes and tools. Among the files of one tool
@@ -184,12 +184,14 @@ func (t *Table) nameByFolder(one *target) {
 	if one.tool == "" {
 		return
 	}
+
 	words := []string{one.tool, one.scope, one.scope + ":" + one.tool}
 	for _, word := range words {
 		if t.byName[word+":"+one.Name] == one {
 			return
 		}
 	}
+
 	folder := path.Base(one.Source)
 	for _, word := range words {
 		name := word + ":" + folder + ":" + one.Name
@@ -210,10 +212,10 @@ func (t *Table) prefer(own map[string][]*target, name, scoped string) bool {
 	return at >= 0
 }
 
-// assign assigns a name to the first of its files, which hides the others. A name that begins with
-// the word of a scope is taken if the scoped name leads to another file: the command is then called
-// by its scope.
-func (t *Table) assign(all map[string]*target, list []*target, name string) {
+// assignName assigns a name to the first of its files, which hides the others. A name that begins
+// with the word of a scope is taken if the scoped name leads to another file: the command is then
+// called by its scope.
+func (t *Table) assignName(all map[string]*target, list []*target, name string) {
 	for i, one := range list {
 		for _, behind := range list[i+1:] {
 			one.shadows = append(one.shadows, behind.Source+"/"+behind.File)
@@ -283,11 +285,11 @@ func (t *Table) Files() []Entry {
 	return slices.Clone(t.files)
 }
 
-func (t *Table) alias(aliases map[string]string) error {
+func (t *Table) addAliases(aliases map[string]string) error {
 	found := map[string]*target{}
 	for _, name := range slices.Sorted(maps.Keys(aliases)) {
-		from := canonical(name)
-		to := canonical(aliases[name])
+		from := canonicalName(name)
+		to := canonicalName(aliases[name])
 		if !isName(from) || !isName(to) {
 			return formats.Fail(formats.CodeConfig, "write it like p: plan",
 				"expected slash names as alias, got %q for %q", name, aliases[name])
@@ -313,8 +315,8 @@ func (t *Table) alias(aliases map[string]string) error {
 	return nil
 }
 
-// canonical is a slash name without its slash and with ':' between its parts.
-func canonical(name string) string {
+// canonicalName is a slash name without its slash and with ':' between its parts.
+func canonicalName(name string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(name, "/"), "/", ":")
 }
 
@@ -329,8 +331,8 @@ type walk struct {
 	folders []string
 }
 
-// folder collects the command files of a folder and of the folders in it.
-func (w *walk) folder(dir string, depth int) error {
+// scanFolder collects the command files of a folder and of the folders in it.
+func (w *walk) scanFolder(dir string, depth int) error {
 	list, err := fs.ReadDir(w.source.FS, dir)
 	if err != nil {
 		if dir == "." && errors.Is(err, fs.ErrNotExist) {
@@ -339,7 +341,7 @@ func (w *walk) folder(dir string, depth int) error {
 		return w.skipUnreadable(dir, err)
 	}
 
-	if w.goesBack(dir) {
+	if w.linksToAncestor(dir) {
 		w.skip("", dir, "it is a link back to a folder that holds it")
 		return nil
 	}
@@ -362,15 +364,15 @@ func (w *walk) folder(dir string, depth int) error {
 				continue
 			}
 			if depth+1 > cmp.Or(w.source.Depth, MaxFolders) {
-				w.tooDeep(inside)
+				w.recordTooDeep(inside)
 				continue
 			}
-			if err := w.folder(inside, depth+1); err != nil {
+			if err := w.scanFolder(inside, depth+1); err != nil {
 				return err
 			}
 		case entry.Type().IsRegular() ||
 			entry.Type() == fs.ModeSymlink && w.linkTarget(inside).IsRegular():
-			w.file(inside)
+			w.addFile(inside)
 		default:
 			w.skipNonFile(inside, entry.Type())
 		}
@@ -398,8 +400,8 @@ func (w *walk) followsLink(inside string, depth int) bool {
 		w.linksToFolder(inside)
 }
 
-// goesBack reports whether a link leads back to a folder that holds it.
-func (w *walk) goesBack(dir string) bool {
+// linksToAncestor reports whether a link leads back to a folder that holds it.
+func (w *walk) linksToAncestor(dir string) bool {
 	own, ok := w.source.FS.(fs.StatFS)
 	if !ok {
 		return false
@@ -419,8 +421,8 @@ func (w *walk) canHaveCommands(folder string) bool {
 	return folder != "node_modules"
 }
 
-// name returns the slash name of a file.
-func (w *walk) name(inside string) (string, bool) {
+// commandName returns the slash name of a file.
+func (w *walk) commandName(inside string) (string, bool) {
 	if w.source.Command != nil {
 		name, ok := w.source.Command(inside)
 		return name, ok && name != "" && !strings.ContainsFunc(name, unicode.IsSpace)
@@ -430,8 +432,8 @@ func (w *walk) name(inside string) (string, bool) {
 	return name, ok && isName(name)
 }
 
-func (w *walk) file(inside string) {
-	name, ok := w.name(inside)
+func (w *walk) addFile(inside string) {
+	name, ok := w.commandName(inside)
 	if !ok {
 		return
 	}
@@ -492,8 +494,8 @@ func (t *Table) LeftOut() []LeftOut {
 	return out
 }
 
-// leftOut finds the skipped file that a name would have meant.
-func (t *Table) leftOut(name string) string {
+// findSkipped finds the skipped file that a name would have meant.
+func (t *Table) findSkipped(name string) string {
 	for _, l := range t.skipped {
 		if l.Name != "" && (l.Name == name || strings.HasSuffix(l.Name, ":"+name)) {
 			return l.String()
@@ -539,8 +541,8 @@ func (w *walk) checkUTF8(inside string) bool {
 	return false
 }
 
-// tooDeep records a folder that is not scanned, unless the depth is the source's own.
-func (w *walk) tooDeep(inside string) {
+// recordTooDeep records a folder that is not scanned, unless the depth is the source's own.
+func (w *walk) recordTooDeep(inside string) {
 	if w.source.Command != nil && w.source.Depth == 0 {
 		w.skip("", inside, "it lies too deep")
 	}
@@ -549,7 +551,7 @@ func (w *walk) tooDeep(inside string) {
 // skipNonFile records a non-file with the name of another tool's command, and links to folders,
 // which are not followed.
 func (w *walk) skipNonFile(inside string, kind fs.FileMode) {
-	name, ok := w.name(inside)
+	name, ok := w.commandName(inside)
 	switch {
 	case !ok && w.source.Depth > 0 && strings.Contains(inside, "/"): // belongs to a skill
 	case kind == fs.ModeSymlink && w.linksToFolder(inside):
