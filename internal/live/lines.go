@@ -158,17 +158,17 @@ func draw(list []line, width int, now time.Time, s Style) []string {
 func (v *View) Lines(width int, now time.Time, s Style) []string {
 	var list []line
 	for _, r := range v.list {
-		head := r.root.line(now)
+		head := r.root.renderLine(now)
 		head.indent = 0
 		head.notes = append(head.notes, r.totals()...)
 		list = append(list, head)
-		list = r.root.tree(list, now)
+		list = r.root.appendTree(list, now)
 	}
 	return draw(list, width, now, s)
 }
 
-// tree appends the lines of a node's descendants.
-func (n *node) tree(list []line, now time.Time) []line {
+// appendTree appends the lines of a node's descendants.
+func (n *node) appendTree(list []line, now time.Time) []line {
 	if n.dropped > 0 {
 		list = append(list, n.remark("... "+formats.Count(n.dropped, "earlier step")))
 	}
@@ -176,11 +176,11 @@ func (n *node) tree(list []line, now time.Time) []line {
 		switch {
 		case one.start.IsZero(), one.outcome == formats.OutcomeSkipped:
 		case one.single:
-			list = one.tree(list, now)
+			list = one.appendTree(list, now)
 		default:
-			list = append(append(list, one.line(now)), one.speech()...)
+			list = append(append(list, one.renderLine(now)), one.speechLines()...)
 			list = append(list, one.issueLines(one.openIssues())...)
-			list = one.tree(list, now)
+			list = one.appendTree(list, now)
 		}
 	}
 	return list
@@ -192,18 +192,18 @@ func (v *View) Running(width, most int, now time.Time, s Style) []string {
 	var list, below []line
 	last := v.last
 	for _, r := range v.list {
-		all := r.root.running(nil)
+		all := r.root.appendRunning(nil)
 		if r.root.finished || len(all) == 0 && r.question == "" {
 			continue
 		}
 		for _, n := range all {
 			for _, up := range n.ancestors() {
 				if !up.contains(last) {
-					list = append(list, up.head())
+					list = append(list, up.headLine())
 					last = up
 				}
 			}
-			list = append(append(list, n.line(now)), n.speech()...)
+			list = append(append(list, n.renderLine(now)), n.speechLines()...)
 			last = n.parent
 		}
 		if r.question != "" {
@@ -235,7 +235,7 @@ func (v *View) Running(width, most int, now time.Time, s Style) []string {
 func (v *View) Heartbeat(now time.Time, s Style) string {
 	var words []string
 	for _, r := range v.list {
-		for _, n := range r.root.running(nil) {
+		for _, n := range r.root.appendRunning(nil) {
 			words = append(words, n.title()+" ("+strings.Join(n.notes(now), ", ")+")")
 		}
 		if r.question != "" {
@@ -253,22 +253,22 @@ func (v *View) Heartbeat(now time.Time, s Style) string {
 	}.draw(wide, now, s)
 }
 
-// running appends the running descendants that have no running child.
-func (n *node) running(out []*node) []*node {
+// appendRunning appends the running descendants that have no running child.
+func (n *node) appendRunning(out []*node) []*node {
 	for _, one := range n.children {
 		if one.finished || one.start.IsZero() {
 			continue
 		}
 		was := len(out)
-		if out = one.running(out); len(out) == was && one.number == 0 {
+		if out = one.appendRunning(out); len(out) == was && one.number == 0 {
 			out = append(out, one)
 		}
 	}
 	return out
 }
 
-// speech is the last sentence of the agent at work, below its step.
-func (n *node) speech() []line {
+// speechLines is the last sentence of the agent at work, below its step.
+func (n *node) speechLines() []line {
 	if n.finished || n.said == "" {
 		return nil
 	}
@@ -291,8 +291,8 @@ func (n *node) depth() int {
 	return 1 + len(n.ancestors())
 }
 
-// line renders the present state of a node.
-func (n *node) line(now time.Time) line {
+// renderLine renders the present state of a node.
+func (n *node) renderLine(now time.Time) line {
 	l := line{indent: n.depth(), text: n.title(), step: n.name}
 	switch {
 	case !n.finished && n.outcome != "" && n.outcome.Passes():
@@ -321,8 +321,8 @@ func symbolOf(o formats.Outcome) (sign symbol, end string) {
 	return markHalf, ": " + string(o)
 }
 
-// head is the line of a node above its children.
-func (n *node) head() line {
+// headLine is the line of a node above its children.
+func (n *node) headLine() line {
 	l := line{
 		indent: n.depth(),
 		symbol: markHead,
@@ -371,21 +371,21 @@ func (n *node) notes(now time.Time) []string {
 			out = append(out, word)
 		}
 	}
-	return append(out, n.used.words(budget{})...)
+	return append(out, n.used.describe(budget{})...)
 }
 
 // totals are a run's usage, compared with its limits.
 func (r *run) totals() []string {
 	used := r.spent
-	for _, n := range r.root.running(nil) {
+	for _, n := range r.root.appendRunning(nil) {
 		used.tokens += n.used.tokens
 		used.cost += n.used.cost
 	}
-	return used.words(r.limits)
+	return used.describe(r.limits)
 }
 
-// words formats tokens and cost, compared with limits if there are any.
-func (b budget) words(most budget) (out []string) {
+// describe formats tokens and cost, compared with limits if there are any.
+func (b budget) describe(most budget) (out []string) {
 	if b.tokens > 0 || most.tokens > 0 {
 		text := thousands(b.tokens)
 		if most.tokens > 0 {
@@ -433,8 +433,8 @@ func (n *node) remark(text string) line {
 	}
 }
 
-// issue formats an issue in one line.
-func issue(i formats.Issue) string {
+// formatIssue formats an issue in one line.
+func formatIssue(i formats.Issue) string {
 	text := clean(i.Description)
 	if len(i.Files) > 0 && !strings.Contains(i.Description, i.Files[0]) {
 		at := clean(i.Files[0])

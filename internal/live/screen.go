@@ -71,11 +71,13 @@ func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[tra
 			}
 		}
 	}
+
 	s.view.finished = nil
 	s.view.seenIssues = nil
 	s.view.shownIssues = nil
 	s.view.last = nil
 	s.view.previousScreens = 1
+
 	s.stop = make(chan struct{})
 	s.done = make(chan struct{})
 	if s.CaptureKeys != nil {
@@ -91,13 +93,14 @@ func (s *Screen) loop(stop, done chan struct{}) {
 	beats := time.NewTicker(Heartbeat)
 	defer frames.Stop()
 	defer beats.Stop()
+
 	for {
 		select {
 		case <-stop:
 			return
 		case <-frames.C:
 			s.mu.Lock()
-			s.frame()
+			s.drawFrame()
 			s.mu.Unlock()
 		case <-beats.C:
 			s.mu.Lock()
@@ -120,12 +123,14 @@ func (s *Screen) End() {
 		s.mu.Unlock()
 		return
 	}
+
 	s.clear()
 	s.stop = nil
 	if s.CaptureKeys != nil && s.pauses == 0 {
 		s.CaptureKeys(false)
 	}
 	s.mu.Unlock()
+
 	close(stop)
 	<-done
 }
@@ -145,11 +150,13 @@ func (s *Screen) Emit(e trace.Event) {
 func (s *Screen) Pause() (resume func(fresh bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.clear()
 	s.pauses++
 	if s.pauses == 1 && s.stop != nil && s.CaptureKeys != nil {
 		s.CaptureKeys(false)
 	}
+
 	return func(fresh bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -165,8 +172,10 @@ func (s *Screen) Pause() (resume func(fresh bool)) {
 func (s *Screen) Lend() (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.clear()
 	s.lendings++
+
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -186,8 +195,8 @@ func (s *Screen) clear() {
 	s.paint(nil)
 }
 
-// frame redraws the running part if it has changed.
-func (s *Screen) frame() {
+// drawFrame redraws the running part if it has changed.
+func (s *Screen) drawFrame() {
 	columns, rows := s.Size()
 	if columns <= minWidth || s.stop == nil || s.pauses > 0 || s.midLine {
 		return
@@ -247,7 +256,7 @@ func (s *Screen) height(columns int) int {
 }
 
 func (s *Screen) write(text string) {
-	io.WriteString(s.Out, text) //nolint:errcheck // a terminal that is gone ends the process by its signal
+	io.WriteString(s.Out, text) //nolint:errcheck // a closed terminal ends the process by a signal
 }
 
 // UnshownIssues returns the issues that the Screen has not shown in full since Begin.
@@ -256,7 +265,7 @@ func (s *Screen) UnshownIssues(issues []formats.Issue) []formats.Issue {
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(issues), func(i formats.Issue) bool {
 		return utf8.RuneCountInString(i.Description) <= maxText &&
-			slices.Contains(s.view.shownIssues, issue(i))
+			slices.Contains(s.view.shownIssues, formatIssue(i))
 	})
 }
 

@@ -76,7 +76,7 @@ func (b *treeNode) lines(list []line, in int) []line {
 			l.symbol, l.suffix = symbolOf(outcome)
 			l.notes = []string{duration(time.Duration(s.Seconds * float64(time.Second)))}
 		}
-		l.notes = append(l.notes, budget{tokens: s.Tokens}.words(budget{})...)
+		l.notes = append(l.notes, budget{tokens: s.Tokens}.describe(budget{})...)
 		if s.Summary != "" {
 			l.notes = append(l.notes, clean(s.Summary))
 		}

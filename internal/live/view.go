@@ -72,8 +72,8 @@ type node struct {
 	span
 	work
 	pass
-	phase    phase
-	headedOn int // the screen on which its head was shown, from 1
+	phase       phase
+	headShownOn int // the screen on which its head was shown, from 1
 }
 
 // span is when something ran, and its outcome.
@@ -130,10 +130,10 @@ type attrs struct {
 
 // count is the number of a pass or round, and how many there are.
 type count struct {
-	Number  int  `json:"number"`
-	Of      int  `json:"of"`
-	Steps   int  `json:"steps"`
-	Abreast bool `json:"abreast"`
+	Number   int  `json:"number"`
+	Of       int  `json:"of"`
+	Steps    int  `json:"steps"`
+	Parallel bool `json:"abreast"`
 }
 
 // action is what an agent does with a tool.
@@ -147,7 +147,7 @@ func attrsOf(e trace.Event) (f attrs) {
 	if len(e.Attrs) > 0 {
 		doc, err := json.Marshal(e.Attrs)
 		if err == nil {
-			_ = json.Unmarshal(doc, &f) //nolint:errcheck // reason: attributes of another shape are not shown
+			_ = json.Unmarshal(doc, &f) //nolint:errcheck // other shapes stay hidden
 		}
 	}
 	f.Tokens = max(0, f.Tokens)
@@ -172,26 +172,26 @@ func (v *View) Apply(e trace.Event) {
 	switch e.Kind {
 	case trace.Run:
 		if e.ToDepth <= command {
-			v.runEvent(r, e, f)
+			v.updateRun(r, e, f)
 		}
 	case trace.Step:
 		if e.Outcome == "" {
-			v.stepBegan(r.at(place), e, f.phase)
+			v.startStep(r.nodeAt(place), e, f.phase)
 		} else {
-			v.stepEnded(r.at(place), e, f)
+			v.endStep(r.nodeAt(place), e, f)
 		}
 	case trace.Pass:
-		v.passBegan(r.at(place), e, f)
+		v.startPass(r.nodeAt(place), e, f)
 	case trace.Round:
-		v.round(r.at(place), e, f)
+		v.addRound(r.nodeAt(place), e, f)
 	case trace.Agent:
 		if n := r.nodes[place]; n != nil {
-			v.working(n, e, f)
+			v.updateWorker(n, e, f)
 		}
 	case trace.Delegate:
-		r.delegationEnded(r.nodes[place], e, f)
+		r.endDelegation(r.nodes[place], e, f)
 	case trace.Gate:
-		v.gate(r, r.nodes[place], e)
+		v.updateGate(r, r.nodes[place], e)
 	case trace.Mismatch:
 		if v.Verbose {
 			v.finished = append(v.finished, line{
@@ -201,13 +201,13 @@ func (v *View) Apply(e trace.Event) {
 			})
 		}
 	case trace.Warning:
-		v.warning(r.nodes[place], e)
+		v.addWarning(r.nodes[place], e)
 	case trace.Route, trace.State:
 	}
 }
 
-// warning adds a warning at the depth of its step; n is nil if the run itself made the call.
-func (v *View) warning(n *node, e trace.Event) {
+// addWarning adds a warning at the depth of its step; n is nil if the run itself made the call.
+func (v *View) addWarning(n *node, e trace.Event) {
 	depth := 1
 	if n != nil {
 		v.showHeads(n, false)
@@ -240,8 +240,8 @@ func (v *View) runOf(e trace.Event) *run {
 	return r
 }
 
-// at returns the node at a path, and creates it below its nearest known ancestor.
-func (r *run) at(place string) *node {
+// nodeAt returns the node at a path, and creates it below its nearest known ancestor.
+func (r *run) nodeAt(place string) *node {
 	if n := r.nodes[place]; n != nil {
 		return n
 	}
@@ -294,8 +294,8 @@ func (r *run) forget(n *node) {
 	n.children = nil
 }
 
-// runEvent handles that a run began, continued in another process, or ended.
-func (v *View) runEvent(r *run, e trace.Event, f attrs) {
+// updateRun handles that a run began, continued in another process, or ended.
+func (v *View) updateRun(r *run, e trace.Event, f attrs) {
 	if e.Outcome == "" {
 		for _, n := range r.root.children { // left unfinished by another process
 			n.stop(e.Time)
@@ -344,8 +344,8 @@ func (n *node) stop(at time.Time) {
 	}
 }
 
-// stepBegan handles that a step began, possibly again.
-func (v *View) stepBegan(n *node, e trace.Event, p phase) {
+// startStep handles that a step began, possibly again.
+func (v *View) startStep(n *node, e trace.Event, p phase) {
 	for _, one := range n.children {
 		n.run.forget(one)
 	}
@@ -363,13 +363,13 @@ func (v *View) stepBegan(n *node, e trace.Event, p phase) {
 			indent:       n.depth(),
 			symbol:       markHead,
 			text:         "Phase {N}/{M}: launching {agent}",
-			placeholders: append(p.places(), "{M}", strconv.Itoa(p.Phases)),
+			placeholders: append(p.placeholders(), "{M}", strconv.Itoa(p.Phases)),
 		})
 	}
 }
 
-// places are the placeholders of the fixed texts of a phase.
-func (p phase) places() []string {
+// placeholders are the placeholders of the fixed texts of a phase.
+func (p phase) placeholders() []string {
 	return []string{"{N}", strconv.Itoa(p.Phase), "{agent}", clean(p.Agent)}
 }
 
@@ -384,7 +384,9 @@ func (n *node) phaseResult(e trace.Event, made []formats.Artifact) (out []line) 
 		l.placeholders = append([]string{}, with...)
 		out = append(out, l)
 	}
-	tell("Phase {N} complete: {agent}", "", n.phase.places()...)
+
+	tell("Phase {N} complete: {agent}", "", n.phase.placeholders()...)
+
 	var files []string
 	for _, a := range made[:min(len(made), maxChildren)] {
 		files = append(files, clean(a.Path))
@@ -392,14 +394,15 @@ func (n *node) phaseResult(e trace.Event, made []formats.Artifact) (out []line) 
 	if files != nil {
 		tell("Generated artifacts", ": "+strings.Join(files, ", "))
 	}
+
 	if e.Message != "" {
 		tell("Summary", ": "+clean(e.Message))
 	}
 	return out
 }
 
-// stepEnded handles that a step ended.
-func (v *View) stepEnded(n *node, e trace.Event, f attrs) {
+// endStep handles that a step ended.
+func (v *View) endStep(n *node, e trace.Event, f attrs) {
 	switch {
 	case n.start.IsZero():
 		n.name = clean(e.Name)
@@ -408,17 +411,20 @@ func (v *View) stepEnded(n *node, e trace.Event, f attrs) {
 		n.start = n.end
 		n.waiting = 0
 	}
+
 	n.stop(e.Time)
 	n.end = e.Time
 	n.outcome = formats.Outcome(clean(e.Outcome))
 	n.issues = f.Issues
 	n.doing = ""
 	n.said = ""
+
 	if n.outcome == formats.OutcomeSkipped {
 		return
 	}
+
 	v.showHeads(n, true)
-	v.finished = append(v.finished, n.line(time.Time{}))
+	v.finished = append(v.finished, n.renderLine(time.Time{}))
 	v.finished = append(v.finished, v.newIssues(n)...)
 	v.finished = append(v.finished, n.phaseResult(e, f.Artifacts)...)
 }
@@ -429,20 +435,23 @@ func (v *View) newIssues(n *node) (out []line) {
 	var list []formats.Issue
 	var before int
 	for _, i := range n.openIssues() {
-		if slices.Contains(v.seenIssues, issue(i)) {
+		if slices.Contains(v.seenIssues, formatIssue(i)) {
 			before++
 		} else {
 			list = append(list, i)
 		}
 	}
+
 	for i, one := range list {
-		v.seenIssues = append(v.seenIssues, issue(one))
+		v.seenIssues = append(v.seenIssues, formatIssue(one))
 		if i < maxIssues {
-			v.shownIssues = append(v.shownIssues, issue(one))
+			v.shownIssues = append(v.shownIssues, formatIssue(one))
 		}
 	}
+
 	v.seenIssues = v.seenIssues[max(0, len(v.seenIssues)-maxShownIssues):]
 	v.shownIssues = v.shownIssues[max(0, len(v.shownIssues)-maxShownIssues):]
+
 	out = n.issueLines(list)
 	if before > 0 {
 		out = append(out, n.remark(formats.Count(before, "issue")+" as before"))
@@ -466,7 +475,7 @@ func (n *node) openIssues() []formats.Issue {
 // issueLines are the lines of issues below a step.
 func (n *node) issueLines(list []formats.Issue) (out []line) {
 	for _, i := range list[:min(len(list), maxIssues)] {
-		out = append(out, n.remark(issue(i)))
+		out = append(out, n.remark(formatIssue(i)))
 	}
 	if more := len(list) - maxIssues; more > 0 {
 		out = append(out, n.remark("... and "+formats.Count(more, "more issue")))
@@ -493,9 +502,9 @@ func (v *View) showHeads(n *node, done bool) {
 		up.outcome = ""
 	}
 	for _, up := range n.ancestors() {
-		if up.headedOn <= v.previousScreens || done && !up.contains(v.last) {
-			v.finished = append(v.finished, up.head())
-			up.headedOn = v.previousScreens + 1
+		if up.headShownOn <= v.previousScreens || done && !up.contains(v.last) {
+			v.finished = append(v.finished, up.headLine())
+			up.headShownOn = v.previousScreens + 1
 			v.last = up
 		}
 	}
@@ -526,9 +535,9 @@ func (n *node) contains(inner *node) bool {
 	return false
 }
 
-// passBegan handles that a loop began an element or a round.
-func (v *View) passBegan(n *node, e trace.Event, f attrs) {
-	if up := n.parent; up != nil && !f.Abreast {
+// startPass handles that a loop began an element or a round.
+func (v *View) startPass(n *node, e trace.Event, f attrs) {
+	if up := n.parent; up != nil && !f.Parallel {
 		at := len(up.children) - 2
 		if at >= 0 && up.children[at].number > 0 && !up.children[at].finished &&
 			up.children[at] != n {
@@ -537,6 +546,7 @@ func (v *View) passBegan(n *node, e trace.Event, f attrs) {
 			up.durations = append(up.durations, e.Time.Sub(before.start)-before.waiting)
 		}
 	}
+
 	if n.number > 0 && n.number == f.Number { // another process began it
 		n.span = span{start: e.Time}
 		v.showHeads(n, false)
@@ -563,14 +573,14 @@ func (v *View) passBegan(n *node, e trace.Event, f attrs) {
 	}
 	if !n.single {
 		v.showHeads(n, false)
-		n.headedOn = v.previousScreens + 1
+		n.headShownOn = v.previousScreens + 1
 		v.last = n
-		v.finished = append(v.finished, n.head())
+		v.finished = append(v.finished, n.headLine())
 	}
 }
 
-// round handles that a step is done again.
-func (v *View) round(n *node, e trace.Event, f attrs) {
+// addRound handles that a step is done again.
+func (v *View) addRound(n *node, e trace.Event, f attrs) {
 	words := withNumber("round", f)
 	if e.Message != "" {
 		words += ": " + clean(e.Message)
@@ -578,8 +588,8 @@ func (v *View) round(n *node, e trace.Event, f attrs) {
 	v.finished = append(v.finished, n.remark(words))
 }
 
-// working handles that a worker was started, and what it does.
-func (v *View) working(n *node, e trace.Event, f attrs) {
+// updateWorker handles that a worker was started, and what it does.
+func (v *View) updateWorker(n *node, e trace.Event, f attrs) {
 	n.agent = clean(e.Name)
 	if f.Runner != "" {
 		n.agent = clean(f.Runner)
@@ -634,8 +644,8 @@ func (a action) describe() string {
 	return clean(strings.TrimSpace(words + " " + a.On))
 }
 
-// delegationEnded handles the end of a delegation; the step may continue.
-func (r *run) delegationEnded(n *node, e trace.Event, f attrs) {
+// endDelegation handles the end of a delegation; the step may continue.
+func (r *run) endDelegation(n *node, e trace.Event, f attrs) {
 	if f.Runner != "workflow" { // the workers of a workflow were counted
 		r.spent.tokens += f.Tokens
 		r.spent.cost += f.Cost
@@ -643,6 +653,7 @@ func (r *run) delegationEnded(n *node, e trace.Event, f attrs) {
 			r.workers++
 		}
 	}
+
 	for _, c := range f.Changed[:min(len(f.Changed), maxChildren)] {
 		at := slices.IndexFunc(r.changed, func(o Changed) bool {
 			return o.Path == c.Path
@@ -654,6 +665,7 @@ func (r *run) delegationEnded(n *node, e trace.Event, f attrs) {
 		r.changed[at].Added += max(0, c.Added)
 		r.changed[at].Deleted += max(0, c.Deleted)
 	}
+
 	if n != nil && !n.finished && e.Outcome != "" {
 		n.used = budget{}
 		n.doing = ""
@@ -664,8 +676,8 @@ func (r *run) delegationEnded(n *node, e trace.Event, f attrs) {
 	}
 }
 
-// gate handles that a question was asked or answered.
-func (v *View) gate(r *run, n *node, e trace.Event) {
+// updateGate handles that a question was asked or answered.
+func (v *View) updateGate(r *run, n *node, e trace.Event) {
 	var text string
 	asks := clean(e.Name)
 	if e.Message == "asked" {
@@ -673,7 +685,9 @@ func (v *View) gate(r *run, n *node, e trace.Event) {
 		r.asked = e.Time
 		return
 	}
+
 	r.subtractWait(n, e.Time)
+
 	switch {
 	case e.Message == trace.CannotAsk:
 		text = asks + " tercet cannot ask here; takes '" + clean(e.Outcome) + "' in " +
@@ -687,13 +701,14 @@ func (v *View) gate(r *run, n *node, e trace.Event) {
 		r.question = ""
 		return
 	}
+
 	v.finished = append(v.finished, line{indent: 1, text: "gate: " + r.prefix + text})
 }
 
 // subtractWait subtracts the time that a question waited from its step, and from the steps around
 // it if nothing else was running.
 func (r *run) subtractWait(n *node, until time.Time) {
-	alone := len(r.root.running(nil)) < 2
+	alone := len(r.root.appendRunning(nil)) < 2
 	for away := until.Sub(r.asked); n != nil && !r.asked.IsZero() && away > 0; n = n.parentNode() {
 		n.waiting += away
 		if !alone || n == &r.root {
