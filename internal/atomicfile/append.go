@@ -10,11 +10,11 @@ import (
 // makes a missing file with mode. After a partial write it cuts the file back, so a file may have
 // only one writer at a time.
 func Append(root *os.Root, name string, line []byte, mode fs.FileMode) error {
-	return in(root, name, func(dir *os.Root, t target) error {
+	return withDir(root, name, func(dir *os.Root, t target) error {
 		f, err := dir.OpenFile(t.base, os.O_WRONLY|os.O_APPEND, 0)
 		made := errors.Is(err, fs.ErrNotExist)
 		if made {
-			f, err = dir.OpenFile(t.base, os.O_WRONLY|os.O_APPEND|os.O_CREATE, orDefault(mode))
+			f, err = dir.OpenFile(t.base, os.O_WRONLY|os.O_APPEND|os.O_CREATE, modeOrDefault(mode))
 		}
 		if err != nil {
 			return fail("open", t.shown, err)
@@ -26,7 +26,7 @@ func Append(root *os.Root, name string, line []byte, mode fs.FileMode) error {
 		if err != nil || !made {
 			return err
 		}
-		return durable(dir, t.shown)
+		return syncDir(dir, t.shown)
 	})
 }
 

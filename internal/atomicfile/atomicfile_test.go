@@ -40,8 +40,8 @@ func folder(t *testing.T, files map[string]string) (string, *os.Root) {
 	return dir, root
 }
 
-// tree gives every file below dir with its content, directories with a slash.
-func tree(t *testing.T, dir string) map[string]string {
+// rootFS gives every file below dir with its content, directories with a slash.
+func rootFS(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func tree(t *testing.T, dir string) map[string]string {
 
 func wantTree(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
-	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
+	if diff := cmp.Diff(want, rootFS(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
@@ -120,7 +120,7 @@ func TestBefore(t *testing.T) {
 	dir, root := folder(t, map[string]string{"a": "old"})
 	conflict := errors.New("changed by another")
 	err := atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{Before: func() error {
-		files := tree(t, dir)
+		files := rootFS(t, dir)
 		if files["a"] != "old" || len(files) != 2 {
 			t.Errorf("files before the rename = %v, want the old content and one temporary file",
 				files)

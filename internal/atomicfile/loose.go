@@ -13,7 +13,7 @@ import (
 // WriteLoose is WriteIn without sync, for content that is worthless after a crash. Readers see the
 // old or the new content; after a loss of power the file may be old or missing.
 func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error {
-	return in(root, name, func(dir *os.Root, t target) error {
+	return withDir(root, name, func(dir *os.Root, t target) error {
 		t.loose = true
 		return replace(dir, t, data, Options{Mode: mode})
 	})
@@ -40,7 +40,7 @@ func BackupLoose(root *os.Root, name, to string) error {
 	if err != nil {
 		return copyIn(root, name, to)
 	}
-	return in(root, to, func(dir *os.Root, t target) error {
+	return withDir(root, to, func(dir *os.Root, t target) error {
 		temp := filepath.Base(link)
 		if err := rename(dir, temp, t); err != nil {
 			return err
@@ -115,8 +115,8 @@ func Move(root *os.Root, from, to string) error {
 	if err != nil {
 		return fail("rename", from, err)
 	}
-	err = in(root, to, func(dir *os.Root, t target) error {
-		return durable(dir, t.shown)
+	err = withDir(root, to, func(dir *os.Root, t target) error {
+		return syncDir(dir, t.shown)
 	})
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func Move(root *os.Root, from, to string) error {
 	if filepath.Dir(from) == filepath.Dir(to) {
 		return nil
 	}
-	return in(root, from, func(dir *os.Root, t target) error { return durable(dir, t.shown) })
+	return withDir(root, from, func(dir *os.Root, t target) error { return syncDir(dir, t.shown) })
 }
 
 // copyIn writes the content of the regular file from to to, with its mode.

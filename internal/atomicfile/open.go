@@ -16,7 +16,7 @@ func Open(root *os.Root, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return regular(f, name)
+	return checkRegular(f, name)
 }
 
 // OpenPath is Open for a path of the file system, whose links may lead anywhere.
@@ -25,11 +25,11 @@ func OpenPath(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return regular(f, path)
+	return checkRegular(f, path)
 }
 
-// regular closes an opened file that is neither a regular file nor a folder.
-func regular(f *os.File, name string) (*os.File, error) {
+// checkRegular closes an opened file that is neither a regular file nor a folder.
+func checkRegular(f *os.File, name string) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		got := "a device"
@@ -50,12 +50,12 @@ func regular(f *os.File, name string) (*os.File, error) {
 
 // FS is what stands below a root, opened by Open.
 func FS(root *os.Root) fs.FS {
-	return tree{root}
+	return rootFS{root}
 }
 
-type tree struct{ root *os.Root }
+type rootFS struct{ root *os.Root }
 
-func (t tree) Open(name string) (fs.File, error) {
+func (t rootFS) Open(name string) (fs.File, error) {
 	f, err := Open(t.root, name)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (t tree) Open(name string) (fs.File, error) {
 }
 
 // Stat follows links that stay below the root.
-func (t tree) Stat(name string) (fs.FileInfo, error) {
+func (t rootFS) Stat(name string) (fs.FileInfo, error) {
 	return t.root.Stat(filepath.FromSlash(name))
 }
 

@@ -37,31 +37,33 @@ func Write(path string, data []byte, opt Options) error {
 	if err != nil {
 		return fail("open directory", path, err)
 	}
-	return closing(
-		root, path,
-		replace(root, target{shown: path, base: filepath.Base(path)}, data, opt),
-	)
+	err = replace(root, target{shown: path, base: filepath.Base(path)}, data, opt)
+	return closeDir(root, path, err)
 }
 
 // WriteIn is Write for a name relative to root; links cannot lead outside root.
 func WriteIn(root *os.Root, name string, data []byte, opt Options) error {
-	return in(root, name, func(dir *os.Root, t target) error { return replace(dir, t, data, opt) })
+	return withDir(root, name, func(dir *os.Root, t target) error {
+		return replace(dir, t, data, opt)
+	})
 }
 
 // Create writes a new file; if it exists, the error wraps fs.ErrExist. Where the file system has
 // hard links, the name appears with its whole content.
 func Create(root *os.Root, name string, data []byte, mode fs.FileMode) error {
-	return in(root, name, func(dir *os.Root, t target) error { return create(dir, t, data, mode) })
+	return withDir(root, name, func(dir *os.Root, t target) error {
+		return create(dir, t, data, mode)
+	})
 }
 
 // Remove removes a file or an empty directory; if it does not exist, the error wraps
 // fs.ErrNotExist.
 func Remove(root *os.Root, name string) error {
-	return in(root, name, func(dir *os.Root, t target) error {
+	return withDir(root, name, func(dir *os.Root, t target) error {
 		if err := dir.Remove(t.base); err != nil {
 			return fail("remove", t.shown, err)
 		}
-		return durable(dir, t.shown)
+		return syncDir(dir, t.shown)
 	})
 }
 
@@ -69,6 +71,7 @@ func Remove(root *os.Root, name string) error {
 // Mode 0 means 0755, less the umask.
 func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 	mode = cmp.Or(mode, defaultDirMode)
+
 	var changed []string // directories that will get an entry
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
 		_, err := root.Stat(d)
@@ -80,12 +83,14 @@ func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 		}
 		changed = append(changed, filepath.Dir(d))
 	}
+
 	if err := root.MkdirAll(dir, mode); err != nil {
 		return fail("make directory", dir, err)
 	}
+
 	for _, d := range changed {
-		err := in(root, filepath.Join(d, "x"),
-			func(sub *os.Root, _ target) error { return durable(sub, dir) })
+		err := withDir(root, filepath.Join(d, "x"),
+			func(sub *os.Root, _ target) error { return syncDir(sub, dir) })
 		if err != nil {
 			return err
 		}
@@ -100,9 +105,9 @@ type target struct {
 	loose bool // nothing is synced
 }
 
-// in opens the directory of name once, so that every step happens in the same directory even if a
-// link is put in its way.
-func in(root *os.Root, name string, do func(dir *os.Root, t target) error) error {
+// withDir opens the directory of name once, so that every step happens in the same directory even
+// if a link is put in its way.
+func withDir(root *os.Root, name string, do func(dir *os.Root, t target) error) error {
 	t := target{shown: name, base: filepath.Base(name)}
 	if t.base == "." || t.base == ".." || t.base == string(filepath.Separator) {
 		return fail("open directory", name, fs.ErrInvalid)
@@ -111,11 +116,11 @@ func in(root *os.Root, name string, do func(dir *os.Root, t target) error) error
 	if err != nil {
 		return fail("open directory", name, err)
 	}
-	return closing(dir, name, do(dir, t))
+	return closeDir(dir, name, do(dir, t))
 }
 
-// closing closes a directory after what was done in it. The first error counts.
-func closing(dir *os.Root, shown string, err error) error {
+// closeDir closes a directory after what was done in it. The first error counts.
+func closeDir(dir *os.Root, shown string, err error) error {
 	if cerr := dir.Close(); err == nil && cerr != nil {
 		return &NotDurableError{Path: shown, Err: cause(cerr)}
 	}
@@ -128,6 +133,7 @@ func replace(dir *os.Root, t target, data []byte, opt Options) error {
 			return err
 		}
 	}
+
 	temp, err := stage(dir, t, data, opt.Mode)
 	if err != nil {
 		return err
@@ -137,10 +143,11 @@ func replace(dir *os.Root, t target, data []byte, opt Options) error {
 			return discard(dir, temp, fmt.Errorf("check %s: %w", t.shown, err))
 		}
 	}
+
 	if err := rename(dir, temp, t); err != nil || t.loose {
 		return err
 	}
-	return durable(dir, t.shown)
+	return syncDir(dir, t.shown)
 }
 
 // rename gives a temporary file its name; it is gone on an error.
@@ -155,10 +162,12 @@ func create(dir *os.Root, t target, data []byte, mode fs.FileMode) error {
 	if _, err := dir.Lstat(t.base); err == nil {
 		return fail("create", t.shown, fs.ErrExist)
 	}
+
 	temp, err := stage(dir, t, data, mode)
 	if err != nil {
 		return err
 	}
+
 	err = dir.Link(temp, t.base)
 	switch {
 	case err == nil:
@@ -169,26 +178,28 @@ func create(dir *os.Root, t target, data []byte, mode fs.FileMode) error {
 		return discard(dir, temp, fail("create", t.shown, fs.ErrExist))
 	default:
 		if err := dir.Remove(temp); err != nil {
-			return left(fail("create", t.shown, err), temp)
+			return wrapLeftBehind(fail("create", t.shown, err), temp)
 		}
-		if err := fill(dir, t, t.base, data, orDefault(mode)); err != nil {
+		if err := writeNew(dir, t, t.base, data, modeOrDefault(mode)); err != nil {
 			return err
 		}
 	}
-	return durable(dir, t.shown)
+
+	return syncDir(dir, t.shown)
 }
 
 // stage writes data to a new temporary file beside t and syncs it. The file has the mode of the
 // file at t, if there is one.
 func stage(dir *os.Root, t target, data []byte, mode fs.FileMode) (temp string, err error) {
 	temp = tempName(t.base)
-	mode = orDefault(mode)
+	mode = modeOrDefault(mode)
 	keep := false
 	if fi, err := dir.Stat(t.base); err == nil && fi.Mode().IsRegular() {
 		mode = fi.Mode().Perm()
 		keep = true
 	}
-	if err := fill(dir, t, temp, data, mode); err != nil {
+
+	if err := writeNew(dir, t, temp, data, mode); err != nil {
 		return "", err
 	}
 	if keep {
@@ -197,22 +208,25 @@ func stage(dir *os.Root, t target, data []byte, mode fs.FileMode) (temp string, 
 			return "", discard(dir, temp, fail("create", t.shown, err))
 		}
 	}
+
 	return temp, nil
 }
 
-func orDefault(mode fs.FileMode) fs.FileMode {
+func modeOrDefault(mode fs.FileMode) fs.FileMode {
 	if mode == 0 {
 		return defaultMode
 	}
 	return mode.Perm()
 }
 
-// fill makes the file name with data, and syncs it unless t is loose; it is gone again on an error.
-func fill(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) error {
+// writeNew makes the file name with data, and syncs it unless t is loose; it is gone again on an
+// error.
+func writeNew(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) error {
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return fail("create", t.shown, err)
 	}
+
 	op := "write"
 	_, err = f.Write(data)
 	if err == nil && !t.loose {
@@ -232,18 +246,18 @@ func fill(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) er
 // discard removes a file of ours after an error, and says so if it cannot.
 func discard(dir *os.Root, name string, err error) error {
 	if rerr := dir.Remove(name); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
-		return left(err, name)
+		return wrapLeftBehind(err, name)
 	}
 	return err
 }
 
-func left(err error, name string) error {
+func wrapLeftBehind(err error, name string) error {
 	return fmt.Errorf("%w; %s is left behind", err, name)
 }
 
-// durable syncs a directory after its entries changed. Windows cannot do that; some file systems
+// syncDir syncs a directory after its entries changed. Windows cannot do that; some file systems
 // have no such thing and say so with EINVAL or ENOTSUP.
-func durable(dir *os.Root, shown string) error {
+func syncDir(dir *os.Root, shown string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -275,9 +289,10 @@ func TempFor(name, candidate string) bool {
 		return false
 	}
 	pid, random, ok := strings.Cut(rest, "-")
-	return ok && only(pid, "0123456789") && len(random) == 16 && only(random, "0123456789abcdef")
+	return ok && consistsOf(pid, "0123456789") &&
+		len(random) == 16 && consistsOf(random, "0123456789abcdef")
 }
 
-func only(s, allowed string) bool {
+func consistsOf(s, allowed string) bool {
 	return s != "" && strings.Trim(s, allowed) == ""
 }
