@@ -12,8 +12,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// flows are the commands that the auto-approve files of other tools apply to.
-var flows = []string{
+// flowCommands are the commands that the auto-approve files of other tools apply to.
+var flowCommands = []string{
 	"discovery-flow", "delivery-flow", "operations-flow", "maintenance-flow", "doc-flow", "analyst",
 }
 
@@ -57,7 +57,7 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 		return Consent{}, err
 	}
 
-	c := autoApprove{commands: flows}
+	c := autoApprove{commands: flowCommands}
 	if name == autoApproves[0] {
 		c.commands = nil
 	}

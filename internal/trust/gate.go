@@ -100,7 +100,7 @@ func (g *Gate) Verdict() (*Verdict, error) {
 		return g.verdict, nil
 	}
 
-	files, err := g.listing()
+	files, err := g.collectFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (v *Verdict) Difference(c Change, most int) []string {
 // that asked needs, and about all files where there is no record. The error says why it is not in
 // the record.
 func (g *Gate) Agree(v *Verdict) error {
-	later := v.later()
+	later := v.deferredChanges()
 	g.mu.Lock()
 	if g.Agreed != nil && later == nil {
 		g.Agreed[v.Manifest.Hash()] = true
@@ -273,8 +273,8 @@ func (g *Gate) Agree(v *Verdict) error {
 	return v.Store.Save(v.record, v.Manifest, g.Now())
 }
 
-// later are the changes that the question is not about.
-func (v *Verdict) later() []Change {
+// deferredChanges are the changes that the question is not about.
+func (v *Verdict) deferredChanges() []Change {
 	if v.Needed == nil || v.Store == nil {
 		return nil
 	}
@@ -362,7 +362,7 @@ func (g *Gate) Allow(s Process) error {
 		if !listed && (!strings.ContainsRune(word, '/') || isInternal(name)) {
 			continue // not a path, or a file that tercet itself passes as argument
 		}
-		sum, there := readAt(at)
+		sum, there := hashAt(at)
 		switch {
 		case !there, listed && sum == agreed.SHA256 && agreed.Problem == "":
 		case listed:
@@ -386,9 +386,9 @@ func isInternal(name string) bool {
 	return first == formats.Workspace || first == ".git"
 }
 
-// readAt returns the SHA-256 of a file by its path, empty if it is unreadable; there is false if no
+// hashAt returns the SHA-256 of a file by its path, empty if it is unreadable; there is false if no
 // file exists.
-func readAt(at string) (sum string, there bool) {
+func hashAt(at string) (sum string, there bool) {
 	real, err := filepath.EvalSymlinks(at)
 	if err != nil {
 		return "", !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENAMETOOLONG) &&
@@ -398,7 +398,7 @@ func readAt(at string) (sum string, there bool) {
 	if err != nil {
 		return "", true
 	}
-	f, there, err := read(root, filepath.Base(real))
+	f, there, err := readFile(root, filepath.Base(real))
 	if err = errors.Join(err, root.Close()); err != nil || f.Problem != "" {
 		return "", true
 	}

@@ -66,9 +66,9 @@ var ownFolders = []string{
 	"commands", "subagents", "facets", "templates", "profiles", "hooks", "tests",
 }
 
-// listing returns every file of the project that can start a program, sorted by path. It does not
-// read .git.
-func (g *Gate) listing() (_ []Listed, err error) {
+// collectFiles returns every file of the project that can start a program, sorted by path. It does
+// not read .git.
+func (g *Gate) collectFiles() (_ []Listed, err error) {
 	out := []Listed{{Path: configFile, Kind: KindConfig}}
 	for _, name := range autoApproves {
 		out = append(out, Listed{Path: name, Kind: KindApproval})
@@ -108,7 +108,7 @@ func (g *Gate) listing() (_ []Listed, err error) {
 		})
 	}
 
-	out = append(out, g.subagents()...)
+	out = append(out, g.listSubagents()...)
 	for _, word := range g.ConfigArgv {
 		if name, ok := projectPath(g.Dir, word); ok {
 			out = append(out, Listed{Path: name, Kind: KindSpeaker})
@@ -131,9 +131,9 @@ func (g *Gate) listing() (_ []Listed, err error) {
 	return slices.CompactFunc(out, func(x, y Listed) bool { return x.Path == y.Path }), err
 }
 
-// subagents lists the project's subagent files, and the files of the project that they name as
+// listSubagents lists the project's subagent files, and the files of the project that they name as
 // programs.
-func (g *Gate) subagents() []Listed {
+func (g *Gate) listSubagents() []Listed {
 	tree := g.FS(subagents)
 	files, err := fs.Glob(tree, "*.md")
 	entries, failed := fs.ReadDir(tree, ".")
@@ -145,10 +145,10 @@ func (g *Gate) subagents() []Listed {
 		if !e.IsDir() {
 			continue
 		}
-		inPack, _ := fs.ReadDir(tree, e.Name()) //nolint:errcheck // an unreadable folder starts nothing
-		for _, one := range inPack {
-			if path.Ext(one.Name()) == ".md" {
-				files = append(files, path.Join(e.Name(), one.Name()))
+		pack, _ := fs.ReadDir(tree, e.Name()) //nolint:errcheck // unreadable: starts nothing
+		for _, file := range pack {
+			if path.Ext(file.Name()) == ".md" {
+				files = append(files, path.Join(e.Name(), file.Name()))
 			}
 		}
 	}

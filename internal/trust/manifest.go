@@ -49,11 +49,11 @@ func Read(root *os.Root, names []string) (Manifest, error) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	if len(names) > MaxFiles {
-		return Manifest{}, tooMany("files that can start a program", MaxFiles)
+		return Manifest{}, tooManyError("files that can start a program", MaxFiles)
 	}
 	m := Manifest{Files: make([]File, 0, len(names))}
 	for _, name := range names {
-		f, ok, err := read(root, name)
+		f, ok, err := readFile(root, name)
 		if err != nil {
 			return Manifest{}, err
 		}
@@ -67,7 +67,7 @@ func Read(root *os.Root, names []string) (Manifest, error) {
 	return m, nil
 }
 
-func tooMany(what string, most int64) error {
+func tooManyError(what string, most int64) error {
 	return formats.Fail(formats.CodeIO, "", "expected at most %d %s, got more", most, what)
 }
 
@@ -85,9 +85,9 @@ func displayPath(name string) string {
 	return b.String()
 }
 
-// read reads a file of the project for the manifest. ok is false if there is no such file; a file
-// that cannot be read is listed with its problem.
-func read(root *os.Root, name string) (file File, ok bool, err error) {
+// readFile reads a file of the project for the manifest. ok is false if there is no such file; a
+// file that cannot be read is listed with its problem.
+func readFile(root *os.Root, name string) (file File, ok bool, err error) {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
 		return File{}, false, nil
@@ -125,7 +125,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	rest, err := io.Copy(io.Discard, to)
 	file.Size = int64(len(head)) + rest
 	if err == nil && file.Size > MaxBytes {
-		err = tooMany("bytes in "+name, MaxBytes)
+		err = tooManyError("bytes in "+name, MaxBytes)
 	}
 	if err != nil {
 		return File{}, false, err

@@ -46,7 +46,7 @@ func (t fileTree) Open(name string) (fs.File, error) {
 	if info.IsDir() || t.check == nil {
 		return f, nil
 	}
-	return &hashed{
+	return &verifiedFile{
 		File:  f,
 		check: t.check,
 		name:  displayPath(at),
@@ -63,8 +63,8 @@ func (t fileTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(atomicfile.FS(t.root), path.Join(t.dir, name))
 }
 
-// hashed is a file whose content is compared when it has been read to the end.
-type hashed struct {
+// verifiedFile is a file whose content is compared when it has been read to the end.
+type verifiedFile struct {
 	*os.File
 	check func(name, sum string) error
 	name  string
@@ -72,7 +72,7 @@ type hashed struct {
 }
 
 // Read implements fs.File.
-func (h *hashed) Read(p []byte) (int, error) {
+func (h *verifiedFile) Read(p []byte) (int, error) {
 	n, err := h.File.Read(p)
 	h.sum.Write(p[:n])
 	if errors.Is(err, io.EOF) {

@@ -32,8 +32,9 @@ type Store struct {
 // It writes nothing. The error says why the store cannot be used.
 func Open(dir, project string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, notUsable(dir, "expected an absolute path")
+		return nil, unusableError(dir, "expected an absolute path")
 	}
+
 	real, err := filepath.EvalSymlinks(project)
 	if err != nil {
 		return nil, err
@@ -42,12 +43,13 @@ func Open(dir, project string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Store{dir: filepath.Clean(dir), project: real}
 	return s, s.checkUsable()
 }
 
-// notUsable is the error for a folder that cannot hold the records.
-func notUsable(dir, why string) error {
+// unusableError is the error for a folder that cannot hold the records.
+func unusableError(dir, why string) error {
 	return formats.Fail(formats.CodeIO, "", "trust store %s is not used: %s", dir, why)
 }
 
@@ -55,21 +57,23 @@ func notUsable(dir, why string) error {
 func (s *Store) checkUsable() error {
 	at := resolveExisting(filepath.Dir(s.dir))
 	if isBelow(s.project, filepath.Join(at, filepath.Base(s.dir))) {
-		return notUsable(s.dir, "it lies inside the project")
+		return unusableError(s.dir, "it lies inside the project")
 	}
-	for _, name := range []string{s.dir, filepath.Join(s.dir, folder), s.path("")} {
+
+	for _, name := range []string{s.dir, filepath.Join(s.dir, folder), s.recordPath("")} {
 		info, err := os.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return notUsable(name, err.Error())
+			return unusableError(name, err.Error())
 		case info.Mode()&fs.ModeSymlink != 0:
-			return notUsable(name, "it is a symbolic link")
+			return unusableError(name, "it is a symbolic link")
 		case !info.IsDir():
-			return notUsable(name, "it is no folder")
+			return unusableError(name, "it is no folder")
 		case info.Mode().Perm()&0o022 != 0:
-			return notUsable(name, fmt.Sprintf("others may write there; run chmod 700 %s", name))
+			return unusableError(name,
+				fmt.Sprintf("others may write there; run chmod 700 %s", name))
 		}
 	}
 	return nil
@@ -97,17 +101,17 @@ func isBelow(dir, inner string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// path is a file in the project's part of the store.
-func (s *Store) path(name string) string {
+// recordPath is a file in the project's part of the store.
+func (s *Store) recordPath(name string) string {
 	return filepath.Join(s.dir, folder, formats.Sum([]byte(s.project)), filepath.FromSlash(name))
 }
 
-// open opens the project's part; fs.ErrNotExist if there is none.
-func (s *Store) open() (*os.Root, error) {
+// openProject opens the project's part; fs.ErrNotExist if there is none.
+func (s *Store) openProject() (*os.Root, error) {
 	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
-	return os.OpenRoot(s.path(""))
+	return os.OpenRoot(s.recordPath(""))
 }
 
 const recordFile = "record.json"
@@ -115,7 +119,7 @@ const recordFile = "record.json"
 // Load returns the record of the project; without one, Known is false. The error says why the
 // record or the store cannot be used; there is then no approval.
 func (s *Store) Load() (Record, error) {
-	root, err := s.open()
+	root, err := s.openProject()
 	if errors.Is(err, fs.ErrNotExist) {
 		return Record{}, nil
 	}
@@ -134,16 +138,16 @@ func (s *Store) Load() (Record, error) {
 		var data []byte
 		data, err = root.ReadFile(recordFile)
 		if err == nil {
-			if newer := s.newer(data); newer != nil {
+			if newer := s.checkSchema(data); newer != nil {
 				return Record{}, errors.Join(newer, root.Close())
 			}
-			r, err = parse(data, s.project)
+			r, err = parseRecord(data, s.project)
 		}
 	}
 
 	if err = errors.Join(err, root.Close()); err != nil {
 		return Record{}, formats.Fail(formats.CodeIO, "",
-			"trust record %s is not used: %v", s.path(recordFile), err)
+			"trust record %s is not used: %v", s.recordPath(recordFile), err)
 	}
 	return r, nil
 }
@@ -163,18 +167,18 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, base.Close()) }()
-	own := path.Join(filepath.Base(s.dir), folder, formats.Sum([]byte(s.project)))
-	if err := atomicfile.MkdirAll(base, path.Join(own, "files"), 0o700); err != nil {
+	projectFolder := path.Join(filepath.Base(s.dir), folder, formats.Sum([]byte(s.project)))
+	if err := atomicfile.MkdirAll(base, path.Join(projectFolder, "files"), 0o700); err != nil {
 		return err
 	}
 
-	root, err := s.open()
+	root, err := s.openProject()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	if old, err := root.ReadFile(recordFile); err == nil {
-		if err := s.newer(old); err != nil {
+		if err := s.checkSchema(old); err != nil {
 			return err
 		}
 	}
@@ -186,10 +190,10 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 		keep[f] = true
 	}
 
+	options := atomicfile.Options{Mode: 0o600}
 	for _, f := range m.Files {
 		if f.text != nil && keep[f.SHA256] {
-			err := atomicfile.WriteIn(root, "files/"+
-				f.SHA256, f.text, atomicfile.Options{Mode: 0o600})
+			err := atomicfile.WriteIn(root, "files/"+f.SHA256, f.text, options)
 			if err != nil {
 				return err
 			}
@@ -205,9 +209,8 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 		return err
 	}
 
-	if err := atomicfile.WriteIn(root, recordFile, append(
-		data, '\n',
-	), atomicfile.Options{Mode: 0o600}); err != nil {
+	data = append(data, '\n')
+	if err := atomicfile.WriteIn(root, recordFile, data, options); err != nil {
 		return err
 	}
 	return sweep(root, keep)
@@ -230,7 +233,7 @@ func sweep(root *os.Root, keep map[string]bool) error {
 
 // Content returns an approved content, if it was stored.
 func (s *Store) Content(sum string) ([]byte, bool) {
-	root, err := s.open()
+	root, err := s.openProject()
 	if err != nil || !isSum(sum) {
 		return nil, false
 	}
@@ -243,13 +246,14 @@ func (s *Store) Content(sum string) ([]byte, bool) {
 
 // Revoke removes everything about the project; it reports whether there was anything.
 func (s *Store) Revoke() (bool, error) {
-	root, err := s.open()
+	root, err := s.openProject()
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
+
 	err = atomicfile.Remove(root, recordFile)
 	had := err == nil
 	if had || errors.Is(err, fs.ErrNotExist) {
@@ -315,27 +319,29 @@ func (r Record) Approve(m Manifest) Record {
 	return r
 }
 
-// newer is the error for a record that a newer version of tercet wrote.
-func (s *Store) newer(data []byte) error {
+// checkSchema is the error for a record that a newer version of tercet wrote.
+func (s *Store) checkSchema(data []byte) error {
 	var r struct{ Schema string }
 	if json.Unmarshal(data, &r) != nil {
 		return nil //nolint:nilerr // parse says what is wrong with it
 	}
-	f := formats.Newer(formats.CodeUntrusted, "trust record "+s.path(recordFile), r.Schema, schema)
+	what := "trust record " + s.recordPath(recordFile)
+	f := formats.Newer(formats.CodeUntrusted, what, r.Schema, schema)
 	if f != nil {
 		return f
 	}
 	return nil
 }
 
-// parse parses a record strictly: a record that is not understood counts as none.
-func parse(data []byte, project string) (r Record, err error) {
+// parseRecord parses a record strictly: a record that is not understood counts as none.
+func parseRecord(data []byte, project string) (r Record, err error) {
 	if _, err := jsonx.Parse(data, jsonx.Limits{Depth: 4, Bytes: 16 << 20}); err != nil {
 		return Record{}, err // for example a duplicate key
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Record{}, err
 	}
+
 	switch {
 	case r.Schema != schema:
 		err = fmt.Errorf("expected schema %q, got %q", schema, r.Schema)
@@ -344,11 +350,13 @@ func parse(data []byte, project string) (r Record, err error) {
 	case !isSum(r.Manifest) || r.Files == nil || r.Time.IsZero():
 		err = errors.New("expected a manifest, a time and files")
 	}
+
 	for name, sum := range r.Files {
 		if !isSum(sum) {
 			err = fmt.Errorf("expected a sha256 for %q", name)
 		}
 	}
+
 	r.Known = true
 	return r, err
 }
