@@ -207,8 +207,8 @@ func Compile(root *md.Node) (*Schema, []formats.Diagnostic) {
 			"expected draft 2020-12 or 07 in '$schema', got %s", nodeText(n))
 	}
 
-	c.schema(root, "")
-	c.refer()
+	c.checkSchema(root, "")
+	c.resolveRefs()
 	for i := 0; i < len(c.seen) && c.List == nil; i++ {
 		left := maxSchemaNodes
 		circle := s.countSteps(c.seen[i], nil, &left, nil)
@@ -252,6 +252,7 @@ func (s *Schema) resolve(plain any, name string) (*jsonschema.Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out.Schema = s.draft
 	whole := func(to *url.URL) (*jsonschema.Schema, error) {
 		if s.resolved == nil {
@@ -259,6 +260,7 @@ func (s *Schema) resolve(plain any, name string) (*jsonschema.Resolved, error) {
 		}
 		return s.resolved.Schema(), nil
 	}
+
 	return out.Resolve(&jsonschema.ResolveOptions{BaseURI: name, Loader: whole})
 }
 
@@ -269,14 +271,15 @@ func (c *check) fault(n *md.Node, help, format string, args ...any) {
 	c.Add("E", n.Pos, help, format, args...)
 }
 
-// schema checks the schema at a JSON pointer.
-func (c *check) schema(n *md.Node, at string) {
+// checkSchema checks the schema at a JSON pointer.
+func (c *check) checkSchema(n *md.Node, at string) {
 	if len(c.seen) > maxSchemaNodes {
 		return
 	}
 	c.seen = append(c.seen, n)
 	c.places[at] = n
 	c.pointers[n] = at
+
 	switch {
 	case len(c.seen) > maxSchemaNodes:
 		c.fault(n, "split it", "expected at most %d schemas in a schema, got more", maxSchemaNodes)
@@ -286,13 +289,13 @@ func (c *check) schema(n *md.Node, at string) {
 			"expected a schema, got %s", nodeText(n))
 	default:
 		for _, e := range n.Entries {
-			c.keyword(n, e.Key, e.Value)
+			c.checkKeyword(n, e.Key, e.Value)
 		}
 	}
 }
 
-// keyword checks one keyword of a schema.
-func (c *check) keyword(n, key, v *md.Node) {
+// checkKeyword checks one keyword of a schema.
+func (c *check) checkKeyword(n, key, v *md.Node) {
 	name := key.Value
 	old := c.draft == draft07
 	var names []string
@@ -330,7 +333,7 @@ func (c *check) keyword(n, key, v *md.Node) {
 		c.places[v.Value] = n
 		fallthrough
 	default:
-		c.value(name, kind, v, c.pointers[n]+"/"+escapePointer(name))
+		c.checkValue(name, kind, v, c.pointers[n]+"/"+escapePointer(name))
 	}
 }
 
@@ -339,8 +342,8 @@ func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// value checks the value of a keyword, and the subschemas in it.
-func (c *check) value(name string, kind form, v *md.Node, at string) {
+// checkValue checks the value of a keyword, and the subschemas in it.
+func (c *check) checkValue(name string, kind form, v *md.Node, at string) {
 	x, is := strict.Number(v)
 	list := v.Kind == md.List
 	switch kind {
@@ -381,26 +384,26 @@ func (c *check) value(name string, kind form, v *md.Node, at string) {
 			}
 		}
 	case name == "pattern":
-		c.pattern(v)
+		c.checkPattern(v)
 	case name == "$ref":
 		c.refs = append(c.refs, v)
 	case kind == formSchema && !list:
-		c.schema(v, at)
+		c.checkSchema(v, at)
 	case kind == formSchema, kind == formSchemas:
 		for i, one := range v.Items {
-			c.schema(one, at+"/"+strconv.Itoa(i))
+			c.checkSchema(one, at+"/"+strconv.Itoa(i))
 		}
 	}
 
 	for _, e := range v.Entries {
 		switch {
 		case kind == formNeeds && (name == "dependentRequired" || e.Value.Kind == md.List):
-			c.value(e.Key.Value, formTexts, e.Value, "")
+			c.checkValue(e.Key.Value, formTexts, e.Value, "")
 		case kind == formNeeds, kind == formNamed:
-			c.schema(e.Value, at+"/"+escapePointer(e.Key.Value))
+			c.checkSchema(e.Value, at+"/"+escapePointer(e.Key.Value))
 		}
 		if name == "patternProperties" {
-			c.pattern(e.Key)
+			c.checkPattern(e.Key)
 		}
 	}
 }
@@ -415,7 +418,7 @@ func uniqueStrings(v *md.Node) bool {
 	})
 }
 
-func (c *check) pattern(v *md.Node) {
+func (c *check) checkPattern(v *md.Node) {
 	re, err := regexp.Compile(v.Value)
 	switch {
 	case len(v.Value) > maxPattern:
@@ -428,9 +431,9 @@ func (c *check) pattern(v *md.Node) {
 	c.patterns[v.Value] = re
 }
 
-// refer resolves the references. Only places in the same text can be referred to: nothing is
+// resolveRefs resolves the references. Only places in the same text can be referred to: nothing is
 // fetched.
-func (c *check) refer() {
+func (c *check) resolveRefs() {
 	for _, v := range c.refs {
 		where, place, _ := strings.Cut(v.Value, "#")
 		id := c.root.Get("$id")

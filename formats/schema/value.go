@@ -117,7 +117,7 @@ func (s *Schema) eachPart(n *md.Node, v any, do func(part)) {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		matched := s.matched(n, key)
+		matched := s.patternSchemas(n, key)
 		for _, of := range matched {
 			below(of, m[key], key, true)
 		}
@@ -146,8 +146,8 @@ func (s *Schema) eachPart(n *md.Node, v any, do func(part)) {
 	}
 }
 
-// matched are the schemas for a member whose name matches a pattern.
-func (s *Schema) matched(n *md.Node, name string) (out []*md.Node) {
+// patternSchemas are the schemas for a member whose name matches a pattern.
+func (s *Schema) patternSchemas(n *md.Node, name string) (out []*md.Node) {
 	if patterns := n.Get("patternProperties"); patterns != nil {
 		for _, e := range patterns.Entries {
 			if s.patterns[e.Key.Value].MatchString(name) {
@@ -202,8 +202,8 @@ type validation struct {
 	found []Violation
 }
 
-// fits asks the library about one subschema, or about some keywords of it alone.
-func (c *validation) fits(n *md.Node, keywords string, v any) bool {
+// conforms asks the library about one subschema, or about some keywords of it alone.
+func (c *validation) conforms(n *md.Node, keywords string, v any) bool {
 	at := c.s.pointers[n] + " " + keywords
 	if c.parts[at] == nil {
 		plain := c.s.plain(n)
@@ -276,14 +276,14 @@ var valueKeywords = []struct{ keywords, asks string }{
 
 // validate records every violation of a value.
 func (c *validation) validate(n *md.Node, v any, path string) {
-	if len(c.found) > maxViolations || c.fits(n, "", v) {
+	if len(c.found) > maxViolations || c.conforms(n, "", v) {
 		return
 	}
 	before := len(c.found)
 	for _, k := range valueKeywords {
 		first, _, _ := strings.Cut(k.keywords, " ")
-		if of := n.Get(first); of != nil && !c.fits(n, k.keywords, v) {
-			asks := strings.Replace(k.asks, "%s", words(first, of), 1)
+		if of := n.Get(first); of != nil && !c.conforms(n, k.keywords, v) {
+			asks := strings.Replace(k.asks, "%s", keywordText(first, of), 1)
 			c.found = append(c.found, Violation{path, asks, valueText(v)})
 		}
 	}
@@ -293,10 +293,11 @@ func (c *validation) validate(n *md.Node, v any, path string) {
 		for _, name := range due.Items {
 			expected := "a value"
 			if is := n.Get("properties").Get(name.Value).Get("type"); is != nil {
-				expected = words("type", is)
+				expected = keywordText("type", is)
 			}
 			if _, there := m[name.Value]; !there {
-				c.found = append(c.found, Violation{member(path, name.Value), expected, "nothing"})
+				missing := memberPath(path, name.Value)
+				c.found = append(c.found, Violation{missing, expected, "nothing"})
 			}
 		}
 	}
@@ -306,7 +307,7 @@ func (c *validation) validate(n *md.Node, v any, path string) {
 		case int:
 			at += "[" + strconv.Itoa(name) + "]"
 		case string:
-			at = member(path, name)
+			at = memberPath(path, name)
 		}
 		if p.binding {
 			c.validate(p.schema, p.value, at)
@@ -321,14 +322,14 @@ func (c *validation) validate(n *md.Node, v any, path string) {
 	}
 }
 
-// words is the value of a keyword in a message.
-func words(keyword string, of *md.Node) string {
+// keywordText is the value of a keyword in a message.
+func keywordText(keyword string, of *md.Node) string {
 	const most = 20
 	switch {
 	case of.Kind == md.List && keyword != "const":
 		var out []string
 		for _, n := range of.Items[:min(len(of.Items), most)] {
-			out = append(out, words(keyword, n))
+			out = append(out, keywordText(keyword, n))
 		}
 		if len(of.Items) > most {
 			out = append(out, "...")
@@ -364,8 +365,8 @@ func valueText(v any) string {
 
 var plainName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// member is the path of a member in jq's notation.
-func member(path, name string) string {
+// memberPath is the path of a member in jq's notation.
+func memberPath(path, name string) string {
 	if plainName().MatchString(name) {
 		return path + "." + name
 	}
