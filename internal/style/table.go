@@ -17,7 +17,7 @@ var painted = []string{"status", "outcome"}
 func (s Sheet) Tabbed(tab formats.Table) string {
 	var b strings.Builder
 	for _, row := range tab.Rows {
-		row = cells(row)
+		row = cleanCells(row)
 		for i, cell := range row {
 			row[i] = s.cell(tab.Columns, i, cell, cell)
 		}
@@ -26,8 +26,8 @@ func (s Sheet) Tabbed(tab formats.Table) string {
 	return b.String()
 }
 
-// readable is how narrow a column may become before a table is no help any more.
-func readable(columns int) int {
+// minReadable is how narrow a column may become before a table is no help any more.
+func minReadable(columns int) int {
 	return max(16, columns/4)
 }
 
@@ -41,18 +41,18 @@ func (s Sheet) Table(tab formats.Table, columns int) string {
 	if len(tab.Rows) == 0 {
 		return ""
 	}
-	if columns >= minColumns && span(widthsOf(tab)) > columns {
+	if columns >= minColumns && totalWidth(widthsOf(tab)) > columns {
 		tab = tab.Filled()
 	}
-	widths, fits := fitted(tab, columns)
+	widths, fits := fitColumns(tab, columns)
 	if !fits {
-		return s.stacked(tab, columns)
+		return s.stackedRows(tab, columns)
 	}
 
 	var b strings.Builder
-	for n, row := range slices.Insert(slices.Clone(tab.Rows), 0, heads(tab)) {
+	for n, row := range slices.Insert(slices.Clone(tab.Rows), 0, headings(tab)) {
 		var line []string
-		for i, cell := range cells(row) {
+		for i, cell := range cleanCells(row) {
 			shown := s.Cut(cell, widths[i])
 			pad := strings.Repeat(" ", max(0, widths[i]-Width(shown)))
 			if i == len(row)-1 {
@@ -71,10 +71,11 @@ func (s Sheet) Table(tab formats.Table, columns int) string {
 	return b.String()
 }
 
-// fitted gives the widths of columns, and tells whether a table with them can be read.
-func fitted(tab formats.Table, columns int) (widths []int, fits bool) {
+// fitColumns gives the widths of columns, and tells whether a table with them can be read.
+func fitColumns(tab formats.Table, columns int) (widths []int, fits bool) {
 	widths = widthsOf(tab)
-	sum := span(widths)
+	sum := totalWidth(widths)
+
 	widest := 0
 	for i, w := range widths {
 		if i > 0 && (widest == 0 || w > widths[widest]) &&
@@ -85,22 +86,24 @@ func fitted(tab formats.Table, columns int) (widths []int, fits bool) {
 	if columns < minColumns || sum <= columns {
 		return widths, true
 	}
+
 	whole := slices.Clone(widths)
-	if left := widths[widest] - (sum - columns); widest > 0 && left >= readable(columns) {
+	if left := widths[widest] - (sum - columns); widest > 0 && left >= minReadable(columns) {
 		widths[widest] = left
 	} else {
 		Fit(widths, columns)
 	}
+
 	for i, w := range widths {
-		if w < whole[i] && (w < readable(columns) || slices.Contains(copied, tab.Columns[i])) {
+		if w < whole[i] && (w < minReadable(columns) || slices.Contains(copied, tab.Columns[i])) {
 			return widths, false
 		}
 	}
-	return widths, span(widths) <= columns
+	return widths, totalWidth(widths) <= columns
 }
 
-// span is how wide columns are with two blanks between.
-func span(widths []int) int {
+// totalWidth is how wide columns are with two blanks between.
+func totalWidth(widths []int) int {
 	sum := -2
 	for _, w := range widths {
 		sum += w + 2
@@ -108,14 +111,14 @@ func span(widths []int) int {
 	return sum
 }
 
-// stacked shows each row by itself: its cells are in one line, and what does not fit in the line
-// below it. What is copied is whole: the terminal breaks it.
-func (s Sheet) stacked(tab formats.Table, columns int) string {
+// stackedRows shows each row by itself: its cells are in one line, and what does not fit in the
+// line below it. What is copied is whole: the terminal breaks it.
+func (s Sheet) stackedRows(tab formats.Table, columns int) string {
 	const in = "  "
 	var b strings.Builder
 	for _, row := range tab.Rows {
 		at := 0
-		for i, cell := range cells(row) {
+		for i, cell := range cleanCells(row) {
 			if cell == "" {
 				continue
 			}
@@ -150,7 +153,7 @@ func (s Sheet) cell(columns []string, i int, cell, shown string) string {
 	return shown
 }
 
-func heads(tab formats.Table) []string {
+func headings(tab formats.Table) []string {
 	out := make([]string, len(tab.Columns))
 	for i, name := range tab.Columns {
 		out[i] = strings.ToUpper(strings.ReplaceAll(name, "_", " "))
@@ -160,15 +163,15 @@ func heads(tab formats.Table) []string {
 
 func widthsOf(tab formats.Table) []int {
 	out := make([]int, len(tab.Columns))
-	for _, row := range append([][]string{heads(tab)}, tab.Rows...) {
-		for i, cell := range cells(row) {
+	for _, row := range append([][]string{headings(tab)}, tab.Rows...) {
+		for i, cell := range cleanCells(row) {
 			out[i] = max(out[i], Width(cell))
 		}
 	}
 	return out
 }
 
-func cells(row []string) []string {
+func cleanCells(row []string) []string {
 	out := make([]string, len(row))
 	for i, cell := range row {
 		out[i] = plain.Line(cell)

@@ -63,23 +63,23 @@ func wrapLine(line string, columns int) string {
 
 	at := strings.LastIndex(line, "  ") // before the last column
 	if at < indent || at <= 0 || line[at-1] == '.' {
-		return fill(line, indent+len(listed().FindString(words)), columns)
+		return wrapWords(line, indent+len(listed().FindString(words)), columns)
 	}
 	last := line[at+2:]
 	lastAt := Width(line[:at+2])
-	if lastAt <= columns*3/5 && lastAt+widest(last) <= columns {
-		return fill(line, lastAt, columns)
+	if lastAt <= columns*3/5 && lastAt+widestWord(last) <= columns {
+		return wrapWords(line, lastAt, columns)
 	}
 	below := strings.Repeat(" ", indent+4) + last
 	return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" + wrapLine(below, columns)
 }
 
-// fill breaks a line before each word that does not fit any more. The lines that follow are
+// wrapWords breaks a line before each word that does not fit any more. The lines that follow are
 // indented.
-func fill(line string, indent, columns int) string {
+func wrapWords(line string, indent, columns int) string {
 	var b strings.Builder
 	at := 0
-	for n, word := range quoted(strings.Split(line, " "), columns-indent) {
+	for n, word := range joinQuoted(strings.Split(line, " "), columns-indent) {
 		switch {
 		case n == 0:
 		case word != "" && at > indent && at+1+Width(word) > columns:
@@ -95,9 +95,9 @@ func fill(line string, indent, columns int) string {
 	return b.String()
 }
 
-// quoted joins the words between two quotes where they fit on a line. It joins those of a line for
-// tercet, which users copy, also where they do not.
-func quoted(words []string, most int) (out []string) {
+// joinQuoted joins the words between two quotes where they fit on a line. It joins those of a line
+// for tercet, which users copy, also where they do not.
+func joinQuoted(words []string, most int) (out []string) {
 	for i := 0; i < len(words); {
 		n := 1
 		begin := strings.TrimLeft(words[i], "(")
@@ -115,7 +115,7 @@ func quoted(words []string, most int) (out []string) {
 			n = len(words) - i
 		}
 		if n == 1 {
-			n = max(n, callOf(words[i:], most))
+			n = max(n, commandLen(words[i:], most))
 		}
 		out = append(out, strings.Join(words[i:i+n], " "))
 		i += n
@@ -123,9 +123,9 @@ func quoted(words []string, most int) (out []string) {
 	return out
 }
 
-// callOf is how many words at the beginning are a slash command as a shell is given it, such as
+// commandLen is how many words at the beginning are a slash command as a shell is given it, such as
 // "tercet /plan 1": up to a comma, if they fit on a line. 0: none.
-func callOf(words []string, most int) int {
+func commandLen(words []string, most int) int {
 	if words[0] != "tercet" || len(words) < 2 || !strings.HasPrefix(words[1], "/") {
 		return 0
 	}
@@ -154,8 +154,8 @@ func endsWithCommand(before string, words []string) bool {
 // listed is the mark of an element of a list.
 var listed = lazy.Regexp(`^([-*+]|[0-9]+[.)]) `)
 
-// widest is how wide the widest word of a text is.
-func widest(text string) int {
+// widestWord is how wide the widest word of a text is.
+func widestWord(text string) int {
 	n := 0
 	for word := range strings.FieldsSeq(text) {
 		n = max(n, Width(word))
@@ -171,6 +171,7 @@ func Cut(text string, columns int) string {
 // Cut is the function Cut with the sheet's ellipsis.
 func (s Sheet) Cut(text string, columns int) string {
 	if columns < 1 || Width(text) <= columns {
+
 		return text
 	}
 	more := s.Mark("…")
