@@ -49,18 +49,18 @@ func Of(choices []formats.Choice, language string) Set {
 // String is the choices in one line: [a]pprove [r]eject. A choice without a letter shows its
 // number.
 func (s Set) String() string {
-	return strings.Join(s.shownAll(), "  ")
+	return strings.Join(s.showAll(), "  ")
 }
 
-func (s Set) shownAll() []string {
+func (s Set) showAll() []string {
 	words := make([]string, len(s.labels))
 	for i := range s.labels {
-		words[i] = s.shown(i)
+		words[i] = s.showChoice(i)
 	}
 	return words
 }
 
-func (s Set) shown(i int) string {
+func (s Set) showChoice(i int) string {
 	label := s.words[i]
 	key := s.keys[i]
 	if key < 0 {
@@ -73,7 +73,7 @@ func (s Set) shown(i int) string {
 func (s Set) Keys() []string {
 	out := make([]string, 0, len(s.labels)+1)
 	for i := range s.labels {
-		out = append(out, fmt.Sprintf("%d  %s", i+1, s.shown(i)))
+		out = append(out, fmt.Sprintf("%d  %s", i+1, s.showChoice(i)))
 	}
 	return append(
 		out,
@@ -101,14 +101,14 @@ func (s Set) Read(line string) (label, note string, ok bool) {
 
 // find reads an answer without its note, in either language.
 func (s Set) find(typed string) (string, bool) {
-	word := folded(typed)
+	word := normalizeAnswer(typed)
 	if word == "" || len(word) == 1 && strings.Contains(reserved, word) {
 		return "", false
 	}
 
 	named := func(fits func(label string) bool) (found []string) {
 		for _, l := range s.labels {
-			if fits(folded(l)) || fits(folded(phrase.In(phrase.Japanese, l))) {
+			if fits(normalizeAnswer(l)) || fits(normalizeAnswer(phrase.In(phrase.Japanese, l))) {
 				found = append(found, l)
 			}
 		}
@@ -134,12 +134,12 @@ func (s Set) find(typed string) (string, bool) {
 	return found[0], true
 }
 
-// begins reports whether the name of a choice begins with what was typed, in either language.
-func (s Set) begins(typed string) bool {
-	word := folded(typed)
+// beginsChoice reports whether the name of a choice begins with what was typed, in either language.
+func (s Set) beginsChoice(typed string) bool {
+	word := normalizeAnswer(typed)
 	return word != "" && slices.ContainsFunc(s.labels, func(l string) bool {
-		return strings.HasPrefix(folded(l), word) ||
-			strings.HasPrefix(folded(phrase.In(phrase.Japanese, l)), word)
+		return strings.HasPrefix(normalizeAnswer(l), word) ||
+			strings.HasPrefix(normalizeAnswer(phrase.In(phrase.Japanese, l)), word)
 	})
 }
 
@@ -181,8 +181,8 @@ func Chosen(g formats.Gate, word, note string, approve bool) (string, error) {
 		word)
 }
 
-// folded is a text as answers are compared: without case and blanks.
-func folded(s string) string {
+// normalizeAnswer is a text as answers are compared: without case and blanks.
+func normalizeAnswer(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1
@@ -194,7 +194,7 @@ func folded(s string) string {
 // ParseYes parses the answer to a yes-or-no question with default no. Only y, yes, n, no and an
 // empty line are valid.
 func ParseYes(line string) (yes, ok bool) {
-	switch folded(line) {
+	switch normalizeAnswer(line) {
 	case "y", "yes":
 		return true, true
 	case "", "n", "no":

@@ -41,26 +41,24 @@ const Back = "back"
 func (i *Interview) Ask() (lines []string, prompt string) {
 	if i.Reviews() {
 		for n, item := range i.items {
-			lines = append(
-				lines,
-				fmt.Sprintf("  %d  %s: %s", n+1, item.Name, plain.Line(cmp.Or(i.answers[n], "-"))),
-			)
+			answer := plain.Line(cmp.Or(i.answers[n], "-"))
+			lines = append(lines, fmt.Sprintf("  %d  %s: %s", n+1, item.Name, answer))
 		}
 		return lines, "Enter goes on, a number changes one, Ctrl-D leaves: "
 	}
+
 	item := &i.items[i.at]
-	lines = append(
-		lines,
-		fmt.Sprintf("%d of %d  %s", i.at+1, len(i.items), plain.Line(cmp.Or(item.Text, item.Name))),
-	)
+	text := plain.Line(cmp.Or(item.Text, item.Name))
+	lines = append(lines, fmt.Sprintf("%d of %d  %s", i.at+1, len(i.items), text))
 	for _, key := range item.set().Keys()[:len(item.Choices)] {
 		lines = append(lines, "  "+key)
 	}
 	if len(item.Known) > 0 {
 		lines = append(lines, "  there are: "+plain.Line(strings.Join(item.Known, ", ")))
 	}
+
 	prompt = item.Name
-	if taken := i.empty(); taken != "" {
+	if taken := i.defaultAnswer(); taken != "" {
 		prompt += " [" + plain.Line(taken) + "]"
 	}
 	return lines, prompt + ": "
@@ -71,7 +69,7 @@ func (i *Interview) Reviews() bool {
 	return i.at == len(i.items)
 }
 
-func (i *Interview) empty() string {
+func (i *Interview) defaultAnswer() string {
 	return cmp.Or(i.answers[i.at], i.items[i.at].Default)
 }
 
@@ -92,10 +90,11 @@ func (i *Interview) Answer(line string) (done bool, bad string) {
 		i.at = max(0, i.at-1)
 		return false, ""
 	case i.at < len(i.items):
-		return false, i.take(word)
+		return false, i.acceptAnswer(word)
 	case word == "":
 		return true, ""
 	}
+
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 1 || n > len(i.items) {
 		return false, fmt.Sprintf("expected Enter or a number up to %d, got %q", len(i.items), word)
@@ -104,14 +103,14 @@ func (i *Interview) Answer(line string) (done bool, bad string) {
 	return false, ""
 }
 
-// take keeps an answer that fits, and goes to the next thing without one.
-func (i *Interview) take(word string) (bad string) {
+// acceptAnswer keeps an answer that fits, and goes to the next thing without one.
+func (i *Interview) acceptAnswer(word string) (bad string) {
 	item := &i.items[i.at]
 	switch {
-	case word == "" && i.empty() == "" && !item.Optional:
+	case word == "" && i.defaultAnswer() == "" && !item.Optional:
 		return "an answer is needed, or '" + Back + "'"
 	case word == "":
-		word = i.empty()
+		word = i.defaultAnswer()
 	case item.Choices != nil:
 		label, _, ok := item.set().Read(word)
 		if !ok {
@@ -119,11 +118,13 @@ func (i *Interview) take(word string) (bad string) {
 		}
 		word = label
 	}
+
 	if word != "" && item.Check != nil {
 		if bad := item.Check(word); bad != "" {
 			return bad
 		}
 	}
+
 	i.answers[i.at] = word
 	i.seen = max(i.seen, i.at+1)
 	i.at++

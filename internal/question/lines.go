@@ -39,8 +39,8 @@ func NewLines(in io.Reader, tty *keyboard.Keyboard) *Lines {
 	}
 }
 
-// follow reads until the end of the input.
-func (l *Lines) follow() {
+// readAll reads until the end of the input.
+func (l *Lines) readAll() {
 	for first := true; ; first = false {
 		text, err := l.in.ReadString('\n')
 		if first {
@@ -57,9 +57,9 @@ func (l *Lines) follow() {
 // Next gives the next line without its line feed; io.EOF comes with a last line without one.
 func (l *Lines) Next(ctx context.Context) (string, error) {
 	if l.tty != nil {
-		return l.typed(ctx, -1)
+		return l.nextTyped(ctx, -1)
 	}
-	l.once.Do(func() { go l.follow() })
+	l.once.Do(func() { go l.readAll() })
 	select {
 	case got, ok := <-l.ch:
 		if !ok {
@@ -71,11 +71,11 @@ func (l *Lines) Next(ctx context.Context) (string, error) {
 	}
 }
 
-// errQuiet says that nothing came in time.
-var errQuiet = errors.New("nothing was typed")
+// errNothingTyped says that nothing came in time.
+var errNothingTyped = errors.New("nothing was typed")
 
-// typed gives the next line of a terminal, errQuiet if within a time none came.
-func (l *Lines) typed(ctx context.Context, within time.Duration) (string, error) {
+// nextTyped gives the next line of a terminal, errNothingTyped if within a time none came.
+func (l *Lines) nextTyped(ctx context.Context, within time.Duration) (string, error) {
 	for {
 		if at := bytes.IndexAny(l.text, "\r\n"); at >= 0 {
 			line := string(l.text[:at])
@@ -92,14 +92,15 @@ func (l *Lines) typed(ctx context.Context, within time.Duration) (string, error)
 		case err != nil:
 			return "", err
 		case len(data) == 0 && within >= 0:
-			return "", errQuiet
+			return "", errNothingTyped
 		}
 		l.text = append(l.text, data...)
 	}
 }
 
-// quiet is how long nothing may come on a terminal until what was typed, or pasted, has all come.
-const quiet = 20 * time.Millisecond
+// typingPause is how long nothing may come on a terminal until what was typed, or pasted, has all
+// come.
+const typingPause = 20 * time.Millisecond
 
 // Drop clears a terminal's input before a question: it gives the complete lines typed so far, and
 // drops an incomplete one.
@@ -117,7 +118,7 @@ func (l *Lines) Drop(ctx context.Context) []string {
 func (l *Lines) Rest(ctx context.Context) []string {
 	var out []string
 	for l.tty != nil && len(out) < 1000 {
-		line, err := l.typed(ctx, quiet)
+		line, err := l.nextTyped(ctx, typingPause)
 		if err != nil {
 			break
 		}

@@ -108,11 +108,13 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 	for _, text := range g.Reviews {
 		a.show(plain.Line(text))
 	}
-	a.outlook()
-	a.diff = a.current(ctx)
+
+	a.showOutcomes()
+	a.diff = a.currentDiff(ctx)
 	p.TypedAhead(p.Lines.Drop(ctx))
+
 	for {
-		line, err := p.Line(ctx, a.prompt, a.key)
+		line, err := p.Line(ctx, a.prompt, a.keyEffect)
 		if err != nil && line == "" {
 			fmt.Fprintln(p.Out)
 			left := ErrInterrupted
@@ -121,6 +123,7 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 			}
 			return Answer{}, cmp.Or(context.Cause(ctx), left)
 		}
+
 		label, note, ok := a.set.Read(line)
 		word, which, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if ok && len(line) == 1 && a.note == "" && WantsNote(g, label, line) {
@@ -129,8 +132,9 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 				continue
 			}
 		}
+
 		switch {
-		case ok && a.changed(ctx):
+		case ok && a.diffChanged(ctx):
 			a.say("the diff has changed since you looked at it: d shows it as it is now")
 		case ok && a.gate.Lacks(label, a.note+note):
 			word := plain.Line(phrase.In(a.Language, label))
@@ -145,27 +149,27 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 				Note:  strings.Trim(a.note+"\n"+strings.TrimSpace(line), "\n"),
 			}, nil
 		case word == "d" && a.diff != "" && which == "":
-			a.diff = a.current(ctx)
+			a.diff = a.currentDiff(ctx)
 			a.seen = a.diff
-			a.page(ctx, a.diff)
+			a.showPages(ctx, a.diff)
 		case word == "e" && which == "":
-			a.write(ctx)
+			a.writeNote(ctx)
 		case word == "e":
-			if edited := a.edit(ctx, strings.TrimSpace(which)); edited != "" {
+			if edited := a.editDocument(ctx, strings.TrimSpace(which)); edited != "" {
 				return Answer{Edited: edited}, nil
 			}
 		case word == "?" && which == "":
-			a.keys()
+			a.showKeys()
 		default:
 			a.say("expected one of the choices, got " + plain.Line(strconv.Quote(line)))
-			a.keys()
+			a.showKeys()
 		}
 	}
 }
 
-// key tells whether a letter or number answers at once. Where words of the user's own are an
+// keyEffect tells whether a letter or number answers at once. Where words of the user's own are an
 // answer, a line has to be sent: its first letter decides nothing.
-func (a *asking) key(typed string) (shown string, does Effect) {
+func (a *asking) keyEffect(typed string) (shown string, does Effect) {
 	if a.gate.Free != "" {
 		return "", Begins
 	}
@@ -179,7 +183,7 @@ func (a *asking) key(typed string) (shown string, does Effect) {
 		return "edit", Answers
 	case typed == "?":
 		return "", Answers
-	case typed == "e", a.set.begins(typed):
+	case typed == "e", a.set.beginsChoice(typed):
 		return "", Begins
 	}
 	return "no choice has this key; ? shows the keys", Ignored
@@ -225,8 +229,8 @@ func (a *asking) show(text string) {
 	fmt.Fprintln(a.Out, "  | "+strings.ReplaceAll(text, "\n", "\n  | "))
 }
 
-// outlook says what happens after each choice, if that is known.
-func (a *asking) outlook() {
+// showOutcomes says what happens after each choice, if that is known.
+func (a *asking) showOutcomes() {
 	var words []string
 	for i, c := range a.gate.Choices {
 		if c.After != "" {
@@ -258,7 +262,7 @@ func (a *asking) prompt() string {
 		more = strings.Replace(more, "[?]", "[e]dit [?]", 1)
 	}
 	question := a.Prefix + plain.Line(phrase.Question(a.Language, a.gate.Question))
-	items := append(a.set.shownAll(), a.Sheet.Paint(style.Aside, more))
+	items := append(a.set.showAll(), a.Sheet.Paint(style.Aside, more))
 	line := question + "  " + strings.Join(items, "  ") + " "
 	if style.Width(question)+style.Width(a.set.String())+len(more)+5 <= columns {
 		return line
@@ -289,19 +293,18 @@ func (a *asking) prompt() string {
 
 // editorName is the command of the user's editor; empty if none is set.
 func (a *asking) editorName() string {
-	return cmp.Or(a.get("VISUAL"), a.get("EDITOR"))
+	return cmp.Or(a.getenv("VISUAL"), a.getenv("EDITOR"))
 }
 
-// keys explains how to answer.
-func (a *asking) keys() {
+// showKeys explains how to answer.
+func (a *asking) showKeys() {
 	list := a.set.Keys()
 	last := len(list) - 1
+
 	var own []string
 	if a.diff != "" {
-		own = append(
-			own,
-			fmt.Sprintf("d  what the work has changed: %s", formats.Count(files(a.diff), "file")),
-		)
+		files := formats.Count(countFiles(a.diff), "file")
+		own = append(own, "d  what the work has changed: "+files)
 	}
 	editor := a.editorName()
 	if editor == "" {
@@ -312,6 +315,7 @@ func (a *asking) keys() {
 			own = append(own, fmt.Sprintf("e %d  change %s", i+1, plain.Line(name)))
 		}
 	}
+
 	for _, line := range slices.Concat(list[:last], own, []string{"?  these keys"}, list[last:]) {
 		a.say("  " + line)
 	}
@@ -320,8 +324,8 @@ func (a *asking) keys() {
 	}
 }
 
-// current is what the work has changed: that of the tree, else what the gate shows.
-func (a *asking) current(ctx context.Context) string {
+// currentDiff is what the work has changed: that of the tree, else what the gate shows.
+func (a *asking) currentDiff(ctx context.Context) string {
 	if a.Diff != nil {
 		patch, err := a.Diff(ctx)
 		if err == nil && strings.TrimSpace(patch) != "" {
@@ -331,6 +335,7 @@ func (a *asking) current(ctx context.Context) string {
 			a.say("the diff cannot be made: " + plain.Line(err.Error()))
 		}
 	}
+
 	var shown []string
 	for _, s := range a.gate.Show {
 		if style.IsPatch(s) {
@@ -340,16 +345,16 @@ func (a *asking) current(ctx context.Context) string {
 	return strings.Join(shown, "\n")
 }
 
-// changed tells whether the user looked at a diff that is another one now.
-func (a *asking) changed(ctx context.Context) bool {
+// diffChanged tells whether the user looked at a diff that is another one now.
+func (a *asking) diffChanged(ctx context.Context) bool {
 	if a.seen == "" {
 		return false
 	}
-	a.diff = a.current(ctx)
+	a.diff = a.currentDiff(ctx)
 	return a.diff != a.seen
 }
 
-// files counts those of a patch.
-func files(patch string) int {
+// countFiles counts those of a patch.
+func countFiles(patch string) int {
 	return max(1, strings.Count("\n"+patch, "\ndiff --git "))
 }

@@ -25,8 +25,8 @@ import (
 	"tercet/internal/style"
 )
 
-// get gives a variable of the user's own environment.
-func (p Person) get(name string) string {
+// getenv gives a variable of the user's own environment.
+func (p Person) getenv(name string) string {
 	for _, kv := range slices.Backward(p.Env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v
@@ -35,8 +35,8 @@ func (p Person) get(name string) string {
 	return ""
 }
 
-// words splits the text of a variable as a shell would, without running anything.
-func (p Person) words(text string) (list []string, err error) {
+// splitWords splits the text of a variable as a shell would, without running anything.
+func (p Person) splitWords(text string) (list []string, err error) {
 	var parsed []*syntax.Word
 	for w, err := range syntax.NewParser().WordsSeq(strings.NewReader(text)) {
 		if err != nil {
@@ -44,22 +44,22 @@ func (p Person) words(text string) (list []string, err error) {
 		}
 		parsed = append(parsed, w)
 	}
-	list, err = expand.Fields(&expand.Config{Env: expand.FuncEnviron(p.get)}, parsed...)
+	list, err = expand.Fields(&expand.Config{Env: expand.FuncEnviron(p.getenv)}, parsed...)
 	if err == nil && len(list) == 0 {
 		err = errors.New("it names no program")
 	}
 	return list, err
 }
 
-// call gives the terminal to the program that a variable names until it ends, and reports whether
-// the program succeeded. The user is told why it did not.
-func (a *asking) call(
+// runProgram gives the terminal to the program that a variable names until it ends, and reports
+// whether the program succeeded. The user is told why it did not.
+func (a *asking) runProgram(
 	ctx context.Context,
 	variable, dir string,
 	stdin []byte,
 	args ...string,
 ) bool {
-	argv, err := a.words(a.get(variable))
+	argv, err := a.splitWords(a.getenv(variable))
 	if err != nil {
 		a.say(fmt.Sprintf("%s cannot be read: %s", variable, plain.Line(err.Error())))
 		return false
@@ -78,7 +78,7 @@ func (a *asking) call(
 		In:    tty.File(),
 		Out:   out,
 	}
-	if a.get("LESS") == "" {
+	if a.getenv("LESS") == "" {
 		f.Env = append(slices.Clone(f.Env), "LESS=FRX")
 	}
 	back := tty.Hold(out)
@@ -107,22 +107,22 @@ func (a *asking) call(
 	return false
 }
 
-// page shows a patch, by the user's pager or, without one, a screen at a time.
-func (a *asking) page(ctx context.Context, patch string) {
+// showPages shows a patch, by the user's pager or, without one, a screen at a time.
+func (a *asking) showPages(ctx context.Context, patch string) {
 	patch = strings.TrimRight(patch, "\n")
 	text := a.Sheet.Diff(patch) + "\n"
-	if pager := a.get("PAGER"); pager != "" {
-		argv, err := a.words(pager)
+	if pager := a.getenv("PAGER"); pager != "" {
+		argv, err := a.splitWords(pager)
 		if err == nil {
 			_, err = (&proc.Starter{Env: a.Env}).LookPath(argv[0])
 		}
 		if err == nil {
-			a.call(ctx, "PAGER", os.TempDir(), []byte(text))
+			a.runProgram(ctx, "PAGER", os.TempDir(), []byte(text))
 			return
 		}
 		a.say(fmt.Sprintf("PAGER names %s, which is not there", plain.Line(pager)))
 	}
-	// a blank line ends it
+
 	lines := strings.SplitAfter(text, "\n")
 	bare := strings.Split(patch+"\n", "\n")
 	for at := 0; at < len(lines); {
@@ -136,14 +136,16 @@ func (a *asking) page(ctx context.Context, patch string) {
 				break
 			}
 		}
+
 		fmt.Fprint(a.Out, strings.Join(lines[first:at], ""))
 		if at == len(lines) {
 			fmt.Fprintln(a.Out)
 			return
 		}
+
 		more := fmt.Sprintf("line %d of %d: Enter or Space goes on, q ends ", at, len(lines))
 		line, err := a.Line(ctx, func() string { return more }, pageKey)
-		if err != nil || folded(line) == "q" {
+		if err != nil || normalizeAnswer(line) == "q" {
 			if err != nil {
 				fmt.Fprintln(a.Out)
 			}
@@ -157,14 +159,14 @@ func pageKey(key string) (shown string, does Effect) {
 	return "", Answers
 }
 
-// editor edits a text in a file of a name, and gives what stands there then. Without one, and when
-// it did not do its work, that is told.
-func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
+// runEditor edits a text in a file of a name, and gives what stands there then. Without one, and
+// when it did not do its work, that is told.
+func (a *asking) runEditor(ctx context.Context, name, text string) (string, bool) {
 	variable := "VISUAL"
-	if a.get(variable) == "" {
+	if a.getenv(variable) == "" {
 		variable = "EDITOR"
 	}
-	if a.get(variable) == "" {
+	if a.getenv(variable) == "" {
 		a.say("no editor is set: set VISUAL or EDITOR; a note can also follow a choice after ':'")
 		return "", false
 	}
@@ -180,7 +182,7 @@ func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 		a.say("the editor has no file: " + plain.Line(err.Error()))
 		return "", false
 	}
-	if !a.call(ctx, variable, dir, nil, file) {
+	if !a.runProgram(ctx, variable, dir, nil, file) {
 		return "", false
 	}
 
@@ -202,39 +204,38 @@ func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 // noteEnds stands below a note while it is written.
 const noteEnds = "(The note ends here. It goes with your answer to what follows.)"
 
-// write has the user write a note.
-func (a *asking) write(ctx context.Context) {
-	left, ok := a.editor(
-		ctx,
-		"note.md",
-		a.text+"\n\n"+noteEnds+"\n"+formats.OneLine(a.gate.Question)+"\n",
-	)
+// writeNote has the user write a note.
+func (a *asking) writeNote(ctx context.Context) {
+	text := a.text + "\n\n" + noteEnds + "\n" + formats.OneLine(a.gate.Question) + "\n"
+	left, ok := a.runEditor(ctx, "note.md", text)
 	if !ok {
 		return
 	}
-	text, _, _ := strings.Cut(strings.ReplaceAll(left, "\r\n", "\n"), noteEnds)
-	text = strings.TrimSpace(text)
+
+	note, _, _ := strings.Cut(strings.ReplaceAll(left, "\r\n", "\n"), noteEnds)
+	note = strings.TrimSpace(note)
 	switch {
-	case text == "" || text == a.note:
+	case note == "" || note == a.note:
 		a.say("the note is as it was")
 		return
-	case len(text) > letters.MaxNote:
+	case len(note) > letters.MaxNote:
 		a.say(fmt.Sprintf("expected a note of at most %d bytes, got %d; e opens it again",
-			letters.MaxNote, len(text)))
-		a.text = text
+			letters.MaxNote, len(note)))
+		a.text = note
 		return
 	}
-	a.note = text
-	a.text = text
-	a.say("your note goes with the answer: " + plain.Line(formats.Clip(formats.OneLine(text), 60)))
+
+	a.note = note
+	a.text = note
+	a.say("your note goes with the answer: " + plain.Line(formats.Clip(formats.OneLine(note), 60)))
 }
 
 // maxEdited bounds a document that can be changed at a question.
 const maxEdited = 4 << 20
 
-// edit has the user change a document that is named by its number or by a part of its name. It
-// gives the name of one that is another one then.
-func (a *asking) edit(ctx context.Context, which string) string {
+// editDocument has the user change a document that is named by its number or by a part of its name.
+// It gives the name of one that is another one then.
+func (a *asking) editDocument(ctx context.Context, which string) string {
 	list := a.gate.Documents
 	at, err := strconv.Atoi(which)
 	at--
@@ -251,13 +252,13 @@ func (a *asking) edit(ctx context.Context, which string) string {
 	}
 
 	name := list[at]
-	was, err := a.document(name)
+	was, err := a.readDocument(name)
 	if err != nil {
 		a.say(plain.Line(err.Error()))
 		return ""
 	}
 
-	now, ok := a.editor(ctx, path.Base(name), was)
+	now, ok := a.runEditor(ctx, path.Base(name), was)
 	switch {
 	case !ok:
 		return ""
@@ -267,7 +268,7 @@ func (a *asking) edit(ctx context.Context, which string) string {
 	}
 
 	err = atomicfile.WriteIn(a.Root, name, []byte(now), atomicfile.Options{Before: func() error {
-		if there, err := a.document(name); err != nil || there != was {
+		if there, err := a.readDocument(name); err != nil || there != was {
 			return cmp.Or(err, errors.New("the file has changed meanwhile"))
 		}
 		return nil
@@ -286,8 +287,8 @@ func (a *asking) edit(ctx context.Context, which string) string {
 	return name
 }
 
-// document reads a document of the project, which is a file and no link.
-func (a *asking) document(name string) (string, error) {
+// readDocument reads a document of the project, which is a file and no link.
+func (a *asking) readDocument(name string) (string, error) {
 	info, err := a.Root.Lstat(name)
 	if err != nil {
 		return "", err
@@ -296,6 +297,7 @@ func (a *asking) document(name string) (string, error) {
 		return "", fmt.Errorf("expected a regular file of at most %d MiB, got %s",
 			maxEdited>>20, name)
 	}
+
 	data, err := a.Root.ReadFile(name)
 	if err == nil && !utf8.Valid(data) {
 		err = fmt.Errorf("expected text in UTF-8 in %s", name)
