@@ -18,8 +18,8 @@ type Burst struct {
 	Name   string
 }
 
-// together is the longest time between two keys that count as typed at once: no person is so fast.
-const together = 20 * time.Millisecond
+// burstGap is the longest time between two keys that count as typed at once: no person is so fast.
+const burstGap = 20 * time.Millisecond
 
 // Key shows a text, unless it is shown already, and returns what is typed next, without an echo.
 // The terminal is in raw mode before it shows the text, and what was typed until then is dropped:
@@ -36,34 +36,39 @@ func (e *Editor) Key(ctx context.Context, text func() string, shown bool) (b Bur
 		}
 		e.Keyboard.Restore(e.Out)
 	}()
+
 	if !shown {
 		e.frame = frame{}
 		e.frame.resize(e.Size())
-		rows := e.frame.hold(text())
+		rows := e.frame.setRows(text())
 		if err := e.Keyboard.Catch(ctx, e.Out, strings.Join(rows, "\r\n")); err != nil {
 			return b, err
 		}
 	}
+
 	for {
 		if e.frame.resize(e.Size()) {
 			e.repaint(text())
 		}
+
 		wait := e.decoder.readTimeout()
 		if b.Text != "" && wait < 0 {
-			wait = together
+			wait = burstGap
 		}
 		data, err := e.Keyboard.Read(ctx, wait)
 		if err != nil {
 			return b, err
 		}
+
 		e.decoder.feed(data)
 		over := b.Text != "" && len(data) == 0
 		for ev, ok := e.decoder.next(); ok; ev, ok = e.decoder.next() {
-			if b.take(ev) {
+			if b.add(ev) {
 				over = true
 				break
 			}
 		}
+
 		if over {
 			e.Keyboard.Unread(e.decoder.rest())
 			return b, nil
@@ -77,12 +82,12 @@ func (e *Editor) repaint(text string) {
 	if e.frame.row > 0 {
 		back += fmt.Sprintf("\x1b[%dA", e.frame.row)
 	}
-	rows := e.frame.hold(text)
+	rows := e.frame.setRows(text)
 	io.WriteString(e.Out, back+"\x1b[J"+strings.Join(rows, "\r\n")) //nolint:errcheck // as in draw
 }
 
-// take adds an event, and tells whether nothing can be added behind it.
-func (b *Burst) take(ev any) (over bool) {
+// add adds an event, and tells whether nothing can be added behind it.
+func (b *Burst) add(ev any) (over bool) {
 	switch ev := ev.(type) {
 	case paste:
 		b.Text += strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(ev.text)

@@ -11,11 +11,11 @@ import (
 
 // decoder makes events of what a keyboard sends: a tea.KeyPressMsg, typed or paste.
 type decoder struct {
-	buf     []byte
-	late    bool // nothing came in time: what stands in buf is all there is
-	pasting bool
-	long    bool // of the paste: some was dropped
-	keys    uv.EventDecoder
+	buf       []byte
+	timedOut  bool // nothing came in time: what stands in buf is all there is
+	pasting   bool
+	truncated bool // of the paste: some was dropped
+	keys      uv.EventDecoder
 }
 
 // typed is plain text that came at once.
@@ -31,24 +31,24 @@ const (
 	pasteFrom = "\x1b[200~"
 	pasteTo   = "\x1b[201~"
 
-	soon  = 40 * time.Millisecond // for the rest of a sequence
-	later = time.Second           // for the rest of a paste
+	sequenceTimeout = 40 * time.Millisecond // for the rest of a sequence
+	pasteTimeout    = time.Second           // for the rest of a paste
 )
 
 // readTimeout is how long to wait for more input; negative: without end.
 func (d *decoder) readTimeout() time.Duration {
 	switch {
 	case d.pasting:
-		return later
+		return pasteTimeout
 	case len(d.buf) > 0:
-		return soon
+		return sequenceTimeout
 	}
 	return -1
 }
 
 // feed adds what was read. Nothing means that nothing came in time.
 func (d *decoder) feed(data []byte) {
-	d.late = len(data) == 0
+	d.timedOut = len(data) == 0
 	d.buf = append(d.buf, data...)
 }
 
@@ -65,24 +65,25 @@ func (d *decoder) next() (event any, ok bool) {
 	for {
 		switch {
 		case d.pasting:
-			return d.paste()
+			return d.nextPaste()
 		case len(d.buf) == 0:
 			return nil, false
 		case bytes.HasPrefix(d.buf, []byte(pasteFrom)):
 			d.buf = d.buf[len(pasteFrom):]
 			d.pasting = true
-			d.long = false
+			d.truncated = false
 			continue
 		}
-		if n := plain(d.buf); n > 0 && utf8.RuneCount(d.buf[:n]) > 1 {
+
+		if n := printableLen(d.buf); n > 0 && utf8.RuneCount(d.buf[:n]) > 1 {
 			event = typed(d.buf[:n])
 			d.buf = d.buf[n:]
 			return event, true
 		}
-		if !d.late && begun(d.buf) {
+		if !d.timedOut && isIncomplete(d.buf) {
 			return nil, false
 		}
-		if n := lonely(d.buf); n > 0 {
+		if n := strayEscapeLen(d.buf); n > 0 {
 			d.buf = d.buf[n:]
 			continue
 		}
@@ -91,10 +92,11 @@ func (d *decoder) next() (event any, ok bool) {
 			d.buf = d.buf[1:]
 			continue
 		}
+
 		n, ev := d.sequence()
-		own := single(d.buf[:n])
-		d.buf = d.buf[own:]
-		if k, is := ev.(uv.KeyPressEvent); is && own == n {
+		size := sequenceLen(d.buf[:n])
+		d.buf = d.buf[size:]
+		if k, is := ev.(uv.KeyPressEvent); is && size == n {
 			return tea.KeyPressMsg(k), true
 		}
 	}
@@ -113,18 +115,19 @@ func (d *decoder) sequence() (n int, ev uv.Event) {
 	return min(max(n, 1), len(d.buf)), ev
 }
 
-// paste gives a paste that has ended, or whose end did not come.
-func (d *decoder) paste() (any, bool) {
+// nextPaste gives a paste that has ended, or whose end did not come.
+func (d *decoder) nextPaste() (any, bool) {
 	end := bytes.Index(d.buf, []byte(pasteTo))
 	rest := end + len(pasteTo)
-	if end < 0 && d.late {
+	if end < 0 && d.timedOut {
 		end = len(d.buf)
 		rest = len(d.buf)
 	}
+
 	if end < 0 || end > MaxPaste {
 		if n := len(d.buf) - len(pasteTo); n > MaxPaste { // only what may be the end is kept
 			d.buf = d.buf[n:]
-			d.long = true
+			d.truncated = true
 		}
 		if end < 0 {
 			return nil, false
@@ -134,9 +137,10 @@ func (d *decoder) paste() (any, bool) {
 		if at := bytes.Index(d.buf, []byte(pasteTo)); at >= 0 {
 			rest = at + len(pasteTo)
 		}
-		d.long = true
+		d.truncated = true
 	}
-	p := paste{text: string(d.buf[:end]), long: d.long}
+
+	p := paste{text: string(d.buf[:end]), long: d.truncated}
 	if p.long {
 		p.text = ""
 	}
@@ -145,8 +149,8 @@ func (d *decoder) paste() (any, bool) {
 	return p, true
 }
 
-// plain is the length of the printable text at the beginning.
-func plain(buf []byte) int {
+// printableLen is the length of the printable text at the beginning.
+func printableLen(buf []byte) int {
 	n := 0
 	for n < len(buf) {
 		r, size := utf8.DecodeRune(buf[n:])
@@ -158,8 +162,8 @@ func plain(buf []byte) int {
 	return n
 }
 
-// begun tells whether more may belong to the first letter or the first sequence.
-func begun(buf []byte) bool {
+// isIncomplete tells whether more may belong to the first letter or the first sequence.
+func isIncomplete(buf []byte) bool {
 	if buf[0] != 0x1b {
 		return buf[0] >= 0x80 && !utf8.FullRune(buf)
 	}
@@ -168,7 +172,7 @@ func begun(buf []byte) bool {
 	}
 	switch buf[1] {
 	case 0x1b:
-		return begun(buf[1:])
+		return isIncomplete(buf[1:])
 	case 'O':
 		return len(buf) == 2
 	case '[':
@@ -177,9 +181,10 @@ func begun(buf []byte) bool {
 	return false
 }
 
-// single is how much of a sequence belongs to it: up to the Escape that begins the next one. Else
-// what is left of one that was broken off takes the beginning of a paste, whose rows are then keys.
-func single(seq []byte) int {
+// sequenceLen is how much of a sequence belongs to it: up to the Escape that begins the next one.
+// Else what is left of one that was broken off takes the beginning of a paste, whose rows are then
+// keys.
+func sequenceLen(seq []byte) int {
 	from := 1
 	if bytes.HasPrefix(seq, []byte("\x1b\x1b")) && !bytes.HasPrefix(seq[1:], []byte(pasteFrom)) {
 		from = 2 // a key with Alt
@@ -191,9 +196,9 @@ func single(seq []byte) int {
 	return len(seq)
 }
 
-// lonely is the length of an Escape and the letter that begins a text of the terminal's, if that
-// text has no end. Otherwise all that is typed behind it would belong to the text.
-func lonely(buf []byte) int {
+// strayEscapeLen is the length of an Escape and the letter that begins a text of the terminal's, if
+// that text has no end. Otherwise all that is typed behind it would belong to the text.
+func strayEscapeLen(buf []byte) int {
 	if len(buf) < 2 || buf[0] != 0x1b || !bytes.ContainsAny(buf[1:2], "]P_^X") {
 		return 0
 	}

@@ -70,7 +70,7 @@ type Editor struct {
 	menu    menu
 	search  *search // nil: no search
 
-	entered entered
+	history history
 	notice  string // a row that the next key takes away
 	help    bool   // the keys are shown
 	leaving time.Time
@@ -78,8 +78,8 @@ type Editor struct {
 	stop    bool // the process is to be stopped
 }
 
-// entered are the lines that were entered before.
-type entered struct {
+// history are the lines that were entered before.
+type history struct {
 	lines []string
 	at    int    // the one that is shown; len(lines): none
 	draft string // what was typed before they were looked at
@@ -88,8 +88,8 @@ type entered struct {
 // MaxPaste bounds a paste, in bytes.
 const MaxPaste = 128 << 10
 
-// again is how long after a first Ctrl-C a second one leaves.
-const again = 2 * time.Second
+// quitWindow is how long after a first Ctrl-C a second one leaves.
+const quitWindow = 2 * time.Second
 
 // ErrQuit means that the user typed Ctrl-\, which ends tercet as SIGQUIT does.
 var ErrQuit = errors.New("quit")
@@ -111,7 +111,9 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 		}
 		e.Keyboard.Restore(e.Out)
 	}()
-	e.begin(begun)
+
+	e.reset(begun)
+
 	for {
 		if e.dirty {
 			e.updateMenu()
@@ -122,14 +124,16 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 			e.paint(true)
 			return "", err
 		}
+
 		e.decoder.feed(data)
 		for ev, ok := e.decoder.next(); ok; ev, ok = e.decoder.next() {
-			if line, over, err := e.event(ev); over {
+			if line, over, err := e.handleEvent(ev); over {
 				e.paint(true)
 				e.Keyboard.Unread(e.decoder.rest())
 				return line, err
 			}
 		}
+
 		if e.stop {
 			e.stop = false
 			e.paint(true)
@@ -144,8 +148,8 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 	}
 }
 
-// begin empties the editor for the next line.
-func (e *Editor) begin(begun string) {
+// reset empties the editor for the next line.
+func (e *Editor) reset(begun string) {
 	e.text = textarea.New()
 	e.text.SetStyles(textarea.Styles{})
 	e.text.ShowLineNumbers = false
@@ -153,6 +157,7 @@ func (e *Editor) begin(begun string) {
 	e.text.MaxHeight = 0
 	e.text.MaxWidth = 0
 	e.text.SetVirtualCursor(false)
+
 	indent := lipgloss.Width(e.Prompt)
 	e.text.SetPromptFunc(indent, func(i textarea.PromptInfo) string {
 		if i.LineNumber == 0 {
@@ -160,17 +165,20 @@ func (e *Editor) begin(begun string) {
 		}
 		return strings.Repeat(" ", max(indent-2, 0)) + "> "
 	})
+
 	e.text.KeyMap = keyMap()
 	e.text.Focus()
+
 	e.frame = frame{}
 	e.menu = menu{picked: -1}
 	e.search = nil
 	e.notice = ""
 	e.help = false
 	e.dirty = false
-	e.entered = entered{lines: e.Lines()}
-	e.entered.at = len(e.entered.lines)
+	e.history = history{lines: e.Lines()}
+	e.history.at = len(e.history.lines)
 	e.resize()
+
 	if begun != "" {
 		e.set(begun, len(begun))
 		e.updateMenu()
@@ -197,17 +205,17 @@ func keyMap() textarea.KeyMap {
 	return m
 }
 
-// event does what an event of the keyboard asks for. It tells whether the line is over.
-func (e *Editor) event(ev any) (line string, over bool, err error) {
+// handleEvent does what an event of the keyboard asks for. It tells whether the line is over.
+func (e *Editor) handleEvent(ev any) (line string, over bool, err error) {
 	e.notice = ""
 	switch ev := ev.(type) {
 	case paste:
-		e.paste(ev)
+		e.insertPaste(ev)
 	case typed:
 		e.help = false
 		if e.search != nil {
 			e.search.query += string(ev)
-			e.search.find(e.entered.lines)
+			e.search.find(e.history.lines)
 			break
 		}
 		e.text.InsertString(string(ev))
@@ -218,16 +226,16 @@ func (e *Editor) event(ev any) (line string, over bool, err error) {
 			e.help = false
 		}
 		if e.search != nil {
-			e.searching(name, ev)
+			e.searchKey(name, ev)
 			return "", false, nil
 		}
-		return e.press(name, ev)
+		return e.pressKey(name, ev)
 	}
 	return "", false, nil
 }
 
-// press does what a key means outside of a search.
-func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, err error) {
+// pressKey does what a key means outside of a search.
+func (e *Editor) pressKey(name string, k tea.KeyPressMsg) (line string, over bool, err error) {
 	value := e.text.Value()
 	switch name {
 	case "tab", "shift+tab", "esc", "up", "down":
@@ -255,14 +263,14 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 	case "esc", "ctrl+g":
 		e.menu.close()
 	case "up", "down":
-		e.vertical(name, k)
+		e.moveVertically(name, k)
 	case "ctrl+p":
-		e.walk(-1)
+		e.walkHistory(-1)
 	case "ctrl+n":
-		e.walk(1)
+		e.walkHistory(1)
 	case "ctrl+r":
 		e.search = &search{}
-		e.search.find(e.entered.lines)
+		e.search.find(e.history.lines)
 	case "ctrl+l":
 		e.clear()
 	case "ctrl+z":
@@ -283,13 +291,15 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 // interrupt empties the line; on an empty one the second time leaves, or the first with Leaves.
 func (e *Editor) interrupt(value string) (leave bool) {
 	now := e.Now()
-	if e.Leaves || value == "" && now.Sub(e.leaving) < again {
+	if e.Leaves || value == "" && now.Sub(e.leaving) < quitWindow {
 		return true
 	}
+
 	e.set("", 0)
 	e.menu = menu{picked: -1}
-	e.entered.at = len(e.entered.lines)
+	e.history.at = len(e.history.lines)
 	e.leaving = now
+
 	if value != "" {
 		e.leaving = time.Time{}
 	} else {
@@ -346,8 +356,8 @@ func (e *Editor) edit(k tea.KeyPressMsg) {
 	e.dirty = e.dirty || e.text.Value() != before || e.cursor() != at
 }
 
-// paste inserts a text as it is, but for what controls a terminal.
-func (e *Editor) paste(p paste) {
+// insertPaste inserts a text as it is, but for what controls a terminal.
+func (e *Editor) insertPaste(p paste) {
 	switch {
 	case e.search != nil:
 	case p.long:
@@ -371,18 +381,21 @@ func (e *Editor) complete() {
 	if e.dirty || e.menu.closed || len(e.menu.offer.Items) == 0 {
 		e.updateMenu()
 	}
+
 	o := e.menu.offer
 	if len(o.Items) == 0 {
 		return
 	}
+
 	item := o.Items[max(e.menu.picked, 0)]
 	value := e.text.Value()
 	if e.menu.picked < 0 {
-		if common := o.common(); len(common) > o.To-o.From &&
+		if common := o.commonPrefix(); len(common) > o.To-o.From &&
 			strings.HasPrefix(common, value[o.From:o.To]) {
 			item = Item{Value: common, Open: true}
 		}
 	}
+
 	tail := value[o.To:]
 	if !item.Open && !strings.HasPrefix(tail, " ") {
 		item.Value += " "
@@ -395,8 +408,8 @@ func (e *Editor) complete() {
 	e.updateMenu()
 }
 
-// common is the text with which all items begin, empty for a single one.
-func (o Offer) common() string {
+// commonPrefix is the text with which all items begin, empty for a single one.
+func (o Offer) commonPrefix() string {
 	if len(o.Items) < 2 {
 		return ""
 	}
@@ -414,28 +427,30 @@ func (o Offer) common() string {
 	return text
 }
 
-// vertical moves in the menu, else between the rows of the text, else in the history.
-func (e *Editor) vertical(name string, k tea.KeyPressMsg) {
+// moveVertically moves in the menu, else between the rows of the text, else in the history.
+func (e *Editor) moveVertically(name string, k tea.KeyPressMsg) {
 	step := 1
 	if name == "up" {
 		step = -1
 	}
+
 	info := e.text.LineInfo()
 	first := e.text.Line() == 0 && info.RowOffset == 0
 	last := e.text.Line() == e.text.LineCount()-1 && info.RowOffset >= info.Height-1
+
 	switch {
 	case e.menu.open() && (step > 0 || e.menu.picked >= 0):
 		e.menu.move(step)
 	case step < 0 && !first, step > 0 && !last:
 		e.edit(k)
 	default:
-		e.walk(step)
+		e.walkHistory(step)
 	}
 }
 
-// walk shows an older or a newer line of the history.
-func (e *Editor) walk(step int) {
-	p := &e.entered
+// walkHistory shows an older or a newer line of the history.
+func (e *Editor) walkHistory(step int) {
+	p := &e.history
 	to := p.at + step
 	if to < 0 || to > len(p.lines) {
 		return
@@ -443,11 +458,13 @@ func (e *Editor) walk(step int) {
 	if p.at == len(p.lines) {
 		p.draft = e.text.Value()
 	}
+
 	line := p.draft
 	p.at = to
 	if to < len(p.lines) {
 		line = p.lines[to]
 	}
+
 	e.set(line, len(line))
 	e.updateMenu()
 	e.menu.close()
@@ -476,6 +493,7 @@ func (e *Editor) cursor() int {
 		at += n
 		rest = rest[n:]
 	}
+
 	for range e.text.Column() {
 		_, n := utf8.DecodeRuneInString(rest)
 		at += n

@@ -16,7 +16,7 @@ func Interrupts(after ...time.Duration) (leaves []bool) {
 		Lines: func() []string { return nil },
 		Size:  func() (int, int) { return 80, 24 },
 	})
-	e.begin("")
+	e.reset("")
 	now = time.Unix(0, 0)
 	for len(leaves) < len(after) {
 		now = now.Add(after[len(leaves)])
@@ -52,12 +52,12 @@ func Typed(c Config, pieces ...string) (text string, entered bool) {
 	c.Lines = func() []string { return nil }
 	c.Size = func() (int, int) { return 80, 24 }
 	e := New(c)
-	e.begin("")
+	e.reset("")
 	for _, p := range pieces {
 		for _, part := range []string{p, ""} { // nothing more comes in time
 			e.decoder.feed([]byte(part))
 			for ev, ok := e.decoder.next(); ok; ev, ok = e.decoder.next() {
-				if line, over, _ := e.event(ev); over {
+				if line, over, _ := e.handleEvent(ev); over {
 					return line, true
 				}
 			}

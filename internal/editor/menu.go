@@ -44,6 +44,7 @@ type search struct {
 func (s *search) find(past []string) {
 	s.found = nil
 	s.picked = 0
+
 	ranks := map[string]int{}
 	for _, line := range slices.Backward(past) {
 		if rank, ok := nearest.Within(s.query, line); ok {
@@ -53,6 +54,7 @@ func (s *search) find(past []string) {
 			}
 		}
 	}
+
 	if s.query != "" {
 		slices.SortStableFunc(s.found, func(a, b string) int {
 			return ranks[a] - ranks[b]
@@ -60,8 +62,8 @@ func (s *search) find(past []string) {
 	}
 }
 
-// searching does what a key means in a search.
-func (e *Editor) searching(name string, k tea.KeyPressMsg) {
+// searchKey does what a key means in a search.
+func (e *Editor) searchKey(name string, k tea.KeyPressMsg) {
 	s := e.search
 	switch name {
 	case "enter", "ctrl+j", "tab", "right":
@@ -81,14 +83,14 @@ func (e *Editor) searching(name string, k tea.KeyPressMsg) {
 	case "backspace", "ctrl+h":
 		_, n := utf8.DecodeLastRuneInString(s.query)
 		s.query = s.query[:len(s.query)-n]
-		s.find(e.entered.lines)
+		s.find(e.history.lines)
 	case "ctrl+u", "ctrl+w":
 		s.query = ""
-		s.find(e.entered.lines)
+		s.find(e.history.lines)
 	default:
 		if k.Text != "" {
 			s.query += k.Text
-			s.find(e.entered.lines)
+			s.find(e.history.lines)
 		}
 	}
 }

@@ -38,6 +38,7 @@ func (f *frame) resize(columns, rows int) (changed bool) {
 	if columns == f.columns && rows == f.rows {
 		return false
 	}
+
 	if f.columns > 0 && columns < f.columns {
 		row := 0
 		for _, w := range f.widths[:f.row] {
@@ -45,13 +46,14 @@ func (f *frame) resize(columns, rows int) (changed bool) {
 		}
 		f.row = row + f.column/columns
 	}
+
 	f.columns = columns
 	f.rows = rows
 	return true
 }
 
-// hold makes the rows of a text those that are shown, with the cursor behind the last.
-func (f *frame) hold(text string) (rows []string) {
+// setRows makes the rows of a text those that are shown, with the cursor behind the last.
+func (f *frame) setRows(text string) (rows []string) {
 	rows = strings.Split(text, "\n")
 	f.widths = f.widths[:0]
 	for _, r := range rows {
@@ -83,7 +85,7 @@ func (e *Editor) paint(over bool) {
 		row = len(rows) - 1
 		column = lipgloss.Width(rows[len(rows)-1])
 	} else {
-		below := e.below()
+		below := e.rowsBelow()
 		below = below[:min(len(below), e.frame.rows-2)]
 		first := max(0, min(row-(e.frame.rows-len(below))/2, len(rows)+len(below)-e.frame.rows))
 		if first > 0 {
@@ -132,7 +134,7 @@ func (e *Editor) draw(rows []string, row, column int, over bool) {
 	b.WriteString(cursorOn)
 	e.frame.row = row
 	e.frame.column = column
-	io.WriteString(e.Out, b.String()) //nolint:errcheck // a terminal that is gone ends the next read
+	io.WriteString(e.Out, b.String()) //nolint:errcheck // if it is gone, the next read fails
 }
 
 // clear empties the screen but for the line.
@@ -141,26 +143,29 @@ func (e *Editor) clear() {
 	e.frame.row = 0
 }
 
-// below are the rows under the text: the hint, the menu and what there is to say.
-func (e *Editor) below() []string {
+// rowsBelow are the rows under the text: the hint, the menu and what there is to say.
+func (e *Editor) rowsBelow() []string {
 	if e.search != nil {
-		return e.found()
+		return e.searchRows()
 	}
+
 	var out []string
 	if hint := e.hint(); hint != "" {
 		out = append(out, hint)
 	}
+
 	if e.menu.open() {
 		items := e.menu.offer.Items
 		wide := 0
 		for _, i := range items {
 			wide = max(wide, min(lipgloss.Width(i.Value), max(e.frame.columns/2, 16)))
 		}
-		out = append(out, e.rows(len(items), e.menu.picked, func(i int) (string, string) {
+		out = append(out, e.itemRows(len(items), e.menu.picked, func(i int) (string, string) {
 			value := e.cut(items[i].Value, wide)
 			return value + strings.Repeat(" ", wide-lipgloss.Width(value)), items[i].About
 		})...)
 	}
+
 	if e.help {
 		for _, k := range e.Keys {
 			out = append(out, strings.Split(ansi.Wordwrap(k, e.frame.columns-1, ""), "\n")...)
@@ -169,25 +174,27 @@ func (e *Editor) below() []string {
 	if e.notice != "" {
 		out = append(out, e.cut(e.notice, e.frame.columns-1))
 	}
+
 	return out
 }
 
-// found are the rows of a search.
-func (e *Editor) found() []string {
+// searchRows are the rows of a search.
+func (e *Editor) searchRows() []string {
 	s := e.search
 	out := []string{e.cut("history: "+s.query, e.frame.columns-2)}
 	if len(s.found) == 0 {
 		return append(out, "  no line has these letters")
 	}
-	return append(out, e.rows(len(s.found), s.picked, func(i int) (string, string) {
+	return append(out, e.itemRows(len(s.found), s.picked, func(i int) (string, string) {
 		return strings.ReplaceAll(s.found[i], "\n", " "), ""
 	})...)
 }
 
-// rows shows the items around the one that is picked.
-func (e *Editor) rows(n, picked int, item func(int) (value, about string)) []string {
+// itemRows shows the items around the one that is picked.
+func (e *Editor) itemRows(n, picked int, item func(int) (value, about string)) []string {
 	most := max(1, min(mostRows, e.frame.rows-4))
 	first := min(max(0, picked-most+1), max(0, n-most))
+
 	var out []string
 	for i := first; i < min(n, first+most); i++ {
 		value, about := item(i)
@@ -195,6 +202,7 @@ func (e *Editor) rows(n, picked int, item func(int) (value, about string)) []str
 		if i == picked {
 			mark = "> "
 		}
+
 		row := e.cut(mark+value, e.frame.columns-1)
 		if room := e.frame.columns - 1 - lipgloss.Width(row) - 2; about != "" && room > 4 {
 			row += "  " + e.style("2", e.cut(about, room))
@@ -204,9 +212,11 @@ func (e *Editor) rows(n, picked int, item func(int) (value, about string)) []str
 		}
 		out = append(out, row)
 	}
+
 	if n > most {
 		out = append(out, e.style("2", fmt.Sprintf("  %d of %d", min(max(picked+1, 1), n), n)))
 	}
+
 	return out
 }
 
