@@ -79,8 +79,8 @@ type Config struct {
 	// Secrets are the accepted findings of the scan before a commit.
 	Secrets []secrets.Allowed
 
-	origins map[string]Origin
-	written map[string]string // values as written in the file, by the keys of origins
+	origins   map[string]Origin
+	rawValues map[string]string // values as written in the file, by the keys of origins
 }
 
 // Worker is what a machine offers a team.
@@ -207,7 +207,7 @@ func (c Config) List(flags ...Setting) []Setting {
 	}
 
 	for key := range c.origins {
-		all[key] = Setting{Value: cmp.Or(c.written[key], all[key].Value)}
+		all[key] = Setting{Value: cmp.Or(c.rawValues[key], all[key].Value)}
 	}
 	for key, one := range all {
 		all[key] = Setting{key, one.Value, c.Origin(key).String()}

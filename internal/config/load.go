@@ -62,18 +62,21 @@ func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 		Aliases:     map[string]string{},
 		Prefer:      map[string]string{},
 		origins:     map[string]Origin{},
-		written:     map[string]string{},
+		rawValues:   map[string]string{},
 	}}
+
 	l.Decoder = strict.Decoder{
 		Report: l.report,
 		Value:  CodeValue,
 		Key:    CodeUnknownKey,
 		All:    "the keys are ",
 	}
+
 	for _, one := range layers {
 		l.layer = one
 		l.load()
 	}
+
 	l.checkModelRunners()
 	return l.config, l.found
 }
@@ -113,7 +116,7 @@ func (l *loader) load() {
 	}
 
 	for e := range l.entries(entry{v: root}, "a map of keys for the file", formOf("config")) {
-		l.key(e)
+		l.readKey(e)
 	}
 }
 
@@ -128,6 +131,7 @@ func parseValue(key, text string) *md.Node {
 		}
 		return list
 	}
+
 	parsed, problems := md.ParseYAML([]byte(text), md.Pos{})
 	if parsed != nil && len(problems) == 0 {
 		return parsed
@@ -144,8 +148,8 @@ func textNode(s string) *md.Node {
 	}
 }
 
-// key reads the value of one key into the configuration.
-func (l *loader) key(e entry) {
+// readKey reads the value of one key into the configuration.
+func (l *loader) readKey(e entry) {
 	c := &l.config
 	switch e.name {
 	case "runner":
@@ -157,54 +161,52 @@ func (l *loader) key(e entry) {
 	case "language":
 		setValue(l, e, &c.Language, "en or ja", strict.Word(phrase.English, phrase.Japanese))
 	case "specs_dir":
-		setValue(l, e, &c.Specs, "folder inside the project, such as specs,", strict.Text(
-			isProjectFolder,
-		))
+		setValue(l, e, &c.Specs,
+			"folder inside the project, such as specs,", strict.Text(isProjectFolder))
 		if c.Specs == formats.Specs {
 			c.Specs = ""
 		}
 	case "checks":
-		l.checks(e)
+		l.readChecks(e)
 	case "commit":
 		setValue(l, e, &c.Commit, CommitDocuments+" or none", strict.Word(CommitDocuments, "none"))
 	case "isolated_home":
 		setValue(l, e, &c.IsolatedHome, "true or false", strict.Bool)
 	case "aliases":
-		l.slashNames(e, c.Aliases, "slash name", slashForm().MatchString)
+		l.readSlashNames(e, c.Aliases, "slash name", slashForm().MatchString)
 	case "prefer":
-		l.slashNames(
-			e, c.Prefer, "word of a scope such as tercet or project", runnerForm().MatchString,
-		)
+		l.readSlashNames(e, c.Prefer,
+			"word of a scope such as tercet or project", runnerForm().MatchString)
 	case "limits":
-		l.limits(e, &c.Limits)
+		l.readLimits(e, &c.Limits)
 	case "daily":
-		l.limits(e, &c.Daily)
+		l.readLimits(e, &c.Daily)
 	case "commands":
-		c.Commands = l.list(e, "folder", isFolder, c.Commands)
+		c.Commands = l.readList(e, "folder", isFolder, c.Commands)
 	case "env":
-		c.Env = l.list(e, "name of a variable", variableForm().MatchString, c.Env)
+		c.Env = l.readList(e, "name of a variable", variableForm().MatchString, c.Env)
 	case "sandbox":
-		l.sandbox(e)
+		l.readSandbox(e)
 	case "acp":
-		l.acpAgents(e)
+		l.readACPAgents(e)
 	case "model":
-		l.model(e)
+		l.readModel(e)
 	case "notify":
-		l.program(e, &c.Notify)
+		l.readProgram(e, &c.Notify)
 	case "setup":
-		l.program(e, &c.Setup)
+		l.readProgram(e, &c.Setup)
 	case "worker":
-		l.worker(e)
+		l.readWorker(e)
 	case "team":
-		l.team(e)
+		l.readTeam(e)
 	case "secrets":
-		l.secrets(e)
+		l.readSecrets(e)
 	case "context":
-		l.context(e)
+		l.readContext(e)
 	case "mcp":
-		l.mcp(e)
+		l.readMCP(e)
 	case "retention":
-		l.retention(e)
+		l.readRetention(e)
 	case "version":
 		if _, ok := read(l, e, countWords, strict.Positive); !ok {
 			return
@@ -246,21 +248,21 @@ func read[T any](l *loader, e entry, want string, read func(*md.Node) (T, bool))
 	return strict.As(&l.Decoder, e.v, want+" for "+e.name, read)
 }
 
-// name reads a key of the map of an entry that is a name, such as that of a runner.
-func (l *loader) name(e entry, key *md.Node, want string) (string, bool) {
+// readName reads a key of the map of an entry that is a name, such as that of a runner.
+func (l *loader) readName(e entry, key *md.Node, want string) (string, bool) {
 	return read(l, entry{e.name, key, key}, want, strict.Text(runnerForm().MatchString))
 }
 
 // setValue parses a value and stores it, unless a layer of higher precedence has set it.
 func setValue[T any](l *loader, e entry, to *T, want string, form func(*md.Node) (T, bool)) {
-	if got, ok := read(l, e, want, form); ok && l.claim(e) {
+	if got, ok := read(l, e, want, form); ok && l.claimOrigin(e) {
 		*to = got
 	}
 }
 
-// claim reports whether no layer of higher precedence has set the value, and records this one as
-// its origin.
-func (l *loader) claim(e entry) bool {
+// claimOrigin reports whether no layer of higher precedence has set the value, and records this one
+// as its origin.
+func (l *loader) claimOrigin(e entry) bool {
 	if _, ok := l.config.origins[e.name]; ok {
 		return false
 	}
@@ -270,9 +272,9 @@ func (l *loader) claim(e entry) bool {
 
 func (l *loader) recordOrigin(e entry) {
 	if e.v != nil {
-		l.config.written[e.name] = e.v.Value
+		l.config.rawValues[e.name] = e.v.Value
 		for i, item := range e.v.Items {
-			l.config.written[e.name] += strings.Repeat(", ", min(i, 1)) + item.Value
+			l.config.rawValues[e.name] += strings.Repeat(", ", min(i, 1)) + item.Value
 		}
 	}
 	l.config.origins[e.name] = Origin{
@@ -282,55 +284,55 @@ func (l *loader) recordOrigin(e entry) {
 	}
 }
 
-// slashNames parses a map from slash names to slash names or to words.
-func (l *loader) slashNames(e entry, into map[string]string, want string, fits func(string) bool) {
+// readSlashNames parses a map from slash names to slash names or to words.
+func (l *loader) readSlashNames(
+	e entry, into map[string]string, want string, fits func(string) bool,
+) {
 	for key, v := range l.Entries(e.v, "a map of slash names for "+e.name) {
-		from, ok := read(
-			l,
-			entry{e.name, key, key},
-			"slash name",
-			strict.Text(slashForm().MatchString),
-		)
+		from, ok := read(l, entry{e.name, key, key},
+			"slash name", strict.Text(slashForm().MatchString))
 		if !ok {
 			continue
 		}
 		to, ok := read(l, entry{e.name + "." + from, key, v}, want, strict.Text(fits))
-		if from = slashName(from); ok && l.claim(entry{e.name + "." + from, key, v}) {
+		if from = slashName(from); ok && l.claimOrigin(entry{e.name + "." + from, key, v}) {
 			into[from] = slashName(to)
 		}
 	}
 }
 
-// limits parses a map of limits. The lowest of all layers counts; for auto_resume, which bounds no
-// work, the one of highest precedence. No layer may raise a limit above its default, except steps,
-// which a command file may raise too.
-func (l *loader) limits(e entry, to *formats.Limits) {
+// readLimits parses a map of limits. The lowest of all layers counts; for auto_resume, which bounds
+// no work, the one of highest precedence. No layer may raise a limit above its default, except
+// steps, which a command file may raise too.
+func (l *loader) readLimits(e entry, to *formats.Limits) {
 	full := formats.Limits{}.WithDefaults()
-	own := limitsOf(to)
+	current := limitsOf(to)
 	known := limitsOf(&full)
+
 	for e := range l.entries(e, "a map of limits for "+e.name, formOf(e.name)) {
-		if at := l.shared(e); at != nil {
+		if at := l.sharedLimit(e); at != nil {
 			l.setShared(e, at)
 			continue
 		}
-		i := slices.IndexFunc(own, func(one limit) bool {
+
+		i := slices.IndexFunc(current, func(one limit) bool {
 			return one.name == e.key.Value
 		})
-		n, ok := own[i].read(l, e)
+		n, ok := current[i].read(l, e)
 		switch {
 		case !ok:
 		case !known[i].field.IsZero() && n > known[i].value() && e.key.Value != "steps":
 			l.Refuse(CodeNoEffect, e.v, "a limit may only be lowered",
 				fmt.Sprintf("expected %s of at most %s, got %s", e.name, known[i], e.v.Value))
-		case own[i].field.IsZero() || n < own[i].value() && e.key.Value != "auto_resume":
-			own[i].set(n)
+		case current[i].field.IsZero() || n < current[i].value() && e.key.Value != "auto_resume":
+			current[i].set(n)
 			l.recordOrigin(e)
 		}
 	}
 }
 
-// shared is the limit over all projects that a key names; nil: it names none.
-func (l *loader) shared(e entry) *int {
+// sharedLimit is the limit over all projects that a key names; nil: it names none.
+func (l *loader) sharedLimit(e entry) *int {
 	switch e.name {
 	case "limits.runs":
 		return &l.config.RunsAtOnce
@@ -349,35 +351,35 @@ func (l *loader) setShared(e entry, to *int) {
 	case l.layer.Name != UserLayer:
 		l.Refuse(CodeNoEffect, e.v, "set it in your own config.yaml",
 			fmt.Sprintf("expected no value for %s here, got %d", e.name, n))
-	case l.claim(e):
+	case l.claimOrigin(e):
 		*to = n
 	}
 }
 
-// list appends new elements. A list of one may be written without brackets.
-func (l *loader) list(e entry, what string, fits func(string) bool, to []string) []string {
+// readList appends new elements. A list of one may be written without brackets.
+func (l *loader) readList(e entry, what string, fits func(string) bool, to []string) []string {
 	for _, item := range l.Items(e.v, "a list for "+e.name) {
 		s, ok := read(l, entry{e.name, item, item}, what, strict.Text(fits))
-		if ok && l.claim(entry{e.name + "." + s, item, item}) {
+		if ok && l.claimOrigin(entry{e.name + "." + s, item, item}) {
 			to = append(to, s)
 		}
 	}
 	return to
 }
 
-// context parses what agents get of the project besides their own files.
-func (l *loader) context(e entry) {
+// readContext parses what agents get of the project besides their own files.
+func (l *loader) readContext(e entry) {
 	for e := range l.entries(e, "a map for context", formOf("context")) {
 		b, ok := read(l, e, "true or false", strict.Bool)
-		if ok && l.claim(e) {
+		if ok && l.claimOrigin(e) {
 			l.config.NoInstructions = !b
 		}
 	}
 }
 
-// mcp parses what clients of the Model Context Protocol may do. A project and a variable cannot say
-// it: a worker can write the one, and a client sets the other.
-func (l *loader) mcp(e entry) {
+// readMCP parses what clients of the Model Context Protocol may do. A project and a variable cannot
+// say it: a worker can write the one, and a client sets the other.
+func (l *loader) readMCP(e entry) {
 	for e := range l.entries(e, "a map for mcp", formOf("mcp")) {
 		b, ok := read(l, e, "true or false", strict.Bool)
 		switch {
@@ -385,14 +387,14 @@ func (l *loader) mcp(e entry) {
 		case l.layer.Name != UserLayer:
 			l.Refuse(CodeNoEffect, e.v, "set it in your own config.yaml",
 				fmt.Sprintf("expected no value for %s here, got %t", e.name, b))
-		case l.claim(e):
+		case l.claimOrigin(e):
 			l.config.MCPAnswers = b
 		}
 	}
 }
 
-// userOnly refuses a key outside of the user's own configuration.
-func (l *loader) userOnly(e entry) bool {
+// isUserOnly refuses a key outside of the user's own configuration.
+func (l *loader) isUserOnly(e entry) bool {
 	if l.layer.Name == UserLayer {
 		return true
 	}
@@ -401,19 +403,19 @@ func (l *loader) userOnly(e entry) bool {
 	return false
 }
 
-// worker parses what this machine offers a team. A project cannot say it: it does not know the
+// readWorker parses what this machine offers a team. A project cannot say it: it does not know the
 // machine.
-func (l *loader) worker(e entry) {
+func (l *loader) readWorker(e entry) {
 	to := &l.config.Worker
 	for e := range l.entries(e, "a map for worker", formOf("worker")) {
-		if !l.userOnly(e) {
+		if !l.isUserOnly(e) {
 			continue
 		}
 		switch e.key.Value {
 		case "slots":
 			setValue(l, e, &to.Slots, countWords, strict.Positive)
 		case "labels":
-			to.Labels = l.list(e, "label such as gpu", labelForm().MatchString, to.Labels)
+			to.Labels = l.readList(e, "label such as gpu", labelForm().MatchString, to.Labels)
 		case "account":
 			setValue(l, e, &to.Account, "name such as team-plan",
 				strict.Text(labelForm().MatchString))
@@ -421,17 +423,18 @@ func (l *loader) worker(e entry) {
 	}
 }
 
-// team parses the team of the user. A project cannot say it: it would choose where the user's work
-// and key go.
-func (l *loader) team(e entry) {
+// readTeam parses the team of the user. A project cannot say it: it would choose where the user's
+// work and key go.
+func (l *loader) readTeam(e entry) {
 	to := &l.config.Team
 	for e := range l.entries(e, "a map for team", formOf("team")) {
-		if !l.userOnly(e) {
+		if !l.isUserOnly(e) {
 			continue
 		}
 		switch e.key.Value {
 		case "url":
-			setValue(l, e, &to.URL, "address of a hub such as nats://10.0.0.5:4333", hubAddress)
+			setValue(l, e, &to.URL,
+				"address of a hub such as nats://10.0.0.5:4333", parseHubAddress)
 		case "key":
 			setValue(l, e, &to.Key,
 				"absolute path, or one that begins with ~/,", strict.Text(isOwnFile))
@@ -445,7 +448,7 @@ func (l *loader) team(e entry) {
 					return d, ok && d >= LeastDeadAfter
 				})
 		case "limits":
-			l.teamLimits(e)
+			l.readTeamLimits(e)
 		case "publish":
 			setValue(l, e, &to.Publish, "home or pr", strict.Word("home", PublishRequest))
 			if to.Publish == "home" {
@@ -459,7 +462,7 @@ func (l *loader) team(e entry) {
 // life.
 const LeastDeadAfter = 3 * time.Second
 
-func (l *loader) teamLimits(e entry) {
+func (l *loader) readTeamLimits(e entry) {
 	to := &l.config.Team.Limits
 	for e := range l.entries(e, "a map for team.limits", formOf("team.limits")) {
 		switch e.key.Value {
@@ -475,8 +478,8 @@ func (l *loader) teamLimits(e entry) {
 	}
 }
 
-// hubAddress reads the address of a hub as HOST:PORT.
-func hubAddress(n *md.Node) (string, bool) {
+// parseHubAddress reads the address of a hub as HOST:PORT.
+func parseHubAddress(n *md.Node) (string, bool) {
 	text, ok := strict.Text(isFolder)(n)
 	text = strings.TrimPrefix(text, "nats://")
 	host, port, err := net.SplitHostPort(text)
@@ -540,19 +543,19 @@ var (
 // IsImage reports whether a text has the form of a container image's name.
 func IsImage(name string) bool { return imageForm().MatchString(name) }
 
-// secrets parses what the scan before a commit accepts: {allow: [{file, sha256}]}.
-func (l *loader) secrets(e entry) {
+// readSecrets parses what the scan before a commit accepts: {allow: [{file, sha256}]}.
+func (l *loader) readSecrets(e entry) {
 	for list := range l.entries(e, "a map with the key allow for "+e.name, formOf("secrets")) {
 		for _, item := range l.Items(list.v, "a list of findings for "+list.name) {
-			one := l.allowed(entry{list.name, item, item})
-			if one.File != "" && l.claim(entry{e.name + "." + one.String(), item, item}) {
+			one := l.readAllowed(entry{list.name, item, item})
+			if one.File != "" && l.claimOrigin(entry{e.name + "." + one.String(), item, item}) {
 				l.config.Secrets = append(l.config.Secrets, one)
 			}
 		}
 	}
 }
 
-func (l *loader) allowed(e entry) (one secrets.Allowed) {
+func (l *loader) readAllowed(e entry) (one secrets.Allowed) {
 	bad := false
 	for key, v := range l.Map(
 		e.v,

@@ -16,9 +16,9 @@ type modelKey struct {
 	key   *md.Node
 }
 
-// model parses the name of one model for every runner, or a map from runner to model. A name for
-// every runner takes precedence over lower layers.
-func (l *loader) model(e entry) {
+// readModel parses the name of one model for every runner, or a map from runner to model. A name
+// for every runner takes precedence over lower layers.
+func (l *loader) readModel(e entry) {
 	const want = "name of a model, which does not begin with a dash,"
 	name := strict.Text(formats.IsModel)
 	if _, above := l.config.origins[e.name]; above {
@@ -37,7 +37,7 @@ func (l *loader) model(e entry) {
 	}
 
 	for key, v := range l.Entries(e.v, "") {
-		runner, ok := l.name(e, key, "name of a runner")
+		runner, ok := l.readName(e, key, "name of a runner")
 		one := ""
 		at := (entry{e.name + "." + runner, key, v})
 		if ok {
@@ -59,6 +59,7 @@ func (l *loader) checkModelRunners() {
 	}
 	slices.Sort(runners)
 	l.checkRunner(runners)
+
 	for _, one := range l.models {
 		l.layer = one.layer
 		if !slices.Contains(runners, one.key.Value) {
@@ -73,18 +74,18 @@ func (l *loader) checkModelRunners() {
 // checkRunner reports an unknown runner and falls back to the default. choosing are the runners
 // with a choice of models.
 func (l *loader) checkRunner(choosing []string) {
-	all := append(
-		slices.DeleteFunc(Reserved(), func(name string) bool {
-			return name == "builtin"
-		}),
-		choosing...,
-	)
+	all := slices.DeleteFunc(Reserved(), func(name string) bool {
+		return name == "builtin"
+	})
+	all = append(all, choosing...)
 	slices.Sort(all)
 	all = slices.Compact(all)
+
 	c := &l.config
 	if slices.Contains(all, c.Runner) {
 		return
 	}
+
 	o := c.Origin("runner")
 	d := formats.Found(CodeValue, o.Pos, nearest.Help(c.Runner, all),
 		"expected a runner (%s), got %q", strings.Join(all, ", "), c.Runner)

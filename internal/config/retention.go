@@ -31,8 +31,8 @@ func (r Retention) String() string {
 
 const day = 24 * time.Hour
 
-// retention parses off, an age, or a map of age and size.
-func (l *loader) retention(e entry) {
+// readRetention parses off, an age, or a map of age and size.
+func (l *loader) readRetention(e entry) {
 	c := &l.config.Retention
 	if e.v.Kind != md.Map {
 		e := entry{e.name, e.key, e.v}
@@ -47,7 +47,7 @@ func (l *loader) retention(e entry) {
 			},
 		)
 		e.name += ".age"
-		if ok && l.claim(e) { // both forms set the age
+		if ok && l.claimOrigin(e) { // both forms set the age
 			c.Off = age == 0
 			if !c.Off {
 				c.Age = age

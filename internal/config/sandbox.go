@@ -30,42 +30,42 @@ type SandboxOptions struct {
 	Sockets []string
 }
 
-// sandbox parses the order of tiers, alone or in a map with the details. What a project sets is
+// readSandbox parses the order of tiers, alone or in a map with the details. What a project sets is
 // kept apart from what the user sets: it may only tighten.
-func (l *loader) sandbox(e entry) {
+func (l *loader) readSandbox(e entry) {
 	if e.v.Kind != md.Map {
-		l.tiers(e)
+		l.readTiers(e)
 		return
 	}
 	own := &l.config.SandboxOptions
 	for e := range l.entries(e, "", formOf("sandbox")) {
 		switch e.key.Value {
 		case "order":
-			l.tiers(e)
+			l.readTiers(e)
 		case "image":
 			setValue(l, e, &own.Image, "name of an image", strict.Text(IsImage))
 		case "engine":
 			setValue(l, e, &own.Engine, "docker or podman", strict.Word("docker", "podman"))
 		case "agents":
-			l.agents(e)
+			l.readAgents(e)
 		case "network":
-			l.tighten(e, false, &own.Network)
+			l.readTightening(e, false, &own.Network)
 		case "checks":
-			l.tighten(e, true, &own.Checks)
+			l.readTightening(e, true, &own.Checks)
 		case "sockets":
-			l.sockets(e)
+			l.readSockets(e)
 		}
 	}
 }
 
-// tighten parses a boolean that a project may set to one value only.
-func (l *loader) tighten(e entry, tight bool, to *bool) {
+// readTightening parses a boolean that a project may set to one value only.
+func (l *loader) readTightening(e entry, tight bool, to *bool) {
 	b, ok := read(l, e, "true or false", strict.Bool)
 	switch {
 	case !ok:
 	case l.layer.Name == WorkspaceLayer && b != tight:
 		l.refuseLoosening(e, tight, b)
-	case l.claim(e):
+	case l.claimOrigin(e):
 		*to = b
 	}
 }
@@ -79,12 +79,12 @@ func (l *loader) refuseLoosening(e entry, want, got any) {
 	)
 }
 
-// sockets parses the sockets that programs may use.
-func (l *loader) sockets(e entry) {
+// readSockets parses the sockets that programs may use.
+func (l *loader) readSockets(e entry) {
 	switch {
 	case l.layer.Name == WorkspaceLayer:
 		l.refuseLoosening(e, "no value", "a list")
-	case l.claim(e):
+	case l.claimOrigin(e):
 		for _, item := range l.Items(e.v, "a list for "+e.name) {
 			s, ok := read(
 				l,
@@ -99,14 +99,15 @@ func (l *loader) sockets(e entry) {
 	}
 }
 
-// agents parses the bounds of agent CLIs; YAML may read on and off as true and false.
-func (l *loader) agents(e entry) {
+// readAgents parses the bounds of agent CLIs; YAML may read on and off as true and false.
+func (l *loader) readAgents(e entry) {
 	s, ok := read(l, e, "auto, on or off", func(n *md.Node) (string, bool) {
 		if b, isBool := strict.Bool(n); isBool {
 			return map[bool]string{true: string(AgentsOn), false: string(AgentsOff)}[b], true
 		}
 		return strict.Word("auto", string(AgentsOn), string(AgentsOff))(n)
 	})
+
 	own := &l.config.SandboxOptions
 	project := l.layer.Name == WorkspaceLayer
 	switch {
@@ -114,15 +115,15 @@ func (l *loader) agents(e entry) {
 	case project && s != string(AgentsOn):
 		l.refuseLoosening(e, AgentsOn, s)
 	case own.Agents == AgentsOn: // a layer of higher precedence requires bounds
-	case l.claim(e) && s != "auto":
+	case l.claimOrigin(e) && s != "auto":
 		own.Agents = AgentBounds(s)
 	case project:
 		own.Agents = AgentsOn
 	}
 }
 
-// tiers parses the order of tiers.
-func (l *loader) tiers(e entry) {
+// readTiers parses the order of tiers.
+func (l *loader) readTiers(e entry) {
 	e.name = "sandbox"
 	at := e
 	to := &l.config.Sandbox
@@ -130,9 +131,10 @@ func (l *loader) tiers(e entry) {
 		at.name = "sandbox." + WorkspaceLayer
 		to = &l.config.SandboxFloor
 	}
-	if !l.claim(at) {
+	if !l.claimOrigin(at) {
 		return
 	}
+
 	tier := strict.Word("container", "platform_permission", "advisory_only")
 	for _, item := range l.Items(e.v, "a list for "+e.name) {
 		s, ok := read(

@@ -24,15 +24,15 @@ func Reserved() []string {
 	return append([]string{"auto", "builtin", "exec", "offline"}, formats.AgentCLIs()...)
 }
 
-// acpAgents parses one agent, for the runner acp, or a map from runner to agent.
-func (l *loader) acpAgents(e entry) {
+// readACPAgents parses one agent, for the runner acp, or a map from runner to agent.
+func (l *loader) readACPAgents(e entry) {
 	if e.v.Kind != md.Map {
-		l.acpAgent(e, RunnerACP, entry{"acp." + RunnerACP, e.v, e.v})
+		l.readACPAgent(e, RunnerACP, entry{"acp." + RunnerACP, e.v, e.v})
 		return
 	}
 
 	for key, v := range l.Entries(e.v, "") {
-		name, ok := l.name(e, key, "name of a runner")
+		name, ok := l.readName(e, key, "name of a runner")
 		one := entry{e.name + "." + name, key, v}
 		switch {
 		case !ok:
@@ -45,13 +45,13 @@ func (l *loader) acpAgents(e entry) {
 					e.name, name),
 			)
 		default:
-			l.acpAgent(one, name, one)
+			l.readACPAgent(one, name, one)
 		}
 	}
 }
 
-// acpAgent parses the agent of one runner, which is listed under at.
-func (l *loader) acpAgent(e entry, runner string, at entry) {
+// readACPAgent parses the agent of one runner, which is listed under at.
+func (l *loader) readACPAgent(e entry, runner string, at entry) {
 	bad := false
 	s, ok := read(
 		l, e,
@@ -61,11 +61,11 @@ func (l *loader) acpAgent(e entry, runner string, at entry) {
 				s.Name, ok = strict.Text(runnerForm().MatchString)(v)
 				return s, ok
 			}
-			s.Argv, bad = l.argv(e, v.Items)
+			s.Argv, bad = l.readArgv(e, v.Items)
 			return s, bad || len(s.Argv) > 0 && s.Argv[0] != ""
 		},
 	)
-	if !ok || bad || !l.claim(at) {
+	if !ok || bad || !l.claimOrigin(at) {
 		return
 	}
 	if l.config.ACP == nil {
@@ -74,8 +74,8 @@ func (l *loader) acpAgent(e entry, runner string, at entry) {
 	l.config.ACP[runner] = s
 }
 
-// argv parses a program and its arguments; bad means that a word was refused.
-func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
+// readArgv parses a program and its arguments; bad means that a word was refused.
+func (l *loader) readArgv(e entry, words []*md.Node) (argv []string, bad bool) {
 	for _, item := range words {
 		w, ok := read(l, entry{e.name, item, item}, "a word", func(n *md.Node) (string, bool) {
 			return n.Value, n.Kind == md.Scalar && !strings.ContainsRune(n.Value, 0)
@@ -86,22 +86,22 @@ func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
 	return argv, bad
 }
 
-// checks parses a map from stack to program and arguments.
-func (l *loader) checks(e entry) {
+// readChecks parses a map from stack to program and arguments.
+func (l *loader) readChecks(e entry) {
 	if e.v.Kind != md.Map {
 		l.Wrong(e.v,
 			"a map from a stack, such as lean, to a program and its arguments for checks", "")
 		return
 	}
 	for key, v := range l.Entries(e.v, "") {
-		name, ok := l.name(e, key, "name of a stack")
+		name, ok := l.readName(e, key, "name of a stack")
 		want := "a list of program and arguments for checks." + name
-		argv, bad := l.argv(entry{e.name + "." + name, key, v}, l.Items(v, want))
+		argv, bad := l.readArgv(entry{e.name + "." + name, key, v}, l.Items(v, want))
 		switch {
 		case !ok || bad:
 		case len(argv) == 0 || argv[0] == "":
 			l.Wrong(v, want, "")
-		case l.claim(entry{e.name + "." + name, key, v}):
+		case l.claimOrigin(entry{e.name + "." + name, key, v}):
 			if l.config.Checks == nil {
 				l.config.Checks = map[string][]string{}
 			}
@@ -110,15 +110,15 @@ func (l *loader) checks(e entry) {
 	}
 }
 
-// program parses a program and its arguments; a single word is the program.
-func (l *loader) program(e entry, to *[]string) {
+// readProgram parses a program and its arguments; a single word is the program.
+func (l *loader) readProgram(e entry, to *[]string) {
 	want := "a list of program and arguments for " + e.name
-	argv, bad := l.argv(e, l.Items(e.v, want))
+	argv, bad := l.readArgv(e, l.Items(e.v, want))
 	switch {
 	case bad || e.v.Kind == md.Map:
 	case len(argv) == 0 || argv[0] == "":
 		l.Wrong(e.v, want, "")
-	case l.claim(e):
+	case l.claimOrigin(e):
 		*to = argv
 	}
 }

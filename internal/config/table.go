@@ -299,5 +299,8 @@ const rules = `{
 	"sum":      {"type": "string", "pattern": "^[0-9A-Fa-f]{64}$"},
 	"tier":     {"enum": ["container", "platform_permission", "advisory_only"]},
 	"switch":   {"enum": ["auto", "on", "off", true, false]},
-	"agent":    {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}
+	"agent":    {"anyOf": [
+		{"type": "string"},
+		{"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+	]}
 }`
