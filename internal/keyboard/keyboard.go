@@ -1,6 +1,6 @@
 // Package keyboard reads a terminal only during a call of Read.
 //
-// Promise: a wait that ends by its context, its timeout or Wake consumes no input. Keep puts unused
+// Promise: a wait that ends by its context, its timeout or Wake consumes no input. Unread puts unused
 // input back, and Read gives it first. Raw and Restore keep what the user types meanwhile.
 //
 // It will not decode keys, and prints nothing.

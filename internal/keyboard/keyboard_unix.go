@@ -81,7 +81,7 @@ func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, erro
 	return buf[:n:n], nil
 }
 
-// Guard discards keys until the context ends, without echo; input that Keep put back stays. It
+// Guard discards keys until the context ends, without echo; input that Unread put back stays. It
 // reports Ctrl-Z, and an Escape that begins no other key; Ctrl-C stays a signal. While another
 // process has the terminal, it reads nothing. Restore undoes it.
 func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
