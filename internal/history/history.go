@@ -61,6 +61,7 @@ func (h *History) Lines() []string {
 	if err != nil {
 		return h.lines
 	}
+
 	h.size = int64(len(data))
 	h.lines = nil
 	for line := range bytes.Lines(data) {
@@ -83,6 +84,7 @@ func (h *History) Add(line string, at time.Time) (err error) {
 	if n := len(before); n > 0 && before[n-1] == line {
 		return nil
 	}
+
 	text, err := json.Marshal(entry{at.UTC().Truncate(time.Second), line})
 	if err != nil {
 		return err
@@ -90,16 +92,18 @@ func (h *History) Add(line string, at time.Time) (err error) {
 	if err = os.MkdirAll(h.folder, 0o700); err != nil {
 		return err
 	}
+
 	root, err := os.OpenRoot(h.folder)
 	if err != nil {
 		return err
 	}
-	defer func() { err = first(err, root.Close()) }()
+	defer func() { err = firstError(err, root.Close()) }()
+
 	lock := flock.New(filepath.Join(h.folder, "history.lock"), flock.SetPermissions(0o600))
 	if err = lock.Lock(); err != nil {
 		return err
 	}
-	defer func() { err = first(err, lock.Close()) }()
+	defer func() { err = firstError(err, lock.Close()) }()
 	if err = atomicfile.Append(root, Name, append(text, '\n'), 0o600); err != nil {
 		return err
 	}
@@ -117,7 +121,7 @@ func (h *History) shorten(root *os.Root) error {
 	return atomicfile.WriteIn(root, Name, data, atomicfile.Options{Mode: 0o600})
 }
 
-func first(a, b error) error {
+func firstError(a, b error) error {
 	if a != nil {
 		return a
 	}

@@ -18,7 +18,7 @@ func List[T any](capacity int) []T {
 	size := uintptr(capacity) * unsafe.Sizeof(*new(T))
 	if size >= hugePagesFrom {
 		memory := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), size)
-		_ = unix.Madvise(memory, unix.MADV_HUGEPAGE) //nolint:errcheck // without them it is only slower
+		_ = unix.Madvise(memory, unix.MADV_HUGEPAGE) //nolint:errcheck // only slower without
 	}
 	return list
 }

@@ -1,7 +1,7 @@
 // Package keyboard reads a terminal only during a call of Read.
 //
-// Promise: a wait that ends by its context, its timeout or Wake consumes no input. Unread puts unused
-// input back, and Read gives it first. Raw and Restore keep what the user types meanwhile.
+// Promise: a wait that ends by its context, its timeout or Wake consumes no input. Unread puts
+// unused input back, and Read gives it first. Raw and Restore keep what the user types meanwhile.
 //
 // It will not decode keys, and prints nothing.
 //
@@ -28,13 +28,13 @@ const (
 
 // Keyboard is a terminal to read from.
 type Keyboard struct {
-	tty    *os.File
-	wake   [2]int // a pipe that ends a wait
-	unread []byte
-	mute   bool // the terminal did not say where its cursor is
+	tty      *os.File
+	wake     [2]int // a pipe that ends a wait
+	unread   []byte
+	noReport bool // the terminal did not say where its cursor is
 
-	mu  sync.Mutex
-	was *term.State // before Raw, nil outside of it
+	mu    sync.Mutex
+	saved *term.State // before Raw, nil outside of it
 }
 
 // Read gives raw input bytes; it gives none after a timeout or Wake. A negative timeout waits
@@ -77,13 +77,14 @@ const (
 // is not dropped. The input of a terminal that does not answer in time stays, and it is asked once
 // only. Raw has to be in effect.
 func (k *Keyboard) Catch(ctx context.Context, out io.Writer, text string) error {
-	if k.mute {
+	if k.noReport {
 		_, err := io.WriteString(out, text)
 		return err
 	}
 	if _, err := io.WriteString(out, askCursor+text); err != nil {
 		return err
 	}
+
 	late := time.After(reportTime)
 	var typed []byte
 	for {
@@ -92,7 +93,7 @@ func (k *Keyboard) Catch(ctx context.Context, out io.Writer, text string) error 
 			return err
 		}
 		typed = append(typed, data...)
-		if at, end := report(typed); at >= 0 {
+		if at, end := findReport(typed); at >= 0 {
 			rest := typed[end:]
 			if bytes.IndexByte(typed[:at], interrupt) >= 0 {
 				rest = append([]byte{interrupt}, rest...)
@@ -102,7 +103,7 @@ func (k *Keyboard) Catch(ctx context.Context, out io.Writer, text string) error 
 		}
 		select {
 		case <-late:
-			k.mute = true
+			k.noReport = true
 			k.Unread(typed)
 			return nil
 		default:
@@ -113,9 +114,9 @@ func (k *Keyboard) Catch(ctx context.Context, out io.Writer, text string) error 
 // interrupt is Ctrl-C.
 const interrupt byte = 0x03
 
-// report finds where a terminal says where its cursor is, as in "\x1b[24;80R"; at is negative
+// findReport finds where a terminal says where its cursor is, as in "\x1b[24;80R"; at is negative
 // without.
-func report(typed []byte) (at, end int) {
+func findReport(typed []byte) (at, end int) {
 	for at := range typed {
 		rest, ok := bytes.CutPrefix(typed[at:], []byte("\x1b["))
 		if !ok {
@@ -137,7 +138,7 @@ func (k *Keyboard) Raw(out io.Writer) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.was = was
+	k.saved = was
 	_, err = io.WriteString(out, "\x1b[?2004h")
 	return err
 }
@@ -146,27 +147,27 @@ func (k *Keyboard) Raw(out io.Writer) error {
 func (k *Keyboard) Restore(out io.Writer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.was == nil {
+	if k.saved == nil {
 		return
 	}
-	io.WriteString(out, off)                 //nolint:errcheck // a terminal that is gone needs no more
-	_ = term.Restore(int(k.tty.Fd()), k.was) //nolint:errcheck // as above
-	k.was = nil
+	io.WriteString(out, endPasteMarks)         //nolint:errcheck // a closed terminal needs no more
+	_ = term.Restore(int(k.tty.Fd()), k.saved) //nolint:errcheck // as above
+	k.saved = nil
 }
 
-// off ends the marks of pastes and shows the cursor. settle is how long a terminal may take for
-// what was written last.
 const (
-	off    = "\x1b[?2004l\x1b[?25h"
-	settle = 150 * time.Millisecond
+	// endPasteMarks ends the marks of pastes and shows the cursor.
+	endPasteMarks = "\x1b[?2004l\x1b[?25h"
+	// settleTime is how long a terminal may take for what was written last.
+	settleTime = 150 * time.Millisecond
 )
 
 // Settle gives the terminal 150 ms to read what was written, and then calls Restore. Restore makes
 // Ctrl-C, Ctrl-Z and Ctrl-\ signals again, and such a signal discards what the terminal has not
 // read yet.
 func (k *Keyboard) Settle(out io.Writer) {
-	io.WriteString(out, off) //nolint:errcheck // a terminal that is gone needs no more
-	<-time.After(settle)
+	io.WriteString(out, endPasteMarks) //nolint:errcheck // a terminal that is gone needs no more
+	<-time.After(settleTime)
 	k.Restore(out)
 }
 

@@ -46,6 +46,7 @@ func (k *Keyboard) Typed(ctx context.Context, within time.Duration) (ready bool,
 		{Fd: int32(fd), Events: unix.POLLIN},        //nolint:gosec // a descriptor is small
 		{Fd: int32(k.wake[0]), Events: unix.POLLIN}, //nolint:gosec // as above
 	}
+
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -54,6 +55,7 @@ func (k *Keyboard) Typed(ctx context.Context, within time.Duration) (ready bool,
 		var buf [4096]byte
 		_, _ = unix.Read(k.wake[0], buf[:]) //nolint:errcheck // only to empty it
 	}
+
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
@@ -68,6 +70,7 @@ func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, erro
 	if ready, err := k.Typed(ctx, within); !ready || err != nil {
 		return nil, err
 	}
+
 	var buf [4096]byte
 	n, err := unix.Read(int(k.tty.Fd()), buf[:])
 	switch {
@@ -93,13 +96,14 @@ func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 	}
 
 	k.mu.Lock()
-	k.was = was
+	k.saved = was
 	mode.Lflag &^= unix.ICANON | unix.ECHO
 	mode.Cc[unix.VMIN] = 1
 	mode.Cc[unix.VTIME] = 0
 	mode.Cc[unix.VSUSP] = noKey
 	err = unix.IoctlSetTermios(fd, setMode, mode)
 	k.mu.Unlock()
+
 	const alone = 50 * time.Millisecond // what begins with Escape and is a key comes at once
 	for err == nil {
 		var data []byte

@@ -7,7 +7,8 @@ import "strings"
 func Diff(before, after string, most int) []string {
 	a := split(before)
 	b := split(after)
-	all := edits(a, b)
+	all := editLines(a, b)
+
 	near := make([]bool, len(all))
 	for i, line := range all {
 		if line[0] == ' ' {
@@ -17,6 +18,7 @@ func Diff(before, after string, most int) []string {
 			near[j] = true
 		}
 	}
+
 	var out []string
 	for i, line := range all {
 		switch {
@@ -39,8 +41,8 @@ func split(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// edits aligns two lists of lines.
-func edits(a, b []string) (out []string) {
+// editLines aligns two lists of lines.
+func editLines(a, b []string) (out []string) {
 	j := 0
 	for i, at := range Align(a, b) {
 		if at < 0 {

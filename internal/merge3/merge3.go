@@ -19,16 +19,19 @@ func Align(a, b []string) []int {
 	for i := range out {
 		out[i] = -1
 	}
+
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		out[head] = head
 		head++
 	}
+
 	tail := 0
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 		out[len(a)-tail] = len(b) - tail
 	}
+
 	alignMiddle(out[head:len(a)-tail], a[head:len(a)-tail], b[head:len(b)-tail], head)
 	return out
 }
@@ -75,6 +78,7 @@ func Merge(base, yours, theirs string) (merged string, ok bool) {
 	b := strings.SplitAfter(theirs, "\n")
 	toA := append(Align(o, a), len(a))
 	toB := append(Align(o, b), len(b))
+
 	var out strings.Builder
 	i := 0
 	j := 0
@@ -84,6 +88,7 @@ func Merge(base, yours, theirs string) (merged string, ok bool) {
 		for next < len(o) && (toA[next] < 0 || toB[next] < 0) {
 			next++
 		}
+
 		was := strings.Join(o[i:next], "")
 		mine := strings.Join(a[j:toA[next]], "")
 		other := strings.Join(b[k:toB[next]], "")
@@ -95,6 +100,7 @@ func Merge(base, yours, theirs string) (merged string, ok bool) {
 		default:
 			return "", false
 		}
+
 		if next == len(o) {
 			return out.String(), true
 		}

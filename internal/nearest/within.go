@@ -19,6 +19,7 @@ func Within(word, text string) (rank int, ok bool) {
 	case strings.Contains(text, word):
 		return 2, true
 	}
+
 	rest := text
 	for _, want := range word {
 		at := strings.IndexRune(rest, want)
@@ -27,6 +28,7 @@ func Within(word, text string) (rank int, ok bool) {
 		}
 		rest = rest[at+utf8.RuneLen(want):]
 	}
+
 	if word[0] == text[0] {
 		return 3, true
 	}

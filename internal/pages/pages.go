@@ -49,6 +49,7 @@ func All() ([]Page, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []Page
 	for _, e := range entries {
 		text, err := pageFiles.ReadFile("text/" + e.Name())

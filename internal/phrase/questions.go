@@ -55,15 +55,15 @@ func Question(language, english string) string {
 		return english
 	}
 	for _, q := range questions {
-		if parts, ok := holes(q[0], english); ok {
-			return filled(q[1], parts)
+		if parts, ok := matchPattern(q[0], english); ok {
+			return fillPattern(q[1], parts)
 		}
 	}
 	return english
 }
 
-// holes gives what stands in the holes of a pattern.
-func holes(pattern, text string) (parts []string, ok bool) {
+// matchPattern matches a text with a pattern, and gives what stands in its holes.
+func matchPattern(pattern, text string) (parts []string, ok bool) {
 	fixed := strings.Split(pattern, "{}")
 	rest, ok := strings.CutPrefix(text, fixed[0])
 	for i, next := range fixed[1:] {
@@ -82,8 +82,8 @@ func holes(pattern, text string) (parts []string, ok bool) {
 	return parts, ok && rest == ""
 }
 
-// filled puts texts into the holes of a pattern, in their order or by their numbers.
-func filled(pattern string, parts []string) string {
+// fillPattern puts texts into the holes of a pattern, in their order or by their numbers.
+func fillPattern(pattern string, parts []string) string {
 	var out strings.Builder
 	next := 0
 	for pattern != "" {

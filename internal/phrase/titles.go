@@ -95,7 +95,7 @@ func Title(language, english string) string {
 		return english
 	}
 	for known, title := range titles {
-		parts, ok := holes(strings.Replace(known, theTask, numbered, 1), english)
+		parts, ok := matchPattern(strings.Replace(known, theTask, numbered, 1), english)
 		if ok && len(parts) == 1 {
 			return strings.Replace(title, theTaskInJa, numberedInJa+parts[0]+" ", 1)
 		}

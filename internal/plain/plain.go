@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 )
 
-// continued stands before each further line of a message, so that no line of a stranger begins like
-// one of tercet's own.
-const continued = "\n  > "
+// continuationMark stands before each further line of a message, so that no line of a stranger
+// begins like one of tercet's own.
+const continuationMark = "\n  > "
 
 // Passage is text of several lines that stands on lines of its own. Any other argument of an
 // answer, a note or a prompt stands within one line.
@@ -28,17 +28,17 @@ type Passage string
 // Text makes untrusted text safe for a terminal: it escapes control characters, marks that reorder
 // or hide text, and invalid UTF-8. Line feeds and tabs stay.
 func Text(s string) string {
-	return showing(s, unsafeRune)
+	return escapeRunes(s, unsafeRune)
 }
 
 // Line is Text for a single line or cell: it also escapes line feeds and tabs.
 func Line(s string) string {
-	return showing(s, func(r rune) bool { return r == '\n' || r == '\t' || unsafeRune(r) })
+	return escapeRunes(s, func(r rune) bool { return r == '\n' || r == '\t' || unsafeRune(r) })
 }
 
 // Message is Text for a message; it marks further lines.
 func Message(s string) string {
-	return strings.ReplaceAll(Text(strings.TrimRight(s, "\n")), "\n", continued)
+	return strings.ReplaceAll(Text(strings.TrimRight(s, "\n")), "\n", continuationMark)
 }
 
 // Sprintf is fmt.Sprintf with each argument made safe for one line.
@@ -86,10 +86,11 @@ func JSON(doc []byte) []byte {
 	return b.Bytes()
 }
 
-func showing(s string, hide func(rune) bool) string {
+func escapeRunes(s string, hide func(rune) bool) string {
 	if strings.IndexFunc(s, hide) < 0 && utf8.ValidString(s) {
 		return s
 	}
+
 	var b strings.Builder
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
@@ -145,6 +146,7 @@ func (s *Writer) Write(p []byte) (int, error) {
 			break
 		}
 	}
+
 	s.rest = bytes.Clone(data[cut:])
 	if _, err := io.WriteString(s.To, Text(string(data[:cut]))); err != nil {
 		return 0, err

@@ -66,8 +66,8 @@ type rule struct {
 	holds func(m []string) bool // what the expression cannot say of its groups; nil: nothing
 }
 
-// may tells whether the rule has to search a text, given in lower case.
-func (r rule) may(low string) bool {
+// mayMatch tells whether the rule has to search a text, given in lower case.
+func (r rule) mayMatch(low string) bool {
 	for _, word := range r.words {
 		if strings.Contains(low, word) {
 			return true
@@ -76,32 +76,32 @@ func (r rule) may(low string) bool {
 	return false
 }
 
-// begin is the start of a line or a character that no token holds: "task-..." has no "sk-...".
-const begin = `(?:^|[^A-Za-z0-9_-])`
+// tokenStart is the start of a line or a character that no token holds: "task-..." has no "sk-...".
+const tokenStart = `(?:^|[^A-Za-z0-9_-])`
 
 var rules = []rule{
 	{
 		"cloud key",
 		[]string{"akia", "asia"},
-		lazy.Regexp(begin + `((?:AKIA|ASIA)[0-9A-Z]{16})`),
+		lazy.Regexp(tokenStart + `((?:AKIA|ASIA)[0-9A-Z]{16})`),
 		nil,
 	},
-	{"cloud key", []string{"aiza"}, lazy.Regexp(begin + `(AIza[0-9A-Za-z_-]{35})`), nil},
+	{"cloud key", []string{"aiza"}, lazy.Regexp(tokenStart + `(AIza[0-9A-Za-z_-]{35})`), nil},
 	{
 		"hosting token",
 		[]string{"gh", "glpat-", "npm_"},
-		lazy.Regexp(begin + `(gh[pousr]_[A-Za-z0-9]{36,}` +
+		lazy.Regexp(tokenStart + `(gh[pousr]_[A-Za-z0-9]{36,}` +
 			`|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`),
 		nil,
 	},
 	{
 		"model key",
 		[]string{"sk-"},
-		lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
+		lazy.Regexp(tokenStart + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
 		hasDigit,
 	},
-	{"chat token", []string{"xox"}, lazy.Regexp(begin + `(xox[abprs]-[A-Za-z0-9-]{10,})`), nil},
-	{"payment key", []string{"k_live_"}, lazy.Regexp(begin + `([sr]k_live_[A-Za-z0-9]{16,})`), nil},
+	{"chat token", []string{"xox"}, lazy.Regexp(tokenStart + `(xox[abprs]-[A-Za-z0-9-]{10,})`), nil},
+	{"payment key", []string{"k_live_"}, lazy.Regexp(tokenStart + `([sr]k_live_[A-Za-z0-9]{16,})`), nil},
 	{
 		"private key",
 		[]string{"private key"},
@@ -114,58 +114,58 @@ var rules = []rule{
 		lazy.Regexp(
 			`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +
 				`(?:\\*"([^"\s]{15,}[^"\s\\])\\*"|\\*'([^'\s]{15,}[^'\s\\])\\*'|([^\s"']{16,}))`),
-		literal,
+		looksSecret,
 	},
 	{"token", []string{"eyj"}, lazy.Regexp(`(?:^|[^\w-])(eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)`), nil},
 	{
 		"password in a URL",
 		[]string{"://"},
 		lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
-		noPlaceholder,
+		isNoPlaceholder,
 	},
 }
 
 // Patterns of values that are no secret: an example, a path, a reference in code. logins has the
 // files that are secrets only if they hold a login.
 var (
-	sample = lazy.Regexp(`(?i)\$\{|\{\{|<[^>]*>|example|changeme|\[masked\]`)
-	place  = lazy.Regexp(
+	exampleValue = lazy.Regexp(`(?i)\$\{|\{\{|<[^>]*>|example|changeme|\[masked\]`)
+	pathValue    = lazy.Regexp(
 		`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`,
 	)
-	reference = lazy.Regexp(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
-	logins    = map[string]func() *regexp.Regexp{
+	codeReference = lazy.Regexp(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
+	logins        = map[string]func() *regexp.Regexp{
 		".npmrc": lazy.Regexp(`_(?:authToken|auth|password)\s*=\s*(\S+)`),
 		".netrc": lazy.Regexp(`\bpassword\s+(\S+)`),
 	}
 )
 
-func placeholder(value string) bool {
-	return sample().MatchString(value) || strings.HasPrefix(value, "$")
+func isPlaceholder(value string) bool {
+	return exampleValue().MatchString(value) || strings.HasPrefix(value, "$")
 }
 
 func hasDigit(m []string) bool {
 	return strings.ContainsAny(m[1], "0123456789")
 }
 
-func noPlaceholder(m []string) bool {
-	return !placeholder(m[1])
+func isNoPlaceholder(m []string) bool {
+	return !isPlaceholder(m[1])
 }
 
-// entropy from which a value is taken for one that was drawn, in bits a character.
-const drawn = 3.5
+// minEntropy is the entropy, in bits a character, from which a value looks drawn at random.
+const minEntropy = 3.5
 
-// literal tells whether a name was given a value that looks like a secret. The value is as long and
-// as mixed as one, and no placeholder, call, path or reference.
-func literal(m []string) bool {
+// looksSecret tells whether a name was given a value that looks like a secret. The value is as long
+// and as mixed as one, and no placeholder, call, path or reference.
+func looksSecret(m []string) bool {
 	bare := m[3] != ""
 	value := m[1] + m[2] + m[3]
 	switch {
-	case placeholder(value), place().MatchString(value):
+	case isPlaceholder(value), pathValue().MatchString(value):
 		return false
-	case bare && (strings.ContainsAny(value, "([") || reference().MatchString(value)):
+	case bare && (strings.ContainsAny(value, "([") || codeReference().MatchString(value)):
 		return false
 	}
-	return entropy(value) >= drawn
+	return entropy(value) >= minEntropy
 }
 
 // entropy is that of the characters of s, in bits a character (C. E. Shannon, 1948).
@@ -176,6 +176,7 @@ func entropy(s string) float64 {
 		count[r]++
 		n++
 	}
+
 	bits := 0.0
 	for _, c := range count {
 		p := float64(c) / float64(n)
@@ -197,17 +198,19 @@ func Line(file string, number int, text string) []Finding {
 			Sum:   hex.EncodeToString(sum[:]),
 		})
 	}
+
 	for _, r := range rules {
 		holds := func(m []string) bool { return r.holds == nil || r.holds(m) }
-		if r.may(low) && slices.ContainsFunc(r.find().FindAllStringSubmatch(text, -1), holds) {
+		if r.mayMatch(low) && slices.ContainsFunc(r.find().FindAllStringSubmatch(text, -1), holds) {
 			add(r.class)
 		}
 	}
 	if login, ok := logins[strings.ToLower(path.Base(file))]; ok {
-		if m := login().FindStringSubmatch(text); m != nil && !placeholder(m[1]) {
+		if m := login().FindStringSubmatch(text); m != nil && !isPlaceholder(m[1]) {
 			add("login")
 		}
 	}
+
 	return found
 }
 
@@ -217,7 +220,7 @@ func Mask(text, word string) string {
 	low := strings.ToLower(text)
 	for _, r := range rules {
 		switch {
-		case !r.may(low):
+		case !r.mayMatch(low):
 		case strings.Contains(strings.TrimSuffix(text, "\n"), "\n"):
 			lines := strings.SplitAfter(text, "\n")
 			for i, line := range lines {

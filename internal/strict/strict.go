@@ -123,15 +123,15 @@ func (d *Decoder) Unknown(code string, word *md.Node, form Form) {
 	if d.Advise != nil {
 		help = d.Advise(word.Value, form)
 	}
-	help = cmp.Or(help, nearest.Help(word.Value, form.Keys), d.list(word.Value, form.Keys))
+	help = cmp.Or(help, nearest.Help(word.Value, form.Keys), d.listKeys(word.Value, form.Keys))
 	d.Refuse(code, word, help, fmt.Sprintf(form.Unknown, word.Value))
 }
 
 // maxListed is how many keys an advice lists; of more it names the nearest.
 const maxListed = 15
 
-// list is the advice that lists the keys.
-func (d *Decoder) list(word string, keys []string) string {
+// listKeys is the advice that lists the keys.
+func (d *Decoder) listKeys(word string, keys []string) string {
 	if len(keys) <= maxListed {
 		return d.All + strings.Join(keys, ", ")
 	}

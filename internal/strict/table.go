@@ -103,6 +103,7 @@ func ruleOf(is string) map[string]any {
 			all = append(all, map[string]any{"$ref": "#/$defs/" + strings.TrimPrefix(one, "form:")})
 		}
 	}
+
 	if texts != nil {
 		all = append(all, map[string]any{"enum": texts})
 	}

@@ -53,6 +53,7 @@ type Template struct {
 // Copy fills the folder to. The first caller makes the template there.
 func (m *Template) Copy(tb testing.TB, to string, build func()) {
 	tb.Helper()
+
 	built := false
 	m.once.Do(func() {
 		build()
@@ -62,6 +63,7 @@ func (m *Template) Copy(tb testing.TB, to string, build func()) {
 	if built {
 		return
 	}
+
 	if m.files == nil {
 		tb.Fatal("the test that made the template failed")
 	}

@@ -14,7 +14,7 @@ const MaxHeld = 1 << 20
 type File struct {
 	mu     sync.Mutex
 	held   []byte
-	to     io.WriteCloser
+	writer io.WriteCloser
 	err    error // the first error of a write; nothing is written after it
 	closed bool
 }
@@ -25,7 +25,7 @@ func (f *File) Add(line []byte) {
 	defer f.mu.Unlock()
 	switch {
 	case f.closed || f.err != nil:
-	case f.to != nil:
+	case f.writer != nil:
 		f.write(line)
 	case len(f.held)+len(line) <= MaxHeld:
 		f.held = append(f.held, line...)
@@ -37,14 +37,16 @@ func (f *File) Add(line []byte) {
 func (f *File) Open(opener func() (io.WriteCloser, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || f.to != nil {
+	if f.closed || f.writer != nil {
 		return f.err
 	}
+
 	to, err := opener()
 	if err != nil {
 		return err
 	}
-	f.to = to
+
+	f.writer = to
 	if len(f.held) > 0 {
 		f.write(f.held)
 	}
@@ -62,14 +64,14 @@ func (f *File) Close() error {
 	}
 	f.closed = true
 	f.held = nil
-	if f.to == nil {
+	if f.writer == nil {
 		return f.err
 	}
-	return errors.Join(f.err, f.to.Close())
+	return errors.Join(f.err, f.writer.Close())
 }
 
 func (f *File) write(line []byte) {
-	if _, err := f.to.Write(line); err != nil {
+	if _, err := f.writer.Write(line); err != nil {
 		f.err = err
 	}
 }

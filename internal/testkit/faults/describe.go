@@ -20,34 +20,36 @@ func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
 	out := Call{Name: c.name}
 	proc := "/proc/" + strconv.FormatUint(uint64(n.pid), 10)
 	at := func(dir, ptr uint64) string {
-		return resolve(proc, int32(dir), text(int(n.pid), uintptr(ptr)))
+		return resolve(proc, int32(dir), readText(int(n.pid), uintptr(ptr)))
 	}
+
 	switch c.form {
 	case byHandle:
-		out.Path = handle(proc, int32(n.args[0]))
+		out.Path = handlePath(proc, int32(n.args[0]))
 	case byPath:
 		out.Path = at(n.args[0], n.args[1])
 	case byTwo:
 		out.Path = at(n.args[0], n.args[1])
 		out.To = at(n.args[2], n.args[3])
 	}
+
 	counted := within(plan.Under, out.Path) || within(plan.Under, out.To)
 	if said := out.Name == "write" && n.args[0] == 1; counted || said {
-		details(n, proc, &out)
+		addDetails(n, proc, &out)
 		if plan.Bytes && out.Name == "write" {
-			out.Data = memory(int(n.pid), uintptr(n.args[1]), out.Size)
+			out.Data = readMemory(int(n.pid), uintptr(n.args[1]), out.Size)
 		}
 	}
 	return out, counted
 }
 
-func details(n *notification, proc string, out *Call) {
+func addDetails(n *notification, proc string, out *Call) {
 	switch n.number {
 	case unix.SYS_OPENAT:
 		out.Flags = int(n.args[2])
 		out.Mode = uint32(n.args[3])
 	case unix.SYS_OPENAT2:
-		if how := memory(int(n.pid), uintptr(n.args[2]), 16); len(how) == 16 {
+		if how := readMemory(int(n.pid), uintptr(n.args[2]), 16); len(how) == 16 {
 			out.Flags = int(binary.NativeEndian.Uint64(how))
 			out.Mode = uint32(binary.NativeEndian.Uint64(how[8:]))
 		}
@@ -64,12 +66,12 @@ func details(n *notification, proc string, out *Call) {
 		out.Pos = int64(n.args[3])
 	case unix.SYS_WRITE:
 		out.Size = int(n.args[2])
-		out.Pos = offset(proc, int32(n.args[0]))
+		out.Pos = writeOffset(proc, int32(n.args[0]))
 	}
 }
 
-// handle gives the path of a descriptor.
-func handle(proc string, fd int32) string {
+// handlePath gives the path of a descriptor.
+func handlePath(proc string, fd int32) string {
 	link, err := os.Readlink(proc + "/fd/" + strconv.Itoa(int(fd)))
 	if err != nil {
 		return ""
@@ -83,7 +85,7 @@ func resolve(proc string, dir int32, path string) string {
 		return filepath.Clean(path)
 	}
 	if dir != unix.AT_FDCWD {
-		return filepath.Join(handle(proc, dir), path)
+		return filepath.Join(handlePath(proc, dir), path)
 	}
 	base, err := os.Readlink(proc + "/cwd")
 	if err != nil {
@@ -92,14 +94,15 @@ func resolve(proc string, dir int32, path string) string {
 	return filepath.Join(base, path)
 }
 
-// offset gives the place where a write will begin: the position, or the end for a file that is
+// writeOffset gives the place where a write will begin: the position, or the end for a file that is
 // appended to.
-func offset(proc string, fd int32) int64 {
+func writeOffset(proc string, fd int32) int64 {
 	name := strconv.Itoa(int(fd))
 	data, err := os.ReadFile(proc + "/fdinfo/" + name)
 	if err != nil {
 		return 0
 	}
+
 	var pos, flags int64
 	for line := range bytes.Lines(data) {
 		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
@@ -114,6 +117,7 @@ func offset(proc string, fd int32) int64 {
 			return 0
 		}
 	}
+
 	if flags&unix.O_APPEND != 0 {
 		if info, err := os.Stat(proc + "/fd/" + name); err == nil {
 			return info.Size()
@@ -122,13 +126,13 @@ func offset(proc string, fd int32) int64 {
 	return pos
 }
 
-// text reads a path out of the memory of a process, empty if that cannot be done.
-func text(pid int, at uintptr) string {
+// readText reads a path out of the memory of a process, empty if that cannot be done.
+func readText(pid int, at uintptr) string {
 	const page = 4096
 	var out []byte
 	for len(out) <= unix.PathMax {
 		// A read that crosses into a page that is not there fails as a whole.
-		part := memory(pid, at, page-int(at%page))
+		part := readMemory(pid, at, page-int(at%page))
 		if head, _, ends := bytes.Cut(part, []byte{0}); ends {
 			return string(append(out, head...))
 		}
@@ -141,11 +145,12 @@ func text(pid int, at uintptr) string {
 	return ""
 }
 
-// memory reads bytes of a process, nil if that cannot be done.
-func memory(pid int, at uintptr, n int) []byte {
+// readMemory reads bytes of a process, nil if that cannot be done.
+func readMemory(pid int, at uintptr, n int) []byte {
 	if n <= 0 {
 		return nil
 	}
+
 	buf := make([]byte, n)
 	local := []unix.Iovec{{Base: &buf[0]}}
 	local[0].SetLen(n)

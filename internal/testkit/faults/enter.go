@@ -33,10 +33,9 @@ func Pair() (test, program *os.File, err error) {
 	if err != nil {
 		return nil, nil, os.NewSyscallError("socketpair", err)
 	}
-	return os.NewFile(
-		uintptr(fds[0]),
-		"faults-test",
-	), os.NewFile(uintptr(fds[1]), "faults-program"), nil
+	test = os.NewFile(uintptr(fds[0]), "faults-test")
+	program = os.NewFile(uintptr(fds[1]), "faults-program")
+	return test, program, nil
 }
 
 // Enter puts this process, with all its threads, under the filter and sends the notifications to
@@ -46,25 +45,28 @@ func Pair() (test, program *os.File, err error) {
 func Enter(program *os.File, changes bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+
 	fd := int(program.Fd())
-	listener, err := filter(changes)
+	listener, err := installFilter(changes)
 	if err != nil {
 		return errors.Join(err, unix.Sendmsg(fd, []byte(err.Error()), nil, nil, 0), program.Close())
 	}
+
 	if err := unix.Sendmsg(fd, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
 		return os.NewSyscallError("sendmsg", err)
 	}
 	return errors.Join(os.NewSyscallError("close", unix.Close(listener)), program.Close())
 }
 
-// filter installs the filter for all threads and gives the descriptor on which the notifications
+// installFilter installs the filter for all threads and gives the descriptor on which the notifications
 // come.
-func filter(changes bool) (int, error) {
+func installFilter(changes bool) (int, error) {
 	code := instructions(changes)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, fmt.Errorf("%w: no_new_privs: %w", ErrUnavailable, err)
 	}
+
 	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC |
 		unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
 	// With the last flag a call that was handed over is not begun again because of a signal, which

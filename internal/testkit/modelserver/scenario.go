@@ -39,7 +39,7 @@ type Reply struct {
 	Usage  Usage
 }
 
-func (r *Reply) fill(t Turn) {
+func (r *Reply) setDefaults(t Turn) {
 	if r.Usage == (Usage{}) {
 		r.Usage = Usage{
 			Input:  100,
@@ -62,9 +62,9 @@ func (r *Reply) fill(t Turn) {
 // defaultText is what the model says where a scenario does not care.
 const defaultText = "pong"
 
-// builtin gives the script of a scenario that needs none of the caller: a text, an HTTP status or a
+// builtinScript gives the script of a scenario that needs none of the caller: a text, an HTTP status or a
 // fault.
-func builtin(name string) (Script, bool) {
+func builtinScript(name string) (Script, bool) {
 	reply := Reply{Text: defaultText}
 	status, err := strconv.Atoi(name)
 	switch {
@@ -88,7 +88,7 @@ func (t Turn) Write(path, content string) Reply {
 	}
 	for _, tool := range t.Tools {
 		if names, ok := args[tool]; ok {
-			return call(tool, names[0], path, names[1], content)
+			return callReply(tool, names[0], path, names[1], content)
 		}
 	}
 	return t.Shell("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") +
@@ -105,7 +105,7 @@ func (t Turn) Read(path string) Reply {
 	}
 	for _, tool := range t.Tools {
 		if name, ok := args[tool]; ok {
-			return call(tool, name, path)
+			return callReply(tool, name, path)
 		}
 	}
 	return t.Shell("cat '" + path + "'")
@@ -116,18 +116,18 @@ func (t Turn) Shell(command string) Reply {
 	for _, tool := range t.Tools {
 		switch tool {
 		case "Bash", "bash", "run_shell_command":
-			return call(tool, "command", command, "description", "run a command")
+			return callReply(tool, "command", command, "description", "run a command")
 		case "exec_command":
-			return call(tool, "cmd", command)
+			return callReply(tool, "cmd", command)
 		case "shell_command":
-			return call(tool, "command", command)
+			return callReply(tool, "command", command)
 		}
 	}
 	return Reply{Text: "no tool that can do this is offered"}
 }
 
-// call is the reply with one call, whose arguments are given as name, text, name, text.
-func call(tool string, args ...string) Reply {
+// callReply is the reply with one call, whose arguments are given as name, text, name, text.
+func callReply(tool string, args ...string) Reply {
 	all := map[string]any{}
 	for pair := range slices.Chunk(args, 2) {
 		all[pair[0]] = pair[1]

@@ -56,9 +56,9 @@ func (s *Server) Close() {
 func (s *Server) Requests(key string) []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(
-		s.entries,
-	), func(e Entry) bool { return key != "" && e.Key != key })
+	return slices.DeleteFunc(slices.Clone(s.entries), func(e Entry) bool {
+		return key != "" && e.Key != key
+	})
 }
 
 // Turns lists the requests under a key that needed an answer of the model.
@@ -94,11 +94,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return r.Method == e.method && strings.HasSuffix(path, e.suffix)
 	})
 	if at < 0 || endpoints[at].reply != nil {
-		s.keep(e)
+		s.addEntry(e)
 		if at < 0 {
-			fail(w, Chat, http.StatusNotFound, "no such endpoint")
+			sendError(w, Chat, http.StatusNotFound, "no such endpoint")
 		} else {
-			send(w, http.StatusOK, endpoints[at].reply)
+			sendJSON(w, http.StatusOK, endpoints[at].reply)
 		}
 		return
 	}
@@ -106,8 +106,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api := endpoints[at].api
 	turn, err := parseTurn(api, body)
 	if err != nil {
-		s.keep(e)
-		fail(w, api, http.StatusBadRequest, err.Error())
+		s.addEntry(e)
+		sendError(w, api, http.StatusBadRequest, err.Error())
 		return
 	}
 	if api == Gemini {
@@ -125,17 +125,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	script, ok := s.scripts[scenario]
 	if !ok {
-		script, ok = builtin(scenario)
+		script, ok = builtinScript(scenario)
 	}
 	if !ok {
-		fail(w, api, http.StatusNotFound, "unknown scenario "+scenario)
+		sendError(w, api, http.StatusNotFound, "unknown scenario "+scenario)
 		return
 	}
 
-	s.answer(w, r, turn, script(turn))
+	s.sendReply(w, r, turn, script(turn))
 }
 
-func (s *Server) keep(e Entry) {
+func (s *Server) addEntry(e Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entries = append(s.entries, e)
@@ -163,14 +163,14 @@ var endpoints = []endpoint{
 	}},
 }
 
-func send(w http.ResponseWriter, status int, v any) {
+func sendJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	ignore(json.NewEncoder(w).Encode(v)) // a client that went away is its own business
 }
 
-// fail sends an error in the words of the wire format.
-func fail(w http.ResponseWriter, api API, status int, message string) {
+// sendError sends an error in the words of the wire format.
+func sendError(w http.ResponseWriter, api API, status int, message string) {
 	words := map[int][2]string{ // of the others, of Gemini
 		400: {"invalid_request_error", "INVALID_ARGUMENT"},
 		401: {"authentication_error", "UNAUTHENTICATED"},
@@ -178,6 +178,7 @@ func fail(w http.ResponseWriter, api API, status int, message string) {
 		500: {"api_error", "INTERNAL"},
 		529: {"overloaded_error", ""},
 	}[status]
+
 	kind := cmp.Or(words[0], "api_error")
 	body := object{"error": object{"type": kind, "message": message, "code": nil, "param": nil}}
 	switch api {
@@ -191,12 +192,13 @@ func fail(w http.ResponseWriter, api API, status int, message string) {
 		}}
 	case Responses, Chat:
 	}
-	send(w, status, body)
+
+	sendJSON(w, status, body)
 }
 
-// answer sends a reply, with its fault.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Reply) {
-	reply.fill(t)
+// sendReply sends a reply, with its fault.
+func (s *Server) sendReply(w http.ResponseWriter, r *http.Request, t Turn, reply Reply) {
+	reply.setDefaults(t)
 	switch {
 	case reply.Fault == Hang:
 		select {
@@ -205,7 +207,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Re
 		}
 		return
 	case reply.Status >= 400:
-		fail(w, t.API, reply.Status, "the model said no")
+		sendError(w, t.API, reply.Status, "the model said no")
 		return
 	}
 
@@ -224,7 +226,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Re
 	for i, frame := range frames {
 		if middle := i >= (len(frames)+1)/2 || len(frames) == 1; middle && reply.Fault == Cut {
 			ignore(write(w, frame[:len(frame)/2])) // the fault itself ends the answer
-			cut(w)
+			cutConnection(w)
 			return
 		}
 		if err := write(w, frame); err != nil {
@@ -238,8 +240,8 @@ func write(w http.ResponseWriter, p []byte) error {
 	return errors.Join(err, http.NewResponseController(w).Flush())
 }
 
-// cut closes the connection in the middle of an answer.
-func cut(w http.ResponseWriter) {
+// cutConnection closes the connection in the middle of an answer.
+func cutConnection(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		// the answer ends here in any case; over HTTP/2, which is not spoken here, it would look

@@ -85,7 +85,7 @@ func parseTurn(api API, body []byte) (Turn, error) {
 		API:    api,
 		Model:  w.Model,
 		Stream: w.Stream,
-		System: plain(w.System) + w.Instr,
+		System: plainText(w.System) + w.Instr,
 	}
 	for _, tool := range w.Tools {
 		if name := cmp.Or(tool.Function.Name, tool.Name); name != "" {
@@ -102,7 +102,7 @@ func parseTurn(api API, body []byte) (Turn, error) {
 	messages := w.Messages
 	if len(w.Input) > 0 {
 		if err := json.Unmarshal(w.Input, &messages); err != nil {
-			t.Prompt += plain(w.Input)
+			t.Prompt += plainText(w.Input)
 		}
 	}
 	for _, m := range messages {
@@ -119,15 +119,15 @@ func parseTurn(api API, body []byte) (Turn, error) {
 func (t *Turn) add(m message) {
 	switch {
 	case m.Role == "tool":
-		t.Outputs = append(t.Outputs, plain(m.Content))
+		t.Outputs = append(t.Outputs, plainText(m.Content))
 	case strings.HasSuffix(m.Type, "_call_output"):
-		t.Outputs = append(t.Outputs, plain(m.Output))
+		t.Outputs = append(t.Outputs, plainText(m.Output))
 	case m.Role == "system", m.Role == "developer":
-		t.System += plain(m.Content)
+		t.System += plainText(m.Content)
 	case m.Role == "user":
 		for _, b := range blocks(m.Content) {
 			if b.Type == "tool_result" {
-				t.Outputs = append(t.Outputs, plain(b.Content))
+				t.Outputs = append(t.Outputs, plainText(b.Content))
 				continue
 			}
 			t.Prompt += b.Text
@@ -167,8 +167,8 @@ func blocks(raw json.RawMessage) []block {
 	return list
 }
 
-// plain gives the texts of a text or a list of blocks.
-func plain(raw json.RawMessage) string {
+// plainText gives the texts of a text or a list of blocks.
+func plainText(raw json.RawMessage) string {
 	var b strings.Builder
 	for _, one := range blocks(raw) {
 		b.WriteString(one.Text)
