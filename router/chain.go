@@ -81,7 +81,7 @@ func (t *Table) checkMisspelt(before, sign, word string) error {
 	if !isSign(sign) || !slash || t.hasCommand(word) {
 		return nil
 	}
-	unknown, ok := errors.AsType[*UnknownCommandError](t.unknownCommand(name))
+	unknown, ok := errors.AsType[*UnknownCommandError](t.unknownCommandError(name))
 	if !ok || len(unknown.DidYouMean) == 0 && (hasText(before) || strings.Contains(name, "/")) {
 		return nil
 	}

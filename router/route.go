@@ -43,14 +43,14 @@ func (t *Table) Route(l Line) (Route, error) {
 	}
 
 	if len(first) < 2 || first[0] != '/' {
-		return Route{}, t.noSlash(l, first)
+		return Route{}, t.noSlashError(l, first)
 	}
 
 	found, ok := t.byName[first[1:]]
 	if !ok {
 		found, ok = t.byName[canonicalName(first)]
 		if !ok { // "git:sub/commit"
-			return Route{}, t.unknownCommand(first[1:])
+			return Route{}, t.unknownCommandError(first[1:])
 		}
 	}
 
@@ -71,9 +71,9 @@ func splitFirst(raw string) (first, rest string) {
 	return raw, ""
 }
 
-// unknownCommand suggests the commands whose last part was typed without their folder, then the
-// nearest names, then those that begin with what was typed.
-func (t *Table) unknownCommand(name string) error {
+// unknownCommandError suggests the commands whose last part was typed without their folder, then
+// the nearest names, then those that begin with what was typed.
+func (t *Table) unknownCommandError(name string) error {
 	if names := t.ambiguous[name]; names != nil {
 		return &AmbiguousCommandError{Name: name, Candidates: slices.Clone(names)}
 	}
@@ -109,7 +109,7 @@ func (t *Table) unknownCommand(name string) error {
 	}
 }
 
-func (t *Table) noSlash(l Line, first string) error {
+func (t *Table) noSlashError(l Line, first string) error {
 	line := strings.TrimSpace(l.Text())
 	if line == "" {
 		return formats.Fail(

@@ -182,8 +182,8 @@ func (d *draft) addVerdict(t *formats.Task, from formats.TaskStatus, changed boo
 	})
 }
 
-// dirty reports whether the transaction changed anything.
-func (d *draft) dirty() bool {
+// hasChanges reports whether the transaction changed anything.
+func (d *draft) hasChanges() bool {
 	if len(d.created)+len(d.removed)+len(d.restored)+len(d.members) > 0 || d.layout != "" {
 		return true
 	}
@@ -223,8 +223,8 @@ func (d *draft) removedIndexes() []int {
 	return slices.Sorted(maps.Keys(d.removed))
 }
 
-// touched lists the tasks that the transaction created, changed or restored.
-func (d *draft) touched() []*formats.Task {
+// touchedTasks lists the tasks that the transaction created, changed or restored.
+func (d *draft) touchedTasks() []*formats.Task {
 	var out []*formats.Task
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
 		if !d.removed[i] {
@@ -242,7 +242,7 @@ func (d *draft) touched() []*formats.Task {
 func (d *draft) check() error {
 	dependencies := statefile.Cycles{Next: statefile.DependenciesOf, Task: d.peek}
 	parents := statefile.Cycles{Next: statefile.ParentOf, Task: d.peek}
-	for _, t := range d.touched() {
+	for _, t := range d.touchedTasks() {
 		i, old := d.base.Index[t.Number]
 		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) &&
 			statefile.Same(d.base.Tasks[i].Parent, t.Parent) {

@@ -22,7 +22,7 @@ func Open(root *os.Root) (*os.File, error) {
 func (c Config) readState(resolved string) ([]byte, fs.FileInfo, error) {
 	src, info, err := files.ReadInfo(c.Root, resolved, files.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, c.noState()
+		return nil, nil, c.missingStateError()
 	}
 	if err != nil {
 		return nil, nil, files.Failure("reading", statefile.Path, err)

@@ -101,7 +101,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		Verdicts: d.verdicts,
 		Warnings: d.warnings,
 	}
-	if !d.dirty() {
+	if !d.hasChanges() {
 		return res, d.todo, nil
 	}
 
@@ -113,7 +113,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		s.warn("the byte order mark of state.json is left out")
 	}
 
-	line := s.line(tx)
+	line := s.newLogLine(tx)
 	line.Numbers = res.Numbers
 	line.Verdicts = res.Verdicts
 	if d.discardRemoved {
@@ -231,7 +231,7 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 			return err
 		}
 		fresh := statefile.Doc{Lineage: m.cfg.NewID(), NextNumber: max(opt.NextNumber, 1)}
-		if gone := m.cfg.noState(); formats.CodeOf(gone) != formats.CodeNoWorkspace {
+		if gone := m.cfg.missingStateError(); formats.CodeOf(gone) != formats.CodeNoWorkspace {
 			if !opt.Anew {
 				return gone
 			}
@@ -460,8 +460,8 @@ func (m *Manager) withSession(
 // with.
 const maxTries = 3
 
-// line begins the audit line of a transaction.
-func (s *session) line(tx Tx) history.Line {
+// newLogLine begins the audit line of a transaction.
+func (s *session) newLogLine(tx Tx) history.Line {
 	l := history.Line{
 		TxnInfo: history.TxnInfo{
 			Session: tx.Session,

@@ -50,7 +50,7 @@ func (r *Reader) load(ctx context.Context) (*statefile.Document, error) {
 
 	info, err := r.cfg.Root.Stat(statefile.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, r.cfg.noState()
+		return nil, r.cfg.missingStateError()
 	}
 	if err != nil {
 		return nil, files.Failure("reading", statefile.Path, err)

@@ -123,9 +123,9 @@ func (s *session) sweep() error {
 	return err
 }
 
-// noState is the error for a missing state.json. It is damage if the log, a backup or the archive
-// shows that there were tasks. An interrupted init leaves a log and a backup of serial 0.
-func (c Config) noState() error {
+// missingStateError is the error for a missing state.json. It is damage if the log, a backup or the
+// archive shows that there were tasks. An interrupted init leaves a log and a backup of serial 0.
+func (c Config) missingStateError() error {
 	list, err := history.Backups(c.Root)
 	if err != nil {
 		return files.Failure("reading the folder", history.BackupDir, err)
@@ -247,7 +247,7 @@ func (s *session) checkExternal(state history.Line) ([]int, error) {
 		return nil, addBackupHint(s.cfg, err)
 	}
 
-	known, numbers := s.lastKnown(state)
+	known, numbers := s.lastKnownState(state)
 	if known == nil || s.adopt {
 		return numbers, nil
 	}
@@ -313,10 +313,10 @@ func (s *session) acceptExternal(state history.Line) error {
 	return nil
 }
 
-// lastKnown returns the last state that tercet wrote and the numbers of its tasks. They come from a
-// backup of that state, or from the backup before it and the tasks that the line adds and removes.
-// Without either it returns nil.
-func (s *session) lastKnown(state history.Line) (*statefile.Document, []int) {
+// lastKnownState returns the last state that tercet wrote and the numbers of its tasks. They come
+// from a backup of that state, or from the backup before it and the tasks that the line adds and
+// removes. Without either it returns nil.
+func (s *session) lastKnownState(state history.Line) (*statefile.Document, []int) {
 	for serial, src := range history.EachBackup(s.cfg.Root) {
 		sha := formats.Sum(src)
 		if sha != state.Post && sha != state.Pre {
@@ -345,8 +345,8 @@ func (s *session) lastKnown(state history.Line) (*statefile.Document, []int) {
 	return nil, nil
 }
 
-// noBackup is the error for a serial without a backup; it lists the existing ones.
-func noBackup(cfg Config, serial uint64) error {
+// missingBackupError is the error for a serial without a backup; it lists the existing ones.
+func missingBackupError(cfg Config, serial uint64) error {
 	list, err := history.Backups(cfg.Root)
 	if err != nil {
 		return files.Failure("reading the folder", history.BackupDir, err)
@@ -377,7 +377,7 @@ func (s *session) restore(serial uint64) (Result, error) {
 		src, err = c.At(serial)
 
 		if err != nil {
-			return Result{}, noBackup(s.cfg, serial)
+			return Result{}, missingBackupError(s.cfg, serial)
 		}
 	}
 	if err != nil {
@@ -389,7 +389,7 @@ func (s *session) restore(serial uint64) (Result, error) {
 		return Result{}, err
 	}
 
-	dropped := s.writesAfter(backup.Serial)
+	dropped := s.describeLostWrites(backup.Serial)
 	res, err := s.replaceState(backup, history.KindRestored)
 	res.Warnings = append(res.Warnings, dropped...)
 	return res, err
@@ -398,9 +398,9 @@ func (s *session) restore(serial uint64) (Result, error) {
 // maxLeftOut bounds how many lost changes a restore lists.
 const maxLeftOut = 20
 
-// writesAfter describes the changes that were acknowledged after a serial and that a restore of
-// that serial loses.
-func (s *session) writesAfter(serial uint64) []string {
+// describeLostWrites describes the changes that were acknowledged after a serial and that a restore
+// of that serial loses.
+func (s *session) describeLostWrites(serial uint64) []string {
 	var out []string
 	for l := range s.audit.Lines() {
 		switch {
@@ -459,7 +459,7 @@ func (s *session) resolve(how exchange.Resolution) (Result, error) {
 	for _, c := range m.Conflicts {
 		res.Warnings = append(res.Warnings, c.String())
 	}
-	if known, numbers := s.lastKnown(s.audit.StateLine); known != nil {
+	if known, numbers := s.lastKnownState(s.audit.StateLine); known != nil {
 		for _, n := range numbers {
 			if doc.Find(n) == nil {
 				res.Warnings = append(

@@ -49,7 +49,7 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 		Numbers:  d.numbers,
 		Verdicts: d.verdicts,
 		Warnings: d.warnings,
-		Changed:  d.dirty(),
+		Changed:  d.hasChanges(),
 	}, nil
 }
 

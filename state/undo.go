@@ -312,7 +312,7 @@ func (s *session) rewritePlan(tx Tx, op planOp) (Result, error) {
 		res.Verdicts[i].Changed = true
 	}
 
-	line := s.line(tx)
+	line := s.newLogLine(tx)
 	line.Serial = s.serial
 	line.File = f.name
 	line.Verdicts = res.Verdicts

@@ -74,7 +74,7 @@ func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 
 	for _, one := range layers {
 		l.layer = one
-		l.load()
+		l.loadLayer()
 	}
 
 	l.checkModelRunners()
@@ -89,7 +89,7 @@ type loader struct {
 	models []modelKey // checked at the end, when all runners are known
 }
 
-func (l *loader) load() {
+func (l *loader) loadLayer() {
 	root := &md.Node{Kind: md.Map}
 	for _, key := range slices.Sorted(maps.Keys(l.layer.Values)) {
 		root.Entries = append(root.Entries, md.Entry{
@@ -393,8 +393,8 @@ func (l *loader) readMCP(e entry) {
 	}
 }
 
-// isUserOnly refuses a key outside of the user's own configuration.
-func (l *loader) isUserOnly(e entry) bool {
+// requireUserLayer refuses a key outside of the user's own configuration.
+func (l *loader) requireUserLayer(e entry) bool {
 	if l.layer.Name == UserLayer {
 		return true
 	}
@@ -408,7 +408,7 @@ func (l *loader) isUserOnly(e entry) bool {
 func (l *loader) readWorker(e entry) {
 	to := &l.config.Worker
 	for e := range l.entries(e, "a map for worker", formOf("worker")) {
-		if !l.isUserOnly(e) {
+		if !l.requireUserLayer(e) {
 			continue
 		}
 		switch e.key.Value {
@@ -428,7 +428,7 @@ func (l *loader) readWorker(e entry) {
 func (l *loader) readTeam(e entry) {
 	to := &l.config.Team
 	for e := range l.entries(e, "a map for team", formOf("team")) {
-		if !l.isUserOnly(e) {
+		if !l.requireUserLayer(e) {
 			continue
 		}
 		switch e.key.Value {

@@ -359,7 +359,7 @@ func (f form) fitValue(raw []byte) []byte {
 		return raw
 	}
 	if !f.lines {
-		return onOneLine(raw, f.colon != ":")
+		return toOneLine(raw, f.colon != ":")
 	}
 	return reindent(raw, f)
 }

@@ -1,7 +1,7 @@
 package jsonx
 
-// onOneLine drops the white space of valid JSON; spaced puts one space after each colon and comma.
-func onOneLine(raw []byte, spaced bool) []byte {
+// toOneLine drops the white space of valid JSON; spaced puts one space after each colon and comma.
+func toOneLine(raw []byte, spaced bool) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		c := raw[i]

@@ -57,7 +57,7 @@ func MarshalLine(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return onOneLine(out, true), nil
+	return toOneLine(out, true), nil
 }
 
 // maxEncodeDepth bounds what Marshal follows, so that a value that holds itself is an error.
@@ -143,7 +143,7 @@ func appendRaw(out, raw []byte) ([]byte, error) {
 	if _, err := Parse(raw, Limits{Depth: maxEncodeDepth}); err != nil {
 		return nil, fmt.Errorf("raw value: %w", err)
 	}
-	return append(out, onOneLine(bytes.TrimPrefix(raw, []byte(bom)), false)...), nil
+	return append(out, toOneLine(bytes.TrimPrefix(raw, []byte(bom)), false)...), nil
 }
 
 // AppendValue appends v as compact JSON, with its order and number literals.

@@ -50,7 +50,7 @@ func (i *Interview) Ask() (lines []string, prompt string) {
 	item := &i.items[i.at]
 	text := plain.Line(cmp.Or(item.Text, item.Name))
 	lines = append(lines, fmt.Sprintf("%d of %d  %s", i.at+1, len(i.items), text))
-	for _, key := range item.set().Keys()[:len(item.Choices)] {
+	for _, key := range item.choiceSet().Keys()[:len(item.Choices)] {
 		lines = append(lines, "  "+key)
 	}
 	if len(item.Known) > 0 {
@@ -73,7 +73,7 @@ func (i *Interview) defaultAnswer() string {
 	return cmp.Or(i.answers[i.at], i.items[i.at].Default)
 }
 
-func (t *Item) set() Set {
+func (t *Item) choiceSet() Set {
 	choices := make([]formats.Choice, len(t.Choices))
 	for n, label := range t.Choices {
 		choices[n].Label = label
@@ -112,7 +112,7 @@ func (i *Interview) acceptAnswer(word string) (bad string) {
 	case word == "":
 		word = i.defaultAnswer()
 	case item.Choices != nil:
-		label, _, ok := item.set().Read(word)
+		label, _, ok := item.choiceSet().Read(word)
 		if !ok {
 			return fmt.Sprintf("expected one of %s, got %q", strings.Join(item.Choices, ", "), word)
 		}

@@ -100,8 +100,18 @@ var rules = []rule{
 		lazy.Regexp(tokenStart + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
 		hasDigit,
 	},
-	{"chat token", []string{"xox"}, lazy.Regexp(tokenStart + `(xox[abprs]-[A-Za-z0-9-]{10,})`), nil},
-	{"payment key", []string{"k_live_"}, lazy.Regexp(tokenStart + `([sr]k_live_[A-Za-z0-9]{16,})`), nil},
+	{
+		"chat token",
+		[]string{"xox"},
+		lazy.Regexp(tokenStart + `(xox[abprs]-[A-Za-z0-9-]{10,})`),
+		nil,
+	},
+	{
+		"payment key",
+		[]string{"k_live_"},
+		lazy.Regexp(tokenStart + `([sr]k_live_[A-Za-z0-9]{16,})`),
+		nil,
+	},
 	{
 		"private key",
 		[]string{"private key"},

@@ -120,7 +120,7 @@ func (m *Import) Describe() string {
 	text := formats.Count(len(m.tasks), "task")
 	var wrong []string
 	for _, f := range m.Findings {
-		if f.LeftOut || m.prevents(f) {
+		if f.LeftOut || m.preventsImport(f) {
 			wrong = append(wrong, f.Message)
 		}
 	}

@@ -479,7 +479,7 @@ func containsFold(keys []string, key string) bool {
 
 // where is the position of a record in its source, as the prefix of a message.
 func (t *record) where() string {
-	at := t.source.place(t.offset)
+	at := t.source.positionAt(t.offset)
 	return fmt.Sprintf("%s:%d:%d: ", t.source.File, at.Line, at.Col)
 }
 
@@ -521,5 +521,5 @@ func (t *record) addNotes(notes []string) error {
 	}
 	//nolint:errcheck // a list stays in the raw bytes only
 	t.Task.Notes, _ = now.(string)
-	return t.override(statefile.NotesKey, statefile.NotesKey, was, now)
+	return t.overrideMember(statefile.NotesKey, statefile.NotesKey, was, now)
 }

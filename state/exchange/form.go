@@ -68,9 +68,9 @@ func (m *Import) recordForm(t *record, source *jsonx.Value, list string) {
 	}
 }
 
-// override replaces a member of a task. The export restores what the source had, under the key that
-// it has there; if was is nil, nothing.
-func (t *record) override(key, theirs string, was, now any) error {
+// overrideMember replaces a member of a task. The export restores what the source had, under the
+// key that it has there; if was is nil, nothing.
+func (t *record) overrideMember(key, theirs string, was, now any) error {
 	if err := t.SetMember(key, now); err != nil {
 		return err
 	}
@@ -262,9 +262,9 @@ func (f *fileForm) renumber(at, n int) {
 	}
 }
 
-// leftOut returns the records that did not become tasks. With placed, it omits those that the order
-// contains.
-func (f *fileForm) leftOut(placed bool) []*jsonx.Value {
+// leftOutRecords returns the records that did not become tasks. With placed, it omits those that
+// the order contains.
+func (f *fileForm) leftOutRecords(placed bool) []*jsonx.Value {
 	var out []*jsonx.Value
 	for _, l := range f.lists {
 		if placed && l.list != listBare {

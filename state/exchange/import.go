@@ -137,7 +137,7 @@ func (m *Import) Err() error {
 		Of:      formats.CodeInvalidState,
 	}
 	for _, f := range m.Findings {
-		if m.prevents(f) {
+		if m.preventsImport(f) {
 			d.List = append(d.List, statefile.Finding(formats.SeverityError, m.File, f.Pos, f.Help,
 				strings.ReplaceAll(string(f.Class), "_", " ")+": "+f.Message))
 		}
@@ -149,10 +149,10 @@ func (m *Import) Err() error {
 	return d
 }
 
-// prevents reports whether a finding prevents the import. If no record is readable, the file is
-// wrong and not the record. An archive without readable records does not prevent the import of its
-// state.
-func (m *Import) prevents(f Finding) bool {
+// preventsImport reports whether a finding prevents the import. If no record is readable, the file
+// is wrong and not the record. An archive without readable records does not prevent the import of
+// its state.
+func (m *Import) preventsImport(f Finding) bool {
 	if f.Mended {
 		return false
 	}
@@ -273,7 +273,7 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 
 	m.Findings = append(m.Findings, Finding{
 		Class:   class,
-		Pos:     m.place(offset),
+		Pos:     m.positionAt(offset),
 		Message: message,
 		Help:    help,
 		Mended:  mended,
@@ -285,15 +285,15 @@ func (m *Import) report(class Damage, offset int, message, help string) {
 func (m *Import) reportSkipped(offset int, message, help string) {
 	m.Findings = append(m.Findings, Finding{
 		Class:   DamageValue,
-		Pos:     m.place(offset),
+		Pos:     m.positionAt(offset),
 		Message: message,
 		Help:    help,
 		LeftOut: true,
 	})
 }
 
-// place gives line and column of an offset in the source.
-func (m *Import) place(offset int) formats.Pos {
+// positionAt gives line and column of an offset in the source.
+func (m *Import) positionAt(offset int) formats.Pos {
 	if m.places == nil {
 		places := statefile.PlacesIn(m.src)
 		m.places = &places
@@ -593,7 +593,7 @@ func (m *Import) dedupe() {
 		unique[first] = winner
 
 		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ",
-			n, m.place(old.offset).Line)
+			n, m.positionAt(old.offset).Line)
 		fresh := m.freeNumber()
 		switch {
 		case m.opt.Fresh:
@@ -604,11 +604,11 @@ func (m *Import) dedupe() {
 			m.renumber(loser.offset, fresh)
 			m.NextNumber = fresh + 1
 			text += fmt.Sprintf("; %q in line %d is task %d here",
-				loser.Task.Title, m.place(loser.offset).Line, fresh)
+				loser.Task.Title, m.positionAt(loser.offset).Line, fresh)
 		default:
 			m.keepRecord(loser.offset)
 			text += fmt.Sprintf("; %s is kept: %q in line %d",
-				why, winner.Task.Title, m.place(winner.offset).Line)
+				why, winner.Task.Title, m.positionAt(winner.offset).Line)
 		}
 		m.report(DamageDuplicateTask, t.offset, text, "")
 	}

@@ -293,9 +293,9 @@ func (a *adder) storeMembers() error {
 	return err
 }
 
-// formOf describes the layout of a file of the other shape: the keys, and the order of the tasks.
-// It adds the next number if that differs here.
-func (a *adder) formOf(m *Import) *jsonx.Object {
+// describeForm describes the layout of a file of the other shape: the keys, and the order of the
+// tasks. It adds the next number if that differs here.
+func (a *adder) describeForm(m *Import) *jsonx.Object {
 	keys := []any{}
 	for _, one := range m.tree.Members {
 		keys = append(keys, one.Key)
@@ -339,11 +339,11 @@ func (a *adder) storeForm() error {
 		return nil
 	}
 
-	form := a.formOf(a.m)
+	form := a.describeForm(a.m)
 	if a.m.archive {
 		form = new(jsonx.Object).Set(listOfArchive, form)
 	} else if archive := a.m.opt.Archive; archive != nil && archive.archive {
-		form.Set(listOfArchive, a.formOf(archive))
+		form.Set(listOfArchive, a.describeForm(archive))
 	}
 
 	existing := a.Base.Tree.Get(formKey)
@@ -393,7 +393,7 @@ func (a *adder) storeLeftOut() error {
 	for _, file := range files {
 		placed := a.m.Shape == ShapeProjects && (a.reimport || !a.hasForm()) &&
 			(file == a.m || file.archive)
-		for _, v := range file.leftOut(placed) {
+		for _, v := range file.leftOutRecords(placed) {
 			if raw := string(jsonx.AppendValue(nil, v)); !known[raw] {
 				known[raw] = true
 				list = append(list, v)
@@ -427,7 +427,7 @@ func (a *adder) dropDangling() error {
 	depends := cycleEdges(a.tasks, statefile.DependenciesOf)
 	within := cycleEdges(a.tasks, statefile.ParentOf)
 	var all []string
-	for _, t := range a.byNumber() {
+	for _, t := range a.addedByNumber() {
 		var notes []string
 		var remaining, missing, closing []int
 		for _, n := range t.Task.Dependencies {
@@ -454,7 +454,7 @@ func (a *adder) dropDangling() error {
 		if len(notes) > 0 {
 			was := t.Task.Dependencies
 			t.Task.Dependencies = append([]int{}, remaining...)
-			err := t.override("dependencies", "dependencies", was, t.Task.Dependencies)
+			err := t.overrideMember("dependencies", "dependencies", was, t.Task.Dependencies)
 			if err != nil {
 				return err
 			}
@@ -467,7 +467,7 @@ func (a *adder) dropDangling() error {
 			}
 			notes = append(notes, fmt.Sprintf("is part of task %d, %s", *p, why))
 			t.Task.Parent = nil
-			if err := t.override("parent", "parent_task", *p, nil); err != nil {
+			if err := t.overrideMember("parent", "parent_task", *p, nil); err != nil {
 				return err
 			}
 		}
@@ -492,8 +492,8 @@ func (a *adder) dropDangling() error {
 	return nil
 }
 
-// byNumber returns the tasks that are added, sorted by number.
-func (a *adder) byNumber() []*record {
+// addedByNumber returns the tasks that are added, sorted by number.
+func (a *adder) addedByNumber() []*record {
 	out := make([]*record, len(a.tasks))
 	for i := range a.tasks {
 		out[i] = &a.tasks[i]

@@ -257,7 +257,7 @@ func (m *merger) mergeMembers() {
 		switch {
 		case ours == theirs || theirs == was:
 		case ours == was || m.how == ResolveTheirs && key != "lineage":
-			set = append(set, m.theirChange(key, m.theirs.Tree.Get(key)))
+			set = append(set, m.changeToTheirs(key, m.theirs.Tree.Get(key)))
 		case m.how == ResolveNone:
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{
 				Field:  key,
@@ -270,8 +270,8 @@ func (m *merger) mergeMembers() {
 	m.edits = append(m.edits, jsonx.EditMembers(m.ours.Src, m.ours.Tree, set)...)
 }
 
-// theirChange returns the change that sets a key to their value; nil removes the key.
-func (m *merger) theirChange(key string, v *jsonx.Value) jsonx.Change {
+// changeToTheirs returns the change that sets a key to their value; nil removes the key.
+func (m *merger) changeToTheirs(key string, v *jsonx.Value) jsonx.Change {
 	if v == nil {
 		return jsonx.Change{Key: key}
 	}
@@ -304,7 +304,7 @@ func (m *merger) mergeTask(i int) error {
 		task:   n,
 	}
 	f.theirsNewer = statefile.TextOf(theirs, "updated") > statefile.TextOf(mine, "updated")
-	for _, group := range f.groups() {
+	for _, group := range f.groupKeys() {
 		f.merge(group)
 	}
 
@@ -316,8 +316,8 @@ func (m *merger) mergeTask(i int) error {
 		f.set = slices.DeleteFunc(f.set, stamps)
 		f.conflicting = append(
 			f.conflicting,
-			m.theirChange("updated", theirs.Get("updated")),
-			m.theirChange("session_id", theirs.Get("session_id")),
+			m.changeToTheirs("updated", theirs.Get("updated")),
+			m.changeToTheirs("session_id", theirs.Get("session_id")),
 		)
 	}
 
@@ -342,8 +342,8 @@ type fieldMerge struct {
 	conflicting        []jsonx.Change // their values of fields that both sides changed
 }
 
-// groups lists the keys to merge. Keys that depend on each other form one group.
-func (f *fieldMerge) groups() [][]string {
+// groupKeys lists the keys to merge. Keys that depend on each other form one group.
+func (f *fieldMerge) groupKeys() [][]string {
 	together := []string{"status", "prior", "blocked_reason", "lease"}
 	out := [][]string{together}
 	for _, key := range statefile.UnionKeys(f.ours, f.theirs) {
@@ -373,7 +373,7 @@ func (f *fieldMerge) merge(keys []string) {
 	take := func() {
 		for _, k := range keys {
 			if statefile.Compact(f.ours.Get(k)) != statefile.Compact(f.theirs.Get(k)) {
-				f.set = append(f.set, f.m.theirChange(k, f.theirs.Get(k)))
+				f.set = append(f.set, f.m.changeToTheirs(k, f.theirs.Get(k)))
 			}
 		}
 	}
@@ -405,7 +405,7 @@ func (f *fieldMerge) merge(keys []string) {
 					Ours:   x,
 					Theirs: y,
 				})
-				f.conflicting = append(f.conflicting, f.m.theirChange(k, f.theirs.Get(k)))
+				f.conflicting = append(f.conflicting, f.m.changeToTheirs(k, f.theirs.Get(k)))
 			}
 		}
 	}

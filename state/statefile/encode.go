@@ -192,7 +192,7 @@ func (e *encoder) editMembers(v *jsonx.Value, keys []string, was, is []any) erro
 		}
 
 		raw, err := jsonx.Marshal(is[i], "  ")
-		if err == nil && raw[0] == '[' && e.onOneLine(v.Get(key)) {
+		if err == nil && raw[0] == '[' && e.isOnOneLine(v.Get(key)) {
 			raw, err = jsonx.MarshalLine(is[i])
 		}
 		if err != nil {
@@ -205,8 +205,8 @@ func (e *encoder) editMembers(v *jsonx.Value, keys []string, was, is []any) erro
 	return nil
 }
 
-// onOneLine tells whether a value is written on one line; nothing and an empty array are not.
-func (e *encoder) onOneLine(v *jsonx.Value) bool {
+// isOnOneLine tells whether a value is written on one line; nothing and an empty array are not.
+func (e *encoder) isOnOneLine(v *jsonx.Value) bool {
 	if v == nil {
 		return false
 	}

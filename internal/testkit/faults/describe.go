@@ -20,7 +20,7 @@ func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
 	out := Call{Name: c.name}
 	proc := "/proc/" + strconv.FormatUint(uint64(n.pid), 10)
 	at := func(dir, ptr uint64) string {
-		return resolve(proc, int32(dir), readText(int(n.pid), uintptr(ptr)))
+		return resolvePath(proc, int32(dir), readText(int(n.pid), uintptr(ptr)))
 	}
 
 	switch c.form {
@@ -33,7 +33,7 @@ func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
 		out.To = at(n.args[2], n.args[3])
 	}
 
-	counted := within(plan.Under, out.Path) || within(plan.Under, out.To)
+	counted := isBelow(plan.Under, out.Path) || isBelow(plan.Under, out.To)
 	if said := out.Name == "write" && n.args[0] == 1; counted || said {
 		addDetails(n, proc, &out)
 		if plan.Bytes && out.Name == "write" {
@@ -79,8 +79,8 @@ func handlePath(proc string, fd int32) string {
 	return strings.TrimSuffix(link, " (deleted)")
 }
 
-// resolve makes a path absolute, as far as names go.
-func resolve(proc string, dir int32, path string) string {
+// resolvePath makes a path absolute, as far as names go.
+func resolvePath(proc string, dir int32, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

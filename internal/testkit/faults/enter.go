@@ -58,8 +58,8 @@ func Enter(program *os.File, changes bool) error {
 	return errors.Join(os.NewSyscallError("close", unix.Close(listener)), program.Close())
 }
 
-// installFilter installs the filter for all threads and gives the descriptor on which the notifications
-// come.
+// installFilter installs the filter for all threads and gives the descriptor on which the
+// notifications come.
 func installFilter(changes bool) (int, error) {
 	code := instructions(changes)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}

@@ -77,8 +77,8 @@ func (c Call) String() string {
 	return out
 }
 
-// within tells whether a path is the folder or below it.
-func within(folder, path string) bool {
+// isBelow tells whether a path is the folder or below it.
+func isBelow(folder, path string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && folder != "" && (rest == "" || rest[0] == '/')
 }

@@ -89,19 +89,19 @@ func (l *Listener) Serve(program *os.Process, plan Plan) (out Outcome, err error
 		if poll[0].Revents&unix.POLLIN == 0 {
 			return out, nil // no process is under the filter any more
 		}
-		if err := l.one(program, plan, &out); err != nil {
+		if err := l.serveCall(program, plan, &out); err != nil {
 			return out, err
 		}
 	}
 }
 
-// one answers one notification.
-func (l *Listener) one(program *os.Process, plan Plan, out *Outcome) error {
+// serveCall answers one notification.
+func (l *Listener) serveCall(program *os.Process, plan Plan, out *Outcome) error {
 	var n notification
 	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 		return skipGone("receiving a notification", err)
 	}
-	if out.Reached && plan.Errno == 0 && threadOf(program.Pid, n.pid) {
+	if out.Reached && plan.Errno == 0 && isThreadOf(program.Pid, n.pid) {
 		return nil // an answer could let its call be done before the thread ends
 	}
 
@@ -117,7 +117,7 @@ func (l *Listener) one(program *os.Process, plan Plan, out *Outcome) error {
 			out.Reached = true
 			out.Hit = what
 			if plan.Errno == 0 {
-				own := threadOf(program.Pid, n.pid)
+				own := isThreadOf(program.Pid, n.pid)
 				// Its number may belong to another program by now: a child of it made the call, and
 				// goes on.
 				err := program.Kill()
@@ -144,8 +144,8 @@ func (l *Listener) one(program *os.Process, plan Plan, out *Outcome) error {
 	return nil
 }
 
-// threadOf tells whether a thread is one of the program.
-func threadOf(pid int, thread uint32) bool {
+// isThreadOf tells whether a thread is one of the program.
+func isThreadOf(pid int, thread uint32) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", pid, thread))
 	return err == nil
 }

@@ -40,17 +40,17 @@ type object = map[string]any
 // blanks are what stands in a form of a wire format for <NAME>.
 type blanks map[string]any
 
-// in fills a form with values as JSON.
-func (b blanks) in(form string) json.RawMessage {
+// fill fills a form with values as JSON.
+func (b blanks) fill(form string) json.RawMessage {
 	var pairs []string
 	for name, v := range b {
-		pairs = append(pairs, "<"+name+">", string(text(v)))
+		pairs = append(pairs, "<"+name+">", string(toJSON(v)))
 	}
 	return json.RawMessage(strings.NewReplacer(pairs...).Replace(form))
 }
 
-// calls fills a form for each call.
-func (b blanks) calls(r Reply, form string) []json.RawMessage {
+// fillCalls fills a form for each call.
+func (b blanks) fillCalls(r Reply, form string) []json.RawMessage {
 	var out []json.RawMessage
 	for i, c := range r.Calls {
 		args := c.Args
@@ -65,22 +65,22 @@ func (b blanks) calls(r Reply, form string) []json.RawMessage {
 		}
 		b["I"] = i
 		b["ARGS"] = args
-		b["QUOTED"] = string(text(args))
-		out = append(out, b.in(form))
+		b["QUOTED"] = string(toJSON(args))
+		out = append(out, b.fill(form))
 	}
 	return out
 }
 
-// event is one event of a stream; without a name, the form has no type either.
-func (b blanks) event(name, form string) []byte {
+// fillEvent is one event of a stream; without a name, the form has no type either.
+func (b blanks) fillEvent(name, form string) []byte {
 	if name == "" {
-		return fmt.Appendf(nil, "data: %s\n\n", b.in(form))
+		return fmt.Appendf(nil, "data: %s\n\n", b.fill(form))
 	}
-	return fmt.Appendf(nil, "event: %s\ndata: {\"type\":%q,%s}\n\n", name, name, b.in(form))
+	return fmt.Appendf(nil, "event: %s\ndata: {\"type\":%q,%s}\n\n", name, name, b.fill(form))
 }
 
-// text is v as JSON; what is encoded here has no value that JSON cannot hold.
-func text(v any) []byte {
+// toJSON is v as JSON; what is encoded here has no value that JSON cannot hold.
+func toJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return []byte("null")
@@ -93,11 +93,11 @@ func anthropic(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		`"content":<CONTENT>,"stop_reason":<STOP>,"stop_sequence":null,"usage":<USAGE>}`
 	b["STOP"] = nil
 	b["CONTENT"] = []any{}
-	b["USAGE"] = b.in(
+	b["USAGE"] = b.fill(
 		`{"input_tokens":<FRESH>,"cache_read_input_tokens":<CACHED>,` +
 			`"cache_creation_input_tokens":0,"output_tokens":<OUT>}`,
 	)
-	events := [][]byte{b.event("message_start", `"message":`+message)}
+	events := [][]byte{b.fillEvent("message_start", `"message":`+message)}
 	var content []json.RawMessage
 	add := func(whole, start, delta json.RawMessage) {
 		b["INDEX"] = len(content)
@@ -105,29 +105,29 @@ func anthropic(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		b["DELTA"] = delta
 		content = append(content, whole)
 		events = append(events,
-			b.event("content_block_start", `"index":<INDEX>,"content_block":<START>`),
-			b.event("content_block_delta", `"index":<INDEX>,"delta":<DELTA>`),
-			b.event("content_block_stop", `"index":<INDEX>`))
+			b.fillEvent("content_block_start", `"index":<INDEX>,"content_block":<START>`),
+			b.fillEvent("content_block_delta", `"index":<INDEX>,"delta":<DELTA>`),
+			b.fillEvent("content_block_stop", `"index":<INDEX>`))
 	}
 	b["STOP"] = "end_turn"
 	if r.Text != "" {
-		add(b.in(`{"type":"text","text":<TEXT>}`), b.in(`{"type":"text","text":""}`),
-			b.in(`{"type":"text_delta","text":<TEXT>}`))
+		add(b.fill(`{"type":"text","text":<TEXT>}`), b.fill(`{"type":"text","text":""}`),
+			b.fill(`{"type":"text_delta","text":<TEXT>}`))
 	}
 	if len(r.Calls) > 0 {
 		b["STOP"] = "tool_use"
 	}
 	const call = `{"type":"tool_use","id":"toolu_<N>_<I>","name":<TOOL>,"input":`
-	wholes := b.calls(r, call+`<ARGS>}`)
-	starts := b.calls(r, call+`{}}`)
-	for i, delta := range b.calls(r, `{"type":"input_json_delta","partial_json":<QUOTED>}`) {
+	wholes := b.fillCalls(r, call+`<ARGS>}`)
+	starts := b.fillCalls(r, call+`{}}`)
+	for i, delta := range b.fillCalls(r, `{"type":"input_json_delta","partial_json":<QUOTED>}`) {
 		add(wholes[i], starts[i], delta)
 	}
 
 	b["CONTENT"] = content
-	return b.in(message), append(
+	return b.fill(message), append(
 		events,
-		b.event(
+		b.fillEvent(
 			"message_delta",
 			`"delta":{"stop_reason":<STOP>,"stop_sequence":null},"usage":<USAGE>`,
 		),
@@ -140,24 +140,24 @@ func responses(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	if r.Text != "" {
 		items = append(
 			items,
-			b.in(`{"type":"message","id":"msg_<N>","role":"assistant","status":"completed",`+
+			b.fill(`{"type":"message","id":"msg_<N>","role":"assistant","status":"completed",`+
 				`"content":[{"type":"output_text","text":<TEXT>,"annotations":[]}]}`),
 		)
 	}
 	items = append(
 		items,
-		b.calls(r, `{"type":"function_call","id":"fc_call_<N>_<I>","call_id":"call_<N>_<I>",`+
+		b.fillCalls(r, `{"type":"function_call","id":"fc_call_<N>_<I>","call_id":"call_<N>_<I>",`+
 			`"namespace":<SPACE>,"name":<TOOL>,"arguments":<QUOTED>,"status":"completed"}`)...,
 	)
 	b["OUTPUT"] = items
-	whole := b.in(
+	whole := b.fill(
 		`{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"completed",` +
 			`"output":<OUTPUT>,"usage":{` +
 			`"input_tokens":<IN>,"input_tokens_details":{"cached_tokens":<CACHED>},` +
 			`"output_tokens":<OUT>,"output_tokens_details":{"reasoning_tokens":0},` +
 			`"total_tokens":<TOTAL>}}`,
 	)
-	events := [][]byte{b.event(
+	events := [][]byte{b.fillEvent(
 		"response.created",
 		`"response":{"id":"resp_<N>","object":"response","model":<MODEL>,`+
 			`"status":"in_progress","output":[]}`,
@@ -167,28 +167,28 @@ func responses(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		b["ITEM"] = item
 		events = append(
 			events,
-			b.event("response.output_item.added", `"output_index":<INDEX>,"item":<ITEM>`),
+			b.fillEvent("response.output_item.added", `"output_index":<INDEX>,"item":<ITEM>`),
 		)
 		if i == 0 && r.Text != "" {
-			events = append(events, b.event("response.output_text.delta",
+			events = append(events, b.fillEvent("response.output_text.delta",
 				`"output_index":0,"content_index":0,"item_id":"msg_<N>","delta":<TEXT>`))
 		}
 		events = append(
 			events,
-			b.event("response.output_item.done", `"output_index":<INDEX>,"item":<ITEM>`),
+			b.fillEvent("response.output_item.done", `"output_index":<INDEX>,"item":<ITEM>`),
 		)
 	}
 
 	b["WHOLE"] = whole
-	return whole, append(events, b.event("response.completed", `"response":<WHOLE>`))
+	return whole, append(events, b.fillEvent("response.completed", `"response":<WHOLE>`))
 }
 
 func chat(r Reply, b blanks) (json.RawMessage, [][]byte) {
-	b["STOP"], b["MESSAGE"] = "stop", b.in(`{"role":"assistant","content":<TEXT>}`)
+	b["STOP"], b["MESSAGE"] = "stop", b.fill(`{"role":"assistant","content":<TEXT>}`)
 	if len(r.Calls) > 0 {
-		b["CALLS"] = b.calls(r, `{"index":<I>,"id":"call_<N>_<I>","type":"function",`+
+		b["CALLS"] = b.fillCalls(r, `{"index":<I>,"id":"call_<N>_<I>","type":"function",`+
 			`"function":{"name":<TOOL>,"arguments":<QUOTED>}}`)
-		b["STOP"], b["MESSAGE"] = "tool_calls", b.in(
+		b["STOP"], b["MESSAGE"] = "tool_calls", b.fill(
 			`{"role":"assistant","content":<TEXT>,"tool_calls":<CALLS>}`,
 		)
 	}
@@ -201,22 +201,22 @@ func chat(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	)
 	const choices = `","choices":[{"index":0,"message":<MESSAGE>,"finish_reason":<STOP>}],`
 	events := [][]byte{
-		b.event("", chunk+`<MESSAGE>,"finish_reason":null}]}`),
-		b.event("", chunk+`{},"finish_reason":<STOP>}],`+usage),
+		b.fillEvent("", chunk+`<MESSAGE>,"finish_reason":null}]}`),
+		b.fillEvent("", chunk+`{},"finish_reason":<STOP>}],`+usage),
 		[]byte("data: [DONE]\n\n"),
 	}
-	return b.in(head + choices + usage), events
+	return b.fill(head + choices + usage), events
 }
 
 func gemini(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	var parts []json.RawMessage
 	if r.Text != "" {
-		parts = append(parts, b.in(`{"text":<TEXT>}`))
+		parts = append(parts, b.fill(`{"text":<TEXT>}`))
 	}
-	b["PARTS"] = append(parts, b.calls(r, `{"functionCall":{"name":<TOOL>,"args":<ARGS>}}`)...)
+	b["PARTS"] = append(parts, b.fillCalls(r, `{"functionCall":{"name":<TOOL>,"args":<ARGS>}}`)...)
 	const form = `{"candidates":[{"index":0,"finishReason":"STOP",` +
 		`"content":{"role":"model","parts":<PARTS>}}],` +
 		`"usageMetadata":{"promptTokenCount":<IN>,"cachedContentTokenCount":<CACHED>,` +
 		`"candidatesTokenCount":<OUT>,"totalTokenCount":<TOTAL>},"modelVersion":<MODEL>}`
-	return b.in(form), [][]byte{b.event("", form)}
+	return b.fill(form), [][]byte{b.fillEvent("", form)}
 }

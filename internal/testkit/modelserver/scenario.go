@@ -62,8 +62,8 @@ func (r *Reply) setDefaults(t Turn) {
 // defaultText is what the model says where a scenario does not care.
 const defaultText = "pong"
 
-// builtinScript gives the script of a scenario that needs none of the caller: a text, an HTTP status or a
-// fault.
+// builtinScript gives the script of a scenario that needs none of the caller: a text, an HTTP
+// status or a fault.
 func builtinScript(name string) (Script, bool) {
 	reply := Reply{Text: defaultText}
 	status, err := strconv.Atoi(name)
