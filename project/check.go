@@ -64,9 +64,9 @@ func (s *Session) Check(
 		}
 
 		opt := documents.Options{
-			Variant: o.Variant,
-			Exists:  s.Project.hasFile,
-			Profiles:     s.Project.Profiles,
+			Variant:  o.Variant,
+			Exists:   s.Project.hasFile,
+			Profiles: s.Project.Profiles,
 		}
 		if _, found := opt.Parse(profile, name, src); found != nil {
 			bad.List = found.List

@@ -37,9 +37,9 @@ type Project struct {
 	HasWorkspace bool
 	Root         *os.Root
 	Config       config.Config
-	instructions runInstructions // of the runs of this process
-	Trust        *trust.Gate     // decides what of the project may start a program
-	Profiles     *documents.ProjectProfiles  // of documents; nil: the shipped ones
+	instructions runInstructions            // of the runs of this process
+	Trust        *trust.Gate                // decides what of the project may start a program
+	Profiles     *documents.ProjectProfiles // of documents; nil: the shipped ones
 
 	Starter  *proc.Starter
 	Keeper   *sandbox.Keeper

@@ -228,8 +228,8 @@ func (ld loader) document(l *syntax.Load) (any, error) {
 // run that is resumed asks before it goes on with a changed one.
 func (ld loader) parse(profile, found string, src []byte) (any, error) {
 	doc, bad := documents.Options{
-		Lenient: true,
-		Profiles:    ld.frame.run.cfg.Profiles,
+		Lenient:  true,
+		Profiles: ld.frame.run.cfg.Profiles,
 		Exists: func(name string) bool {
 			_, err := ld.docs.Open(ld.frame.ctx, name)
 			return err == nil
