@@ -26,6 +26,7 @@ func (t *Table) Spellings(r Route) []string {
 	for _, word := range t.scopes {
 		names = append(names, word+":"+r.Name)
 	}
+
 	out := []string{}
 	for _, name := range names {
 		found, err := t.Route(Line{Raw: "/" + name})
@@ -34,6 +35,7 @@ func (t *Table) Spellings(r Route) []string {
 			out = append(out, "/"+name)
 		}
 	}
+
 	if call := t.Call(r.Source + "/" + r.File); len(out) == 0 && call != "" {
 		out = append(out, "/"+call)
 	}

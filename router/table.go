@@ -437,6 +437,7 @@ func (w *walk) addFile(inside string) {
 	if !ok {
 		return
 	}
+
 	if w.own[name] != nil && w.source.Prefix != "" {
 		name = w.source.Prefix + "." + name
 	}
@@ -451,8 +452,10 @@ func (w *walk) addFile(inside string) {
 		tool:  w.source.Tool,
 		short: w.source.Command != nil,
 	}
+
 	w.own[name] = append(w.own[name], found)
 	w.table.files = append(w.table.files, found.Entry)
+
 	words := []string{found.scope, found.tool}
 	if found.scope != "" && found.tool != "" {
 		words = append(words, found.scope+":"+found.tool)

@@ -241,6 +241,7 @@ func (k *Keeper) WaitsFor(run string) (string, error) {
 	if err != nil || len(r.record.BeforeTasks) == 0 || k.Lines(run) > 0 {
 		return "", err
 	}
+
 	for _, j := range k.All() {
 		waits, err := k.isBefore(j.Run, run, r.record.BeforeTasks)
 		if formats.CodeOf(err) == formats.CodeNotFound {

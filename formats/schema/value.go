@@ -345,6 +345,7 @@ func keywordText(keyword string, of *md.Node) string {
 func valueText(v any) string {
 	const most = 60
 	text, err := jsonx.Marshal(v, "")
+
 	switch v := v.(type) {
 	case string:
 		return fmt.Sprintf("%.60q", v)

@@ -88,6 +88,7 @@ func Sweep(root *os.Root, dir string, names ...string) error {
 	if err != nil {
 		return fail("open directory", dir, err)
 	}
+
 	var all error
 	for _, e := range entries {
 		name, _, _ := strings.Cut(e.Name(), tempMark)
@@ -115,12 +116,14 @@ func Move(root *os.Root, from, to string) error {
 	if err != nil {
 		return fail("rename", from, err)
 	}
+
 	err = withDir(root, to, func(dir *os.Root, t target) error {
 		return syncDir(dir, t.shown)
 	})
 	if err != nil {
 		return err
 	}
+
 	if filepath.Dir(from) == filepath.Dir(to) {
 		return nil
 	}
@@ -136,6 +139,7 @@ func copyIn(root *os.Root, from, to string) error {
 	if !fi.Mode().IsRegular() {
 		return fail("rename", from, syscall.EXDEV)
 	}
+
 	data, err := root.ReadFile(from)
 	if err != nil {
 		return fail("read", from, err)
@@ -149,6 +153,7 @@ func WriteScratch(path string, data []byte) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail("remove", path, err)
 	}
+
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fail("open", path, err)

@@ -557,13 +557,10 @@ func (l *loader) readSecrets(e entry) {
 
 func (l *loader) readAllowed(e entry) (one secrets.Allowed) {
 	bad := false
-	for key, v := range l.Map(
-		e.v,
-		"a map with the keys file and sha256 for "+e.name,
-		formOf("allowed"),
-	) {
+	want := "a map with the keys file and sha256 for " + e.name
+	for key, v := range l.Map(e.v, want, formOf("allowed")) {
 		var ok bool
-		at := (entry{e.name, key, v})
+		at := entry{e.name, key, v}
 		if key.Value == "file" {
 			one.File, ok = read(l, at, "path from the project's root", strict.Text(isFolder))
 		} else {
@@ -571,6 +568,7 @@ func (l *loader) readAllowed(e entry) (one secrets.Allowed) {
 		}
 		bad = bad || !ok
 	}
+
 	if e.v.Kind == md.Map && one.File == "" && !bad {
 		l.Wrong(e.v, "the key file for "+e.name, "")
 	}

@@ -68,6 +68,7 @@ func (l *loader) readACPAgent(e entry, runner string, at entry) {
 	if !ok || bad || !l.claimOrigin(at) {
 		return
 	}
+
 	if l.config.ACP == nil {
 		l.config.ACP = map[string]ACPAgent{}
 	}

@@ -29,6 +29,7 @@ func (d *Controller) Gates() ([]OpenGate, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	open := []OpenGate{}
 	for _, r := range list {
 		records, err := d.Records(r.ID)

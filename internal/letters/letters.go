@@ -197,6 +197,7 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 	if why := b.readLetter(name, &a); why != "" {
 		return a, why
 	}
+
 	_, offered := g.Choice(a.Choice)
 	until := g.Until()
 	switch {

@@ -242,6 +242,7 @@ func (v *View) Heartbeat(now time.Time, s Style) string {
 			words = append(words, r.prefix+"waits for an answer: "+r.question)
 		}
 	}
+
 	if len(words) == 0 {
 		return ""
 	}
@@ -341,6 +342,7 @@ func (n *node) remaining() string {
 	if n.parent == nil || len(n.parent.durations) < least || n.number > n.of {
 		return ""
 	}
+
 	count := float64(min(n.of-n.number+1, formats.DefaultElements))
 	estimate := func(took time.Duration) string {
 		return duration(time.Duration(count * float64(took)))
@@ -366,6 +368,7 @@ func (n *node) notes(now time.Time) []string {
 	if n.finished {
 		return out
 	}
+
 	for _, word := range []string{n.agent, n.doing} {
 		if word != "" {
 			out = append(out, word)

@@ -293,14 +293,16 @@ type Writer struct {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
+
 	n := len(p)
 	p = []byte(w.s.Style().Text(string(p)))
 	if w.s.lendings > 0 {
 		w.s.heldOutput = append(w.s.heldOutput, func() {
-			w.to.Write(p) //nolint:errcheck // as in put
+			w.to.Write(p) //nolint:errcheck // as in Screen.write
 		})
 		return n, nil
 	}
+
 	if w.s.stop != nil && len(p) > 0 {
 		w.s.clear()
 		w.s.midLine = p[len(p)-1] != '\n'

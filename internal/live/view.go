@@ -168,6 +168,7 @@ func (v *View) Apply(e trace.Event) {
 	r := v.runOf(e)
 	f := attrsOf(e)
 	place := visits().ReplaceAllString(e.Step[:min(len(e.Step), maxPath)], "")
+
 	const command = 1 // deeper runs are the workflows of subagents
 	switch e.Kind {
 	case trace.Run:
@@ -595,6 +596,7 @@ func (v *View) updateWorker(n *node, e trace.Event, f attrs) {
 		n.agent = clean(f.Runner)
 	}
 	n.used = budget{max(n.used.tokens, f.Tokens), max(n.used.cost, f.Cost)}
+
 	if said := clean(f.Said); said != "" && said != n.said {
 		n.said = said
 		if v.Verbose {
@@ -605,6 +607,7 @@ func (v *View) updateWorker(n *node, e trace.Event, f attrs) {
 			})
 		}
 	}
+
 	if doing := f.describe(); doing != "" && doing != n.doing {
 		n.doing = doing
 		if v.Verbose {

@@ -32,6 +32,7 @@ func Of(choices []formats.Choice, language string) Set {
 		if c.Recommended {
 			word += " " + phrase.In(language, "(recommended)")
 		}
+
 		key := strings.IndexFunc(word, func(r rune) bool {
 			return r < unicode.MaxASCII && unicode.IsLetter(r) &&
 				!strings.ContainsRune(taken, unicode.ToLower(r))
@@ -39,6 +40,7 @@ func Of(choices []formats.Choice, language string) Set {
 		if key >= 0 {
 			taken += strings.ToLower(word[key : key+1])
 		}
+
 		s.labels = append(s.labels, c.Label)
 		s.words = append(s.words, word)
 		s.keys = append(s.keys, key)

@@ -136,6 +136,7 @@ func IsPatch(s string) bool {
 // Diff colours a patch, line by line.
 func (s Sheet) Diff(patch string) string {
 	lines := strings.Split(patch, "\n")
+
 	body := false // behind the names of the files
 	for i, line := range lines {
 		l := Plain

@@ -201,6 +201,7 @@ func (v *Verdict) Refused() error {
 		}
 		what = v.Pending() + " of " + v.dir + ": " + strings.Join(names, ", ")
 	}
+
 	help := "run 'tercet trust' on a terminal, or pass --trust=sha256:" + v.Manifest.Hash() +
 		" to agree to exactly this"
 	return &RefusedError{
@@ -253,6 +254,7 @@ func (v *Verdict) Difference(c Change, most int) []string {
 // the record.
 func (g *Gate) Agree(v *Verdict) error {
 	later := v.deferredChanges()
+
 	g.mu.Lock()
 	if g.Agreed != nil && later == nil {
 		g.Agreed[v.Manifest.Hash()] = true
@@ -260,9 +262,11 @@ func (g *Gate) Agree(v *Verdict) error {
 	v.By = ByRecord
 	v.Unasked = later
 	g.mu.Unlock()
+
 	if v.Store == nil {
 		return v.Note
 	}
+
 	agreed := v.Manifest
 	agreed.Files = slices.DeleteFunc(slices.Clone(agreed.Files), func(f File) bool {
 		return slices.ContainsFunc(later, func(c Change) bool { return c.Path == f.Path })
@@ -312,6 +316,7 @@ func Remember(home, dir string, written map[string][]byte, now time.Time) error 
 	for _, name := range slices.Sorted(maps.Keys(written)) {
 		m.Files = append(m.Files, NewFile(name, written[name]))
 	}
+
 	store, err := Open(home, dir)
 	if err != nil {
 		return err

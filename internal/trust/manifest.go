@@ -51,6 +51,7 @@ func Read(root *os.Root, names []string) (Manifest, error) {
 	if len(names) > MaxFiles {
 		return Manifest{}, tooManyError("files that can start a program", MaxFiles)
 	}
+
 	m := Manifest{Files: make([]File, 0, len(names))}
 	for _, name := range names {
 		f, ok, err := readFile(root, name)
@@ -61,6 +62,7 @@ func Read(root *os.Root, names []string) (Manifest, error) {
 			m.Files = append(m.Files, f)
 		}
 	}
+
 	order.Stable(m.Files, func(x, y File) int {
 		return strings.Compare(x.Path, y.Path)
 	})

@@ -39,6 +39,7 @@ func (t fileTree) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	info, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -46,6 +47,7 @@ func (t fileTree) Open(name string) (fs.File, error) {
 	if info.IsDir() || t.check == nil {
 		return f, nil
 	}
+
 	return &verifiedFile{
 		File:  f,
 		check: t.check,

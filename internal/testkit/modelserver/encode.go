@@ -23,12 +23,14 @@ func encode(t Turn, r Reply) (frames [][]byte, sse bool) {
 		"OUT":    r.Usage.Output,
 		"TOTAL":  r.Usage.Input + r.Usage.Output,
 	}
+
 	whole, events := map[API]func(Reply, blanks) (json.RawMessage, [][]byte){
 		Anthropic: anthropic,
 		Responses: responses,
 		Chat:      chat,
 		Gemini:    gemini,
 	}[t.API](r, b)
+
 	if !t.Stream {
 		return [][]byte{whole}, false
 	}
