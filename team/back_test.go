@@ -26,7 +26,8 @@ func (p *place) failing(tb testing.TB) {
 			"name: maker", "name: failer", "maker.sh", "failer.sh",
 		).Replace(maker),
 		"failer.sh": "echo more >> made.txt\nif [ -e '" + p.dir + "/mended' ]; then\n" +
-			`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'` + "\nelse\n" +
+			`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'` +
+			"\nelse\n" +
 			`echo '{"status":"failed","summary":"no","artifacts":[],` +
 			`"errors":[{"type":"execution","code":"UNKNOWN_ERROR","message":"no"}]}'` + "\nfi\n",
 	})
@@ -39,7 +40,8 @@ func (p *place) fail(t *testing.T, k *team.Keeper, clone, taker string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ret, err := p.clone(t, clone, overWire(k)).TakeRun(t.Context(), job.Run, taker, project.Options{})
+	ret, err := p.clone(t, clone, overWire(k)).TakeRun(t.Context(), job.Run, taker,
+		project.Options{})
 	if err != nil || ret.Status != formats.StatusFailed {
 		t.Fatalf("the run ended with %+v, %v, want failed", ret, err)
 	}

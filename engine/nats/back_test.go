@@ -81,7 +81,8 @@ func TestAFailedRunGoesOn(t *testing.T) {
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}
-	if j := p.read("home/.tercet/runs/" + run + "/journal.jsonl"); !strings.Contains(j, `"by":"anna"`) {
+	j := p.read("home/.tercet/runs/" + run + "/journal.jsonl")
+	if !strings.Contains(j, `"by":"anna"`) {
 		t.Error("the journal does not tell who let the run go on")
 	}
 	p.refuseBack(1, "has ended well", run, "--from", "two")
@@ -119,7 +120,8 @@ func TestAWaitingRunGoesBack(t *testing.T) {
 // refuseBack checks that a run does not go on, and why.
 func (p *place) refuseBack(code int, why string, args ...string) {
 	p.t.Helper()
-	out := p.run(code, "anna", ".", append([]string{"tercet", "--on", "team", "resume"}, args...)...)
+	out := p.run(code, "anna", ".",
+		append([]string{"tercet", "--on", "team", "resume"}, args...)...)
 	if !strings.Contains(out, why) {
 		p.t.Errorf("resume %q said, want %q:\n%s", args, why, out)
 	}

@@ -11,7 +11,8 @@ func TestABoardTravels(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	talk := func(a, b string) string {
-		return "parallel: {" + a + ": {delegate: speaker}, " + b + ": {delegate: speaker}}\nboard: talk"
+		return "parallel: {" + a + ": {delegate: speaker}, " + b +
+			": {delegate: speaker}}\nboard: talk"
 	}
 	p.write("home/.tercet/commands/talk.md", "---\ncommand: talk\ndescription: Talk\n"+
 		"worktree: {per: run}\n---\n"+

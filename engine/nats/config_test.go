@@ -44,10 +44,12 @@ func TestUserConfig(t *testing.T) {
 	p.write("HOME-bob/.config/tercet/config.yaml",
 		"team: {url: 'nats://127.0.0.1:1', key: ~/.config/tercet/team.key}\n")
 	p.run(0, "bob", ".", "tercet", "--on", "team", "join", p.invite("bob"))
-	if p.read("HOME-bob/.config/tercet/team.key") == "" || p.read("HOME-bob/.local/state/tercet/team/member.json") != "" {
+	if p.read("HOME-bob/.config/tercet/team.key") == "" ||
+		p.read("HOME-bob/.local/state/tercet/team/member.json") != "" {
 		t.Error("the key is not where the configuration says")
 	}
-	if out := p.run(1, "bob", ".", "tercet", "--on", "team", "status"); !strings.Contains(out, "127.0.0.1:1") {
+	out := p.run(1, "bob", ".", "tercet", "--on", "team", "status")
+	if !strings.Contains(out, "127.0.0.1:1") {
 		t.Errorf("status asked elsewhere than at the address of the configuration:\n%s", out)
 	}
 	p.write("HOME-bob/.config/tercet/config.yaml", "team: {key: ~/.config/tercet/team.key}\n")
@@ -63,7 +65,8 @@ func TestUserConfig(t *testing.T) {
 	p.run(0, "one", "one", "git", "remote", "rename", "origin", "upstream")
 	p.run(0, "one", "one", "git", "remote", "add", "origin", filepath.Join(p.dir, "other.git"))
 	p.run(0, "one", "one", "git", "config", "remote.pushDefault", "origin")
-	p.write("HOME-one/.config/tercet/config.yaml", "sandbox: {agents: off}\nteam: {remote: upstream}\n")
+	p.write("HOME-one/.config/tercet/config.yaml",
+		"sandbox: {agents: off}\nteam: {remote: upstream}\n")
 	p.program("one", "claude", "#!/bin/sh\n[ \"$1\" = --version ] && { echo 2.1.329; exit; }\n"+
 		"cat > /dev/null\necho '{\"status\": \"completed\", \"summary\": \"thought\"}' > \"$TERCET_RETURN\"\n"+
 		`echo '{"type": "result", "subtype": "success", "is_error": false, "result": "done", `+
@@ -78,7 +81,8 @@ func TestUserConfig(t *testing.T) {
 		}
 	}
 	waits(run, "the team may start 1 workers, and has started as many")
-	if refs := p.run(0, "owner", "remote.git", "git", "for-each-ref", "refs/tercet/runs/"+run); refs == "" {
+	refs := p.run(0, "owner", "remote.git", "git", "for-each-ref", "refs/tercet/runs/"+run)
+	if refs == "" {
 		t.Error("the remote of the configuration has no snapshot")
 	}
 	if refs := p.run(0, "owner", "other.git", "git", "for-each-ref"); refs != "" {
@@ -140,7 +144,8 @@ func TestHelpKeepsTheJoinWord(t *testing.T) {
 	if !strings.Contains(out, "-join word") || strings.Contains(out, "secret") {
 		t.Errorf("the help is: %s", out)
 	}
-	out = p.run(2, "one", ".", "env", "TERCET_TEAM=127.0.0.1:1#secret", "tercet-worker", "--jion", "x")
+	out = p.run(2, "one", ".", "env", "TERCET_TEAM=127.0.0.1:1#secret", "tercet-worker", "--jion",
+		"x")
 	if strings.Contains(out, "secret") {
 		t.Errorf("wrong words are answered with: %s", out)
 	}

@@ -125,7 +125,8 @@ func TestTheDiskOfTheHubIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.untilFull(run)
-	out := p.run(formats.ExitFor(formats.CodeIO), "anna", ".", "tercet", "--on", "team", "/make", "2")
+	out := p.run(formats.ExitFor(formats.CodeIO), "anna", ".", "tercet", "--on", "team", "/make",
+		"2")
 	if !strings.Contains(out, "no space left on device") {
 		t.Errorf("a line for a full disk:\n%s", out)
 	}
@@ -144,7 +145,8 @@ func (p *place) untilFull(run string) {
 	until(p.t, "the reason", func() bool {
 		for _, r := range p.status().Runs {
 			if r.Run == run {
-				return r.State == "queued" && strings.Contains(r.Why, "the home cannot write to its disk") &&
+				return r.State == "queued" &&
+					strings.Contains(r.Why, "the home cannot write to its disk") &&
 					strings.Contains(r.Why, "no space left on device")
 			}
 		}

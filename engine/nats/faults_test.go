@@ -32,7 +32,8 @@ func TestTheHubIsAway(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
-	queues, err := filepath.Glob(filepath.Join(p.dir, "HOME-owner/.local/state/tercet/team/*/jetstream"))
+	queues, err := filepath.Glob(filepath.Join(p.dir,
+		"HOME-owner/.local/state/tercet/team/*/jetstream"))
 	if err != nil || len(queues) != 1 {
 		t.Fatalf("the queue is in %q, %v", queues, err)
 	}
@@ -87,10 +88,12 @@ func TestTheRemoteIsAway(t *testing.T) {
 func TestAnAgentHasNoWayToTheTeam(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("home/.tercet/commands/pry.md", "---\ncommand: pry\ndescription: Pry\nworktree: {per: run}\n---\n"+
-		steps("delegate: nosy", "publish: {to: main, as: merge}"))
-	p.write("home/.tercet/subagents/nosy.md", "---\nname: nosy\ndescription: Pries\nrole: utility\n"+
-		"runner: exec\nargv: [sh, nosy.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
+	p.write("home/.tercet/commands/pry.md",
+		"---\ncommand: pry\ndescription: Pry\nworktree: {per: run}\n---\n"+
+			steps("delegate: nosy", "publish: {to: main, as: merge}"))
+	p.write("home/.tercet/subagents/nosy.md",
+		"---\nname: nosy\ndescription: Pries\nrole: utility\n"+
+			"runner: exec\nargv: [sh, nosy.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
 	p.write("home/nosy.sh", "{ ls -l /proc/$$/fd | grep -c socket:\n"+
 		"tercet --on team status >/dev/null 2>&1; echo status $?\n"+
 		"env -u TERCET_RUN tercet --on team status >/dev/null 2>&1; echo hidden $?\n"+
@@ -139,7 +142,8 @@ func TestALostSnapshot(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
-	refs := p.run(0, "owner", "remote.git", "git", "for-each-ref", "--format=%(refname)", "refs/tercet/runs")
+	refs := p.run(0, "owner", "remote.git", "git", "for-each-ref", "--format=%(refname)",
+		"refs/tercet/runs")
 	if !strings.Contains(refs, run) {
 		t.Fatalf("the remote has no snapshot of run %s: %q", run, refs)
 	}
@@ -260,10 +264,12 @@ func TestARunThatIsNotHeld(t *testing.T) {
 		return answer.Data, nil
 	}}
 	_, err = home.History(t.Context(), run, "t9")
-	if formats.CodeOf(err) != formats.CodeNotDurable || !strings.Contains(err.Error(), "another worker has") {
+	if formats.CodeOf(err) != formats.CodeNotDurable ||
+		!strings.Contains(err.Error(), "another worker has") {
 		t.Errorf("taking the run: %v", err)
 	}
-	err = home.Append(t.Context(), formats.SharedLines{Run: run, Taker: "t9", Lines: []byte("{}\n")})
+	err = home.Append(t.Context(),
+		formats.SharedLines{Run: run, Taker: "t9", Lines: []byte("{}\n")})
 	if formats.CodeOf(err) != formats.CodeNotDurable {
 		t.Errorf("a line: %v", err)
 	}

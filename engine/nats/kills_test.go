@@ -93,7 +93,8 @@ func killShipped(t *testing.T, plans []tapPlan, calls []int, want left) {
 		p.plan(plan)
 		run := p.begin(i)
 		if plan.Call <= calls[i] {
-			until(t, fmt.Sprintf("the death of the worker of %s at call %d", shipped[i].line, plan.Call),
+			until(t,
+				fmt.Sprintf("the death of the worker of %s at call %d", shipped[i].line, plan.Call),
 				worker.ended)
 			p.plan(tapPlan{})
 			at = 1 - at
@@ -151,7 +152,8 @@ func (p *place) finish(i int, run string) {
 // journal is that of a run at the home.
 func (p *place) journal(run string) []journal.Record {
 	p.t.Helper()
-	records, err := journal.Read([]byte(p.read("home/" + journal.Folder + "/" + run + "/" + journal.Name)))
+	records, err := journal.Read([]byte(p.read("home/" + journal.Folder + "/" + run + "/" +
+		journal.Name)))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -206,7 +208,8 @@ func (p *place) left() (l left) {
 			}
 			data, err := os.ReadFile(name)
 			rel := strings.TrimPrefix(name, top)
-			l.Documents[varying.ReplaceAllString(rel, "-")] = varying.ReplaceAllString(string(data), "-")
+			key := varying.ReplaceAllString(rel, "-")
+			l.Documents[key] = varying.ReplaceAllString(string(data), "-")
 			return err
 		})
 		if err != nil && !os.IsNotExist(err) {
@@ -254,7 +257,9 @@ func TestDeadBeforeItSaidSo(t *testing.T) {
 	before := p.journal(run)
 	two := p.worker("two")
 	until(t, "that the dead worker has nothing", func() bool {
-		return !slices.ContainsFunc(p.status().Workers, func(w link.Worker) bool { return w.Run == run })
+		return !slices.ContainsFunc(p.status().Workers, func(w link.Worker) bool {
+			return w.Run == run
+		})
 	})
 	p.onTeam(0, "--wait", "/make", "2")
 	if strings.Contains(two.text(), run) {

@@ -27,7 +27,8 @@ func TestBudgetOfTheTeam(t *testing.T) {
 			list := make([]*process, workers)
 			for i := range list {
 				// the agents write beside their clone
-				p.write(fmt.Sprint("HOME-w", i, "/.config/tercet/config.yaml"), "sandbox: {order: [advisory_only], agents: off}\n")
+				p.write(fmt.Sprint("HOME-w", i, "/.config/tercet/config.yaml"),
+					"sandbox: {order: [advisory_only], agents: off}\n")
 				list[i] = p.anotherWorker(i)
 			}
 			for n := 4; n <= 6; n++ {

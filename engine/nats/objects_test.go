@@ -21,7 +21,8 @@ import (
 // hubFolder is the hub's own folder.
 func (p *place) hubFolder() string {
 	p.t.Helper()
-	list, err := filepath.Glob(filepath.Join(p.dir, "HOME-owner/.local/state/tercet/team/*/jetstream"))
+	list, err := filepath.Glob(filepath.Join(p.dir,
+		"HOME-owner/.local/state/tercet/team/*/jetstream"))
 	if err != nil || len(list) != 1 {
 		p.t.Fatalf("the hub's folders are %q, %v", list, err)
 	}
@@ -49,8 +50,9 @@ func TestLargeEntriesAndDocuments(t *testing.T) {
 	p.write("home/.tercet/subagents/talker.md", "---\nname: talker\ndescription: Talks\n"+
 		"role: utility\nrunner: exec\nargv: [sh, talk.sh]\n"+
 		"returns: {artifacts: none, fields: {story: string}}\n---\n\nTalks.\n")
-	p.write("home/talk.sh", "{ printf '{\"status\":\"completed\",\"summary\":\"long\",\"artifacts\":[],"+
-		"\"errors\":[],\"story\":\"'\nhead -c 4000000 /dev/zero | tr '\\000' 'x'\nprintf '\"}'; } > \"$TERCET_RETURN\"\n")
+	p.write("home/talk.sh",
+		"{ printf '{\"status\":\"completed\",\"summary\":\"long\",\"artifacts\":[],"+
+			"\"errors\":[],\"story\":\"'\nhead -c 4000000 /dev/zero | tr '\\000' 'x'\nprintf '\"}'; } > \"$TERCET_RETURN\"\n")
 	// worker one stays in the second step while the file hold is there
 	p.write("home/.tercet/subagents/checker.md", "---\nname: checker\ndescription: Checks\n"+
 		"role: utility\nrunner: exec\nargv: [sh, check.sh]\nreturns: {artifacts: none}\n---\n\nChecks.\n")
@@ -64,7 +66,9 @@ func TestLargeEntriesAndDocuments(t *testing.T) {
 	one := p.worker("one")
 	run := p.submit("/big")
 	journal := "home/.tercet/runs/" + run + "/journal.jsonl"
-	until(t, "the second step", func() bool { return strings.Contains(p.read(journal), `"agent":"checker"`) })
+	until(t, "the second step", func() bool {
+		return strings.Contains(p.read(journal), `"agent":"checker"`)
+	})
 	if !strings.Contains(p.read(journal), strings.Repeat("x", 4000000)) {
 		t.Error("the home has no entry of 4 MB")
 	}
@@ -91,12 +95,14 @@ func TestARemoteWithoutSnapshots(t *testing.T) {
 		"worktree: {per: run}\n---\n"+
 		steps("id: one\ndelegate: filler", "id: two\ndelegate: maker", "id: three\ndelegate: maker",
 			"publish: {to: main, as: merge}"))
-	p.write("home/.tercet/subagents/filler.md", "---\nname: filler\ndescription: Fills\nrole: utility\n"+
-		"runner: exec\nargv: [sh, fill.sh]\nreturns: {artifacts: none}\n---\n\nFills.\n")
+	p.write("home/.tercet/subagents/filler.md",
+		"---\nname: filler\ndescription: Fills\nrole: utility\n"+
+			"runner: exec\nargv: [sh, fill.sh]\nreturns: {artifacts: none}\n---\n\nFills.\n")
 	// what compresses badly
-	p.write("home/fill.sh", fmt.Sprintf("openssl enc -aes-128-ctr -pass pass:1 -nosalt -md md5 < /dev/zero "+
-		"2>/dev/null | head -c %d > large.bin\n", size)+
-		`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
+	p.write("home/fill.sh",
+		fmt.Sprintf("openssl enc -aes-128-ctr -pass pass:1 -nosalt -md md5 < /dev/zero "+
+			"2>/dev/null | head -c %d > large.bin\n", size)+
+			`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
 	p.commit()
 	p.write("hold", "")
 	one := p.worker("one")
@@ -108,7 +114,8 @@ func TestARemoteWithoutSnapshots(t *testing.T) {
 	if got := p.read("home/made.txt"); got != "line by one\nline by two\n" {
 		t.Errorf("published: %q, want a line of each worker", got)
 	}
-	if info, err := os.Stat(filepath.Join(p.dir, "home/large.bin")); err != nil || info.Size() != size {
+	if info, err := os.Stat(filepath.Join(p.dir, "home/large.bin")); err != nil ||
+		info.Size() != size {
 		t.Errorf("the large file was not published: %v, %v", info, err)
 	}
 	p.onTeam(0, "verify", run)
@@ -138,7 +145,8 @@ func TestObjectsOfAJob(t *testing.T) {
 	one := p.worker("one")
 	until(t, "the worker", func() bool { return strings.Contains(one.text(), "ready in") })
 	one.kill() // it has joined, and its key takes its place
-	keys, err := filepath.Glob(filepath.Join(p.dir, "HOME-one/.local/state/tercet/team/workers/*.json"))
+	keys, err := filepath.Glob(filepath.Join(p.dir,
+		"HOME-one/.local/state/tercet/team/workers/*.json"))
 	if err != nil || len(keys) != 1 {
 		t.Fatalf("the worker's key is in %q, %v", keys, err)
 	}
@@ -217,7 +225,8 @@ func TestObjectsOfAJob(t *testing.T) {
 	}
 	within, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := js.CreateObjectStore(within, jetstream.ObjectStoreConfig{Bucket: "own"}); err == nil {
+	_, err = js.CreateObjectStore(within, jetstream.ObjectStoreConfig{Bucket: "own"})
+	if err == nil {
 		t.Error("a worker made a bucket")
 	}
 	within, cancel = context.WithTimeout(ctx, time.Second)
@@ -231,7 +240,8 @@ func TestObjectsOfAJob(t *testing.T) {
 	}
 
 	// the job is over
-	if err := conn.Ask(ctx, link.Done, link.Report{ID: job.ID, Code: 1}, &link.ReportReply{}); err != nil {
+	err = conn.Ask(ctx, link.Done, link.Report{ID: job.ID, Code: 1}, &link.ReportReply{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the end of the bucket", func() bool { return len(p.objects()) == 0 })

@@ -60,7 +60,8 @@ echo '{"type": "result", "subtype": "success", "is_error": false, "result": "don
 		})
 	}
 	waits()
-	if got := p.read("HOME-one/calls"); strings.Count(got, "new ") != 1 || strings.Count(got, "resume ") != 1 {
+	if got := p.read("HOME-one/calls"); strings.Count(got, "new ") != 1 ||
+		strings.Count(got, "resume ") != 1 {
 		t.Errorf("the calls on one worker: %q, want a new session, and the same again", got)
 	}
 	p.run(0, "one", "one", "tercet", "worker", "--drain")
@@ -68,7 +69,8 @@ echo '{"type": "result", "subtype": "success", "is_error": false, "result": "don
 	p.worker("two")
 	again()
 	waits()
-	if got := p.read("HOME-two/calls"); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "new ") {
+	if got := p.read("HOME-two/calls"); strings.Count(got, "\n") != 1 ||
+		!strings.HasPrefix(got, "new ") {
 		t.Errorf("the calls on the next worker: %q, want a new session", got)
 	}
 	journal := p.read("home/.tercet/runs/" + run + "/journal.jsonl")

@@ -35,7 +35,8 @@ func TestSlots(t *testing.T) {
 			t.Errorf("the work in clone %s was not published: %q", name, got)
 		}
 	}
-	if text := one.text(); strings.Contains(text, "exit 75") || !strings.Contains(text, "worker one/2: ready") {
+	if text := one.text(); strings.Contains(text, "exit 75") ||
+		!strings.Contains(text, "worker one/2: ready") {
 		t.Errorf("the worker said:\n%s", text)
 	}
 	out := p.onTeam(0, "status")
@@ -54,8 +55,11 @@ func TestSlots(t *testing.T) {
 	p.write("one.slots/2.unfinished/junk", "")
 	p.run(2, "one", "one", "tercet", "worker", "--slots", "-1")
 	again := p.start("one", "one", "tercet", "worker", "--slots", "2")
-	until(t, "the second slot", func() bool { return strings.Contains(again.text(), "worker one/2: ready") })
-	if p.read("one.slots/2/pair.sh") == "" || exists(filepath.Join(p.dir, "one.slots/2.unfinished")) {
+	until(t, "the second slot", func() bool {
+		return strings.Contains(again.text(), "worker one/2: ready")
+	})
+	if p.read("one.slots/2/pair.sh") == "" ||
+		exists(filepath.Join(p.dir, "one.slots/2.unfinished")) {
 		t.Error("the clone was not made anew")
 	}
 }
@@ -119,7 +123,8 @@ func TestOtherFiles(t *testing.T) {
 func TestOtherVersion(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("old", "#!/bin/sh\n[ \"$1\" = --version ] && { echo tercet 0.0.1; exit; }\nexec tercet \"$@\"\n")
+	p.write("old",
+		"#!/bin/sh\n[ \"$1\" = --version ] && { echo tercet 0.0.1; exit; }\nexec tercet \"$@\"\n")
 	if err := os.Chmod(filepath.Join(p.dir, "old"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +153,11 @@ func TestAccounts(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		p.write("HOME-"+name+"/.config/tercet/config.yaml",
 			"sandbox: {agents: off}\nworker: {account: plan, labels: ["+name+"]}\n")
-		p.write("HOME-"+name+"/bin/claude", "#!/bin/sh\n[ \"$1\" = --version ] && { echo 2.1.329; exit; }\n"+
-			"cat > /dev/null\necho call >> \"$HOME/calls\"\n"+
-			`echo '{"type": "result", "subtype": "success", "is_error": true, "api_error_status": 429, `+
-			`"result": "You have hit your session limit, which resets in 3 hours"}'`+"\nexit 1\n")
+		p.write("HOME-"+name+"/bin/claude",
+			"#!/bin/sh\n[ \"$1\" = --version ] && { echo 2.1.329; exit; }\n"+
+				"cat > /dev/null\necho call >> \"$HOME/calls\"\n"+
+				`echo '{"type": "result", "subtype": "success", "is_error": true, "api_error_status": 429, `+
+				`"result": "You have hit your session limit, which resets in 3 hours"}'`+"\nexit 1\n")
 		err := os.Chmod(filepath.Join(p.dir, "HOME-"+name, "bin/claude"), 0o755)
 		if err != nil {
 			t.Fatal(err)
@@ -202,14 +208,16 @@ esac
 	for _, by := range []string{"one", "owner"} {
 		run := p.submit("/ship")
 		p.onTeam(0, "wait", run)
-		if got := p.read("HOME-" + by + "/bin/pr"); strings.Count(got, "pr create --head=tercet/"+run) != 1 {
+		got := p.read("HOME-" + by + "/bin/pr")
+		if strings.Count(got, "pr create --head=tercet/"+run) != 1 {
 			t.Errorf("requests by %s: %q, want one for run %s", by, got, run)
 		}
 		branches := p.run(0, "owner", "remote.git", "git", "for-each-ref", "refs/heads/tercet/"+run)
 		if !strings.Contains(branches, run) {
 			t.Errorf("the branch of run %s was not pushed", run)
 		}
-		if err := os.Remove(filepath.Join(p.dir, "HOME-one/bin/loggedin")); err != nil && by == "one" {
+		if err := os.Remove(filepath.Join(p.dir, "HOME-one/bin/loggedin")); err != nil &&
+			by == "one" {
 			t.Fatal(err)
 		}
 	}
@@ -235,7 +243,8 @@ func TestTooLarge(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, []byte(strings.Repeat("0123456789abcde\n", 200<<16)), 0o644); err != nil {
+	err := os.WriteFile(name, []byte(strings.Repeat("0123456789abcde\n", 200<<16)), 0o644)
+	if err != nil {
 		t.Fatal(err)
 	}
 	one := p.worker("one")

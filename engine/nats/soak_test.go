@@ -75,7 +75,8 @@ func TestManyTasks(t *testing.T) {
 		}
 		time.Sleep(300 * time.Millisecond)
 	}
-	t.Logf("%d tasks, %d kills: %s", len(runs), kills, time.Since(began).Round(100*time.Millisecond))
+	t.Logf("%d tasks, %d kills: %s", len(runs), kills,
+		time.Since(began).Round(100*time.Millisecond))
 
 	out := p.run(0, "owner", "home", "git", "ls-tree", "-r", "--name-only", "main")
 	if got := strings.Count(out, "work-"); got != *manyTasks {
@@ -101,7 +102,8 @@ func TestManyTasks(t *testing.T) {
 	}
 	for _, one := range tasks.Tasks {
 		if one.Number <= *manyTasks && (one.Status != "partial" || one.Lease != nil) {
-			t.Errorf("task %d: %s with lease %v, want partial without", one.Number, one.Status, one.Lease)
+			t.Errorf("task %d: %s with lease %v, want partial without", one.Number, one.Status,
+				one.Lease)
 		}
 	}
 	for _, run := range runs {

@@ -114,7 +114,8 @@ func (p *place) env(user string) []string {
 		}
 	}
 	return append(env, "HOME="+filepath.Join(p.dir, "HOME-"+user), "USER="+user,
-		"PATH="+filepath.Join(p.dir, "HOME-"+user, "bin")+":"+programs+":"+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1")
+		"PATH="+filepath.Join(p.dir, "HOME-"+user,
+			"bin")+":"+programs+":"+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1")
 }
 
 func (p *place) command(user, in string, args ...string) *exec.Cmd {
@@ -252,18 +253,21 @@ func newPlace(t *testing.T, hub ...string) *place {
 	p.write("home/.tercet/commands/make.md", "---\ncommand: make\ndescription: Make\n"+
 		"arguments: [{name: task_number, type: task, required: true}]\n"+
 		"during: {status: implementing, failed: partial}\nworktree: {per: run}\n---\n"+
-		steps("id: one\ndelegate: maker", "id: two\ndelegate: maker", "publish: {to: main, as: merge}",
+		steps("id: one\ndelegate: maker", "id: two\ndelegate: maker",
+			"publish: {to: main, as: merge}",
 			"status: partial"))
 	p.write("home/.tercet/commands/ask.md", "---\ncommand: ask\ndescription: Ask\n---\n"+
 		steps("gate: Go on?\nchoices: {yes: next, no: fail}"))
-	p.write("home/.tercet/subagents/maker.md", "---\nname: maker\ndescription: Adds a line\nrole: utility\n"+
-		"runner: exec\nargv: [sh, maker.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
+	p.write("home/.tercet/subagents/maker.md",
+		"---\nname: maker\ndescription: Adds a line\nrole: utility\n"+
+			"runner: exec\nargv: [sh, maker.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
 	// pair waits for the file go
 	p.write("home/.tercet/commands/pair.md", "---\ncommand: pair\ndescription: Make\n"+
 		"arguments: [{name: task_number, type: task, required: true}]\nworktree: {per: run}\n---\n"+
 		steps("delegate: pairer", "publish: {to: main, as: merge}"))
-	p.write("home/.tercet/subagents/pairer.md", "---\nname: pairer\ndescription: Waits\nrole: utility\n"+
-		"runner: exec\nargv: [sh, pair.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
+	p.write("home/.tercet/subagents/pairer.md",
+		"---\nname: pairer\ndescription: Waits\nrole: utility\n"+
+			"runner: exec\nargv: [sh, pair.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
 	p.write("home/pair.sh", "name=$(basename \"$TERCET_ROOT\")\necho \"$name\" > pair-\"$name\"\n"+
 		"until [ -e '"+p.dir+"'/go ]; do sleep 0.1; done\n"+
 		`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
@@ -292,7 +296,9 @@ func newPlace(t *testing.T, hub ...string) *place {
 // untilReady waits until the hub lets workers in.
 func (p *place) untilReady() {
 	p.t.Helper()
-	until(p.t, "the join word", func() bool { return strings.Contains(p.own.text(), "The word lets") })
+	until(p.t, "the join word", func() bool {
+		return strings.Contains(p.own.text(), "The word lets")
+	})
 }
 
 // commit commits what the test wrote at the home, of which something can start programs, pushes it,
@@ -317,7 +323,8 @@ func (p *place) push() {
 // invite gives a join word of the owner.
 func (p *place) invite(args ...string) string {
 	p.t.Helper()
-	cmd := p.command("owner", "home", append([]string{"tercet", "--on", "team", "invite"}, args...)...)
+	cmd := p.command("owner", "home",
+		append([]string{"tercet", "--on", "team", "invite"}, args...)...)
 	out, err := cmd.Output()
 	if err != nil {
 		p.t.Fatalf("invite %q: %v", args, err)
@@ -420,7 +427,9 @@ func TestAWorkerIsKilled(t *testing.T) {
 	one.kill()
 	died := time.Now()
 	p.onTeam(0, "tell", run, "keep it short")
-	until(t, "the takeover", func() bool { return strings.Contains(p.own.text(), "is silent, two goes on") })
+	until(t, "the takeover", func() bool {
+		return strings.Contains(p.own.text(), "is silent, two goes on")
+	})
 	t.Logf("taken over after %s", time.Since(died).Round(time.Millisecond))
 	p.onTeam(0, "wait", run)
 	if out := p.onTeam(0, "show", run); !strings.Contains(out, "keep it short") {
@@ -438,7 +447,8 @@ func TestAWorkerIsKilled(t *testing.T) {
 	if out := p.onTeam(0, "status"); !strings.Contains(out, run+"  ended") {
 		t.Errorf("status: %s", out)
 	}
-	if out := p.run(0, "owner", "home", "git", "worktree", "list"); strings.Contains(out, "worktrees/") {
+	out := p.run(0, "owner", "home", "git", "worktree", "list")
+	if strings.Contains(out, "worktrees/") {
 		t.Errorf("the home has a worktree left:\n%s", out)
 	}
 }
@@ -463,7 +473,9 @@ func TestAFrozenWorker(t *testing.T) {
 	if err := syscall.Kill(-one.cmd.Process.Pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the end of the late attempt", func() bool { return strings.Contains(one.text(), "exit ") })
+	until(t, "the end of the late attempt", func() bool {
+		return strings.Contains(one.text(), "exit ")
+	})
 	if strings.Contains(one.text(), "exit 0") {
 		t.Errorf("the late worker said:\n%s", one.text())
 	}
@@ -490,7 +502,8 @@ func TestAQuestionIsAnsweredElsewhere(t *testing.T) {
 	}
 	p.onTeam(0, "approve", run)
 	p.onTeam(0, "wait", run)
-	if j := p.read("home/.tercet/runs/" + run + "/journal.jsonl"); !strings.Contains(j, `"by":"anna"`) {
+	j := p.read("home/.tercet/runs/" + run + "/journal.jsonl")
+	if !strings.Contains(j, `"by":"anna"`) {
 		t.Errorf("the journal does not tell who answered:\n%s", j)
 	}
 	if out := p.onTeam(0, "show", run); !strings.Contains(out, "completed") {
@@ -583,7 +596,8 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	says(0, "anna", "anna                 person", "members")
-	says(77, "anna", "only the owner of the team invites members; you are anna, a person", "invite", "eve")
+	says(77, "anna", "only the owner of the team invites members; you are anna, a person", "invite",
+		"eve")
 	says(77, "anna", "only the owner of the team removes members", "remove", "owner")
 	says(78, "one", "this user or clone belongs to no team", "status")
 
@@ -679,10 +693,12 @@ func TestLabels(t *testing.T) {
 	other := p.submit("/make 2") // the worker is not kept busy by what it cannot do
 	p.onTeam(0, "wait", other)
 	p.agree("two", "two")
-	p.start("two", "two", "env", "TERCET_TEAM="+p.invite("--worker", "--uses", "5"), "tercet", "worker",
+	p.start("two", "two", "env", "TERCET_TEAM="+p.invite("--worker", "--uses", "5"), "tercet",
+		"worker",
 		"--labels", "gpu,linux")
 	p.onTeam(0, "wait", run)
-	if got := p.read("home/made.txt"); got != strings.Repeat("line by one\n", 2)+strings.Repeat("line by two\n", 2) {
+	got := p.read("home/made.txt")
+	if got != strings.Repeat("line by one\n", 2)+strings.Repeat("line by two\n", 2) {
 		t.Errorf("published: %q, want the lines of one, then those of two", got)
 	}
 
@@ -726,7 +742,8 @@ func TestThePageOfTheTeam(t *testing.T) {
 	p.onTeam(0, "wait", first)
 	home.until("/team", "Recent")
 	home.until("/team/"+first, "completed")
-	if j := p.read("home/.tercet/runs/" + first + "/journal.jsonl"); !strings.Contains(j, `"by":"anna"`) {
+	j := p.read("home/.tercet/runs/" + first + "/journal.jsonl")
+	if !strings.Contains(j, `"by":"anna"`) {
 		t.Errorf("the journal does not tell who answered:\n%s", j)
 	}
 	if code := hers.post(page, "/team/"+first+"/answer", url.Values{"choice": {"1"}}); code != 409 {
@@ -812,7 +829,8 @@ func (b *browser) post(page, path string, values url.Values) int {
 		FindAllStringSubmatch(page, -1) {
 		values.Set(m[1], m[2])
 	}
-	r, err := http.NewRequest(http.MethodPost, "http://"+b.host+path, strings.NewReader(values.Encode()))
+	r, err := http.NewRequest(http.MethodPost, "http://"+b.host+path,
+		strings.NewReader(values.Encode()))
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ func TestAnUpgrade(t *testing.T) {
 	as := func(user, program string, args ...string) *process {
 		return p.start(user, user, append([]string{"env", "TERCET_PROGRAM=" + program}, args...)...)
 	}
-	p.own = p.start("owner", "home", "env", "TERCET_PROGRAM="+old, "tercet-hub", "--listen", address,
+	p.own = p.start("owner", "home", "env", "TERCET_PROGRAM="+old, "tercet-hub", "--listen",
+		address,
 		"--dead-after", "3s")
 	p.untilReady()
 	p.write("hold", "")
@@ -47,20 +48,25 @@ func TestAnUpgrade(t *testing.T) {
 	p.own = p.hub(address)
 	p.untilReady()
 	said := p.own.text()
-	if !strings.Contains(said, "1 run began with tercet 0.0.1, and waits for a worker with it or with") {
+	if !strings.Contains(said,
+		"1 run began with tercet 0.0.1, and waits for a worker with it or with") {
 		t.Errorf("the hub said:\n%s", said)
 	}
 	p.agree("two", "two")
-	two := as("two", p.version("0.0.2"), "tercet-worker", "--name", "two", "--join", p.invite("--worker"))
+	two := as("two", p.version("0.0.2"), "tercet-worker", "--name", "two", "--join",
+		p.invite("--worker"))
 	until(t, "the reason", func() bool {
 		out := p.onTeam(0, "status")
-		return strings.Contains(out, "worker two: it has tercet 0.0.2, and the run waits for a worker "+
-			"with tercet 0.0.1 or tercet ")
+		return strings.Contains(out,
+			"worker two: it has tercet 0.0.2, and the run waits for a worker "+
+				"with tercet 0.0.1 or tercet ")
 	})
 
 	one = as("one", old, "tercet-worker")
 	p.untilHeld(run)
-	until(t, "the takeover", func() bool { return strings.Contains(p.own.text(), "worker one has it") })
+	until(t, "the takeover", func() bool {
+		return strings.Contains(p.own.text(), "worker one has it")
+	})
 	p.run(0, "one", "one", "tercet", "worker", "--drain")
 	fresh := p.submit("/make 2")
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
