@@ -254,7 +254,7 @@ func hiddenFolder(name string) bool {
 
 // listFiles lists the files in the order of their names.
 func (p *Project) listFiles(ctx context.Context) []string {
-	if list, err := p.Git(p.Dir).Visible(ctx); err == nil {
+	if list, err := p.Git(p.Dir).VisibleFiles(ctx); err == nil {
 		return list
 	}
 

@@ -74,7 +74,7 @@ type Project struct {
 	networkEnv  []string          // variables for what goes over the network
 	notifier    *control.Notifier // tells what waits; nil: no notice
 	askSlot     chan struct{}     // has one place: one question is asked at a time
-	gitSettings git.Settings      // of the repositories of the project and its worktrees
+	gitSettings git.Cache         // of the repositories of the project and its worktrees
 
 	mu             sync.Mutex        // guards what follows: subagents with steps run side by side
 	backgroundRuns map[*Run]struct{} // runs that were started or resumed in the background

@@ -146,7 +146,7 @@ func (s *Session) restoreWorktree(ctx context.Context, run string) error {
 		}
 	}
 
-	err := s.Project.Git(s.Project.Dir).Unlock(run)
+	err := s.Project.Git(s.Project.Dir).RemoveStaleLocks(run)
 	if again := journal.ReopeningOf(past); again != nil && err == nil {
 		err = s.Dispatcher.Restore(run, again.Documents)
 		if err == nil && t.Dir != "" {

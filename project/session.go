@@ -144,10 +144,10 @@ func (p *Project) startProcesses() (err error) {
 // Git gives the repository of a folder.
 func (p *Project) Git(dir string) *git.Repo {
 	return &git.Repo{
-		Starter:  p.Starter,
-		Dir:      dir,
-		Online:   p.networkEnv,
-		Settings: &p.gitSettings,
+		Starter: p.Starter,
+		Dir:     dir,
+		Online:  p.networkEnv,
+		Cache:   &p.gitSettings,
 	}
 }
 

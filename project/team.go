@@ -179,7 +179,7 @@ func (t *team) snapshots(
 func (t *team) checkCheckout(
 	ctx context.Context, r *teamRun, trees worktree.Repository,
 ) error {
-	look, known := t.project.Git(t.project.Dir).Look(formats.Workspace)
+	look, known := t.project.Git(t.project.Dir).StatFingerprint(formats.Workspace)
 	if known && look == r.checkout {
 		return nil // it looks as when it had no changes
 	}

@@ -45,7 +45,7 @@ type Tester struct {
 
 	dir      string        // temporary, with a folder for each test
 	starter  *proc.Starter // makes the repositories of the tests; nil before the first one
-	settings git.Settings  // of these repositories
+	settings git.Cache     // of these repositories
 	covered  map[string]*scenario.Coverage
 }
 
@@ -325,9 +325,9 @@ func (t *Tester) commitAll(ctx context.Context, folder, message string) error {
 		}
 		t.starter = starter
 	}
-	repo := &git.Repo{Starter: t.starter, Dir: folder, Settings: &t.settings}
+	repo := &git.Repo{Starter: t.starter, Dir: folder, Cache: &t.settings}
 	err := repo.Init(ctx, "main")
-	if errors.Is(err, git.ErrMissing) {
+	if errors.Is(err, git.ErrNotInstalled) {
 		return nil
 	}
 	if err == nil {

@@ -11,16 +11,17 @@ import (
 // maxLine bounds the memory for one line, in bytes: a longer line is passed on in pieces.
 const maxLine = 1 << 20
 
-// AtRemote followed by a remote's name stands for all commits that the remote is known to have.
-const AtRemote = "--remotes="
+// RemoteCommits followed by a remote's name is a revision argument: all commits that the remote is
+// known to have.
+const RemoteCommits = "--remotes="
 
-// Added calls see for each line that is staged or, if from is not empty, that commit to has and
-// from lacks. A merge adds only lines that no parent has. Paths have slashes, relative to the top.
-// Every file counts as text, whatever its attributes. Lines above 1 MiB come in pieces.
-func (r *Repo) Added(
+// EachAddedLine calls emit for each line that is staged or, if from is not empty, that commit to
+// has and from lacks. A merge adds only lines that no parent has. Paths have slashes, relative to
+// the top. Every file counts as text, whatever its attributes. Lines above 1 MiB come in pieces.
+func (r *Repo) EachAddedLine(
 	ctx context.Context,
 	from, to string,
-	see func(file string, number int, text string),
+	emit func(file string, number int, text string),
 ) error {
 	args := diffArgs()
 	var revs []string
@@ -32,35 +33,36 @@ func (r *Repo) Added(
 	}
 	args = append(args, "--unified=0", "--text", "--src-prefix=a/", "--dst-prefix=b/")
 	switch {
-	case strings.HasPrefix(from, AtRemote):
+	case strings.HasPrefix(from, RemoteCommits):
 		revs = revs[1:]
 		args = append(args, to, "--not", from)
 	case from != "":
 		args = append(args, from+".."+to)
 	}
-	p := &patchParser{emit: see}
-	root := []string{"log.showRoot", "true"}
+
+	p := &patchParser{emit: emit}
 	_, _, err := r.runInTree(ctx, call{
 		args:   append(args, "--"),
 		revs:   revs,
-		watch:  p.write,
-		config: root,
+		watch:  p.parse,
+		config: []string{"log.showRoot", "true"},
 	})
 	return errors.Join(err, p.err)
 }
 
-// AddedToTree is Added for what a tree has and another one lacks. Both may be given by a commit.
-func (r *Repo) AddedToTree(
+// EachLineAddedToTree is EachAddedLine for what a tree has and another one lacks. Both may be given
+// by a commit.
+func (r *Repo) EachLineAddedToTree(
 	ctx context.Context,
 	from, to string,
-	see func(file string, number int, text string),
+	emit func(file string, number int, text string),
 ) error {
-	p := &patchParser{emit: see}
+	p := &patchParser{emit: emit}
 	_, _, err := r.runInTree(ctx, call{
 		args: append(diffArgs(), "--unified=0", "--text", "--src-prefix=a/", "--dst-prefix=b/",
 			from, to, "--"),
 		revs:  []string{from, to},
-		watch: p.write,
+		watch: p.parse,
 	})
 	return errors.Join(err, p.err)
 }
@@ -76,12 +78,13 @@ type patchParser struct {
 	err               error
 }
 
-func (p *patchParser) write(text []byte) bool {
+// parse takes the next piece of the patch. It never stops the child, so it always returns true.
+func (p *patchParser) parse(text []byte) bool {
 	for len(text) > 0 {
 		head, tail, ends := bytes.Cut(text, []byte("\n"))
 		p.partial = append(p.partial, head...)
 		if ends || len(p.partial) >= maxLine {
-			p.fragment(string(p.partial), ends)
+			p.parseFragment(string(p.partial), ends)
 			p.partial = p.partial[:0]
 		}
 		text = tail
@@ -89,19 +92,19 @@ func (p *patchParser) write(text []byte) bool {
 	return true
 }
 
-// fragment handles a line or a part of a long one.
-func (p *patchParser) fragment(text string, ends bool) {
+// parseFragment handles a line or a part of a long one.
+func (p *patchParser) parseFragment(text string, ends bool) {
 	switch {
 	case p.continued && p.adding:
 		p.emit(p.file, p.number-1, text)
 	case !p.continued:
-		p.adding = p.line(text)
+		p.adding = p.parseLine(text)
 	}
 	p.continued = !ends
 }
 
-// line parses the beginning of a line and reports whether the patch adds it.
-func (p *patchParser) line(text string) bool {
+// parseLine parses the beginning of a line and reports whether the patch adds it.
+func (p *patchParser) parseLine(text string) bool {
 	switch {
 	case p.toRemove > 0 && strings.HasPrefix(text, "-"):
 		p.toRemove--
@@ -118,23 +121,23 @@ func (p *patchParser) line(text string) bool {
 		}
 		p.file = strings.TrimPrefix(p.file, "b/")
 	case strings.HasPrefix(text, "@@ -"):
-		old, fresh, _ := strings.Cut(text[len("@@ -"):], " +")
-		fresh, _, _ = strings.Cut(fresh, " @@")
-		_, p.toRemove = p.span(old)
-		p.number, p.toAdd = p.span(fresh)
+		oldSpan, rest, _ := strings.Cut(text[len("@@ -"):], " +")
+		newSpan, _, _ := strings.Cut(rest, " @@")
+		_, p.toRemove = p.parseSpan(oldSpan)
+		p.number, p.toAdd = p.parseSpan(newSpan)
 	}
 	return false
 }
 
-// span parses "12,3" of a hunk header; the count is omitted if it is one.
-func (p *patchParser) span(text string) (first, count int) {
-	at, n, many := strings.Cut(text, ",")
-	if !many {
-		n = "1"
+// parseSpan parses "12,3" of a hunk header; the count is omitted if it is one.
+func (p *patchParser) parseSpan(text string) (first, count int) {
+	firstText, countText, hasCount := strings.Cut(text, ",")
+	if !hasCount {
+		countText = "1"
 	}
-	first, err := strconv.Atoi(at)
-	count, bad := strconv.Atoi(n)
-	if err != nil || bad != nil {
+	first, firstErr := strconv.Atoi(firstText)
+	count, countErr := strconv.Atoi(countText)
+	if firstErr != nil || countErr != nil {
 		p.err = badOutput("diff", "a line and a count", text)
 	}
 	return first, count

@@ -11,11 +11,11 @@ import (
 	"tercet/internal/git"
 )
 
-// added lists what Added shows as FILE:LINE:TEXT, long texts by their length.
+// added lists what EachAddedLine shows as FILE:LINE:TEXT, long texts by their length.
 func added(t *testing.T, r *git.Repo, from, to string) []string {
 	t.Helper()
 	var got []string
-	err := r.Added(t.Context(), from, to, func(file string, number int, text string) {
+	err := r.EachAddedLine(t.Context(), from, to, func(file string, number int, text string) {
 		if len(text) > 100 {
 			text = fmt.Sprint(len(text))
 		}
@@ -95,7 +95,7 @@ func TestAdded(t *testing.T) {
 	if got := added(t, r, "side", "HEAD"); slices.Contains(got, "s.txt:1:of the side") {
 		t.Errorf("Added(side..HEAD) = %q, want nothing of side", got)
 	}
-	if err := r.Added(t.Context(), "--output=x", "HEAD", func(string, int, string) {}); err == nil {
+	if err := r.EachAddedLine(t.Context(), "--output=x", "HEAD", func(string, int, string) {}); err == nil {
 		t.Error("Added takes an option for a commit")
 	}
 }

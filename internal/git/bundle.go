@@ -14,24 +14,26 @@ type Bundle struct {
 	File    string
 	Ref     string // the name of the commit in the file
 	Commit  string
-	Remote  Remote   // what it is known to have is left out
-	Without []string // commits; what they hold is left out too
+	Remote  Remote   // objects that it is known to have are left out
+	Without []string // commits; their objects are left out too
 }
 
-// BundleCommit writes a commit into a file. Its ref is made for that time unless it is there.
+// BundleCommit writes a commit into a file. If its ref does not exist, it is created and deleted
+// afterwards.
 func (r *Repo) BundleCommit(ctx context.Context, b Bundle) (err error) {
-	at, err := r.refHash(ctx, b.Ref)
+	current, err := r.refHash(ctx, b.Ref)
 	if err != nil {
 		return err
 	}
-	if at != b.Commit { // another one is refused
+	if current != b.Commit { // UpdateRef fails if the ref has another commit
 		if err := r.UpdateRef(ctx, b.Ref, b.Commit, ""); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, r.DeleteOwnRef(ctx, b.Ref, b.Commit)) }()
 	}
+
 	args := []string{
-		"bundle", "create", "--quiet", b.File, b.Ref, "--not", AtRemote + b.Remote.Name,
+		"bundle", "create", "--quiet", b.File, b.Ref, "--not", RemoteCommits + b.Remote.Name,
 	}
 	_, _, err = r.run(ctx, call{
 		args: append(args, b.Without...),
@@ -50,36 +52,39 @@ func (r *Repo) DeleteOwnRef(ctx context.Context, ref, old string) error {
 		return err
 	}
 	_, err := r.read(ctx, "update-ref", "--no-deref", "-d", ref, old)
-	return r.stale(ctx, err, ref, old)
+	return r.asStaleError(ctx, err, ref, old)
 }
 
-// Unbundle adds the objects of a bundle to the repository. It moves no ref. BundleNeeds says which
-// commits have to be there.
+// Unbundle adds the objects of a bundle to the repository. It moves no ref.
+// BundlePrerequisites lists the commits that have to be there.
 func (r *Repo) Unbundle(ctx context.Context, file string) error {
 	_, err := r.read(ctx, "bundle", "unbundle", file)
 	return err
 }
 
-// BundleNeeds lists the commits that a repository must have before a bundle can be added.
-func BundleNeeds(file string) (commits []string, err error) {
+// BundlePrerequisites lists the commits that a repository must have before a bundle can be added.
+func BundlePrerequisites(file string) (commits []string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
+
 	lines := bufio.NewScanner(f)
-	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "# v") ||
-		!strings.HasSuffix(lines.Text(), " git bundle") {
+	isBundle := lines.Scan() && strings.HasPrefix(lines.Text(), "# v") &&
+		strings.HasSuffix(lines.Text(), " git bundle")
+	if !isBundle {
 		return nil, errors.Join(badOutput("bundle", "the header of a bundle", ""), lines.Err())
 	}
+
 	for lines.Scan() && lines.Text() != "" {
-		need, ok := strings.CutPrefix(lines.Text(), "-")
+		prerequisite, ok := strings.CutPrefix(lines.Text(), "-")
 		if !ok {
 			continue // a capability or a ref
 		}
-		hash, _, _ := strings.Cut(need, " ")
+		hash, _, _ := strings.Cut(prerequisite, " ")
 		if !isHash(hash) {
-			return nil, badOutput("bundle", "a commit", fmt.Sprintf("%.80q", need))
+			return nil, badOutput("bundle", "a commit", fmt.Sprintf("%.80q", prerequisite))
 		}
 		commits = append(commits, hash)
 	}

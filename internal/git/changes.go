@@ -68,8 +68,8 @@ func (r *Repo) FullPatch(ctx context.Context, other *Repo, hidden string) (strin
 	return r.withNewFiles(ctx, all, hidden)
 }
 
-// PatchSince returns what differs in the working tree from a tree or a commit that the index has:
-// the files of it, and the content of some that it lacks, without the hidden folder.
+// PatchSince returns how the working tree differs from rev, a tree or a commit that was loaded into
+// the index: the changed files, and the content of some new ones, without the hidden folder.
 func (r *Repo) PatchSince(ctx context.Context, rev, hidden string) (string, error) {
 	all, err := r.Diff(ctx, rev, "")
 	if err != nil {
@@ -91,18 +91,19 @@ func (r *Repo) withNewFiles(ctx context.Context, all []byte, hidden string) (str
 	}
 
 	entries, err := r.StatusPorcelain(ctx)
-	left := maxNewFiles
+	remaining := maxNewFiles
 	for _, e := range entries {
-		if err != nil || left == 0 || e.Code != "??" || strings.HasPrefix(e.Path, hidden+"/") {
+		if err != nil || remaining == 0 || !e.IsUntracked() ||
+			strings.HasPrefix(e.Path, hidden+"/") {
 			continue
 		}
-		left--
-		var one []byte
-		one, _, err = r.runInTree(ctx, call{
+		remaining--
+		var filePatch []byte
+		filePatch, _, err = r.runInTree(ctx, call{
 			args:    append(diffArgs(), "--no-index", "--", "/dev/null", e.Path),
 			okExits: []int{1},
 		})
-		patch.Write(one)
+		patch.Write(filePatch)
 	}
 	return patch.String(), err
 }

@@ -18,8 +18,8 @@ var ErrBare = fmt.Errorf("%w with files", ErrNoRepo)
 // ErrNoCommit means that a revision is not a commit, or that there is no commit yet.
 var ErrNoCommit = errors.New("no such commit")
 
-// ErrNothing means that nothing is staged.
-var ErrNothing = errors.New("nothing to commit")
+// ErrNothingStaged means that nothing is staged.
+var ErrNothingStaged = errors.New("nothing to commit")
 
 // ErrNotFastForward means that a branch has commits that the other one lacks.
 var ErrNotFastForward = errors.New("not a fast-forward")
@@ -30,11 +30,11 @@ var ErrConflict = errors.New("conflict")
 // ErrTimeout means that git took too long and was stopped.
 var ErrTimeout = errors.New("git took too long")
 
-// ErrMissing means that git is not installed. It wraps the *proc.NotFoundError.
-var ErrMissing = errors.New("git is not installed")
+// ErrNotInstalled means that git is not installed. It wraps the *proc.NotFoundError.
+var ErrNotInstalled = errors.New("git is not installed")
 
-// ErrTooMuch means that git's output exceeds the limit.
-var ErrTooMuch = errors.New("git printed too much")
+// ErrOutputTooLarge means that git's output exceeds the limit.
+var ErrOutputTooLarge = errors.New("git printed too much")
 
 // Error reports an unexpected exit code of git. Err is one of the sentinels of this package or nil.
 type Error struct {
@@ -121,8 +121,10 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s does not take branch %s: %s", e.Remote, e.Branch, e.Reason)
 }
 
-// ByRemote reports whether the remote does not want the ref at all, for whatever it points to.
-func (e *RefusedError) ByRemote() bool { return strings.Contains(e.Reason, "[remote rejected]") }
+// IsRemoteRejection reports whether the remote refuses the ref itself, whatever it points to.
+func (e *RefusedError) IsRemoteRejection() bool {
+	return strings.Contains(e.Reason, "[remote rejected]")
+}
 
 // NoIssueError means that the user can see no issue with a number.
 type NoIssueError struct {

@@ -8,5 +8,5 @@ var (
 	ParseWorktrees = parseWorktrees
 	Neutral        = neutralize
 	Place          = parseAddress
-	ReadIssue      = readIssue
+	ReadIssue      = parseIssue
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// CutRef splits ADDRESS@REF at the last @. ok is false for an address that cannot be fetched, and
-// without a ref.
+// CutRef splits ADDRESS@REF at the last @. ok is false if the address cannot be fetched or there is
+// no valid ref.
 func CutRef(text string) (address, ref string, ok bool) {
 	i := strings.LastIndexByte(text, '@')
 	if i < 0 {
@@ -17,9 +17,9 @@ func CutRef(text string) (address, ref string, ok bool) {
 	}
 	address = text[:i]
 	ref = text[i+1:]
-	remote, fits := parseAddress(address)
-	return address, ref, fits && (remote.Host != "" || strings.HasPrefix(address, "file://")) &&
-		CheckBranch(ref) == nil
+	remote, ok := parseAddress(address)
+	isFetchable := ok && (remote.Host != "" || strings.HasPrefix(address, "file://"))
+	return address, ref, isFetchable && CheckBranch(ref) == nil
 }
 
 // Archive fetches one commit of another repository by https, ssh or from a folder. It returns the
@@ -30,7 +30,7 @@ func CutRef(text string) (address, ref string, ok bool) {
 func (r *Repo) Archive(
 	ctx context.Context,
 	address, ref string,
-	most Bounds,
+	limits Bounds,
 ) (commit string, zip []byte, err error) {
 	if err := cmp.Or(CheckBranch(ref), r.Init(ctx, "main")); err != nil {
 		return "", nil, err
@@ -48,7 +48,7 @@ func (r *Repo) Archive(
 			"--no-tags",
 			"--no-recurse-submodules",
 			"--no-write-commit-graph",
-			fmt.Sprintf("--filter=blob:limit=%d", most.Bytes+1),
+			fmt.Sprintf("--filter=blob:limit=%d", limits.Bytes+1),
 			"--upload-pack=" + uploadPack(address),
 			"--",
 			address,
@@ -69,7 +69,7 @@ func (r *Repo) Archive(
 	if err != nil {
 		return "", nil, err
 	}
-	if err := r.checkBounds(ctx, commit, most); err != nil {
+	if err := r.checkBounds(ctx, commit, limits); err != nil {
 		return "", nil, err
 	}
 
@@ -103,7 +103,7 @@ func uploadPack(address string) string {
 
 // checkBounds refuses a commit whose files exceed the bounds, by their sizes and without unpacking
 // them.
-func (r *Repo) checkBounds(ctx context.Context, commit string, most Bounds) error {
+func (r *Repo) checkBounds(ctx context.Context, commit string, limits Bounds) error {
 	out, _, err := r.run(ctx, call{
 		args: []string{
 			"rev-list", "--objects", "--no-object-names", "--missing=print", commit, "--",
@@ -114,9 +114,9 @@ func (r *Repo) checkBounds(ctx context.Context, commit string, most Bounds) erro
 		return err
 	}
 
-	for one := range strings.Lines(string(out)) {
-		if strings.HasPrefix(one, "?") { // it was not fetched
-			return &TooLargeError{Limit: most}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "?") { // it was not fetched
+			return &TooLargeError{Limit: limits}
 		}
 	}
 
@@ -138,9 +138,9 @@ func (r *Repo) checkBounds(ctx context.Context, commit string, most Bounds) erro
 		}
 		n, _ := strconv.ParseInt(words[3], 10, 64) //nolint:errcheck // a submodule has none
 		files++
-		size += min(n, most.Bytes+1)
-		if files > most.Files || size > most.Bytes {
-			return &TooLargeError{Limit: most}
+		size += min(n, limits.Bytes+1)
+		if files > limits.Files || size > limits.Bytes {
+			return &TooLargeError{Limit: limits}
 		}
 	}
 

@@ -15,13 +15,14 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// What git's files tell without a process. Each function here answers only where the files leave no
-// doubt; otherwise git is asked.
+// The functions of this file read git's files and start no process. Each answers only where the
+// files leave no doubt; otherwise the caller asks git.
 
-// certainDirs is gitDirs for what is read instead of git. Both are empty where git may see it
-// otherwise: a variable leads it elsewhere, the nearest .git is broken, or refs are in a reftable.
-func (r *Repo) certainDirs() (own, common string) {
-	if r.ledElsewhere() {
+// unambiguousDirs is gitDirs for functions that read git's files themselves. Both folders are empty
+// where git may use another repository or other files: a variable redirects it, the nearest .git is
+// broken, or refs are in a reftable.
+func (r *Repo) unambiguousDirs() (own, common string) {
+	if r.isRedirectedByEnv() {
 		return "", ""
 	}
 	dir, err := filepath.EvalSymlinks(r.Dir)
@@ -37,6 +38,7 @@ func (r *Repo) certainDirs() (own, common string) {
 		}
 		dir = filepath.Dir(dir)
 	}
+
 	own, common = gitDirs(dir)
 	if nearest, _ := gitDirsAt(dir); own == "" || own != nearest {
 		return "", ""
@@ -57,13 +59,14 @@ func isHash(text string) bool {
 // refInFiles returns what a branch, by its full name, points to: a hash, or empty if there is no
 // such branch. ok is false if git has to be asked.
 func (r *Repo) refInFiles(ref string) (hash string, ok bool) {
-	_, common := r.certainDirs()
+	_, common := r.unambiguousDirs()
 	if common == "" {
 		return "", false
 	}
 	return branchTarget(common, ref)
 }
 
+// branchTarget is refInFiles for the repository in the folder common.
 func branchTarget(common, ref string) (hash string, ok bool) {
 	name, isBranch := strings.CutPrefix(ref, branchPrefix)
 	if !isBranch || CheckBranch(name) != nil {
@@ -78,6 +81,7 @@ func branchTarget(common, ref string) (hash string, ok bool) {
 	case err == nil && !info.IsDir(), err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "", false
 	}
+
 	// git writes packed refs before it removes a branch's own file, so this order misses none.
 	packed := filepath.Join(common, "packed-refs")
 	info, err = os.Lstat(packed)
@@ -116,7 +120,7 @@ func headInFiles(own string) (ref, hash string) {
 // branchInFiles returns the name of the checked-out branch, empty if HEAD is detached. ok is false
 // if git has to be asked.
 func (r *Repo) branchInFiles() (name string, ok bool) {
-	own, common := r.certainDirs()
+	own, common := r.unambiguousDirs()
 	if own == "" {
 		return "", false
 	}
@@ -133,7 +137,7 @@ func (r *Repo) branchInFiles() (name string, ok bool) {
 // commitInFiles returns the hash of the commit that HEAD, a branch by its full name, or a whole
 // hash names. It is empty if git has to be asked.
 func (r *Repo) commitInFiles(rev string) string {
-	own, common := r.certainDirs()
+	own, common := r.unambiguousDirs()
 	if own == "" {
 		return ""
 	}
@@ -147,8 +151,8 @@ func (r *Repo) commitInFiles(rev string) string {
 	if !isHash(hash) {
 		return ""
 	}
-	if _, known := r.Settings.commit(common, hash); known && rev != hash { // a branch names it
-		return hash
+	if _, known := r.Cache.commitTree(common, hash); known && rev != hash {
+		return hash // a branch names it, so the repository still has it
 	}
 	if !strings.HasPrefix(looseObject(common, hash), "commit ") {
 		return ""
@@ -162,7 +166,7 @@ func (r *Repo) treeInFiles(rev string) string {
 	if hash == "" {
 		return ""
 	}
-	_, common := r.certainDirs()
+	_, common := r.unambiguousDirs()
 	_, text, _ := strings.Cut(looseObject(common, hash), "\x00")
 	first, _, _ := strings.Cut(text, "\n")
 	tree, ok := strings.CutPrefix(first, "tree ")
@@ -174,20 +178,20 @@ func (r *Repo) treeInFiles(rev string) string {
 
 // The index: a header, the entries, and extensions. See gitformat-index(5).
 const (
-	indexHeader  = 12
-	indexMode    = 24 // where an entry has its mode
-	indexFlags   = 60 // where it has its flags, behind a hash of SHA-1
-	indexName    = 62 // where its name begins, without further flags
-	indexFurther = 0x4000
-	indexLink    = 0o160000 // the mode of a submodule
-	indexFolder  = 0o040000 // the mode of a folder, in a sparse index
-	indexSum     = 20
+	indexHeaderSize    = 12
+	indexModeOffset    = 24 // where an entry has its mode
+	indexFlagsOffset   = 60 // where it has its flags, behind a hash of SHA-1
+	indexNameOffset    = 62 // where its name begins, without further flags
+	indexExtendedFlag  = 0x4000
+	indexSubmoduleMode = 0o160000 // the mode of a submodule
+	indexFolderMode    = 0o040000 // the mode of a folder, in a sparse index
+	indexChecksumSize  = 20
 )
 
 // submodulesInIndex returns the folders of submodules. ok is false if git has to be asked: the
 // index has another version, other hashes, or entries elsewhere.
 func (r *Repo) submodulesInIndex() (folders []string, ok bool) {
-	own, common := r.certainDirs()
+	own, common := r.unambiguousDirs()
 	if own == "" {
 		return nil, false
 	}
@@ -195,39 +199,42 @@ func (r *Repo) submodulesInIndex() (folders []string, ok bool) {
 	if r.Index != "" {
 		index = r.Index
 	}
+
 	config := strings.ToLower(readSmall(filepath.Join(common, "config")))
 	if strings.Contains(config, "objectformat") || strings.Contains(config, "include") {
 		return nil, false
 	}
 	data, err := atomicfile.ReadPath(index)
-	if err != nil || len(data) < indexHeader+indexSum || string(data[:4]) != "DIRC" {
+	if err != nil || len(data) < indexHeaderSize+indexChecksumSize || string(data[:4]) != "DIRC" {
 		return nil, false
 	}
 	if version := binary.BigEndian.Uint32(data[4:]); version != 2 && version != 3 {
 		return nil, false
 	}
 
-	rest := data[indexHeader : len(data)-indexSum]
+	rest := data[indexHeaderSize : len(data)-indexChecksumSize]
 	for range binary.BigEndian.Uint32(data[8:]) {
-		if len(rest) <= indexName {
+		if len(rest) <= indexNameOffset {
 			return nil, false
 		}
-		mode := binary.BigEndian.Uint32(rest[indexMode:])
-		begin := indexName
-		if binary.BigEndian.Uint16(rest[indexFlags:])&indexFurther != 0 {
+		mode := binary.BigEndian.Uint32(rest[indexModeOffset:])
+		begin := indexNameOffset
+		if binary.BigEndian.Uint16(rest[indexFlagsOffset:])&indexExtendedFlag != 0 {
 			begin += 2
 		}
 		length := bytes.IndexByte(rest[begin:], 0)
 		size := (begin+length)/8*8 + 8 // one to eight NUL follow a name
-		if length < 0 || size > len(rest) || mode == indexFolder {
+		if length < 0 || size > len(rest) || mode == indexFolderMode {
 			return nil, false
 		}
-		if mode == indexLink {
+		if mode == indexSubmoduleMode {
 			folders = append(folders, string(rest[begin:begin+length]))
 		}
 		rest = rest[size:]
 	}
-	// An extension in lower case says that the entries are not all there is.
+
+	// The name of an optional extension begins in upper case. Any other one may change what the
+	// entries mean.
 	for len(rest) >= 8 {
 		size := int(binary.BigEndian.Uint32(rest[4:]))
 		if rest[0] >= 'a' || size > len(rest)-8 {
@@ -238,8 +245,9 @@ func (r *Repo) submodulesInIndex() (folders []string, ok bool) {
 	return slices.Compact(folders), len(rest) == 0
 }
 
-// objectStart is how many bytes of an object are read: its kind, its size, and a commit's tree.
-const objectStart = 128
+// objectPrefixSize is how many bytes of an object are read: its kind, its size, and a commit's
+// tree.
+const objectPrefixSize = 128
 
 // looseObject returns the beginning of an object that has a file of its own, as git stores it:
 // kind, size, NUL, content. It is empty for any other.
@@ -249,11 +257,12 @@ func looseObject(common, hash string) string {
 		return ""
 	}
 	defer file.Close() //nolint:errcheck // only read
+
 	z, err := zlib.NewReader(file)
 	if err != nil {
 		return ""
 	}
-	start := make([]byte, objectStart)
+	start := make([]byte, objectPrefixSize)
 	n, err := io.ReadFull(z, start)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return ""

@@ -36,11 +36,11 @@ import (
 )
 
 const (
-	outputCap int   = 64 << 20
-	outputMax int64 = 65 << 20
-	// watchedMax bounds output that is streamed and not stored.
-	watchedMax int64 = 16 << 30
-	callTime         = 10 * time.Minute
+	maxStoredOutput int   = 64 << 20 // bytes of standard output that are kept
+	outputLimit     int64 = 65 << 20 // bytes after which git is killed
+	// maxWatchedOutput bounds output that is streamed and not stored, in bytes.
+	maxWatchedOutput int64 = 16 << 30
+	defaultTimeout         = 10 * time.Minute
 )
 
 // Repo is a folder inside a git working tree, with the right to start git there.
@@ -52,8 +52,8 @@ type Repo struct {
 	Index string
 	// Online are variables, KEY=VALUE, for network calls only: tokens and the ssh agent.
 	Online []string
-	// Settings keeps answers about the configuration for the next call; nil: git is always asked.
-	Settings *Settings
+	// Cache keeps answers of git for the next call; nil: git is always asked.
+	Cache *Cache
 }
 
 // call is one execution of git.
@@ -69,34 +69,37 @@ type call struct {
 	prog        string        // a program that calls git, instead of git
 	online      bool          // it uses the network
 	system      bool          // it also reads the system configuration
-	timeout     time.Duration // 0: callTime
+	timeout     time.Duration // 0: defaultTimeout
 	sideEffects bool          // it may leave something behind when it fails; not retried
 }
 
 // run executes git and returns its output and exit code. An unexpected code is an *Error.
 func (r *Repo) run(ctx context.Context, c call) (out []byte, exit int, err error) {
-	for range maxAttempts {
+	for range maxRaceAttempts {
 		out, exit, err = r.runOnce(ctx, c)
-		if !racedWorktree(err) || c.sideEffects {
+		if !isWorktreeRace(err) || c.sideEffects {
 			break
 		}
 	}
 	return out, exit, err
 }
 
-// maxAttempts bounds the attempts of a command that races with the creation of a worktree.
-const maxAttempts = 100
+// maxRaceAttempts bounds the attempts of a command that races with the creation of a worktree.
+const maxRaceAttempts = 100
 
-// racedWorktree reports whether git failed because another process was creating or removing a
+// isWorktreeRace reports whether git failed because another process was creating or removing a
 // worktree: a file of the new one is still empty, or the other process took this worktree for a
 // leftover and removed its folder.
-func racedWorktree(err error) bool {
+func isWorktreeRace(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok &&
-		(strings.Contains(e.Stderr, "failed to read") &&
-			strings.Contains(e.Stderr, "/commondir: Success") ||
-			strings.Contains(e.Stderr, "worktrees/") &&
-				strings.Contains(e.Stderr, "for writing: No such file or directory"))
+	if !ok {
+		return false
+	}
+	emptyFile := strings.Contains(e.Stderr, "failed to read") &&
+		strings.Contains(e.Stderr, "/commondir: Success")
+	folderRemoved := strings.Contains(e.Stderr, "worktrees/") &&
+		strings.Contains(e.Stderr, "for writing: No such file or directory")
+	return emptyFile || folderRemoved
 }
 
 // runOnce is run without retries.
@@ -113,6 +116,7 @@ func (r *Repo) runOnce(ctx context.Context, c call) ([]byte, int, error) {
 	if c.prog != "" {
 		argv = append([]string{c.prog}, c.args...)
 	}
+
 	env := environment(c.config)
 	if c.online {
 		env = append(
@@ -130,24 +134,26 @@ func (r *Repo) runOnce(ctx context.Context, c call) ([]byte, int, error) {
 	if r.Index != "" {
 		env = append(env, "GIT_INDEX_FILE="+r.Index)
 	}
+
 	cmd := proc.Command{
 		Argv:      argv,
 		Dir:       dir,
 		Env:       env,
 		Stdin:     c.stdin,
 		Purpose:   proc.PurposeGit,
-		Timeout:   proc.Timeout{Total: cmp.Or(c.timeout, callTime)},
-		StdoutCap: outputCap,
-		Limit:     outputMax,
+		Timeout:   proc.Timeout{Total: cmp.Or(c.timeout, defaultTimeout)},
+		StdoutCap: maxStoredOutput,
+		Limit:     outputLimit,
 		Watch:     c.watch,
 	}
 	if c.watch != nil {
 		cmd.StdoutCap = 1
-		cmd.Limit = watchedMax
+		cmd.Limit = maxWatchedOutput
 	}
+
 	res, err := r.Starter.Run(ctx, cmd)
 	if c.prog == "" && errors.As(err, new(*proc.NotFoundError)) {
-		err = fmt.Errorf("%w: %w", ErrMissing, err)
+		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -163,8 +169,8 @@ func (r *Repo) runOnce(ctx context.Context, c call) ([]byte, int, error) {
 	case res.TimedOut != proc.TimeoutNone:
 		fail.Err = ErrTimeout
 		return nil, 0, fail
-	case res.Flooded || len(res.Stdout) >= outputCap:
-		fail.Err = ErrTooMuch
+	case res.Flooded || len(res.Stdout) >= maxStoredOutput:
+		fail.Err = ErrOutputTooLarge
 		return nil, 0, fail
 	case res.Exit != 0 && !slices.Contains(c.okExits, res.Exit):
 		if strings.Contains(fail.Stderr, "not a git repository") {
@@ -222,13 +228,13 @@ func (r *Repo) Locate(ctx context.Context) (top, rel string, err error) {
 // Toplevel returns the top folder of the working tree. Outside a repository the error is ErrNoRepo.
 func (r *Repo) Toplevel(ctx context.Context) (string, error) {
 	state := r.configState()
-	if top := cmp.Or(r.Settings.top(state), state.linkedTop()); top != "" {
+	if top := cmp.Or(r.Cache.top(state), state.linkedTop()); top != "" {
 		return top, nil
 	}
 	out, err := r.read(ctx, "rev-parse", "--show-toplevel")
 	top := trimLine(out)
 	if err == nil {
-		r.Settings.setTop(state, top)
+		r.Cache.setTop(state, top)
 	}
 	return top, err
 }
@@ -249,8 +255,8 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 		err = fmt.Errorf("%w: %s", ErrNoCommit, rev)
 	}
 	if err == nil {
-		_, common := r.certainDirs()
-		r.Settings.setCommit(common, trimLine(out), "")
+		_, common := r.unambiguousDirs()
+		r.Cache.setCommit(common, trimLine(out), "")
 	}
 	return trimLine(out), err
 }
@@ -282,14 +288,14 @@ func (r *Repo) HasIndex() bool {
 	return own != "" && err == nil
 }
 
-// Locked reports whether the worktree of Dir is locked against removal, and the reason. It ignores
-// git's own lock while git creates a worktree.
-func (r *Repo) Locked() (why string, ok bool) {
+// WorktreeLock reports whether the worktree of Dir is locked against removal, and the reason. It
+// ignores git's own lock while git creates a worktree.
+func (r *Repo) WorktreeLock() (reason string, locked bool) {
 	own, _ := gitDirs(r.Dir)
 	name := filepath.Join(own, "locked")
 	_, err := os.Lstat(name)
-	why = strings.TrimSpace(readSmall(name))
-	return why, own != "" && err == nil && why != "initializing"
+	reason = strings.TrimSpace(readSmall(name))
+	return reason, own != "" && err == nil && reason != "initializing"
 }
 
 // LsFiles returns the tracked files under Dir, or only those under paths. All are relative to Dir.
@@ -304,8 +310,8 @@ func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 	return records(out), nil
 }
 
-// Visible returns the files under Dir that are tracked or not ignored, relative to Dir.
-func (r *Repo) Visible(ctx context.Context) ([]string, error) {
+// VisibleFiles returns the files under Dir that are tracked or not ignored, relative to Dir.
+func (r *Repo) VisibleFiles(ctx context.Context) ([]string, error) {
 	out, err := r.read(
 		ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate",
 	)
@@ -332,6 +338,7 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 		}
 		return nil, err
 	}
+
 	args := []string{
 		"log",
 		"-z",
@@ -345,6 +352,7 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 		"HEAD",
 		"--",
 	}
+
 	out, err := r.read(ctx, append(args, paths...)...)
 	if err != nil {
 		return nil, err
@@ -356,11 +364,11 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 type Entry struct {
 	Code string // two letters, index and working tree: "M ", "??", "R "
 	Path string // relative to the top of the working tree
-	Orig string // where a renamed or copied path came from
+	Orig string // the old path of a renamed or copied one; else empty
 }
 
-// Untracked reports whether git does not track the path.
-func (e Entry) Untracked() bool {
+// IsUntracked reports whether git does not track the path.
+func (e Entry) IsUntracked() bool {
 	return e.Code == "??"
 }
 

@@ -80,7 +80,7 @@ func environment(pairs []string) []string {
 // same content of all files has the same answer.
 func (r *Repo) configuration(ctx context.Context) (configuration, error) {
 	state := r.configState()
-	if known, ok := r.Settings.config(state); ok {
+	if known, ok := r.Cache.config(state); ok {
 		return known, nil
 	}
 	out, _, err := r.run(ctx, call{
@@ -101,13 +101,14 @@ func (r *Repo) configuration(ctx context.Context) (configuration, error) {
 		keys = append(keys, key)
 		set[key] = value
 	}
+
 	c := configuration{drivers: neutralize(keys)}
 	for _, kv := range [][2]string{{"user.name", "tercet"}, {"user.email", "tercet@localhost"}} {
 		if set[kv[0]] == "" {
 			c.identity = append(c.identity, kv[0], kv[1])
 		}
 	}
-	r.Settings.setConfig(state, c)
+	r.Cache.setConfig(state, c)
 	return c, nil
 }
 
@@ -177,7 +178,7 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		return nil, nil
 	}
 
-	print := Fingerprint{"the repository of this folder": sum(common + "\x00" + own)}
+	print := Fingerprint{"the repository of this folder": hexHash(common + "\x00" + own)}
 	names := []string{
 		"config", "config.worktree", "info/attributes", "info/grafts", "objects/info/alternates",
 	}
@@ -188,14 +189,16 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		}
 		names = append(names, found...)
 	}
+
 	// git does not run the sample hooks
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return strings.HasSuffix(name, ".sample")
 	})
+
 	for _, name := range names {
 		text, err := fileState(filepath.Join(common, name))
 		if err == nil {
-			print[".git/"+name] = sum(text)
+			print[".git/"+name] = hexHash(text)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			print[".git/"+name] = err.Error()
 		}
@@ -207,7 +210,7 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		if err != nil {
 			return nil, err
 		}
-		print["what the configuration includes"] = sum(string(out))
+		print["what the configuration includes"] = hexHash(string(out))
 	}
 
 	return print, nil
@@ -228,8 +231,9 @@ func gitDirs(dir string) (own, common string) {
 	for {
 		own, common = gitDirsAt(dir)
 		head := readSmall(filepath.Join(own, "HEAD"))
-		if _, err := os.Stat(filepath.Join(common, "objects")); err == nil &&
-			(strings.HasPrefix(head, "ref: ") || len(head) >= shortestHash) {
+		_, err := os.Stat(filepath.Join(common, "objects"))
+		isHead := strings.HasPrefix(head, "ref: ") || len(head) >= shortestHash
+		if err == nil && isHead {
 			return own, common
 		}
 		if dir == filepath.Dir(dir) {
@@ -242,23 +246,25 @@ func gitDirs(dir string) (own, common string) {
 // gitDirsAt returns the folders that .git of a folder leads to, whether there is a repository or
 // not.
 func gitDirsAt(dir string) (own, common string) {
-	from := func(dir, name string) string {
-		if name = strings.TrimRight(name, "\r\n"); filepath.IsAbs(name) {
+	resolve := func(dir, name string) string {
+		name = strings.TrimRight(name, "\r\n")
+		if filepath.IsAbs(name) {
 			return name
 		}
 		return filepath.Join(dir, name)
 	}
+
 	own = filepath.Join(dir, ".git")
-	if to, ok := strings.CutPrefix(readSmall(own), "gitdir: "); ok {
-		own = from(dir, to)
+	if target, ok := strings.CutPrefix(readSmall(own), "gitdir: "); ok {
+		own = resolve(dir, target)
 	}
 	if real, err := filepath.EvalSymlinks(own); err == nil { // git follows a .git that is a link
 		own = real
 	}
-	return own, from(own, readSmall(filepath.Join(own, "commondir")))
+	return own, resolve(own, readSmall(filepath.Join(own, "commondir")))
 }
 
-func sum(text string) string {
+func hexHash(text string) string {
 	s := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(s[:])
 }
@@ -269,11 +275,11 @@ func fileState(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	to := ""
+	target := ""
 	if info.Mode()&fs.ModeSymlink != 0 {
-		to, err = os.Readlink(name)
+		target, err = os.Readlink(name)
 	}
-	return info.Mode().String() + "\x00" + to + "\x00" + readSmall(name), err
+	return info.Mode().String() + "\x00" + target + "\x00" + readSmall(name), err
 }
 
 // readSmall returns the content of a regular file; empty if there is none or it is unreadable.

@@ -280,7 +280,7 @@ func TestUnlock(t *testing.T) {
 	}
 
 	write(t, r.Dir, ".git/worktrees/run.child/HEAD", "ref: refs/heads/../../away\n")
-	if err := r.Unlock("run"); err != nil {
+	if err := r.RemoveStaleLocks("run"); err != nil {
 		t.Error(err)
 	}
 	var left []string

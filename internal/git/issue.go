@@ -29,24 +29,24 @@ type Issue struct {
 // Issue fetches an issue by gh or glab. A missing issue, or a request of that number, is a
 // *NoIssueError.
 func (a *HostCLI) Issue(ctx context.Context, number int) (Issue, error) {
-	none := &NoIssueError{Number: number, At: cmp.Or(a.remote.Path, "remote "+a.remote.Name)}
+	missing := &NoIssueError{Number: number, At: cmp.Or(a.remote.Path, "remote "+a.remote.Name)}
 	out, err := a.run(
 		ctx,
-		strings.Replace(a.tool.issue, "NUMBER", strconv.Itoa(number), 1),
+		strings.Replace(a.tool.viewIssue, "NUMBER", strconv.Itoa(number), 1),
 		Request{},
 	)
-	if said, ok := errors.AsType[*Error](err); ok && noIssue().MatchString(said.Stderr) {
-		return Issue{}, none
+	if failed, ok := errors.AsType[*Error](err); ok && noIssuePattern().MatchString(failed.Stderr) {
+		return Issue{}, missing
 	}
 	if err != nil {
 		return Issue{}, err
 	}
-	issue, ok := readIssue(out)
+	issue, ok := parseIssue(out)
 	if !ok {
 		return Issue{}, badToolOutput(a.tool.name, "an issue", out)
 	}
 	if strings.Contains(issue.URL, "/pull/") { // gh shows a request as well
-		return Issue{}, none
+		return Issue{}, missing
 	}
 	return issue, nil
 }
@@ -55,37 +55,39 @@ func (a *HostCLI) Issue(ctx context.Context, number int) (Issue, error) {
 // the list of issues, which is current, and not a search, which lags: a repeated call after a kill
 // must not open a second one.
 func (a *HostCLI) FileIssue(ctx context.Context, title, body, mark string) (string, error) {
-	if a.tool.file == "" {
+	if a.tool.createIssue == "" {
 		return "", fmt.Errorf("tercet opens issues with gh, not with %s", a.tool.name)
 	}
 	find := func() (string, error) {
-		out, err := a.run(ctx, a.tool.issues, Request{})
+		out, err := a.run(ctx, a.tool.listIssues, Request{})
 		var list []struct{ URL, Body string }
 		if err == nil && json.Unmarshal(out, &list) != nil {
 			err = badToolOutput(a.tool.name, "a list of issues", out)
 		}
-		for _, one := range list {
-			if at, ok := checkURL(one.URL); ok && strings.Contains(one.Body, mark) {
-				return at, nil
+		for _, issue := range list {
+			address, ok := checkURL(issue.URL)
+			if ok && strings.Contains(issue.Body, mark) {
+				return address, nil
 			}
 		}
 		return "", err
 	}
-	if at, err := find(); at != "" || err != nil {
-		return at, err
+	if address, err := find(); address != "" || err != nil {
+		return address, err
 	}
-	return a.open(ctx, a.tool.file, Request{Title: title, Body: body + "\n\n" + mark}, find)
+	issue := Request{Title: title, Body: body + "\n\n" + mark}
+	return a.openOrFind(ctx, a.tool.createIssue, issue, find)
 }
 
 var (
-	// noIssue matches what gh and glab print if there is no issue.
-	noIssue = lazy.Regexp(`(?i)could not resolve to an issue|\b404\b|issue not found`)
-	// htmlComment matches what the host's web page does not show.
-	htmlComment = lazy.Regexp(`(?s)<!--.*?-->`)
+	// noIssuePattern matches what gh and glab print if there is no issue.
+	noIssuePattern = lazy.Regexp(`(?i)could not resolve to an issue|\b404\b|issue not found`)
+	// htmlCommentPattern matches what the host's web page does not show.
+	htmlCommentPattern = lazy.Regexp(`(?s)<!--.*?-->`)
 )
 
-// readIssue parses the output of gh or glab.
-func readIssue(out []byte) (issue Issue, ok bool) {
+// parseIssue parses the output of gh or glab.
+func parseIssue(out []byte) (issue Issue, ok bool) {
 	var in struct {
 		Title, Body, Description, URL, State string
 		Web                                  string `json:"web_url"`
@@ -101,9 +103,9 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 	}
 	issue.Title = oneLine(in.Title)
 	issue.Closed = strings.EqualFold(in.State, "closed")
-	for _, one := range in.Labels {
-		name, _ := one.(string) //nolint:errcheck // glab lists words, gh objects
-		if object, is := one.(map[string]any); is {
+	for _, label := range in.Labels {
+		name, _ := label.(string) //nolint:errcheck // glab lists words, gh objects
+		if object, ok := label.(map[string]any); ok {
 			name, _ = object["name"].(string) //nolint:errcheck // one without a name is none
 		}
 		if name = oneLine(name); name != "" {
@@ -111,20 +113,22 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 		}
 	}
 
-	text := htmlComment().ReplaceAllString(cmp.Or(in.Body, in.Description), "")
-	text = strings.TrimSpace(visible(strings.ReplaceAll(text, "\r\n", "\n")))
+	text := htmlCommentPattern().ReplaceAllString(cmp.Or(in.Body, in.Description), "")
+	text = strings.TrimSpace(visibleText(strings.ReplaceAll(text, "\r\n", "\n")))
 	// drop a character that was cut in two
 	issue.Text = strings.ToValidUTF8(text[:min(MaxIssue, len(text))], "")
 	issue.CutBytes = len(text) - len(issue.Text)
 	return issue, issue.Title != ""
 }
 
-// visible removes control characters except line feeds and tabs, and characters that reorder or
+// visibleText removes control characters except line feeds and tabs, and characters that reorder or
 // hide text.
-func visible(s string) string {
+func visibleText(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) ||
-			r == '\u2028' || r == '\u2029' {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029':
 			return -1
 		}
 		return r
@@ -133,6 +137,6 @@ func visible(s string) string {
 
 // oneLine reduces a text to one line of bounded length.
 func oneLine(s string) string {
-	words := []rune(strings.Join(strings.Fields(visible(s)), " "))
+	words := []rune(strings.Join(strings.Fields(visibleText(s)), " "))
 	return strings.TrimSpace(string(words[:min(200, len(words))]))
 }

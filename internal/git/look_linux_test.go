@@ -12,8 +12,9 @@ import (
 	gitpkg "tercet/internal/git"
 )
 
-// TestLook: every change shows, also one that keeps name, size and time, and nothing else does.
-func TestLook(t *testing.T) {
+// TestStatFingerprint: every change shows, also one that keeps name, size and time, and nothing
+// else does.
+func TestStatFingerprint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	git := func(args ...string) {
@@ -38,11 +39,11 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look := func() string {
+	fingerprint := func() string {
 		t.Helper()
-		got, ok := r.Look("skipped")
+		got, ok := r.StatFingerprint("skipped")
 		if !ok {
-			t.Fatal("Look gave no answer")
+			t.Fatal("StatFingerprint gave no answer")
 		}
 		return got
 	}
@@ -50,7 +51,7 @@ func TestLook(t *testing.T) {
 	write("src/a", "one")
 	write("skipped/b", "one")
 	write(".gitignore", "ignored\n")
-	last := look()
+	last := fingerprint()
 	for _, one := range []struct {
 		name   string
 		change func()
@@ -69,20 +70,20 @@ func TestLook(t *testing.T) {
 		{"a time set back", func() { os.Chtimes(filepath.Join(dir, ".gitignore"), old, old) }},
 	} {
 		one.change()
-		now := look()
+		now := fingerprint()
 		if now == last {
 			t.Errorf("%s does not show", one.name)
 		}
 		last = now
 	}
 	write("skipped/b", "other")
-	if now := look(); now != last {
+	if now := fingerprint(); now != last {
 		t.Error("what is skipped shows")
 	}
 }
 
-// BenchmarkLook looks at a thousand files in ten folders.
-func BenchmarkLook(b *testing.B) {
+// BenchmarkStatFingerprint covers a thousand files in ten folders.
+func BenchmarkStatFingerprint(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 1000 {
 		folder := filepath.Join(dir, "src", strconv.Itoa(i/100))
@@ -101,8 +102,8 @@ func BenchmarkLook(b *testing.B) {
 	r := gitpkg.Repo{Dir: dir}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := r.Look(); !ok {
-			b.Fatal("Look gives nothing")
+		if _, ok := r.StatFingerprint(); !ok {
+			b.Fatal("StatFingerprint gives nothing")
 		}
 	}
 }

@@ -2,7 +2,7 @@
 
 package git
 
-// Look asks git for everything here.
-func (r *Repo) Look(...string) (look string, ok bool) {
+// StatFingerprint asks git for everything here.
+func (r *Repo) StatFingerprint(...string) (fingerprint string, ok bool) {
 	return "", false
 }

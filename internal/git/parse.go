@@ -34,6 +34,7 @@ func parseLog(out []byte) ([]Commit, error) {
 			Date:    date,
 			Subject: f[3],
 		}
+
 		f = f[width:]
 		if len(f) > 0 {
 			f[0] = strings.TrimPrefix(f[0], "\n") // separates a commit from its files
@@ -94,8 +95,8 @@ func parseNumstat(out []byte) ([]Stat, error) {
 			f[1] = "0"
 		}
 		added, err := strconv.ParseUint(f[0], 10, 31)
-		deleted, other := strconv.ParseUint(f[1], 10, 31)
-		if err != nil || other != nil {
+		deleted, deletedErr := strconv.ParseUint(f[1], 10, 31)
+		if err != nil || deletedErr != nil {
 			return nil, bad
 		}
 		list = append(list, Stat{f[2], int(added), int(deleted)})
@@ -138,20 +139,36 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 
 // CheckBranch rejects a name that git would refuse for a branch or take for an option.
 func CheckBranch(name string) error {
-	bad := name == "" || name == "@" || name == "HEAD" || len(name) > 200 ||
-		strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") ||
-		strings.HasPrefix(name, branchPrefix) ||
-		strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".") ||
-		strings.Contains(name, "..") || strings.Contains(name, "//") ||
-		strings.Contains(name, "@{") ||
-		strings.ContainsAny(name, ` ~^:?*[\`) || strings.ContainsFunc(name, unicode.IsControl)
-	for part := range strings.SplitSeq(name, "/") {
-		bad = bad || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock")
-	}
-	if bad {
+	if !isBranchName(name) {
 		return badName("branch name", name)
 	}
 	return nil
+}
+
+func isBranchName(name string) bool {
+	switch {
+	case name == "" || name == "@" || name == "HEAD" || len(name) > 200:
+		return false
+	case strings.HasPrefix(name, "-") || strings.HasPrefix(name, branchPrefix):
+		return false
+	case strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/"):
+		return false
+	case strings.HasSuffix(name, "."):
+		return false
+	case strings.Contains(name, "..") || strings.Contains(name, "//"):
+		return false
+	case strings.Contains(name, "@{") || strings.ContainsAny(name, ` ~^:?*[\`):
+		return false
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return false
+	}
+
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
+			return false
+		}
+	}
+	return true
 }
 
 // checkRev rejects a revision that git could take for anything but one commit.

@@ -34,9 +34,9 @@ func (r *Repo) WorktreeLink(top string) (file, text string) {
 	return file, "gitdir: " + filepath.Join(common, "worktrees", name)
 }
 
-// LinkedPlace is where the repository of a linked worktree knows it, which is another folder after
-// the worktree was copied. Empty if the repository is gone.
-func LinkedPlace(top string) string {
+// LinkedWorktreePath returns the path under which its repository knows the linked worktree at top.
+// For the copy of a worktree that is the path of the original. Empty if the repository is gone.
+func LinkedWorktreePath(top string) string {
 	own, _ := gitDirsAt(top)
 	link := strings.TrimSpace(readSmall(filepath.Join(own, "gitdir")))
 	if link == "" {
@@ -82,17 +82,20 @@ var operations = []struct{ file, what string }{
 // is empty.
 func (r *Repo) OperationInProgress() string {
 	own, _ := gitDirs(r.Dir)
-	for _, u := range operations {
-		if _, err := os.Lstat(filepath.Join(own, u.file)); own != "" && err == nil {
-			return u.what
+	if own == "" {
+		return ""
+	}
+	for _, o := range operations {
+		if _, err := os.Lstat(filepath.Join(own, o.file)); err == nil {
+			return o.what
 		}
 	}
 	return ""
 }
 
-// Ignored returns those of the files that git ignores and does not track. Paths are relative to the
-// top.
-func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
+// IgnoredFiles returns those of the files that git ignores and does not track. Paths are relative
+// to the top.
+func (r *Repo) IgnoredFiles(ctx context.Context, paths ...string) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"}
 	out, _, err := r.runInTree(ctx, call{args: append(args, paths...)})
 	return records(out), err
@@ -117,8 +120,8 @@ func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[stri
 
 	files := map[string]string{}
 	for _, rec := range records(out) {
-		about, name, ok := strings.Cut(rec, "\t")
-		f := strings.Fields(about) // "100644 blob HASH" of a tree, "100644 HASH 0" of the index
+		columns, name, ok := strings.Cut(rec, "\t")
+		f := strings.Fields(columns) // "100644 blob HASH" of a tree, "100644 HASH 0" of the index
 		if !ok || len(f) != 3 {
 			return nil, badOutput("ls-files", "mode, hash and a path", rec)
 		}
@@ -133,8 +136,8 @@ func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[stri
 	return files, nil
 }
 
-// Submodule is the mode of a submodule's entry.
-const Submodule = "160000"
+// SubmoduleMode is the mode of a submodule's entry.
+const SubmoduleMode = "160000"
 
 // Submodules lists the folders of submodules, by the index.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
@@ -147,7 +150,7 @@ func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	}
 	var list []string
 	for name, entry := range files {
-		if strings.HasPrefix(entry, Submodule) {
+		if strings.HasPrefix(entry, SubmoduleMode) {
 			list = append(list, name)
 		}
 	}
@@ -155,9 +158,10 @@ func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// Filtered tells which of the files, by paths relative to Dir, git keeps in another form than they
-// have in the working tree: the name of the filter by path. No filter is run.
-func (r *Repo) Filtered(ctx context.Context, files []string) (map[string]string, error) {
+// FiltersOf returns the names of the filters of files, by path relative to Dir. git stores a file
+// with a filter in another form than in the working tree. Files without one are left out. No filter
+// is run.
+func (r *Repo) FiltersOf(ctx context.Context, files []string) (map[string]string, error) {
 	out, _, err := r.run(ctx, call{
 		args:  []string{"check-attr", "-z", "--stdin", "filter"},
 		stdin: []byte(strings.Join(files, "\x00") + "\x00"),
@@ -165,20 +169,21 @@ func (r *Repo) Filtered(ctx context.Context, files []string) (map[string]string,
 	if err != nil {
 		return nil, err
 	}
-	by := map[string]string{}
+
+	filters := map[string]string{}
 	list := records(out)
 	const members = 3 // path, attribute and value
 	for ; len(list) >= members; list = list[members:] {
 		switch value := list[2]; value {
 		case "unspecified", "unset", "set", "":
 		default:
-			by[list[0]] = value
+			filters[list[0]] = value
 		}
 	}
 	if len(list) > 0 {
 		return nil, badOutput("check-attr", "path, attribute and value", strings.Join(list, " "))
 	}
-	return by, nil
+	return filters, nil
 }
 
 // ReadTree loads a commit or a tree into the index, and leaves the working tree alone.
@@ -204,7 +209,7 @@ func (r *Repo) CopyIndex(to string) error {
 	if err := atomicfile.WriteScratch(to, data); err != nil {
 		return err
 	}
-	// git looks again at files that changed in the moment in which the index was written
+	// With the old time git reads only files again that changed when the original was written.
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
@@ -229,16 +234,16 @@ func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
 	if tree := r.treeInFiles(rev); tree != "" {
 		return tree, nil
 	}
-	_, common := r.certainDirs()
-	if tree, _ := r.Settings.commit(common, rev); tree != "" {
+	_, common := r.unambiguousDirs()
+	if tree, _ := r.Cache.commitTree(common, rev); tree != "" {
 		return tree, nil
 	}
 	out, _, err := r.run(ctx, call{
 		args: []string{"rev-parse", "--verify", rev + "^{tree}"},
 		revs: []string{rev},
 	})
-	if _, known := r.Settings.commit(common, rev); known && err == nil {
-		r.Settings.setCommit(common, rev, trimLine(out))
+	if _, known := r.Cache.commitTree(common, rev); known && err == nil {
+		r.Cache.setCommit(common, rev, trimLine(out))
 	}
 	return trimLine(out), err
 }
@@ -256,7 +261,7 @@ func (r *Repo) DiffPaths(ctx context.Context, from, to string) ([]string, error)
 func (r *Repo) CommitTree(
 	ctx context.Context, tree string, parents []string, text string, trailers ...Trailer,
 ) (string, error) {
-	msg, err := message(text, trailers)
+	msg, err := commitMessage(text, trailers)
 	if err != nil {
 		return "", err
 	}

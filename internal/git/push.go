@@ -51,7 +51,7 @@ func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error)
 // PushRemote finds the remote for a branch as git does: that of the branch, else the default, else
 // the only one, else origin. It accepts https, ssh and folders outside the working tree.
 func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err error) {
-	found, err := r.Settings.answer(r.configState(), "remote "+to, func() ([]string, error) {
+	found, err := r.Cache.answerOrAsk(r.configState(), "remote "+to, func() ([]string, error) {
 		return r.findRemote(ctx, to)
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err er
 
 // NamedRemote is the remote with a name. It accepts what PushRemote accepts.
 func (r *Repo) NamedRemote(ctx context.Context, name string) (Remote, error) {
-	found, err := r.Settings.answer(r.configState(), "named "+name, func() ([]string, error) {
+	found, err := r.Cache.answerOrAsk(r.configState(), "named "+name, func() ([]string, error) {
 		names, err := r.Remotes(ctx)
 		if err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (r *Repo) NamedRemote(ctx context.Context, name string) (Remote, error) {
 	return r.usableRemote(ctx, found[0], found[1])
 }
 
-// usableRemote is a remote, or why it is not used.
+// usableRemote returns the remote with an address, or a *RemoteError that says why it is not used.
 func (r *Repo) usableRemote(
 	ctx context.Context, name, address string,
 ) (remote Remote, err error) {
@@ -114,15 +114,17 @@ func (r *Repo) usableRemote(
 // findRemote finds the name and the address of the remote for a branch.
 func (r *Repo) findRemote(ctx context.Context, to string) ([]string, error) {
 	names, err := r.Remotes(ctx)
+
 	name := ""
 	for _, key := range []string{
 		"branch." + to + ".pushRemote",
 		"remote.pushDefault",
 		"branch." + to + ".remote",
 	} {
-		set, _, bad := r.run(ctx, call{args: []string{"config", "--get", key}, okExits: []int{1}})
-		name = cmp.Or(name, trimLine(set))
-		err = errors.Join(err, bad)
+		args := []string{"config", "--get", key}
+		value, _, configErr := r.run(ctx, call{args: args, okExits: []int{1}})
+		name = cmp.Or(name, trimLine(value))
+		err = errors.Join(err, configErr)
 	}
 
 	switch {
@@ -154,7 +156,7 @@ func (r *Repo) findRemote(ctx context.Context, to string) ([]string, error) {
 // parseAddress parses the address of a remote; ok is false for an unsupported one.
 func parseAddress(address string) (r Remote, ok bool) {
 	scheme, rest, found := strings.Cut(address, "://")
-	host, at, scp := strings.Cut(address, ":")
+	host, path, isSCP := strings.Cut(address, ":")
 	switch {
 	case strings.ContainsFunc(address, unicode.IsControl):
 		return r, false
@@ -171,19 +173,20 @@ func parseAddress(address string) (r Remote, ok bool) {
 		return r, false
 	case filepath.IsAbs(address):
 		return Remote{Path: address}, true
-	case scp && !strings.Contains(host, "/") && !strings.HasPrefix(at, ":"):
+	case isSCP && !strings.Contains(host, "/") && !strings.HasPrefix(path, ":"):
 		r.Host = host[strings.LastIndexByte(host, '@')+1:]
-		r.Path = at
+		r.Path = path
 	}
 
 	r.Path = strings.TrimSuffix(strings.Trim(r.Path, "/"), ".git")
-	odd := func(c rune) bool {
-		return c != '.' && c != '-' && c != '_' && c != '/' && !unicode.IsLetter(c) &&
-			!unicode.IsDigit(c)
+	if r.Host == "" || r.Path == "" {
+		return r, false
 	}
-	ok = r.Host != "" && r.Path != "" && r.Host[0] != '-' && r.Path[0] != '-' &&
-		!strings.Contains(address, ":-")
-	return r, ok && !strings.ContainsFunc(r.Host+r.Path, odd)
+	isUnexpected := func(c rune) bool {
+		return !strings.ContainsRune(".-_/", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}
+	looksLikeOption := r.Host[0] == '-' || r.Path[0] == '-' || strings.Contains(address, ":-")
+	return r, !looksLikeOption && !strings.ContainsFunc(r.Host+r.Path, isUnexpected)
 }
 
 // isRelative reports whether the address of a remote is a path that does not begin at the root.
@@ -206,6 +209,7 @@ func (r *Repo) isOutside(ctx context.Context, dir string) (bool, error) {
 			"change the address: git remote set-url",
 		}
 	}
+
 	_, common := gitDirs(r.Dir)
 	if filepath.Base(common) == ".git" { // the main checkout of a linked working tree
 		common = filepath.Dir(common)
@@ -225,7 +229,7 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 	if err := CheckBranch(branch); err != nil {
 		return err
 	}
-	return r.push(ctx, remote, commit+":"+branchPrefix+branch)
+	return r.pushRef(ctx, remote, commit+":"+branchPrefix+branch)
 }
 
 // PushNew pushes a commit to a ref of tercet's own, which must not have another one.
@@ -234,21 +238,22 @@ func (r *Repo) PushNew(ctx context.Context, remote Remote, commit, ref string) e
 	if err := CheckBranch(name); err != nil || !own {
 		return &RefusedError{ref, remote.Name, "it is not below " + ownRefs}
 	}
-	options := append([]string{"--force-with-lease=" + ref + ":"}, withoutTidying(remote)...)
-	return r.push(ctx, remote, commit+":"+ref, options...)
+	options := append([]string{"--force-with-lease=" + ref + ":"}, noGCOptions(remote)...)
+	return r.pushRef(ctx, remote, commit+":"+ref, options...)
 }
 
-// withoutTidying keeps a push to a folder from tidying up there: a push of something else does.
-func withoutTidying(remote Remote) []string {
+// noGCOptions are options of a push to a folder that start no garbage collection there. A push of a
+// branch still starts it.
+func noGCOptions(remote Remote) []string {
 	if remote.Host != "" {
 		return nil
 	}
 	return []string{"--receive-pack=git -c receive.autoGC=false receive-pack"}
 }
 
-// OwnRefsAt lists tercet's own refs at the remote below a prefix that ends with a slash, with their
-// commits.
-func (r *Repo) OwnRefsAt(
+// RemoteOwnRefs lists tercet's own refs at the remote below a prefix that ends with a slash, with
+// their commits.
+func (r *Repo) RemoteOwnRefs(
 	ctx context.Context, remote Remote, prefix string,
 ) (refs map[string]string, err error) {
 	name, own := strings.CutPrefix(prefix, ownRefs)
@@ -266,24 +271,25 @@ func (r *Repo) OwnRefsAt(
 		config: pairs,
 		online: true,
 	})
+
 	refs = map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t")
-		if ok && strings.HasPrefix(ref, prefix) { // the pattern fits in other places too
+		if ok && strings.HasPrefix(ref, prefix) { // the pattern matches in other places too
 			refs[ref] = commit
 		}
 	}
 	return refs, err
 }
 
-// DeleteOwnRefsAt deletes refs of tercet's own at the remote that still point to these commits.
-func (r *Repo) DeleteOwnRefsAt(
+// DeleteRemoteOwnRefs deletes refs of tercet's own at the remote that still point to these commits.
+func (r *Repo) DeleteRemoteOwnRefs(
 	ctx context.Context, remote Remote, refs map[string]string,
 ) error {
-	const most = 100 // in one push, because the words of a command are bounded
-	for names := range slices.Chunk(slices.Sorted(maps.Keys(refs)), most) {
-		var gone []string
-		options := withoutTidying(remote)
+	const maxRefs = 100 // in one push, because the length of a command line is limited
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(refs)), maxRefs) {
+		var deletions []string
+		options := noGCOptions(remote)
 		for _, ref := range names {
 			name, own := strings.CutPrefix(ref, ownRefs)
 			if err := CheckBranch(name); err != nil || !own {
@@ -292,10 +298,10 @@ func (r *Repo) DeleteOwnRefsAt(
 			if err := checkRev(refs[ref]); err != nil {
 				return err
 			}
-			gone = append(gone, ":"+ref)
+			deletions = append(deletions, ":"+ref)
 			options = append(options, "--force-with-lease="+ref+":"+refs[ref])
 		}
-		if err := r.pushAll(ctx, remote, gone, options...); err != nil {
+		if err := r.pushRefspecs(ctx, remote, deletions, options...); err != nil {
 			return err
 		}
 	}
@@ -323,18 +329,20 @@ func (r *Repo) FetchCommit(ctx context.Context, remote Remote, commit string) er
 	return err
 }
 
-// push pushes a commit to a ref: COMMIT:REF.
-func (r *Repo) push(ctx context.Context, remote Remote, what string, options ...string) error {
-	commit, _, _ := strings.Cut(what, ":")
+// pushRef pushes a commit to a ref. refspec is COMMIT:REF.
+func (r *Repo) pushRef(
+	ctx context.Context, remote Remote, refspec string, options ...string,
+) error {
+	commit, _, _ := strings.Cut(refspec, ":")
 	if err := checkRev(commit); err != nil {
 		return err
 	}
-	return r.pushAll(ctx, remote, []string{what}, options...)
+	return r.pushRefspecs(ctx, remote, []string{refspec}, options...)
 }
 
-// pushAll pushes commits to refs, or deletes those that stand behind no commit.
-func (r *Repo) pushAll(
-	ctx context.Context, remote Remote, what []string, options ...string,
+// pushRefspecs pushes commits to refs (COMMIT:REF) and deletes refs (:REF).
+func (r *Repo) pushRefspecs(
+	ctx context.Context, remote Remote, refspecs []string, options ...string,
 ) error {
 	pairs, err := r.userConfig(ctx)
 	if err != nil {
@@ -352,7 +360,7 @@ func (r *Repo) pushAll(
 	}, options...)
 	args = append(args, "--", remote.Name)
 	out, exit, err := r.run(ctx, call{
-		args:    append(args, what...),
+		args:    append(args, refspecs...),
 		okExits: []int{1},
 		config:  pairs,
 		online:  true,
@@ -362,18 +370,19 @@ func (r *Repo) pushAll(
 	}
 
 	reason := "declined"
-	for one := range strings.Lines(string(out)) {
-		if f := strings.Split(strings.TrimSpace(one), "\t"); f[0] == "!" && len(f) > 2 {
-			reason = f[2]
+	for line := range strings.Lines(string(out)) {
+		columns := strings.Split(strings.TrimSpace(line), "\t")
+		if columns[0] == "!" && len(columns) > 2 {
+			reason = columns[2]
 		}
 	}
-	_, ref, _ := strings.Cut(what[0], ":")
+	_, ref, _ := strings.Cut(refspecs[0], ":")
 	return &RefusedError{strings.TrimPrefix(ref, branchPrefix), remote.Name, reason}
 }
 
 // userConfig is the configuration for network calls, from the files of the user and the system.
 func (r *Repo) userConfig(ctx context.Context) ([]string, error) {
-	return r.Settings.answer(r.configState(), "user", func() ([]string, error) {
+	return r.Cache.answerOrAsk(r.configState(), "user", func() ([]string, error) {
 		return r.readUserConfig(ctx)
 	})
 }
@@ -406,7 +415,11 @@ func (r *Repo) readUserConfig(ctx context.Context) ([]string, error) {
 }
 
 // Request is a pull or merge request for a branch.
-type Request struct{ Branch, To, Commit, Title, Body string }
+type Request struct {
+	Branch, To  string // it asks to merge Branch into To
+	Commit      string // hash of the last commit of Branch
+	Title, Body string
+}
 
 // HostCLI is an installed program that is logged in at a host and opens requests there.
 type HostCLI struct {
@@ -415,43 +428,60 @@ type HostCLI struct {
 	tool   cliSpec
 }
 
-// cliSpec is the command line of gh or glab, with placeholders for the values. open is the state of
-// an open request; not is part of the names of hosts that it does not serve. issues and file list
-// and open issues.
-type cliSpec struct{ name, list, create, issue, issues, file, repo, open, not string }
+// cliSpec is how gh or glab is called, with placeholders for the values.
+type cliSpec struct {
+	name          string
+	listRequests  string
+	createRequest string
+	viewIssue     string
+	listIssues    string // empty: tercet opens no issues with it
+	createIssue   string // empty: as above
+	repoFlag      string
+	openState     string // the state of an open request
+	excludedHost  string // part of the names of hosts that it does not serve
+}
 
 // hostCLIs are the supported programs, in the order in which they are tried.
 var hostCLIs = []cliSpec{
 	{
-		"gh",
-		"pr list --state=all --head=BRANCH " +
+		name: "gh",
+		listRequests: "pr list --state=all --head=BRANCH " +
 			"--json=url,state,headRefOid,baseRefName,isCrossRepository",
-		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY",
-		"issue view NUMBER --json=title,body,labels,url,state",
-		"issue list --state=all --limit=200 --json=url,body",
-		"issue create --title=TITLE --body=BODY", "--repo=HOST/PATH", "OPEN", "gitlab",
+		createRequest: "pr create --head=BRANCH --base=TO --title=TITLE --body=BODY",
+		viewIssue:     "issue view NUMBER --json=title,body,labels,url,state",
+		listIssues:    "issue list --state=all --limit=200 --json=url,body",
+		createIssue:   "issue create --title=TITLE --body=BODY",
+		repoFlag:      "--repo=HOST/PATH",
+		openState:     "OPEN",
+		excludedHost:  "gitlab",
 	},
 	{
-		"glab", "mr list --all --source-branch=BRANCH --output=json",
-		"mr create --source-branch=BRANCH --target-branch=TO --title=TITLE " +
+		name:         "glab",
+		listRequests: "mr list --all --source-branch=BRANCH --output=json",
+		createRequest: "mr create --source-branch=BRANCH --target-branch=TO --title=TITLE " +
 			"--description=BODY --yes",
-		"issue view NUMBER --output=json", "", "", "--repo=https://HOST/PATH", "opened", "github",
+		viewIssue:    "issue view NUMBER --output=json",
+		repoFlag:     "--repo=https://HOST/PATH",
+		openState:    "opened",
+		excludedHost: "github",
 	},
 }
 
 // cliTimeout bounds one call of such a program.
 const cliTimeout = time.Minute
 
-// HostCLI finds the program for a remote's host; nil if none is installed and logged in. there is
-// the first one that is installed but not logged in, or empty.
-func (r *Repo) HostCLI(ctx context.Context, remote Remote) (a *HostCLI, there string, err error) {
+// HostCLI finds the program for a remote's host; nil if none is installed and logged in. loggedOut
+// is the name of the first one that is installed but not logged in, or empty.
+func (r *Repo) HostCLI(
+	ctx context.Context, remote Remote,
+) (a *HostCLI, loggedOut string, err error) {
 	for _, tool := range hostCLIs {
+		if strings.Contains(remote.Host, tool.excludedHost) {
+			continue
+		}
 		args := []string{"auth", "status"}
 		if remote.Host != "" {
 			args = append(args, "--hostname="+remote.Host)
-		}
-		if strings.Contains(remote.Host, tool.not) {
-			continue
 		}
 		_, _, err := r.run(ctx, call{
 			prog:    tool.name,
@@ -463,15 +493,15 @@ func (r *Repo) HostCLI(ctx context.Context, remote Remote) (a *HostCLI, there st
 			return &HostCLI{r, remote, tool}, "", nil
 		}
 		if !errors.As(err, new(*proc.NotFoundError)) {
-			there = cmp.Or(there, tool.name)
+			loggedOut = cmp.Or(loggedOut, tool.name)
 		}
 	}
-	return nil, there, context.Cause(ctx)
+	return nil, loggedOut, context.Cause(ctx)
 }
 
 func (a *HostCLI) run(ctx context.Context, words string, q Request) ([]byte, error) {
 	if a.remote.Host != "" {
-		words += " " + a.tool.repo
+		words += " " + a.tool.repoFlag
 	}
 	fill := strings.NewReplacer(
 		"BRANCH", q.Branch, "TO", q.To, "TITLE", q.Title, "BODY", q.Body, "HOST", a.remote.Host,
@@ -494,7 +524,7 @@ func (a *HostCLI) run(ctx context.Context, words string, q Request) ([]byte, err
 // commit; empty if there is none. A request from another repository counts only for exactly this
 // commit, because its branch name proves nothing.
 func (a *HostCLI) Find(ctx context.Context, q Request) (string, error) {
-	out, err := a.run(ctx, a.tool.list, q)
+	out, err := a.run(ctx, a.tool.listRequests, q)
 	if err != nil {
 		return "", err
 	}
@@ -512,14 +542,16 @@ func (a *HostCLI) Find(ctx context.Context, q Request) (string, error) {
 	}
 
 	found := ""
-	for _, one := range list {
-		open := one.State == a.tool.open && !one.IsCrossRepository && one.From == one.Into
-		if cmp.Or(one.BaseRefName, one.Target) != q.To ||
-			!open && cmp.Or(one.HeadRefOid, one.SHA) != q.Commit {
+	for _, request := range list {
+		isForeign := request.IsCrossRepository || request.From != request.Into
+		isOpen := request.State == a.tool.openState && !isForeign
+		isSameCommit := cmp.Or(request.HeadRefOid, request.SHA) == q.Commit
+		if cmp.Or(request.BaseRefName, request.Target) != q.To || !isOpen && !isSameCommit {
 			continue
 		}
-		if at, ok := checkURL(cmp.Or(one.URL, one.Web)); ok && (open || found == "") {
-			found = at
+		address, ok := checkURL(cmp.Or(request.URL, request.Web))
+		if ok && (isOpen || found == "") {
+			found = address
 		}
 	}
 
@@ -528,30 +560,33 @@ func (a *HostCLI) Find(ctx context.Context, q Request) (string, error) {
 
 // Open opens a request and returns its URL.
 func (a *HostCLI) Open(ctx context.Context, q Request) (string, error) {
-	return a.open(ctx, a.tool.create, q, func() (string, error) { return a.Find(ctx, q) })
+	find := func() (string, error) { return a.Find(ctx, q) }
+	return a.openOrFind(ctx, a.tool.createRequest, q, find)
 }
 
-// open opens a request or an issue and returns its URL; find checks whether it exists.
-func (a *HostCLI) open(
+// openOrFind opens a request or an issue and returns its URL. If the output of the program is
+// unclear, find looks for it.
+func (a *HostCLI) openOrFind(
 	ctx context.Context,
 	words string,
 	q Request,
 	find func() (string, error),
 ) (string, error) {
 	out, err := a.run(ctx, words, q)
-	lines := strings.Fields(string(out))
-	if err == nil && len(lines) > 0 {
-		if at, ok := checkURL(lines[len(lines)-1]); ok {
-			return at, nil
+	printed := strings.Fields(string(out))
+	if err == nil && len(printed) > 0 {
+		if address, ok := checkURL(printed[len(printed)-1]); ok {
+			return address, nil
 		}
 	}
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
+
 	// The output is unclear, so check whether it exists.
-	at, found := find()
-	if found == nil && at != "" {
-		return at, nil
+	address, findErr := find()
+	if findErr == nil && address != "" {
+		return address, nil
 	}
 	if err == nil {
 		what := "the address of a request"
@@ -563,10 +598,14 @@ func (a *HostCLI) open(
 	return "", err
 }
 
+// checkURL reports whether text is an address that can be shown to the user.
 func checkURL(text string) (string, bool) {
 	u, err := url.Parse(text)
-	ok := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil
-	return text, ok && len(text) < 500 && !strings.ContainsFunc(text, unicode.IsControl)
+	if err != nil || u.Host == "" || u.User != nil {
+		return text, false
+	}
+	isWeb := u.Scheme == "https" || u.Scheme == "http"
+	return text, isWeb && len(text) < 500 && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // badToolOutput shows the first words of the output. It never shows part of a word, which may be a

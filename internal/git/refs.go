@@ -77,13 +77,13 @@ func (r *Repo) Refs() (Refs, error) {
 // Trailers returns the trailer's value of each commit that a branch gained, empty for commits
 // without it. With an empty from it reads only the commit to.
 func (r *Repo) Trailers(ctx context.Context, from, to, key string) ([]string, error) {
+	if err := checkRev(to); err != nil {
+		return nil, err
+	}
 	args := []string{
 		"log", "-z",
 		"--first-parent",
 		"--format=%(trailers:key=" + key + ",valueonly,separator=%x20)",
-	}
-	if err := checkRev(to); err != nil {
-		return nil, err
 	}
 	if from == "" {
 		args = append(args, "-1", to)
@@ -92,6 +92,7 @@ func (r *Repo) Trailers(ctx context.Context, from, to, key string) ([]string, er
 	} else {
 		args = append(args, from+".."+to)
 	}
+
 	out, err := r.read(ctx, args...)
 	var list []string
 	for part := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

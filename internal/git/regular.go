@@ -15,6 +15,7 @@ func (r *Repo) checkRegular() error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
+
 	var inTree []string
 	for {
 		for _, name := range []string{".gitignore", ".gitattributes", ".mailmap"} {

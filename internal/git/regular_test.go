@@ -43,7 +43,7 @@ func TestPipes(t *testing.T) {
 		}
 		// These read files without git.
 		below.Exists()
-		below.Locked()
+		below.WorktreeLock()
 		_, err = below.Fingerprint(t.Context())
 		if err != nil && !errors.As(err, new(*git.IrregularError)) {
 			t.Errorf("Fingerprint with a pipe at %s = %v", name, err)
@@ -93,7 +93,7 @@ func TestRepositoryElsewhere(t *testing.T) {
 				if len(got) != 2 || got[0].Path != r.Dir || got[1].Path != tree {
 					t.Errorf("Worktrees = %+v, want %s and %s", got, r.Dir, tree)
 				}
-				if at := must[string](t)(r.CheckedOut(t.Context(), "main")); at != r.Dir {
+				if at := must[string](t)(r.WorktreeOfBranch(t.Context(), "main")); at != r.Dir {
 					t.Errorf("CheckedOut(main) = %s, want %s", at, r.Dir)
 				}
 			})

@@ -112,7 +112,7 @@ func folder(t *testing.T) *git.Repo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &git.Repo{Starter: starter(t), Dir: dir, Settings: &git.Settings{}}
+	return &git.Repo{Starter: starter(t), Dir: dir, Cache: &git.Cache{}}
 }
 
 func commit(t *testing.T, r *git.Repo, subject string, paths ...string) string {
@@ -169,7 +169,7 @@ func TestMissingProgram(t *testing.T) {
 	if nf, ok := errors.AsType[*proc.NotFoundError](err); !ok || nf.Name != "git" {
 		t.Errorf("Head() = %v, want a NotFoundError of git", err)
 	}
-	if !errors.Is(err, git.ErrMissing) {
+	if !errors.Is(err, git.ErrNotInstalled) {
 		t.Errorf("Head() = %v, want ErrMissing", err)
 	}
 }
@@ -186,8 +186,8 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 	if l, err := r.Log(t.Context(), 5); len(l) != 0 || err != nil {
 		t.Errorf("Log() = %v, %v, want none", l, err)
 	}
-	if _, err := r.Commit(t.Context(), "x"); !errors.Is(err, git.ErrNothing) {
-		t.Errorf("Commit() = %v, want %v", err, git.ErrNothing)
+	if _, err := r.Commit(t.Context(), "x"); !errors.Is(err, git.ErrNothingStaged) {
+		t.Errorf("Commit() = %v, want %v", err, git.ErrNothingStaged)
 	}
 	if files, err := os.ReadDir(filepath.Join(r.Dir, ".git/hooks")); err == nil && len(files) > 0 {
 		t.Errorf("Init left %d hooks, want none", len(files))
@@ -307,8 +307,8 @@ func TestStatusAddCommit(t *testing.T) {
 	if err := r.Unstage(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Commit(t.Context(), "nothing"); !errors.Is(err, git.ErrNothing) {
-		t.Errorf("Commit() after Unstage = %v, want %v", err, git.ErrNothing)
+	if _, err := r.Commit(t.Context(), "nothing"); !errors.Is(err, git.ErrNothingStaged) {
+		t.Errorf("Commit() after Unstage = %v, want %v", err, git.ErrNothingStaged)
 	}
 	if _, ok := errors.AsType[*git.Error](r.Add(t.Context(), "missing.txt")); !ok {
 		t.Error("Add(missing.txt) gave no Error")
@@ -430,7 +430,7 @@ func TestRefs(t *testing.T) {
 	if is := must[bool](t)(r.BranchExists(t.Context(), "task/1-ü")); is {
 		t.Error("BranchExists() after DeleteBranch = true, want false")
 	}
-	got := must[[]string](t)(r.BranchesWith(t.Context(), first))
+	got := must[[]string](t)(r.BranchesContaining(t.Context(), first))
 	if !cmp.Equal(got, []string{"main"}) {
 		t.Errorf("BranchesWith() = %q, want main", got)
 	}

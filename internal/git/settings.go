@@ -7,21 +7,22 @@ import (
 	"sync"
 )
 
-// Settings keeps what git said about the configuration of repositories: the top of the working
-// tree, the drivers to switch off, and who commits. That spares up to three processes for each
-// command in a working tree. An answer counts as long as the files that decide it have the same
+// Cache keeps what git said about repositories: the top of the working tree, the drivers to switch
+// off, and who commits. That spares up to three processes for each command in a working tree. An
+// answer about the configuration is valid as long as the files that decide it have the same
 // content. The zero value is ready, and safe for concurrent use.
-type Settings struct {
+type Cache struct {
 	mu      sync.Mutex
 	tops    map[string]string        // by the folder and the state of the configuration
 	configs map[string]configuration // by the state of the configuration
 	answers map[string][]string      // by that state and a question
-	// commits have their trees, empty where nobody asked, by repository and hash. A commit never
-	// changes, and what a branch names is there.
+	// commits maps a repository and the hash of a commit to the hash of its tree, or to the empty
+	// string if only the commit is known. Commits never change, so these entries stay valid.
 	commits map[string]string
 }
 
-// maxAnswers bounds what is kept: every worktree of a run has an answer of its own.
+// maxAnswers bounds each map of a Cache, because every worktree of a run has an entry of its own. A
+// full map is dropped.
 const maxAnswers = 1000
 
 // configuration is what git said about the configuration in one state.
@@ -31,61 +32,61 @@ type configuration struct {
 }
 
 // top returns the known top of a working tree, empty if it is not known.
-func (s *Settings) top(state configState) string {
-	if s == nil || state.content == "" {
+func (cache *Cache) top(state configState) string {
+	if cache == nil || state.content == "" {
 		return ""
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tops[state.key()]
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	return cache.tops[state.key()]
 }
 
-func (s *Settings) setTop(state configState, top string) {
-	if s == nil || state.content == "" {
+func (cache *Cache) setTop(state configState, top string) {
+	if cache == nil || state.content == "" {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tops == nil || len(s.tops) >= maxAnswers {
-		s.tops = map[string]string{}
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.tops == nil || len(cache.tops) >= maxAnswers {
+		cache.tops = map[string]string{}
 	}
-	s.tops[state.key()] = top
+	cache.tops[state.key()] = top
 }
 
 // config returns what is known about a state of the configuration.
-func (s *Settings) config(state configState) (c configuration, ok bool) {
-	if s == nil || state.content == "" {
+func (cache *Cache) config(state configState) (c configuration, ok bool) {
+	if cache == nil || state.content == "" {
 		return configuration{}, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, ok = s.configs[state.content]
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	c, ok = cache.configs[state.content]
 	return c, ok
 }
 
-func (s *Settings) setConfig(state configState, c configuration) {
-	if s == nil || state.content == "" {
+func (cache *Cache) setConfig(state configState, c configuration) {
+	if cache == nil || state.content == "" {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.configs == nil || len(s.configs) >= maxAnswers {
-		s.configs = map[string]configuration{}
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.configs == nil || len(cache.configs) >= maxAnswers {
+		cache.configs = map[string]configuration{}
 	}
-	s.configs[state.content] = c
+	cache.configs[state.content] = c
 }
 
-// answer gives what git said to a question about the configuration in one state, or asks it.
-func (s *Settings) answer(
+// answerOrAsk gives what git said to a question about the configuration in one state, or asks it.
+func (cache *Cache) answerOrAsk(
 	state configState, question string, ask func() ([]string, error),
 ) ([]string, error) {
-	if s == nil || state.content == "" {
+	if cache == nil || state.content == "" {
 		return ask()
 	}
 	key := state.content + "\x00\x00" + question
-	s.mu.Lock()
-	known, ok := s.answers[key]
-	s.mu.Unlock()
+	cache.mu.Lock()
+	known, ok := cache.answers[key]
+	cache.mu.Unlock()
 	if ok {
 		return slices.Clone(known), nil
 	}
@@ -93,40 +94,40 @@ func (s *Settings) answer(
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.answers == nil || len(s.answers) >= maxAnswers {
-		s.answers = map[string][]string{}
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.answers == nil || len(cache.answers) >= maxAnswers {
+		cache.answers = map[string][]string{}
 	}
-	s.answers[key] = slices.Clone(got)
+	cache.answers[key] = slices.Clone(got)
 	return got, nil
 }
 
-// commit reports whether a hash is known to be that of a commit in a repository, and its tree,
+// commitTree reports whether a hash is known to be that of a commit in a repository, and its tree,
 // empty if that is not known.
-func (s *Settings) commit(common, hash string) (tree string, ok bool) {
-	if s == nil {
+func (cache *Cache) commitTree(common, hash string) (tree string, ok bool) {
+	if cache == nil {
 		return "", false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tree, ok = s.commits[common+"\x00"+hash]
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	tree, ok = cache.commits[common+"\x00"+hash]
 	return tree, ok
 }
 
 // setCommit notes a commit, and its tree unless that is empty.
-func (s *Settings) setCommit(common, hash, tree string) {
-	if s == nil || common == "" || !isHash(hash) {
+func (cache *Cache) setCommit(common, hash, tree string) {
+	if cache == nil || common == "" || !isHash(hash) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
 	key := common + "\x00" + hash
-	if s.commits == nil || len(s.commits) >= maxAnswers {
-		s.commits = map[string]string{}
+	if cache.commits == nil || len(cache.commits) >= maxAnswers {
+		cache.commits = map[string]string{}
 	}
-	if tree != "" || s.commits[key] == "" {
-		s.commits[key] = tree
+	if tree != "" || cache.commits[key] == "" {
+		cache.commits[key] = tree
 	}
 }
 
@@ -147,10 +148,10 @@ func (c configState) key() string {
 
 // configState reads the files that decide which repository Dir belongs to and how it is configured.
 func (r *Repo) configState() configState {
-	if r.Settings == nil {
+	if r.Cache == nil {
 		return configState{}
 	}
-	own, common := r.certainDirs()
+	own, common := r.unambiguousDirs()
 	if own == "" {
 		return configState{}
 	}
@@ -197,13 +198,14 @@ func (r *Repo) configState() configState {
 		dir:           r.Dir,
 		own:           own,
 		common:        common,
-		content:       sum(strings.Join(parts, "\x00\x00")),
+		content:       hexHash(strings.Join(parts, "\x00\x00")),
 		treeElsewhere: contains("worktree"),
 	}
 }
 
-// ledElsewhere reports whether a variable may lead git to another repository than the one of Dir.
-func (r *Repo) ledElsewhere() bool {
+// isRedirectedByEnv reports whether a variable may lead git to another repository than the one of
+// Dir.
+func (r *Repo) isRedirectedByEnv() bool {
 	return slices.ContainsFunc(r.Starter.Env, func(pair string) bool {
 		return strings.HasPrefix(pair, "GIT_") && !strings.HasPrefix(pair, "GIT_CONFIG_GLOBAL=")
 	})

@@ -13,9 +13,9 @@ import (
 	"tercet/internal/proc"
 )
 
-// TestSettings counts what git is asked: again only where a file of the configuration has changed,
+// TestCache counts what git is asked: again only where a file of the configuration has changed,
 // and each time where the files do not tell.
-func TestSettings(t *testing.T) {
+func TestCache(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	home := t.TempDir()
@@ -36,7 +36,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &git.Repo{Starter: s, Dir: dir, Settings: &git.Settings{}}
+	r := &git.Repo{Starter: s, Dir: dir, Cache: &git.Cache{}}
 	if err := r.Init(t.Context(), "main"); err != nil {
 		t.Fatal(err)
 	}

@@ -726,14 +726,14 @@ func everything(t *testing.T, r *git.Repo) {
 		strings.TrimSpace(strings.TrimPrefix(readFile(t, tree, ".git"), "gitdir: ")),
 		"index.lock",
 	)
-	err = errors.Join(os.WriteFile(lock, nil, 0o600), r.Unlock(filepath.Base(tree)))
+	err = errors.Join(os.WriteFile(lock, nil, 0o600), r.RemoveStaleLocks(filepath.Base(tree)))
 	if err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(lock); err == nil {
 		t.Error("Unlock() left the lock of a linked worktree")
 	}
-	if at := must[string](t)(r.CheckedOut(cx, "task/1")); at != tree {
+	if at := must[string](t)(r.WorktreeOfBranch(cx, "task/1")); at != tree {
 		t.Errorf("CheckedOut() = %q, want %s", at, tree)
 	}
 	ok = errors.Join(
@@ -744,7 +744,7 @@ func everything(t *testing.T, r *git.Repo) {
 	)
 	did(
 		"WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head",
-		"Worktrees", "CheckedOut", "Unlock", "WorktreeRemove", "WorktreePrune", "DeleteBranch",
+		"Worktrees", "WorktreeOfBranch", "RemoveStaleLocks", "WorktreeRemove", "WorktreePrune", "DeleteBranch",
 	)
 	ok = errors.Join(
 		ok,
@@ -764,10 +764,10 @@ func everything(t *testing.T, r *git.Repo) {
 	if len(list) != 1 || list[0] != "" {
 		t.Errorf("Trailers() = %q for a commit without one, want one empty value", list)
 	}
-	if look, ok := r.Look(); look == "" || !ok {
-		t.Errorf("Look() = %q, %v, want a fingerprint", look, ok)
+	if print, ok := r.StatFingerprint(); print == "" || !ok {
+		t.Errorf("StatFingerprint() = %q, %v, want a fingerprint", print, ok)
 	}
-	did("Fingerprint", "Refs", "Trailers", "Look")
+	did("Fingerprint", "Refs", "Trailers", "StatFingerprint")
 	plumbing(t, r, did)
 	online(t, r, did)
 	if ok != nil {
@@ -841,25 +841,25 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if err := r.PushNew(cx, remote, other, second); err != nil {
 		t.Error(err)
 	}
-	own := must[map[string]string](t)(r.OwnRefsAt(cx, remote, "refs/tercet/runs/"))
+	own := must[map[string]string](t)(r.RemoteOwnRefs(cx, remote, "refs/tercet/runs/"))
 	if len(own) != 2 || own[ref] != head || own[second] != other {
 		t.Errorf("OwnRefsAt = %v, want %s and %s", own, ref, second)
 	}
-	if err := r.DeleteOwnRefsAt(cx, remote, map[string]string{ref: other}); err == nil {
+	if err := r.DeleteRemoteOwnRefs(cx, remote, map[string]string{ref: other}); err == nil {
 		t.Error("a ref that has another commit was deleted at the remote")
 	}
-	if err := r.DeleteOwnRefsAt(cx, remote, map[string]string{second: other}); err != nil {
+	if err := r.DeleteRemoteOwnRefs(cx, remote, map[string]string{second: other}); err != nil {
 		t.Error(err)
 	}
-	own = must[map[string]string](t)(r.OwnRefsAt(cx, remote, "refs/tercet/runs/r1/"))
+	own = must[map[string]string](t)(r.RemoteOwnRefs(cx, remote, "refs/tercet/runs/r1/"))
 	if len(own) != 1 || own[ref] != head {
 		t.Errorf("OwnRefsAt of a run = %v, want %s", own, ref)
 	}
 	for _, taken := range []string{"refs/heads/", "refs/tercet/../heads/"} {
-		if _, err := r.OwnRefsAt(cx, remote, taken); err == nil {
+		if _, err := r.RemoteOwnRefs(cx, remote, taken); err == nil {
 			t.Errorf("%s was listed, which is not tercet's own", taken)
 		}
-		if err := r.DeleteOwnRefsAt(cx, remote, map[string]string{taken + "task/9": head}); err == nil {
+		if err := r.DeleteRemoteOwnRefs(cx, remote, map[string]string{taken + "task/9": head}); err == nil {
 			t.Errorf("%stask/9 was deleted, which is not tercet's own", taken)
 		}
 	}
@@ -884,7 +884,7 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 			t.Error(err)
 		}
 	}
-	if needs, err := git.BundleNeeds(bundle); err != nil || !slices.Contains(needs, head) {
+	if needs, err := git.BundlePrerequisites(bundle); err != nil || !slices.Contains(needs, head) {
 		t.Errorf("BundleNeeds = %v, %v, want %s", needs, err, head)
 	}
 	if err := r.Unbundle(cx, bundle); err != nil {
@@ -894,7 +894,7 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Error("a branch was deleted as a ref of tercet's own")
 	}
 	did("Remotes", "PushRemote", "NamedRemote", "DefaultBranch", "Push", "PushNew", "FetchCommit",
-		"OwnRefsAt", "DeleteOwnRefsAt", "BundleCommit",
+		"RemoteOwnRefs", "DeleteRemoteOwnRefs", "BundleCommit",
 		"Unbundle", "DeleteOwnRef", "HostCLI", "Archive")
 }
 
@@ -918,10 +918,10 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	write(t, r.Dir, "p.wt", "x\n")
 	err := errors.Join(own.ReadTree(cx, head), own.Add(cx, "p.wt"))
 	err = errors.Join(err, own.CopyIndex(filepath.Join(t.TempDir(), "index")))
-	if some := must[bool](t)(own.Staged(cx)); !some {
+	if some := must[bool](t)(own.HasStaged(cx)); !some {
 		t.Error("Staged() = false, want true")
 	}
-	if some := must[bool](t)(r.Staged(cx)); some {
+	if some := must[bool](t)(r.HasStaged(cx)); some {
 		t.Error("Staged() of the person's index = true, want false")
 	}
 	tree := must[string](t)(own.WriteTree(cx))
@@ -937,13 +937,13 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	if in := must[map[string]string](t)(r.Files(cx, made, "p.wt")); len(in) != 1 {
 		t.Errorf("Files() = %q, want p.wt", in)
 	}
-	if by := must[map[string]string](t)(r.Filtered(cx, []string{"a.txt"})); len(by) > 1 {
+	if by := must[map[string]string](t)(r.FiltersOf(cx, []string{"a.txt"})); len(by) > 1 {
 		t.Errorf("Filtered() = %v, want at most that file", by)
 	}
 	if list := must[[]string](t)(r.Submodules(cx)); len(list) > 1 { // one vector has one
 		t.Errorf("Submodules() = %q, want at most one", list)
 	}
-	if list := must[[]string](t)(r.Ignored(cx, "p.wt")); len(list) != 0 {
+	if list := must[[]string](t)(r.IgnoredFiles(cx, "p.wt")); len(list) != 0 {
 		t.Errorf("Ignored() = %q, want none", list)
 	}
 	names := must[[]string](t)(r.Patches(cx, filepath.Join(t.TempDir(), "series"), head, made))
@@ -970,8 +970,8 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	}
 	did(
 		"Exists", "OperationInProgress", "CheckUsable", "WorktreeLink", "ReadTree", "CopyIndex",
-		"Staged", "WriteTree", "CommitTree",
-		"Tree", "DiffPaths", "Files", "Submodules", "Filtered", "Ignored", "Restore", "Reset",
+		"HasStaged", "WriteTree", "CommitTree",
+		"Tree", "DiffPaths", "Files", "Submodules", "FiltersOf", "IgnoredFiles", "Restore", "Reset",
 	)
 }
 
@@ -995,18 +995,18 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	}
 	commit(t, r, "on main", "a.txt", "n.eq", "n.dot", "n.wt")
 	for _, from := range []string{"", base} {
-		if err := r.Added(cx, from, "HEAD", func(string, int, string) {}); err != nil {
+		if err := r.EachAddedLine(cx, from, "HEAD", func(string, int, string) {}); err != nil {
 			t.Errorf("Added(%q) = %v", from, err)
 		}
 	}
 
 	added := 0
-	err := r.AddedToTree(cx, base, "HEAD", func(string, int, string) { added++ })
+	err := r.EachLineAddedToTree(cx, base, "HEAD", func(string, int, string) { added++ })
 	if err != nil || added == 0 {
 		t.Errorf("AddedToTree() = %d lines, %v", added, err)
 	}
 
-	did("Added", "AddedToTree")
+	did("EachAddedLine", "EachLineAddedToTree")
 	if _, files, err := r.Changes(cx, r, ".tercet"); err != nil {
 		t.Errorf("Changes() = %q, %v", files, err)
 	}
@@ -1026,7 +1026,7 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	if s := must[[]git.Stat](t)(r.DiffStat(cx, base, "HEAD")); len(s) != 4 {
 		t.Errorf("DiffStat() = %v, want 4 files", s)
 	}
-	if list := must[[]string](t)(r.Visible(cx)); !slices.Contains(list, "n.wt") {
+	if list := must[[]string](t)(r.VisibleFiles(cx)); !slices.Contains(list, "n.wt") {
 		t.Errorf("Visible() = %q, want n.wt among them", list)
 	}
 	if list := must[[]string](t)(r.LsFiles(cx)); !slices.Contains(list, "n.wt") {
@@ -1050,8 +1050,8 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 			return r.IsAncestor(cx, base, "HEAD")
 		},
 		"HasIndex": func() (bool, error) { return r.HasIndex(), nil },
-		"Locked": func() (bool, error) {
-			_, ok := r.Locked()
+		"WorktreeLock": func() (bool, error) {
+			_, ok := r.WorktreeLock()
 			return !ok, nil
 		},
 		"BranchExists": func() (bool, error) {
@@ -1065,8 +1065,8 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 			b, err := r.Branches(cx, "ma")
 			return slices.Equal(b, []string{"main"}), err
 		},
-		"BranchesWith": func() (bool, error) {
-			b, err := r.BranchesWith(cx, base)
+		"BranchesContaining": func() (bool, error) {
+			b, err := r.BranchesContaining(cx, base)
 			return slices.Contains(b, "main"), err
 		},
 		"Resolve": func() (bool, error) {
@@ -1081,7 +1081,7 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	}
 
 	did(
-		"Diff", "Add", "Commit", "DiffStat", "LsFiles", "Visible", "Log", "CommitByTrailer",
+		"Diff", "Add", "Commit", "DiffStat", "LsFiles", "VisibleFiles", "Log", "CommitByTrailer",
 		"MergeBase", "Toplevel", "Locate",
 	)
 	return base

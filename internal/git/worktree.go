@@ -35,12 +35,13 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	if !filepath.IsAbs(n.Path) {
 		return badName("absolute path", n.Path)
 	}
-	args := []string{"worktree", "add", "--quiet", "--no-checkout"}
 	if n.Branch != "" {
 		if err := CheckBranch(n.Branch); err != nil {
 			return err
 		}
 	}
+
+	args := []string{"worktree", "add", "--quiet", "--no-checkout"}
 	var revs []string
 	if n.Start != "" {
 		revs = []string{n.Start}
@@ -56,12 +57,32 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 		args = append(args, "--no-track", "-b", n.Branch, "--", n.Path, n.Start)
 	}
 
+	if err := r.addWithRetries(ctx, n, args, revs); err != nil {
+		return err
+	}
+
+	// The files are checked out in a second step from inside the new tree: configuration can depend
+	// on a branch or a folder, and its filters are visible only there.
+	tree := &Repo{Starter: r.Starter, Dir: n.Path, Cache: r.Cache}
+	_, _, err := tree.runInTree(ctx, call{args: []string{"reset", "--quiet", "--hard"}})
+	if err == nil {
+		err = tree.backdate(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, r.WorktreeRemove(ctx, n.Path))
+	}
+	return nil
+}
+
+// addWithRetries creates the working tree without its files. It repeats an attempt that raced with
+// another process.
+func (r *Repo) addWithRetries(ctx context.Context, n NewWorktree, args, revs []string) error {
 	_, _, err := r.runInTree(ctx, call{
 		args:        args,
 		revs:        revs,
 		sideEffects: true,
 	})
-	for look := 1; racedWorktree(err) && look < maxAttempts; look++ {
+	for attempt := 1; isWorktreeRace(err) && attempt < maxRaceAttempts; attempt++ {
 		// The failed attempt may have created the branch.
 		now, failed := r.Resolve(ctx, "refs/heads/"+n.Branch)
 		if n.Branch != "" && n.Start != "" && failed == nil {
@@ -78,24 +99,12 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 			sideEffects: true,
 		})
 	}
-	if err != nil {
-		return err
-	}
-	// The files are checked out in a second step from inside the new tree: configuration can depend
-	// on a branch or a folder, and its filters are visible only there.
-	tree := &Repo{Starter: r.Starter, Dir: n.Path, Settings: r.Settings}
-	_, _, err = tree.runInTree(ctx, call{args: []string{"reset", "--quiet", "--hard"}})
-	if err == nil {
-		err = tree.backdate(ctx)
-	}
-	if err != nil {
-		return errors.Join(err, r.WorktreeRemove(ctx, n.Path))
-	}
-	return nil
+	return err
 }
 
-// fewFiles are read again sooner than they are backdated.
-const fewFiles = 50
+// minBackdatedFiles is the number of files from which backdating pays: git reads fewer of them
+// again sooner than they are backdated.
+const minBackdatedFiles = 50
 
 // backdate gives the files of a new working tree a time before that of its index. git compares the
 // two in seconds, and reads a file with the same time again at every call, because it may have
@@ -106,9 +115,10 @@ func (r *Repo) backdate(ctx context.Context) error {
 		return err
 	}
 	names := records(out)
-	if len(names) < fewFiles {
+	if len(names) < minBackdatedFiles {
 		return nil
 	}
+
 	own, _ := gitDirs(r.Dir)
 	index, err := os.Stat(filepath.Join(own, "index"))
 	if err != nil {
@@ -125,6 +135,7 @@ func (r *Repo) backdate(ctx context.Context) error {
 			return err
 		}
 	}
+
 	_, _, err = r.runInTree(ctx, call{
 		args:    []string{"update-index", "-q", "--refresh"},
 		okExits: []int{1}, // a filter that is not run makes a file differ
@@ -143,7 +154,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		return list, err
 	}
 	if !list[0].Bare {
-		list[0].Path, err = r.mainTree(ctx, list[0].Path)
+		list[0].Path, err = r.mainWorktreePath(ctx, list[0].Path)
 		if err != nil {
 			return nil, err
 		}
@@ -154,10 +165,10 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, nil
 }
 
-// mainTree returns the main working tree. git assumes the folder that contains the repository,
-// which is wrong if .git is a link or a file that leads elsewhere. The path of a tree that only its
-// own .git knows stays as git has it.
-func (r *Repo) mainTree(ctx context.Context, path string) (string, error) {
+// mainWorktreePath returns the main working tree. git assumes the folder that contains the
+// repository, which is wrong if .git is a link or a file that leads elsewhere. The path of a tree
+// that only its own .git knows stays as git has it.
+func (r *Repo) mainWorktreePath(ctx context.Context, path string) (string, error) {
 	own, common := gitDirs(r.Dir)
 	if own == common {
 		return r.Toplevel(ctx)
@@ -174,8 +185,8 @@ func (r *Repo) mainTree(ctx context.Context, path string) (string, error) {
 	return filepath.Join(common, tree), err
 }
 
-// CheckedOut returns the working tree that has a branch checked out; empty if none.
-func (r *Repo) CheckedOut(ctx context.Context, branch string) (path string, err error) {
+// WorktreeOfBranch returns the working tree that has a branch checked out; empty if none.
+func (r *Repo) WorktreeOfBranch(ctx context.Context, branch string) (path string, err error) {
 	trees, err := r.Worktrees(ctx)
 	for _, w := range trees {
 		if w.Branch == branch && !w.Bare {
@@ -190,7 +201,7 @@ func (r *Repo) CheckedOut(ctx context.Context, branch string) (path string, err 
 func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	args := []string{"worktree", "remove", "--force", "--", path}
 	// force twice: git locks a half-created worktree
-	if _, ok := (&Repo{Dir: path}).Locked(); !ok {
+	if _, locked := (&Repo{Dir: path}).WorktreeLock(); !locked {
 		args = slices.Insert(args, 2, "--force")
 	}
 	_, _, err := r.runInTree(ctx, call{args: args})
@@ -206,17 +217,17 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// Unlock removes the locks that a killed git left in what belongs to a run: linked worktrees whose
-// names begin with the run's, their branches, and refs with it in their names. Nothing else works
-// there now. A git that outlived its killed parent and that proc.Orphans cannot see has two seconds
-// to end.
-func (r *Repo) Unlock(run string) (err error) {
+// RemoveStaleLocks removes the locks that a killed git left in what belongs to a run: linked
+// worktrees whose names begin with the run's, their branches, and refs with it in their names.
+// Nothing else works there now. A git that outlived its killed parent and that proc.Orphans cannot
+// see has two seconds to end.
+func (r *Repo) RemoveStaleLocks(run string) (err error) {
 	_, common := gitDirs(r.Dir)
-	var locks []string
 	if common == "" {
 		return nil
 	}
 
+	var locks []string
 	files := os.DirFS(common)
 	err = fs.WalkDir(files, "refs", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, ".lock") && strings.Contains(name, run) {
@@ -224,8 +235,9 @@ func (r *Repo) Unlock(run string) (err error) {
 		}
 		return nil // it may have been removed meanwhile
 	})
-	trees, gerr := fs.Glob(files, "worktrees/"+run+"*")
-	err = errors.Join(err, gerr)
+
+	trees, globErr := fs.Glob(files, "worktrees/"+run+"*")
+	err = errors.Join(err, globErr)
 	for _, tree := range trees {
 		tree = filepath.Join(common, tree)
 		locks = append(locks, filepath.Join(tree, "index.lock"), filepath.Join(tree, "HEAD.lock"))
@@ -261,10 +273,11 @@ func (r *Repo) Unlock(run string) (err error) {
 // WorktreePrune forgets working trees whose folders are missing.
 func (r *Repo) WorktreePrune(ctx context.Context) error {
 	_, common := gitDirs(r.Dir)
-	if _, err := os.Lstat(filepath.Join(common, "worktrees")); common != "" && os.IsNotExist(err) {
+	_, err := os.Lstat(filepath.Join(common, "worktrees"))
+	if common != "" && os.IsNotExist(err) {
 		return nil
 	}
-	_, err := r.read(ctx, "worktree", "prune", "--expire=now")
+	_, err = r.read(ctx, "worktree", "prune", "--expire=now")
 	return err
 }
 
@@ -283,7 +296,7 @@ func (r *Repo) MergeInWorktree(
 	rev, text string,
 	trailers ...Trailer,
 ) (Merge, error) {
-	msg, err := message(text, trailers)
+	msg, err := commitMessage(text, trailers)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -323,20 +336,17 @@ func (r *Repo) MergeInWorktree(
 }
 
 // abortMerge collects the conflicts of a merge that stopped and aborts it.
-func (r *Repo) abortMerge(ctx context.Context, before string, args []string) (Merge, error) {
-	out, _, err := r.runInTree(ctx, call{args: append(
-		diffArgs(),
-		"--name-only",
-		"--diff-filter=U",
-		"-z",
-	)})
+func (r *Repo) abortMerge(ctx context.Context, before string, mergeArgs []string) (Merge, error) {
+	args := append(diffArgs(), "--name-only", "--diff-filter=U", "-z")
+	out, _, err := r.runInTree(ctx, call{args: args})
 	if err != nil {
 		return Merge{}, err
 	}
+
 	m := Merge{Commit: before, Conflicts: slices.Compact(records(out))}
 	if len(m.Conflicts) == 0 {
 		return Merge{}, &Error{
-			Argv:   append([]string{"git"}, args...),
+			Argv:   append([]string{"git"}, mergeArgs...),
 			Exit:   1,
 			Stderr: "the merge stopped without a conflict",
 			Dir:    r.Dir,
@@ -354,22 +364,25 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	if err != nil {
 		return err
 	}
-	ok, err := r.IsAncestor(ctx, "HEAD", hash)
+	isAhead, err := r.IsAncestor(ctx, "HEAD", hash)
 	if err != nil {
 		return err
 	}
-	if !ok {
+	if !isAhead {
 		return fmt.Errorf("%w: %s", ErrNotFastForward, rev)
 	}
+
 	_, _, err = r.runInTree(ctx, call{args: []string{
 		"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore",
 		hash,
 	}})
-	if head, herr := r.Head(ctx); err != nil && herr == nil && head != hash {
-		// A lock of the branch stops git only after it has updated the files; if it has not, this
-		// changes nothing.
-		_, _, lerr := r.runInTree(ctx, call{args: []string{"read-tree", "-m", "-u", hash, head}})
-		err = errors.Join(err, lerr)
+	head, headErr := r.Head(ctx)
+	if err != nil && headErr == nil && head != hash {
+		// A lock of the branch stops git only after it has updated the files, so put them back. If
+		// git has not updated them, this changes nothing.
+		undo := []string{"read-tree", "-m", "-u", hash, head}
+		_, _, undoErr := r.runInTree(ctx, call{args: undo})
+		err = errors.Join(err, undoErr)
 	}
 	return err
 }

@@ -38,9 +38,9 @@ type Trailer struct {
 	Key, Value string
 }
 
-// message joins text and trailers. Trailers are a last paragraph of their own, the only one where
-// git reads them.
-func message(text string, trailers []Trailer) (string, error) {
+// commitMessage joins text and trailers. Trailers are a last paragraph of their own, the only one
+// where git reads them.
+func commitMessage(text string, trailers []Trailer) (string, error) {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(text))
 	if b.Len() == 0 {
@@ -60,10 +60,10 @@ func message(text string, trailers []Trailer) (string, error) {
 }
 
 func checkTrailer(t Trailer) error {
-	letters := func(r rune) bool {
+	isInvalid := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 	}
-	if t.Key == "" || t.Key[0] == '-' || strings.ContainsFunc(t.Key, letters) {
+	if t.Key == "" || t.Key[0] == '-' || strings.ContainsFunc(t.Key, isInvalid) {
 		return badName("trailer key", t.Key)
 	}
 	if strings.TrimSpace(t.Value) != t.Value || t.Value == "" ||
@@ -74,22 +74,25 @@ func checkTrailer(t Trailer) error {
 }
 
 // Commit commits the staged changes and returns the hash. It runs no hook and signs nothing. The
-// error is ErrNothing if nothing is staged.
+// error is ErrNothingStaged if nothing is staged.
 func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (string, error) {
-	msg, err := message(text, trailers)
+	msg, err := commitMessage(text, trailers)
 	if err != nil {
 		return "", err
 	}
+
 	// git would end an unfinished merge with a commit, changes or not.
 	if r.OperationInProgress() != "" {
-		if some, err := r.Staged(ctx); err != nil || !some {
-			return "", cmp.Or(err, ErrNothing)
+		if staged, err := r.HasStaged(ctx); err != nil || !staged {
+			return "", cmp.Or(err, ErrNothingStaged)
 		}
 	}
+
 	config, err := r.configuration(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	args := []string{
 		"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace",
 		"--file=-",
@@ -100,16 +103,16 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 		config: config.identity,
 	})
 	if err != nil {
-		if some, serr := r.Staged(ctx); serr == nil && !some {
-			return "", ErrNothing
+		if staged, serr := r.HasStaged(ctx); serr == nil && !staged {
+			return "", ErrNothingStaged
 		}
 		return "", err
 	}
 	return r.Head(ctx)
 }
 
-// Staged reports whether the index differs from HEAD, intent-to-add entries included.
-func (r *Repo) Staged(ctx context.Context) (bool, error) {
+// HasStaged reports whether the index differs from HEAD, intent-to-add entries included.
+func (r *Repo) HasStaged(ctx context.Context) (bool, error) {
 	_, exit, err := r.runInTree(ctx, call{
 		args: []string{
 			"diff", "--cached", "--quiet", "--ita-visible-in-index", "--no-ext-diff",
@@ -126,7 +129,8 @@ func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
 	if err := checkTrailer(t); err != nil {
 		return "", err
 	}
-	// While git creates a worktree, its HEAD is not a commit yet.
+
+	// Only refs and this HEAD: while git creates a worktree, the HEAD of that is no commit yet.
 	out, err := r.read(
 		ctx, "log", "-z",
 		"--single-worktree",
@@ -140,6 +144,7 @@ func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	f := fields(out)
 	for i := 0; i+1 < len(f); i += 2 {
 		if slices.Contains(strings.Split(f[i+1], "\n"), t.Value) {
@@ -160,33 +165,35 @@ func (r *Repo) BranchExists(ctx context.Context, name string) (bool, error) {
 
 // Branches lists the branches that begin with prefix, sorted.
 func (r *Repo) Branches(ctx context.Context, prefix string) ([]string, error) {
-	list, err := r.branches(ctx, nil)
+	list, err := r.listBranches(ctx, nil)
 	return slices.DeleteFunc(list, func(name string) bool {
 		return !strings.HasPrefix(name, prefix)
 	}), err
 }
 
-// BranchesWith lists the branches that contain commit rev, sorted.
-func (r *Repo) BranchesWith(ctx context.Context, rev string) ([]string, error) {
-	return r.branches(ctx, []string{rev}, "--contains="+rev)
+// BranchesContaining lists the branches that contain commit rev, sorted.
+func (r *Repo) BranchesContaining(ctx context.Context, rev string) ([]string, error) {
+	return r.listBranches(ctx, []string{rev}, "--contains="+rev)
 }
 
-func (r *Repo) branches(ctx context.Context, revs []string, which ...string) ([]string, error) {
+func (r *Repo) listBranches(
+	ctx context.Context, revs []string, filters ...string,
+) ([]string, error) {
 	args := append(
 		[]string{"for-each-ref", "--sort=refname", "--format=%(refname:lstrip=2)"},
-		which...,
+		filters...,
 	)
 	out, _, err := r.run(ctx, call{args: append(args, branchPrefix), revs: revs})
-	return strings.Fields(string(out)), err // a ref name holds no white space
+	return strings.Fields(string(out)), err // a ref name has no white space
 }
 
 // SetHead switches the working tree of Dir to an existing branch and leaves files and index alone.
 func (r *Repo) SetHead(ctx context.Context, branch string) error {
-	there, err := r.BranchExists(ctx, branch)
+	exists, err := r.BranchExists(ctx, branch)
 	if err != nil {
 		return err
 	}
-	if !there {
+	if !exists {
 		return fmt.Errorf("%w: %s", ErrNoCommit, branch)
 	}
 	_, err = r.read(ctx, "symbolic-ref", "HEAD", branchPrefix+branch)
@@ -226,15 +233,17 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 	if err := checkRev(old); err != nil {
 		return err
 	}
-	at, err := r.CheckedOut(ctx, name)
-	if err == nil && at != "" {
-		err = &CheckedOutError{Branch: name, Path: at}
+
+	path, err := r.WorktreeOfBranch(ctx, name)
+	if err == nil && path != "" {
+		err = &CheckedOutError{Branch: name, Path: path}
 	}
 	if err != nil {
 		return err
 	}
+
 	_, err = r.read(ctx, "update-ref", "-d", branchPrefix+name, old)
-	return r.stale(ctx, err, branchPrefix+name, old)
+	return r.asStaleError(ctx, err, branchPrefix+name, old)
 }
 
 // UpdateRef moves ref, a full name, to commit to, if it still points to old; an empty old means
@@ -247,6 +256,7 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
 	if err := checkRev(to); err != nil {
 		return err
 	}
+
 	expect := old
 	if expect == "" {
 		expect = strings.Repeat("0", len(to))
@@ -254,17 +264,17 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
 		return err
 	}
 	_, err := r.read(ctx, "update-ref", "--no-deref", ref, to, expect)
-	return r.stale(ctx, err, ref, old)
+	return r.asStaleError(ctx, err, ref, old)
 }
 
-// stale turns the error of a refused ref update into a *StaleError if the ref had moved.
-func (r *Repo) stale(ctx context.Context, err error, ref, old string) error {
+// asStaleError turns the error of a refused ref update into a *StaleError if the ref had moved.
+func (r *Repo) asStaleError(ctx context.Context, err error, ref, old string) error {
 	if _, ok := errors.AsType[*Error](err); !ok {
 		return err
 	}
-	now, lookErr := r.refHash(ctx, ref)
-	if lookErr != nil || now == old {
-		return errors.Join(err, lookErr)
+	now, readErr := r.refHash(ctx, ref)
+	if readErr != nil || now == old {
+		return errors.Join(err, readErr)
 	}
 	return &StaleError{
 		Ref:      ref,

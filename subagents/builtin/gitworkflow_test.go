@@ -44,13 +44,13 @@ func newRepo(t *testing.T, init bool) *repo {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(base, "project")
-	settings := &git.Settings{}
+	settings := &git.Cache{}
 	r := &repo{
 		t:   t,
 		dir: dir,
 		w: builtin.GitWorkflow{Trees: &worktree.Manager{
 			Git: func(dir string) *git.Repo {
-				return &git.Repo{Starter: s, Dir: dir, Settings: settings}
+				return &git.Repo{Starter: s, Dir: dir, Cache: settings}
 			},
 			Root: dir,
 			Base: filepath.Join(dir, ".tercet", "worktrees"),

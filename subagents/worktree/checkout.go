@@ -62,7 +62,7 @@ func (m *Manager) CommitHere(
 		msg:  msg,
 	}
 	c.top, c.rel, err = repo.Locate(ctx)
-	if errors.Is(err, git.ErrMissing) {
+	if errors.Is(err, git.ErrNotInstalled) {
 		return CheckoutCommit{Why: "git is not installed"}, nil
 	} else if err != nil {
 		return CheckoutCommit{}, err
@@ -119,10 +119,10 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 	}
 
 	private := &git.Repo{
-		Starter:  c.repo.Starter,
-		Dir:      c.repo.Dir,
-		Index:    index,
-		Settings: c.repo.Settings,
+		Starter: c.repo.Starter,
+		Dir:     c.repo.Dir,
+		Index:   index,
+		Cache:   c.repo.Cache,
 	}
 	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next commit of the run begins it anew
 	if err := private.ReadTree(ctx, c.head); err != nil {
@@ -132,7 +132,7 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if err := private.Add(ctx, files...); err != nil {
 		return CheckoutCommit{}, err
 	}
-	if some, err := private.Staged(ctx); err != nil || !some {
+	if some, err := private.HasStaged(ctx); err != nil || !some {
 		return CheckoutCommit{}, err
 	}
 
@@ -170,7 +170,7 @@ func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
 	if why = c.repo.OperationInProgress(); err != nil || why != "" {
 		return why, err
 	}
-	if some, err := c.repo.Staged(ctx); err != nil || some {
+	if some, err := c.repo.HasStaged(ctx); err != nil || some {
 		return "other changes are staged", err
 	}
 	return "", nil
@@ -205,7 +205,7 @@ func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 
 	var changed []string
 	for _, e := range entries {
-		if !e.Untracked() && !inWorkspace(m.Specs, rel, e.Path) {
+		if !e.IsUntracked() && !inWorkspace(m.Specs, rel, e.Path) {
 			changed = append(changed, e.Path)
 		}
 	}
@@ -263,7 +263,7 @@ func (c *hereCommit) files(ctx context.Context) (files []string, why string, err
 		}
 	}
 
-	ignored, err := c.repo.Ignored(ctx, files...)
+	ignored, err := c.repo.IgnoredFiles(ctx, files...)
 	if err == nil && len(ignored) > 0 {
 		why = firstOf(ignored) + " is ignored by git"
 	}

@@ -62,7 +62,7 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 
 // locked reports whether a worktree is locked by git. Then it stays as it is.
 func (m *Manager) locked(dir string) (c Closed) {
-	if why, ok := m.Git(dir).Locked(); ok {
+	if why, ok := m.Git(dir).WorktreeLock(); ok {
 		c.KeptReason = strings.TrimSuffix("it is locked: "+why, ": ")
 		c.help = "run git worktree unlock " + dir
 	}
@@ -177,7 +177,7 @@ func isIncluded(ctx context.Context, main *git.Repo, hash string) (bool, error) 
 // containedElsewhere reports whether a branch that is not tercet's has a commit, or its squashed
 // form.
 func containedElsewhere(ctx context.Context, main *git.Repo, hash string) (bool, error) {
-	holders, err := main.BranchesWith(ctx, hash)
+	holders, err := main.BranchesContaining(ctx, hash)
 	if err != nil || slices.ContainsFunc(holders, func(b string) bool { return !isOwnBranch(b) }) {
 		return err == nil, err
 	}
@@ -214,7 +214,7 @@ func (m *Manager) saveWip(
 
 	_, err = repo.Commit(ctx, "wip: what "+orDetached(branch)+
 		" had not committed", git.Trailer{Key: TrailerWip, Value: run})
-	if errors.Is(err, git.ErrNothing) {
+	if errors.Is(err, git.ErrNothingStaged) {
 		if err := repo.SetHead(ctx, branch); err != nil {
 			return "", err
 		}
@@ -320,7 +320,7 @@ func deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool
 	merged, err := containedElsewhere(ctx, main, hash)
 	if err == nil && !merged && child {
 		var holders []string
-		holders, err = main.BranchesWith(ctx, hash)
+		holders, err = main.BranchesContaining(ctx, hash)
 		merged = slices.ContainsFunc(holders, func(b string) bool {
 			return strings.HasPrefix(branch, b+".")
 		})

@@ -127,7 +127,7 @@ func setCode(at *error, other formats.Code) {
 		if errors.Is(err, git.ErrBare) {
 			f.Help = "clone the repository without --bare, and work there"
 		}
-	case errors.Is(err, git.ErrMissing):
+	case errors.Is(err, git.ErrNotInstalled):
 		f.Code = formats.CodeToolUnavailable
 		f.Help = "install git"
 	case errors.As(err, &unfit):

@@ -139,7 +139,7 @@ func (m *Manager) publication(
 			"expected a worktree on a branch other than %s, got %q", p.to, p.branch)
 	}
 
-	p.checkout, err = p.main.CheckedOut(ctx, p.to)
+	p.checkout, err = p.main.WorktreeOfBranch(ctx, p.to)
 	if err != nil {
 		return nil, err
 	}
@@ -387,7 +387,7 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 	if len(blocking) > 0 {
 		for _, e := range blocking {
 			refused.Files = append(refused.Files, e.Path)
-			refused.Untracked = refused.Untracked || e.Untracked()
+			refused.Untracked = refused.Untracked || e.IsUntracked()
 		}
 		return refused
 	}

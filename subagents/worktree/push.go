@@ -25,7 +25,7 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 
 	names, err := repo.Remotes(ctx)
 	switch {
-	case errors.Is(err, git.ErrMissing):
+	case errors.Is(err, git.ErrNotInstalled):
 		return formats.RepoNone, nil
 	case err != nil:
 		return "", err
@@ -140,7 +140,7 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return done, nil
 	}
 
-	if err := m.Trees.scan(ctx, repo, git.AtRemote+remote.Name, head); err != nil {
+	if err := m.Trees.scan(ctx, repo, git.RemoteCommits+remote.Name, head); err != nil {
 		return done, err
 	}
 	if err := repo.Push(ctx, remote, head, done.Branch); err != nil {

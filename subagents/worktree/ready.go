@@ -64,10 +64,10 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	}
 
 	a.private = &git.Repo{
-		Starter:  repo.Starter,
-		Dir:      repo.Dir,
-		Index:    a.index,
-		Settings: repo.Settings,
+		Starter: repo.Starter,
+		Dir:     repo.Dir,
+		Index:   a.index,
+		Cache:   repo.Cache,
 	}
 	defer func() { _ = os.Remove(a.index) }() //nolint:errcheck // reason: nothing reads it again
 	recorded := false

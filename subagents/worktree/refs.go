@@ -132,7 +132,7 @@ func (w *Watch) isExplained(ctx context.Context, c git.RefChange) (bool, error) 
 	}
 	switch {
 	case c.New == "":
-		holders, err := w.repo.BranchesWith(ctx, c.Old)
+		holders, err := w.repo.BranchesContaining(ctx, c.Old)
 		return len(holders) > 0, err
 	case strings.HasPrefix(c.Ref, strayPrefix):
 		return c.Old == "", nil

@@ -34,7 +34,7 @@ func branchHolds(repo *git.Repo, found []secrets.Finding) error {
 // scanTree is scan for what a tree has and another one, which was scanned, lacks.
 func (m *Manager) scanTree(ctx context.Context, repo *git.Repo, from, to string) error {
 	found, err := m.findingsOf(ctx, repo, func(see seeLine) error {
-		return repo.AddedToTree(ctx, from, to, see)
+		return repo.EachLineAddedToTree(ctx, from, to, see)
 	})
 	if err != nil || len(found) == 0 {
 		return err
@@ -52,7 +52,7 @@ func (m *Manager) findings(
 	from, to string,
 ) (found []secrets.Finding, err error) {
 	return m.findingsOf(ctx, repo, func(see seeLine) error {
-		return repo.Added(ctx, from, to, see)
+		return repo.EachAddedLine(ctx, from, to, see)
 	})
 }
 

@@ -77,10 +77,10 @@ func (m Repository) Since(ctx context.Context, run, dir, tree string) (patch str
 
 	repo := m.Trees.Git(dir)
 	private := &git.Repo{
-		Starter:  repo.Starter,
-		Dir:      repo.Dir,
-		Index:    filepath.Join(own, "index"),
-		Settings: repo.Settings,
+		Starter: repo.Starter,
+		Dir:     repo.Dir,
+		Index:   filepath.Join(own, "index"),
+		Cache:   repo.Cache,
 	}
 	if err := private.ReadTree(ctx, tree); err != nil {
 		return "", err

@@ -53,7 +53,7 @@ func (m Repository) Snapshots(
 		if at >= 0 {
 			last = a.Last[at]
 		}
-		look, known := m.Trees.Git(filepath.Join(m.Trees.Base, name)).Look()
+		look, known := m.Trees.Git(filepath.Join(m.Trees.Base, name)).StatFingerprint()
 		if known && at >= 0 && a.Looks[name] == look {
 			now = append(now, last)
 			continue
@@ -110,10 +110,10 @@ func (m Repository) snapshot(
 	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next snapshot begins it anew
 	tree := m.Trees.Git(filepath.Join(m.Trees.Base, name))
 	private := &git.Repo{
-		Starter:  tree.Starter,
-		Dir:      tree.Dir,
-		Index:    index,
-		Settings: tree.Settings,
+		Starter: tree.Starter,
+		Dir:     tree.Dir,
+		Index:   index,
+		Cache:   tree.Cache,
 	}
 	s.Name = name
 	s.Head, err = tree.Head(ctx)
@@ -178,7 +178,7 @@ func (m Repository) scanSnapshot(
 	if err != nil {
 		return err
 	}
-	if err := m.Trees.scan(ctx, repo, git.AtRemote+remote.Name, s.Head); err != nil {
+	if err := m.Trees.scan(ctx, repo, git.RemoteCommits+remote.Name, s.Head); err != nil {
 		return err
 	}
 	return m.Trees.scanTree(ctx, repo, s.Head, s.Tree)
@@ -199,7 +199,7 @@ func (m Repository) pushSnapshot(
 			return nil
 		}
 		refused, ok := errors.AsType[*git.RefusedError](err)
-		if !ok || !refused.ByRemote() || a.Bundles == nil {
+		if !ok || !refused.IsRemoteRejection() || a.Bundles == nil {
 			return networkError(err, "look at the remote: git ls-remote "+remote.Name)
 		}
 	}
@@ -280,7 +280,7 @@ func (m Repository) Unbundle(
 		if err := atomicfile.WriteScratch(file, data); err != nil {
 			return err
 		}
-		needs, err := git.BundleNeeds(file)
+		needs, err := git.BundlePrerequisites(file)
 		if err != nil {
 			return err
 		}
@@ -359,7 +359,7 @@ func (m Repository) DropSnapshotsAt(ctx context.Context, runs []string) error {
 		return err
 	}
 	help := "look at the remote: git ls-remote " + remote.Name
-	refs, err := repo.OwnRefsAt(ctx, remote, SnapshotRefs)
+	refs, err := repo.RemoteOwnRefs(ctx, remote, SnapshotRefs)
 	if err != nil {
 		return networkError(err, help)
 	}
@@ -367,7 +367,7 @@ func (m Repository) DropSnapshotsAt(ctx context.Context, runs []string) error {
 		run, _, _ := strings.Cut(strings.TrimPrefix(ref, SnapshotRefs), "/")
 		return !slices.Contains(runs, run)
 	})
-	if err := repo.DeleteOwnRefsAt(ctx, remote, refs); err != nil {
+	if err := repo.DeleteRemoteOwnRefs(ctx, remote, refs); err != nil {
 		return networkError(err, help)
 	}
 	return nil
@@ -523,7 +523,7 @@ func (m Repository) PushBase(ctx context.Context) (commit string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := m.Trees.scan(ctx, repo, git.AtRemote+remote.Name, commit); err != nil {
+	if err := m.Trees.scan(ctx, repo, git.RemoteCommits+remote.Name, commit); err != nil {
 		return "", err
 	}
 	err = repo.PushNew(ctx, remote, commit, "refs/tercet/home/"+commit)

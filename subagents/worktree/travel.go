@@ -21,7 +21,7 @@ func checkFilters(ctx context.Context, tree *git.Repo, files []string) error {
 	if !hasAttributes(tree.Dir, files) {
 		return nil // the usual case, without starting git
 	}
-	by, err := tree.Filtered(ctx, files)
+	by, err := tree.FiltersOf(ctx, files)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (m *Manager) Brought(
 			}
 			inside = inside || of && !before
 		}
-		holders, err := main.BranchesWith(ctx, hash)
+		holders, err := main.BranchesContaining(ctx, hash)
 		current, failed := main.CurrentBranch(ctx)
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (m *Manager) IsReverted(ctx context.Context, txn string) (bool, error) {
 	if err != nil || hash == "" {
 		return false, err
 	}
-	holders, err := main.BranchesWith(ctx, hash)
+	holders, err := main.BranchesContaining(ctx, hash)
 	return len(holders) > 0, err
 }
 
@@ -117,7 +117,7 @@ func (m *Manager) onto(ctx context.Context, to string) (p *publication, err erro
 		main: m.Git(m.Root),
 		to:   to,
 	}
-	p.checkout, err = p.main.CheckedOut(ctx, to)
+	p.checkout, err = p.main.WorktreeOfBranch(ctx, to)
 	return p, err
 }
 
@@ -153,7 +153,7 @@ func (m *Manager) Revert(
 			return err
 		}
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
-		if errors.Is(err, git.ErrNothing) {
+		if errors.Is(err, git.ErrNothingStaged) {
 			hash = ""
 			err = nil
 		}

@@ -83,7 +83,7 @@ func (m *Manager) known(repo *git.Repo) (treeSnapshot, bool) {
 	if !ok {
 		return treeSnapshot{}, false
 	}
-	look, ok := repo.Look()
+	look, ok := repo.StatFingerprint()
 	return last.state, ok && look == last.look
 }
 
@@ -355,7 +355,7 @@ func (m Repository) CheckMoved(run string) error {
 		if !isRun || removed || git.IsLinkedWorktree(top, m.Trees.Root) {
 			continue
 		}
-		original = git.LinkedPlace(top)
+		original = git.LinkedWorktreePath(top)
 		file, text := m.Trees.Git(m.Trees.Root).WorktreeLink(top)
 		repairs = append(repairs, fmt.Sprintf("echo %s > %s && git -C %s worktree repair %s",
 			Quoted(text), Quoted(file), Quoted(m.Trees.Root), Quoted(top)))
@@ -509,7 +509,7 @@ func (m *Manager) Commit(
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 	}
 	// or a change that git's settings undo, such as line ends
-	if errors.Is(err, git.ErrNothing) {
+	if errors.Is(err, git.ErrNothingStaged) {
 		return made()
 	}
 	if err != nil {

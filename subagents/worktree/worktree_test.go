@@ -90,9 +90,9 @@ func newProject(t *testing.T, sub string) *project {
 
 // repositories gives repositories as a project does: their settings are shared.
 func repositories(s *proc.Starter) func(dir string) *git.Repo {
-	settings := &git.Settings{}
+	settings := &git.Cache{}
 	return func(dir string) *git.Repo {
-		return &git.Repo{Starter: s, Dir: dir, Settings: settings}
+		return &git.Repo{Starter: s, Dir: dir, Cache: settings}
 	}
 }
 
