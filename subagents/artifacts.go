@@ -39,6 +39,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 			err = errors.Join(err, tree.Close())
 		}
 	}()
+
 	kept := ret.Artifacts[:0:0]
 	seen := map[string]bool{}
 	folded := map[string]bool{}
@@ -69,6 +70,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 			}
 			problem = fileProblem(tree, a.Path, "the tree that was worked on")
 		}
+
 		if problem != "" {
 			// Return.Validate names paths that are none at all.
 			named := !fs.ValidPath(a.Path) || a.Path == "." ||
@@ -78,6 +80,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 			}
 			continue
 		}
+
 		a.Path = path.Clean(a.Path)
 		seen[a.Path] = true
 		folded[strings.ToLower(a.Path)] = true
@@ -107,6 +110,7 @@ func (g *delegation) settle(list []formats.Artifact) {
 				continue
 			}
 		}
+
 		_, err := os.Lstat(filepath.Join(g.req.Dir, name))
 		if err == nil && a.Type.IsDocument() && !g.info.Workflow {
 			a.Type = formats.ArtifactDocumentation
@@ -128,6 +132,7 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 			kind = spec.Type
 		}
 	}
+
 	for _, one := range []formats.ArtifactType{
 		a.Type,
 		g.info.Role.Artifact(),
@@ -143,13 +148,17 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 // moves tells whether an artifact is documentation that lies in the folder for documents and
 // belongs into a folder docs of the tree. Only a contract that names documentation has such.
 func (g *delegation) moves(a formats.Artifact) bool {
-	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow ||
-		PathProblem(a.Path) != "" ||
-		!slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool {
-			return s.Type == a.Type
-		}) ||
-		strings.HasPrefix(a.Path, ".") ||
-		strings.Contains(a.Path, "/") && !strings.Contains("/"+a.Path, "/"+docsFolder+"/") {
+	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow {
+		return false
+	}
+	if PathProblem(a.Path) != "" || strings.HasPrefix(a.Path, ".") {
+		return false
+	}
+	named := slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool {
+		return s.Type == a.Type
+	})
+	inDocs := !strings.Contains(a.Path, "/") || strings.Contains("/"+a.Path, "/"+docsFolder+"/")
+	if !named || !inDocs {
 		return false
 	}
 	_, err := g.folder.out.Lstat(filepath.FromSlash(a.Path))
@@ -171,6 +180,7 @@ func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
 		if !secret || a.Deleted || slices.ContainsFunc(g.d.Allow, allowed) {
 			return false
 		}
+
 		what := a.Path + " is a " + f.Class
 		place := ".tercet/config.yaml: " + f.Allow()
 		if f.Line > 0 {
@@ -239,6 +249,7 @@ func (g *delegation) readDocument(a formats.Artifact) (data []byte, problem stri
 	if problem := fileProblem(out, a.Path, where); problem != "" {
 		return nil, problem
 	}
+
 	data, regular, err := readRegular(out, a.Path)
 	switch {
 	case err != nil:

@@ -122,7 +122,8 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 			"a delegation starts at a command, not at the router",
 		)
 	}
-	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
+	onPath := func(name string) bool { return base(name) == base(r.Agent) }
+	if slices.ContainsFunc(r.Path, onPath) {
 		return formats.Return{}, formats.Fail(formats.CodeCycle,
 			"let the command delegate to each of them in turn",
 			"%s would delegate to %q, which is already on that path", strings.Join(r.Path, " > "),
@@ -160,6 +161,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	if !g.info.Builtin {
 		g.send(trace.Event{Kind: trace.Agent})
 	}
+
 	if g.d.Enter != nil && !g.info.Builtin && !g.info.Workflow {
 		leave, err := g.d.Enter(ctx, g.req)
 		if err != nil {
@@ -168,6 +170,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		defer leave()
 		g.begin = g.d.Clock.Now()
 	}
+
 	var said []string
 	if g.d.Ready != nil && !g.info.Builtin && !g.info.Workflow {
 		said, err = g.d.Ready(ctx, g.req)
@@ -175,6 +178,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 			return formats.Return{}, err
 		}
 	}
+
 	ret, err := g.watched(ctx)
 	ret.Warnings = append(ret.Warnings, said...)
 	if !g.info.Builtin {
@@ -211,6 +215,7 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 		r.Pack = def.Info.Pack
 		r.Agent = base(def.Info.Name)
 	}
+
 	own := def.Facets
 	if r.Question != "" {
 		own.Knowledge = nil
@@ -222,6 +227,7 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 			own.Output = strings.TrimLeft(own.Output+"\n\n"+form, "\n")
 		}
 	}
+
 	r.Facets = joinFacets(own, r.Facets)
 	r.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
 	r.Repair = nil
@@ -247,6 +253,7 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	if len(answer.bad)+len(answer.unshaped) > 0 && within.Err() == nil && g.mends() {
 		if err := g.folder.keep("return-1", answer.raw); err != nil {
 			return formats.Return{}, err
@@ -261,6 +268,7 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 			return formats.Return{}, err
 		}
 	}
+
 	switch {
 	case len(answer.bad) > 0 && within.Err() != nil:
 		return g.stopped(ctx, answer.ret), nil
@@ -311,7 +319,8 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 		return a, err
 	}
 	if fault != nil && (ctx.Err() != nil || agentsOwn(formats.CodeOf(fault))) {
-		return answer{ret: g.withoutSecrets(formats.Failed(fault))}, nil //nolint:nilerr // an agent failed, not we
+		ret := g.withoutSecrets(formats.Failed(fault))
+		return answer{ret: ret}, nil //nolint:nilerr // the agent failed, not the engine
 	}
 	if fault != nil {
 		return answer{}, fault
@@ -342,6 +351,7 @@ func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, er
 	if err != nil {
 		return formats.Return{}, nil, err
 	}
+
 	ret, fault = g.run(ctx)
 	if after != nil {
 		var moved []formats.Moved
@@ -362,6 +372,7 @@ func (g *delegation) unread(a *answer, partial *formats.Return) error {
 	ret.Summary = cmp.Or(ret.Summary, "none")                // named already
 	ret.Artifacts = slices.Clone(ret.Artifacts)
 	g.settle(ret.Artifacts)
+
 	a.bad = append(a.bad, returns.Validate(ret, g.info)...)
 	_, bad, err := g.artifacts(&ret)
 	a.bad = append(a.bad, bad...)
@@ -381,6 +392,7 @@ func (g *delegation) run(ctx context.Context) (formats.Return, error) {
 		const least = 0.001
 		r.Budget.Seconds = max(least, r.Budget.Seconds-g.d.Clock.Now().Sub(g.begin).Seconds())
 	}
+
 	ret, used, err := agent.RunMetered(ctx, r)
 	used.Tokens.Input += g.used.Tokens.Input
 	used.Tokens.Cached += g.used.Tokens.Cached
@@ -407,9 +419,9 @@ func left(b formats.Budget, used Measured) formats.Budget {
 
 // judge checks the return against the contract and its artifacts against the disk.
 func (g *delegation) judge(ctx context.Context, a *answer) error {
-	if g.d.Derive != nil &&
-		(a.ret.Status == formats.StatusCompleted || a.ret.Said == formats.OutcomeRejected) &&
-		g.info.StatusQuery+g.info.IssuesQuery != "" {
+	finished := a.ret.Status == formats.StatusCompleted || a.ret.Said == formats.OutcomeRejected
+	hasQuery := g.info.StatusQuery+g.info.IssuesQuery != ""
+	if g.d.Derive != nil && finished && hasQuery {
 		derived, err := g.d.Derive(ctx, g.info, a.ret)
 		if err != nil {
 			a.bad = append(a.bad, err.Error())
@@ -417,6 +429,7 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 			a.ret = derived
 		}
 	}
+
 	g.settle(a.ret.Artifacts)
 	a.bad = append(a.bad, returns.Validate(a.ret, g.info)...)
 	a.keys = g.withoutKeys(&a.ret)
@@ -466,12 +479,14 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	m.Path = slices.Clone(g.req.Path)
 	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
 	m.Moved = g.moved
+
 	if named, ok := g.agent.(interface{ Runner() string }); ok {
 		m.Runner = named.Runner()
 	}
 	if m.Runner == "" && g.info.Builtin {
 		m.Runner = runnerBuiltin
 	}
+
 	ret.Metadata = m
 	ret.Class = ""
 	if ret.Status == formats.StatusFailed && len(ret.Errors) > 0 {
@@ -509,6 +524,7 @@ func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.R
 		f.Message = "the time of the run was over before " + g.req.Agent + " had ended"
 		f.Help = "raise `limits.duration`"
 	}
+
 	if len(said.Errors) > 0 && said.Errors[0].Code == f.Code {
 		return said
 	}
@@ -537,6 +553,7 @@ func (g *delegation) refuse(a answer) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	broken.File = g.folder.path + "/return"
+
 	ret := formats.Failed(broken)
 	ret.Metadata.Runner = a.ret.Metadata.Runner
 	for _, one := range a.bad {

@@ -42,9 +42,11 @@ func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error
 	if !withOut {
 		return f, nil
 	}
+
 	if err := f.make(); err != nil {
 		return nil, err
 	}
+
 	err := f.own.Mkdir(outName, 0o700)
 	if err == nil {
 		f.out, err = f.own.OpenRoot(outName)

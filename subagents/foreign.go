@@ -117,14 +117,17 @@ func (s *Set) take(
 	name := f.agent.Name
 	written := f.agent.Declared
 	old, taken := s.entries[name]
+
 	again := s.declared[written] // the name of one that is written alike
 	if again != "" {
 		old = s.entries[again]
 	}
+
 	var there Definition
 	if taken || again != "" {
 		there = old.definition()
 	}
+
 	f.of = cmp.Or(there.Info.Name, name)
 	project := f.p.Scope == dialect.Project
 	shippedStays := taken && old.shipped && !project && !f.preferred ||
@@ -291,9 +294,10 @@ func definition(a *dialect.Agent) Definition {
 		Warnings:   a.Warnings,
 		Unfollowed: a.Unfollowed,
 	}
-	if formats.IsModel(a.Model) && a.Model != "inherit" &&
-		(a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode ||
-			a.Dialect == dialect.Gemini) {
+
+	hasModels := a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode ||
+		a.Dialect == dialect.Gemini
+	if hasModels && formats.IsModel(a.Model) && a.Model != "inherit" {
 		def.Model = map[string]string{a.Dialect.String(): a.Model}
 	}
 	return def

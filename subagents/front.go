@@ -182,6 +182,7 @@ func (r *reader) runners(n *md.Node) []string {
 		}
 		return name
 	})
+
 	if n.Kind == md.List && len(n.Items) == 0 {
 		r.Wrong(n, "at least one runner", "")
 	}
@@ -228,6 +229,7 @@ func (r *reader) argv(n *md.Node) []string {
 		}
 		out = append(out, item.Value)
 	}
+
 	if len(out) > 0 && out[0] == "" {
 		r.Wrong(n.Items[0], "a program", "")
 	}

@@ -23,7 +23,7 @@ var libraryFiles embed.FS
 
 // Library holds the shipped subagent files, at its top level.
 func Library() fs.FS {
-	files, _ := fs.Sub(libraryFiles, "library") //nolint:errcheck // reason: the folder's name is a valid one
+	files, _ := fs.Sub(libraryFiles, "library") //nolint:errcheck // reason: a valid name
 	return files
 }
 
@@ -215,6 +215,7 @@ func (s Source) read(file string) (Definition, error) {
 		refused.Sources = map[string][]byte{name: def.Src}
 		return Definition{}, refused
 	}
+
 	err = def.Resolve(s.Facets, s.Pack)
 	if err == nil {
 		err = def.ResolveSkills(s.Project)
@@ -268,6 +269,7 @@ func (d *Definition) CheckProgram(project fs.FS) error {
 // facet is an error. A pack's own facets come first.
 func (d *Definition) Resolve(facets fs.FS, pack string) error {
 	list := &formats.Diagnostics{Sources: map[string][]byte{d.File: d.Src}}
+
 	text := func(kind, name string) string {
 		file := kind + "/" + name + ".md"
 		if facets != nil {
@@ -296,6 +298,7 @@ func (d *Definition) Resolve(facets fs.FS, pack string) error {
 		list.List = append(list.List, bad)
 		return ""
 	}
+
 	one := func(kind, name, own string) string {
 		if name == "" {
 			return own
@@ -309,6 +312,7 @@ func (d *Definition) Resolve(facets fs.FS, pack string) error {
 		}
 		return append(out, own...)
 	}
+
 	d.Facets = formats.Facets{
 		Persona:     one("persona", d.Refs.Persona, d.Facets.Persona),
 		Knowledge:   many("knowledge", d.Refs.Knowledge, d.Facets.Knowledge),
@@ -316,6 +320,7 @@ func (d *Definition) Resolve(facets fs.FS, pack string) error {
 		Output:      one("output", d.Refs.Output, d.Facets.Output),
 		Policy:      many("policy", d.Refs.Policy, d.Facets.Policy),
 	}
+
 	if len(list.List) > 0 {
 		return list
 	}

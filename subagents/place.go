@@ -36,6 +36,7 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 	ret := a.ret
 	done := ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial
 	count := map[formats.ArtifactType]int{}
+
 	g.d.mu.Lock()
 	defer g.d.mu.Unlock()
 	for _, doc := range a.docs {
@@ -44,11 +45,13 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 		if err != nil {
 			return formats.Return{}, err
 		}
+
 		moved := art.Type == formats.ArtifactDocumentation
 		if !done || folder == "" && !moved {
 			art.Path = g.folder.path + "/" + outName + "/" + art.Path
 			continue
 		}
+
 		from := art.Path
 		data := doc.data
 		if g.d.Mask != nil && !g.info.Builtin {
@@ -60,6 +63,7 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 				)
 			}
 		}
+
 		if moved {
 			art.Path, err = g.document(from, data)
 		} else {
@@ -70,7 +74,8 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 		if err != nil {
 			return formats.Return{}, err
 		}
-		_ = g.folder.out.Remove(filepath.FromSlash(from)) //nolint:errcheck // reason: the copy does no harm
+		copied := filepath.FromSlash(from)
+		_ = g.folder.out.Remove(copied) //nolint:errcheck // reason: the copy does no harm
 	}
 
 	return ret, nil
@@ -84,6 +89,7 @@ func (g *delegation) document(name string, data []byte) (to string, err error) {
 		return "", onFile("open", g.req.Dir, err)
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
+
 	to = name
 	if !strings.Contains(name, "/") {
 		to = docsFolder + "/" + name
@@ -92,13 +98,12 @@ func (g *delegation) document(name string, data []byte) (to string, err error) {
 			to = name
 		}
 	}
+
 	if err := atomicfile.MkdirAll(tree, path.Dir(to), 0o755); err != nil {
 		return "", onFile("make", path.Dir(to), err)
 	}
-	if err := atomicfile.WriteIn(tree, to, data, atomicfile.Options{
-		Mode:  0o644,
-		Alone: true,
-	}); err != nil {
+	err = atomicfile.WriteIn(tree, to, data, atomicfile.Options{Mode: 0o644, Alone: true})
+	if err != nil {
 		return "", onFile("place", to, err)
 	}
 	return to, nil
@@ -124,6 +129,7 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 	case task == nil || sub == "":
 		return "", nil
 	}
+
 	slug := cmp.Or(task.Slug, "task")
 	if task.Number <= 0 || !plainName(slug) {
 		return "", notAName("slug", slug)
@@ -140,6 +146,7 @@ func (d *Dispatcher) taskFolder(number int, slug string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", onFile("read", specs, err)
 	}
+
 	is := func(e fs.DirEntry) bool {
 		return e.IsDir() && formats.TaskOfFolder(e.Name()) == number
 	}
@@ -314,10 +321,12 @@ func (d *Dispatcher) keep(run string) error {
 	order.Stable(list, func(a, b Document) int {
 		return strings.Compare(a.Path, b.Path)
 	})
+
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return onFile("keep", recordFile(run), err)
 	}
+
 	err = atomicfile.WriteIn(d.Root, recordFile(run), append(data, '\n'),
 		atomicfile.Options{Mode: 0o600})
 	if err != nil {
@@ -365,10 +374,12 @@ func (d *Dispatcher) setAside(doc Document) error {
 	if err := atomicfile.MkdirAll(d.Root, folder, 0o700); err != nil {
 		return onFile("make", folder, err)
 	}
+
 	list, err := aside(d.Root, doc.run)
 	if err != nil {
 		return err
 	}
+
 	to := folder + "/" + path.Base(doc.Path)
 	for n := 2; ; n++ {
 		if _, err := d.Root.Lstat(to); err != nil {
@@ -376,6 +387,7 @@ func (d *Dispatcher) setAside(doc Document) error {
 		}
 		to = fmt.Sprintf("%s/%d-%s", folder, n, path.Base(doc.Path))
 	}
+
 	list = append(list, setAside{doc, to})
 	if err := keepAside(d.Root, doc.run, list); err != nil {
 		return err
@@ -415,9 +427,8 @@ func aside(root *os.Root, run string) (list []setAside, err error) {
 func keepAside(root *os.Root, run string, list []setAside) error {
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
-		err = atomicfile.WriteIn(root, asideFile(
-			run,
-		), append(data, '\n'), atomicfile.Options{Mode: 0o600})
+		options := atomicfile.Options{Mode: 0o600}
+		err = atomicfile.WriteIn(root, asideFile(run), append(data, '\n'), options)
 	}
 	if err != nil {
 		return onFile("keep", asideFile(run), err)

@@ -102,6 +102,7 @@ func words[T ~string](r *reader, n *md.Node, what string, read func(*md.Node) T)
 		r.Wrong(n, "a list of "+what, "")
 		return nil
 	}
+
 	seen := map[string]bool{}
 	for _, item := range r.Items(n, "a list of "+what) {
 		if item.Kind == md.Scalar {

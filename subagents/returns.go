@@ -17,9 +17,8 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 	info := &def.Info
 	r.fields(n, "any, or a map of form, statuses, artifacts, fields, status, issues", "returns",
 		field{"form", func(n *md.Node) {
-			info.AgentResult = oneOf(r, "form", []string{"json", "agent_result"})(
-				n,
-			) == "agent_result"
+			form := oneOf(r, "form", []string{"json", "agent_result"})(n)
+			info.AgentResult = form == "agent_result"
 		}},
 		to("statuses", &info.Statuses, r.statuses),
 		field{"artifacts", func(n *md.Node) {

@@ -148,10 +148,11 @@ func (f *folder) mask(name string, mask func(string) string) (err error) {
 	}
 	defer in.Close() //nolint:errcheck // reason: nothing was written through it
 	found := false
-	if err := inPieces(in, info.Size(), func(piece string) error {
+	err = inPieces(in, info.Size(), func(piece string) error {
 		found = found || mask(piece) != piece
 		return nil
-	}); err != nil || !found {
+	})
+	if err != nil || !found {
 		return err
 	}
 
@@ -190,6 +191,7 @@ func inPieces(in io.Reader, size int64, do func(string) error) error {
 		if err != nil && !last {
 			return err
 		}
+
 		cut := len(buf)
 		if !last {
 			cut = seam(buf)

@@ -59,6 +59,7 @@ func (d *Definition) ResolveServers(project fs.FS) error {
 			list.List = append(list.List, bad)
 		}
 	}
+
 	if len(list.List) > 0 {
 		return list
 	}
@@ -77,6 +78,7 @@ func (d *Definition) ResolveServers(project fs.FS) error {
 			}
 		}
 	}
+
 	if d.Info.Facets == nil {
 		d.Info.Facets = map[string]string{}
 	}
@@ -103,6 +105,7 @@ func floating(s Server) string {
 	default:
 		return ""
 	}
+
 	for _, word := range words {
 		if strings.HasPrefix(word, "-") {
 			continue
@@ -144,6 +147,7 @@ func readServers(project fs.FS) (src []byte, all map[string]wireServer, why stri
 		return nil, nil, "there is no project"
 	}
 	src, err := fs.ReadFile(project, ServersFile)
+
 	var file struct {
 		Servers map[string]wireServer `json:"mcpServers"`
 	}
@@ -173,6 +177,7 @@ func (s *Server) take(all map[string]wireServer) (why string) {
 	case path.Base(w.Command) == "tercet":
 		return "a subagent may not start commands: tercet cannot be granted"
 	}
+
 	s.Command = w.Command
 	s.Args = w.Args
 	s.Env = map[string]string{}

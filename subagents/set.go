@@ -109,6 +109,7 @@ func (s *Set) find(name string) (entry, bool) {
 		}
 		return e, true
 	}
+
 	if !ok {
 		e, ok = s.entries[s.scoped[name]]
 	}
@@ -156,6 +157,7 @@ func (s *Set) Find(r formats.Request) (Definition, Agent, bool) {
 			return def, agent, true
 		}
 	}
+
 	name := r.Agent
 	if _, variant := s.entries[name+"@"+language]; r.Pack != "" && !variant {
 		name = s.ForLibrary(name)

@@ -23,6 +23,7 @@ func breaches(r formats.Request, ret formats.Return) ([]string, error) {
 		return nil, formats.Fail(formats.CodeBug, "",
 			"the schema of %s is wrong: %s", r.Step, faults[0].Message)
 	}
+
 	fields := ret.Fields
 	if fields == nil {
 		fields = map[string]any{}

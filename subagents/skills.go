@@ -33,6 +33,7 @@ func (d *Definition) ResolveSkills(project fs.FS) error {
 		case !utf8.Valid(src):
 			why = "is no text in UTF-8"
 		}
+
 		doc, problems := md.Parse(src)
 		text := lines(doc, doc.BodyLine, doc.LineCount())
 		if why == "" && (len(problems) > 0 || text == "") {
@@ -46,6 +47,7 @@ func (d *Definition) ResolveSkills(project fs.FS) error {
 			list.List = append(list.List, bad)
 			continue
 		}
+
 		if d.Info.Facets == nil {
 			d.Info.Facets = map[string]string{}
 		}

@@ -35,6 +35,7 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 			return formats.Return{}, err
 		}
 	}
+
 	refused := formats.Fail(formats.CodeDenied, formats.HelpOf(foreign),
 		"while %s ran, and not by tercet, %v", g.req.Agent, foreign)
 	bad := formats.Failed(refused)

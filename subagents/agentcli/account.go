@@ -37,6 +37,7 @@ type accountFile struct {
 // CLI names it, it is that of this user on this machine.
 func (c *CLI) account() string {
 	child := func(name string) string { return variable(c.Starter.Env, name) }
+
 	runner := cmp.Or(c.Runner, c.Driver.Name)
 	if c.Account != "" {
 		return runner + ":" + c.Account
@@ -53,6 +54,7 @@ func (d Driver) accountOf(lookup func(string) string) string {
 			return "key-" + formats.Sum([]byte(value))[:length]
 		}
 	}
+
 	for _, f := range d.Accounts {
 		base := cmp.Or(lookup(f.Var), filepath.Join(lookup("HOME"), filepath.FromSlash(f.Home)))
 		data, err := os.ReadFile(filepath.Join(base, filepath.FromSlash(f.File)))
@@ -63,6 +65,7 @@ func (d Driver) accountOf(lookup func(string) string) string {
 			return "id-" + formats.Sum([]byte(id))[:length]
 		}
 	}
+
 	host, _ := os.Hostname() //nolint:errcheck // the folder tells users of one machine apart
 	return "here-" + formats.Sum([]byte(host + "\x00" + lookup("HOME")))[:length]
 }

@@ -74,6 +74,7 @@ func (l *acpLine) ask(method string, params, answer any) error {
 		Method: method,
 		Params: raw(params),
 	})
+
 	part := make([]byte, 32<<10)
 	for l.answer == nil && !l.over {
 		n, err := l.in.Read(part)
@@ -83,6 +84,7 @@ func (l *acpLine) ask(method string, params, answer any) error {
 			break
 		}
 	}
+
 	switch {
 	case l.answer == nil || l.over:
 		return io.EOF
@@ -100,6 +102,7 @@ func (l *acpLine) hear(line []byte) bool {
 		l.strange = cmp.Or(l.strange, firstLine(string(line)))
 		return true
 	}
+
 	l.heard = true
 	if m.Method == "" {
 		if l.answer == nil && string(m.ID) == strconv.Itoa(l.asked) {
@@ -107,6 +110,7 @@ func (l *acpLine) hear(line []byte) bool {
 		}
 		return true
 	}
+
 	result, refused := l.handle(m)
 	if m.ID != nil {
 		reply := acpMessage{ID: m.ID, Error: refused}
@@ -173,7 +177,7 @@ func (c *acpClient) leave() {
 			Params: raw(acp.CancelNotification{SessionId: *session}),
 		})
 	}
-	_ = c.out.Close() //nolint:errcheck // reason: nothing more is said, and the agent is gone or will see that
+	_ = c.out.Close() //nolint:errcheck // reason: the agent is gone, or will see it
 }
 
 // hello agrees on the version of the protocol.
@@ -229,6 +233,7 @@ func (c *acpClient) converse(text string) error {
 			return err
 		}
 	}
+
 	if s.Models == nil && modelOption(s) == nil {
 		c.call.Model = "" // it offers no choice
 	}
@@ -247,6 +252,7 @@ func (c *acpClient) converse(text string) error {
 		}
 		c.reading.Model = model
 	}
+
 	prompt := acp.PromptRequest{
 		SessionId: s.SessionId,
 		Prompt:    []acp.ContentBlock{acp.TextBlock(text)},

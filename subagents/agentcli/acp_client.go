@@ -49,6 +49,7 @@ func (c *acpClient) ended(p acp.PromptResponse) {
 	} else {
 		c.reading.Tokens = quotaTokens(p.Meta)
 	}
+
 	why := string(p.StopReason)
 	switch p.StopReason {
 	case acp.StopReasonEndTurn:
@@ -99,18 +100,21 @@ func acpTokens(u acp.Usage) formats.Tokens {
 		}
 		return int64(max(0, *n))
 	}
+
 	in := int64(max(0, u.InputTokens))
 	out := int64(max(0, u.OutputTokens))
 	read := count(u.CachedReadTokens)
 	written := count(u.CachedWriteTokens)
 	thought := count(u.ThoughtTokens)
 	total := int64(u.TotalTokens)
+
 	if total >= in+out+read+written {
 		in += read + written
 	}
 	if total >= in+out+thought {
 		out += thought
 	}
+
 	return formats.Tokens{
 		Input:  in,
 		Cached: read,
@@ -225,10 +229,12 @@ func (c *acpClient) tool(id acp.ToolCallId, now acpTool, status acp.ToolCallStat
 	if c.tools == nil {
 		c.tools = map[acp.ToolCallId]acpTool{}
 	}
+
 	known, seen := c.tools[id]
 	if !seen {
 		c.turn()
 	}
+
 	c.split = true
 	c.fresh = c.fresh || status == acp.ToolCallStatusCompleted || status == acp.ToolCallStatusFailed
 	// One path too many is kept, so that leave is refused for what cannot be looked at.
@@ -250,6 +256,7 @@ func acpPaths(at []acp.ToolCallLocation, content []acp.ToolCallContent, input an
 			out = append(out, part.Diff.Path)
 		}
 	}
+
 	members, ok := input.(map[string]any)
 	if !ok {
 		return out
@@ -274,6 +281,7 @@ func (c *acpClient) permit(p acp.RequestPermissionRequest) acp.RequestPermission
 		t.paths,
 		acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput),
 	)
+
 	offered := map[acp.PermissionOptionKind]acp.PermissionOptionId{}
 	for _, o := range slices.Backward(p.Options) {
 		offered[o.Kind] = o.OptionId
@@ -336,10 +344,12 @@ func (c Call) mayWrite(name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Dir, name)
 	}
+
 	name = realPath(name)
 	if name == realPath(c.Return) || below(realPath(c.Out), name) {
 		return true
 	}
+
 	for _, root := range []string{c.Root, c.Dir} {
 		for _, kept := range protected {
 			at := filepath.Join(

@@ -38,6 +38,7 @@ func actOf(tool string, input any) Act {
 			break
 		}
 	}
+
 	for _, key := range []string{
 		"command", "cmd", "file_path", "filePath", "absolute_path", "notebook_path", "path",
 		"pattern", "query", "url",
@@ -73,6 +74,7 @@ func (t *teller) hear(r *Reading) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	used := r.Tokens.Total()
 	if t.act == r.act && t.used == used && t.said == t.told {
 		return
@@ -151,11 +153,13 @@ const maxTold = 500
 
 func (t *teller) tell() {
 	t.told = t.said
+
 	on := t.act.On
 	rel, err := filepath.Rel(t.r.Dir, on)
 	if err == nil && filepath.IsAbs(on) && filepath.IsLocal(rel) {
 		on = rel
 	}
+
 	attrs := map[string]any{
 		"runner":   t.name,
 		"did":      t.act.Kind,
@@ -167,6 +171,7 @@ func (t *teller) tell() {
 	if t.said != "" {
 		attrs["said"] = t.said
 	}
+
 	t.to.Emit(trace.Event{
 		Run:       t.r.Run,
 		Kind:      trace.Agent,

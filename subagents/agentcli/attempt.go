@@ -31,6 +31,7 @@ func (a *attempt) listen(out *transcript, bound bounds) {
 		r:    a.request,
 		name: c.Runner,
 	}
+
 	a.heard = hearing{
 		driver:  c.Driver,
 		private: a.box.dir,
@@ -39,11 +40,13 @@ func (a *attempt) listen(out *transcript, bound bounds) {
 			return c.over(bound, reading)
 		},
 	}
+
 	a.kept = named{
 		runner:  c.Runner,
 		session: a.call.Session,
 		keeper:  a.request.Terms.Kept,
 	}
+
 	a.lines = lineReader{each: func(line []byte) bool {
 		out.line(line)
 		ear.listen(line)
@@ -68,10 +71,12 @@ func (a *attempt) command(prompt string, env []string) proc.Command {
 		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle},
 		Watch:   a.lines.take,
 	}
+
 	if c.Speaker == nil {
 		program.Stdin = []byte(prompt)
 		return program
 	}
+
 	a.heard.client = &acpClient{
 		call:    a.call,
 		speaker: *c.Speaker,

@@ -98,6 +98,7 @@ func (b *box) attend(board formats.Board) (*desk, error) {
 	if err != nil {
 		return nil, onFolder("open the folder of the board", err)
 	}
+
 	d := &desk{
 		board: board,
 		dir:   filepath.Join(b.dir, boardFolder),
@@ -166,7 +167,8 @@ func (d *desk) answerAll() {
 			continue
 		}
 		to := replyPrefix + strings.TrimPrefix(name, askPrefix)
-		_ = atomicfile.WriteLoose(d.root, to, seal(d.key, to, reply), 0o600) //nolint:errcheck // see above
+		sealedReply := seal(d.key, to, reply)
+		_ = atomicfile.WriteLoose(d.root, to, sealedReply, 0o600) //nolint:errcheck // see above
 	}
 }
 
@@ -191,6 +193,7 @@ func (d *desk) names() ([]string, error) {
 		return nil, err
 	}
 	defer dir.Close() //nolint:errcheck // it was read
+
 	var names []string
 	for len(names) < asksPerRound {
 		list, err := dir.Readdirnames(asksPerRound)
@@ -260,6 +263,7 @@ func parseAsk(data []byte) (BoardAsk, error) {
 	if len(data) > maxAsk {
 		return ask, bad("more than 64 KiB")
 	}
+
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&ask); err != nil {
@@ -268,6 +272,7 @@ func parseAsk(data []byte) (BoardAsk, error) {
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return ask, bad("something behind it")
 	}
+
 	switch {
 	case (ask.Publish == nil) == (ask.Since == nil):
 		return ask, bad("none or both of them")
@@ -285,6 +290,7 @@ func AskBoard(dir, key, name string, ask BoardAsk) (
 	if err != nil {
 		return nil, err
 	}
+
 	data, err := json.Marshal(ask)
 	if err == nil {
 		file := askPrefix + name + askSuffix
@@ -293,6 +299,7 @@ func AskBoard(dir, key, name string, ask BoardAsk) (
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
+
 	return func() (BoardAnswer, bool, error) {
 		var a BoardAnswer
 		file := replyPrefix + name + askSuffix

@@ -34,6 +34,7 @@ func newBox(out string) (*box, error) {
 		if usedBefore(dir) && n < 1000 {
 			continue
 		}
+
 		err := os.Mkdir(dir, 0o700)
 		if errors.Is(err, fs.ErrExist) && n < 1000 {
 			continue
@@ -107,11 +108,13 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 			"expected a regular file as return_path, got " + info.Mode().Type().String(),
 		}, nil
 	}
+
 	f, unreadable := b.root.OpenFile(returnName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if unreadable != nil {
 		violation := "expected a file that can be read as return_path, got " + unreadable.Error()
-		return nil, []string{violation}, nil //nolint:nilerr // what a program does wrong is a violation
+		return nil, []string{violation}, nil //nolint:nilerr // it is a violation
 	}
+
 	raw, err = io.ReadAll(io.LimitReader(f, returns.MaxSize+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, onFolder("read the return", err)

@@ -130,6 +130,7 @@ func (a *Auto) First(ctx context.Context) (Found, error) {
 	if a.found != nil {
 		return *a.found, nil
 	}
+
 	for _, d := range Drivers() {
 		f, err := Probe(ctx, a.Starter, d)
 		if ctx.Err() != nil {

@@ -75,6 +75,7 @@ func claudeRules(c Call) (tools, granted, deny, folders []string) {
 	if c.Root != c.Dir {
 		folders = append(folders, c.Root)
 	}
+
 	return append(
 		[]string{"Read", "Grep", "Glob", "Write", "Edit"},
 		granted...,
@@ -106,6 +107,7 @@ func claudeArgv(c Call) []string {
 		"--settings",
 		claudeSettings(c),
 	}
+
 	switch {
 	case !c.Session.Keep:
 		args = append(args, "--no-session-persistence")
@@ -114,6 +116,7 @@ func claudeArgv(c Call) []string {
 	default:
 		args = append(args, "--session-id", c.Session.ID)
 	}
+
 	if len(c.Servers) > 0 {
 		args = append(args, "--mcp-config", claudeServers(c))
 	}
@@ -158,6 +161,7 @@ func claudeSettings(c Call) string {
 	if c.Grant.Write {
 		allow = append(allow, claudeEdit(c.Dir+"/**"))
 	}
+
 	for _, s := range c.Servers {
 		for _, tool := range s.Tools {
 			allow = append(allow, "mcp__"+s.Name+"__"+tool)
@@ -174,6 +178,7 @@ func claudeSettings(c Call) string {
 		}
 		allow = append(allow, "Bash("+command+")")
 	}
+
 	return string(raw(map[string]any{
 		"permissions": map[string]any{
 			"allow":                 allow,
@@ -251,7 +256,7 @@ func claudeLine(r *Reading, e claudeEvent) {
 			r.before = r.Tokens
 			r.Turns++
 		}
-		parts, _ := e.Message.Content.([]any) //nolint:errcheck // a message that is a mere text uses no tool
+		parts, _ := e.Message.Content.([]any) //nolint:errcheck // a plain text uses no tool
 		for _, one := range parts {
 			part, _ := one.(map[string]any) //nolint:errcheck // as above
 			if name, ok := part["name"].(string); ok && part["type"] == "tool_use" {
@@ -282,6 +287,7 @@ func claudeResult(r *Reading, e claudeEvent) {
 	}
 	r.Turns = max(r.Turns, e.Turns)
 	r.Cost = max(r.Cost, e.Cost)
+
 	best := 0.0
 	for _, name := range sortedKeys(e.Models) {
 		if m := e.Models[name]; m.Cost > best {

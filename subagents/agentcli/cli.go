@@ -309,8 +309,9 @@ func (c *CLI) compose(in prompt.Input, call Call, used *subagents.Measured) stri
 
 // lostRace tells whether the first start of a call ended by errRaced.
 func (c *CLI) lostRace(res proc.Result, r *Reading) bool {
-	return !c.raced && c.Speaker == nil && c.Driver.Raced != nil && !res.Success() &&
-		!res.Killed && r.Turns == 0 && !r.worked && c.Driver.Raced(string(res.Stderr))
+	mayRepeat := !c.raced && c.Speaker == nil && c.Driver.Raced != nil
+	didNothing := !res.Success() && !res.Killed && r.Turns == 0 && !r.worked
+	return mayRepeat && didNothing && c.Driver.Raced(string(res.Stderr))
 }
 
 // hearing is what is understood of a program while it runs, by its lines or by a conversation.
@@ -347,6 +348,7 @@ func (h *hearing) end(res *proc.Result) {
 		}
 		return
 	}
+
 	h.reading = h.client.reading
 	h.passed = h.client.passed
 	if h.reading.Ended && res.Stopped {
@@ -381,6 +383,7 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 		Grant:   c.grants(r),
 		Servers: c.Definition.Servers,
 	}
+
 	var env []string
 	if c.IsolatedHome {
 		call.Home = filepath.Join(b.dir, "home")
@@ -389,6 +392,7 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 			return Call{}, nil, onFolder("make a private home", err)
 		}
 	}
+
 	if c.Driver.Schema && len(r.Repair) > 0 && r.Question == "" {
 		// In the first round it would only cost a turn: the file is the channel.
 		call.Schema = schemaOf(c.Definition.Info, nonce)
@@ -398,12 +402,14 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 			call.Schema = nil
 		}
 	}
+
 	call.Lookup = func(name string) string {
 		return variable(slices.Concat(c.Starter.Env, env), name)
 	}
 	if c.Driver.Env != nil {
 		env = append(env, c.Driver.Env(call)...)
 	}
+
 	env = append(
 		env,
 		"TERCET_ROOT="+c.Root,
@@ -466,6 +472,7 @@ func (c *CLI) writeFiles(call Call) error {
 			}
 		}
 	}
+
 	place := func(name string) (string, error) {
 		at := filepath.Join(call.Private, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
@@ -473,6 +480,7 @@ func (c *CLI) writeFiles(call Call) error {
 		}
 		return at, nil
 	}
+
 	if c.Driver.Files != nil {
 		for name, data := range c.Driver.Files(call) {
 			at, err := place(name)
@@ -643,6 +651,7 @@ func (c *CLI) find(
 	if err != nil || len(bad) > 0 {
 		return ret, raw, bad, err
 	}
+
 	var broken error
 	if raw != nil {
 		ret, broken = returns.ParseForm(raw, c.Definition.Info.AgentResult, opt)
@@ -714,6 +723,7 @@ func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 			"additionalProperties": false,
 		}
 	}
+
 	members := object{"nonce": object{"type": "string", "enum": []string{nonce}}}
 	if json.Unmarshal([]byte(returnMembers), &members) != nil {
 		return nil
@@ -721,6 +731,7 @@ func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	if info.Role == formats.RoleReviewer && info.StatusQuery == "" {
 		members["verdict"] = object{"type": []string{"string", "null"}}
 	}
+
 	fields := object{}
 	for name, f := range info.Fields {
 		kind := object{"type": string(f.Type)}

@@ -166,12 +166,14 @@ func codexFolders(c Call) string {
 			list = list[:len(list)-1] // a worktree stands inside the workspace
 		}
 	}
+
 	if c.Grant.Shell {
 		for _, dir := range caches(c) {
 			list = append(list, entry{dir, "write"})
 		}
 	}
 	list = append(list, entry{c.Out, "write"}, entry{c.Private, "write"})
+
 	var parts []string
 	for _, e := range list {
 		parts = append(parts, fmt.Sprintf("%s=%q", raw(e.path), e.right))
@@ -201,6 +203,7 @@ func caches(c Call) []string {
 			filepath.Join(home, ".cargo", "registry"),
 		)
 	}
+
 	var out []string
 	for _, dir := range candidates {
 		if info, err := os.Stat(dir); filepath.IsAbs(dir) && err == nil && info.IsDir() {

@@ -74,6 +74,7 @@ func copilotArgv(c Call) []string {
 		"--add-dir",
 		c.Private,
 	}
+
 	rule := func(word, pattern string) {
 		// Commas, brackets and the like end a rule or mean something in it, and nothing quotes
 		// them: any character will do.
@@ -143,6 +144,7 @@ func copilotFiles(c Call) map[string][]byte {
 			}
 		}
 	}
+
 	return map[string][]byte{
 		copilotHome + "/settings.json": raw(own),
 		copilotHome + "/config.json":   raw(login),
@@ -259,6 +261,7 @@ func copilotEnd(r *Reading, e Ending) {
 			} `json:"usage"`
 		} `json:"modelMetrics"`
 	}
+
 	text, err := os.ReadFile(filepath.Join(e.Private, copilotUsage))
 	if err == nil && json.Unmarshal(text, &used) == nil {
 		for _, m := range used.Models {
@@ -267,6 +270,7 @@ func copilotEnd(r *Reading, e Ending) {
 			r.Tokens.Cached += m.Usage.Cached
 		}
 	}
+
 	if !r.Ended && r.Turns == 0 {
 		r.fault(Fault{Kind: "error", Message: firstLine(string(e.Stderr))})
 	}

@@ -79,8 +79,12 @@ func (x *Exec) run(
 
 	argv := append([]string{}, x.Definition.Argv...)
 	for i, word := range argv {
-		if own := filepath.Join(x.Root, filepath.FromSlash(word)); isPath(word) &&
-			(i == 0 || replaced(own, filepath.Join(r.Dir, filepath.FromSlash(word)))) {
+		if !isPath(word) {
+			continue
+		}
+		own := filepath.Join(x.Root, filepath.FromSlash(word))
+		inTree := filepath.Join(r.Dir, filepath.FromSlash(word))
+		if i == 0 || replaced(own, inTree) {
 			argv[i] = own
 		}
 	}
@@ -93,6 +97,7 @@ func (x *Exec) run(
 	if x.Nonce != nil {
 		nonce = x.Nonce()
 	}
+
 	in := prompt.Input{
 		Request: r,
 		Info:    x.Definition.Info,
@@ -130,6 +135,7 @@ func (x *Exec) run(
 		OutFile: b.dir + outSuffix,
 		ErrFile: b.dir + errSuffix,
 	}
+
 	desk, err := b.attend(r.Terms.Board)
 	if err != nil {
 		return formats.Return{}, errors.Join(err, b.close())
@@ -145,6 +151,7 @@ func (x *Exec) run(
 			)
 		}
 	}
+
 	ret, err := x.call(ctx, r, c, b, nonce)
 	desk.leave()
 	return ret, errors.Join(err, b.close())
@@ -203,6 +210,7 @@ func (x *Exec) call(
 			}
 		}
 	}
+
 	var partial *formats.Return
 	if len(bad) == 0 {
 		info := x.Definition.Info
@@ -225,6 +233,7 @@ func (x *Exec) call(
 		bad = strings.Split(err.Error(), "\n")
 		partial = &ret
 	}
+
 	if !res.Success() {
 		return formats.Failed(ended(r.Agent, x.Definition.Argv[0], res, lastLines(res.Stderr))), nil
 	}
@@ -242,6 +251,7 @@ func notRun(ctx context.Context, err error, runner, install string) error {
 	if ctx.Err() != nil {
 		return err
 	}
+
 	code := formats.CodeOf(err)
 	help := formats.HelpOf(err)
 	if code == formats.CodeUnknown {
@@ -261,6 +271,7 @@ func notRun(ctx context.Context, err error, runner, install string) error {
 			help = install
 		}
 	}
+
 	return &formats.Failure{
 		Code:    code,
 		Message: "runner " + runner,

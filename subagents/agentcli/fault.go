@@ -109,6 +109,7 @@ func (d Driver) LoginHelp(user, child func(name string) string) string {
 		}
 		return ""
 	}
+
 	if key := set(child); key != "" {
 		return "look at the key in " + key + ", or " + start
 	}

@@ -113,6 +113,7 @@ func geminiLogin(c Call) string {
 	if c.Lookup("GEMINI_API_KEY") != "" {
 		return "gemini-api-key"
 	}
+
 	var settings struct {
 		Security struct {
 			Auth struct {
@@ -120,6 +121,7 @@ func geminiLogin(c Call) string {
 			} `json:"auth"`
 		} `json:"security"`
 	}
+
 	text, err := os.ReadFile(filepath.Join(geminiDir(c), "settings.json"))
 	if geminiDir(c) == "" || err != nil || json.Unmarshal(text, &settings) != nil {
 		return ""
@@ -184,6 +186,7 @@ func geminiFiles(c Call) map[string][]byte {
 	if login := geminiLogin(c); login != "" {
 		auth = `, "auth": {"selectedType": ` + string(raw(login)) + `}`
 	}
+
 	return map[string][]byte{
 		geminiPolicy:   []byte(b.String()),
 		geminiSettings: []byte(strings.Replace(geminiOwn, "AUTH", auth, 1)),
@@ -229,9 +232,10 @@ func geminiLine(r *Reading, e geminiEvent) {
 		r.act = actOf(e.Tool, e.Input)
 		r.Turns++
 	case "tool_result":
-		if e.Status == "error" && (strings.Contains(e.Error.Type, "policy") ||
+		denied := strings.Contains(e.Error.Type, "policy") ||
 			strings.Contains(e.Error.Message, "denied by policy") ||
-			strings.Contains(e.Output, "denied by policy")) {
+			strings.Contains(e.Output, "denied by policy")
+		if e.Status == "error" && denied {
 			r.deny(r.message)
 		}
 	case "result":

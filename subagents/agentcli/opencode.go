@@ -104,6 +104,7 @@ func openCodeConfig(c Call) string {
 	own := []string{slash(c.Out) + "/*", slash(c.Private) + "/*"}
 	edit := []string{`"*":"deny"`}
 	outside := []string{`"*":"deny"`}
+
 	rule := func(list *[]string, path, right string) {
 		// It names a file from the root of the repository it is in, else from that of the file
 		// system, or by its whole path.
@@ -115,6 +116,7 @@ func openCodeConfig(c Call) string {
 			*list = append(*list, fmt.Sprintf("%s:%q", raw(name), right))
 		}
 	}
+
 	if c.Grant.Write {
 		edit[0] = `"*":"allow"`
 		for _, name := range protected {
@@ -133,6 +135,7 @@ func openCodeConfig(c Call) string {
 	if c.Root != c.Dir {
 		rule(&outside, slash(c.Root)+"/*", "allow")
 	}
+
 	word := map[bool]string{true: "allow", false: "deny"}
 	bash := fmt.Sprintf("%q", word[c.Grant.Shell])
 	if c.Grant.Shell && c.Grant.Commands != nil { // the last rule that fits counts
@@ -143,6 +146,7 @@ func openCodeConfig(c Call) string {
 		}
 		bash += "}"
 	}
+
 	servers := map[string]any{}
 	var granted strings.Builder
 	for _, s := range c.Servers {
@@ -157,6 +161,7 @@ func openCodeConfig(c Call) string {
 			fmt.Fprintf(&granted, `%s:"allow",`, raw(name+"_"+tool))
 		}
 	}
+
 	// What is not named is a tool of a server or plugin of the user's, without a grant.
 	return fmt.Sprintf(
 		`{"autoupdate":false,"share":"disabled","snapshot":false,"mcp":%s,`+

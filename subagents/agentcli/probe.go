@@ -101,6 +101,7 @@ func start(
 	if err != nil {
 		return f, proc.Result{}, d.gone(what+" is not installed", nil)
 	}
+
 	f.Path = path
 	c.Private = true
 	c.Purpose = proc.PurposeProbe
@@ -126,6 +127,7 @@ func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Fou
 	if err == nil && !res.Killed {
 		client.judge(&client.reading, res)
 	}
+
 	switch {
 	case err != nil:
 		return f, err

@@ -39,6 +39,7 @@ func (c *CLI) session(r formats.Request, lost bool) (Session, *formats.News, err
 		begin.Resumed = true
 		return Session{Keep: true, ID: last.ID, Resume: true}, &news, keeper.Start(begin)
 	}
+
 	if c.Driver.Sessions.Named {
 		begin.ID = c.NewSession()
 	}
@@ -140,6 +141,7 @@ func Forget(ctx context.Context, s *proc.Starter, at formats.AgentSession) error
 			}
 		}
 	}
+
 	if d.Sessions.Delete == nil {
 		return nil
 	}
