@@ -185,7 +185,7 @@ func (s *Session) checkReopen(
 	}
 
 	again := journal.ToReopen(past, to)
-	if err := subagents.Restorable(s.Project.Root, r.ID, again.Documents); err != nil {
+	if err := subagents.CheckRestorable(s.Project.Root, r.ID, again.Documents); err != nil {
 		return false, err
 	}
 

@@ -76,7 +76,7 @@ func (p *Project) RewriteCalls(source, text string) string {
 func replacementNotes(set *subagents.Set) (out []string) {
 	var own []string
 	for _, name := range set.Replaced() {
-		if set.Apart(name) != "" {
+		if set.PassedOver(name) != "" {
 			own = append(own, name)
 			continue
 		}
@@ -98,7 +98,7 @@ func replacementNotes(set *subagents.Set) (out []string) {
 func bypassNote(set *subagents.Set, names ...string) string {
 	var files, shipped, prefer []string
 	for _, name := range names {
-		files = append(files, set.Apart(name))
+		files = append(files, set.PassedOver(name))
 		shipped = append(shipped, subagents.Shipped+name)
 		prefer = append(prefer, name+": project")
 	}
@@ -116,7 +116,7 @@ func (s *Session) noteBypassed(prog *compile.Program) {
 		return
 	}
 	for _, name := range prog.Subagents() {
-		if s.Set.Apart(name) != "" {
+		if s.Set.PassedOver(name) != "" {
 			s.Project.Host.Frontend.NoteOnce("apart "+name, bypassNote(s.Set, name))
 		}
 	}
@@ -130,7 +130,7 @@ func (p *Project) warnPreferences(set *subagents.Set) {
 	}
 	for _, name := range p.Table.UnmatchedPreferences() {
 		_, plain, _ := strings.Cut(name, ":")
-		if set.Follows(plain) {
+		if set.FollowsPreference(plain) {
 			continue
 		}
 		p.Host.Frontend.NoteOnce(

@@ -72,7 +72,7 @@ func (s *Session) WhichAgent(name string) (FoundAgent, error) {
 	if def.Info.Pack != "" {
 		found.Name = def.Info.Pack + ":" + found.Name
 	}
-	found.Apart = s.Set.Apart(found.Name) != ""
+	found.Apart = s.Set.PassedOver(found.Name) != ""
 
 	for _, other := range s.Set.Names() {
 		one, _, _ := s.Set.Lookup(other, "")

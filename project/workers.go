@@ -213,7 +213,7 @@ func (s *Session) modelless(runner string, agent subagents.Agent) subagents.Agen
 		return agent
 	}
 	told := func() { s.Models.Unused(runner, model) }
-	return agentcli.Modelless{Link: agentcli.Link{Name: runner, Agent: agent}, Told: told}
+	return agentcli.Modelless{Link: agentcli.Link{Name: runner, Agent: agent}, Warn: told}
 }
 
 // newNonce makes the word that a return echoes.

@@ -30,9 +30,11 @@ type document struct {
 	data  []byte
 }
 
-// artifacts checks every artifact against the disk and reads the documents. Paths are made clean in
-// place. Artifacts that do not hold are left out of ret, and named among the violations.
-func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []string, err error) {
+// checkArtifacts checks every artifact against the disk and reads the documents. Paths are made
+// clean in place. Artifacts that do not hold are left out of ret, and named among the violations.
+func (g *delegation) checkArtifacts(
+	ret *formats.Return,
+) (docs []document, bad []string, err error) {
 	var tree *os.Root
 	defer func() {
 		if tree != nil {
@@ -53,12 +55,12 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		case a.Type.IsDocument() && folded[strings.ToLower(path.Clean(a.Path))]:
 			problem = "differs from another one in case only"
 		case a.Type.IsDocument() && g.info.Workflow:
-			problem = fileProblem(g.d.Root, a.Path, "the project") // its step placed it
+			problem = fileProblem(g.dispatcher.Root, a.Path, "the project") // its step placed it
 		case a.Type.IsDocument():
 			data, problem = g.readDocument(a)
 		case g.req.NoTree:
 			problem = "is a file of a tree, and this step works in none"
-		case g.moves(a):
+		case g.belongsInDocs(a):
 			data, problem = g.readDocument(a)
 		case a.Deleted:
 		default:
@@ -94,9 +96,9 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 	return docs, bad, nil
 }
 
-// settle gives artifacts that came without a type theirs: where the file lies decides whether it is
-// a document, and the contract which.
-func (g *delegation) settle(list []formats.Artifact) {
+// resolveTypes gives artifacts that came without a type theirs: where the file lies decides whether
+// it is a document, and the contract which.
+func (g *delegation) resolveTypes(list []formats.Artifact) {
 	for i := range list {
 		a := &list[i]
 		if !a.Guessed || PathProblem(a.Path) != "" {
@@ -145,9 +147,9 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 	return kind
 }
 
-// moves tells whether an artifact is documentation that lies in the folder for documents and
-// belongs into a folder docs of the tree. Only a contract that names documentation has such.
-func (g *delegation) moves(a formats.Artifact) bool {
+// belongsInDocs tells whether an artifact is documentation that lies in the folder for documents
+// and belongs into a folder docs of the tree. Only a contract that names documentation has such.
+func (g *delegation) belongsInDocs(a formats.Artifact) bool {
 	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow {
 		return false
 	}
@@ -168,16 +170,16 @@ func (g *delegation) moves(a formats.Artifact) bool {
 // docsFolder is where the documents of a project lie.
 const docsFolder = "docs"
 
-// withoutKeys takes the files of secrets out of a result, and gives an issue for each.
-func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
+// dropSecretFiles takes the files of secrets out of a result, and gives an issue for each.
+func (g *delegation) dropSecretFiles(ret *formats.Return) (found []formats.Issue) {
 	ret.Artifacts = slices.DeleteFunc(ret.Artifacts, func(a formats.Artifact) bool {
 		f, secret := secrets.Guarded(a.Path, func() string {
-			return g.content(a)
+			return g.artifactText(a)
 		})
 		allowed := func(one secrets.Allowed) bool {
 			return one.Allows(f) || one.Allows(secrets.Finding{File: a.Path})
 		}
-		if !secret || a.Deleted || slices.ContainsFunc(g.d.Allow, allowed) {
+		if !secret || a.Deleted || slices.ContainsFunc(g.dispatcher.Allow, allowed) {
 			return false
 		}
 
@@ -198,11 +200,11 @@ func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
 	return found
 }
 
-// content is the text of an artifact, empty where it is no regular file; what is wrong with it then
-// is told elsewhere.
-func (g *delegation) content(a formats.Artifact) string {
+// artifactText is the text of an artifact, empty where it is no regular file; what is wrong with it
+// then is told elsewhere.
+func (g *delegation) artifactText(a formats.Artifact) string {
 	root := g.folder.out
-	if !a.Type.IsDocument() && !g.moves(a) {
+	if !a.Type.IsDocument() && !g.belongsInDocs(a) {
 		tree, err := os.OpenRoot(g.req.Dir)
 		if err != nil {
 			return ""

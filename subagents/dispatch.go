@@ -69,20 +69,20 @@ type Dispatcher struct {
 // and r.Refused. An unknown subagent, a delegation that is too deep or cyclic, and a fault of the
 // engine are Go errors. A subagent's own mistakes are a failed Return.
 func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
-	if err := d.ready(); err != nil {
+	if err := d.checkFields(); err != nil {
 		return formats.Return{}, err
 	}
 	g := &delegation{
-		d:     d,
-		from:  r.Depth.Int(),
-		begin: d.Clock.Now(),
+		dispatcher: d,
+		from:       r.Depth.Int(),
+		begin:      d.Clock.Now(),
 	}
 	ret, err := g.start(ctx, r)
-	g.emit(ret, err)
+	g.traceEnd(ret, err)
 	return ret, err
 }
 
-func (d *Dispatcher) ready() error {
+func (d *Dispatcher) checkFields() error {
 	switch {
 	case d.Set == nil:
 		return formats.Unset("a set of subagents")
@@ -96,15 +96,15 @@ func (d *Dispatcher) ready() error {
 
 // delegation is one call of Delegate and belongs to its goroutine.
 type delegation struct {
-	d      *Dispatcher
-	req    formats.Request // as the agent gets it
-	info   formats.AgentInfo
-	agent  Agent
-	from   int // depth of the caller
-	begin  time.Time
-	folder *folder
-	used   Measured // by all calls of the agent
-	moved  []formats.Moved
+	dispatcher *Dispatcher
+	req        formats.Request // as the agent gets it
+	info       formats.AgentInfo
+	agent      Agent
+	from       int // depth of the caller
+	begin      time.Time
+	folder     *folder
+	used       Measured // by all calls of the agent
+	moved      []formats.Moved
 }
 
 // start checks depth, cycle and input, prepares the folder of the call, lets the agent work, and
@@ -130,7 +130,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 			r.Agent)
 	}
 
-	req, def, agent, err := g.d.prepare(r)
+	req, def, agent, err := g.dispatcher.prepare(r)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -140,13 +140,13 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	g.req.Depth = depth
 	g.req.Path = append(slices.Clone(r.Path), r.Agent)
 	if r.Question != "" {
-		g.info = answering(g.info)
+		g.info = questionContract(g.info)
 	}
 	if bad := checkInput(g.info, r.Input); len(bad) > 0 {
 		return g.finish(formats.Failed(BadInput(r.Agent, bad))), nil
 	}
 
-	g.folder, err = g.d.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts)
+	g.folder, err = g.dispatcher.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -162,27 +162,27 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		g.send(trace.Event{Kind: trace.Agent})
 	}
 
-	if g.d.Enter != nil && !g.info.Builtin && !g.info.Workflow {
-		leave, err := g.d.Enter(ctx, g.req)
+	if g.dispatcher.Enter != nil && !g.info.Builtin && !g.info.Workflow {
+		leave, err := g.dispatcher.Enter(ctx, g.req)
 		if err != nil {
 			return formats.Return{}, err
 		}
 		defer leave()
-		g.begin = g.d.Clock.Now()
+		g.begin = g.dispatcher.Clock.Now()
 	}
 
 	var said []string
-	if g.d.Ready != nil && !g.info.Builtin && !g.info.Workflow {
-		said, err = g.d.Ready(ctx, g.req)
+	if g.dispatcher.Ready != nil && !g.info.Builtin && !g.info.Workflow {
+		said, err = g.dispatcher.Ready(ctx, g.req)
 		if err != nil {
 			return formats.Return{}, err
 		}
 	}
 
-	ret, err := g.watched(ctx)
+	ret, err := g.workWatched(ctx)
 	ret.Warnings = append(ret.Warnings, said...)
 	if !g.info.Builtin {
-		err = errors.Join(err, g.folder.cleanse(g.d.Mask))
+		err = errors.Join(err, g.folder.maskFiles(g.dispatcher.Mask))
 	}
 	if err != nil {
 		return formats.Return{}, err
@@ -205,7 +205,7 @@ func (d *Dispatcher) Preview(r formats.Request) (formats.Request, formats.AgentI
 func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Agent, error) {
 	def, agent, ok := d.Set.Find(r)
 	if !ok {
-		return r, Definition{}, nil, d.Set.unknown(r.Agent)
+		return r, Definition{}, nil, d.Set.unknownError(r.Agent)
 	}
 	if def.Info.Pack == "" &&
 		(strings.Contains(r.Agent, ":") || strings.HasPrefix(def.Info.Name, Shipped)) {
@@ -237,28 +237,28 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 	return r, def, agent, nil
 }
 
-// mends tells whether another call may mend a return that breaks the contract. A built-in subagent
-// returns the same again. So does a workflow, whose return is computed from its steps, and another
-// call would start all of them again.
-func (g *delegation) mends() bool {
+// canRepair tells whether another call may mend a return that breaks the contract. A built-in
+// subagent returns the same again. So does a workflow, whose return is computed from its steps, and
+// another call would start all of them again.
+func (g *delegation) canRepair() bool {
 	return !g.info.Builtin && !g.info.Workflow
 }
 
 // work runs the agent, has a return that breaks the contract repaired once, and places the
 // documents of a good one.
 func (g *delegation) work(ctx context.Context) (formats.Return, error) {
-	within, cancel := context.WithTimeout(ctx, min(g.req.Timeout.Total, g.reserved()))
+	within, cancel := context.WithTimeout(ctx, min(g.req.Timeout.Total, g.budgetTime()))
 	defer cancel()
 	answer, err := g.ask(within)
 	if err != nil {
 		return formats.Return{}, err
 	}
 
-	if len(answer.bad)+len(answer.unshaped) > 0 && within.Err() == nil && g.mends() {
-		if err := g.folder.keep("return-1", answer.raw); err != nil {
+	if len(answer.bad)+len(answer.schemaProblems) > 0 && within.Err() == nil && g.canRepair() {
+		if err := g.folder.write("return-1", answer.raw); err != nil {
 			return formats.Return{}, err
 		}
-		g.req.Repair = slices.Concat(answer.bad, answer.unshaped)
+		g.req.Repair = slices.Concat(answer.bad, answer.schemaProblems)
 		g.req.Refused = strings.ToValidUTF8(
 			string(answer.raw[:min(len(answer.raw), formats.MaxRefused)]),
 			"",
@@ -271,19 +271,19 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 
 	switch {
 	case len(answer.bad) > 0 && within.Err() != nil:
-		return g.stopped(ctx, answer.ret), nil
+		return g.stoppedReturn(ctx, answer.ret), nil
 	case len(answer.bad) > 0:
-		return g.refuse(answer)
+		return g.invalidReturn(answer)
 	case answer.ret.Status == formats.StatusFailed && within.Err() != nil:
-		return g.stopped(ctx, answer.ret), nil
+		return g.stoppedReturn(ctx, answer.ret), nil
 	}
 
-	if answer.keys != nil {
-		answer.ret.Issues = append(answer.ret.Issues, answer.keys...)
+	if answer.secretFiles != nil {
+		answer.ret.Issues = append(answer.ret.Issues, answer.secretFiles...)
 		if answer.ret.Status == formats.StatusCompleted ||
 			answer.ret.Status == formats.StatusPartial {
 			answer.ret.Verdict = formats.VerdictRejected
-			answer.ret.Summary = answer.keys[0].Description
+			answer.ret.Summary = answer.secretFiles[0].Description
 		}
 	}
 	return g.place(answer)
@@ -298,40 +298,40 @@ type answer struct {
 	raw  []byte
 	// unshaped are breaches of the request's schema. They too are worth a repair round, but then
 	// the step decides what follows from work not done as asked.
-	unshaped []string
+	schemaProblems []string
 	// keys are the files of secrets that were taken out: the work is rejected for them.
-	keys []formats.Issue
+	secretFiles []formats.Issue
 }
 
 // ask calls the agent once and judges what comes back.
 func (g *delegation) ask(ctx context.Context) (answer, error) {
-	ret, fault, err := g.guarded(ctx)
+	ret, fault, err := g.callGuarded(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 
 	if broken, ok := errors.AsType[*ReturnError](fault); ok {
 		a := answer{
-			bad: g.texts(slices.Clone(broken.Problems)),
-			raw: []byte(g.text(string(broken.Raw))),
+			bad: g.maskTexts(slices.Clone(broken.Problems)),
+			raw: []byte(g.maskText(string(broken.Raw))),
 		}
-		err := g.unread(&a, broken.Partial)
+		err := g.addPartialProblems(&a, broken.Partial)
 		return a, err
 	}
-	if fault != nil && (ctx.Err() != nil || agentsOwn(formats.CodeOf(fault))) {
-		ret := g.withoutSecrets(formats.Failed(fault))
+	if fault != nil && (ctx.Err() != nil || isAgentFailure(formats.CodeOf(fault))) {
+		ret := g.maskReturn(formats.Failed(fault))
 		return answer{ret: ret}, nil //nolint:nilerr // the agent failed, not the engine
 	}
 	if fault != nil {
 		return answer{}, fault
 	}
 
-	a := answer{ret: g.withoutSecrets(g.dropClaims(ret))}
+	a := answer{ret: g.maskReturn(g.dropClaims(ret))}
 	var unfit error
-	a.raw, unfit = json.MarshalIndent(g.withoutSecrets(ret), "", "  ")
+	a.raw, unfit = json.MarshalIndent(g.maskReturn(ret), "", "  ")
 	if unfit != nil {
 		// A value that JSON cannot hold stands in fields: the agent put it there.
-		a.raw = []byte(g.text(fmt.Sprintf("%+v\n", ret)))
+		a.raw = []byte(g.maskText(fmt.Sprintf("%+v\n", ret)))
 		a.bad = []string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
 	}
 	if err := g.judge(ctx, &a); err != nil {
@@ -340,19 +340,19 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 	return a, nil
 }
 
-// guarded calls the agent between two looks of the Guard. err is what the looks found, and counts
-// more than any answer.
-func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, err error) {
-	if g.d.Guard == nil || g.info.Builtin || g.info.Workflow {
-		ret, fault = g.run(ctx)
+// callGuarded calls the agent between two looks of the Guard. err is what the looks found, and
+// counts more than any answer.
+func (g *delegation) callGuarded(ctx context.Context) (ret formats.Return, fault, err error) {
+	if g.dispatcher.Guard == nil || g.info.Builtin || g.info.Workflow {
+		ret, fault = g.callAgent(ctx)
 		return ret, fault, nil
 	}
-	after, err := g.d.Guard(ctx, g.req)
+	after, err := g.dispatcher.Guard(ctx, g.req)
 	if err != nil {
 		return formats.Return{}, nil, err
 	}
 
-	ret, fault = g.run(ctx)
+	ret, fault = g.callAgent(ctx)
 	if after != nil {
 		var moved []formats.Moved
 		moved, err = after()
@@ -361,9 +361,9 @@ func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, er
 	return ret, fault, err
 }
 
-// unread adds what the contract asks of a return that could be read in part only, so that the
-// repair round names all of it.
-func (g *delegation) unread(a *answer, partial *formats.Return) error {
+// addPartialProblems adds what the contract asks of a return that could be read in part only, so
+// that the repair round names all of it.
+func (g *delegation) addPartialProblems(a *answer, partial *formats.Return) error {
 	if partial == nil {
 		return nil
 	}
@@ -371,26 +371,27 @@ func (g *delegation) unread(a *answer, partial *formats.Return) error {
 	ret.Status = cmp.Or(ret.Status, formats.StatusCompleted) // named already
 	ret.Summary = cmp.Or(ret.Summary, "none")                // named already
 	ret.Artifacts = slices.Clone(ret.Artifacts)
-	g.settle(ret.Artifacts)
+	g.resolveTypes(ret.Artifacts)
 
 	a.bad = append(a.bad, returns.Validate(ret, g.info)...)
-	_, bad, err := g.artifacts(&ret)
+	_, bad, err := g.checkArtifacts(&ret)
 	a.bad = append(a.bad, bad...)
 	return err
 }
 
-// run calls the agent. What a runner measured is added up, and taken off the budget of a call that
-// follows.
-func (g *delegation) run(ctx context.Context) (formats.Return, error) {
+// callAgent calls the agent. What a runner measured is added up, and taken off the budget of a call
+// that follows.
+func (g *delegation) callAgent(ctx context.Context) (formats.Return, error) {
 	agent, ok := g.agent.(Metered)
 	if !ok {
 		return g.agent.Run(ctx, g.req)
 	}
 	r := g.req
-	r.Budget = left(r.Budget, g.used)
+	r.Budget = remainingBudget(r.Budget, g.used)
 	if r.Budget.Seconds > 0 {
 		const least = 0.001
-		r.Budget.Seconds = max(least, r.Budget.Seconds-g.d.Clock.Now().Sub(g.begin).Seconds())
+		passed := g.dispatcher.Clock.Now().Sub(g.begin).Seconds()
+		r.Budget.Seconds = max(least, r.Budget.Seconds-passed)
 	}
 
 	ret, used, err := agent.RunMetered(ctx, r)
@@ -404,9 +405,9 @@ func (g *delegation) run(ctx context.Context) (formats.Return, error) {
 	return ret, err
 }
 
-// left is what a budget still allows, at least the smallest amount where it is used up: zero would
-// mean no bound.
-func left(b formats.Budget, used Measured) formats.Budget {
+// remainingBudget is what a budget still allows, at least the smallest amount where it is used up:
+// zero would mean no bound.
+func remainingBudget(b formats.Budget, used Measured) formats.Budget {
 	if b.Tokens > 0 {
 		b.Tokens = max(1, b.Tokens-used.Tokens.Total())
 	}
@@ -421,8 +422,8 @@ func left(b formats.Budget, used Measured) formats.Budget {
 func (g *delegation) judge(ctx context.Context, a *answer) error {
 	finished := a.ret.Status == formats.StatusCompleted || a.ret.Said == formats.OutcomeRejected
 	hasQuery := g.info.StatusQuery+g.info.IssuesQuery != ""
-	if g.d.Derive != nil && finished && hasQuery {
-		derived, err := g.d.Derive(ctx, g.info, a.ret)
+	if g.dispatcher.Derive != nil && finished && hasQuery {
+		derived, err := g.dispatcher.Derive(ctx, g.info, a.ret)
 		if err != nil {
 			a.bad = append(a.bad, err.Error())
 		} else {
@@ -430,10 +431,10 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 		}
 	}
 
-	g.settle(a.ret.Artifacts)
+	g.resolveTypes(a.ret.Artifacts)
 	a.bad = append(a.bad, returns.Validate(a.ret, g.info)...)
-	a.keys = g.withoutKeys(&a.ret)
-	docs, bad, err := g.artifacts(&a.ret)
+	a.secretFiles = g.dropSecretFiles(&a.ret)
+	docs, bad, err := g.checkArtifacts(&a.ret)
 	if err != nil {
 		return err
 	}
@@ -448,7 +449,7 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 	}
 	a.docs = docs
 	a.bad = append(a.bad, bad...)
-	a.unshaped, err = breaches(g.req, a.ret)
+	a.schemaProblems, err = schemaProblems(g.req, a.ret)
 	return err
 }
 
@@ -477,7 +478,7 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	m.Agent = cmp.Or(g.info.Name, g.req.Agent)
 	m.Depth = g.req.Depth.Int()
 	m.Path = slices.Clone(g.req.Path)
-	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
+	m.Duration = g.dispatcher.Clock.Now().Sub(g.begin).Seconds()
 	m.Moved = g.moved
 
 	if named, ok := g.agent.(interface{ Runner() string }); ok {
@@ -501,9 +502,9 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	return ret
 }
 
-// reserved is the time that the budget leaves, without end where there is no bound. The end of the
-// run itself comes a moment earlier and tells of it better.
-func (g *delegation) reserved() time.Duration {
+// budgetTime is the time that the budget leaves, without end where there is no bound. The end of
+// the run itself comes a moment earlier and tells of it better.
+func (g *delegation) budgetTime() time.Duration {
 	const moment = 100 * time.Millisecond
 	if s := g.req.Budget.Seconds; s > 0 {
 		return moment + time.Duration(s*float64(time.Second))
@@ -511,16 +512,16 @@ func (g *delegation) reserved() time.Duration {
 	return math.MaxInt64
 }
 
-// stopped is the return of an agent that was ended before it was done. What it said of the reason
-// is kept behind.
-func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.Return {
+// stoppedReturn is the return of an agent that was ended before it was done. What it said of the
+// reason is kept behind.
+func (g *delegation) stoppedReturn(ctx context.Context, said formats.Return) formats.Return {
 	f := formats.Fail(formats.CodeTimeout, "give the step a longer `timeout`",
 		"%s did not end within %s", g.req.Agent, g.req.Timeout.Total)
 	err := ctx.Err()
 	switch {
 	case errors.Is(err, context.Canceled):
 		*f = formats.Failure{Code: formats.CodeCancelled, Message: g.req.Agent + " was cancelled"}
-	case err != nil, g.reserved() < g.req.Timeout.Total:
+	case err != nil, g.budgetTime() < g.req.Timeout.Total:
 		f.Message = "the time of the run was over before " + g.req.Agent + " had ended"
 		f.Help = "raise `limits.duration`"
 	}
@@ -542,14 +543,14 @@ func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.R
 	return ret
 }
 
-// refuse is the return of an agent whose second return broke the contract too.
-func (g *delegation) refuse(a answer) (formats.Return, error) {
+// invalidReturn stores a second return that broke the contract too, and gives the failure about it.
+func (g *delegation) invalidReturn(a answer) (formats.Return, error) {
 	broken := &ReturnError{
 		Agent:    g.req.Agent,
 		Raw:      a.raw,
 		Problems: a.bad,
 	}
-	if err := g.folder.keep("return", a.raw); err != nil {
+	if err := g.folder.write("return", a.raw); err != nil {
 		return formats.Return{}, err
 	}
 	broken.File = g.folder.path + "/return"
@@ -566,10 +567,10 @@ func (g *delegation) refuse(a answer) (formats.Return, error) {
 	return ret, nil
 }
 
-func (g *delegation) emit(ret formats.Return, err error) {
+func (g *delegation) traceEnd(ret formats.Return, err error) {
 	e := trace.Event{
 		Kind:     trace.Delegate,
-		Duration: g.d.Clock.Now().Sub(g.begin),
+		Duration: g.dispatcher.Clock.Now().Sub(g.begin),
 		Outcome:  ret.Outcome().String(),
 		Attrs:    map[string]any{"visit": g.req.Visit, "attempt": g.req.Attempt},
 	}
@@ -605,7 +606,7 @@ func (g *delegation) emit(ret formats.Return, err error) {
 
 // send traces the delegation, if there is a listener.
 func (g *delegation) send(e trace.Event) {
-	if g.d.Trace == nil {
+	if g.dispatcher.Trace == nil {
 		return
 	}
 	e.Time = g.begin
@@ -615,12 +616,12 @@ func (g *delegation) send(e trace.Event) {
 	e.FromDepth = g.from
 	e.ToDepth = g.req.Depth.Int()
 	e.Path = slices.Clone(g.req.Path)
-	g.d.Trace.Emit(e)
+	g.dispatcher.Trace.Emit(e)
 }
 
-// agentsOwn tells whether a Go error with this code is about the agent's work. The command may then
-// retry, fall back or route. With any other code the engine could not do its job.
-func agentsOwn(c formats.Code) bool {
+// isAgentFailure tells whether a Go error with this code is about the agent's work. The command may
+// then retry, fall back or route. With any other code the engine could not do its job.
+func isAgentFailure(c formats.Code) bool {
 	return slices.Contains([]formats.Code{
 		formats.CodeToolUnavailable, formats.CodeAuth, formats.CodeTimeout, formats.CodeTransient,
 		formats.CodeDenied, formats.CodeUntrusted, formats.CodeValidationFailed,
@@ -629,9 +630,9 @@ func agentsOwn(c formats.Code) bool {
 	}, c)
 }
 
-// answering is the contract of a subagent that only answers a question: nothing of what its work
-// needs or makes.
-func answering(info formats.AgentInfo) formats.AgentInfo {
+// questionContract is the contract of a subagent that only answers a question: nothing of what its
+// work needs or makes.
+func questionContract(info formats.AgentInfo) formats.AgentInfo {
 	return formats.AgentInfo{
 		Name:        info.Name,
 		Description: info.Description,

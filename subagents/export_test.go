@@ -1,4 +1,4 @@
 package subagents
 
 // InPieces is how a large file is looked through, for its test.
-var InPieces = inPieces
+var InPieces = eachPiece

@@ -25,12 +25,12 @@ func (s *Set) AddForeign(
 	agent func(Definition) Agent,
 ) ([]formats.Diagnostic, error) {
 	notes := slices.Clone(s.notes)
-	var preferred, exact, later []foreigner
+	var preferred, exact, later []foreignAgent
 	for _, p := range folders {
 		for _, name := range p.AgentFiles() {
-			a, found := foreign(p, name)
+			a, found := readForeign(p, name)
 			notes = append(notes, found...)
-			f := (foreigner{
+			f := (foreignAgent{
 				p:     p,
 				file:  name,
 				agent: a,
@@ -40,7 +40,7 @@ func (s *Set) AddForeign(
 			case a.Hidden:
 				notes = append(notes, f.note(dialect.CodeTaken,
 					"agent "+a.Name+" is switched off or remote; this file is not used", ""))
-			case f.behind(prefer[a.Name]):
+			case f.isPreferredBy(prefer[a.Name]):
 				f.preferred = true
 				preferred = append(preferred, f)
 			case a.Name != a.Declared:
@@ -52,7 +52,7 @@ func (s *Set) AddForeign(
 	}
 
 	for _, f := range slices.Concat(preferred, exact, later) {
-		n, err := s.take(f, prefer, agent)
+		n, err := s.addNamed(f, prefer, agent)
 		notes = append(notes, n...)
 		if err != nil {
 			return notes, err
@@ -68,13 +68,13 @@ func (s *Set) AddForeign(
 	return notes, nil
 }
 
-// Follows reports whether a preference of the configuration is about a subagent.
-func (s *Set) Follows(name string) bool {
+// FollowsPreference reports whether a preference of the configuration is about a subagent.
+func (s *Set) FollowsPreference(name string) bool {
 	return s.chosen[name]
 }
 
-// foreigner is an agent of another tool with its place.
-type foreigner struct {
+// foreignAgent is an agent of another tool with its place.
+type foreignAgent struct {
 	p         dialect.Folder
 	file      string
 	agent     *dialect.Agent
@@ -83,18 +83,18 @@ type foreigner struct {
 }
 
 // words may stand before the agent's name, the most general ones first.
-func (f foreigner) words() []string {
+func (f foreignAgent) words() []string {
 	scope := f.p.Scope.String()
 	tool := f.p.Tool()
 	return []string{scope, tool, scope + ":" + tool}
 }
 
-// behind reports whether a preference leads to the agent.
-func (f foreigner) behind(word string) bool {
+// isPreferredBy reports whether a preference leads to the agent.
+func (f foreignAgent) isPreferredBy(word string) bool {
 	return word != "" && slices.Contains(f.words(), word)
 }
 
-func (f foreigner) note(code, text, help string) formats.Diagnostic {
+func (f foreignAgent) note(code, text, help string) formats.Diagnostic {
 	n := note(code, f.p, f.file, text)
 	n.Subject = f.of
 	n.Help = help
@@ -107,13 +107,13 @@ func OfNames(d formats.Diagnostic) bool {
 		d.Code == dialect.CodeName && d.Help != ""
 }
 
-// take gives an agent its names.
-func (s *Set) take(
-	f foreigner,
+// addNamed adds an agent of another tool under the names that are free for it.
+func (s *Set) addNamed(
+	f foreignAgent,
 	prefer map[string]string,
 	agent func(Definition) Agent,
 ) (notes []formats.Diagnostic, _ error) {
-	def := definition(f.agent)
+	def := definitionOf(f.agent)
 	name := f.agent.Name
 	written := f.agent.Declared
 	old, taken := s.entries[name]
@@ -135,22 +135,22 @@ func (s *Set) take(
 	switch {
 	case taken && there.Info.Builtin:
 		if other, twice := s.find(dialect.Project.String() + ":" + name); twice {
-			return []formats.Diagnostic{s.behindOther(f, def, other.definition(), agent)}, nil
+			return []formats.Diagnostic{s.addScoped(f, def, other.definition(), agent)}, nil
 		}
-		s.besideManager(&def)
+		s.renameBesideManager(&def)
 		return s.notes[len(s.notes)-1:], s.addForeign(f, def, false, agent)
 	case again != "", taken && shippedStays, taken && name == written && !old.shipped:
-		return []formats.Diagnostic{s.behindOther(f, def, there, agent)}, nil
+		return []formats.Diagnostic{s.addScoped(f, def, there, agent)}, nil
 	case taken && old.shipped:
 		if f.preferred {
-			def = def.as(there)
+			def = def.withContractOf(there)
 			s.chosen[name] = true
 		} else if there.Info.Role != formats.RoleReviewer { // which would ask it for a verdict
 			def.Info.Role = there.Info.Role
 		}
-		s.stepAside(name, agent)
+		s.renameShipped(name, agent)
 		s.declared[written] = name
-		return nil, s.addForeign(f, def, !f.preferred && !fits(there.Info), agent)
+		return nil, s.addForeign(f, def, !f.preferred && !canReplace(there.Info), agent)
 	case taken:
 		for n := 2; taken; n++ {
 			def.Info.Name = fmt.Sprintf("%s-%d", name, n)
@@ -174,7 +174,7 @@ func (s *Set) take(
 
 // addForeign adds an agent under its name and the names behind its words.
 func (s *Set) addForeign(
-	f foreigner,
+	f foreignAgent,
 	def Definition,
 	apart bool,
 	agent func(Definition) Agent,
@@ -183,7 +183,7 @@ func (s *Set) addForeign(
 		return err
 	}
 	e := s.entries[def.Info.Name]
-	e.apart = apart
+	e.passedOver = apart
 	s.entries[def.Info.Name] = e
 	for _, word := range f.words() {
 		scoped := word + ":" + f.agent.Name
@@ -192,10 +192,10 @@ func (s *Set) addForeign(
 	return nil
 }
 
-// behindOther adds an agent whose plain name another one has: by the first name behind one of its
+// addScoped adds an agent whose plain name another one has: by the first name behind one of its
 // words that is free.
-func (s *Set) behindOther(
-	f foreigner,
+func (s *Set) addScoped(
+	f foreignAgent,
 	def, other Definition,
 	agent func(Definition) Agent,
 ) formats.Diagnostic {
@@ -214,9 +214,9 @@ func (s *Set) behindOther(
 	return f.note(dialect.CodeTaken, stays+"this file is not used", "it is "+other.File)
 }
 
-// fits reports whether an agent with an open contract can stand in for a shipped worker: the steps
-// that call the worker then read nothing of its return that an agent does not give.
-func fits(shipped formats.AgentInfo) bool {
+// canReplace reports whether an agent with an open contract can stand in for a shipped worker: the
+// steps that call the worker then read nothing of its return that an agent does not give.
+func canReplace(shipped formats.AgentInfo) bool {
 	role := shipped.Role == formats.RoleUtility || shipped.Role == formats.RoleWriter
 	document := slices.ContainsFunc(shipped.Artifacts, func(a formats.ArtifactSpec) bool {
 		return !a.Optional
@@ -224,9 +224,9 @@ func fits(shipped formats.AgentInfo) bool {
 	return role && !document && len(shipped.Fields) == 0
 }
 
-// as gives an agent the contract of the shipped worker whose place a preference gives it: the role,
-// its inputs, its return, and how that is written.
-func (d Definition) as(shipped Definition) Definition {
+// withContractOf gives an agent the contract of the shipped worker whose place a preference gives
+// it: the role, its inputs, its return, and how that is written.
+func (d Definition) withContractOf(shipped Definition) Definition {
 	own := d
 	d = shipped
 	d.Shipped = false
@@ -253,8 +253,8 @@ func note(code string, p dialect.Folder, name, text string) formats.Diagnostic {
 	return n
 }
 
-// foreign reads one agent, nil if it cannot be read.
-func foreign(p dialect.Folder, name string) (*dialect.Agent, []formats.Diagnostic) {
+// readForeign reads one agent, nil if it cannot be read.
+func readForeign(p dialect.Folder, name string) (*dialect.Agent, []formats.Diagnostic) {
 	src, err := dialect.ReadFile(p.FS, name)
 	if err != nil {
 		return nil, []formats.Diagnostic{note(formats.CodeIO.String(), p, name, err.Error())}
@@ -272,9 +272,9 @@ func foreign(p dialect.Folder, name string) (*dialect.Agent, []formats.Diagnosti
 // asksForBlock matches the text of an agent that returns an AGENT_RESULT block.
 var asksForBlock = lazy.Regexp(`(?m)^[ \t>]*AGENT_RESULT:`)
 
-// definition makes a subagent of an agent of another tool: any input, any return, any artifacts,
+// definitionOf makes a subagent of an agent of another tool: any input, any return, any artifacts,
 // and the tools that its file grants.
-func definition(a *dialect.Agent) Definition {
+func definitionOf(a *dialect.Agent) Definition {
 	def := Definition{
 		Info: formats.AgentInfo{
 			Open:        true,

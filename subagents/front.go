@@ -19,8 +19,8 @@ type field struct {
 	read func(*md.Node)
 }
 
-// to makes a field of a place for the value and its reader.
-func to[T any](key string, place *T, read func(*md.Node) T) field {
+// fieldOf makes a field of a place for the value and its reader.
+func fieldOf[T any](key string, place *T, read func(*md.Node) T) field {
 	return field{key, func(n *md.Node) { *place = read(n) }}
 }
 
@@ -57,24 +57,24 @@ func (r *reader) front(def *Definition, n *md.Node) {
 		n,
 		"a map of keys",
 		"subagent",
-		to("name", &info.Name, r.ownName),
-		to("description", &info.Description, r.description),
-		to("role", &info.Role, oneOf(r, "role", formats.Roles())),
-		to("runner", &info.Runner, r.runners),
-		to("model", &def.Model, r.model),
+		fieldOf("name", &info.Name, r.ownName),
+		fieldOf("description", &info.Description, r.description),
+		fieldOf("role", &info.Role, oneOf(r, "role", formats.Roles())),
+		fieldOf("runner", &info.Runner, r.runners),
+		fieldOf("model", &def.Model, r.model),
 		field{"argv", func(n *md.Node) {
 			def.Argv = r.argv(n)
 			def.ArgvPos = n.Pos
 		}},
-		to("tools", &info.Tools, r.tools),
+		fieldOf("tools", &info.Tools, r.tools),
 		field{"facets", func(n *md.Node) { r.facets(&def.Refs, n) }},
-		to("skills", &def.Refs.Skills, r.skills),
-		to("mcp", &def.Servers, r.servers),
-		to("inputs", &info.Inputs, r.inputs),
+		fieldOf("skills", &def.Refs.Skills, r.skills),
+		fieldOf("mcp", &def.Servers, r.servers),
+		fieldOf("inputs", &info.Inputs, r.inputs),
 		field{"returns", func(n *md.Node) { r.returns(def, n) }},
-		to("timeout", &info.Timeout, r.timeout),
+		fieldOf("timeout", &info.Timeout, r.timeout),
 		field{"limits", func(n *md.Node) { r.limits(&def.Limits, n) }},
-		to("can_delegate_to", &info.CanDelegateTo, r.names),
+		fieldOf("can_delegate_to", &info.CanDelegateTo, r.names),
 	)
 	for _, key := range []string{"name", "description"} {
 		if n.Get(key) == nil {
@@ -87,7 +87,7 @@ func (r *reader) front(def *Definition, n *md.Node) {
 		}
 	}
 
-	r.consistent(def, n)
+	r.checkConsistent(def, n)
 }
 
 func (r *reader) ownName(n *md.Node) string {
@@ -112,14 +112,14 @@ func (r *reader) description(n *md.Node) string {
 	return text
 }
 
-// consistent checks what one key says against another.
-func (r *reader) consistent(def *Definition, n *md.Node) {
+// checkConsistent checks what one key says against another.
+func (r *reader) checkConsistent(def *Definition, n *md.Node) {
 	info := &def.Info
 	// sandbox-runner runs commands of other agents: it is checked and sandboxed as every worker is,
 	// although its runner is Go.
 	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin}) &&
 		base(info.Name) != formats.AgentSandboxRunner
-	r.runnerFits(def, n)
+	r.checkRunners(def, n)
 
 	if info.Role == formats.RoleReviewer && info.Statuses != nil && !hasVerdict(info.Statuses) {
 		r.Refuse(codeContract, n.Get("returns").Get("statuses"), "add approved and rejected",
@@ -131,8 +131,8 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 	}
 }
 
-// runnerFits checks that the runners go together, and with the keys that belong to one of them.
-func (r *reader) runnerFits(def *Definition, n *md.Node) {
+// checkRunners checks that the runners go together, and with the keys that belong to one of them.
+func (r *reader) checkRunners(def *Definition, n *md.Node) {
 	runners := def.Info.Runner
 	builtin := slices.Contains(runners, runnerBuiltin)
 	exec := slices.Contains(runners, runnerExec)
@@ -170,7 +170,7 @@ func (r *reader) runners(n *md.Node) []string {
 		formats.AgentCLIs()...,
 	)
 	out := words(r, n, "runners", func(item *md.Node) string {
-		name := r.named(item, "a runner")
+		name := r.nameOf(item, "a runner")
 		help := nearest.Help(name, known)
 		if name != "" && help != "" && !slices.Contains(known, name) {
 			r.Refuse(
@@ -246,11 +246,11 @@ func (r *reader) facets(refs *FacetRefs, n *md.Node) {
 		n,
 		"a map from facet to names",
 		"facets",
-		to("persona", &refs.Persona, r.name),
-		to("knowledge", &refs.Knowledge, r.names),
-		to("instruction", &refs.Instruction, r.name),
-		to("output", &refs.Output, r.name),
-		to("policy", &refs.Policy, r.names),
+		fieldOf("persona", &refs.Persona, r.name),
+		fieldOf("knowledge", &refs.Knowledge, r.names),
+		fieldOf("instruction", &refs.Instruction, r.name),
+		fieldOf("output", &refs.Output, r.name),
+		fieldOf("policy", &refs.Policy, r.names),
 	)
 	refs.Pos = n.Pos
 }
@@ -277,8 +277,8 @@ func (r *reader) servers(n *md.Node) []Server {
 			item,
 			"{server, tools}",
 			"server",
-			to("server", &s.Name, r.serverName),
-			to("tools", &s.Tools, r.serverTools),
+			fieldOf("server", &s.Name, r.serverName),
+			fieldOf("tools", &s.Tools, r.serverTools),
 		)
 		known := func(one Server) bool { return one.Name == s.Name }
 		switch {
@@ -346,10 +346,10 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 			value,
 			"{type, required, document, enum}",
 			"input",
-			to("type", &in.Type, oneOf(r, "type", inputTypes)),
-			to("required", &in.Required, r.boolean),
-			to("document", &in.Document, oneOf(r, "profile", documents.Profiles())),
-			to("enum", &in.Enum, func(n *md.Node) []string {
+			fieldOf("type", &in.Type, oneOf(r, "type", inputTypes)),
+			fieldOf("required", &in.Required, r.boolean),
+			fieldOf("document", &in.Document, oneOf(r, "profile", documents.Profiles())),
+			fieldOf("enum", &in.Enum, func(n *md.Node) []string {
 				return words(r, n, "a text", func(n *md.Node) string { return r.text(n, "a text") })
 			}),
 		)
@@ -370,8 +370,8 @@ func (r *reader) timeout(n *md.Node) (t formats.Timeout) {
 		n,
 		"",
 		"timeout",
-		to("total", &t.Total, r.duration),
-		to("idle", &t.Idle, r.duration),
+		fieldOf("total", &t.Total, r.duration),
+		fieldOf("idle", &t.Idle, r.duration),
 	)
 	return t
 }
@@ -386,8 +386,8 @@ func (r *reader) limits(l *Limits, n *md.Node) {
 		n,
 		"a map of tokens, cost, turns",
 		"limits",
-		to("tokens", &l.Tokens, count),
-		to("cost", &l.Cost, dollars),
-		to("turns", &l.Turns, count),
+		fieldOf("tokens", &l.Tokens, count),
+		fieldOf("cost", &l.Cost, dollars),
+		fieldOf("turns", &l.Turns, count),
 	)
 }

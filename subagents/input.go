@@ -31,7 +31,7 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 		case v != nil && !hasType(v, in.Type):
 			bad = append(
 				bad,
-				fmt.Sprintf("expected %s as %s, got %s", in.Type, name, misfit(v, in.Type)),
+				fmt.Sprintf("expected %s as %s, got %s", in.Type, name, describeMisfit(v, in.Type)),
 			)
 		case v != nil && in.Enum != nil && !slices.Contains(in.Enum, fmt.Sprint(v)):
 			bad = append(
@@ -54,9 +54,9 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 	return bad
 }
 
-// misfit names a value that has another type than the one wanted, and the element because of which
-// an array is no list of texts.
-func misfit(v any, want formats.InputType) string {
+// describeMisfit names a value that has another type than the one wanted, and the element because
+// of which an array is no list of texts.
+func describeMisfit(v any, want formats.InputType) string {
 	list, ok := v.([]any)
 	if want == formats.TypeList && ok {
 		for _, one := range list {

@@ -123,7 +123,7 @@ func (s *Set) override(src Source, file string, agent func(Definition) Agent) er
 	def, err := src.read(file)
 	if builtin {
 		if err == nil {
-			s.besideManager(&def)
+			s.renameBesideManager(&def)
 			s.entries[def.Info.Name] = newEntry(def, agent)
 		}
 		return err
@@ -134,7 +134,7 @@ func (s *Set) override(src Source, file string, agent func(Definition) Agent) er
 		name = src.Pack + ":" + name
 	}
 	if old := s.entries[name]; old.shipped {
-		s.stepAside(name, agent)
+		s.renameShipped(name, agent)
 	}
 	delete(s.entries, name)
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *Set) override(src Source, file string, agent func(Definition) Agent) er
 	return nil
 }
 
-// besideManager gives an agent with the name of a built-in manager a name of its own.
-func (s *Set) besideManager(def *Definition) {
+// renameBesideManager gives an agent with the name of a built-in manager a name of its own.
+func (s *Set) renameBesideManager(def *Definition) {
 	name := def.Info.Name
 	def.Info.Name = dialect.Project.String() + ":" + name
 	n := formats.AboutFile(dialect.CodeTaken, def.File,
@@ -160,8 +160,8 @@ func (s *Set) besideManager(def *Definition) {
 	s.notes = append(s.notes, n)
 }
 
-// stepAside gives a shipped worker the name that it has beside one of the project.
-func (s *Set) stepAside(name string, agent func(Definition) Agent) {
+// renameShipped gives a shipped worker the name that it has beside one of the project.
+func (s *Set) renameShipped(name string, agent func(Definition) Agent) {
 	def := s.entries[name].definition()
 	def.Info.Name = Shipped + name
 	delete(s.entries, name)

@@ -37,11 +37,11 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 	done := ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial
 	count := map[formats.ArtifactType]int{}
 
-	g.d.mu.Lock()
-	defer g.d.mu.Unlock()
+	g.dispatcher.mu.Lock()
+	defer g.dispatcher.mu.Unlock()
 	for _, doc := range a.docs {
 		art := &ret.Artifacts[doc.index]
-		folder, err := g.home(art.Type)
+		folder, err := g.documentFolder(art.Type)
 		if err != nil {
 			return formats.Return{}, err
 		}
@@ -54,8 +54,8 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 
 		from := art.Path
 		data := doc.data
-		if g.d.Mask != nil && !g.info.Builtin {
-			if masked := g.d.Mask.Values(string(data)); masked != string(data) {
+		if g.dispatcher.Mask != nil && !g.info.Builtin {
+			if masked := g.dispatcher.Mask.Values(string(data)); masked != string(data) {
 				data = []byte(masked)
 				ret.Warnings = append(
 					ret.Warnings,
@@ -65,11 +65,12 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 		}
 
 		if moved {
-			art.Path, err = g.document(from, data)
+			art.Path, err = g.placeDocumentation(from, data)
 		} else {
 			key := docKey{g.req.Run, g.req.Step, art.Type, count[art.Type]}
 			count[art.Type]++
-			art.Path, err = g.d.put(key, folder, data, g.d.Clock.Now().UTC().Format("20060102"))
+			day := g.dispatcher.Clock.Now().UTC().Format("20060102")
+			art.Path, err = g.dispatcher.placeDocument(key, folder, data, day)
 		}
 		if err != nil {
 			return formats.Return{}, err
@@ -81,9 +82,9 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 	return ret, nil
 }
 
-// document puts documentation into the tree that was worked on and returns its path. That is under
-// docs/, but at the top if the project has a document of that name there.
-func (g *delegation) document(name string, data []byte) (to string, err error) {
+// placeDocumentation puts documentation into the tree that was worked on and returns its path. That
+// is under docs/, but at the top if the project has a document of that name there.
+func (g *delegation) placeDocumentation(name string, data []byte) (to string, err error) {
 	tree, err := os.OpenRoot(g.req.Dir)
 	if err != nil {
 		return "", onFile("open", g.req.Dir, err)
@@ -118,9 +119,9 @@ var documentPlaces = map[formats.ArtifactType]struct{ folder, prefix string }{
 	formats.ArtifactReview:  {"reviews", "review-"},
 }
 
-// home is the folder in which a document of this delegation belongs, empty if it stays in the run's
-// folder.
-func (g *delegation) home(kind formats.ArtifactType) (string, error) {
+// documentFolder is the folder in which a document of this delegation belongs, empty if it stays in
+// the run's folder.
+func (g *delegation) documentFolder(kind formats.ArtifactType) (string, error) {
 	task := g.req.Task
 	sub := documentPlaces[kind].folder
 	switch {
@@ -131,10 +132,10 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 	}
 
 	slug := cmp.Or(task.Slug, "task")
-	if task.Number <= 0 || !plainName(slug) {
+	if task.Number <= 0 || !isPlainName(slug) {
 		return "", notAName("slug", slug)
 	}
-	folder, err := g.d.taskFolder(task.Number, slug)
+	folder, err := g.dispatcher.taskFolder(task.Number, slug)
 	return folder + "/" + sub, err
 }
 
@@ -157,15 +158,17 @@ func (d *Dispatcher) taskFolder(number int, slug string) (string, error) {
 	return specs + "/" + name, nil
 }
 
-// put writes a document to its place and returns the path. The place is recorded first, so that a
-// run that was killed in between writes there again and leaves no second document. The caller holds
-// d.mu.
-func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (string, error) {
-	if err := d.remember(key.run); err != nil {
+// placeDocument writes a document to its place and returns the path. The place is recorded first,
+// so that a run that was killed in between writes there again and leaves no second document. The
+// caller holds d.mu.
+func (d *Dispatcher) placeDocument(
+	key docKey, folder string, data []byte, day string,
+) (string, error) {
+	if err := d.loadRecord(key.run); err != nil {
 		return "", err
 	}
 	now := Document{docKey: key, Sum: formats.Sum(data)}
-	if old, ok := d.placed[key]; ok && path.Dir(old.Path) == folder && d.own(old) {
+	if old, ok := d.placed[key]; ok && path.Dir(old.Path) == folder && d.ownsPlace(old) {
 		now.Path = old.Path
 		if err := atomicfile.WriteIn(d.Root, now.Path, data, atomicfile.Options{}); err != nil {
 			return "", onFile("place", now.Path, err)
@@ -198,9 +201,9 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 	}
 }
 
-// own removes what a killed process left of the writing of a document, and tells whether its place
-// is the run's. A place that was only begun may have another owner by now.
-func (d *Dispatcher) own(doc Document) bool {
+// ownsPlace removes what a killed process left of the writing of a document, and tells whether its
+// place is the run's. A place that was only begun may have another owner by now.
+func (d *Dispatcher) ownsPlace(doc Document) bool {
 	err := atomicfile.Sweep(d.Root, path.Dir(doc.Path), path.Base(doc.Path))
 	if !doc.Begun || err != nil {
 		return err == nil
@@ -282,8 +285,8 @@ func recordFile(run string) string {
 	return runFolder(run) + "/documents.json"
 }
 
-// remember reads the record of a run that another process began. The caller holds d.mu.
-func (d *Dispatcher) remember(run string) error {
+// loadRecord reads the record of a run that another process began. The caller holds d.mu.
+func (d *Dispatcher) loadRecord(run string) error {
 	if d.known[run] {
 		return nil
 	}
@@ -307,11 +310,11 @@ func (d *Dispatcher) remember(run string) error {
 // files and no others. The caller holds d.mu.
 func (d *Dispatcher) record(doc Document) error {
 	d.placed[doc.docKey] = doc
-	return d.keep(doc.run)
+	return d.writeRecord(doc.run)
 }
 
-// keep writes the record of a run.
-func (d *Dispatcher) keep(run string) error {
+// writeRecord writes the record of a run.
+func (d *Dispatcher) writeRecord(run string) error {
 	list := []Document{}
 	for key, doc := range d.placed {
 		if key.run == run {
@@ -340,7 +343,7 @@ func (d *Dispatcher) keep(run string) error {
 func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Artifact) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.remember(run); err != nil {
+	if err := d.loadRecord(run); err != nil {
 		return err
 	}
 
@@ -354,7 +357,7 @@ func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Art
 		if err := ctx.Err(); err != nil {
 			return errors.Join(all, err)
 		}
-		if err := d.setAside(doc); err != nil {
+		if err := d.discardDocument(doc); err != nil {
 			all = errors.Join(all, err)
 			continue
 		}
@@ -363,19 +366,19 @@ func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Art
 	}
 
 	for _, run := range slices.Sorted(maps.Keys(runs)) {
-		all = errors.Join(all, d.keep(run))
+		all = errors.Join(all, d.writeRecord(run))
 	}
 	return all
 }
 
-// setAside moves a document into the folder of its run, and notes where it was.
-func (d *Dispatcher) setAside(doc Document) error {
+// discardDocument moves a document into the folder of its run, and notes where it was.
+func (d *Dispatcher) discardDocument(doc Document) error {
 	folder := runFolder(doc.run) + "/discarded"
 	if err := atomicfile.MkdirAll(d.Root, folder, 0o700); err != nil {
 		return onFile("make", folder, err)
 	}
 
-	list, err := aside(d.Root, doc.run)
+	list, err := readDiscarded(d.Root, doc.run)
 	if err != nil {
 		return err
 	}
@@ -388,8 +391,8 @@ func (d *Dispatcher) setAside(doc Document) error {
 		to = fmt.Sprintf("%s/%d-%s", folder, n, path.Base(doc.Path))
 	}
 
-	list = append(list, setAside{doc, to})
-	if err := keepAside(d.Root, doc.run, list); err != nil {
+	list = append(list, discardedDocument{doc, to})
+	if err := writeDiscarded(d.Root, doc.run, list); err != nil {
 		return err
 	}
 	if err := atomicfile.Move(d.Root, doc.Path, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -398,20 +401,20 @@ func (d *Dispatcher) setAside(doc Document) error {
 	return nil
 }
 
-// setAside is a document that was moved into the folder of its run.
-type setAside struct {
+// discardedDocument is a document that was moved into the folder of its run.
+type discardedDocument struct {
 	Document
 
 	File string `json:"file"`
 }
 
-// asideFile lists what lies in the folder beside it.
-func asideFile(run string) string {
+// discardedFile lists what lies in the folder beside it.
+func discardedFile(run string) string {
 	return runFolder(run) + "/discarded.json"
 }
 
-func aside(root *os.Root, run string) (list []setAside, err error) {
-	data, err := atomicfile.ReadFile(root, asideFile(run))
+func readDiscarded(root *os.Root, run string) (list []discardedDocument, err error) {
+	data, err := atomicfile.ReadFile(root, discardedFile(run))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -419,26 +422,27 @@ func aside(root *os.Root, run string) (list []setAside, err error) {
 		err = json.Unmarshal(data, &list)
 	}
 	if err != nil {
-		return nil, onFile("read", asideFile(run), err)
+		return nil, onFile("read", discardedFile(run), err)
 	}
 	return list, nil
 }
 
-func keepAside(root *os.Root, run string, list []setAside) error {
+func writeDiscarded(root *os.Root, run string, list []discardedDocument) error {
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
 		options := atomicfile.Options{Mode: 0o600}
-		err = atomicfile.WriteIn(root, asideFile(run), append(data, '\n'), options)
+		err = atomicfile.WriteIn(root, discardedFile(run), append(data, '\n'), options)
 	}
 	if err != nil {
-		return onFile("keep", asideFile(run), err)
+		return onFile("keep", discardedFile(run), err)
 	}
 	return nil
 }
 
-// Restorable fails if a document of the paths that Discard moved away cannot go back to its place.
-func Restorable(root *os.Root, run string, paths []string) error {
-	list, err := aside(root, run)
+// CheckRestorable fails if a document of the paths that Discard moved away cannot go back to its
+// place.
+func CheckRestorable(root *os.Root, run string, paths []string) error {
+	list, err := readDiscarded(root, run)
 	for _, one := range list {
 		if !slices.Contains(paths, one.Path) {
 			continue
@@ -457,19 +461,19 @@ func Restorable(root *os.Root, run string, paths []string) error {
 func (d *Dispatcher) Restore(run string, paths []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := Restorable(d.Root, run, paths); err != nil {
+	if err := CheckRestorable(d.Root, run, paths); err != nil {
 		return err
 	}
 
-	if err := d.remember(run); err != nil {
+	if err := d.loadRecord(run); err != nil {
 		return err
 	}
-	list, err := aside(d.Root, run)
+	list, err := readDiscarded(d.Root, run)
 	if err != nil || len(list) == 0 {
 		return err
 	}
 
-	var left []setAside
+	var left []discardedDocument
 	for _, one := range list {
 		if !slices.Contains(paths, one.Path) {
 			left = append(left, one)
@@ -489,5 +493,5 @@ func (d *Dispatcher) Restore(run string, paths []string) error {
 		}
 	}
 
-	return keepAside(d.Root, run, left)
+	return writeDiscarded(d.Root, run, left)
 }

@@ -143,10 +143,10 @@ func (r *reader) names(n *md.Node) []string {
 }
 
 func (r *reader) name(n *md.Node) string {
-	return r.named(n, "a name")
+	return r.nameOf(n, "a name")
 }
 
-func (r *reader) named(n *md.Node, what string) string {
+func (r *reader) nameOf(n *md.Node, what string) string {
 	if !n.IsStr() || !validName().MatchString(n.Value) {
 		r.Wrong(n, what+" of small letters, digits and -", "")
 		return ""

@@ -20,11 +20,11 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 			form := oneOf(r, "form", []string{"json", "agent_result"})(n)
 			info.AgentResult = form == "agent_result"
 		}},
-		to("statuses", &info.Statuses, r.statuses),
+		fieldOf("statuses", &info.Statuses, r.statuses),
 		field{"artifacts", func(n *md.Node) {
 			info.NoArtifacts, info.Artifacts = r.artifacts(n)
 		}},
-		to("fields", &info.Fields, r.returned),
+		fieldOf("fields", &info.Fields, r.fieldTypes),
 		field{"status", func(n *md.Node) {
 			info.StatusQuery, info.StatusPos = r.query(n)
 		}},
@@ -64,12 +64,12 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec) {
 			item,
 			"{type, name, document, optional}",
 			"artifact",
-			to("type", &spec.Type, oneOf(r, "artifact type", formats.ArtifactTypes())),
+			fieldOf("type", &spec.Type, oneOf(r, "artifact type", formats.ArtifactTypes())),
 			field{"name", func(n *md.Node) {
 				spec.Name = r.text(n, "a file name")
 			}},
-			to("document", &spec.Document, oneOf(r, "profile", documents.Profiles())),
-			to("optional", &spec.Optional, r.boolean),
+			fieldOf("document", &spec.Document, oneOf(r, "profile", documents.Profiles())),
+			fieldOf("optional", &spec.Optional, r.boolean),
 		)
 		if item.Kind == md.Map && item.Get("type") == nil {
 			r.Refuse(
@@ -85,8 +85,8 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec) {
 	return false, all
 }
 
-// returned reads the types of the fields; a name that ends in ? is optional.
-func (r *reader) returned(n *md.Node) map[string]formats.Field {
+// fieldTypes reads the types of the fields; a name that ends in ? is optional.
+func (r *reader) fieldTypes(n *md.Node) map[string]formats.Field {
 	if isAny(n) {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (d *Definition) ResolveServers(project fs.FS) error {
 		s := &d.Servers[i]
 		one := why
 		if one == "" {
-			one = s.take(all)
+			one = s.readEntry(all)
 		}
 		if one != "" {
 			bad := atStart(codeMissing, d.File,
@@ -64,7 +64,7 @@ func (d *Definition) ResolveServers(project fs.FS) error {
 		return list
 	}
 	for _, s := range d.Servers {
-		if word := floating(s); word != "" {
+		if word := unpinnedPackage(s); word != "" {
 			found := atStart(warnFloating, d.File,
 				fmt.Sprintf(
 					"server %q: %s may be another program tomorrow, which trust does not see",
@@ -86,9 +86,9 @@ func (d *Definition) ResolveServers(project fs.FS) error {
 	return nil
 }
 
-// floating is the package of a server that a package runner fetches in its newest version; empty:
-// there is none.
-func floating(s Server) string {
+// unpinnedPackage is the package of a server that a package runner fetches in its newest version;
+// empty: there is none.
+func unpinnedPackage(s Server) string {
 	runner := path.Base(s.Command)
 	words := s.Args
 	switch runner {
@@ -163,8 +163,8 @@ func readServers(project fs.FS) (src []byte, all map[string]wireServer, why stri
 	return src, file.Servers, ""
 }
 
-// take reads what starts the server, else it says why it cannot be used.
-func (s *Server) take(all map[string]wireServer) (why string) {
+// readEntry reads what starts the server, else it says why it cannot be used.
+func (s *Server) readEntry(all map[string]wireServer) (why string) {
 	w, ok := all[s.Name]
 	switch {
 	case !ok:

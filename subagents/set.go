@@ -24,7 +24,7 @@ type entry struct {
 	shipped bool
 	// apart means that shipped files do not call this agent of another tool: they call the shipped
 	// subagent of its name, whose contract it does not fit.
-	apart      bool
+	passedOver bool
 	definition func() Definition
 	agent      func() Agent
 }
@@ -84,16 +84,16 @@ func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
 
 // ForLibrary implements compile.Workers.
 func (s *Set) ForLibrary(name string) string {
-	if s.entries[name].apart {
+	if s.entries[name].passedOver {
 		return Shipped + name
 	}
 	return name
 }
 
-// Apart gives the file of the project that a shipped file passes over when it calls a shipped
+// PassedOver gives the file of the project that a shipped file passes over when it calls a shipped
 // subagent by its plain name; empty: none.
-func (s *Set) Apart(name string) string {
-	if e := s.entries[name]; e.apart {
+func (s *Set) PassedOver(name string) string {
+	if e := s.entries[name]; e.passedOver {
 		return e.definition().File
 	}
 	return ""
@@ -165,8 +165,8 @@ func (s *Set) Find(r formats.Request) (Definition, Agent, bool) {
 	return s.Lookup(name, language)
 }
 
-// unknown makes the error for a name that is not in the set.
-func (s *Set) unknown(name string) error {
+// unknownError makes the error for a name that is not in the set.
+func (s *Set) unknownError(name string) error {
 	help := "'tercet /agent' lists the subagents; a new one is .tercet/subagents/" + name + ".md"
 	if near := nearest.Names(name, s.Names()); len(near) > 0 {
 		help = "did you mean '" + strings.Join(near, "' or '") + "'?"

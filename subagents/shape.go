@@ -5,8 +5,8 @@ import (
 	"tercet/formats/schema"
 )
 
-// breaches gives everything in which the fields of good work break the schema of the request.
-func breaches(r formats.Request, ret formats.Return) ([]string, error) {
+// schemaProblems lists how the fields of good work break the schema of the request.
+func schemaProblems(r formats.Request, ret formats.Return) ([]string, error) {
 	if len(r.Schema) == 0 || !ret.Outcome().Passes() || ret.Outcome() == formats.OutcomeSkipped {
 		return nil, nil
 	}

@@ -12,14 +12,14 @@ import (
 // write fails until the user decides.
 type Unwatch func(ctx context.Context) (found []byte, err error)
 
-// watched does the work and refuses it if the state changed meanwhile without its writers.
+// workWatched does the work and refuses it if the state changed meanwhile without its writers.
 // Subagents that are part of tercet are not watched: they write by the manager, and a workflow's
 // own workers are watched one by one.
-func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
-	if g.d.Watch == nil || g.info.Builtin || g.info.Workflow {
+func (g *delegation) workWatched(ctx context.Context) (formats.Return, error) {
+	if g.dispatcher.Watch == nil || g.info.Builtin || g.info.Workflow {
 		return g.work(ctx)
 	}
-	unwatch, err := g.d.Watch(ctx)
+	unwatch, err := g.dispatcher.Watch(ctx)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -31,7 +31,7 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 		return ret, errors.Join(err, foreign)
 	}
 	if len(found) > 0 {
-		if err := g.folder.keep("state.json.refused", found); err != nil {
+		if err := g.folder.write("state.json.refused", found); err != nil {
 			return formats.Return{}, err
 		}
 	}

@@ -31,12 +31,12 @@ type acpLine struct {
 	out   io.WriteCloser
 	lines lineReader
 	// handle takes in what the agent tells, and answers what it asks.
-	handle  func(acpMessage) (any, *acp.RequestError)
-	asked   int         // requests of ours
-	answer  *acpMessage // to the last of them, nil before
-	over    bool        // nothing more is wanted
-	heard   bool        // a message has come
-	strange string      // the first line that is no message
+	handle       func(acpMessage) (any, *acp.RequestError)
+	asked        int         // requests of ours
+	answer       *acpMessage // to the last of them, nil before
+	closing      bool        // nothing more is wanted
+	gotMessage   bool        // a message has come
+	firstInvalid string      // the first line that is no message
 }
 
 type acpMessage struct {
@@ -48,8 +48,8 @@ type acpMessage struct {
 	Error   *acp.RequestError `json:"error,omitempty"`
 }
 
-// raw is a value as JSON; the types of the protocol have no value that JSON cannot hold.
-func raw(v any) json.RawMessage {
+// toJSON encodes a value; the types of the protocol have no value that JSON cannot hold.
+func toJSON(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil
@@ -61,7 +61,7 @@ func raw(v any) json.RawMessage {
 // says nothing.
 func (l *acpLine) send(m acpMessage) {
 	m.Version = "2.0"
-	_, _ = l.out.Write(append(raw(m), '\n')) //nolint:errcheck // reason: see above
+	_, _ = l.out.Write(append(toJSON(m), '\n')) //nolint:errcheck // reason: see above
 }
 
 // ask sends a request, takes in what the agent says until it answers, and reads the answer. The
@@ -70,13 +70,13 @@ func (l *acpLine) ask(method string, params, answer any) error {
 	l.asked = l.asked + 1
 	l.answer = nil
 	l.send(acpMessage{
-		ID:     raw(l.asked),
+		ID:     toJSON(l.asked),
 		Method: method,
-		Params: raw(params),
+		Params: toJSON(params),
 	})
 
 	part := make([]byte, 32<<10)
-	for l.answer == nil && !l.over {
+	for l.answer == nil && !l.closing {
 		n, err := l.in.Read(part)
 		l.lines.take(part[:n])
 		if err != nil {
@@ -86,7 +86,7 @@ func (l *acpLine) ask(method string, params, answer any) error {
 	}
 
 	switch {
-	case l.answer == nil || l.over:
+	case l.answer == nil || l.closing:
 		return io.EOF
 	case l.answer.Error != nil:
 		return l.answer.Error
@@ -94,16 +94,16 @@ func (l *acpLine) ask(method string, params, answer any) error {
 	return json.Unmarshal(l.answer.Result, answer)
 }
 
-// hear takes in one line.
-func (l *acpLine) hear(line []byte) bool {
+// handleLine handles one line of output: a message, or a complaint of the agent.
+func (l *acpLine) handleLine(line []byte) bool {
 	var m acpMessage
 	if json.Unmarshal(line, &m) != nil ||
 		m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
-		l.strange = cmp.Or(l.strange, firstLine(string(line)))
+		l.firstInvalid = cmp.Or(l.firstInvalid, firstLine(string(line)))
 		return true
 	}
 
-	l.heard = true
+	l.gotMessage = true
 	if m.Method == "" {
 		if l.answer == nil && string(m.ID) == strconv.Itoa(l.asked) {
 			l.answer = &m
@@ -115,11 +115,11 @@ func (l *acpLine) hear(line []byte) bool {
 	if m.ID != nil {
 		reply := acpMessage{ID: m.ID, Error: refused}
 		if refused == nil {
-			reply.Result = raw(result)
+			reply.Result = toJSON(result)
 		}
 		l.send(reply)
 	}
-	return !l.over
+	return !l.closing
 }
 
 // kindProtocol is the kind of a fault of a program that does not speak the protocol as we do: it is
@@ -129,12 +129,12 @@ const kindProtocol = "protocol"
 // judge notes a program that ended without a message of the protocol. One that ended with a failure
 // has more to say of it.
 func (l *acpLine) judge(r *Reading, res proc.Result) {
-	if l.heard || l.strange == "" && res.Exit != 0 {
+	if l.gotMessage || l.firstInvalid == "" && res.Exit != 0 {
 		return
 	}
 	got := "nothing"
-	if l.strange != "" {
-		got = strconv.Quote(l.strange)
+	if l.firstInvalid != "" {
+		got = strconv.Quote(l.firstInvalid)
 	}
 	r.fault(Fault{
 		Kind:    kindProtocol,
@@ -146,22 +146,22 @@ func (l *acpLine) judge(r *Reading, res proc.Result) {
 // the agent has ended its turn, when a bound is passed, and when the agent is gone. One whose time
 // is over is told so, and its input is closed.
 func (c *acpClient) talk(text string) proc.Talk {
-	return c.connected(func() error { return c.converse(text) })
+	return c.talkWith(func() error { return c.converse(text) })
 }
 
-// connected gives a conversation that does something once the agent is connected.
-func (c *acpClient) connected(do func() error) proc.Talk {
+// talkWith makes a conversation that calls do once the agent is connected.
+func (c *acpClient) talkWith(do func() error) proc.Talk {
 	return func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error {
 		c.in = stdout
 		c.out = stdin
-		c.handle = c.told
-		c.lines.each = c.hear
+		c.handle = c.handleMessage
+		c.lines.each = c.handleLine
 		defer context.AfterFunc(ctx, c.leave)()
 		if err := do(); err != nil && !errors.Is(err, io.EOF) {
-			c.failed(err)
+			c.noteError(err)
 		}
 		c.reading.Text = string(c.text)
-		if c.over {
+		if c.closing {
 			c.leave()
 		}
 		return nil
@@ -174,14 +174,14 @@ func (c *acpClient) leave() {
 	if session := c.session.Load(); session != nil {
 		c.send(acpMessage{
 			Method: acp.AgentMethodSessionCancel,
-			Params: raw(acp.CancelNotification{SessionId: *session}),
+			Params: toJSON(acp.CancelNotification{SessionId: *session}),
 		})
 	}
 	_ = c.out.Close() //nolint:errcheck // reason: the agent is gone, or will see it
 }
 
-// hello agrees on the version of the protocol.
-func (c *acpClient) hello() error {
+// initialize agrees on the version of the protocol.
+func (c *acpClient) initialize() error {
 	// and none of the capabilities of a client
 	ask := acp.InitializeRequest{ProtocolVersion: acp.ProtocolVersionNumber}
 	var hello acp.InitializeResponse
@@ -204,7 +204,7 @@ func (c *acpClient) hello() error {
 // converse opens a session, sets mode and model, sends the prompt, and waits for the end of the
 // turn.
 func (c *acpClient) converse(text string) error {
-	if err := c.hello(); err != nil {
+	if err := c.initialize(); err != nil {
 		return err
 	}
 	open := acp.NewSessionRequest{Cwd: c.call.Dir, McpServers: []acp.McpServer{}}
@@ -262,7 +262,7 @@ func (c *acpClient) converse(text string) error {
 		return err
 	}
 
-	c.ended(end)
+	c.noteEnd(end)
 	return nil
 }
 
@@ -307,5 +307,5 @@ func acpError(err error) string {
 	case broken.Data == nil:
 		return broken.Message
 	}
-	return broken.Message + " " + string(raw(broken.Data))
+	return broken.Message + " " + string(toJSON(broken.Data))
 }

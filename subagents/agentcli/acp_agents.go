@@ -192,7 +192,7 @@ func openCodeAsks(c Call) string {
 	for _, dir := range []string{c.Out, c.Private, c.Root} {
 		outside[filepath.ToSlash(dir)+"/*"] = "allow"
 	}
-	return string(raw(map[string]any{
+	return string(toJSON(map[string]any{
 		"autoupdate": false,
 		"share":      "disabled",
 		"snapshot":   false,

@@ -41,8 +41,8 @@ type acpTool struct {
 	paths []string
 }
 
-// ended takes in how the agent ended its turn.
-func (c *acpClient) ended(p acp.PromptResponse) {
+// noteEnd takes in how the agent ended its turn.
+func (c *acpClient) noteEnd(p acp.PromptResponse) {
 	c.reading.Ended = true
 	if p.Usage != nil {
 		c.reading.Tokens = acpTokens(*p.Usage)
@@ -69,8 +69,8 @@ func (c *acpClient) ended(p acp.PromptResponse) {
 	c.passed = c.bound(&c.reading)
 }
 
-// failed notes what went wrong in the conversation.
-func (c *acpClient) failed(err error) {
+// noteError notes what went wrong in the conversation.
+func (c *acpClient) noteError(err error) {
 	const login = -32000
 	fault := Fault{Kind: "acp", Message: acpError(err)}
 	if broken, ok := errors.AsType[*acp.RequestError](err); ok {
@@ -132,7 +132,7 @@ func quotaTokens(meta map[string]any) formats.Tokens {
 			} `json:"token_count"`
 		} `json:"quota"`
 	}
-	if json.Unmarshal(raw(meta), &used) != nil {
+	if json.Unmarshal(toJSON(meta), &used) != nil {
 		return formats.Tokens{}
 	}
 	count := func(n float64) int64 { return int64(min(max(0, n), 1e12)) }
@@ -142,16 +142,16 @@ func quotaTokens(meta map[string]any) formats.Tokens {
 	}
 }
 
-// told takes in what the agent says and does, and answers what it asks leave for. A file system and
-// terminals are not offered: an agent reads, writes and runs by itself.
-func (c *acpClient) told(m acpMessage) (any, *acp.RequestError) {
+// handleMessage takes in what the agent says and does, and answers what it asks leave for. A file
+// system and terminals are not offered: an agent reads, writes and runs by itself.
+func (c *acpClient) handleMessage(m acpMessage) (any, *acp.RequestError) {
 	switch m.Method {
 	case acp.ClientMethodSessionUpdate:
 		var n acp.SessionNotification
-		if json.Unmarshal(m.Params, &n) == nil && c.ours(n.SessionId) {
-			c.note(n.Update)
+		if json.Unmarshal(m.Params, &n) == nil && c.isOurSession(n.SessionId) {
+			c.applyUpdate(n.Update)
 			c.passed = c.bound(&c.reading)
-			c.over = c.passed.Code != ""
+			c.closing = c.passed.Code != ""
 		}
 		return nil, nil
 	case acp.ClientMethodSessionRequestPermission:
@@ -164,13 +164,13 @@ func (c *acpClient) told(m acpMessage) (any, *acp.RequestError) {
 	return nil, acp.NewMethodNotFound(m.Method)
 }
 
-// ours tells the session of this conversation.
-func (c *acpClient) ours(id acp.SessionId) bool {
+// isOurSession reports whether an id is that of the session of this conversation.
+func (c *acpClient) isOurSession(id acp.SessionId) bool {
 	session := c.session.Load()
 	return session != nil && *session == id
 }
 
-func (c *acpClient) note(u acp.SessionUpdate) {
+func (c *acpClient) applyUpdate(u acp.SessionUpdate) {
 	switch {
 	case u.AgentMessageChunk != nil:
 		m := u.AgentMessageChunk
@@ -288,7 +288,7 @@ func (c *acpClient) permit(p acp.RequestPermissionRequest) acp.RequestPermission
 	}
 
 	yes, once := offered[acp.PermissionOptionKindAllowOnce]
-	if c.ours(p.SessionId) && once && len(paths) <= maxPaths && c.call.grants(kind, paths) {
+	if c.isOurSession(p.SessionId) && once && len(paths) <= maxPaths && c.call.grants(kind, paths) {
 		return acp.NewRequestPermissionOutcomeSelected(yes)
 	}
 	if _, known := acpNeeds[kind]; !known {

@@ -67,8 +67,8 @@ type teller struct {
 	told     string // the sentence that was told last
 }
 
-// hear takes in what was read so far, and tells it.
-func (t *teller) hear(r *Reading) {
+// update takes in what was read so far, and tells it.
+func (t *teller) update(r *Reading) {
 	if t.to == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (t *teller) listen(line []byte) {
 			t.speaking = ""
 		case s.part:
 			t.speaking = formats.Clip(t.speaking, maxSpeaking) + s.Text
-			t.say(whole(t.speaking))
+			t.say(completeSentences(t.speaking))
 		default:
 			t.speaking = ""
 			t.say(s.Text)
@@ -128,8 +128,8 @@ func (t *teller) say(text string) {
 // maxSpeaking bounds a text that comes in parts, in runes.
 const maxSpeaking = 20_000
 
-// whole is the part of a text whose last sentence is over.
-func whole(text string) string {
+// completeSentences gives the beginning of a text, up to the end of its last complete sentence.
+func completeSentences(text string) string {
 	return text[:strings.LastIndexAny(text, ".!?:\n")+1]
 }
 

@@ -18,9 +18,9 @@ type attempt struct {
 	nonce   string
 	used    *subagents.Measured
 
-	heard hearing
-	kept  named
-	lines lineReader
+	output  outputWatch
+	session sessionNamer
+	lines   lineReader
 }
 
 // listen has each line of the output kept, told, and read for the bounds of the call.
@@ -32,16 +32,16 @@ func (a *attempt) listen(out *transcript, bound bounds) {
 		name: c.Runner,
 	}
 
-	a.heard = hearing{
+	a.output = outputWatch{
 		driver:  c.Driver,
 		private: a.box.dir,
 		over: func(reading *Reading) formats.Failure {
-			ear.hear(reading)
-			return c.over(bound, reading)
+			ear.update(reading)
+			return c.boundPassed(bound, reading)
 		},
 	}
 
-	a.kept = named{
+	a.session = sessionNamer{
 		runner:  c.Runner,
 		session: a.call.Session,
 		keeper:  a.request.Terms.Kept,
@@ -51,9 +51,9 @@ func (a *attempt) listen(out *transcript, bound bounds) {
 		out.line(line)
 		ear.listen(line)
 		defer ear.flush()
-		more := a.heard.line(line)
-		a.kept.hear(&a.heard.reading)
-		return more && a.kept.err == nil
+		more := a.output.line(line)
+		a.session.journalID(&a.output.reading)
+		return more && a.session.err == nil
 	}}
 }
 
@@ -77,17 +77,17 @@ func (a *attempt) command(prompt string, env []string) proc.Command {
 		return program
 	}
 
-	a.heard.client = &acpClient{
+	a.output.client = &acpClient{
 		call:    a.call,
 		speaker: *c.Speaker,
-		bound:   a.heard.over,
+		bound:   a.output.over,
 	}
-	program.Talk = a.heard.client.talk(prompt)
+	program.Talk = a.output.client.talk(prompt)
 	return program
 }
 
-// confined puts the program into the sandbox, if there is one.
-func (a *attempt) confined(ctx context.Context, program proc.Command) (proc.Command, error) {
+// confine puts the program into the sandbox, if there is one.
+func (a *attempt) confine(ctx context.Context, program proc.Command) (proc.Command, error) {
 	c := a.cli
 	if c.Confine == nil {
 		return program, nil
@@ -104,14 +104,14 @@ func (a *attempt) end(
 	ctx context.Context, res proc.Result, runErr error,
 ) (formats.Return, error) {
 	c := a.cli
-	reading := &a.heard.reading
+	reading := &a.output.reading
 	a.lines.end()
 	if err := keepErrors(a.box.dir+errSuffix, res.Stderr, c.Mask); err != nil {
 		runErr = errors.Join(runErr, err)
 	}
-	a.heard.end(&res)
+	a.output.end(&res)
 	c.measure(a.used, reading)
-	a.used.AgentSession = a.kept.left(reading)
+	a.used.AgentSession = a.session.endSession(reading)
 
 	switch {
 	case runErr == nil && c.sessionGone(a.call.Session, res, reading):
@@ -122,12 +122,12 @@ func (a *attempt) end(
 	if a.changedModel() && c.Models.Unused != nil {
 		c.Models.Unused(c.Runner, a.used.Asked)
 	}
-	if err := errors.Join(runErr, a.kept.err); err != nil {
-		return formats.Return{}, a.notRun(ctx, err)
+	if err := errors.Join(runErr, a.session.err); err != nil {
+		return formats.Return{}, a.startFailure(ctx, err)
 	}
 	return c.judge(a.request, ending{
 		res:     res,
-		over:    a.heard.passed,
+		over:    a.output.passed,
 		reading: reading,
 		box:     a.box,
 		nonce:   a.nonce,
@@ -136,14 +136,14 @@ func (a *attempt) end(
 
 // changedModel tells whether an agent of the protocol did not take the model that was asked for.
 func (a *attempt) changedModel() bool {
-	return a.heard.client != nil && a.heard.client.call.Model != a.used.Asked
+	return a.output.client != nil && a.output.client.call.Model != a.used.Asked
 }
 
-// notRun is the failure of a program that could not be started or followed.
-func (a *attempt) notRun(ctx context.Context, err error) error {
+// startFailure is the failure of a program that could not be started or followed.
+func (a *attempt) startFailure(ctx context.Context, err error) error {
 	install := "run tercet doctor"
 	if a.cli.Speaker != nil {
 		install = a.cli.Driver.help(formats.CodeToolUnavailable)
 	}
-	return notRun(ctx, err, a.cli.Runner, install)
+	return startFailure(ctx, err, a.cli.Runner, install)
 }

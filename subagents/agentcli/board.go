@@ -74,8 +74,8 @@ const (
 	deskInterval = 50 * time.Millisecond
 )
 
-// desk answers what one worker asks of its board while it works. Nil answers nothing.
-type desk struct {
+// boardServer answers what one worker asks of its board while it works. Nil answers nothing.
+type boardServer struct {
 	board formats.Board
 	dir   string
 	key   string
@@ -85,9 +85,9 @@ type desk struct {
 	ended chan struct{}
 }
 
-// attend answers what the worker asks of a board, until leave is called. Without a board it gives
-// nil.
-func (b *box) attend(board formats.Board) (*desk, error) {
+// serveBoard starts a server that answers what the worker asks of a board, until its close. Without
+// a board it gives nil.
+func (b *box) serveBoard(board formats.Board) (*boardServer, error) {
 	if board == nil {
 		return nil, nil //nolint:nilnil // its methods take nil
 	}
@@ -99,7 +99,7 @@ func (b *box) attend(board formats.Board) (*desk, error) {
 		return nil, onFolder("open the folder of the board", err)
 	}
 
-	d := &desk{
+	d := &boardServer{
 		board: board,
 		dir:   filepath.Join(b.dir, boardFolder),
 		key:   rand.Text(),
@@ -108,20 +108,20 @@ func (b *box) attend(board formats.Board) (*desk, error) {
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
 	}
-	go d.work()
+	go d.serve()
 	return d, nil
 }
 
 // env is what the worker's environment needs.
-func (d *desk) env() []string {
+func (d *boardServer) env() []string {
 	if d == nil {
 		return nil
 	}
 	return []string{BoardEnv + "=" + d.dir, BoardSealEnv + "=" + d.key}
 }
 
-// leave answers what was asked before the worker ended, and then nothing more.
-func (d *desk) leave() {
+// close answers what was asked before the worker ended, and then nothing more.
+func (d *boardServer) close() {
 	if d == nil {
 		return
 	}
@@ -130,7 +130,7 @@ func (d *desk) leave() {
 	_ = d.root.Close() //nolint:errcheck // nothing was written through it that matters now
 }
 
-func (d *desk) work() {
+func (d *boardServer) serve() {
 	defer close(d.ended)
 	tick := time.NewTicker(deskInterval)
 	defer tick.Stop()
@@ -147,7 +147,7 @@ func (d *desk) work() {
 
 // answerAll answers what lies in the folder. What cannot be read or written there is the worker's
 // own doing, and gets no answer.
-func (d *desk) answerAll() {
+func (d *boardServer) answerAll() {
 	names, err := d.names()
 	if err != nil {
 		return
@@ -187,7 +187,7 @@ func unseal(key, name string, content []byte) (data []byte, ok bool) {
 }
 
 // names are the asks of one round.
-func (d *desk) names() ([]string, error) {
+func (d *boardServer) names() ([]string, error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func readAsk(root *os.Root, name string) ([]byte, error) {
 }
 
 // answer answers one ask.
-func (d *desk) answer(data []byte) BoardAnswer {
+func (d *boardServer) answer(data []byte) BoardAnswer {
 	ask, err := parseAsk(data)
 	since := 0
 	switch {

@@ -38,7 +38,7 @@ func TestDesk(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &wall{}
-	d, err := b.attend(w)
+	d, err := b.serveBoard(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestDesk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.leave()
+	d.close()
 	again := seal(d.key, "ask-one.json", []byte(`{"publish": "hello"}`)) // it was answered
 	if err := os.WriteFile(filepath.Join(d.dir, "ask-one.json"), again, 0o600); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func FuzzBoardAsk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w := &wall{texts: []string{"first"}}
-		d := &desk{board: w}
+		d := &boardServer{board: w}
 		a := d.answer(data)
 		ask, err := parseAsk(data)
 		switch {

@@ -85,7 +85,7 @@ func (l Link) run(
 // Modelless wraps a runner without models, in a run that requests a model.
 type Modelless struct {
 	Link
-	Told func() // called before the work: the runner has no models
+	Warn func() // called before the work: the runner has no models
 }
 
 // Run does what RunMetered does.
@@ -99,7 +99,7 @@ func (m Modelless) RunMetered(
 	ctx context.Context,
 	r formats.Request,
 ) (formats.Return, subagents.Measured, error) {
-	m.Told()
+	m.Warn()
 	return m.run(ctx, r)
 }
 

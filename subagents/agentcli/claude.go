@@ -151,7 +151,7 @@ func claudeServers(c Call) string {
 			"env":     env,
 		}
 	}
-	return string(raw(map[string]any{"mcpServers": all}))
+	return string(toJSON(map[string]any{"mcpServers": all}))
 }
 
 // claudeSettings grants by path: a rule that denies wins.
@@ -179,7 +179,7 @@ func claudeSettings(c Call) string {
 		allow = append(allow, "Bash("+command+")")
 	}
 
-	return string(raw(map[string]any{
+	return string(toJSON(map[string]any{
 		"permissions": map[string]any{
 			"allow":                 allow,
 			"deny":                  deny,
@@ -278,7 +278,7 @@ func claudeResult(r *Reading, e claudeEvent) {
 	// a session that was woken, as by a task in the background, gives a result for each turn
 	again := r.Ended
 	r.Ended = true
-	r.say(e.Result)
+	r.addAnswer(e.Result)
 	if e.Usage != nil && (!again || e.Usage.tokens().Total() > r.Tokens.Total()) {
 		r.Tokens = e.Usage.tokens()
 	}

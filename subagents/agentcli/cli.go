@@ -153,13 +153,13 @@ func (c *CLI) run(
 		return formats.Return{}, used, err
 	}
 
-	ret, err := c.boxed(ctx, r, false, &used)
+	ret, err := c.callInBox(ctx, r, false, &used)
 	if errors.Is(err, errRaced) {
 		c.raced = true
-		ret, err = c.boxed(ctx, r, false, &used)
+		ret, err = c.callInBox(ctx, r, false, &used)
 	}
 	if errors.Is(err, errSessionGone) {
-		ret, err = c.boxed(ctx, r, true, &used)
+		ret, err = c.callInBox(ctx, r, true, &used)
 	}
 	return ret, used, err
 }
@@ -190,8 +190,8 @@ func (c *CLI) refusesServers() *formats.Failure {
 	return nil
 }
 
-// boxed makes a call in a folder of its own; lost means that the session of the step is gone.
-func (c *CLI) boxed(
+// callInBox makes a call in a folder of its own; lost means that the session of the step is gone.
+func (c *CLI) callInBox(
 	ctx context.Context, r formats.Request, lost bool, used *subagents.Measured,
 ) (formats.Return, error) {
 	b, err := newBox(r.Out)
@@ -242,11 +242,11 @@ func (c *CLI) call(
 	}
 	text := c.compose(in, call, used)
 
-	desk, err := b.attend(r.Terms.Board)
+	desk, err := b.serveBoard(r.Terms.Board)
 	if err != nil {
 		return formats.Return{}, err
 	}
-	defer desk.leave()
+	defer desk.close()
 	env = append(env, desk.env()...)
 
 	call.Model = used.Asked
@@ -256,7 +256,7 @@ func (c *CLI) call(
 	if err := c.writeFiles(call); err != nil {
 		return formats.Return{}, err
 	}
-	if err := writeNew(b.dir+promptSuffix, []byte(c.masked(text))); err != nil {
+	if err := writeNew(b.dir+promptSuffix, []byte(c.mask(text))); err != nil {
 		return formats.Return{}, err
 	}
 	out, err := newTranscript(b.dir+outSuffix, c.Mask)
@@ -274,9 +274,9 @@ func (c *CLI) call(
 		used:    used,
 	}
 	a.listen(out, bound)
-	program, err := a.confined(ctx, a.command(text, env))
+	program, err := a.confine(ctx, a.command(text, env))
 	if err != nil {
-		return formats.Return{}, a.notRun(ctx, err)
+		return formats.Return{}, a.startFailure(ctx, err)
 	}
 	res, runErr := c.Starter.Run(ctx, program)
 	return a.end(ctx, res, runErr)
@@ -314,8 +314,8 @@ func (c *CLI) lostRace(res proc.Result, r *Reading) bool {
 	return mayRepeat && didNothing && c.Driver.Raced(string(res.Stderr))
 }
 
-// hearing is what is understood of a program while it runs, by its lines or by a conversation.
-type hearing struct {
+// outputWatch reads what a program reports while it runs, by its lines or by a conversation.
+type outputWatch struct {
 	driver  Driver
 	private string // folder of the call
 	over    func(*Reading) formats.Failure
@@ -325,7 +325,7 @@ type hearing struct {
 }
 
 // line takes a line of standard output; false ends the program.
-func (h *hearing) line(line []byte) bool {
+func (h *outputWatch) line(line []byte) bool {
 	if h.client == nil {
 		h.driver.Line(&h.reading, line)
 		h.passed = h.over(&h.reading)
@@ -334,7 +334,7 @@ func (h *hearing) line(line []byte) bool {
 }
 
 // end takes in how the program ended.
-func (h *hearing) end(res *proc.Result) {
+func (h *outputWatch) end(res *proc.Result) {
 	if h.client == nil {
 		if h.driver.End != nil && !res.Killed {
 			h.driver.End(&h.reading, Ending{
@@ -532,8 +532,8 @@ func (c *CLI) bounds(r formats.Request) bounds {
 	return b
 }
 
-// over tells which bound is passed, by a failure without a code if none is.
-func (c *CLI) over(b bounds, r *Reading) formats.Failure {
+// boundPassed tells which bound is passed, by a failure without a code if none is.
+func (c *CLI) boundPassed(b bounds, r *Reading) formats.Failure {
 	var msg string
 	total := r.Tokens.Total()
 	switch {
@@ -564,7 +564,7 @@ type ending struct {
 // judge reads the program's own fields first, then the return. The exit code alone decides nothing.
 func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	name := c.Driver.Name
-	stopped := limited(name, e.res, r.Timeout)
+	stopped := limitFailure(name, e.res, r.Timeout)
 	switch {
 	case e.over.Code != "":
 		return formats.Failed(&e.over), nil
@@ -575,22 +575,22 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		}
 		return formats.Failed(stopped), nil
 	case e.reading.Fault != nil:
-		return c.faulty(*e.reading.Fault)
+		return c.faultReturn(*e.reading.Fault)
 	}
 
-	ret, raw, bad, err := c.find(r, e)
+	ret, raw, bad, err := c.findReturn(r, e)
 	late := e.reading.Late
 	switch {
 	case err != nil:
 		return formats.Return{}, err
 	case raw == nil && late != nil:
-		return c.faulty(*late)
+		return c.faultReturn(*late)
 	case len(bad) == 0:
 		for _, tool := range e.reading.Denied {
 			ret.Warnings = append(ret.Warnings, fmt.Sprintf("the tool %s was refused", tool))
 		}
 		if late != nil {
-			why := c.masked(firstLine(late.Message))
+			why := c.mask(firstLine(late.Message))
 			ret.Warnings = append(
 				ret.Warnings,
 				fmt.Sprintf("%s failed after its answer: %s", name, why),
@@ -611,9 +611,9 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	case raw == nil && !e.res.Success():
 		last := lastLines(e.res.Stderr)
 		for i, line := range last {
-			last[i] = c.masked(line)
+			last[i] = c.mask(line)
 		}
-		f := ended(r.Agent, name, e.res, last)
+		f := noReturnFailure(r.Agent, name, e.res, last)
 		f.Code = Fault{Message: strings.Join(last, " ")}.code()
 		f.Help = c.Driver.help(f.Code)
 		return formats.Failed(f), nil
@@ -624,25 +624,25 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	}
 	return formats.Return{}, &subagents.ReturnError{
 		Agent:    r.Agent,
-		Raw:      []byte(c.masked(string(raw))),
+		Raw:      []byte(c.mask(string(raw))),
 		Problems: bad,
 	}
 }
 
-// faulty is the return of a program that reports a failure, or the error of a usage limit that it
-// reached.
-func (c *CLI) faulty(f Fault) (formats.Return, error) {
-	message := c.Driver.Name + ": " + c.masked(firstLine(f.Message))
+// faultReturn is the return of a program that reports a failure, or the error of a usage limit that
+// it reached.
+func (c *CLI) faultReturn(f Fault) (formats.Return, error) {
+	message := c.Driver.Name + ": " + c.mask(firstLine(f.Message))
 	if until, reached := f.limit(c.Starter.Now()); reached {
 		return formats.Return{}, &usageLimitError{&formats.LaterError{Why: message, Until: until}}
 	}
 	return formats.Failed(c.failure(f.code(), message)), nil
 }
 
-// find reads the return: the private file first, then the final messages, the last one first. Of a
-// message it takes what obeys the schema, else the text, which must carry the nonce. raw is what
-// was taken for the return, nil if nothing was.
-func (c *CLI) find(
+// findReturn reads the return: the private file first, then the final messages, the last one first.
+// Of a message it takes what obeys the schema, else the text, which must carry the nonce. raw is
+// what was taken for the return, nil if nothing was.
+func (c *CLI) findReturn(
 	r formats.Request,
 	e ending,
 ) (ret formats.Return, raw []byte, bad []string, err error) {
@@ -656,7 +656,7 @@ func (c *CLI) find(
 	if raw != nil {
 		ret, broken = returns.ParseForm(raw, c.Definition.Info.AgentResult, opt)
 	} else {
-		ret, raw, broken = c.said(e.reading.answers(), opt)
+		ret, raw, broken = c.returnInMessages(e.reading.answers(), opt)
 	}
 	if broken != nil {
 		return ret, raw, strings.Split(broken.Error(), "\n"), nil
@@ -664,9 +664,11 @@ func (c *CLI) find(
 	return returns.Typed(ret, c.Definition.Info.Fields), raw, nil, nil
 }
 
-// said reads the return out of the first message that holds one. If none does, the error is about
-// the first message.
-func (c *CLI) said(messages []answer, opt returns.ParseOptions) (formats.Return, []byte, error) {
+// returnInMessages reads the return out of the first message that holds one. If none does, the
+// error is about the first message.
+func (c *CLI) returnInMessages(
+	messages []answer, opt returns.ParseOptions,
+) (formats.Return, []byte, error) {
 	var first error
 	for i, m := range messages {
 		if m.structured != nil {
@@ -685,7 +687,7 @@ func (c *CLI) said(messages []answer, opt returns.ParseOptions) (formats.Return,
 	return formats.Return{}, nil, first
 }
 
-func (c *CLI) masked(s string) string {
+func (c *CLI) mask(s string) string {
 	if c.Mask == nil {
 		return s
 	}
@@ -751,5 +753,5 @@ func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	if len(fields) > 0 {
 		members["fields"] = whole(fields)
 	}
-	return raw(whole(members))
+	return toJSON(whole(members))
 }

@@ -136,7 +136,7 @@ func codexServers(c Call) (args []string) {
 	for _, s := range c.Servers {
 		at := "mcp_servers." + s.Name + "."
 		set := func(key string, value any) {
-			args = append(args, "-c", at+key+"="+string(raw(value)))
+			args = append(args, "-c", at+key+"="+string(toJSON(value)))
 		}
 		set("enabled", true)
 		set("command", s.Command)
@@ -176,7 +176,7 @@ func codexFolders(c Call) string {
 
 	var parts []string
 	for _, e := range list {
-		parts = append(parts, fmt.Sprintf("%s=%q", raw(e.path), e.right))
+		parts = append(parts, fmt.Sprintf("%s=%q", toJSON(e.path), e.right))
 	}
 	return "{" + strings.Join(parts, ",") + "}"
 }
@@ -297,7 +297,7 @@ func codexLine(r *Reading, e codexEvent) {
 	case "item.completed":
 		switch e.Item.Type {
 		case "agent_message":
-			r.say(e.Item.Text)
+			r.addAnswer(e.Item.Text)
 			r.Turns++
 		case "command_execution", "file_change", "mcp_tool_call", "web_search":
 			r.Turns++

@@ -146,8 +146,8 @@ func copilotFiles(c Call) map[string][]byte {
 	}
 
 	return map[string][]byte{
-		copilotHome + "/settings.json": raw(own),
-		copilotHome + "/config.json":   raw(login),
+		copilotHome + "/settings.json": toJSON(own),
+		copilotHome + "/config.json":   toJSON(login),
 	}
 }
 
@@ -196,7 +196,7 @@ func copilotLine(r *Reading, e copilotEvent) {
 	case "assistant.message":
 		r.Turns++
 		r.Model = cmp.Or(d.Model, r.Model)
-		r.say(d.Content)
+		r.addAnswer(d.Content)
 		if len(d.Requests) > 0 { // the final message comes after the last tool
 			r.Text = ""
 			r.worked = true

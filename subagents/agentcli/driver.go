@@ -202,9 +202,9 @@ type answer struct {
 // maxEarlier bounds the answers before the last one that are kept.
 const maxEarlier = 8
 
-// say takes in a final message. The ones before it are kept, because only the nonce tells which is
-// the return. Work makes them void: what was said before it is not about all of the work.
-func (r *Reading) say(text string) {
+// addAnswer takes in a final message. The ones before it are kept, because only the nonce tells
+// which is the return. Work makes them void: what was said before it is not about all of the work.
+func (r *Reading) addAnswer(text string) {
 	switch {
 	case r.worked:
 		r.earlier = nil

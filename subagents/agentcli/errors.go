@@ -17,9 +17,9 @@ func onFolder(op string, err error) error {
 	}
 }
 
-// ended is the failure of a program that ended without a return: how it did, and the last lines of
-// its error output.
-func ended(agent, program string, res proc.Result, last []string) *formats.Failure {
+// noReturnFailure is the failure of a program that ended without a return: how it did, and the last
+// lines of its error output.
+func noReturnFailure(agent, program string, res proc.Result, last []string) *formats.Failure {
 	how := fmt.Sprintf("exit code %d", res.Exit)
 	if res.Signal != "" {
 		how = res.Signal
@@ -32,8 +32,9 @@ func ended(agent, program string, res proc.Result, last []string) *formats.Failu
 		"run the program by hand with the request on its standard input", "%s", msg)
 }
 
-// limited is the failure of a program that was ended for its time or its output, nil for any other.
-func limited(program string, res proc.Result, t formats.Timeout) *formats.Failure {
+// limitFailure is the failure of a program that was ended for its time or its output, nil for any
+// other.
+func limitFailure(program string, res proc.Result, t formats.Timeout) *formats.Failure {
 	switch {
 	case res.TimedOut == proc.TimeoutIdle:
 		return formats.Fail(formats.CodeTimeout, "", "%s printed nothing for %s", program, t.Idle)

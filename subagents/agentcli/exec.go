@@ -84,7 +84,7 @@ func (x *Exec) run(
 		}
 		own := filepath.Join(x.Root, filepath.FromSlash(word))
 		inTree := filepath.Join(r.Dir, filepath.FromSlash(word))
-		if i == 0 || replaced(own, inTree) {
+		if i == 0 || differsInTree(own, inTree) {
 			argv[i] = own
 		}
 	}
@@ -136,7 +136,7 @@ func (x *Exec) run(
 		ErrFile: b.dir + errSuffix,
 	}
 
-	desk, err := b.attend(r.Terms.Board)
+	desk, err := b.serveBoard(r.Terms.Board)
 	if err != nil {
 		return formats.Return{}, errors.Join(err, b.close())
 	}
@@ -144,16 +144,16 @@ func (x *Exec) run(
 	if x.Wrap != nil {
 		c, used.Sandbox, err = x.Wrap(ctx, r, c)
 		if err != nil {
-			desk.leave()
+			desk.close()
 			return formats.Return{}, errors.Join(
-				notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File),
+				startFailure(ctx, err, Runner, "install it, or change argv in "+x.Definition.File),
 				b.close(),
 			)
 		}
 	}
 
 	ret, err := x.call(ctx, r, c, b, nonce)
-	desk.leave()
+	desk.close()
 	return ret, errors.Join(err, b.close())
 }
 
@@ -162,8 +162,8 @@ func isPath(word string) bool {
 	return strings.ContainsRune(word, '/') && !filepath.IsAbs(word)
 }
 
-// replaced tells whether a file of the project is another one in the tree that is worked on.
-func replaced(own, there string) bool {
+// differsInTree tells whether a file of the project is another one in the tree that is worked on.
+func differsInTree(own, there string) bool {
 	for _, name := range []string{own, there} {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 			return false
@@ -184,13 +184,13 @@ func (x *Exec) call(
 ) (formats.Return, error) {
 	res, err := x.Starter.Run(ctx, c)
 	if err != nil {
-		return formats.Return{}, notRun(
+		return formats.Return{}, startFailure(
 			ctx, err, Runner,
 			"install it, or change argv in "+x.Definition.File,
 		)
 	}
 
-	if f := limited(r.Agent, res, r.Timeout); f != nil {
+	if f := limitFailure(r.Agent, res, r.Timeout); f != nil {
 		if f.Code == formats.CodeLimit {
 			f.Help = "write the return into return_path and print less"
 		}
@@ -235,7 +235,8 @@ func (x *Exec) call(
 	}
 
 	if !res.Success() {
-		return formats.Failed(ended(r.Agent, x.Definition.Argv[0], res, lastLines(res.Stderr))), nil
+		f := noReturnFailure(r.Agent, x.Definition.Argv[0], res, lastLines(res.Stderr))
+		return formats.Failed(f), nil
 	}
 	return formats.Return{}, &subagents.ReturnError{
 		Agent:    r.Agent,
@@ -245,9 +246,9 @@ func (x *Exec) call(
 	}
 }
 
-// notRun gives the reason why a program was not started or not kept the code that the command
+// startFailure gives the reason why a program was not started or not kept the code that the command
 // routes by.
-func notRun(ctx context.Context, err error, runner, install string) error {
+func startFailure(ctx context.Context, err error, runner, install string) error {
 	if ctx.Err() != nil {
 		return err
 	}

@@ -24,13 +24,13 @@ func (f Fault) code() formats.Code {
 		return formats.CodeAuth
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
 		return formats.CodeTransient
-	case tooMuch().MatchString(text):
+	case limitExceeded().MatchString(text):
 		return formats.CodeLimit
-	case status == http.StatusNotFound, noModel().MatchString(text):
+	case status == http.StatusNotFound, unknownModel().MatchString(text):
 		return formats.CodeConfig
 	case status >= 400:
 		return formats.CodeUnknown
-	case passing().MatchString(text):
+	case transientError().MatchString(text):
 		return formats.CodeTransient
 	}
 	return formats.CodeUnknown
@@ -43,14 +43,14 @@ var (
 			`invalid auth method|invalid api key|api key not valid|set an auth method|` +
 			`credit balance|no authentication information|personal access tokens`,
 	)
-	tooMuch = lazy.Regexp(
+	limitExceeded = lazy.Regexp(
 		`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`,
 	)
-	noModel = lazy.Regexp(
+	unknownModel = lazy.Regexp(
 		`model not found|model_not_found|no such model|unknown model|invalid model|` +
 			`providermodelnotfound`,
 	)
-	passing = lazy.Regexp(
+	transientError = lazy.Regexp(
 		`connection|econnre|enotfound|etimedout|network|fetch failed|stream disconnected|` +
 			`socket|high demand|overloaded|rate limit|temporar|json parse|parse json|` +
 			`json segment|terminated|timed out|unable to connect|cannot connect`,

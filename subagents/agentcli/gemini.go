@@ -184,7 +184,7 @@ func geminiFiles(c Call) map[string][]byte {
 	rule(`["invoke_agent", "enter_plan_mode"]`, "deny", "", "950")
 	auth := ""
 	if login := geminiLogin(c); login != "" {
-		auth = `, "auth": {"selectedType": ` + string(raw(login)) + `}`
+		auth = `, "auth": {"selectedType": ` + string(toJSON(login)) + `}`
 	}
 
 	return map[string][]byte{

@@ -113,7 +113,7 @@ func openCodeConfig(c Call) string {
 			names = append(names, slash(rel))
 		}
 		for _, name := range names {
-			*list = append(*list, fmt.Sprintf("%s:%q", raw(name), right))
+			*list = append(*list, fmt.Sprintf("%s:%q", toJSON(name), right))
 		}
 	}
 
@@ -141,8 +141,8 @@ func openCodeConfig(c Call) string {
 	if c.Grant.Shell && c.Grant.Commands != nil { // the last rule that fits counts
 		bash = `{"*":"deny"`
 		for _, command := range c.Grant.Commands {
-			bash += "," + string(raw(command)) + `:"allow",` +
-				string(raw(strings.TrimSuffix(command, " *"))) + `:"allow"`
+			bash += "," + string(toJSON(command)) + `:"allow",` +
+				string(toJSON(strings.TrimSuffix(command, " *"))) + `:"allow"`
 		}
 		bash += "}"
 	}
@@ -158,7 +158,7 @@ func openCodeConfig(c Call) string {
 			"enabled":     true,
 		}
 		for _, tool := range s.Tools {
-			fmt.Fprintf(&granted, `%s:"allow",`, raw(name+"_"+tool))
+			fmt.Fprintf(&granted, `%s:"allow",`, toJSON(name+"_"+tool))
 		}
 	}
 
@@ -170,7 +170,7 @@ func openCodeConfig(c Call) string {
 			`"todowrite":"allow","todoread":"allow","lsp":"allow",`+
 			`"edit":{%s},"external_directory":{%s},"bash":%s,"webfetch":%q,"websearch":%q,`+
 			`"task":"deny","question":"deny","skill":"deny","doom_loop":"deny"}}`,
-		raw(servers),
+		toJSON(servers),
 		granted.String(),
 		strings.Join(edit, ","),
 		strings.Join(outside, ","),

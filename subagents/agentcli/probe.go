@@ -67,7 +67,7 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	case err != nil:
 		return f, err
 	case !res.Success():
-		return f, d.gone(
+		return f, d.unavailable(
 			"runner "+d.Name+" does not print its version: "+firstLine(string(res.Stderr)),
 			nil,
 		)
@@ -77,8 +77,8 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	return f, nil
 }
 
-// gone is the failure of a program that is no runner.
-func (d Driver) gone(message string, err error) error {
+// unavailable is the failure of a program that is no runner.
+func (d Driver) unavailable(message string, err error) error {
 	code := formats.CodeToolUnavailable
 	return &formats.Failure{
 		Code:    code,
@@ -99,7 +99,7 @@ func start(
 	f := Found{Name: d.Name}
 	path, err := s.LookPath(c.Argv[0])
 	if err != nil {
-		return f, proc.Result{}, d.gone(what+" is not installed", nil)
+		return f, proc.Result{}, d.unavailable(what+" is not installed", nil)
 	}
 
 	f.Path = path
@@ -108,7 +108,7 @@ func start(
 	c.Timeout = proc.Timeout{Total: probeTime}
 	res, err := s.Run(ctx, c)
 	if err != nil {
-		err = d.gone(what+" does not start", err)
+		err = d.unavailable(what+" does not start", err)
 	}
 	return f, res, err
 }
@@ -121,7 +121,7 @@ func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Fou
 	d.Name = filepath.Base(d.Name)
 	f, res, err := start(ctx, s, d, d.Name, proc.Command{
 		Argv: append([]string{a.Program(root)}, a.Driver.Argv(Call{})...),
-		Talk: client.connected(client.hello), // it is asked who it is, and nothing else
+		Talk: client.talkWith(client.initialize), // it is asked who it is, and nothing else
 	})
 	f.Name = a.Name
 	if err == nil && !res.Killed {
@@ -132,9 +132,9 @@ func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Fou
 	case err != nil:
 		return f, err
 	case client.reading.Fault != nil:
-		return f, d.gone(d.Name+": "+firstLine(client.reading.Fault.Message), nil)
+		return f, d.unavailable(d.Name+": "+firstLine(client.reading.Fault.Message), nil)
 	case client.agent == nil:
-		return f, d.gone(
+		return f, d.unavailable(
 			d.Name+" does not speak the Agent Client Protocol: "+firstLine(string(res.Stderr)),
 			nil,
 		)

@@ -85,9 +85,9 @@ func (d Driver) sessionFiles(n int, id string, lookup func(string) string) []str
 	return names
 }
 
-// plainID tells whether a text is the id of a session, so that it names no other file and is no
+// isPlainID tells whether a text is the id of a session, so that it names no other file and is no
 // flag.
-func plainID(id string) bool {
+func isPlainID(id string) bool {
 	isOther := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
 			r != '-' && r != '_'
@@ -95,30 +95,30 @@ func plainID(id string) bool {
 	return id != "" && len(id) <= 128 && id[0] != '-' && !strings.ContainsFunc(id, isOther)
 }
 
-// named is the session of a call, which an agent CLI may name only once it is at work.
-type named struct {
+// sessionNamer holds the session of a call, which an agent CLI may name only once it is at work.
+type sessionNamer struct {
 	runner  string
 	session Session
 	keeper  formats.KeptSession
 	err     error // it could not be journaled
 }
 
-// hear journals the id of a new session when it is told.
-func (n *named) hear(r *Reading) {
-	if !n.session.Keep || n.session.ID != "" || !plainID(r.Session) {
+// journalID journals the id of a new session when it is told.
+func (n *sessionNamer) journalID(r *Reading) {
+	if !n.session.Keep || n.session.ID != "" || !isPlainID(r.Session) {
 		return
 	}
 	n.session.ID = r.Session
 	n.err = n.keeper.Start(formats.SessionStart{AgentSession: n.at()})
 }
 
-func (n *named) at() formats.AgentSession {
+func (n *sessionNamer) at() formats.AgentSession {
 	return formats.AgentSession{Runner: n.runner, ID: n.session.ID}
 }
 
-// left is the session in which the call ended, nil if there is none to go on in: it failed, or it
-// went on elsewhere than it was asked to.
-func (n *named) left(r *Reading) *formats.AgentSession {
+// endSession gives the session in which the call ended, and has it kept. It is nil if no call can
+// go on in it: the call failed, or it went on elsewhere than it was asked to.
+func (n *sessionNamer) endSession(r *Reading) *formats.AgentSession {
 	if !n.session.Keep || r.Fault != nil || r.Session == "" || r.Session != n.session.ID {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (n *named) left(r *Reading) *formats.AgentSession {
 // Forget removes a session of an agent CLI. One that is not there is no error.
 func Forget(ctx context.Context, s *proc.Starter, at formats.AgentSession) error {
 	d, ok := ByName(at.Runner)
-	if !ok || d.Sessions == nil || !plainID(at.ID) {
+	if !ok || d.Sessions == nil || !isPlainID(at.ID) {
 		return nil
 	}
 	lookup := func(name string) string { return variable(s.Env, name) }
@@ -149,7 +149,7 @@ func Forget(ctx context.Context, s *proc.Starter, at formats.AgentSession) error
 		Argv: append([]string{d.Name}, d.Sessions.Delete(at.ID)...),
 	})
 	if err == nil && !res.Success() && !strings.Contains(string(res.Stderr), "not found") {
-		err = ended(d.Name, d.Name, res, lastLines(res.Stderr))
+		err = noReturnFailure(d.Name, d.Name, res, lastLines(res.Stderr))
 	}
 	return err
 }

@@ -95,9 +95,9 @@ func claudeSpoken(content any) (out []Spoken) {
 		case "thinking":
 			out = append(out, Spoken{Kind: Thinks, Text: textAt(part, "thinking")})
 		case "tool_use":
-			out = append(out, use(textAt(part, "name"), part["input"]))
+			out = append(out, toolUse(textAt(part, "name"), part["input"]))
 		case "tool_result":
-			out = append(out, Spoken{Kind: Gets, Text: flat(part["content"])})
+			out = append(out, Spoken{Kind: Gets, Text: flatText(part["content"])})
 		}
 	}
 	return out
@@ -111,15 +111,15 @@ func codexSpoken(item map[string]any) []Spoken {
 		return []Spoken{{Kind: Thinks, Text: textAt(item, "text")}}
 	case "command_execution":
 		return []Spoken{
-			use("shell", textAt(item, "command")),
+			toolUse("shell", textAt(item, "command")),
 			{Kind: Gets, Text: textAt(item, "aggregated_output")},
 		}
 	case "file_change":
-		return []Spoken{use(kind, item["changes"])}
+		return []Spoken{toolUse(kind, item["changes"])}
 	case "mcp_tool_call":
-		return []Spoken{use(textAt(item, "tool"), item["arguments"])}
+		return []Spoken{toolUse(textAt(item, "tool"), item["arguments"])}
 	case "web_search":
-		return []Spoken{use(kind, textAt(item, "query"))}
+		return []Spoken{toolUse(kind, textAt(item, "query"))}
 	case "error":
 		return []Spoken{{Kind: Fails, Text: textAt(item, "message")}}
 	}
@@ -135,8 +135,8 @@ func openCodeSpoken(kind string, part map[string]any) []Spoken {
 		return []Spoken{{Kind: Thinks, Text: textAt(part, "text")}}
 	case "tool_use", "tool":
 		return []Spoken{
-			use(textAt(part, "tool"), state["input"]),
-			{Kind: Gets, Text: flat(state["output"])},
+			toolUse(textAt(part, "tool"), state["input"]),
+			{Kind: Gets, Text: flatText(state["output"])},
 			{Kind: Fails, Text: textAt(state, "error")},
 		}
 	}
@@ -148,7 +148,7 @@ func geminiSpoken(kind string, e map[string]any) []Spoken {
 	case kind == "message" && e["role"] == "assistant":
 		return []Spoken{{Kind: Says, Text: textAt(e, "content"), part: e["delta"] == true}}
 	case kind == "tool_use":
-		return []Spoken{use(textAt(e, "tool_name"), e["parameters"])}
+		return []Spoken{toolUse(textAt(e, "tool_name"), e["parameters"])}
 	case kind == "tool_result":
 		return []Spoken{
 			{Kind: Gets, Text: textAt(e, "output")},
@@ -165,9 +165,9 @@ func copilotSpoken(kind string, data map[string]any) []Spoken {
 	case "assistant.reasoning":
 		return []Spoken{{Kind: Thinks, Text: textAt(data, "content")}}
 	case "tool.execution_start":
-		return []Spoken{use(textAt(data, "toolName"), data["arguments"])}
+		return []Spoken{toolUse(textAt(data, "toolName"), data["arguments"])}
 	case "tool.execution_complete":
-		return []Spoken{{Kind: Gets, Text: flat(objectAt(data, "result")["content"])}}
+		return []Spoken{{Kind: Gets, Text: flatText(objectAt(data, "result")["content"])}}
 	case "session.error":
 		return []Spoken{{Kind: Fails, Text: textAt(data, "message")}}
 	}
@@ -182,9 +182,9 @@ func acpSpoken(update map[string]any) []Spoken {
 	case "agent_thought_chunk":
 		return []Spoken{{Kind: Thinks, Text: text, part: true}}
 	case "tool_call":
-		return []Spoken{use(textAt(update, "title"), update["rawInput"])}
+		return []Spoken{toolUse(textAt(update, "title"), update["rawInput"])}
 	case "tool_call_update":
-		return []Spoken{{Kind: Gets, Text: flat(update["rawOutput"])}}
+		return []Spoken{{Kind: Gets, Text: flatText(update["rawOutput"])}}
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func failureSpoken(kind string, e map[string]any) []Spoken {
 	case kind == "error", kind == "turn.failed":
 		text := textAt(e, "message")
 		if text == "" {
-			text = flat(e["error"])
+			text = flatText(e["error"])
 		}
 		return []Spoken{{Kind: Fails, Text: text}}
 	case kind == "result" && e["is_error"] == true:
@@ -204,13 +204,13 @@ func failureSpoken(kind string, e map[string]any) []Spoken {
 	return nil
 }
 
-// use is a use of a tool with its arguments, one a line.
-func use(tool string, input any) Spoken {
-	return Spoken{Kind: Uses, Tool: tool, Text: flat(input)}
+// toolUse is a use of a tool with its arguments, one a line.
+func toolUse(tool string, input any) Spoken {
+	return Spoken{Kind: Uses, Tool: tool, Text: flatText(input)}
 }
 
-// flat shows a value as text: the members of an object and the elements of a list one a line.
-func flat(value any) string {
+// flatText shows a value as text: the members of an object and the elements of a list one a line.
+func flatText(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
@@ -219,7 +219,7 @@ func flat(value any) string {
 	case []any:
 		lines := make([]string, len(v))
 		for i, one := range v {
-			lines[i] = flat(one)
+			lines[i] = flatText(one)
 		}
 		return strings.Join(lines, "\n")
 	case map[string]any:
@@ -228,7 +228,7 @@ func flat(value any) string {
 		}
 		lines := make([]string, 0, len(v))
 		for _, key := range sortedKeys(v) {
-			lines = append(lines, key+": "+flat(v[key]))
+			lines = append(lines, key+": "+flatText(v[key]))
 		}
 		return strings.Join(lines, "\n")
 	}
