@@ -13,9 +13,9 @@ import (
 	"tercet/internal/lazy"
 )
 
-// complete asks the user for what a line lacks, and gives the whole line. If tercet may not ask,
-// the error is that of the line, with an example from the file.
-func (l *Library) complete(
+// completeLine asks the user for what a line lacks, and gives the whole line. If tercet may not
+// ask, the error is that of the line, with an example from the file.
+func (l *Library) completeLine(
 	ctx context.Context,
 	inv formats.Invocation,
 	prog *compile.Program,
@@ -27,12 +27,12 @@ func (l *Library) complete(
 	asks := slices.ContainsFunc(prog.Args, func(s argspec.Spec) bool {
 		return s.Ask || s.Rules != ""
 	})
-	offers, err := l.offers(ctx, use.Open)
+	offers, err := l.ruleOffers(ctx, use.Open)
 	if err != nil {
 		return inv, argspec.Values{}, err
 	}
 	if l.Ask == nil || l.Typed && !asks {
-		inv = filled(inv, use.Open, offers)
+		inv = withAnswers(inv, use.Open, offers)
 		values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
 		if err != nil {
 			err = use
@@ -44,7 +44,7 @@ func (l *Library) complete(
 		ctx, use,
 		l.questions(use, offers),
 		func(answers []string) formats.Invocation {
-			return filled(inv, use.Open, answers)
+			return withAnswers(inv, use.Open, answers)
 		},
 	)
 	if err != nil {
@@ -55,9 +55,9 @@ func (l *Library) complete(
 	return inv, values, err
 }
 
-// offers are what the rules of the project say of arguments, in their order; empty where they say
-// nothing that fits.
-func (l *Library) offers(ctx context.Context, open []argspec.Spec) ([]string, error) {
+// ruleOffers are what the rules of the project say of arguments, in their order; empty where they
+// say nothing that fits.
+func (l *Library) ruleOffers(ctx context.Context, open []argspec.Spec) ([]string, error) {
 	out := make([]string, len(open))
 	if l.Rules == nil ||
 		!slices.ContainsFunc(open, func(s argspec.Spec) bool {
@@ -65,6 +65,7 @@ func (l *Library) offers(ctx context.Context, open []argspec.Spec) ([]string, er
 		}) {
 		return out, nil
 	}
+
 	rules, err := l.Rules(ctx)
 	for i := range open {
 		if text, ok := rules[open[i].Rules].(string); ok && open[i].Check(text) == "" {
@@ -115,8 +116,8 @@ func (l *Library) interview(
 	return line(answers), nil
 }
 
-// filled is a line with answers for what it lacks.
-func filled(inv formats.Invocation, open []argspec.Spec, answers []string) formats.Invocation {
+// withAnswers is a line with answers for what it lacks.
+func withAnswers(inv formats.Invocation, open []argspec.Spec, answers []string) formats.Invocation {
 	raw, words := argspec.Fill(open, answers)
 	if inv.Words != nil {
 		inv.Words = slices.Concat(inv.Words, words)

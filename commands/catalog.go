@@ -73,7 +73,7 @@ func (l *Library) describe(
 	info *formats.CommandInfo, e Entry, src []byte,
 ) (_ *syntax.Front, err error) {
 	var prog *compile.Program
-	if place, ok := l.placed(e.Source, e.File, src); ok {
+	if place, ok := l.foreignPlace(e.Source, e.File, src); ok {
 		c, bad := dialect.Parse(place, e.File, src)
 		if bad != nil {
 			return nil, bad
@@ -94,9 +94,11 @@ func (l *Library) describe(
 	} else {
 		prog, err = l.Compile(display(e.Source, e.File), src)
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	info.Usage = argspec.Usage(e.Name, prog.Args)
 	info.Arguments = argspec.Infos(prog.Args)
 	return &prog.File.Front, nil
@@ -133,6 +135,7 @@ func help(e Entry, p *compile.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nusage: %s\n",
 		p.File.Front.Description.Text, argspec.Usage(e.Name, p.Args))
+
 	if len(p.Args) > 0 {
 		b.WriteString("\narguments:\n")
 		wide := 0
@@ -143,6 +146,7 @@ func help(e Entry, p *compile.Program) string {
 			fmt.Fprintf(&b, "  %-*s  %s\n", wide, a.Label(), describe(a))
 		}
 	}
+
 	if during, _ := p.During(); during != "" {
 		fmt.Fprintf(&b, "\nthe task is %s while it runs", during)
 		if p.Allow != nil {
@@ -154,12 +158,14 @@ func help(e Entry, p *compile.Program) string {
 		}
 		b.WriteString("\n")
 	}
+
 	if examples := p.File.Front.Examples; len(examples) > 0 {
 		b.WriteString("\nexamples:\n")
 		for _, ex := range examples {
 			fmt.Fprintf(&b, "  %s\n", ex)
 		}
 	}
+
 	fmt.Fprintf(&b, "\nfile: %s\n", display(e.Source, e.File))
 	return b.String()
 }
@@ -169,6 +175,7 @@ func describe(a argspec.Spec) string {
 	if len(a.Values) > 0 {
 		parts = []string{strings.Join(a.Values, "|")}
 	}
+
 	if a.Required {
 		parts = append(parts, "required")
 	}
@@ -178,5 +185,6 @@ func describe(a argspec.Spec) string {
 	if a.Description != "" {
 		parts = append(parts, a.Description)
 	}
+
 	return strings.Join(parts, "; ")
 }

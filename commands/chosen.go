@@ -19,14 +19,14 @@ import (
 
 // choice is a subagent that a line names, and the input that the line gives it.
 type choice struct {
-	lib     *Library
-	inv     formats.Invocation
-	prog    *compile.Program
-	values  argspec.Values
-	arg     string // that names it
-	info    formats.AgentInfo
-	input   map[string]any
-	lacking []lack
+	lib           *Library
+	inv           formats.Invocation
+	prog          *compile.Program
+	values        argspec.Values
+	arg           string // that names it
+	info          formats.AgentInfo
+	input         map[string]any
+	missingInputs []lack
 }
 
 // lack is an input that a subagent needs and a line does not give: an argument of the command, or
@@ -44,7 +44,7 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 ) error {
 	var tree *syntax.File
 	for _, spec := range (*prog).Args {
-		name, ok := get(values, spec.Name).(string)
+		name, ok := valueOf(values, spec.Name).(string)
 		if spec.Type != argspec.Subagent || !ok {
 			continue
 		}
@@ -56,10 +56,10 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 			arg:    spec.Name,
 			input:  map[string]any{},
 		}
-		if err := c.take(ctx, name); err != nil {
+		if err := c.lookUp(ctx, name); err != nil {
 			return err
 		}
-		if len(c.lacking) > 0 {
+		if len(c.missingInputs) > 0 {
 			whole, err := c.ask(ctx)
 			if err == nil {
 				*inv = whole
@@ -73,7 +73,7 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 		if tree == nil {
 			tree = syntax.Read((*prog).File.Name, (*prog).File.Src)
 		}
-		c.settle(tree)
+		c.nameSubagent(tree)
 	}
 
 	if tree == nil {
@@ -86,9 +86,9 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 	return err
 }
 
-// Settled is the program of a line as it would run, with the subagents that the line names. It
-// never asks the user.
-func (l *Library) Settled(
+// ResolveSubagents is the program of a line as it would run, with the subagents that the line
+// names. It never asks the user.
+func (l *Library) ResolveSubagents(
 	ctx context.Context,
 	name string,
 	prog *compile.Program,
@@ -103,13 +103,13 @@ func (l *Library) Settled(
 	return prog, err
 }
 
-func get(values *argspec.Values, name string) any {
+func valueOf(values *argspec.Values, name string) any {
 	v, _ := values.Get(name)
 	return v
 }
 
-// take looks the subagent up, and reads what the line gives it.
-func (c *choice) take(ctx context.Context, name string) error {
+// lookUp looks the subagent up, and reads what the line gives it.
+func (c *choice) lookUp(ctx context.Context, name string) error {
 	name = c.lib.calledByLine(name)
 	info, ok := c.lib.Env.Agent(name)
 	switch {
@@ -123,17 +123,20 @@ func (c *choice) take(ctx context.Context, name string) error {
 		return formats.Fail(formats.CodeDenied, "'/agent' lists those that you can run alone",
 			"subagent %s is built in: only commands call it", name)
 	}
+
 	c.info = info
 	c.info.Name = name // of a variant for a language too
+
 	for i := range c.prog.Args {
 		spec := &c.prog.Args[i]
-		if v := get(&c.values, spec.Name); spec.Of == c.arg && v != nil {
-			if err := c.read(ctx, v); err != nil {
+		if v := valueOf(&c.values, spec.Name); spec.Of == c.arg && v != nil {
+			if err := c.readInput(ctx, v); err != nil {
 				return err
 			}
 		}
 	}
-	c.needs()
+
+	c.findLacking()
 	return nil
 }
 
@@ -170,8 +173,8 @@ func OfPack(plain string, names []string) string {
 	return found
 }
 
-// read takes what one argument gives: a text, or pairs.
-func (c *choice) read(ctx context.Context, v any) error {
+// readInput takes what one argument gives: a text, or pairs.
+func (c *choice) readInput(ctx context.Context, v any) error {
 	if text, ok := v.(string); ok {
 		for _, name := range []string{"request", "prompt", "question", "text"} {
 			if _, takes := c.info.Inputs[name]; takes || c.info.Inputs == nil {
@@ -179,7 +182,7 @@ func (c *choice) read(ctx context.Context, v any) error {
 				return nil
 			}
 		}
-		return c.misuse(text, c.inputs(), "subagent %s takes no text", c.info.Name)
+		return c.usageError(text, c.inputs(), "subagent %s takes no text", c.info.Name)
 	}
 
 	list, _ := v.([]any) //nolint:errcheck // the compiler takes a text or a repeated string here, nothing else
@@ -188,23 +191,23 @@ func (c *choice) read(ctx context.Context, v any) error {
 		name, text, _ := strings.Cut(pair, "=")
 		in, takes := c.info.Inputs[name]
 		if _, twice := c.input[name]; twice {
-			return c.misuse(pair, "leave one out", "expected input %s once, got it again", name)
+			return c.usageError(pair, "leave one out", "expected input %s once, got it again", name)
 		}
 		switch {
 		case c.info.Inputs == nil:
 		case !takes:
 			help := cmp.Or(nearest.Help(name, slices.Sorted(maps.Keys(c.info.Inputs))), c.inputs())
-			return c.misuse(pair, help, "subagent %s takes no input %q", c.info.Name, name)
+			return c.usageError(pair, help, "subagent %s takes no input %q", c.info.Name, name)
 		}
 		value, want := inputValue(in, text)
 		if want != "" {
-			return c.misuse(pair, "", "expected %s for input %s, got %.60q", want, name, text)
+			return c.usageError(pair, "", "expected %s for input %s, got %.60q", want, name, text)
 		}
 		if in.Document != "" {
 			if ok, err := c.exists(ctx, text); err != nil {
 				return err
 			} else if !ok {
-				return c.misuse(pair, "",
+				return c.usageError(pair, "",
 					"expected a file of the project for input %s, got %.60q", name, text)
 			}
 		}
@@ -216,7 +219,7 @@ func (c *choice) read(ctx context.Context, v any) error {
 
 func (c *choice) exists(ctx context.Context, file string) (bool, error) {
 	if c.lib.Docs == nil {
-		return false, noWorkspace(c.inv.Name)
+		return false, noWorkspaceError(c.inv.Name)
 	}
 	return c.lib.Docs.Exists(ctx, file)
 }
@@ -246,9 +249,9 @@ func (c *choice) inputs() string {
 	return "its inputs are " + strings.Join(slices.Sorted(maps.Keys(c.info.Inputs)), ", ")
 }
 
-// needs finds the inputs that are required and not given: by the line, by an argument of the same
-// name, or by the file.
-func (c *choice) needs() {
+// findLacking finds the inputs that are required and not given: by the line, by an argument of the
+// same name, or by the file.
+func (c *choice) findLacking() {
 	var pairs *argspec.Spec
 	args := map[string]*argspec.Spec{}
 	for i := range c.prog.Args {
@@ -258,9 +261,11 @@ func (c *choice) needs() {
 			pairs = spec
 		}
 	}
+
 	if name := argspec.TaskName(c.prog.Args); name != "" {
 		args["task"] = args[name] // which binds $task
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(c.info.Inputs)) {
 		in := c.info.Inputs[name]
 		if _, given := c.input[name]; given || !in.Required {
@@ -268,27 +273,27 @@ func (c *choice) needs() {
 		}
 		arg := args[name]
 		switch {
-		case arg != nil && get(&c.values, arg.Name) == nil:
-			c.lacking = append(c.lacking, lack{spec: *arg})
-		case arg == nil && pairs != nil && !c.inFile(name):
-			c.lacking = append(c.lacking, lack{*pairs, name, in})
+		case arg != nil && valueOf(&c.values, arg.Name) == nil:
+			c.missingInputs = append(c.missingInputs, lack{spec: *arg})
+		case arg == nil && pairs != nil && !c.isGivenInFile(name):
+			c.missingInputs = append(c.missingInputs, lack{*pairs, name, in})
 		}
 	}
 }
 
-// inFile tells whether the file gives an input.
-func (c *choice) inFile(name string) bool {
+// isGivenInFile tells whether the file gives an input.
+func (c *choice) isGivenInFile(name string) bool {
 	d := c.prog.File.Defaults
-	found := d != nil && has(d.With, name)
+	found := d != nil && hasField(d.With, name)
 	syntax.Walk(c.prog.File.Steps, func(n any) bool {
 		s, ok := n.(*syntax.Step)
-		found = found || ok && c.delegate(s) != nil && has(s.With, name)
+		found = found || ok && c.delegate(s) != nil && hasField(s.With, name)
 		return true
 	})
 	return found
 }
 
-func has(list []syntax.Field, name string) bool {
+func hasField(list []syntax.Field, name string) bool {
 	return slices.ContainsFunc(list, func(f syntax.Field) bool { return f.Key.Text == name })
 }
 
@@ -304,8 +309,8 @@ func (c *choice) delegate(s *syntax.Step) *syntax.Delegate {
 	return d
 }
 
-// settle names the subagent in the steps that call it, with its input.
-func (c *choice) settle(tree *syntax.File) {
+// nameSubagent names the subagent in the steps that call it, with its input.
+func (c *choice) nameSubagent(tree *syntax.File) {
 	for _, list := range [][]*syntax.Step{tree.Steps, tree.Between, tree.Errors} {
 		syntax.Walk(list, func(n any) bool {
 			s, ok := n.(*syntax.Step)
@@ -319,7 +324,7 @@ func (c *choice) settle(tree *syntax.File) {
 			d.Agent = syntax.Word{Pos: d.Pos, Text: c.info.Name}
 			d.Pick = nil
 			for _, name := range slices.Sorted(maps.Keys(c.input)) {
-				if !has(s.With, name) {
+				if !hasField(s.With, name) {
 					value := &syntax.Value{Pos: d.Pos, Lit: c.input[name]}
 					s.With = append(s.With, syntax.Field{
 						Key:   syntax.Word{Pos: d.Pos, Text: name},
@@ -332,9 +337,9 @@ func (c *choice) settle(tree *syntax.File) {
 	}
 }
 
-// misuse is the usage error about a word of the line.
-func (c *choice) misuse(word, help, format string, args ...any) error {
-	e := noFile(c.inv.Name, c.prog.Args, fmt.Sprintf(format, args...), word, c.values.Raw)
+// usageError is the usage error about a word of the line.
+func (c *choice) usageError(word, help, format string, args ...any) error {
+	e := noFileError(c.inv.Name, c.prog.Args, fmt.Sprintf(format, args...), word, c.values.Raw)
 	e.Advice = help
 	return e
 }
@@ -344,7 +349,7 @@ func (c *choice) misuse(word, help, format string, args ...any) error {
 func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	var missing, examples []string
 	var questions []Question
-	for _, one := range c.lacking {
+	for _, one := range c.missingInputs {
 		if one.input == "" {
 			open := &argspec.UsageError{Open: []argspec.Spec{one.spec}}
 			q := c.lib.questions(open, []string{""})[0]
@@ -385,12 +390,12 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	return c.lib.interview(ctx, use, questions, func(answers []string) formats.Invocation {
 		var open []argspec.Spec
 		texts := slices.Clone(answers)
-		for i, one := range c.lacking[:len(answers)] {
+		for i, one := range c.missingInputs[:len(answers)] {
 			open = append(open, one.spec)
 			if one.input != "" && texts[i] != "" {
 				texts[i] = one.input + "=" + texts[i]
 			}
 		}
-		return filled(c.inv, open, texts)
+		return withAnswers(c.inv, open, texts)
 	})
 }

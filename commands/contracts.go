@@ -48,10 +48,12 @@ func (c Contracts) Schema(name string) (data []byte, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is not a plain file")
 	}
+
 	f, err := c.Root.Open(name)
 	if err != nil {
 		return nil, err
 	}
+
 	data, err = ReadAll(f, schema.MaxSize)
 	if err == nil && len(data) > schema.MaxSize {
 		return nil, formats.Fail(formats.CodeInvalidCommand, "",

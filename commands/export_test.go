@@ -1,4 +1,4 @@
 package commands
 
 // NextOf says what to run next after several tasks.
-var NextOf = nextOf
+var NextOf = nextSteps

@@ -63,6 +63,6 @@ func (l *Library) loadForeign(
 		prog, err := compile.Compile(f, l.Env)
 		return prog, nil, err
 	}
-	prog, err := l.program(c, c.Text(), "")
+	prog, err := l.promptProgram(c, c.Text(), "")
 	return prog, c, err
 }

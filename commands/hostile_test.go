@@ -23,8 +23,8 @@ const (
 	hostileSize   = 250 << 10
 )
 
-// filled repeats a piece up to the size of a file that is still read.
-func filled(piece string) string {
+// withAnswers repeats a piece up to the size of a file that is still read.
+func withAnswers(piece string) string {
 	return strings.Repeat(piece, hostileSize/len(piece))
 }
 
@@ -45,46 +45,46 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and m
 	env := shippedSet(t)
 	for _, tc := range []struct{ name, src, code string }{ //nolint:paralleltest // one after the other, for the figures
 		{"too large", strings.Repeat("x", 100<<20), "E002"},
-		{"no end of line", filled("x"), "E017"},
+		{"no end of line", withAnswers("x"), "E017"},
 		{"empty", "", "E017"},
-		{"links", head + filled("[a]("), ""},
-		{"links with brackets", head + filled("[a](<b"), ""},
-		{"emphasis", head + filled("*a_ "), ""},
-		{"definitions", head + filled("[a]: b\n"), ""},
-		{"quotes", head + strings.Repeat("> ", 50_000) + filled("a\n")[:100_000], "E201"},
+		{"links", head + withAnswers("[a]("), ""},
+		{"links with brackets", head + withAnswers("[a](<b"), ""},
+		{"emphasis", head + withAnswers("*a_ "), ""},
+		{"definitions", head + withAnswers("[a]: b\n"), ""},
+		{"quotes", head + strings.Repeat("> ", 50_000) + withAnswers("a\n")[:100_000], "E201"},
 		{"lists", head + strings.Repeat("- ", 50_000) + "a", "E201"},
 		{"staircase of lists", head + staircase(300), "E201"},
 		{
 			"table of many columns",
 			head + strings.Repeat("|a", 20_000) + "\n" + strings.Repeat("|-", 20_000) + "\n" +
-				filled("|b\n")[:100_000],
+				withAnswers("|b\n")[:100_000],
 			"",
 		},
-		{"fences", head + filled("```yaml step\n"), "E202"},
-		{"steps", head + filled("### Step 1: A\n\n```yaml step\nset: {a: 1}\n```\n"), "E116"},
+		{"fences", head + withAnswers("```yaml step\n"), "E202"},
+		{"steps", head + withAnswers("### Step 1: A\n\n```yaml step\nset: {a: 1}\n```\n"), "E116"},
 		{
 			"steps of one title",
 			head + numbered("### Step %d: A\n\n```yaml step\nset: {a: 1}\n```\n"),
 			"",
 		},
 		{"sentences of one kind", head + numbered("Step %d: Delegate to nobody\n"), "E164"},
-		{"sentences", head + filled("Step 1: x\n"), "E210"},
-		{"tags", head + filled("<a>\n"), "W210"},
-		{"backticks", head + filled("` `` "), ""},
+		{"sentences", head + withAnswers("Step 1: x\n"), "E210"},
+		{"tags", head + withAnswers("<a>\n"), "W210"},
+		{"backticks", head + withAnswers("` `` "), ""},
 		{
 			"deep flow",
 			step("set: {a: " + strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000) + "}"),
 			"E229",
 		},
 		{"deep blocks", front(stairs(500)), "E229"},
-		{"open brackets", step("set: " + filled("[")), ""},
+		{"open brackets", step("set: " + withAnswers("[")), ""},
 		{"aliases", front("a: &a [x, x]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]"), "E222"},
 		{"keys", step(keyed(20_000)), "E108"},
-		{"the same key", step(filled("a: 1\n")), "E221"},
-		{"quotes in YAML", step("return: " + filled(`"`)), ""},
-		{"one long text", step("return: \"" + filled("${{ $args.x }}") + "\""), "E006"},
-		{"open expressions", step("return: \"" + filled("${{") + "\""), "E207"},
-		{"long expression", step("when: '" + filled("1 + ") + "1'\nreturn: x"), ""},
+		{"the same key", step(withAnswers("a: 1\n")), "E221"},
+		{"quotes in YAML", step("return: " + withAnswers(`"`)), ""},
+		{"one long text", step("return: \"" + withAnswers("${{ $args.x }}") + "\""), "E006"},
+		{"open expressions", step("return: \"" + withAnswers("${{") + "\""), "E207"},
+		{"long expression", step("when: '" + withAnswers("1 + ") + "1'\nreturn: x"), ""},
 		{
 			"deep expression",
 			step("when: '" + strings.Repeat("(", 60_000) + "1" + strings.Repeat(")", 60_000) +
@@ -103,10 +103,10 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and m
 			step("set:\n" + strings.ReplaceAll(exprs(8_000), "1 + 1", "$steps.nobody.status")),
 			"E006",
 		},
-		{"carriage returns", head + filled("\r\n\t"), ""},
-		{"not UTF-8", head + filled("\xff"), "E003"},
-		{"zeros", filled("\x00"), "E003"},
-		{"wide runes", step("return: \"" + filled("𐍈") + "\""), ""},
+		{"carriage returns", head + withAnswers("\r\n\t"), ""},
+		{"not UTF-8", head + withAnswers("\xff"), "E003"},
+		{"zeros", withAnswers("\x00"), "E003"},
+		{"wide runes", step("return: \"" + withAnswers("𐍈") + "\""), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var before, after runtime.MemStats

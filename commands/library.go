@@ -108,7 +108,7 @@ func (l *Library) Load(source, file string) (*compile.Program, *dialect.Command,
 		return nil, nil, err
 	}
 	name := display(source, file)
-	if place, ok := l.placed(source, file, src); ok {
+	if place, ok := l.foreignPlace(source, file, src); ok {
 		return l.loadForeign(place, file, src)
 	}
 	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
@@ -124,10 +124,12 @@ func (l *Library) read(source, file string) ([]byte, error) {
 	if err == nil {
 		return src, nil
 	}
+
 	code := formats.CodeOf(err)
 	if code == formats.CodeUnknown {
 		code = formats.CodeIO
 	}
+
 	return nil, &formats.Failure{
 		Code:    code,
 		Message: "command file " + display(source, file),
@@ -185,7 +187,7 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	}
 	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && len(use.Open) > 0 {
-		inv, values, err = l.complete(ctx, inv, prog, use)
+		inv, values, err = l.completeLine(ctx, inv, prog, use)
 	}
 	if err == nil {
 		err = l.choose(ctx, &inv, &prog, &values)
@@ -194,7 +196,7 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 		return formats.Return{}, err
 	}
 
-	err = l.exist(ctx, inv.Name, prog, values)
+	err = l.checkExisting(ctx, inv.Name, prog, values)
 	if err == nil {
 		err = l.begin(ctx, inv)
 	}
@@ -214,13 +216,16 @@ func (l *Library) EngineFlags(e Entry, raw string, words []string) ([]string, er
 	if all == nil {
 		all = strings.Fields(raw)
 	}
+
 	if !slices.ContainsFunc(all, argspec.IsEngineFlag) {
 		return nil, nil
 	}
+
 	prog, prompt, err := l.Load(e.Source, e.File)
 	if err != nil || prompt != nil {
 		return nil, nil //nolint:nilerr // it is told when the line runs
 	}
+
 	values, err := argspec.Bind(e.Name, prog.Args, raw, words)
 	if err != nil && slices.Contains(all, "--json") {
 		return []string{"--json"}, err
@@ -243,14 +248,17 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 			return formats.Return{}, err
 		}
 	}
+
 	cfg, err := l.Config(ctx, inv)
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	if mine != nil {
 		mine.Delegator = cfg.Agents
 		cfg.Agents = mine
 	}
+
 	runner, err := interp.New(cfg)
 	if err != nil {
 		return formats.Return{}, err
@@ -264,11 +272,11 @@ func (l *Library) Missing(ctx context.Context, prog *compile.Program, values arg
 	if l.Tasks == nil {
 		return nil
 	}
-	return l.exist(ctx, prog.Name, prog, values)
+	return l.checkExisting(ctx, prog.Name, prog, values)
 }
 
-// exist asks for every task and path that the arguments name.
-func (l *Library) exist(
+// checkExisting asks for every task and path that the arguments name.
+func (l *Library) checkExisting(
 	ctx context.Context,
 	name string,
 	prog *compile.Program,
@@ -280,39 +288,40 @@ func (l *Library) exist(
 			continue
 		}
 		if spec.Type == argspec.Path {
-			if err := l.path(ctx, name, prog, spec, values); err != nil {
+			if err := l.checkPath(ctx, name, prog, spec, values); err != nil {
 				return err
 			}
 		}
 		if spec.Type == argspec.Task || spec.Type == argspec.Tasks {
-			if err := l.tasks(ctx, name, spec.Type == argspec.Tasks, numbers(v)...); err != nil {
+			isList := spec.Type == argspec.Tasks
+			if err := l.checkTasks(ctx, name, isList, numbers(v)...); err != nil {
 				return err
 			}
 		}
 	}
-	if err := l.tasks(ctx, name, false, values.Tasks()...); err != nil {
+	if err := l.checkTasks(ctx, name, false, values.Tasks()...); err != nil {
 		return err
 	}
 	if n, ok := values.Task(); ok {
-		return l.tasks(ctx, name, false, n)
+		return l.checkTasks(ctx, name, false, n)
 	}
 	return nil
 }
 
-// noWorkspace refuses an argument that only a workspace can answer for.
-func noWorkspace(command string) error {
+// noWorkspaceError refuses an argument that only a workspace can answer for.
+func noWorkspaceError(command string) error {
 	return formats.Fail(formats.CodeNoWorkspace, "run tercet init",
 		"/%s needs a workspace", command)
 }
 
-func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec,
-	values argspec.Values,
+func (l *Library) checkPath(
+	ctx context.Context, name string, prog *compile.Program, spec argspec.Spec, values argspec.Values,
 ) error {
 	if spec.Pattern != nil {
 		return nil
 	}
 	if l.Docs == nil {
-		return noWorkspace(name)
+		return noWorkspaceError(name)
 	}
 
 	v, _ := values.Get(spec.Name)
@@ -327,7 +336,7 @@ func (l *Library) path(ctx context.Context, name string, prog *compile.Program, 
 			return err
 		}
 		if !ok {
-			e := noFile(
+			e := noFileError(
 				name,
 				prog.Args,
 				spec.Expected("an existing file of the project", p),
@@ -374,9 +383,11 @@ func (l *Library) nearFile(ctx context.Context, wanted string, values argspec.Va
 	return ""
 }
 
-// noFile is the usage error about a path at which there is no file, with the place where it was
-// named.
-func noFile(command string, specs []argspec.Spec, message, file, raw string) *argspec.UsageError {
+// noFileError is the usage error about a path at which there is no file, with the place where it
+// was named.
+func noFileError(
+	command string, specs []argspec.Spec, message, file, raw string,
+) *argspec.UsageError {
 	e := &argspec.UsageError{
 		Command: command,
 		Message: message,
@@ -392,11 +403,11 @@ func noFile(command string, specs []argspec.Spec, message, file, raw string) *ar
 	return e
 }
 
-// tasks asks for each number of a list. With old an archived task counts too: the state says what
-// may be done with it.
-func (l *Library) tasks(ctx context.Context, command string, old bool, list ...int) error {
+// checkTasks asks for each number of a list. With old an archived task counts too: the state says
+// what may be done with it.
+func (l *Library) checkTasks(ctx context.Context, command string, old bool, list ...int) error {
 	if l.Tasks == nil && len(list) > 0 {
-		return noWorkspace(command)
+		return noWorkspaceError(command)
 	}
 	for _, n := range list {
 		if ok, err := l.Tasks.HasTask(ctx, n); err != nil {

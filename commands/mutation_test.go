@@ -45,11 +45,11 @@ type mutant struct {
 // blocks and of the frontmatter are told apart from prose by in.
 type mutator struct {
 	kind   string
-	mutate func(in lineOf, line string) []string
+	mutate func(in taskLine, line string) []string
 }
 
-// lineOf says where a line stands.
-type lineOf struct {
+// taskLine says where a line stands.
+type taskLine struct {
 	yaml  bool // inside a block or the frontmatter
 	fence bool // opens a block of the format
 	ends  bool // ends it, or opens or ends the frontmatter
@@ -99,8 +99,8 @@ func unquoted(before string) bool {
 }
 
 // drop gives the line once for each of the characters, without it.
-func drop(chars string) func(lineOf, string) []string {
-	return func(in lineOf, line string) []string {
+func drop(chars string) func(taskLine, string) []string {
+	return func(in taskLine, line string) []string {
 		if !in.yaml {
 			return nil
 		}
@@ -115,8 +115,8 @@ func drop(chars string) func(lineOf, string) []string {
 }
 
 // named misspells the names of a list where they stand behind a prefix.
-func named(prefix string, list func(lineOf) []string) func(lineOf, string) []string {
-	return func(in lineOf, line string) []string {
+func named(prefix string, list func(taskLine) []string) func(taskLine, string) []string {
+	return func(in taskLine, line string) []string {
 		if !in.yaml {
 			return nil
 		}
@@ -135,7 +135,7 @@ func named(prefix string, list func(lineOf) []string) func(lineOf, string) []str
 
 func mutators() []mutator {
 	return []mutator{
-		{"misspelt key", func(in lineOf, line string) []string {
+		{"misspelt key", func(in taskLine, line string) []string {
 			if !in.yaml {
 				return nil
 			}
@@ -146,7 +146,7 @@ func mutators() []mutator {
 				unquoted,
 			)
 		}},
-		{"lost colon", func(in lineOf, line string) []string {
+		{"lost colon", func(in taskLine, line string) []string {
 			if !in.yaml {
 				return nil
 			}
@@ -160,7 +160,7 @@ func mutators() []mutator {
 		{"lost quote", drop(`"'`)},
 		{"lost brace", drop("{}")},
 		{"lost bracket", drop("[]")},
-		{"bad indent", func(in lineOf, line string) []string {
+		{"bad indent", func(in taskLine, line string) []string {
 			if !in.yaml || strings.TrimSpace(line) == "" {
 				return nil
 			}
@@ -170,7 +170,7 @@ func mutators() []mutator {
 			}
 			return out
 		}},
-		{"tab", func(in lineOf, line string) []string {
+		{"tab", func(in taskLine, line string) []string {
 			switch {
 			case !in.yaml || strings.TrimSpace(line) == "":
 				return nil
@@ -179,13 +179,13 @@ func mutators() []mutator {
 			}
 			return []string{"\t" + line}
 		}},
-		{"doubled line", func(in lineOf, line string) []string {
+		{"doubled line", func(in taskLine, line string) []string {
 			if !in.yaml || strings.TrimSpace(line) == "" {
 				return nil
 			}
 			return []string{line + "\n" + line}
 		}},
-		{"wrong fence", func(in lineOf, line string) []string {
+		{"wrong fence", func(in taskLine, line string) []string {
 			switch {
 			case in.ends:
 				return []string{line[1:], ""}
@@ -202,7 +202,7 @@ func mutators() []mutator {
 				"```yaml",
 			}
 		}},
-		{"misspelt variable", func(in lineOf, line string) []string {
+		{"misspelt variable", func(in taskLine, line string) []string {
 			if !in.yaml {
 				return nil
 			}
@@ -212,14 +212,14 @@ func mutators() []mutator {
 		}},
 		{
 			"misspelt step",
-			named(`(?:\$steps\.|redo: \[|rollback: \[)`, func(in lineOf) []string {
+			named(`(?:\$steps\.|redo: \[|rollback: \[)`, func(in taskLine) []string {
 				return in.ids
 			}),
 		},
-		{"misspelt argument", named(`\$args\.`, func(in lineOf) []string {
+		{"misspelt argument", named(`\$args\.`, func(in taskLine) []string {
 			return in.args
 		})},
-		{"misspelt agent", func(in lineOf, line string) []string {
+		{"misspelt agent", func(in taskLine, line string) []string {
 			if !in.yaml {
 				return nil
 			}
@@ -237,7 +237,7 @@ func mutants(t *testing.T, name string, src []byte) []mutant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in lineOf
+	var in taskLine
 	for _, a := range file.Front.Arguments {
 		in.args = append(in.args, a.Name.Text)
 	}

@@ -29,10 +29,10 @@ var (
 // maxTaskWord bounds the tasks of one word.
 const maxTaskWord = 1000
 
-// namesake checks the task of a prompt that has the name of a shipped workflow about a task: it has
-// to exist. Where the file's hint says that its first argument is a task, anything else is a usage
-// error.
-func (l *Library) namesake(
+// checkNamesake checks the task of a prompt that has the name of a shipped workflow about a task:
+// it has to exist. Where the file's hint says that its first argument is a task, anything else is a
+// usage error.
+func (l *Library) checkNamesake(
 	ctx context.Context,
 	c *dialect.Command,
 	raw string,
@@ -60,7 +60,7 @@ func (l *Library) namesake(
 			high = low
 		}
 		for n := low; n <= high && count < maxTaskWord; n++ {
-			if err := l.anywhere(ctx, c, n); err != nil {
+			if err := l.checkTaskAnywhere(ctx, c, n); err != nil {
 				return err
 			}
 			count++
@@ -79,12 +79,13 @@ func (l *Library) aboutTask(name string) bool {
 		prog.Args[0].Required
 }
 
-// anywhere fails for a task that neither the state nor a file of another system has.
-func (l *Library) anywhere(ctx context.Context, c *dialect.Command, number int) error {
-	err := l.tasks(ctx, c.Name, false, number)
+// checkTaskAnywhere fails for a task that neither the state nor a file of another system has.
+func (l *Library) checkTaskAnywhere(ctx context.Context, c *dialect.Command, number int) error {
+	err := l.checkTasks(ctx, c.Name, false, number)
 	if l.Elsewhere == nil || formats.CodeOf(err) != formats.CodeNotFound {
 		return err
 	}
+
 	file, line, has := l.Elsewhere(ctx, number)
 	switch {
 	case has && l.Tell != nil:

@@ -18,17 +18,21 @@ func (l *Library) Parts(inv formats.Invocation) (parts []Part, needs []string, e
 	if c != nil && !flow {
 		return []Part{{Inv: inv}}, nil, nil
 	}
+
 	prog, _, err := l.Load(inv.Source, inv.File)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for _, label := range prog.File.Front.Needs {
 		needs = append(needs, label.Text)
 	}
+
 	if list := values.Tasks(); len(list) > 1 {
 		return partsOf(inv, values, list), needs, nil
 	}

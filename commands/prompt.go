@@ -34,7 +34,7 @@ func (l *Library) Prompt(source, file string) (c *dialect.Command, flow bool, er
 	if err != nil {
 		return nil, false, err
 	}
-	place, ok := l.placed(source, file, src)
+	place, ok := l.foreignPlace(source, file, src)
 	if !ok {
 		return nil, false, nil
 	}
@@ -61,8 +61,8 @@ func OwnPrompt(name string, src []byte) (place dialect.Place, inside string, ok 
 	return place, inside, true
 }
 
-// placed finds the folder of another tool by whose rules a file of a source is read.
-func (l *Library) placed(source, file string, src []byte) (dialect.Place, bool) {
+// foreignPlace finds the folder of another tool by whose rules a file of a source is read.
+func (l *Library) foreignPlace(source, file string, src []byte) (dialect.Place, bool) {
 	if place, ok := l.Foreign[source]; ok {
 		return place, true
 	}
@@ -70,9 +70,9 @@ func (l *Library) placed(source, file string, src []byte) (dialect.Place, bool) 
 	return place, ok
 }
 
-// flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is
-// compiled.
-const flow = `---
+// promptFlow is the command that a prompt becomes: one delegated step. Its text is filled in once
+// it is compiled.
+const promptFlow = `---
 command: prompt
 description: One delegated step
 ---
@@ -94,31 +94,35 @@ return: {message: $steps.prompt.summary, text: $steps.prompt.text}
 ~~~
 `
 
-// program makes the program of a prompt: text goes to the worker as it is. raw is the rest of the
-// line, whose first word may name the task by whose language the worker is chosen.
-func (l *Library) program(c *dialect.Command, text, raw string) (*compile.Program, error) {
+// promptProgram makes the program of a prompt: text goes to the worker as it is. raw is the rest of
+// the line, whose first word may name the task by whose language the worker is chosen.
+func (l *Library) promptProgram(c *dialect.Command, text, raw string) (*compile.Program, error) {
 	worker, warnings := l.worker(c)
 	chosen := worker
 	if task, ok := firstTask(raw); ok && len(c.Routing) > 0 {
 		var more []formats.Diagnostic
-		chosen, more = l.routed(c, worker, task)
+		chosen, more = l.routedWorker(c, worker, task)
 		warnings = append(warnings, more...)
 	}
+
 	f, err := syntax.Parse(
 		"prompt.md",
-		[]byte(strings.ReplaceAll(fmt.Sprintf(flow, worker, chosen), "~~~", "```")),
+		[]byte(strings.ReplaceAll(fmt.Sprintf(promptFlow, worker, chosen), "~~~", "```")),
 	)
 	if err != nil {
 		return nil, err
 	}
+
 	f.Steps[0].With[0].Value = &syntax.Value{Lit: text}
 	if c.Timeout > 0 {
 		f.Steps[0].Timeout = &syntax.Timeout{Pos: f.Steps[0].Pos, Total: c.Timeout.Seconds()}
 	}
+
 	prog, err := compile.Compile(f, l.Env)
 	if err != nil {
 		return nil, err
 	}
+
 	tree := prog.File // of this program alone
 	tree.Name = c.File
 	tree.Src = []byte(text)
@@ -126,6 +130,7 @@ func (l *Library) program(c *dialect.Command, text, raw string) (*compile.Progra
 	prog.Wishes = &c.Wishes
 	tree.Front.Description.Text = c.Description
 	tree.Front.Hidden = c.Hidden
+
 	prog.Warnings = append(slices.Clone(c.Warnings), warnings...)
 	return prog, nil
 }
@@ -137,26 +142,28 @@ func firstTask(raw string) (int, bool) {
 	return n, err == nil && n > 0
 }
 
-// routed is the value of 'delegate' that chooses the worker by the language of a task.
-func (l *Library) routed(
+// routedWorker is the value of 'delegate' that chooses the worker by the language of a task.
+func (l *Library) routedWorker(
 	c *dialect.Command, worker string, task int,
 ) (string, []formats.Diagnostic) {
 	var found []formats.Diagnostic
 	among := []string{worker}
 	choice := []string{"if false then empty"}
+
 	for _, language := range slices.Sorted(maps.Keys(c.Routing)) {
 		if language == "" {
 			continue
 		}
 		one := *c
 		one.Agent = c.Routing[language]
-		name, warnings := l.named(&one)
+		name, warnings := l.namedWorker(&one)
 		found = append(found, warnings...)
 		if !slices.Contains(among, name) {
 			among = append(among, name)
 		}
 		choice = append(choice, fmt.Sprintf("elif . == %q then %q", language, name))
 	}
+
 	expr := fmt.Sprintf(
 		"[$state.tasks[] | select(.number == %d) | .language] | first | %s else %q end",
 		task, strings.Join(choice, " "), worker,
@@ -171,13 +178,13 @@ func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 	if agent := c.Routing[""]; agent != "" {
 		one := *c
 		one.Agent = agent
-		return l.named(&one)
+		return l.namedWorker(&one)
 	}
-	return l.named(c)
+	return l.namedWorker(c)
 }
 
-// named is the subagent that a file names.
-func (l *Library) named(c *dialect.Command) (string, []formats.Diagnostic) {
+// namedWorker is the subagent that a file names.
+func (l *Library) namedWorker(c *dialect.Command) (string, []formats.Diagnostic) {
 	switch strings.ToLower(c.Agent) {
 	case "", "agent", "edit", "build", "general", "general-purpose":
 		return Worker, nil
@@ -190,6 +197,7 @@ func (l *Library) named(c *dialect.Command) (string, []formats.Diagnostic) {
 		found.File = c.File
 		return Worker, []formats.Diagnostic{found}
 	}
+
 	info, ok := l.Env.Agent(c.Agent)
 	if !ok {
 		info, ok = l.Env.Agent(dialect.AgentName(c.Agent))
@@ -198,13 +206,16 @@ func (l *Library) named(c *dialect.Command) (string, []formats.Diagnostic) {
 	if takes && info.Inputs != nil {
 		_, takes = info.Inputs["prompt"]
 	}
+
 	if takes {
 		return info.Name, nil
 	}
+
 	message := fmt.Sprintf("no subagent is named %.60q; %s does it", c.Agent, Worker)
 	if ok {
 		message = fmt.Sprintf("subagent %.60q does not take a prompt; %s does it", c.Agent, Worker)
 	}
+
 	found := formats.Found(CodeWorker, c.AgentPos, "add an agent file of that name", "%s", message)
 	found.File = c.File
 	return Worker, []formats.Diagnostic{found}
@@ -234,7 +245,7 @@ func (l *Library) runPrompt(
 			"/%s: expected at most %d bytes of arguments, got %d", c.Name, argspec.MaxRaw, len(raw))
 	}
 
-	if err := l.namesake(ctx, c, raw); err != nil {
+	if err := l.checkNamesake(ctx, c, raw); err != nil {
 		return formats.Return{}, err
 	}
 	if err := l.begin(ctx, inv); err != nil {
@@ -252,14 +263,14 @@ func (l *Library) runPrompt(
 		return formats.Return{}, err
 	}
 
-	text := written(pieces)
-	if marked(pieces) && !inv.DryRun && l.Inject != nil {
+	text := sourceText(pieces)
+	if hasMarks(pieces) && !inv.DryRun && l.Inject != nil {
 		text, err = l.Inject(ctx, inv, c, pieces)
 		if err != nil {
 			return formats.Return{}, err
 		}
 	}
-	prog, err := l.program(c, text, raw)
+	prog, err := l.promptProgram(c, text, raw)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -278,12 +289,14 @@ func (l *Library) Variables(inv formats.Invocation) map[string]string {
 	out["CLAUDE_PROJECT_DIR"] = l.Dir
 	out["workspaceFolder"] = l.Dir
 	out["workspaceFolderBasename"] = path.Base(l.Dir)
+
 	place := l.Foreign[inv.Source]
 	dir := place.Dir
 	if !path.IsAbs(dir) {
 		dir = path.Join(l.Dir, dir)
 	}
 	out["CLAUDE_SKILL_DIR"] = path.Join(dir, path.Dir(inv.File))
+
 	if place.Plugin != "" {
 		root := place.Root
 		if !path.IsAbs(root) {
@@ -294,15 +307,15 @@ func (l *Library) Variables(inv formats.Invocation) map[string]string {
 	return out
 }
 
-// marked tells whether there is anything to run or to read.
-func marked(pieces []dialect.Output) bool {
+// hasMarks tells whether there is anything to run or to read.
+func hasMarks(pieces []dialect.Output) bool {
 	return slices.ContainsFunc(pieces, func(o dialect.Output) bool {
 		return o.Script != nil || o.Include != nil
 	})
 }
 
-// written is an expansion with its marks as they stand in the file.
-func written(pieces []dialect.Output) string {
+// sourceText is an expansion with its marks as they stand in the file.
+func sourceText(pieces []dialect.Output) string {
 	var b strings.Builder
 	for _, o := range pieces {
 		switch {

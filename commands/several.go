@@ -50,7 +50,7 @@ func (l *Library) runEach(
 
 	raw, words := values.Line(strings.Join(list, ","))
 	inv.Among = &formats.Among{
-		Line:  argspec.Bare("/" + inv.Name + " " + raw + argspec.Join(words)),
+		Line:  argspec.StripEngineFlags("/" + inv.Name + " " + raw + argspec.Join(words)),
 		Round: inv.Run,
 	}
 	most, err := l.Several.Split(ctx, inv, parts)
@@ -77,7 +77,7 @@ func (l *Library) runEach(
 			close(over[i])
 			continue
 		case ctx.Err() != nil:
-			came[i].Return = notBegun(ctx)
+			came[i].Return = notBegunReturn(ctx)
 			close(over[i])
 			continue
 		}
@@ -105,11 +105,11 @@ func (l *Library) runEach(
 	}
 
 	going.Wait()
-	return together(inv, most, came)
+	return joinReturns(inv, most, came)
 }
 
-// notBegun is the return of a task to which the line did not come.
-func notBegun(ctx context.Context) formats.Return {
+// notBegunReturn is the return of a task to which the line did not come.
+func notBegunReturn(ctx context.Context) formats.Return {
 	ret := formats.Failed(context.Cause(ctx))
 	ret.Summary = "not begun: " + ret.Summary
 	ret.Errors[0].Message = ret.Summary
@@ -130,6 +130,7 @@ func (t *turn) Delegate(ctx context.Context, r formats.Request) (formats.Return,
 	if r.Agent != compile.GitWorkflow || r.Input["action"] != "publish" || r.Input["child"] != nil {
 		return t.Delegator.Delegate(ctx, r)
 	}
+
 	for _, over := range t.before {
 		select {
 		case <-over:
@@ -137,6 +138,7 @@ func (t *turn) Delegate(ctx context.Context, r formats.Request) (formats.Return,
 			return formats.Return{}, context.Cause(ctx)
 		}
 	}
+
 	ret, err := t.Delegator.Delegate(ctx, r)
 	if err == nil && ret.Outcome().Passes() {
 		t.leave()
@@ -144,9 +146,11 @@ func (t *turn) Delegate(ctx context.Context, r formats.Request) (formats.Return,
 	return ret, err
 }
 
-// together is the return of a line: the gravest of what its tasks came to, with a line of text for
-// each.
-func together(inv formats.Invocation, most int, came []formats.TaskReturn) (formats.Return, error) {
+// joinReturns is the return of a line: the gravest of what its tasks came to, with a line of text
+// for each.
+func joinReturns(
+	inv formats.Invocation, most int, came []formats.TaskReturn,
+) (formats.Return, error) {
 	out := formats.Return{Status: formats.StatusCompleted, Tasks: came}
 	out.Metadata.Session = inv.Session
 	var votes []interp.Vote
@@ -159,20 +163,20 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 		out.Tables = append(out.Tables, ret.Tables...)
 		out.Issues = append(out.Issues, ret.Issues...)
 		for _, w := range ret.Warnings {
-			out.Warnings = append(out.Warnings, ofTask(one.Task, w))
+			out.Warnings = append(out.Warnings, withTask(one.Task, w))
 		}
 		for _, e := range ret.Errors {
-			e.Message = ofTask(one.Task, e.Message)
+			e.Message = withTask(one.Task, e.Message)
 			out.Errors = append(out.Errors, e)
 		}
-		out.Text += lineOf(one) + "\n"
+		out.Text += taskLine(one) + "\n"
 		if ret.Resume != nil && ret.Resume.Gate != "" {
 			open = "'tercet gates' lists the questions, and 'tercet approve RUN' answers one"
 		}
 		if ret.Outcome().Passes() {
 			passed++
 		}
-		add(&out.Metadata, ret.Metadata, most > 1)
+		addUsage(&out.Metadata, ret.Metadata, most > 1)
 	}
 
 	outcome, err := interp.Decide(nil, votes)
@@ -184,7 +188,7 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 	}
 	out.Summary = summary(inv, most, passed, len(came))
 	out.Text += out.Summary
-	out.NextSteps = cmp.Or(open, nextOf(came))
+	out.NextSteps = cmp.Or(open, nextSteps(came))
 	if outcome.Passes() {
 		return out, nil
 	}
@@ -197,7 +201,7 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 	out.Verdict = worst.Return.Verdict
 	out.BlockedReason = worst.Return.BlockedReason
 	if out.BlockedReason != "" {
-		out.BlockedReason = ofTask(worst.Task, out.BlockedReason)
+		out.BlockedReason = withTask(worst.Task, out.BlockedReason)
 	}
 	// A line that was cancelled says so, whatever failed in it before.
 	order.Stable(out.Errors, func(a, b formats.ReturnError) int {
@@ -206,9 +210,9 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 	return out, nil
 }
 
-// nextOf says what to run next, once for all tasks in whose advice nothing but their number
+// nextSteps says what to run next, once for all tasks in whose advice nothing but their number
 // differs.
-func nextOf(came []formats.TaskReturn) string {
+func nextSteps(came []formats.TaskReturn) string {
 	const number = "\x00" // in no text of a return
 	var order []string
 	tasks := map[string][]int{}
@@ -223,6 +227,7 @@ func nextOf(came []formats.TaskReturn) string {
 		}
 		tasks[text] = append(tasks[text], one.Task)
 	}
+
 	for i, text := range order {
 		order[i] = strings.ReplaceAll(text, number, argspec.Ranges(tasks[text]))
 	}
@@ -243,8 +248,8 @@ func cancelled(e formats.ReturnError) int {
 	return 1
 }
 
-// add sums up what was used; the time of runs side by side is that of the longest.
-func add(all *formats.Metadata, one formats.Metadata, beside bool) {
+// addUsage sums up what was used; the time of runs side by side is that of the longest.
+func addUsage(all *formats.Metadata, one formats.Metadata, beside bool) {
 	all.Spawns = all.Spawns + one.Spawns
 	all.Cost = all.Cost + one.Cost
 	all.Tokens.Input += one.Tokens.Input
@@ -270,21 +275,21 @@ func summary(inv formats.Invocation, most, passed, all int) string {
 	return fmt.Sprintf("/%s done for %d of %d tasks", inv.Name, passed, all)
 }
 
-// lineOf tells what one task came to.
-func lineOf(one formats.TaskReturn) string {
+// taskLine tells what one task came to.
+func taskLine(one formats.TaskReturn) string {
 	ret := one.Return
 	if outcome := ret.Outcome(); !outcome.Passes() {
-		return ofTask(one.Task, outcome.String()+": "+ret.Summary)
+		return withTask(one.Task, outcome.String()+": "+ret.Summary)
 	}
 	text := strings.TrimRight(cmp.Or(ret.Text, ret.Summary), "\n")
 	if strings.Contains(text, "\n") {
 		text = "\n" + text
 	}
-	return ofTask(one.Task, text)
+	return withTask(one.Task, text)
 }
 
-// ofTask says of which task a text is.
-func ofTask(n int, text string) string {
+// withTask says of which task a text is.
+func withTask(n int, text string) string {
 	if which := fmt.Sprintf("task %d", n); !strings.HasPrefix(text, which+" ") {
 		return strings.Replace(which+": "+text, ": \n", ":\n", 1)
 	}

@@ -29,7 +29,8 @@ func (c *Catalog) LinesFor(t *formats.Task, to []formats.TaskStatus) []string {
 		if !one.startsFrom(t) {
 			continue
 		}
-		line := one.line(t.Number)
+
+		line := one.lineFor(t.Number)
 		starting = append(starting, line)
 		// work that is done again does not take a task back
 		ahead := slices.DeleteFunc(slices.Clone(to), func(s formats.TaskStatus) bool {
@@ -39,6 +40,7 @@ func (c *Catalog) LinesFor(t *formats.Task, to []formats.TaskStatus) []string {
 			leading = append(leading, line)
 		}
 	}
+
 	if len(leading) > 0 {
 		return leading
 	}
@@ -57,12 +59,14 @@ func (c *Catalog) taskCommands() []taskCommand {
 		if err != nil || prog.File.Front.Hidden {
 			continue
 		}
+
 		during, _ := prog.During()
 		if during == "" || len(prog.Args) == 0 || prog.Args[0].Type != argspec.Task {
 			continue
 		}
 		out = append(out, taskCommand{name: e.Name, prog: prog, during: during})
 	}
+
 	order.Stable(out, func(a, b taskCommand) int {
 		statuses := formats.TaskStatuses()
 		return cmp.Compare(slices.Index(statuses, a.during), slices.Index(statuses, b.during))
@@ -99,7 +103,7 @@ func (c taskCommand) leadsTo(to []formats.TaskStatus) bool {
 	return false
 }
 
-func (c taskCommand) line(task int) string {
+func (c taskCommand) lineFor(task int) string {
 	words := []string{fmt.Sprintf("/%s %d", c.name, task)}
 	for _, a := range c.prog.Args[1:] {
 		if a.Required {

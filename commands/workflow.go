@@ -66,7 +66,7 @@ func (w *Workflow) RunCounted(
 		Spawns:   b.Spawns,
 		Duration: time.Duration(b.Seconds * float64(time.Second)),
 	})
-	cfg.Approve = steps{cfg.Approve}
+	cfg.Approve = stepApprover{cfg.Approve}
 	cfg.Input = r.Input
 	cfg.Task = r.Task
 	cfg.Feedback = r.Feedback
@@ -96,11 +96,11 @@ func (w *Workflow) RunCounted(
 	return ret, used, err
 }
 
-// steps leaves the questions of a subagent's steps open, but for those that are the user's wherever
-// they arise.
-type steps struct{ command interp.Approver }
+// stepApprover leaves the questions of a subagent's steps open, but for those that are the user's
+// wherever they arise.
+type stepApprover struct{ command interp.Approver }
 
-func (s steps) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+func (s stepApprover) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	if g.NeedsPerson {
 		return s.command.Approve(ctx, g)
 	}
@@ -108,6 +108,6 @@ func (s steps) Approve(ctx context.Context, g formats.Gate) (formats.Decision, e
 }
 
 // Remember hands the answer on: it was the user's.
-func (s steps) Remember(run, digest string, d formats.Decision) {
+func (s stepApprover) Remember(run, digest string, d formats.Decision) {
 	s.command.Remember(run, digest, d)
 }

@@ -62,7 +62,7 @@ func (s *Session) Explain(ctx context.Context, line Line) (*Outline, error) {
 		var v argspec.Values
 		v, err = argspec.Bind(r.Name, prog.Args, r.Raw, r.Words)
 		if err == nil {
-			prog, err = s.Library.Settled(ctx, r.Name, prog, v)
+			prog, err = s.Library.ResolveSubagents(ctx, r.Name, prog, v)
 		}
 		if err == nil {
 			o.Page = outline.PageOf(s.Lowered(prog), s.Facts)

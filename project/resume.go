@@ -82,11 +82,11 @@ func (s *Session) unfinished(
 	}
 
 	may := func() error { return s.MayStart(ctx, invocationOf(route)) }
-	text := argspec.Bare(line.Text())
+	text := argspec.StripEngineFlags(line.Text())
 	of := "this line"
 	r, err := s.Project.Control.TakeMatching(
 		ctx,
-		func(r journal.Run) bool { return argspec.Bare(r.Line) == text },
+		func(r journal.Run) bool { return argspec.StripEngineFlags(r.Line) == text },
 		may,
 	)
 
@@ -95,7 +95,7 @@ func (s *Session) unfinished(
 		r, err = s.Project.Control.TakeMatching(ctx, func(r journal.Run) bool {
 			theirs, err := s.Project.Table.Route(LineOf(r))
 			same := err == nil && theirs.File == route.File && theirs.Source == route.Source
-			return same && argspec.Bare(r.Line) != text && s.isFlow(route)
+			return same && argspec.StripEngineFlags(r.Line) != text && s.isFlow(route)
 		}, may)
 	}
 	if r == nil || err != nil {

@@ -38,6 +38,7 @@ func Fill(open []Spec, answers []string) (raw string, words []string) {
 	var raws [3][]string
 	var parts [3][]string
 	gap := false
+
 	for i := range open {
 		s := &open[i]
 		text := answers[i]
@@ -49,12 +50,14 @@ func Fill(open []Spec, answers []string) (raw string, words []string) {
 			continue
 		case s.Flag || gap || isFlag(text):
 			at = 1
-			flag = "--" + dashed(s.Name) + "="
+			flag = "--" + kebabName(s.Name) + "="
 		case s.Type == Text:
 			at = 2
 		}
+
 		raws[at] = append(raws[at], flag+quote(text))
 		parts[at] = append(parts[at], flag+text)
 	}
+
 	return strings.Join(slices.Concat(raws[:]...), " "), slices.Concat(parts[:]...)
 }

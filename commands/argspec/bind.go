@@ -23,6 +23,7 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 		raw = Join(words)
 	}
 	command = strings.TrimPrefix(command, "/")
+
 	b := &binder{
 		command: command,
 		specs:   specs,
@@ -30,6 +31,7 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 		values:  make(map[string]any, len(specs)),
 		given:   map[string]bool{},
 	}
+
 	if len(raw) > MaxRaw {
 		return Values{}, b.fault(UsageError{
 			Message: fmt.Sprintf("expected at most %d bytes of arguments, got %d",
@@ -39,6 +41,7 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 	if !utf8.ValidString(raw) {
 		return Values{}, b.fault(UsageError{Message: "expected UTF-8, got other bytes"}, 0, 0)
 	}
+
 	if words != nil {
 		split, err := Split(raw)
 		if err != nil {
@@ -50,7 +53,8 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 		b.words = split
 		b.all = append([]Word{}, split...)
 	}
-	if err := b.run(); err != nil {
+
+	if err := b.bindAll(); err != nil {
 		return Values{Engine: b.engine}, err
 	}
 	return b.finish()
@@ -96,6 +100,7 @@ func (b *binder) next() (w Word, ok bool, err error) {
 		b.words = b.words[1:]
 		return w, true, nil
 	}
+
 	b.at = skipSpace(b.raw, b.at)
 	if b.at == len(b.raw) {
 		return Word{}, false, nil
@@ -119,9 +124,9 @@ func (b *binder) peek() (Word, bool) {
 	return w, ok && err == nil
 }
 
-func (b *binder) run() error {
+func (b *binder) bindAll() error {
 	for {
-		done, err := b.prose()
+		done, err := b.bindText()
 		if err != nil {
 			return err
 		}
@@ -134,11 +139,11 @@ func (b *binder) run() error {
 		}
 		switch {
 		case b.ended || w.Quoted || !isFlag(w.Text):
-			err = b.positional(w)
+			err = b.bindPositional(w)
 		case w.Text == "--":
 			b.ended = true
 		default:
-			err = b.flag(w)
+			err = b.bindFlag(w)
 		}
 		if err != nil {
 			return err
@@ -153,8 +158,8 @@ func isFlag(word string) bool {
 		word[1] != ' '
 }
 
-// turn is the positional argument that takes the next word, nil if none is left.
-func (b *binder) turn() *Spec {
+// nextPositional is the positional argument that takes the next word, nil if none is left.
+func (b *binder) nextPositional() *Spec {
 	for i := range b.specs {
 		if s := &b.specs[i]; !s.Flag && (!b.given[s.Name] || s.Repeat) {
 			return s
@@ -163,15 +168,15 @@ func (b *binder) turn() *Spec {
 	return nil
 }
 
-// prose takes the raw rest of the line for a text argument whose turn it is. A text that begins
+// bindText takes the raw rest of the line for a text argument whose turn it is. A text that begins
 // with a quote is a word like others; one that begins with a flag is not a text yet.
-func (b *binder) prose() (done bool, err error) {
-	s := b.turn()
+func (b *binder) bindText() (done bool, err error) {
+	s := b.nextPositional()
 	if s == nil || s.Type != Text {
 		return false, nil
 	}
 	if b.all != nil {
-		return b.shellProse(s)
+		return b.bindShellText(s)
 	}
 
 	start := skipSpace(b.raw, b.at)
@@ -197,12 +202,12 @@ func (b *binder) prose() (done bool, err error) {
 	})
 }
 
-func (b *binder) shellProse(s *Spec) (bool, error) {
+func (b *binder) bindShellText(s *Spec) (bool, error) {
 	var texts []string
 	var whole Word
 	for len(b.words) > 0 {
 		w := b.words[0]
-		if !b.ended && (len(texts) == 0 && isFlag(w.Text) || b.declared(w.Text)) {
+		if !b.ended && (len(texts) == 0 && isFlag(w.Text) || b.isDeclaredFlag(w.Text)) {
 			break
 		}
 		if len(texts) == 0 {
@@ -212,6 +217,7 @@ func (b *binder) shellProse(s *Spec) (bool, error) {
 		texts = append(texts, w.Text)
 		b.words = b.words[1:]
 	}
+
 	if len(texts) == 0 {
 		return false, nil
 	}
@@ -232,7 +238,7 @@ func firstField(s string) string {
 func (b *binder) flagStart(prose string) int {
 	for at := 0; at < len(prose); {
 		field := firstField(prose[at:])
-		if b.declared(field) {
+		if b.isDeclaredFlag(field) {
 			return at
 		}
 		at = skipSpace(prose, at+len(field))
@@ -240,8 +246,8 @@ func (b *binder) flagStart(prose string) int {
 	return len(prose)
 }
 
-// declared tells whether a word is a long flag of the command.
-func (b *binder) declared(word string) bool {
+// isDeclaredFlag tells whether a word is a long flag of the command.
+func (b *binder) isDeclaredFlag(word string) bool {
 	if !strings.HasPrefix(word, "--") {
 		return false
 	}
@@ -266,29 +272,32 @@ func (b *binder) lookup(flag string) (s *Spec, negated bool) {
 	return nil, false
 }
 
-// flag binds a word that begins with a dash, and takes the next word as its value if it needs one.
-func (b *binder) flag(w Word) (err error) {
+// bindFlag binds a word that begins with a dash, and takes the next word as its value if it needs
+// one.
+func (b *binder) bindFlag(w Word) (err error) {
 	name, text, has := strings.Cut(w.Text, "=")
 	s, negated := b.lookup(name)
 	if s == nil {
 		if ok, err := b.engineFlag(w, name, has); ok || err != nil {
 			return err
 		}
-		near := meant(
+		near := adviceFor(
 			strings.ReplaceAll(name, "_", "-"),
 			slices.Concat(b.flagNames(), engineFlags[0], engineFlags[1]),
 		)
 		e := UsageError{
-			Message: "unknown flag " + plain(name),
+			Message: "unknown flag " + quoteUnprintable(name),
 			Flag:    name,
 			Advice:  cmp.Or(near, "write -- before words that begin with a dash"),
 		}
 		return b.fault(e, w.Start, min(w.Start+len(name), w.End))
 	}
+
 	if has {
 		w.Start = min(w.Start+len(name)+1, w.End)
 		w.Text = text
 	}
+
 	if s.Type == Boolean {
 		switch {
 		case negated && has:
@@ -300,6 +309,7 @@ func (b *binder) flag(w Word) (err error) {
 		}
 		return b.set(s, w)
 	}
+
 	if !has {
 		after, ok := b.peek()
 		if !ok || !after.Quoted && (strings.HasPrefix(after.Text, "--") || b.isShort(after.Text)) {
@@ -310,7 +320,8 @@ func (b *binder) flag(w Word) (err error) {
 			return err
 		}
 	}
-	return b.set(s, b.list(s, w))
+
+	return b.set(s, b.joinList(s, w))
 }
 
 // engineFlags are the flags of the engine that may follow a command: those that take no value, then
@@ -319,14 +330,14 @@ var engineFlags = [2][]string{
 	strings.Fields(
 		"--json --events --dry-run --yes --no-input --new --if-needed --quiet -q --verbose -v -vv",
 	),
-	{"--jq", "--runner", "--model", parallel},
+	{"--jq", "--runner", "--model", parallelFlag},
 }
 
-// parallel is the flag of the engine that concerns a list of tasks as a whole.
-const parallel = "--parallel"
+// parallelFlag is the flag of the engine that concerns a list of tasks as a whole.
+const parallelFlag = "--parallel"
 
-// early are flags of the engine that count before a command is looked for.
-var early = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout", "--strict"}
+// earlyFlags are flags of the engine that count before a command is looked for.
+var earlyFlags = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout", "--strict"}
 
 // Parallel parses the number of tasks that may run side by side.
 func Parallel(text string) (int, error) {
@@ -334,7 +345,8 @@ func Parallel(text string) (int, error) {
 	if err != nil || n < 1 || n > formats.MaxParallel {
 		return 0, formats.Fail(formats.CodeUsage,
 			"write it as in: tercet /plan 105-107 --parallel 2",
-			"expected a whole number from 1 to %d for %s, got %q", formats.MaxParallel, parallel,
+			"expected a whole number from 1 to %d for %s, got %q",
+			formats.MaxParallel, parallelFlag,
 			text)
 	}
 	return n, nil
@@ -346,15 +358,15 @@ func IsEngineFlag(word string) bool {
 	return slices.Contains(engineFlags[0], name) || slices.Contains(engineFlags[1], name)
 }
 
-// Bare is the line without the engine's valueless flags and without --parallel. Two lines with the
-// same Bare mean the same work.
-func Bare(line string) string {
+// StripEngineFlags is the line without the engine's valueless flags and without --parallel. Two
+// lines with the same Bare mean the same work.
+func StripEngineFlags(line string) string {
 	words := strings.Fields(line)
 	value := false
 	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		was := value
-		value = w == parallel
-		return was || value || strings.HasPrefix(w, parallel+"=") ||
+		value = w == parallelFlag
+		return was || value || strings.HasPrefix(w, parallelFlag+"=") ||
 			slices.Contains(engineFlags[0], w)
 	})
 	if len(rest) == len(words) {
@@ -380,7 +392,7 @@ func (b *binder) engineFlag(w Word, name string, has bool) (bool, error) {
 		}
 		w.Text = w.Text + "=" + value.Text
 		w.End = value.End
-	case slices.Contains(early, name):
+	case slices.Contains(earlyFlags, name):
 		return true, b.fault(UsageError{
 			Message: name + " stands before the command",
 			Flag:    name,
@@ -390,14 +402,14 @@ func (b *binder) engineFlag(w Word, name string, has bool) (bool, error) {
 		return false, nil
 	}
 
-	if name == parallel && TaskName(b.specs) == "" {
+	if name == parallelFlag && TaskName(b.specs) == "" {
 		return true, b.fault(UsageError{
 			Message: name + " is for a command that takes a task",
 			Flag:    name,
 			Advice:  "leave it out",
 		}, w.Start, w.End)
 	}
-	if name == parallel {
+	if name == parallelFlag {
 		b.cuts = append(b.cuts, cut{start: w.Start, end: w.End})
 	}
 	b.engine = append(b.engine, w.Text)
@@ -412,9 +424,9 @@ func (b *binder) isShort(word string) bool {
 func (b *binder) flagNames() []string {
 	var names []string
 	for i := range b.specs {
-		names = append(names, "--"+dashed(b.specs[i].Name))
+		names = append(names, "--"+kebabName(b.specs[i].Name))
 		if b.specs[i].Type == Boolean {
-			names = append(names, "--no-"+dashed(b.specs[i].Name))
+			names = append(names, "--no-"+kebabName(b.specs[i].Name))
 		}
 		if b.specs[i].Short != "" {
 			names = append(names, "-"+b.specs[i].Short)
@@ -423,16 +435,16 @@ func (b *binder) flagNames() []string {
 	return names
 }
 
-func (b *binder) positional(w Word) error {
-	s := b.turn()
+func (b *binder) bindPositional(w Word) error {
+	s := b.nextPositional()
 	if s == nil {
 		return b.fault(UsageError{Message: "unexpected argument " + clip(w.Text)}, w.Start, w.End)
 	}
-	return b.set(s, b.list(s, w))
+	return b.set(s, b.joinList(s, w))
 }
 
-// list adds to a list of task numbers the words that spaces around a comma have cut off.
-func (b *binder) list(s *Spec, w Word) Word {
+// joinList adds to a list of task numbers the words that spaces around a comma have cut off.
+func (b *binder) joinList(s *Spec, w Word) Word {
 	several := s.Type == Tasks
 	if w.Quoted || !several && (s.Type != Task || s.Name != TaskName(b.specs)) {
 		return w
@@ -507,7 +519,7 @@ func (b *binder) set(s *Spec, w Word) error {
 	if want != "" {
 		e := UsageError{Message: s.Expected(want, w.Text)}
 		if len(s.Values) > 0 {
-			e.Advice = meant(w.Text, s.Values)
+			e.Advice = adviceFor(w.Text, s.Values)
 		}
 		return b.fault(e, w.Start, w.End)
 	}

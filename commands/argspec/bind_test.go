@@ -733,7 +733,7 @@ func TestLine(t *testing.T) {
 		"/plan --parallel=2 5-7 --yes": "/plan 5-7",
 		"/plan  5-7":                   "/plan  5-7",
 	} {
-		if got := argspec.Bare(line); got != want {
+		if got := argspec.StripEngineFlags(line); got != want {
 			t.Errorf("Bare(%q) = %q, want %q", line, got, want)
 		}
 	}

@@ -34,8 +34,8 @@ func (s *Spec) Expected(want, got string) string {
 	return "expected " + want + " for " + s.Label() + ", got " + clip(got)
 }
 
-// meant is the advice for a word that is none of some, empty if none is near.
-func meant(word string, of []string) string {
+// adviceFor is the advice for a word that is none of some, empty if none is near.
+func adviceFor(word string, of []string) string {
 	if near := nearest.Names(word, of); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
@@ -60,13 +60,13 @@ func (e *UsageError) Usage() string {
 // Shown is the part of the line around the error as one line for a terminal. A tab becomes four
 // spaces, any other control character U+FFFD.
 func (e *UsageError) Shown() string {
-	start, end := e.physical()
+	start, end := e.errorLine()
 	return display(e.Line[start:end])
 }
 
 // Caret is a line of spaces and carets that marks the word below Shown.
 func (e *UsageError) Caret() string {
-	start, end := e.physical()
+	start, end := e.errorLine()
 	from := min(max(e.Pos, start), end)
 	to := min(max(e.End, start), end)
 	before := style.Width(display(e.Line[start:from]))
@@ -78,8 +78,8 @@ func (e *UsageError) Caret() string {
 	) + strings.Repeat("^", max(1, style.Width(display(e.Line[from:max(from, to)]))))
 }
 
-// physical is the byte range of the line of Line that holds Pos.
-func (e *UsageError) physical() (start, end int) {
+// errorLine is the byte range of the line of Line that holds Pos.
+func (e *UsageError) errorLine() (start, end int) {
 	at := min(max(e.Pos, 0), len(e.Line))
 	start = strings.LastIndexByte(e.Line[:at], '\n') + 1
 	if n := strings.IndexByte(e.Line[at:], '\n'); n >= 0 {
@@ -104,8 +104,8 @@ func clip(s string) string {
 	return strconv.Quote(formats.Clip(s, maxGot))
 }
 
-// plain repeats a word as it is, in quotes only where it would not be readable.
-func plain(s string) string {
+// quoteUnprintable repeats a word as it is, in quotes only where it would not be readable.
+func quoteUnprintable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return clip(s)
 	}

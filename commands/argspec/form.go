@@ -26,9 +26,9 @@ func (s *Spec) value(text string) (v any, want string) {
 		if strings.TrimSpace(text) == "" {
 			return nil, "text"
 		}
-		return s.matched(text)
+		return s.matchPattern(text)
 	case Subagent:
-		return text, unless(subagentForm().MatchString(text), "name of a subagent")
+		return text, wantUnless(subagentForm().MatchString(text), "name of a subagent")
 	case String:
 		if name, _, pair := strings.Cut(text, "="); s.Of != "" && (name == "" || !pair) {
 			return nil, "NAME=VALUE"
@@ -36,7 +36,7 @@ func (s *Spec) value(text string) (v any, want string) {
 		if len(s.Values) > 0 {
 			return s.choice(text)
 		}
-		return s.matched(text)
+		return s.matchPattern(text)
 	case Enum:
 		return s.choice(text)
 	case Path:
@@ -46,21 +46,21 @@ func (s *Spec) value(text string) (v any, want string) {
 		if !ok {
 			return nil, s.bounds("integer", false)
 		}
-		return n, s.outside(float64(n), "integer")
+		return n, s.checkBounds(float64(n), "integer")
 	case Number:
 		n, ok := parseNumber(text)
 		if !ok {
 			return nil, s.bounds("number", false)
 		}
-		return n, s.outside(n, "number")
+		return n, s.checkBounds(n, "number")
 	case Boolean:
-		return text == "true", unless(text == "true" || text == "false", "true or false")
+		return text == "true", wantUnless(text == "true" || text == "false", "true or false")
 	case Duration:
 		d, err := ParseDuration(text)
 		if err != nil {
 			return nil, "duration such as 30m or 2h"
 		}
-		return int(d / time.Second), s.outside(d.Seconds(), "duration in seconds")
+		return int(d / time.Second), s.checkBounds(d.Seconds(), "duration in seconds")
 	case Task:
 		n, ok := parseInt(text)
 		if !ok {
@@ -70,7 +70,7 @@ func (s *Spec) value(text string) (v any, want string) {
 			}
 			return nil, "integer"
 		}
-		return n, unless(n >= 1, "integer of at least 1")
+		return n, wantUnless(n >= 1, "integer of at least 1")
 	case Tasks:
 		return s.tasks(text)
 	case JSON:
@@ -86,14 +86,14 @@ var subagentForm = lazy.Regexp(`^[a-z][a-z0-9-]*([:@][a-z][a-z0-9-]*)*$`)
 
 var taskList = lazy.Regexp(`^[0-9]+[-,]`)
 
-func unless(ok bool, want string) string {
+func wantUnless(ok bool, want string) string {
 	if ok {
 		return ""
 	}
 	return want
 }
 
-func (s *Spec) matched(text string) (any, string) {
+func (s *Spec) matchPattern(text string) (any, string) {
 	if s.Pattern != nil {
 		if at := s.Pattern.FindStringIndex(text); at == nil || at[0] > 0 || at[1] < len(text) {
 			return nil, "text matching " + s.Pattern.String()
@@ -130,14 +130,14 @@ func (s *Spec) path(text string) (any, string) {
 		strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, want
 	}
-	if _, want := s.matched(clean); want != "" {
+	if _, want := s.matchPattern(clean); want != "" {
 		return nil, want
 	}
 	return clean, ""
 }
 
-// outside tells what was wanted if n is out of the argument's bounds.
-func (s *Spec) outside(n float64, noun string) string {
+// checkBounds tells what was wanted if n is out of the argument's bounds.
+func (s *Spec) checkBounds(n float64, noun string) string {
 	if s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
 		return s.bounds(noun, true)
 	}
@@ -225,6 +225,7 @@ func ParseTasks(s string) ([]int, error) {
 			return nil, many
 		}
 	}
+
 	return out, nil
 }
 

@@ -90,13 +90,13 @@ const (
 func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {
 	c := checker{}
 	for i := range args {
-		c.argument(&args[i])
+		c.checkArgument(&args[i])
 	}
-	c.order()
+	c.checkOrder()
 	for i := range args {
-		c.unless(&args[i])
-		c.of(&args[i])
-		c.path(&args[i])
+		c.checkUnless(&args[i])
+		c.checkOf(&args[i])
+		c.checkPath(&args[i])
 	}
 	return c.specs, c.found
 }
@@ -116,7 +116,7 @@ func (c *checker) report(code string, pos formats.Pos, help, format string, args
 	})
 }
 
-func (c *checker) argument(a *syntax.Argument) {
+func (c *checker) checkArgument(a *syntax.Argument) {
 	s := Spec{
 		Name:        a.Name.Text,
 		Type:        Type(a.Type.Text),
@@ -132,7 +132,7 @@ func (c *checker) argument(a *syntax.Argument) {
 		Ask:         a.Ask,
 		Pos:         a.Pos,
 	}
-	c.name(a)
+	c.checkName(a)
 	switch {
 	case a.Type.Text == "":
 		c.report(CodeType, a.Pos, "give it a type such as string or task",
@@ -149,13 +149,13 @@ func (c *checker) argument(a *syntax.Argument) {
 	if s.Type == Subagent {
 		s.Complete = cmp.Or(s.Complete, "subagents")
 	}
-	if c.keys(a, &s) && a.Default != nil {
-		c.byDefault(a, &s)
+	if c.checkKeys(a, &s) && a.Default != nil {
+		c.checkDefault(a, &s)
 	}
 	c.specs = append(c.specs, s)
 }
 
-func (c *checker) name(a *syntax.Argument) {
+func (c *checker) checkName(a *syntax.Argument) {
 	name := a.Name.Text
 	pos := a.Name.Pos
 	if pos.IsZero() {
@@ -192,9 +192,9 @@ var (
 	shortForm = lazy.Regexp(`^[a-zA-Z]$`)
 )
 
-// keys checks the keys that only some types have, and tells whether values may be held against the
-// spec.
-func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
+// checkKeys checks the keys that only some types have, and tells whether values may be held against
+// the spec.
+func (c *checker) checkKeys(a *syntax.Argument, s *Spec) bool {
 	before := len(c.found)
 	only := func(key string, present bool, types ...Type) {
 		if present && !slices.Contains(types, s.Type) {
@@ -247,7 +247,7 @@ func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
 	return len(c.found) == before
 }
 
-func (c *checker) byDefault(a *syntax.Argument, s *Spec) {
+func (c *checker) checkDefault(a *syntax.Argument, s *Spec) {
 	if a.Default.Kind == syntax.Literal && a.Default.Lit == nil {
 		return
 	}
@@ -256,6 +256,7 @@ func (c *checker) byDefault(a *syntax.Argument, s *Spec) {
 			"a required argument has no use for a default")
 		return
 	}
+
 	v, want := s.literal(a.Default)
 	if want != "" {
 		c.report(CodeDefault, a.Default.Pos, "",
@@ -351,8 +352,8 @@ func (c *checker) spec(a *syntax.Argument) *Spec {
 	return &c.specs[at]
 }
 
-// unless takes over the arguments beside which one is not needed; they must be declared.
-func (c *checker) unless(a *syntax.Argument) {
+// checkUnless takes over the arguments beside which one is not needed; they must be declared.
+func (c *checker) checkUnless(a *syntax.Argument) {
 	for _, w := range a.Unless {
 		known := func(s Spec) bool {
 			return s.Name == w.Text && s.Name != a.Name.Text
@@ -367,8 +368,8 @@ func (c *checker) unless(a *syntax.Argument) {
 	}
 }
 
-// of takes over the subagent whose input an argument gives.
-func (c *checker) of(a *syntax.Argument) {
+// checkOf takes over the subagent whose input an argument gives.
+func (c *checker) checkOf(a *syntax.Argument) {
 	if a.Of == nil {
 		return
 	}
@@ -376,10 +377,12 @@ func (c *checker) of(a *syntax.Argument) {
 	if s == nil {
 		return
 	}
+
 	if s.Type != Text && (s.Type != String || !s.Repeat) {
 		c.report(CodeKey, a.Of.Pos, "make it a text, or a string with repeat: true",
 			"'of' belongs to a text, or to a string that may be repeated")
 	}
+
 	if !slices.ContainsFunc(c.specs, func(s Spec) bool {
 		return s.Name == a.Of.Text && s.Type == Subagent
 	}) {
@@ -389,8 +392,8 @@ func (c *checker) of(a *syntax.Argument) {
 	s.Of = a.Of.Text
 }
 
-// path takes over the argument that gets a text which names a file.
-func (c *checker) path(a *syntax.Argument) {
+// checkPath takes over the argument that gets a text which names a file.
+func (c *checker) checkPath(a *syntax.Argument) {
 	if a.Path == nil {
 		return
 	}
@@ -398,10 +401,12 @@ func (c *checker) path(a *syntax.Argument) {
 	if s == nil {
 		return
 	}
+
 	if s.Type != Text || s.Required {
 		c.report(CodeKey, a.Path.Pos, "make it an optional text, or leave 'path' out",
 			"'path' belongs to an optional text")
 	}
+
 	if !slices.ContainsFunc(c.specs, func(s Spec) bool {
 		return s.Name == a.Path.Text && s.Type == Path && s.Flag
 	}) {
@@ -412,8 +417,8 @@ func (c *checker) path(a *syntax.Argument) {
 	s.Path = a.Path.Text
 }
 
-// order checks the positional arguments against each other.
-func (c *checker) order() {
+// checkOrder checks the positional arguments against each other.
+func (c *checker) checkOrder() {
 	optional := ""
 	rest := ""
 	for i := range c.specs {

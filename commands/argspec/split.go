@@ -74,7 +74,7 @@ func lex(raw string, start int) (Word, *UsageError) {
 			inside, after, ok := quoted(raw, at+size, end)
 			if !ok {
 				return w, &UsageError{
-					Message: "missing closing quote for " + plain(string(r)),
+					Message: "missing closing quote for " + quoteUnprintable(string(r)),
 					Pos:     at,
 					End:     at + size,
 				}

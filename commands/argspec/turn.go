@@ -2,10 +2,10 @@ package argspec
 
 import "strings"
 
-// Turn reports which argument the next word belongs to (nil: none). before is the part of the line
-// between the command and that word. given holds the arguments that before sets; nil: before is not
-// a line. Turn skips words that do not fit.
-func Turn(specs []Spec, before string) (turn *Spec, given map[string]bool) {
+// NextArgument reports which argument the next word belongs to (nil: none). before is the part of
+// the line between the command and that word. given holds the arguments that before sets; nil:
+// before is not a line. Turn skips words that do not fit.
+func NextArgument(specs []Spec, before string) (turn *Spec, given map[string]bool) {
 	b := &binder{
 		specs: specs,
 		raw:   before,
@@ -34,7 +34,7 @@ func Turn(specs []Spec, before string) (turn *Spec, given map[string]bool) {
 				}
 			}
 		default:
-			s := b.turn()
+			s := b.nextPositional()
 			if s == nil {
 				continue
 			}
@@ -48,5 +48,5 @@ func Turn(specs []Spec, before string) (turn *Spec, given map[string]bool) {
 	if waits != nil {
 		return waits, b.given
 	}
-	return b.turn(), b.given
+	return b.nextPositional(), b.given
 }

@@ -25,6 +25,7 @@ func (s *Spec) Shape() string {
 	if s.Repeat {
 		more = "..."
 	}
+
 	if !s.Flag {
 		return s.Label() + more
 	}
@@ -42,7 +43,7 @@ func (s *Spec) Shape() string {
 func (s *Spec) Label() string {
 	switch {
 	case s.Flag:
-		return "--" + dashed(s.Name)
+		return "--" + kebabName(s.Name)
 	case s.Required:
 		return "<" + s.Name + ">"
 	}
@@ -70,6 +71,6 @@ func (s *Spec) placeholder() string {
 	return cmp.Or(strings.Join(words, "|"), placeholders[s.Type], "TEXT")
 }
 
-func dashed(name string) string {
+func kebabName(name string) string {
 	return strings.ReplaceAll(name, "_", "-")
 }

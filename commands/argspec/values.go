@@ -74,7 +74,7 @@ func (v Values) Tasks() []int {
 func (v Values) Parallel() (int, error) {
 	text := "1"
 	for _, one := range v.Engine {
-		if n, ok := strings.CutPrefix(one, parallel+"="); ok {
+		if n, ok := strings.CutPrefix(one, parallelFlag+"="); ok {
 			text = n
 		}
 	}

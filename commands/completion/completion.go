@@ -79,28 +79,28 @@ const Most = 200
 
 // At gives the completions at a byte of a line.
 func (s Sources) At(line string, at int) Offer {
-	begin := command(line[:at])
+	begin := commandStart(line[:at])
 	head := line[begin:at]
-	from := at - len(word(head))
+	from := at - len(lastWord(head))
 	o := Offer{From: from, To: at}
 	typed := line[from:at]
 	switch {
 	case strings.HasPrefix(typed, "@"):
 		o.From++
-		o.Items = s.quoted(fit(typed[1:], s.Names(Files)))
+		o.Items = s.quoteItems(rankItems(typed[1:], s.Names(Files)))
 	case !strings.HasPrefix(head, "/") && from == begin:
 		if len(typed) > 1 {
-			o.Items = slices.DeleteFunc(fit(typed, s.Names(Verbs)), func(i Item) bool {
+			o.Items = slices.DeleteFunc(rankItems(typed, s.Names(Verbs)), func(i Item) bool {
 				return !strings.HasPrefix(i.Value, typed)
 			})
 		}
 	case !strings.HasPrefix(head, "/"):
 		if inner := s.lineBehind(head); inner > 0 {
-			return s.within(line, begin+inner, at)
+			return s.atInnerLine(line, begin+inner, at)
 		}
 		o.Items = s.behindVerb(head[:len(head)-len(typed)], typed)
 	case from == begin:
-		o.Items = fit(typed, s.Names(Commands))
+		o.Items = rankItems(typed, s.Names(Commands))
 	default:
 		name := head[:strings.IndexFunc(head, unicode.IsSpace)]
 		rest := head[len(name) : len(head)-len(typed)]
@@ -129,8 +129,8 @@ func (s Sources) lineBehind(head string) int {
 	return len(head) - len(rest)
 }
 
-// within gives the completions at a byte of a line of which a part is a line of its own.
-func (s Sources) within(line string, begin, at int) Offer {
+// atInnerLine gives the completions at a byte of a line of which a part is a line of its own.
+func (s Sources) atInnerLine(line string, begin, at int) Offer {
 	o := s.At(line[begin:], at-begin)
 	o.From += begin
 	o.To += begin
@@ -145,14 +145,14 @@ func (s Sources) behindVerb(words, typed string) []Item {
 	items, kind := s.Verb(strings.Fields(words))
 	switch kind {
 	case "":
-		return fit(typed, items)
+		return rankItems(typed, items)
 	case TaskKind:
 		return tasks(s.Tasks(), nil, typed)
 	case Commands, Lines:
-		return fit(typed, s.Names(Commands))
+		return rankItems(typed, s.Names(Commands))
 	case Verbs, Subagents, Runs, Files, Statuses:
 	}
-	return s.quoted(fit(typed, s.Names(kind)))
+	return s.quoteItems(rankItems(typed, s.Names(kind)))
 }
 
 // argument is a word of a line behind its command.
@@ -160,11 +160,11 @@ type argument struct{ name, before, typed string }
 
 // argument offers what may follow a command.
 func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskStatus, a argument) {
-	turn, given := argspec.Turn(specs, a.before)
+	turn, given := argspec.NextArgument(specs, a.before)
 	all := specs
 	flag := strings.HasPrefix(a.typed, "-")
 	if name, value, has := strings.Cut(a.typed, "="); flag && has {
-		if of, _ := argspec.Turn(all, name); of != nil && of.Flag {
+		if of, _ := argspec.NextArgument(all, name); of != nil && of.Flag {
 			o.From = o.To - len(value)
 			a.typed = value
 			turn = of
@@ -213,7 +213,7 @@ func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskSt
 				flags = append(flags, Item{Value: sp.Label(), About: sp.Description})
 			}
 		}
-		o.Items = fit(a.typed, flags)
+		o.Items = rankItems(a.typed, flags)
 	}
 }
 
@@ -228,16 +228,17 @@ func (s Sources) values(
 	for _, v := range sp.Values {
 		out = append(out, Item{Value: v})
 	}
+
 	kind := Kind(sp.Complete)
 	switch {
 	case isTask, sp.Type == argspec.Task, sp.Type == argspec.Tasks, kind == TaskKind:
-		return append(fit(typed, out), tasks(s.Tasks(), allow, typed)...)
+		return append(rankItems(typed, out), tasks(s.Tasks(), allow, typed)...)
 	case kind != "":
-		return append(fit(typed, out), s.quoted(fit(typed, s.Names(kind)))...)
+		return append(rankItems(typed, out), s.quoteItems(rankItems(typed, s.Names(kind)))...)
 	case sp.Type == argspec.Path:
-		return append(fit(typed, out), s.quoted(fit(typed, s.Names(Files)))...)
+		return append(rankItems(typed, out), s.quoteItems(rankItems(typed, s.Names(Files)))...)
 	}
-	return fit(typed, out)
+	return rankItems(typed, out)
 }
 
 // tasks offers the tasks in one of some statuses whose number begins with what was typed, or whose
@@ -257,12 +258,13 @@ func tasks(all []formats.Task, allow []formats.TaskStatus, typed string) []Item 
 	return out
 }
 
-// fit gives the items that hold the letters of a word in their order, the best first.
-func fit(word string, items []Item) []Item {
+// rankItems gives the items that hold the letters of a word in their order, the best first.
+func rankItems(word string, items []Item) []Item {
 	type ranked struct {
 		Item
 		rank int
 	}
+
 	var found []ranked
 	for _, i := range items {
 		rank, ok := nearest.Within(strings.TrimPrefix(word, "/"), strings.TrimPrefix(i.Value, "/"))
@@ -273,6 +275,7 @@ func fit(word string, items []Item) []Item {
 	order.Stable(found, func(a, b ranked) int {
 		return cmp.Compare(a.rank, b.rank)
 	})
+
 	out := make([]Item, len(found))
 	for i, f := range found {
 		out[i] = f.Item
@@ -280,8 +283,8 @@ func fit(word string, items []Item) []Item {
 	return out
 }
 
-// quoted gives values as words of a line.
-func (s Sources) quoted(items []Item) []Item {
+// quoteItems gives values as words of a line.
+func (s Sources) quoteItems(items []Item) []Item {
 	for i := range items {
 		if !s.Raw {
 			items[i].Value = argspec.Join([]string{items[i].Value})
@@ -290,8 +293,8 @@ func (s Sources) quoted(items []Item) []Item {
 	return items
 }
 
-// command is where the last command of a line begins: behind && or ; with a slash.
-func command(head string) int {
+// commandStart is where the last command of a line begins: behind && or ; with a slash.
+func commandStart(head string) int {
 	begin := len(head) - len(strings.TrimLeft(head, " "))
 	if strings.HasPrefix(head[begin:], "tercet ") { // as a line for a shell is copied
 		begin += len("tercet ")
@@ -304,8 +307,8 @@ func command(head string) int {
 	return begin
 }
 
-// word is what a text ends with behind its last space outside of double quotes.
-func word(head string) string {
+// lastWord is what a text ends with behind its last space outside of double quotes.
+func lastWord(head string) string {
 	from := 0
 	inside := false
 	for i, r := range head {
@@ -316,6 +319,7 @@ func word(head string) string {
 			from = i + len(string(r))
 		}
 	}
+
 	if inside {
 		from = strings.LastIndexFunc(head, unicode.IsSpace) + 1
 	}

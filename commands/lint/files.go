@@ -47,6 +47,7 @@ func Read(name string) ([]byte, error) {
 		return nil, formats.Fail(formats.CodeUsage, "name a file or a folder",
 			"%s: expected a regular file", name)
 	}
+
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, formats.Broken(formats.CodeIO, name, err)
@@ -55,6 +56,7 @@ func Read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, formats.Broken(formats.CodeIO, name, err)
 	}
+
 	if len(src) <= commands.MaxFile {
 		return src, nil
 	}
@@ -80,6 +82,7 @@ func Rewrite(name string, was, text []byte) error {
 			return nil
 		}})
 	}
+
 	if err != nil {
 		return formats.Broken(formats.CodeIO, name, err, "run the command again")
 	}
@@ -108,26 +111,26 @@ func Files(lib *commands.Library, paths []string) (
 			w.files = append(w.files, p)
 			continue
 		}
-		w.start(p)
+		w.walkTop(p)
 	}
 	return w.files, w.unread, nil
 }
 
 // walk collects the files below folders.
 type walk struct {
-	lib    *commands.Library
-	files  []string
-	unread []formats.Diagnostic
-	seen   map[string]bool // folders and files, without links
-	links  []string        // links to folders, not followed yet
-	around bool            // the named folder is a project
-	bound  string          // no link is followed out of it
+	lib       *commands.Library
+	files     []string
+	unread    []formats.Diagnostic
+	seen      map[string]bool // folders and files, without links
+	links     []string        // links to folders, not followed yet
+	isProject bool            // the named folder is a project
+	bound     string          // no link is followed out of it
 }
 
-// start walks a named folder.
-func (w *walk) start(top string) {
+// walkTop walks a named folder.
+func (w *walk) walkTop(top string) {
 	_, err := os.Stat(filepath.Join(top, formats.Workspace))
-	w.around = err == nil
+	w.isProject = err == nil
 	w.bound = resolved(top)
 	if w.lib.Dir != "" {
 		project := resolved(filepath.FromSlash(w.lib.Dir))
@@ -135,6 +138,7 @@ func (w *walk) start(top string) {
 			w.bound = project
 		}
 	}
+
 	w.folder(top)
 	for len(w.links) > 0 {
 		next := w.links[0]
@@ -200,29 +204,31 @@ func (w *walk) file(name, dir string) {
 	if !foreign && (!strings.HasSuffix(name, ".md") || w.lib.IsDocument(name)) {
 		return
 	}
-	if err := readable(name); err != nil {
+	if err := checkReadable(name); err != nil {
 		w.unread = append(w.unread, cannotRead(name, err))
 		return
 	}
+
 	ofWorkspace := strings.Contains(filepath.ToSlash(dir)+"/", "/"+formats.Workspace+"/")
-	if w.around && !foreign && !ofWorkspace && !declares(name) {
+	if w.isProject && !foreign && !ofWorkspace && !hasCommandKeys(name) {
 		return
 	}
+
 	if real := resolved(name); !w.seen[real] {
 		w.seen[real] = true
 		w.files = append(w.files, name)
 	}
 }
 
-// declares tells a command or subagent from the documents of a project, by its keys.
-func declares(name string) bool {
+// hasCommandKeys tells a command or subagent from the documents of a project, by its keys.
+func hasCommandKeys(name string) bool {
 	src, err := Read(name)
 	text := "\n" + string(src)
 	return err != nil || strings.Contains(text, "\ncommand:") || strings.Contains(text, "\nname:")
 }
 
-// readable says why a file cannot be read.
-func readable(name string) error {
+// checkReadable says why a file cannot be read.
+func checkReadable(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func File(lib *commands.Library, name string, src []byte, strict bool) []formats
 // Check checks one file: another tool's if it is in that tool's folder, else a subagent or a
 // command.
 func Check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
-	return append(check(lib, name, src, subagent), scoped(lib, name)...)
+	return append(check(lib, name, src, subagent), checkScopeName(lib, name)...)
 }
 
 func check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
@@ -106,6 +106,7 @@ func foreign(
 	if p.Agents || err != nil {
 		return dialect.Check(p, inside, name, src)
 	}
+
 	var list []formats.Diagnostic
 	if f := commands.Flow(c); f != nil {
 		prog, err := compile.Compile(f, lib.Env)
@@ -113,6 +114,7 @@ func foreign(
 	} else {
 		list = c.Warnings
 	}
+
 	list = slices.Clone(list)
 	for i := range list {
 		if list[i].File == c.File {
@@ -122,16 +124,18 @@ func foreign(
 	return list
 }
 
-// scoped warns of a folder of commands that has the name of a scope: the scope wins.
-func scoped(lib *commands.Library, name string) []formats.Diagnostic {
+// checkScopeName warns of a folder of commands that has the name of a scope: the scope wins.
+func checkScopeName(lib *commands.Library, name string) []formats.Diagnostic {
 	place, inside, ok := lib.PlaceOf(name)
 	if full, err := filepath.Abs(name); !ok && err == nil {
 		_, inside, ok = strings.Cut(filepath.ToSlash(full), "/"+formats.Workspace+"/commands/")
 	}
+
 	folder, _, below := strings.Cut(inside, "/")
 	if !ok || place.Agents || place.Skills || !below || !dialect.IsScope(folder) {
 		return nil
 	}
+
 	called := strings.ReplaceAll(strings.TrimSuffix(inside, path.Ext(inside)), "/", ":")
 	found := formats.AboutFile(
 		dialect.CodeName,
@@ -201,6 +205,7 @@ func Mend(lib *commands.Library, name string, src []byte, strict, expand bool) (
 		return File(lib, name, text, strict)
 	}
 	m := Mended{Text: src, Left: check(src)}
+
 	text, _, made := formats.FixAll(
 		src,
 		ownFixes(name, m.Left),
@@ -212,6 +217,7 @@ func Mend(lib *commands.Library, name string, src []byte, strict, expand bool) (
 		m.Text = text
 		m.Made = made
 	}
+
 	if !Foreign(lib, name) {
 		formatted, err := Format(lib, name, m.Text, expand)
 		if _, unreadable := errors.AsType[*formats.Diagnostics](err); err != nil && !unreadable {
@@ -221,6 +227,7 @@ func Mend(lib *commands.Library, name string, src []byte, strict, expand bool) (
 			m.Text = formatted
 		}
 	}
+
 	if !bytes.Equal(m.Text, src) {
 		m.Left = check(m.Text)
 	}
@@ -233,19 +240,23 @@ func Format(lib *commands.Library, name string, src []byte, expand bool) ([]byte
 		_, err := subagents.ParseDefinition(name, src)
 		return syntax.FormatText(src), err
 	}
+
 	if name == "-" {
 		name = InputName(src)
 	}
 	if _, _, ok := commands.OwnPrompt(name, src); ok {
 		return src, nil
 	}
+
 	f, err := syntax.Parse(name, src)
 	if err != nil {
 		return nil, err
 	}
+
 	if !expand {
 		return syntax.Format(f), nil
 	}
+
 	prog, err := compile.Compile(f, lib.Env)
 	if err != nil {
 		return nil, err

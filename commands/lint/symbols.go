@@ -14,8 +14,8 @@ import (
 // maxSymbols bounds the text whose symbols are listed, in bytes. A longer one has none.
 const maxSymbols = 2 << 20
 
-// leveled is a symbol and how deep it lies: 1 to 6 for a heading, more for a step without one.
-type leveled struct {
+// levelSymbol is a symbol and how deep it lies: 1 to 6 for a heading, more for a step without one.
+type levelSymbol struct {
 	formats.Symbol
 
 	level int
@@ -25,11 +25,11 @@ type leveled struct {
 // subagent below theirs. It reads what it can of a text with errors.
 func Symbols(name string, src []byte) []formats.Symbol {
 	doc, _ := md.ParseUpTo(src, maxSymbols)
-	var all []leveled
+	var all []levelSymbol
 	for i := range doc.Blocks {
 		b := &doc.Blocks[i]
 		if b.Kind == md.Heading && b.Depth == 0 {
-			all = append(all, leveled{formats.Symbol{Name: b.Text, Pos: b.Pos}, b.Level})
+			all = append(all, levelSymbol{formats.Symbol{Name: b.Text, Pos: b.Pos}, b.Level})
 		}
 	}
 
@@ -43,7 +43,7 @@ func Symbols(name string, src []byte) []formats.Symbol {
 		for _, steps := range [][]*syntax.Step{f.Steps, f.Between, f.Errors} {
 			all = withSteps(all, steps, 0)
 		}
-		order.Stable(all, func(a, b leveled) int {
+		order.Stable(all, func(a, b levelSymbol) int {
 			return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 		})
 	}
@@ -51,10 +51,10 @@ func Symbols(name string, src []byte) []formats.Symbol {
 }
 
 // withSteps gives the headings of steps their ids, and adds the steps that have no heading.
-func withSteps(all []leveled, steps []*syntax.Step, depth int) []leveled {
+func withSteps(all []levelSymbol, steps []*syntax.Step, depth int) []levelSymbol {
 	const belowHeadings = 7
 	for _, s := range steps {
-		i := slices.IndexFunc(all, func(one leveled) bool { return one.Pos.Line == s.Pos.Line })
+		i := slices.IndexFunc(all, func(one levelSymbol) bool { return one.Pos.Line == s.Pos.Line })
 		if i >= 0 {
 			all[i].Detail = s.ID.Text
 		} else {
@@ -62,7 +62,7 @@ func withSteps(all []leveled, steps []*syntax.Step, depth int) []leveled {
 			if one.Name == "" && s.Action != nil {
 				one.Name = s.Action.Kind().Word
 			}
-			all = append(all, leveled{one, belowHeadings + depth})
+			all = append(all, levelSymbol{one, belowHeadings + depth})
 		}
 		all = withSteps(all, s.Body, depth+1)
 	}
@@ -71,11 +71,12 @@ func withSteps(all []leveled, steps []*syntax.Step, depth int) []leveled {
 
 // tree puts the symbols of a deeper level below the one before them. The last line is that of the
 // text or of the symbol around.
-func tree(all []leveled, last int) []formats.Symbol {
+func tree(all []levelSymbol, last int) []formats.Symbol {
 	var out []formats.Symbol
 	for len(all) > 0 {
 		one := all[0]
-		next := slices.IndexFunc(all[1:], func(b leveled) bool { return b.level <= one.level }) + 1
+		isNextSection := func(b levelSymbol) bool { return b.level <= one.level }
+		next := slices.IndexFunc(all[1:], isNextSection) + 1
 		one.EndLine = last
 		if next == 0 {
 			next = len(all)

@@ -97,7 +97,7 @@ type Worst struct {
 func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Values) Bound {
 	all := known
 	known = func(agent string) Facts { return all(p.FullName(agent)) }
-	o := Of(p).under(line)
+	o := Of(p).forLine(line)
 	limits := p.Limits.WithDefaults()
 	apart := counter{limits: limits, known: known}
 	b := Bound{
@@ -227,7 +227,7 @@ func (c *counter) node(n *Node) Cost {
 				Time:    n.Timeout,
 				Dollars: c.price(n.Agents),
 			}
-			own = own.plus(once.plus(c.inside(n.Agents)).times(n.Attempts))
+			own = own.plus(once.plus(c.stepsOf(n.Agents)).times(n.Attempts))
 		}
 	}
 	if len(n.Children) == 0 {
@@ -268,9 +268,9 @@ func (c *counter) price(agents []string) float64 {
 	return most
 }
 
-// inside is the most that the steps of one of some subagents cost beside the call itself. Their
+// stepsOf is the most that the steps of one of some subagents cost beside the call itself. Their
 // time is part of its own; what has steps calls nothing that has.
-func (c *counter) inside(agents []string) Cost {
+func (c *counter) stepsOf(agents []string) Cost {
 	var most Cost
 	for _, name := range agents {
 		f := c.known(name)

@@ -86,12 +86,13 @@ type language struct {
 	edge func(from, to, label string) string
 }
 
-// write draws the steps, each with what is inside of it, and then the arrows.
-func (o *Outline) write(l language) string {
+// draw draws the steps, each with what is inside of it, and then the arrows.
+func (o *Outline) draw(l language) string {
 	var nodes, edges strings.Builder
 	edge := func(from, to, text string) {
 		edges.WriteString(l.edge(from, to, label(text)))
 	}
+
 	var draw func(list []*Node, side bool, indent string)
 	draw = func(list []*Node, side bool, indent string) {
 		for i, n := range list {
@@ -100,6 +101,7 @@ func (o *Outline) write(l language) string {
 				lines[k] = label(lines[k])
 			}
 			nodes.WriteString(indent + l.node(n, lines) + "\n")
+
 			if !side && i > 0 {
 				edge(list[i-1].Info.ID, n.Info.ID, "")
 			}
@@ -108,9 +110,11 @@ func (o *Outline) write(l language) string {
 					edge(n.Info.ID, id, w.On+" → "+w.To)
 				}
 			}
+
 			if len(n.Children) == 0 {
 				continue
 			}
+
 			if n.Side() {
 				for _, c := range n.Children {
 					edge(n.Info.ID, c.Info.ID, "")
@@ -118,11 +122,13 @@ func (o *Outline) write(l language) string {
 			} else {
 				edge(n.Info.ID, n.Children[0].Info.ID, n.Does)
 			}
+
 			nodes.WriteString(indent + strings.ReplaceAll(l.open(n), "\n", "\n"+indent) + "\n")
 			draw(n.Children, n.Side(), indent+"  ")
 			nodes.WriteString(indent + l.end + "\n")
 		}
 	}
+
 	draw(o.Steps, false, "  ")
 	draw(o.Errors, true, "  ")
 	return nodes.String() + edges.String()
@@ -144,7 +150,7 @@ func (o *Outline) dot() string {
 		"  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", " +
 		"fontsize=11];\n" +
 		"  edge [fontname=\"Helvetica\", fontsize=10, color=\"#64748b\"];\n" +
-		o.write(language{
+		o.draw(language{
 			node: func(n *Node, lines []string) string {
 				return fmt.Sprintf("%s [label=%s, color=%s];",
 					text(n.Info.ID), text(strings.Join(lines, "\n")), text(ink(n.Kind)))
@@ -177,7 +183,7 @@ func (o *Outline) mermaid() string {
 			names[n.Info.ID] = fmt.Sprintf("s%d", len(names)+1)
 		}
 	})
-	return fmt.Sprintf("---\ntitle: %q\n---\nflowchart TD\n", o.title()) + o.write(language{
+	return fmt.Sprintf("---\ntitle: %q\n---\nflowchart TD\n", o.title()) + o.draw(language{
 		node: func(n *Node, lines []string) string {
 			for i := range lines {
 				lines[i] = text(lines[i])

@@ -46,19 +46,19 @@ func EffectsOf(p *compile.Program) Effects {
 		if a, ok := info.Step.Action.(*syntax.Check); ok && a.Document != nil {
 			reads["document "+a.Document.Text] = true
 		}
-		written(info.Call, writes)
+		collectWrites(info.Call, writes)
 	}
 
-	written(p.EngineCalls.Begin, writes)
-	written(p.EngineCalls.Failed, writes)
+	collectWrites(p.EngineCalls.Begin, writes)
+	collectWrites(p.EngineCalls.Failed, writes)
 	return Effects{
 		Reads:  slices.Sorted(maps.Keys(reads)),
 		Writes: slices.Sorted(maps.Keys(writes)),
 	}
 }
 
-// written adds the changes of state that a call asks for.
-func written(c *compile.Call, writes map[string]bool) {
+// collectWrites adds the changes of state that a call asks for.
+func collectWrites(c *compile.Call, writes map[string]bool) {
 	if c == nil || c.Agent != compile.StatusSync {
 		return
 	}

@@ -23,6 +23,7 @@ func Compiled(p *compile.Program) map[string]any {
 	front := &p.File.Front
 	args := &p.File.Args
 	own := &p.EngineCalls
+
 	out := e.members(p, "Name", "Tiers", "Workflow", "Allow", "Args", "Limits")
 	maps.Copy(out, e.members(front, "Description", "Examples", "Hidden", "Env"))
 	maps.Copy(out, object{
@@ -32,31 +33,34 @@ func Compiled(p *compile.Program) map[string]any {
 		"requires": e.data(args.Require),
 		"ops":      e.data(p.File.Steps),
 		"always":   e.data(p.File.Errors),
-		"back":     e.own(own.Back, ""),
+		"back":     e.engineCall(own.Back, ""),
 	})
+
 	if own.Open != nil {
 		out["worktree"] = object{"open": e.call(own.Open), "close": e.call(own.Close)}
 	}
+
 	if status, _ := p.During(); status != "" {
 		during := e.members(front.During, "Pos", "When")
 		during["status"] = status
-		during["begin"] = e.own(own.Begin, status.String())
+		during["begin"] = e.engineCall(own.Begin, status.String())
 		if own.Failed != nil {
-			during["failed"] = e.own(own.Failed, literal(own.Failed.With, "status"))
+			during["failed"] = e.engineCall(own.Failed, literal(own.Failed.With, "status"))
 		}
 		out["during"] = during
 	}
+
 	if p.Output != nil {
 		out["output"] = p.Output.JSON()
 	}
-	return small(out)
+	return dropEmpty(out)
 }
 
 // object is a map on the way to JSON.
 type object = map[string]any
 
-// small leaves out what says nothing.
-func small(o object) object {
+// dropEmpty leaves out what says nothing.
+func dropEmpty(o object) object {
 	maps.DeleteFunc(o, func(_ string, v any) bool {
 		return v == nil || reflect.ValueOf(v).IsZero()
 	})
@@ -170,11 +174,13 @@ func (e encoder) members(of any, names ...string) object {
 	for i := range r.NumField() {
 		f := r.Field(i)
 		field := r.Type().Field(i)
+
 		wanted := slices.Contains(names, field.Name) ||
 			names == nil && field.Type != reflect.TypeFor[formats.Pos]()
 		if !wanted || f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
 			continue
 		}
+
 		name := cmp.Or(field.Tag.Get("json"), strings.ToLower(field.Name))
 		if one := e.data(f.Interface()); one != nil && one != "" || f.Kind() == reflect.Interface {
 			out[name] = one
@@ -190,29 +196,29 @@ func (e encoder) load(l syntax.Load) object {
 	}
 	out["pos"] = e.data(l.Name.Pos)
 	out["task"] = compile.IsTask(&l)
-	return small(out)
+	return dropEmpty(out)
 }
 
 func (e encoder) call(c *compile.Call) object {
 	if c == nil {
 		return nil
 	}
-	return small(object{
+	return dropEmpty(object{
 		"agent": c.Agent,
 		"with":  e.data(c.With),
 		"link":  c.Link,
 	})
 }
 
-// own is a call that the engine makes beside the steps, and the status that it gives.
-func (e encoder) own(c *compile.Call, to string) object {
+// engineCall is a call that the engine makes beside the steps, and the status that it gives.
+func (e encoder) engineCall(c *compile.Call, to string) object {
 	if c == nil {
 		return nil
 	}
 	out := e.call(c)
 	out["sync"] = true
 	out["to"] = to
-	return small(out)
+	return dropEmpty(out)
 }
 
 func (e encoder) step(i *compile.Info) object {
@@ -220,16 +226,18 @@ func (e encoder) step(i *compile.Info) object {
 		return nil
 	}
 	e.at = i
+
 	out := e.members(i.Step, "Pos", "Title", "When", "Table", "Return", "Always")
 	maps.Copy(out, e.members(i, "ID", "Host", "Tiers", "Expect", "Before", "After", "On"))
 	maps.Copy(out, e.members(i.Terms))
 	out["do"] = e.action(i)
+
 	out["compensate"] = e.step(i.Undo)
 	if f := i.Fallback; f != nil {
 		out["fallback"] = f.Agent
 		out["fallback_with"] = e.data(f.With)
 	}
-	return small(out)
+	return dropEmpty(out)
 }
 
 // action writes what a step does: the members of the node, and what is said otherwise of some
@@ -251,8 +259,9 @@ func (e encoder) action(i *compile.Info) object {
 		}
 		out[body] = e.data(i.Step.Body)
 	}
+
 	e.ofKind(i, out)
-	return small(out)
+	return dropEmpty(out)
 }
 
 // ofKind changes what the JSON says of some kinds of steps.
@@ -286,7 +295,7 @@ func (e encoder) ofKind(i *compile.Info, out object) {
 		for _, c := range i.Call.Among {
 			one := e.call(c)
 			one["prompt"] = out["prompt"]
-			among = append(among, small(one))
+			among = append(among, dropEmpty(one))
 		}
 		out["among"] = among
 	}
@@ -304,5 +313,5 @@ func (e encoder) target(t *syntax.Target) object {
 	if t.Kind == syntax.ToGoto {
 		out["goto"] = t.Steps[0].Text
 	}
-	return small(out)
+	return dropEmpty(out)
 }

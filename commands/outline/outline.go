@@ -55,8 +55,8 @@ func Of(p *compile.Program) *Outline {
 	}
 }
 
-// under leaves out the steps that run only with a flag which the line does not have.
-func (o *Outline) under(line argspec.Values) *Outline {
+// forLine leaves out the steps that run only with a flag which the line does not have.
+func (o *Outline) forLine(line argspec.Values) *Outline {
 	var some func([]*Node) []*Node
 	some = func(list []*Node) (out []*Node) {
 		for _, n := range list {
@@ -86,19 +86,19 @@ func nodes(p *compile.Program, list []*syntax.Step) []*Node {
 	for _, s := range list {
 		info := p.Info(s)
 		for _, b := range info.Before {
-			out = append(out, within(node(p, b, "before"), info.Tiers)...)
+			out = append(out, limitToTiers(node(p, b, "before"), info.Tiers)...)
 		}
 		out = append(out, node(p, info, ""))
 		for _, b := range info.After {
-			out = append(out, within(node(p, b, "after"), info.Tiers)...)
+			out = append(out, limitToTiers(node(p, b, "after"), info.Tiers)...)
 		}
 	}
 	return out
 }
 
-// within limits a node to the tiers of the step that it stands around; one that shares none of them
-// never runs there.
-func within(n *Node, tiers []string) []*Node {
+// limitToTiers limits a node to the tiers of the step that it stands around; one that shares none
+// of them never runs there.
+func limitToTiers(n *Node, tiers []string) []*Node {
 	switch {
 	case len(tiers) == 0:
 	case len(n.Tiers) == 0:
@@ -125,19 +125,19 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 	if i.Terms.Retry != nil {
 		n.Attempts += i.Terms.Retry.Max
 	}
-	n.act()
+	n.fillAction()
 	if i.Fallback != nil {
 		n.Agents = append(n.Agents, i.Fallback.Agent)
 		n.Attempts++
 	}
 	if always := i.Step.Always.String(); always == "any" {
-		n.way("runs when", "the command ends")
+		n.addWay("runs when", "the command ends")
 	} else if always != "" {
-		n.way("runs when", "the command "+always)
+		n.addWay("runs when", "the command "+always)
 	}
 
 	for _, r := range i.On {
-		n.ways(r.Status.Text, r.Targets...)
+		n.addWays(r.Status.Text, r.Targets...)
 	}
 	if i.Undo != nil {
 		n.Children = append(n.Children, node(p, i.Undo, "compensate"))
@@ -146,8 +146,8 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 	return n
 }
 
-// act fills in what the step does.
-func (n *Node) act() {
+// fillAction fills in what the step does.
+func (n *Node) fillAction() {
 	i := n.Info
 	n.Kind = "table"
 	if i.Step.Action != nil {
@@ -179,10 +179,10 @@ func (n *Node) act() {
 	case *syntax.Gate:
 		n.Does = brief(a.Question)
 		for _, c := range a.Choices {
-			n.ways(c.Label.Text, c.Target)
+			n.addWays(c.Label.Text, c.Target)
 		}
 		if t := a.Timeout; t != nil {
-			n.way(
+			n.addWay(
 				"no answer in "+Span(time.Duration(t.After*float64(time.Second))),
 				"the choice "+t.Choose.String(),
 			)
@@ -217,10 +217,10 @@ func (n *Node) act() {
 	}
 
 	if i.Call != nil {
-		n.calls(i.Call)
+		n.fillCalls(i.Call)
 	}
 	if i.Step.Action != nil && i.Step.Return != nil {
-		n.way("then", "return")
+		n.addWay("then", "return")
 	}
 }
 
@@ -234,12 +234,12 @@ func plainOf(a syntax.Action) string {
 	return ""
 }
 
-func (n *Node) way(on, to string) {
+func (n *Node) addWay(on, to string) {
 	n.Ways = append(n.Ways, Way{On: on, To: to})
 }
 
-// calls fills in whom the step may call, and how long that may take.
-func (n *Node) calls(c *compile.Call) {
+// fillCalls fills in whom the step may call, and how long that may take.
+func (n *Node) fillCalls(c *compile.Call) {
 	n.Agents = []string{c.Agent}
 	switch {
 	case c.Agent == "" && len(c.Among) == 0:
@@ -252,6 +252,7 @@ func (n *Node) calls(c *compile.Call) {
 		}
 		n.Does = "one of " + strings.Join(n.Agents, ", ")
 	}
+
 	n.Timeout = cmp.Or(n.Timeout, c.Info.Timeout.Total, formats.DefaultStepTimeout)
 	if c.Info.Builtin {
 		n.Timeout = 0 // Go code, done at once
@@ -289,8 +290,8 @@ func brief(t *syntax.Text) string {
 	return strings.Join(strings.Fields(t.String()), " ")
 }
 
-// ways adds where an outcome leads; the first that matches counts, so all of them are shown.
-func (n *Node) ways(on string, targets ...*syntax.Target) {
+// addWays adds where an outcome leads; the first that matches counts, so all of them are shown.
+func (n *Node) addWays(on string, targets ...*syntax.Target) {
 	for _, t := range targets {
 		w := Way{
 			On:   on,
@@ -339,6 +340,7 @@ func (o *Outline) Agents() []string {
 			}
 		}
 	}
+
 	o.Walk(func(n *Node) {
 		add(n.Agents)
 		for _, w := range n.Ways {
@@ -368,7 +370,7 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 		if n.Info.Step.Kind().Asks {
 			add(n.Does)
 		}
-		if argv := program(n); argv != "" {
+		if argv := checkCommand(n); argv != "" {
 			add("before", argv, "runs")
 		}
 		for _, agent := range n.Agents {
@@ -409,7 +411,7 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 			quiet[child] = quiet[n] || n.Side() || child.Role == "compensate"
 		}
 
-		for _, outcome := range n.open() {
+		for _, outcome := range n.userOutcomes() {
 			if !quiet[n] {
 				add("when", outcome.String())
 			}
@@ -430,9 +432,10 @@ func (o *Outline) mayStall(w Way, steps map[string]*syntax.Step) bool {
 	return back && w.most(o.Limits.WithDefaults()) >= formats.StallRounds && o.CallsWorker(again...)
 }
 
-// open are the outcomes that nothing but the user can settle, and of which the file says nothing.
-func (n *Node) open() []formats.Outcome {
-	return slices.DeleteFunc(n.settled(), func(o formats.Outcome) bool {
+// userOutcomes are the outcomes that nothing but the user can settle, and of which the file says
+// nothing.
+func (n *Node) userOutcomes() []formats.Outcome {
+	return slices.DeleteFunc(n.possibleUserOutcomes(), func(o formats.Outcome) bool {
 		return slices.ContainsFunc(n.Info.On, func(r syntax.Rule) bool {
 			always := slices.ContainsFunc(r.Targets, func(t *syntax.Target) bool {
 				return t.If == nil
@@ -442,13 +445,13 @@ func (n *Node) open() []formats.Outcome {
 	})
 }
 
-// settled are those that the step may have; side by side it is what its children have.
-func (n *Node) settled() []formats.Outcome {
+// possibleUserOutcomes are those that the step may have; side by side it is what its children have.
+func (n *Node) possibleUserOutcomes() []formats.Outcome {
 	var out []formats.Outcome
 	for _, o := range []formats.Outcome{formats.OutcomeBlocked, formats.OutcomeSuspended} {
 		ends := len(n.Agents) > 0 && slices.Contains(n.Info.Outcomes(), o)
 		has := func(child *Node) bool {
-			return slices.Contains(child.settled(), o)
+			return slices.Contains(child.possibleUserOutcomes(), o)
 		}
 		if ends || n.Side() && slices.ContainsFunc(n.Children, has) {
 			out = append(out, o)
@@ -457,8 +460,8 @@ func (n *Node) settled() []formats.Outcome {
 	return out
 }
 
-// program is what a check itself names, which needs approval before it runs.
-func program(n *Node) string {
+// checkCommand is what a check itself names, which needs approval before it runs.
+func checkCommand(n *Node) string {
 	var argv []string
 	if n.Info.Call != nil && n.Info.Call.Agent == compile.Gatekeeper {
 		for _, f := range n.Info.Call.With {

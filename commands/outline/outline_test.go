@@ -55,7 +55,7 @@ const source = "---\ncommand: work\ndescription: ways back & <odd> characters\na
 
 ` + "```yaml step\nstatus: planned\n```\n"
 
-func program(tb testing.TB) *compile.Program {
+func checkCommand(tb testing.TB) *compile.Program {
 	tb.Helper()
 	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
 	set, err := subagents.Load(nobody, subagents.LibrarySource())
@@ -75,7 +75,7 @@ func program(tb testing.TB) *compile.Program {
 
 func TestOf(t *testing.T) {
 	t.Parallel()
-	o := outline.Of(program(t))
+	o := outline.Of(checkCommand(t))
 	var got []string
 	o.Walk(func(n *outline.Node) {
 		line := n.Info.ID + ": " + n.Kind + " " + n.Does
@@ -120,7 +120,7 @@ func TestOf(t *testing.T) {
 
 func TestEffects(t *testing.T) {
 	t.Parallel()
-	got := outline.EffectsOf(program(t))
+	got := outline.EffectsOf(checkCommand(t))
 	want := outline.Effects{
 		Reads:  []string{"$state.tasks", "$task", "$task.number"},
 		Writes: []string{"artifacts of the task", "status planned", "status planning"},
@@ -133,7 +133,7 @@ func TestEffects(t *testing.T) {
 // TestPage: the page names what a person looks for, with the values of a line where there is one.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	p := outline.PageOf(program(t), func(string) outline.Facts {
+	p := outline.PageOf(checkCommand(t), func(string) outline.Facts {
 		return outline.Facts{}
 	})
 	p.Prompt = []string{"what another tool would run"}
@@ -174,14 +174,14 @@ func TestPage(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	t.Parallel()
-	inner := program(t)
+	inner := checkCommand(t)
 	facts := map[string]outline.Facts{
 		"researcher":          {Program: inner, Cost: 0.5},
 		"planner":             {Cost: 0.25},
 		"status-sync-manager": {Free: true},
 	}
 	got := outline.BoundOf(
-		program(t),
+		checkCommand(t),
 		func(agent string) outline.Facts { return facts[agent] },
 		argspec.Values{},
 	)
@@ -250,7 +250,7 @@ func TestBound(t *testing.T) {
 
 func TestCompiled(t *testing.T) {
 	t.Parallel()
-	text, err := json.Marshal(outline.Compiled(program(t)))
+	text, err := json.Marshal(outline.Compiled(checkCommand(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestCompiled(t *testing.T) {
 // TestDraw: every step is in every drawing, and the same program gives the same bytes.
 func TestDraw(t *testing.T) {
 	t.Parallel()
-	p := program(t)
+	p := checkCommand(t)
 	for _, f := range []string{"dot", "mermaid"} {
 		text, ok := outline.Of(p).Draw(f)
 		again, _ := outline.Of(p).Draw(f)

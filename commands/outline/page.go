@@ -47,34 +47,34 @@ func (p *Page) For(line string, v argspec.Values, known func(agent string) Facts
 	p.Line = line
 	p.Values = v
 	p.Bound = BoundOf(p.Program, known, v)
-	p.Asks = p.under(v).Gates(known)
+	p.Asks = p.forLine(v).Gates(known)
 	p.Parallel, err = v.Parallel()
 	return err
 }
 
-func (p *Page) say(format string, args ...any) {
+func (p *Page) printf(format string, args ...any) {
 	fmt.Fprintf(&p.text, format, args...)
 }
 
 // Text is the whole page.
 func (p *Page) Text() string {
 	p.text.Reset()
-	p.say("%s\n%s\nfile: %s\n", argspec.Usage(p.Name, p.Args),
+	p.printf("%s\n%s\nfile: %s\n", argspec.Usage(p.Name, p.Args),
 		plain.Line(p.File.Front.Description.Text), plain.Line(p.File.Name))
 	p.arguments()
 	if list := p.Values.Tasks(); len(list) > 1 {
-		p.say("%s\n", tasks(list, p.Parallel))
+		p.printf("%s\n", tasks(list, p.Parallel))
 	}
 	if p.Missing != nil {
-		p.say("would not begin: %s (exit %d)\n",
+		p.printf("would not begin: %s (exit %d)\n",
 			plain.Line(p.Missing.Error()), formats.ExitFor(formats.CodeOf(p.Missing)))
 	}
 	for _, line := range p.Prompt {
-		p.say("%s\n", line)
+		p.printf("%s\n", line)
 	}
 
 	if during, _ := p.During(); during != "" {
-		p.say("\nthe task is %s while it runs\n", during)
+		p.printf("\nthe task is %s while it runs\n", during)
 	}
 	var allow, loads []string
 	for _, status := range p.Allow {
@@ -85,43 +85,43 @@ func (p *Page) Text() string {
 		loads = append(loads, "$"+l.Name.Text)
 	}
 	if allow != nil {
-		p.say("starts from: %s\n", strings.Join(allow, ", "))
+		p.printf("starts from: %s\n", strings.Join(allow, ", "))
 	}
 	if loads != nil {
-		p.say("loads: %s\n", strings.Join(loads, ", "))
+		p.printf("loads: %s\n", strings.Join(loads, ", "))
 	}
-	p.say("\nsteps:\n")
+	p.printf("\nsteps:\n")
 	p.nodes(p.Steps, 1)
 	if len(p.Errors) > 0 {
-		p.say("\nerror handling:\n")
+		p.printf("\nerror handling:\n")
 		p.nodes(p.Errors, 1)
 	}
 	asks := cmp.Or(strings.Join(p.Asks, "\n       "), "none")
-	p.say("\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n", listed(p.Agents()), asks,
-		listed(p.Effects.Reads), listed(p.Effects.Writes))
+	p.printf("\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n", joinOrNone(p.Agents()), asks,
+		joinOrNone(p.Effects.Reads), joinOrNone(p.Effects.Writes))
 	for _, m := range p.Models {
-		p.say("model of %s\n", m)
+		p.printf("model of %s\n", m)
 	}
 
 	limits := p.Limits.WithDefaults()
 	worst := p.Bound.Worst
-	p.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
+	p.printf("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
 		limits.Steps, limits.Rollbacks, limits.Retries, Span(limits.Duration), budget(limits))
 	if limits.AutoResume > 0 {
-		p.say(
+		p.printf(
 			"auto resume: 'tercet watch' goes on with a run that waits for a time, up to %s "+
 				"after it stopped\n",
 			Span(limits.AutoResume),
 		)
 	}
 	for _, each := range p.Bound.Each {
-		p.say("%s\n", each)
+		p.printf("%s\n", each)
 	}
 	long := ""
 	if len(p.Bound.Each) > 0 && worst.Agents != limits.Spawns {
 		long = fmt.Sprintf(" in loops over %d elements", limits.Elements)
 	}
-	p.say("worst case: %s of workers%s, depth %d of %d, %s, %s\n",
+	p.printf("worst case: %s of workers%s, depth %d of %d, %s, %s\n",
 		formats.Count(worst.Agents, "call"), long,
 		worst.Depth, formats.MaxDepth, Span(worst.Time), worst.Money())
 	return p.text.String()
@@ -156,7 +156,7 @@ func (p *Page) arguments() {
 	if len(p.Args) == 0 {
 		return
 	}
-	p.say("\narguments:\n")
+	p.printf("\narguments:\n")
 	for _, spec := range p.Args {
 		value := "not given"
 		if p.Line == "" {
@@ -170,11 +170,11 @@ func (p *Page) arguments() {
 				value += " (default)"
 			}
 		}
-		p.say("  %-18s %s\n", spec.Name, value)
+		p.printf("  %-18s %s\n", spec.Name, value)
 	}
 }
 
-func listed(list []string) string {
+func joinOrNone(list []string) string {
 	return cmp.Or(strings.Join(list, ", "), "none")
 }
 
@@ -185,23 +185,25 @@ func (p *Page) nodes(list []*Node, depth int) {
 	for _, n := range list {
 		width = max(width, len(n.label()))
 	}
+
 	for _, n := range list {
-		p.say("%s%-*s %s %s", indent, width+1, n.label(), n.Kind, n.Does)
+		p.printf("%s%-*s %s %s", indent, width+1, n.label(), n.Kind, n.Does)
 		if len(n.Agents) > 1 && n.Kind == "delegate" {
-			p.say(", else %s", strings.Join(n.Agents[1:], ", "))
+			p.printf(", else %s", strings.Join(n.Agents[1:], ", "))
 		}
 		if len(n.Tiers) > 0 {
-			p.say(" [%s]", strings.Join(n.Tiers, ", "))
+			p.printf(" [%s]", strings.Join(n.Tiers, ", "))
 		}
-		p.say("\n")
+		p.printf("\n")
+
 		if n.Info.Step.When != nil {
-			p.say("%s    when %s\n", indent, n.Condition())
+			p.printf("%s    when %s\n", indent, n.Condition())
 		}
 		for _, w := range n.Ways {
-			p.say("%s    %s\n", indent, w)
+			p.printf("%s    %s\n", indent, w)
 		}
 		if n.Side() {
-			p.say("%s    side by side:\n", indent)
+			p.printf("%s    side by side:\n", indent)
 		}
 		p.nodes(n.Children, depth+1)
 	}
@@ -215,7 +217,7 @@ func (p *Page) Tiered() string {
 		tiers = []string{""}
 	}
 	for _, tier := range tiers {
-		p.say("%s:\n", cmp.Or(tier, "without tiers"))
+		p.printf("%s:\n", cmp.Or(tier, "without tiers"))
 		p.nodes(inTier(p.Steps, tier), 1)
 	}
 	return p.text.String()
@@ -248,6 +250,7 @@ func (p *Page) Record() map[string]any {
 		"seconds": p.Bound.Time.Seconds(),
 		"program": Compiled(p.Program),
 	}
+
 	if len(p.Models) > 0 {
 		out["models"] = p.Models
 	}
@@ -258,6 +261,7 @@ func (p *Page) Record() map[string]any {
 		out["line"] = p.Line
 		out["arguments"] = p.Values.Map()
 	}
+
 	if list := p.Values.Tasks(); len(list) > 1 {
 		out["tasks"] = list
 		out["parallel"] = p.Parallel
