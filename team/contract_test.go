@@ -335,6 +335,56 @@ func TestDocumentsComeWithTheirLines(t *testing.T) {
 	}
 }
 
+// TestEndAfterDocuments: a run has not ended for who waits for it before its documents are in their
+// places. What kept them from there is tried again.
+func TestEndAfterDocuments(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	k := p.keeper(t, 0)
+	job, err := k.Begin("/make 1", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := k.History(t.Context(), job.Run, "t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	obstacle := filepath.Join(p.home.Dir, ".tercet", "specs", "002_another")
+	write(t, obstacle, "a file where the folder is to be")
+	all := lines(
+		t, h.Key,
+		formats.Entry{Type: formats.EntryRunStarted},
+		formats.Entry{Type: formats.EntryRunFinished, Data: formats.Finished{Status: "completed"}},
+	)
+	last := formats.SharedLines{
+		Run:   job.Run,
+		Taker: "t1",
+		Lines: bytes.Join(all, nil),
+		Files: map[string][]byte{".tercet/specs/002_another/report.md": []byte("new")},
+	}
+	if err := k.Append(t.Context(), last); err == nil {
+		t.Fatal("documents were put where a file is")
+	}
+	if done, err := k.Finished(job.Run); err != nil || done {
+		t.Errorf("Finished without the documents = %v, %v", done, err)
+	}
+
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.History(t.Context(), job.Run, "t2"); err != nil { // the next attempt
+		t.Fatal(err)
+	}
+	if done, err := k.Finished(job.Run); err != nil || !done {
+		t.Errorf("Finished = %v, %v", done, err)
+	}
+	text, err := os.ReadFile(filepath.Join(obstacle, "report.md"))
+	if err != nil || string(text) != "new" {
+		t.Errorf("the document is %q, %v", text, err)
+	}
+}
+
 func FuzzRunOf(f *testing.F) {
 	f.Add([]byte(`{"append":{"run":"r","taker":"t","lines":"e30K"}}`))
 	f.Add([]byte(`{"history":{"run":"r","taker":"t"}}`))

@@ -526,7 +526,6 @@ func (k *Keeper) openJournal(id string, r *teamRun) error {
 
 	r.done.Store(countResults(records))
 	r.seq.Store(int64(r.journal.Seq()))
-	r.ended.Store(r.journal.Finished())
 
 	if r.lock == nil && !r.journal.Finished() {
 		r.lock, err = k.project.Control.Lock(id)
@@ -537,6 +536,7 @@ func (k *Keeper) openJournal(id string, r *teamRun) error {
 	if err != nil {
 		return errors.Join(err, k.closeJournal(r))
 	}
+	r.ended.Store(r.journal.Finished())
 	return nil
 }
 
@@ -622,13 +622,14 @@ func (k *Keeper) Append(ctx context.Context, l formats.SharedLines) (err error) 
 	k.mu.Lock()
 	k.cost += costOf(records)
 	k.mu.Unlock()
-	r.ended.Store(r.journal.Finished())
 
 	if documents {
 		if err := k.installStaged(l.Run, r); err != nil {
 			return errors.Join(err, k.closeJournal(r)) // it is tried again with the next call
 		}
 	}
+	// who waits for the end then finds the documents in their places
+	r.ended.Store(r.journal.Finished())
 	return k.releaseLock(l.Run, r)
 }
 
