@@ -93,7 +93,7 @@ func (p *Project) openTrees() (err error) {
 		Allow:      p.Config.Secrets,
 		Remote:     p.Config.Team.Remote,
 		RemoteType: p.remoteType,
-		Made: func() func(txn string) bool {
+		TrackCommits: func() func(txn string) bool {
 			since := p.Host.Clock.Now()
 			return func(txn string) bool {
 				return journal.Delegated(
@@ -262,7 +262,7 @@ func (s *Session) loadSubagents() error {
 		Derive:   interp.Derive,
 		Mask:     p.Mask,
 		Guard:    p.Guard,
-		Ready:    p.Trees.Ready,
+		Ready:    p.Trees.PrepareWorker,
 		Allow:    p.Config.Secrets,
 	}
 

@@ -91,7 +91,7 @@ type workCall struct {
 	step, agent, action string
 	began, ended        int // the numbers of its records; ended is 0 while it works
 	commit, wip         string
-	before              *worktree.Before // nil: none was recorded
+	before              *worktree.TreeState // nil: none was recorded
 }
 
 // readCalls finds the calls of a step, and those that say what it left.
@@ -152,7 +152,7 @@ func (d *stepDiff) startCall(r journal.Record) (*workCall, error) {
 	if r.Key == "" {
 		return c, nil
 	}
-	before, ok, err := d.trees.Before(d.run, r.Key)
+	before, ok, err := d.trees.StateBefore(d.run, r.Key)
 	if ok {
 		c.before = &before
 	}
@@ -204,7 +204,7 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 		return c, nil
 	}
 
-	dir, err := d.trees.OnBranch(ctx, d.run, last.before.Branch)
+	dir, err := d.trees.WorktreeOnBranch(ctx, d.run, last.before.Branch)
 	if err != nil {
 		return c, err
 	}
@@ -213,7 +213,7 @@ func (d *stepDiff) changes(ctx context.Context) (StepChanges, error) {
 		return c, nil
 	}
 
-	c.Patch, err = d.trees.Since(ctx, d.run, dir, first.before.Tree)
+	c.Patch, err = d.trees.PatchSince(ctx, d.run, dir, first.before.Tree)
 	c.Until = "until now"
 	return c, err
 }

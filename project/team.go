@@ -161,12 +161,12 @@ func (t *team) snapshots(
 	}
 
 	bundles = map[string][]byte{}
-	list, err = trees.Snapshots(ctx, worktree.Attempt{
-		Run:   id,
-		Taker: r.taker,
-		Last:  r.trees,
-		Looks: r.looks,
-		Number: func() int {
+	list, err = trees.TakeSnapshots(ctx, worktree.Attempt{
+		Run:          id,
+		Taker:        r.taker,
+		Last:         r.trees,
+		Fingerprints: r.looks,
+		NextNumber: func() int {
 			r.pushed++
 			return r.pushed
 		},
@@ -185,7 +185,7 @@ func (t *team) checkCheckout(
 	}
 
 	r.checkout = ""
-	changed, err := trees.CheckoutWork(ctx)
+	changed, err := trees.CheckoutChanges(ctx)
 	if err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func (t *team) prepareWorker(ctx context.Context, r formats.Request) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	return t.project.Trees.Ready(ctx, r)
+	return t.project.Trees.PrepareWorker(ctx, r)
 }
 
 // teamAccounts shares usage limits through the home.

@@ -321,7 +321,7 @@ func (p *Project) Guard(
 ) (func() ([]formats.Moved, error), error) {
 	tamper := func(what string) error { return p.Trust.Tamper(r.Agent, what) }
 
-	refs, err := p.Trees.Watch(r.Dir)
+	refs, err := p.Trees.WatchRefs(r.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -648,7 +648,7 @@ func (k *Keeper) keepTrees(
 	if err := trees.Unbundle(ctx, run, bundles); err != nil {
 		return err
 	}
-	return trees.Keep(ctx, run, list)
+	return trees.KeepSnapshots(ctx, run, list)
 }
 
 // countResults counts what an attempt does not do again: results of delegations and decisions.
@@ -923,7 +923,7 @@ func (k *Keeper) publish(
 		return formats.HomeReply{}, err
 	}
 
-	place, err := trees.Place(ctx, q.Run)
+	place, err := trees.ProjectDir(ctx, q.Run)
 	if err != nil {
 		return formats.HomeReply{}, err
 	}
@@ -945,19 +945,19 @@ func (k *Keeper) publish(
 	// A ref is created once. After a crash the same publication may make other commits, but only in
 	// another attempt, which has a name of its own.
 	number := 1000 * len(r.record.Published)
-	done.Trees, err = trees.Snapshots(ctx, worktree.Attempt{
-		Run:   q.Run,
-		Taker: "home-" + q.Taker,
-		Last:  q.Trees,
-		Looks: map[string]string{},
-		Number: func() int {
+	done.Trees, err = trees.TakeSnapshots(ctx, worktree.Attempt{
+		Run:          q.Run,
+		Taker:        "home-" + q.Taker,
+		Last:         q.Trees,
+		Fingerprints: map[string]string{},
+		NextNumber: func() int {
 			number++
 			return number
 		},
 		Bundles: map[string][]byte{}, // the reply has whole ones
 	})
 	if err == nil {
-		err = trees.Keep(ctx, q.Run, done.Trees)
+		err = trees.KeepSnapshots(ctx, q.Run, done.Trees)
 	}
 	if err != nil {
 		return formats.HomeReply{}, err

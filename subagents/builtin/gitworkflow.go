@@ -21,7 +21,8 @@ import (
 )
 
 // GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a
-// run. It touches the user's own checkout only through worktree.Manager's Publish and CommitHere.
+// run. It touches the user's own checkout only through worktree.Manager's Publish and
+// CommitInCheckout.
 type GitWorkflow struct {
 	Trees *worktree.Manager
 	// Open reads a file of the project, for its rules; nil: no rules.
@@ -123,7 +124,7 @@ func (w GitWorkflow) open(in input) act {
 			return ret, nil
 		}
 
-		unready, err := w.Trees.Unready(ctx)
+		unready, err := w.Trees.CheckoutWarning(ctx)
 		if unready != "" {
 			ret.Warnings = append(ret.Warnings, unready)
 		}
@@ -169,7 +170,7 @@ func (w GitWorkflow) inTree(do act) act {
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		if w.away(r) {
 			// a repository may be what is missing
-			if _, err := w.project().Pending(ctx, nil); err != nil {
+			if _, err := w.project().PendingFiles(ctx, nil); err != nil {
 				return formats.Return{}, err
 			}
 			return formats.Return{}, formats.Fail(formats.CodePrecondition,
@@ -276,7 +277,7 @@ func (w GitWorkflow) commitHere(
 		_, intact := todo.Version(text)
 		return err == nil && !intact
 	})
-	done, err := w.Trees.CommitHere(ctx, r.Run, msg)
+	done, err := w.Trees.CommitInCheckout(ctx, r.Run, msg)
 	ret := committed(msg, done.Hash, done.Files)
 	if done.After != "" {
 		ret.Warnings = append(ret.Warnings, done.After)
@@ -390,7 +391,7 @@ func (w GitWorkflow) pending(in input) act {
 	in.only("action", "files")
 	names := in.paths("files")
 	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
-		files, err := w.project().Pending(ctx, names)
+		files, err := w.project().PendingFiles(ctx, names)
 		return formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: formats.Count(len(files), "file") + " not committed",
@@ -499,7 +500,7 @@ func issueNumber(issue string) int {
 }
 
 // published is the return of work that was brought to its place.
-func published(message string, p worktree.Published) formats.Return {
+func published(message string, p worktree.PublishResult) formats.Return {
 	said := p.Message
 	files := p.Files
 	if message != "" {

@@ -110,7 +110,7 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 	entries, err := fs.Glob(atomicfile.FS(p.Root), journal.Folder+"/"+gonePrefix+"*")
 	c.Swept = append(c.Swept, entries...)
 	if err == nil && p.Trees != nil {
-		c.Left, err = p.Trees.Leftover(ctx, func(run string) bool {
+		c.Left, err = p.Trees.FindLeftover(ctx, func(run string) bool {
 			return over[run]
 		})
 	}
@@ -249,7 +249,7 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 		all = errors.Join(all, c.p.Root.RemoveAll(name))
 	}
 	if len(c.Left.Trees)+len(c.Left.Branches) > 0 {
-		all = errors.Join(all, c.p.Trees.Clear(ctx, c.Left))
+		all = errors.Join(all, c.p.Trees.RemoveLeftover(ctx, c.Left))
 	}
 	return all
 }

@@ -83,7 +83,7 @@ func (c *Cleaning) DropSnapshots(ctx context.Context) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	if err := (worktree.Repository{Trees: c.p.Trees}).DropSnapshotsAt(ctx, gone); err != nil {
+	if err := (worktree.Repository{Trees: c.p.Trees}).DropRemoteSnapshots(ctx, gone); err != nil {
 		return err
 	}
 	return c.p.writeLeftSnapshots(slices.DeleteFunc(runs, func(run string) bool {

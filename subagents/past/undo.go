@@ -37,16 +37,16 @@ type State interface {
 
 // Undoing is the plan to undo a run. Nothing happens before Do.
 type Undoing struct {
-	Run     string             `json:"run"`
-	Line    string             `json:"command"`
-	Commits []worktree.Brought `json:"commits"` // commits to revert
-	Branch  string             `json:"branch,omitempty"`
-	State   []string           `json:"state"`             // changes of tasks and plans, one a line
-	Moved   []string           `json:"documents"`         // documents to move into the run's folder
-	Left    []string           `json:"left"`              // what stays as it is, and why
-	Reverts []string           `json:"reverts,omitempty"` // the commits of Do
-	plans   []string           // whose marks of phases go back
-	head    string             // where the run found its branch
+	Run     string                  `json:"run"`
+	Line    string                  `json:"command"`
+	Commits []worktree.LandedCommit `json:"commits"` // commits to revert
+	Branch  string                  `json:"branch,omitempty"`
+	State   []string                `json:"state"`             // changes of tasks and plans, one a line
+	Moved   []string                `json:"documents"`         // documents to move into the run's folder
+	Left    []string                `json:"left"`              // what stays as it is, and why
+	Reverts []string                `json:"reverts,omitempty"` // the commits of Do
+	plans   []string                // whose marks of phases go back
+	head    string                  // where the run found its branch
 	p       Project
 }
 
@@ -103,9 +103,9 @@ func read(records []journal.Record) (f facts) {
 
 // Work is what a run made in the repository.
 type Work struct {
-	Commits []worktree.Brought // on branches that are not tercet's, newest first
-	Branch  string             // tercet's own, which alone has the work; else empty
-	From    string             // the commit from which Branch began
+	Commits []worktree.LandedCommit // on branches that are not tercet's, newest first
+	Branch  string                  // tercet's own, which alone has the work; else empty
+	From    string                  // the commit from which Branch began
 }
 
 // Made finds what a run made in the repository.
@@ -114,11 +114,11 @@ func (p Project) Made(ctx context.Context, records []journal.Record) (Work, erro
 	if len(f.txns) == 0 {
 		return Work{}, nil
 	}
-	list, err := p.Trees.Brought(ctx, f.txns, f.into)
+	list, err := p.Trees.LandedCommits(ctx, f.txns, f.into)
 	if err != nil || len(list) > 0 || f.branch == "" {
 		return Work{Commits: list}, err
 	}
-	ahead, err := p.Trees.Ahead(ctx, f.branch, f.head)
+	ahead, err := p.Trees.TipBeyond(ctx, f.branch, f.head)
 	if err != nil || ahead == "" {
 		return Work{}, err
 	}
@@ -144,7 +144,7 @@ func (p Project) Plan(
 		Moved: []string{},
 		Left:  []string{},
 	}
-	u.Commits = []worktree.Brought{}
+	u.Commits = []worktree.LandedCommit{}
 	u.State = []string{}
 	err := u.commits(ctx, f)
 	lines, plans, failed := p.State.Undo(ctx, run.ID, p.Session, true)
@@ -193,12 +193,12 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 	if len(f.txns) == 0 {
 		return nil
 	}
-	list, err := u.p.Trees.Brought(ctx, f.txns, f.into)
+	list, err := u.p.Trees.LandedCommits(ctx, f.txns, f.into)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 && f.branch != "" { // else its work is in them
-		ahead, err := u.p.Trees.Ahead(ctx, f.branch, f.head)
+		ahead, err := u.p.Trees.TipBeyond(ctx, f.branch, f.head)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 		if done {
 			continue
 		}
-		edited, err := u.p.Trees.Edited(ctx, b)
+		edited, err := u.p.Trees.EditedFiles(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -311,10 +311,10 @@ func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 		to := rest[0].To
 		same := slices.DeleteFunc(slices.Clone(
 			rest,
-		), func(b worktree.Brought) bool { return b.To != to })
+		), func(b worktree.LandedCommit) bool { return b.To != to })
 		rest = slices.DeleteFunc(slices.Clone(
 			rest,
-		), func(b worktree.Brought) bool { return b.To == to })
+		), func(b worktree.LandedCommit) bool { return b.To == to })
 		hash, err := u.p.Trees.Revert(ctx, same, worktree.Message{
 			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run),
 			Session: u.p.Session,

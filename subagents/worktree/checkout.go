@@ -36,15 +36,15 @@ func IsOwnFile(name string) bool {
 	return slices.Contains(ownFiles, path.Clean(name))
 }
 
-// maxHereAttempts bounds the attempts of a commit if the user's branch moves meanwhile.
-const maxHereAttempts = 3
+// maxCheckoutAttempts bounds the attempts of a commit if the user's branch moves meanwhile.
+const maxCheckoutAttempts = 3
 
-// CommitHere commits exactly the files msg.Only in the user's checkout, if that cannot touch the
-// user's own work. It requires a branch, no operation in progress, and nothing staged. No file may
-// be ignored, a link, in a submodule, or changed by the user before the run. Otherwise it commits
-// nothing, and Why says why. It uses its own index and moves the branch only from the commit that
-// it saw. It does not repeat a commit with msg.Txn.
-func (m *Manager) CommitHere(
+// CommitInCheckout commits exactly the files msg.Only in the user's checkout, if that cannot touch
+// the user's own work. It requires a branch, no operation in progress, and nothing staged. No file
+// may be ignored, a link, in a submodule, or changed by the user before the run. Otherwise it
+// commits nothing, and Why says why. It uses its own index and moves the branch only from the
+// commit that it saw. It does not repeat a commit with msg.Txn.
+func (m *Manager) CommitInCheckout(
 	ctx context.Context,
 	run string,
 	msg Message,
@@ -55,7 +55,7 @@ func (m *Manager) CommitHere(
 		return CheckoutCommit{Why: "the project is in no git repository"}, nil
 	}
 
-	c := hereCommit{
+	c := checkoutCommitter{
 		m:    m,
 		repo: repo,
 		run:  run,
@@ -68,13 +68,13 @@ func (m *Manager) CommitHere(
 		return CheckoutCommit{}, err
 	}
 
-	c.own, err = os.OpenRoot(c.top)
+	c.topRoot, err = os.OpenRoot(c.top)
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
-	defer func() { err = errors.Join(err, c.own.Close()) }()
-	for range maxHereAttempts {
-		done, err = c.attempt(ctx)
+	defer func() { err = errors.Join(err, c.topRoot.Close()) }()
+	for range maxCheckoutAttempts {
+		done, err = c.commitOnce(ctx)
 		if _, stale := errors.AsType[*git.StaleError](err); !stale {
 			return done, err
 		}
@@ -83,11 +83,12 @@ func (m *Manager) CommitHere(
 	return CheckoutCommit{Why: "the branch moved with every attempt"}, nil
 }
 
-// hereCommit is one call of CommitHere. Paths are relative to the top of the repository.
-type hereCommit struct {
+// checkoutCommitter is one call of CommitInCheckout. Paths are relative to the top of the
+// repository.
+type checkoutCommitter struct {
 	m        *Manager
 	repo     *git.Repo
-	own      *os.Root // top of the repository
+	topRoot  *os.Root // top of the repository
 	top, rel string
 	run      string
 	msg      Message
@@ -95,13 +96,13 @@ type hereCommit struct {
 	head     string
 }
 
-// attempt makes the commit once, on an index of its own. The error is a *git.StaleError if the
+// commitOnce makes the commit once, on an index of its own. The error is a *git.StaleError if the
 // branch moved meanwhile.
-func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
+func (c *checkoutCommitter) commitOnce(ctx context.Context) (CheckoutCommit, error) {
 	if c.msg.Txn != "" && !c.msg.First {
 		hash, err := c.repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: c.msg.Txn})
 		if err != nil || hash != "" {
-			return c.finish(ctx, hash, err)
+			return c.finishCommit(ctx, hash, err)
 		}
 	}
 	why, err := c.obstacle(ctx)
@@ -109,11 +110,11 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 		return CheckoutCommit{Why: why}, err
 	}
 
-	files, why, err := c.files(ctx)
+	files, why, err := c.filesToCommit(ctx)
 	if err != nil || why != "" || len(files) == 0 {
 		return CheckoutCommit{Why: why}, err
 	}
-	index, err := c.m.runFile(c.run, "commit.index")
+	index, err := c.m.runFilePath(c.run, "commit.index")
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
@@ -124,7 +125,7 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 		Index:   index,
 		Cache:   c.repo.Cache,
 	}
-	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next commit of the run begins it anew
+	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next commit rewrites it
 	if err := private.ReadTree(ctx, c.head); err != nil {
 		return CheckoutCommit{}, err
 	}
@@ -132,11 +133,11 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if err := private.Add(ctx, files...); err != nil {
 		return CheckoutCommit{}, err
 	}
-	if some, err := private.HasStaged(ctx); err != nil || !some {
+	if staged, err := private.HasStaged(ctx); err != nil || !staged {
 		return CheckoutCommit{}, err
 	}
 
-	if err := c.m.scan(ctx, private, "", ""); err != nil {
+	if err := c.m.refuseSecrets(ctx, private, "", ""); err != nil {
 		return CheckoutCommit{}, err
 	}
 	tree, err := private.WriteTree(ctx)
@@ -151,11 +152,11 @@ func (c *hereCommit) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if err := c.repo.UpdateRef(ctx, "refs/heads/"+c.branch, hash, c.head); err != nil {
 		return CheckoutCommit{}, err
 	}
-	return c.finish(ctx, hash, nil)
+	return c.finishCommit(ctx, hash, nil)
 }
 
 // obstacle says why nothing can be committed in the checkout, whichever files.
-func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
+func (c *checkoutCommitter) obstacle(ctx context.Context) (why string, err error) {
 	c.branch, err = c.repo.CurrentBranch(ctx)
 	if err != nil {
 		return "", err
@@ -163,6 +164,7 @@ func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
 	if c.branch == "" {
 		return "the checkout is on no branch", nil
 	}
+
 	c.head, err = c.repo.Head(ctx)
 	if errors.Is(err, git.ErrNoCommit) {
 		return "branch " + c.branch + " has no commit yet", nil
@@ -170,16 +172,16 @@ func (c *hereCommit) obstacle(ctx context.Context) (why string, err error) {
 	if why = c.repo.OperationInProgress(); err != nil || why != "" {
 		return why, err
 	}
-	if some, err := c.repo.HasStaged(ctx); err != nil || some {
+	if staged, err := c.repo.HasStaged(ctx); err != nil || staged {
 		return "other changes are staged", err
 	}
 	return "", nil
 }
 
-// Unready says what in the user's checkout can block a later merge of a run's work and is not in
-// the run's worktree: an unfinished operation of git, a detached HEAD, and changes of tracked
-// files. It is empty if there is nothing.
-func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
+// CheckoutWarning says what in the user's checkout can block a later merge of a run's work and is
+// not in the run's worktree: an unfinished operation of git, a detached HEAD, and changes of
+// tracked files. It is empty if there is nothing.
+func (m *Manager) CheckoutWarning(ctx context.Context) (warning string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
 	if what := repo.OperationInProgress(); what != "" {
@@ -190,8 +192,8 @@ func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 		return "", err
 	}
 	if branch == "" {
-		return "your checkout is on no branch: the work cannot be merged before you switch to one, " +
-			"unless the step that publishes it names a branch", nil
+		return "your checkout is on no branch: the work cannot be merged before you switch to " +
+			"one, unless the step that publishes it names a branch", nil
 	}
 
 	_, rel, err := repo.Locate(ctx)
@@ -205,7 +207,7 @@ func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 
 	var changed []string
 	for _, e := range entries {
-		if !e.IsUntracked() && !inWorkspace(m.Specs, rel, e.Path) {
+		if !e.IsUntracked() && !isInWorkspace(m.Specs, rel, e.Path) {
 			changed = append(changed, e.Path)
 		}
 	}
@@ -215,21 +217,22 @@ func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 	}
 	return fmt.Sprintf(
 		"your checkout has uncommitted changes: %s; the run works without them, and cannot be "+
-			"published "+
-			"if it changes the same files",
-		firstOf(changed),
+			"published if it changes the same files",
+		joinFirst(changed),
 	), nil
 }
 
-// files are the files to commit. tercet's own files count only if git tracks them.
-func (c *hereCommit) files(ctx context.Context) (files []string, why string, err error) {
+// filesToCommit are the files to commit. tercet's own files count only if git tracks them.
+func (c *checkoutCommitter) filesToCommit(
+	ctx context.Context,
+) (files []string, why string, err error) {
 	for _, name := range c.msg.Only {
 		file := path.Join(filepath.ToSlash(c.rel), path.Clean(name))
 		switch {
 		case !filepath.IsLocal(filepath.FromSlash(name)):
 			return nil, "", &formats.ValueError{What: "a path inside the project", Got: name}
-		case !IsOwnFile(name) && inWorkspace(c.m.Specs, c.rel, file) &&
-			!document(c.m.Specs, path.Clean(name)):
+		case !IsOwnFile(name) && isInWorkspace(c.m.Specs, c.rel, file) &&
+			!isDocument(c.m.Specs, path.Clean(name)):
 			return nil, "", &formats.ValueError{What: "a document", Got: name}
 		}
 		files = append(files, file)
@@ -240,15 +243,17 @@ func (c *hereCommit) files(ctx context.Context) (files []string, why string, err
 		return nil, "", err
 	}
 	var before []string
-	if _, err := c.m.load(c.run, foreignName, &before); err != nil {
+	if _, err := c.m.loadRunFile(c.run, checkoutChangesName, &before); err != nil {
 		return nil, "", err
 	}
 
 	files = slices.DeleteFunc(files, func(file string) bool {
 		name, err := filepath.Rel(c.rel, filepath.FromSlash(file))
-		_, gone := c.own.Lstat(filepath.FromSlash(file))
-		return err == nil && IsOwnFile(filepath.ToSlash(name)) &&
-			(tracked[file] == "" || errors.Is(gone, fs.ErrNotExist))
+		if err != nil || !IsOwnFile(filepath.ToSlash(name)) {
+			return false
+		}
+		_, statErr := c.topRoot.Lstat(filepath.FromSlash(file))
+		return tracked[file] == "" || errors.Is(statErr, fs.ErrNotExist)
 	})
 	if len(files) == 0 {
 		return nil, "", nil
@@ -265,22 +270,22 @@ func (c *hereCommit) files(ctx context.Context) (files []string, why string, err
 
 	ignored, err := c.repo.IgnoredFiles(ctx, files...)
 	if err == nil && len(ignored) > 0 {
-		why = firstOf(ignored) + " is ignored by git"
+		why = joinFirst(ignored) + " is ignored by git"
 	}
 	return files, why, err
 }
 
-// document reports whether a file of the workspace is a document that belongs to the project.
-func document(specs, name string) bool {
+// isDocument reports whether a file of the workspace is a document that belongs to the project.
+func isDocument(specs, name string) bool {
 	return strings.HasPrefix(name, formats.Specs+"/") ||
 		strings.HasPrefix(name, formats.Workspace+"/reviews/") ||
 		specs != "" && strings.HasPrefix(name, specs+"/")
 }
 
 // fileProblem says what about its location and type prevents a file from being committed.
-func (c *hereCommit) fileProblem(file string, tracked bool) string {
+func (c *checkoutCommitter) fileProblem(file string, tracked bool) string {
 	for at := file; ; at = path.Dir(at) {
-		info, err := c.own.Lstat(filepath.FromSlash(at))
+		info, err := c.topRoot.Lstat(filepath.FromSlash(at))
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && tracked: // deleted
 		case errors.Is(err, fs.ErrNotExist):
@@ -297,15 +302,17 @@ func (c *hereCommit) fileProblem(file string, tracked bool) string {
 		if path.Dir(at) == "." {
 			return ""
 		}
-		if _, err := c.own.Lstat(filepath.FromSlash(path.Dir(at) + "/.git")); err == nil {
+		if _, err := c.topRoot.Lstat(filepath.FromSlash(path.Dir(at) + "/.git")); err == nil {
 			return "lies in the repository " + path.Dir(at)
 		}
 	}
 }
 
-// finish updates the entries of the user's index to a new commit, if they are still as before it.
-// Otherwise they would look like staged changes that revert it.
-func (c *hereCommit) finish(ctx context.Context, hash string, err error) (CheckoutCommit, error) {
+// finishCommit updates the entries of the user's index to a new commit, if they are still as before
+// it. Otherwise they would look like staged changes that revert it.
+func (c *checkoutCommitter) finishCommit(
+	ctx context.Context, hash string, err error,
+) (CheckoutCommit, error) {
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
@@ -313,6 +320,7 @@ func (c *hereCommit) finish(ctx context.Context, hash string, err error) (Checko
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
+
 	done := CheckoutCommit{Hash: hash}
 	for _, name := range names {
 		below, err := filepath.Rel(c.rel, filepath.FromSlash(name))
@@ -321,6 +329,7 @@ func (c *hereCommit) finish(ctx context.Context, hash string, err error) (Checko
 		}
 		done.Files = append(done.Files, filepath.ToSlash(below))
 	}
+
 	if err := c.refreshIndex(ctx, hash, names); err != nil {
 		done.After = fmt.Sprintf(
 			"git could not take the commit into its index (%v): run git reset -- %s",
@@ -330,16 +339,21 @@ func (c *hereCommit) finish(ctx context.Context, hash string, err error) (Checko
 	return done, nil
 }
 
-func (c *hereCommit) refreshIndex(ctx context.Context, hash string, names []string) (err error) {
-	var at [4]map[string]string
+func (c *checkoutCommitter) refreshIndex(
+	ctx context.Context, hash string, names []string,
+) (err error) {
+	// The entries of the files in the parent, in the commit, in HEAD and in the index.
+	var entries [4]map[string]string
 	for i, rev := range []string{hash + "~1", hash, "HEAD", ""} {
-		at[i], err = c.repo.Files(ctx, rev, names...)
+		entries[i], err = c.repo.Files(ctx, rev, names...)
 		if err != nil {
 			return err
 		}
 	}
+	parent, commit, head, index := entries[0], entries[1], entries[2], entries[3]
+
 	stale := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return at[2][name] != at[1][name] || at[3][name] != at[0][name]
+		return head[name] != commit[name] || index[name] != parent[name]
 	})
 	if len(stale) == 0 {
 		return nil

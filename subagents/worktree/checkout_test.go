@@ -20,7 +20,7 @@ import (
 
 func (p *project) here(msg worktree.Message) worktree.CheckoutCommit {
 	p.t.Helper()
-	done, err := p.CommitHere(p.t.Context(), "r1", msg)
+	done, err := p.CommitInCheckout(p.t.Context(), "r1", msg)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -34,9 +34,9 @@ func (p *project) look() string {
 		p.git(p.top, "diff", "--cached")
 }
 
-// TestCommitHere: named files come into the checkout's branch, with nothing else, and the index
-// follows.
-func TestCommitHere(t *testing.T) {
+// TestCommitInCheckout: named files come into the checkout's branch, with nothing else, and the
+// index follows.
+func TestCommitInCheckout(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "sub dir")
 	p.write(p.Root, "docs/nœud a.md", "two\n")
@@ -51,7 +51,7 @@ func TestCommitHere(t *testing.T) {
 	done := p.here(msg)
 	if done.Hash == "" || done.Why != "" || done.After != "" ||
 		cmp.Diff([]string{"docs/nœud a.md"}, done.Files) != "" {
-		t.Fatalf("CommitHere = %+v", done)
+		t.Fatalf("CommitInCheckout = %+v", done)
 	}
 	got := p.git(p.top, "show",
 		"--format=%an|%s|%(trailers:key=Tercet-Txn,valueonly,separator=%x20)", "--name-only",
@@ -73,9 +73,9 @@ func TestCommitHere(t *testing.T) {
 	}
 }
 
-// TestCommitHereState: the state is committed only where git tracks it, and nobody is told
+// TestCommitInCheckoutState: the state is committed only where git tracks it, and nobody is told
 // otherwise.
-func TestCommitHereState(t *testing.T) {
+func TestCommitInCheckoutState(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
 	p.write(p.Root, ".tercet/state.json", "{\"a\": 1}\n")
@@ -93,9 +93,9 @@ func TestCommitHereState(t *testing.T) {
 	}
 }
 
-// TestCommitHereRefuses: whatever of the person's could be touched keeps it from committing, and
-// changes nothing.
-func TestCommitHereRefuses(t *testing.T) {
+// TestCommitInCheckoutRefuses: whatever of the person's could be touched keeps it from committing,
+// and changes nothing.
+func TestCommitInCheckoutRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		make func(p *project)
@@ -170,7 +170,7 @@ func TestCommitHereRefuses(t *testing.T) {
 			p.write(p.top, "mod/a.md", "x\n")
 		}, []string{"mod/a.md"}, "mod/a.md lies in the repository mod"},
 		"changed before": {func(p *project) {
-			_, err := p.Ready(p.t.Context(), formats.Request{
+			_, err := p.PrepareWorker(p.t.Context(), formats.Request{
 				Run:   "r1",
 				Txn:   "t0",
 				Dir:   p.Root,
@@ -201,7 +201,7 @@ func TestCommitHereRefuses(t *testing.T) {
 				Only:    tt.only,
 			})
 			if done.Hash != "" || done.Why != tt.want {
-				t.Errorf("CommitHere = %+v, want %q", done, tt.want)
+				t.Errorf("CommitInCheckout = %+v, want %q", done, tt.want)
 			}
 			if after := p.git(p.top, "rev-parse", "HEAD"); after != before {
 				t.Errorf("HEAD moved from %s to %s", before, after)
@@ -216,7 +216,7 @@ func TestCommitHereRefuses(t *testing.T) {
 		p.git(p.top, "rm", "-rq", "--cached", ".")
 		done := p.here(worktree.Message{Subject: "x", Only: []string{"a.txt"}})
 		if done.Why != "branch fresh has no commit yet" {
-			t.Errorf("CommitHere = %+v", done)
+			t.Errorf("CommitInCheckout = %+v", done)
 		}
 	})
 	t.Run("no repository", func(t *testing.T) {
@@ -227,19 +227,19 @@ func TestCommitHereRefuses(t *testing.T) {
 		}
 		done := p.here(worktree.Message{Subject: "x", Only: []string{"a.txt"}})
 		if done.Why != "the project is in no git repository" {
-			t.Errorf("CommitHere = %+v", done)
+			t.Errorf("CommitInCheckout = %+v", done)
 		}
 	})
 	t.Run("not a document", func(t *testing.T) {
 		t.Parallel()
 		p := newProject(t, "")
 		for _, only := range []string{".tercet/config.yaml", "../out.md", "/etc/passwd"} {
-			_, err := p.CommitHere(t.Context(), "r1", worktree.Message{
+			_, err := p.CommitInCheckout(t.Context(), "r1", worktree.Message{
 				Subject: "x",
 				Only:    []string{only},
 			})
 			if formats.CodeOf(err) != formats.CodeUsage {
-				t.Errorf("CommitHere(%s) = %v, want USAGE", only, err)
+				t.Errorf("CommitInCheckout(%s) = %v, want USAGE", only, err)
 			}
 		}
 	})
@@ -247,13 +247,13 @@ func TestCommitHereRefuses(t *testing.T) {
 		t.Parallel()
 		p := newProject(t, "")
 		p.write(p.top, "doc.md", "key=AK"+"IAABCDEFGH12345678\n")
-		_, err := p.CommitHere(t.Context(), "r1", worktree.Message{
+		_, err := p.CommitInCheckout(t.Context(), "r1", worktree.Message{
 			Subject: "x",
 			Only:    []string{"doc.md"},
 		})
 		if formats.CodeOf(err) != formats.CodeSecretFound ||
 			!strings.Contains(err.Error(), "doc.md:1: cloud key") {
-			t.Errorf("CommitHere = %v, want SECRET_FOUND with the place", err)
+			t.Errorf("CommitInCheckout = %v, want SECRET_FOUND with the place", err)
 		}
 		if got := p.git(p.top, "status", "--porcelain"); got != "?? doc.md" {
 			t.Errorf("status = %q", got)
@@ -281,8 +281,8 @@ func submodule(p *project) {
 	p.git(p.top, "commit", "-qm", "with a submodule")
 }
 
-// TestCommitHereHooks: no hook runs and nothing is signed.
-func TestCommitHereHooks(t *testing.T) {
+// TestCommitInCheckoutHooks: no hook runs and nothing is signed.
+func TestCommitInCheckoutHooks(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
 	for _, hook := range []string{
@@ -298,7 +298,7 @@ func TestCommitHereHooks(t *testing.T) {
 	p.write(p.top, "doc.md", "text\n")
 	done := p.here(worktree.Message{Subject: "docs: add doc", Only: []string{"doc.md"}})
 	if done.Hash == "" {
-		t.Fatalf("CommitHere = %+v", done)
+		t.Fatalf("CommitInCheckout = %+v", done)
 	}
 	if _, err := os.Stat(filepath.Join(p.top, "ran")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a hook ran")
@@ -400,9 +400,9 @@ func everyKill(
 	t.Logf("%d kills", total)
 }
 
-// TestCommitHereEveryKill: the commit is made once, and the index fits it, wherever the process
-// ended.
-func TestCommitHereEveryKill(t *testing.T) {
+// TestCommitInCheckoutEveryKill: the commit is made once, and the index fits it, wherever the
+// process ended.
+func TestCommitInCheckoutEveryKill(t *testing.T) {
 	t.Parallel()
 	everyKill(t, func(t *testing.T) *project {
 		t.Helper()
@@ -411,7 +411,7 @@ func TestCommitHereEveryKill(t *testing.T) {
 		p.write(p.top, "a.txt", "of the person\n")
 		return p
 	}, func(p *project, m *worktree.Manager) error {
-		_, err := m.CommitHere(p.t.Context(), "r1", worktree.Message{
+		_, err := m.CommitInCheckout(p.t.Context(), "r1", worktree.Message{
 			Subject: "docs: add doc",
 			Txn:     "t1",
 			Only:    []string{"doc.md"},

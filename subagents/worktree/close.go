@@ -18,28 +18,28 @@ import (
 // maxWipNames bounds the search for a free branch name for uncommitted work.
 const maxWipNames = 100
 
-// Closed is what Close did with a worktree and its branch.
-type Closed struct {
+// CloseResult is what Close did with a worktree and its branch.
+type CloseResult struct {
 	Wip     string // branch with the uncommitted work, or empty
 	Removed bool   // the worktree was removed
 	Deleted bool   // its branch was deleted, because another branch has its commits
 	// KeptReason is why it was not removed: it is locked, or contains repositories that no commit
 	// can hold.
 	KeptReason string
-	help       string // what to do about that
+	help       string // what the user can do about KeptReason
 }
 
 // Close closes the worktree at dir. It first commits uncommitted work to a separate branch, so that
 // the task's branch ends with its last complete commit. A branch with unique commits stays. Closing
 // a missing worktree succeeds.
-func (m *Manager) Close(ctx context.Context, dir string) (c Closed, err error) {
+func (m *Manager) Close(ctx context.Context, dir string) (c CloseResult, err error) {
 	defer setCode(&err, formats.CodeIO)
 	top, err := m.topOf(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Closed{Removed: true}, m.Git(m.Root).WorktreePrune(ctx)
+		return CloseResult{Removed: true}, m.Git(m.Root).WorktreePrune(ctx)
 	}
 	if err != nil {
-		return Closed{}, err
+		return CloseResult{}, err
 	}
 	return m.close(ctx, top)
 }
@@ -60,27 +60,28 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 	return top, nil
 }
 
-// locked reports whether a worktree is locked by git. Then it stays as it is.
-func (m *Manager) locked(dir string) (c Closed) {
-	if why, ok := m.Git(dir).WorktreeLock(); ok {
-		c.KeptReason = strings.TrimSuffix("it is locked: "+why, ": ")
+// checkLock returns a result with a KeptReason if git has locked the worktree, else the zero value.
+func (m *Manager) checkLock(dir string) (c CloseResult) {
+	if reason, locked := m.Git(dir).WorktreeLock(); locked {
+		c.KeptReason = strings.TrimSuffix("it is locked: "+reason, ": ")
 		c.help = "run git worktree unlock " + dir
 	}
 	return c
 }
 
-func (c Closed) refused(dir string) error {
+func (c CloseResult) keptError(dir string) error {
 	return formats.Fail(formats.CodePrecondition, c.help, "%s stays: %s", dir, c.KeptReason)
 }
 
-func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
-	if c := m.locked(top); c.KeptReason != "" {
+func (m *Manager) close(ctx context.Context, top string) (CloseResult, error) {
+	if c := m.checkLock(top); c.KeptReason != "" {
 		return c, nil
 	}
+
 	main := m.Git(m.Root)
 	_, rel, err := main.Locate(ctx)
 	if err != nil {
-		return Closed{}, err
+		return CloseResult{}, err
 	}
 	// The project may be a folder that is missing in the worktree; then the top is used.
 	repo := m.Git(filepath.Join(top, rel))
@@ -89,21 +90,21 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	}
 	branch, err := repo.CurrentBranch(ctx)
 	if err != nil {
-		return Closed{}, err
+		return CloseResult{}, err
 	}
 
-	var work uncommitted
+	var work uncommittedFiles
 	if repo.HasIndex() { // otherwise every file would count as deleted
 		work, err = m.uncommittedWork(ctx, repo)
 		if err != nil {
-			return Closed{}, err
+			return CloseResult{}, err
 		}
 	}
-	var c Closed
+	var c CloseResult
 	if len(work.files) > 0 {
 		c.Wip, err = m.saveWip(ctx, repo, branch, filepath.Base(top), work.files)
 		if err != nil {
-			return Closed{}, err
+			return CloseResult{}, err
 		}
 	}
 	if len(work.nested) > 0 {
@@ -116,8 +117,8 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 		return c, err
 	}
 	c.Removed = true
-	if branch == "" || !isOwnBranch(branch) && !isChild(top) ||
-		strings.HasPrefix(branch, wipPrefix) {
+	mayDelete := isOwnBranch(branch) || isChild(top)
+	if branch == "" || !mayDelete || strings.HasPrefix(branch, wipPrefix) {
 		return c, nil
 	}
 
@@ -140,9 +141,11 @@ func (m *Manager) deleteMergedWip(ctx context.Context, main *git.Repo, branch st
 		if err != nil {
 			return err
 		}
-		if in, err := isIncluded(ctx, main, hash); err != nil {
+		merged, err := isInCheckout(ctx, main, hash)
+		if err != nil {
 			return err
-		} else if !in {
+		}
+		if !merged {
 			continue
 		}
 		if err := main.DeleteBranch(ctx, wip, hash); err != nil {
@@ -152,9 +155,9 @@ func (m *Manager) deleteMergedWip(ctx context.Context, main *git.Repo, branch st
 	return nil
 }
 
-// isIncluded reports whether the user's checkout has all of a commit of uncommitted work: HEAD
+// isInCheckout reports whether the user's checkout has all of a commit of uncommitted work: HEAD
 // contains its parent, and each of its files is as in that commit.
-func isIncluded(ctx context.Context, main *git.Repo, hash string) (bool, error) {
+func isInCheckout(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
 	if err != nil || !has {
 		return false, err
@@ -170,16 +173,19 @@ func isIncluded(ctx context.Context, main *git.Repo, hash string) (bool, error) 
 	if len(names) == 0 {
 		return false, nil // an empty commit, which no other commit includes
 	}
-	rest, err := main.Diff(ctx, hash, "HEAD", names...)
-	return len(rest) == 0, err
+	diff, err := main.Diff(ctx, hash, "HEAD", names...)
+	return len(diff) == 0, err
 }
 
-// containedElsewhere reports whether a branch that is not tercet's has a commit, or its squashed
+// isContainedElsewhere reports whether a branch that is not tercet's has a commit, or its squashed
 // form.
-func containedElsewhere(ctx context.Context, main *git.Repo, hash string) (bool, error) {
+func isContainedElsewhere(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	holders, err := main.BranchesContaining(ctx, hash)
-	if err != nil || slices.ContainsFunc(holders, func(b string) bool { return !isOwnBranch(b) }) {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(holders, func(b string) bool { return !isOwnBranch(b) }) {
+		return true, nil
 	}
 	squashed, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: hash})
 	return squashed != "", err
@@ -197,7 +203,7 @@ func (m *Manager) saveWip(
 		return "", err
 	}
 
-	wip, err := newWip(ctx, repo, branch, run, head)
+	wip, err := createWipBranch(ctx, repo, branch, run, head)
 	if err != nil {
 		return "", err
 	}
@@ -208,11 +214,11 @@ func (m *Manager) saveWip(
 	if err := repo.Add(ctx, files...); err != nil {
 		return "", err
 	}
-	if err := m.scan(ctx, repo, "", ""); err != nil {
+	if err := m.refuseSecrets(ctx, repo, "", ""); err != nil {
 		return "", errors.Join(err, repo.SetHead(ctx, branch), repo.DeleteBranch(ctx, wip, head))
 	}
 
-	_, err = repo.Commit(ctx, "wip: what "+orDetached(branch)+
+	_, err = repo.Commit(ctx, "wip: what "+branchLabel(branch)+
 		" had not committed", git.Trailer{Key: TrailerWip, Value: run})
 	if errors.Is(err, git.ErrNothingStaged) {
 		if err := repo.SetHead(ctx, branch); err != nil {
@@ -223,7 +229,8 @@ func (m *Manager) saveWip(
 	return wip, err
 }
 
-func orDetached(branch string) string {
+// branchLabel is a branch in messages.
+func branchLabel(branch string) string {
 	if branch == "" {
 		return "a detached head"
 	}
@@ -240,14 +247,16 @@ func wipName(branch string) string {
 	return strings.ReplaceAll(task, "/", "-")
 }
 
-// newWip creates the branch tercet/wip/{task}-{run} at a commit. If it exists, a number is
+// createWipBranch creates the branch tercet/wip/{task}-{run} at a commit. If it exists, a number is
 // appended: parallel children may ask for one at the same time.
-func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (string, error) {
+func createWipBranch(
+	ctx context.Context, repo *git.Repo, branch, run, hash string,
+) (string, error) {
 	begin := wipPrefix + wipName(branch) + "-" + run
 	name := begin
 	for i := 2; i < maxWipNames; i++ {
 		err := repo.CreateBranch(ctx, name, hash)
-		if _, there := errors.AsType[*git.StaleError](err); !there {
+		if _, exists := errors.AsType[*git.StaleError](err); !exists {
 			return name, err
 		}
 		name = fmt.Sprintf("%s-%d", begin, i)
@@ -263,8 +272,8 @@ func (m *Manager) Discard(
 	msg Message,
 ) (bundle string, err error) {
 	defer setCode(&err, formats.CodeIO)
-	if c := m.locked(dir); c.KeptReason != "" {
-		return "", c.refused(dir)
+	if c := m.checkLock(dir); c.KeptReason != "" {
+		return "", c.keptError(dir)
 	}
 
 	if _, err := m.Commit(ctx, dir, msg); err != nil {
@@ -286,11 +295,13 @@ func (m *Manager) Discard(
 		return "", err
 	}
 
-	if has, err := main.IsAncestor(ctx, head, base); err != nil {
+	isContained, err := main.IsAncestor(ctx, head, base)
+	if err != nil {
 		return "", err
-	} else if !has {
+	}
+	if !isContained {
 		name := fmt.Sprintf("%s-%.12s.bundle", strings.ReplaceAll(branch, "/", "-"), head)
-		file, err := m.runFile(run, name)
+		file, err := m.runFilePath(run, name)
 		if err != nil {
 			return "", err
 		}
@@ -305,7 +316,7 @@ func (m *Manager) Discard(
 		return bundle, err
 	}
 	if !c.Removed {
-		return bundle, c.refused(dir)
+		return bundle, c.keptError(dir)
 	}
 	return bundle, main.DeleteBranch(ctx, branch, head)
 }
@@ -317,7 +328,8 @@ func deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool
 	if err != nil {
 		return false, err
 	}
-	merged, err := containedElsewhere(ctx, main, hash)
+
+	merged, err := isContainedElsewhere(ctx, main, hash)
 	if err == nil && !merged && child {
 		var holders []string
 		holders, err = main.BranchesContaining(ctx, hash)

@@ -49,7 +49,7 @@ func (e *NotCleanError) Error() string {
 	switch {
 	case len(e.Files) > 0:
 		return fmt.Sprintf("the checkout of %s has work where the merge writes: %s",
-			e.To, firstOf(e.Files))
+			e.To, joinFirst(e.Files))
 	case e.Operation != "":
 		return fmt.Sprintf("the checkout of %s cannot take the merge: %s", e.To, e.Operation)
 	}
@@ -68,13 +68,13 @@ func (e *NotCleanError) ErrorCode() formats.Code {
 
 // Help says what to do next.
 func (e *NotCleanError) Help() string {
-	return e.remedy() + e.next()
+	return e.remedy() + e.nextCommand()
 }
 
 func (e *NotCleanError) remedy() string {
 	if e.Err != nil {
-		_, said, _ := strings.Cut(e.Err.Error(), "Unable to create '")
-		if lock, _, locked := strings.Cut(said, ".lock'"); locked {
+		_, rest, _ := strings.Cut(e.Err.Error(), "Unable to create '")
+		if lock, _, locked := strings.Cut(rest, ".lock'"); locked {
 			return "if no git command runs there: rm " + Quoted(lock+".lock")
 		}
 	}
@@ -89,17 +89,17 @@ func (e *NotCleanError) remedy() string {
 	return "commit or stash your changes"
 }
 
-func (e *NotCleanError) next() string {
+func (e *NotCleanError) nextCommand() string {
 	if e.Branch == "" {
 		return "; then run it again"
 	}
 	return fmt.Sprintf("; then on %s: git merge %s", e.To, e.Branch)
 }
 
-// setCode adds a code to the error of a returning method; other is the code of an error without
-// one.
-func setCode(at *error, other formats.Code) {
-	err := *at
+// setCode gives *errp a code, and help if there is some, unless it has a code. It is deferred by
+// exported methods. fallback is the code of errors of no special kind.
+func setCode(errp *error, fallback formats.Code) {
+	err := *errp
 	if err == nil {
 		return
 	}
@@ -107,19 +107,20 @@ func setCode(at *error, other formats.Code) {
 	if _, ok := errors.AsType[formats.Coded](err); ok {
 		return
 	}
-	f := &formats.Failure{Code: other, Err: err}
-	var held *git.CheckedOutError
-	var unfit *git.RemoteError
+
+	f := &formats.Failure{Code: fallback, Err: err}
+	var checkedOut *git.CheckedOutError
+	var remote *git.RemoteError
 	var irregular *git.IrregularError
-	var astray *git.BrokenLinkError
+	var brokenLink *git.BrokenLinkError
 	switch {
 	case errors.Is(err, context.Canceled):
 		f.Code = formats.CodeCancelled
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, git.ErrTimeout):
 		f.Code = formats.CodeTimeout
-	case errors.As(err, &astray):
+	case errors.As(err, &brokenLink):
 		f.Code = formats.CodeConfig
-		f.Help = "put the repository back, or remove " + astray.Path
+		f.Help = "put the repository back, or remove " + brokenLink.Path
 	case errors.Is(err, git.ErrNoRepo):
 		f.Code = formats.CodeConfig
 		f.Message = "worktrees need a git repository"
@@ -130,25 +131,25 @@ func setCode(at *error, other formats.Code) {
 	case errors.Is(err, git.ErrNotInstalled):
 		f.Code = formats.CodeToolUnavailable
 		f.Help = "install git"
-	case errors.As(err, &unfit):
+	case errors.As(err, &remote):
 		f.Code = formats.CodePrecondition
-		f.Help = unfit.Next
+		f.Help = remote.Next
 	case errors.As(err, &irregular):
 		f.Code = formats.CodePrecondition
 		f.Help = "remove it, or put the file back: rm " + Quoted(irregular.Path)
-	case errors.As(err, &held):
+	case errors.As(err, &checkedOut):
 		f.Code = formats.CodePrecondition
-		f.Help = "switch " + held.Path + " to another branch: git switch BRANCH"
+		f.Help = "switch " + checkedOut.Path + " to another branch: git switch BRANCH"
 	case errors.Is(err, git.ErrNoCommit):
 		f.Code = formats.CodeNotFound
 		f.Help = "check the name of the branch"
 	}
 
-	*at = f
+	*errp = f
 }
 
-// firstOf names the first of a list and counts the others.
-func firstOf(list []string) string {
+// joinFirst joins the first five of a list and counts the others.
+func joinFirst(list []string) string {
 	const shown = 5
 	text := strings.Join(list[:min(shown, len(list))], ", ")
 	if n := len(list) - shown; n > 0 {

@@ -22,11 +22,11 @@ type Tip struct {
 	Commit string `json:"commit"`
 }
 
-// Leftover finds the worktrees of finished runs, by folder name, and tercet's branches that are
+// FindLeftover finds the worktrees of finished runs, by folder name, and tercet's branches that are
 // merged or whose saved work is in the user's checkout. It skips checked-out branches.
-func (m *Manager) Leftover(
+func (m *Manager) FindLeftover(
 	ctx context.Context,
-	over func(run string) bool,
+	isFinished func(run string) bool,
 ) (l Leftover, err error) {
 	defer setCode(&err, formats.CodeIO)
 	l = Leftover{Trees: []string{}, Branches: []Tip{}}
@@ -39,12 +39,12 @@ func (m *Manager) Leftover(
 	if err != nil {
 		return l, err
 	}
-	out := map[string]bool{}
+	checkedOut := map[string]bool{}
 	for _, w := range trees {
-		out[w.Branch] = true
-		// of a child, or of a merge
+		checkedOut[w.Branch] = true
+		// the worktree of a child or of a merge has the run in its name
 		run, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(w.Path), publishPrefix), ".")
-		if m.ownsWorktree(w.Path) && over(run) {
+		if m.ownsWorktree(w.Path) && isFinished(run) {
 			l.Trees = append(l.Trees, w.Path)
 		}
 	}
@@ -55,21 +55,21 @@ func (m *Manager) Leftover(
 			return l, err
 		}
 		for _, name := range list {
-			if out[name] {
+			if checkedOut[name] {
 				continue
 			}
 			tip, err := main.Resolve(ctx, "refs/heads/"+name)
 			if err != nil {
 				return l, err
 			}
-			gone, err := containedElsewhere(ctx, main, tip)
-			if err == nil && !gone && strings.HasPrefix(name, wipPrefix) {
-				gone, err = isIncluded(ctx, main, tip)
+			merged, err := isContainedElsewhere(ctx, main, tip)
+			if err == nil && !merged && strings.HasPrefix(name, wipPrefix) {
+				merged, err = isInCheckout(ctx, main, tip)
 			}
 			if err != nil {
 				return l, err
 			}
-			if gone {
+			if merged {
 				l.Branches = append(l.Branches, Tip{name, tip})
 			}
 		}
@@ -78,8 +78,8 @@ func (m *Manager) Leftover(
 	return l, nil
 }
 
-// Clear removes what Leftover found. A branch that has moved since stays.
-func (m *Manager) Clear(ctx context.Context, l Leftover) (err error) {
+// RemoveLeftover removes what FindLeftover found. A branch that has moved since stays.
+func (m *Manager) RemoveLeftover(ctx context.Context, l Leftover) (err error) {
 	defer setCode(&err, formats.CodeIO)
 	var all error
 	for _, dir := range l.Trees {

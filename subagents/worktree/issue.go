@@ -29,23 +29,23 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 	if err != nil {
 		return git.Issue{}, err
 	}
-	asker, there, err := main.HostCLI(ctx, remote)
+	cli, loggedOut, err := main.HostCLI(ctx, remote)
 	switch {
 	case err != nil:
 		return git.Issue{}, err
-	case asker == nil && there == "":
+	case cli == nil && loggedOut == "":
 		return git.Issue{}, formats.Fail(formats.CodeToolUnavailable,
 			"install gh or glab and log in, or write the task yourself: tercet /task TEXT",
 			"neither gh nor glab is installed, so tercet cannot read an issue")
-	case asker == nil:
-		help := "log in: " + there + " auth login"
+	case cli == nil:
+		help := "log in: " + loggedOut + " auth login"
 		if remote.Host != "" {
 			help += " --hostname " + remote.Host
 		}
-		return git.Issue{}, formats.Fail(formats.CodeAuth, help, "%s is not logged in", there)
+		return git.Issue{}, formats.Fail(formats.CodeAuth, help, "%s is not logged in", loggedOut)
 	}
 
-	issue, err := asker.Issue(ctx, number)
+	issue, err := cli.Issue(ctx, number)
 	if none, ok := errors.AsType[*git.NoIssueError](err); ok {
 		return issue, formats.Fail(
 			formats.CodeNotFound,
@@ -83,6 +83,7 @@ func (m Repository) FileIssue(
 		return done, err
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
+
 	src, err := atomicfile.ReadFile(tree, name)
 	if err != nil {
 		return done, formats.Broken(
@@ -94,8 +95,9 @@ func (m Repository) FileIssue(
 	}
 
 	text := string(src)
-	doc, _ := documents.Parse(documents.ProfilePlanning, name, src) //nolint:errcheck // of any kind
-	plan, _ := doc.Values["payload"].(map[string]any)               //nolint:errcheck // null is none
+	//nolint:errcheck // a document with problems gets an issue too
+	doc, _ := documents.Parse(documents.ProfilePlanning, name, src)
+	plan, _ := doc.Values["payload"].(map[string]any) //nolint:errcheck // null is none
 	done.Payload = textValue(doc.Values, "payload_text")
 	done.URL = cmp.Or(textValue(doc.Values, "issue_url"), textValue(plan, "issue_url"))
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
@@ -118,21 +120,20 @@ func (m Repository) FileIssue(
 		return done, err
 	}
 
-	asker, state, err := m.hostCLI(ctx, remote, true)
-	if err != nil || asker == nil {
+	cli, state, err := m.hostCLI(ctx, remote, true)
+	if err != nil || cli == nil {
 		done.Skipped = state.Skipped()
 		return done, err
 	}
 
-	if found := disallowed(secrets.File(name, text), m.Trees.Allow); len(found) > 0 {
-		return done, secretFound("the issue would hold", "take it out", found)
+	if found := withoutAllowed(secrets.File(name, text), m.Trees.Allow); len(found) > 0 {
+		return done, secretError("the issue would hold", "take it out", found)
 	}
+
 	title := cmp.Or(textValue(plan, "issue_title"), doc.Title, path.Base(name))
 	body := strings.Replace(text, "> GitHub Issue: none\n", "", 1)
 	body = strings.ToValidUTF8(body[:min(maxBody, len(body))], "")
-	done.URL, err = asker.FileIssue(
-		ctx, formats.Clip(title, 200), body, attribution(run),
-	)
+	done.URL, err = cli.FileIssue(ctx, formats.Clip(title, 200), body, attribution(run))
 	if err != nil {
 		return done, networkError(err, "run the command again, or open the issue yourself")
 	}
@@ -145,11 +146,11 @@ func (m Repository) FileIssue(
 	}
 
 	text = documents.WithIssue(text, number, done.URL)
-	doc, _ = documents.Parse(documents.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
+	//nolint:errcheck // as above
+	doc, _ = documents.Parse(documents.ProfilePlanning, name, []byte(text))
 	done.Payload = textValue(doc.Values, "payload_text")
-	return done, atomicfile.WriteIn(tree, name, []byte(
-		text,
-	), atomicfile.Options{Mode: 0o644, Alone: true})
+	options := atomicfile.Options{Mode: 0o644, Alone: true}
+	return done, atomicfile.WriteIn(tree, name, []byte(text), options)
 }
 
 // textValue is a text among the values of a document, or empty.

@@ -217,7 +217,7 @@ func TestFirstCommit(t *testing.T) {
 		Subject: "of the task",
 		Txn:     "t1",
 	}
-	commit := func() (worktree.Committed, int) {
+	commit := func() (worktree.CommitResult, int) {
 		n := 0
 		m := p.allowing(func() error {
 			n++
@@ -389,7 +389,7 @@ func TestWorktreeOfTheRunOnly(t *testing.T) {
 		filepath.Join(p.Base, "r2"): "is gone",
 		filepath.Join(link, ".tercet/worktrees/r1"): "",
 	} {
-		_, err := p.Ready(t.Context(), formats.Request{
+		_, err := p.PrepareWorker(t.Context(), formats.Request{
 			Run: "r1",
 			Txn: "t1",
 			Dir: dir,

@@ -42,8 +42,8 @@ const (
 	AsRequest = "pr"
 )
 
-// Published is what Publish did with the work of a worktree.
-type Published struct {
+// PublishResult is what Publish did with the work of a worktree.
+type PublishResult struct {
 	To      string   // the target's branch
 	Commit  string   // the merge; the target's commit if it had everything already
 	Files   []string // changed files of the target, relative to the project root
@@ -63,21 +63,22 @@ func (m *Manager) Publish(
 	ctx context.Context,
 	dir string,
 	target Target,
-) (done Published, err error) {
+) (done PublishResult, err error) {
 	defer setCode(&err, formats.CodeIO)
 	p, err := m.publication(ctx, dir, target)
 	if err != nil {
-		return Published{}, err
+		return PublishResult{}, err
 	}
 	for range maxPublishAttempts {
-		done, err = p.attempt(ctx)
+		done, err = p.publishOnce(ctx)
 		_, stale := errors.AsType[*git.StaleError](err)
 		if !stale && !errors.Is(err, git.ErrNotFastForward) {
 			done.To = p.to
 			return done, err
 		}
 	}
-	return Published{}, formats.Fail(formats.CodeTransient, "run it again when the branch rests",
+	return PublishResult{}, formats.Fail(formats.CodeTransient,
+		"run it again when the branch rests",
 		"branch %s moved with every attempt to merge into it", p.to)
 }
 
@@ -87,7 +88,7 @@ type publication struct {
 	main     *git.Repo
 	dir      string // of the worktree
 	branch   string // the work
-	work     string // its hash
+	tip      string // hash of its last commit
 	to       string
 	checkout string // folder where to is checked out, or empty
 	msg      Message
@@ -107,6 +108,7 @@ func (m *Manager) publication(
 		to:     t.To,
 		target: t,
 	}
+
 	repo := m.Git(dir)
 	if t.Child {
 		p.to, err = m.Git(m.treePath(t.Run, "")).CurrentBranch(ctx)
@@ -119,7 +121,7 @@ func (m *Manager) publication(
 		return nil, err
 	}
 
-	p.work, err = repo.Head(ctx)
+	p.tip, err = repo.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +132,9 @@ func (m *Manager) publication(
 		}
 	}
 	if p.to == "" {
-		to := "take the work to a branch: git switch BRANCH && git merge " +
-			cmp.Or(p.branch, p.work)
-		return nil, formats.Fail(formats.CodePrecondition, to, "the checkout is on no branch")
+		help := "take the work to a branch: git switch BRANCH && git merge " +
+			cmp.Or(p.branch, p.tip)
+		return nil, formats.Fail(formats.CodePrecondition, help, "the checkout is on no branch")
 	}
 	if p.branch == "" || p.branch == p.to {
 		return nil, formats.Fail(formats.CodePrecondition, "",
@@ -154,46 +156,46 @@ func (m *Manager) publication(
 	return p, nil
 }
 
-// attempt merges once. *git.StaleError and git.ErrNotFastForward mean that the target moved
+// publishOnce merges once. *git.StaleError and git.ErrNotFastForward mean that the target moved
 // meanwhile.
-func (p *publication) attempt(ctx context.Context) (Published, error) {
+func (p *publication) publishOnce(ctx context.Context) (PublishResult, error) {
 	old, err := p.main.Resolve(ctx, "refs/heads/"+p.to)
 	if err != nil {
-		return Published{}, err
+		return PublishResult{}, err
 	}
 
-	has, err := p.main.IsAncestor(ctx, p.work, old)
+	published, err := p.main.IsAncestor(ctx, p.tip, old)
 	if err != nil {
-		return Published{}, err
+		return PublishResult{}, err
 	}
-	if p.target.As == AsSquash && !has {
-		hash, err := p.main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: p.work})
+	if p.target.As == AsSquash && !published {
+		hash, err := p.main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: p.tip})
 		if err != nil {
-			return Published{}, err
+			return PublishResult{}, err
 		}
 		if hash != "" {
-			has, err = p.main.IsAncestor(ctx, hash, old)
+			published, err = p.main.IsAncestor(ctx, hash, old)
 			if err != nil {
-				return Published{}, err
+				return PublishResult{}, err
 			}
 		}
 	}
-	if has {
+	if published {
 		return p.alreadyPublished(ctx, old)
 	}
 	if p.target.As == AsPatch || p.target.As == AsRequest {
-		return p.publishApart(ctx, old)
+		return p.publishUnmerged(ctx, old)
 	}
 
-	if err := p.m.scan(ctx, p.m.Git(p.dir), old, p.work); err != nil {
-		return Published{}, err
+	if err := p.m.refuseSecrets(ctx, p.m.Git(p.dir), old, p.tip); err != nil {
+		return PublishResult{}, err
 	}
 	merged, err := p.merge(ctx, old)
 	if err != nil {
-		return Published{}, err
+		return PublishResult{}, err
 	}
 	if len(merged.Conflicts) > 0 {
-		return Published{}, &ConflictError{
+		return PublishResult{}, &ConflictError{
 			Branch: p.branch,
 			To:     p.to,
 			Files:  merged.Conflicts,
@@ -202,35 +204,39 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	if p.target.As == AsSquash {
 		merged.Commit, err = p.squash(ctx, merged.Commit, old)
 		if err != nil {
-			return Published{}, err
+			return PublishResult{}, err
 		}
 	}
-	out := Published{Commit: merged.Commit, Message: p.summary()}
-	if err := p.move(ctx, old, merged.Commit); err != nil {
-		return Published{}, err
+
+	out := PublishResult{Commit: merged.Commit, Message: p.summary()}
+	if err := p.moveTarget(ctx, old, merged.Commit); err != nil {
+		return PublishResult{}, err
 	}
 
-	out.Files, err = p.m.changed(ctx, p.main, old, merged.Commit)
+	out.Files, err = p.m.changedFiles(ctx, p.main, old, merged.Commit)
 	return out, err
 }
 
 // alreadyPublished is the result if the target has the work already. Work of a killed attempt of
 // the same call is reported as that attempt would have.
-func (p *publication) alreadyPublished(ctx context.Context, old string) (Published, error) {
-	out := Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}
+func (p *publication) alreadyPublished(ctx context.Context, old string) (PublishResult, error) {
+	out := PublishResult{
+		Commit:  old,
+		Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch),
+	}
 	if p.msg.Txn == "" {
 		return out, nil
 	}
 	hash, err := p.main.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: p.msg.Txn})
-	if err != nil || hash == "" || hash == p.work {
+	if err != nil || hash == "" || hash == p.tip {
 		return out, err
 	}
-	if has, err := p.main.IsAncestor(ctx, hash, old); err != nil || !has {
+	if merged, err := p.main.IsAncestor(ctx, hash, old); err != nil || !merged {
 		return out, err
 	}
 	out.Commit = hash
 	out.Message = p.summary()
-	out.Files, err = p.m.changed(ctx, p.main, hash+"~1", hash)
+	out.Files, err = p.m.changedFiles(ctx, p.main, hash+"~1", hash)
 	return out, err
 }
 
@@ -248,44 +254,45 @@ func (p *publication) squash(ctx context.Context, merged, old string) (string, e
 	if err != nil {
 		return "", err
 	}
-	trailers := append(p.msg.trailers(), git.Trailer{Key: TrailerSquash, Value: p.work})
+	trailers := append(p.msg.trailers(), git.Trailer{Key: TrailerSquash, Value: p.tip})
 	return p.main.CommitTree(ctx, tree, []string{old}, p.msg.Subject, trailers...)
 }
 
-// publishApart publishes without changing the target.
-func (p *publication) publishApart(ctx context.Context, old string) (Published, error) {
-	base, err := p.main.MergeBase(ctx, old, p.work)
+// publishUnmerged publishes without changing the target.
+func (p *publication) publishUnmerged(ctx context.Context, old string) (PublishResult, error) {
+	base, err := p.main.MergeBase(ctx, old, p.tip)
 	if err == nil {
 		base = cmp.Or(base, old)
-		err = p.m.scan(ctx, p.m.Git(p.dir), base, p.work)
+		err = p.m.refuseSecrets(ctx, p.m.Git(p.dir), base, p.tip)
 	}
 	switch {
 	case err != nil:
-		return Published{}, err
+		return PublishResult{}, err
 	case p.target.As == AsRequest:
-		return p.request(ctx, base)
+		return p.publishRequest(ctx, base)
 	}
 	return p.patches(ctx, base)
 }
 
 // patches writes the branch as a patch series into the folder of the run.
-func (p *publication) patches(ctx context.Context, base string) (Published, error) {
-	const below = "patches"
+func (p *publication) patches(ctx context.Context, base string) (PublishResult, error) {
+	const folderName = "patches"
 	// Replace what a killed attempt wrote.
-	if err := p.m.withRunFolder(p.target.Run, "", func(root *os.Root, dir string) error {
-		return root.RemoveAll(path.Join(dir, below))
-	}); err != nil {
-		return Published{}, err
-	}
-	folder, err := p.m.runFile(p.target.Run, below)
+	err := p.m.withRunFolder(p.target.Run, "", func(root *os.Root, dir string) error {
+		return root.RemoveAll(path.Join(dir, folderName))
+	})
 	if err != nil {
-		return Published{}, err
+		return PublishResult{}, err
 	}
-	names, err := p.m.Git(p.dir).Patches(ctx, folder, base, p.work)
-	out := Published{Message: fmt.Sprintf("wrote %d patches to %s",
-		len(names), path.Join(runFolder(p.target.Run), below))}
+	folder, err := p.m.runFilePath(p.target.Run, folderName)
+	if err != nil {
+		return PublishResult{}, err
+	}
+	names, err := p.m.Git(p.dir).Patches(ctx, folder, base, p.tip)
+	out := PublishResult{Message: fmt.Sprintf("wrote %d patches to %s",
+		len(names), path.Join(runFolder(p.target.Run), folderName))}
 	for _, name := range names {
-		out.Patches = append(out.Patches, path.Join(runFolder(p.target.Run), below, name))
+		out.Patches = append(out.Patches, path.Join(runFolder(p.target.Run), folderName, name))
 	}
 	return out, err
 }
@@ -302,7 +309,7 @@ func (p *publication) blockingFiles(ctx context.Context, old, merged string) ([]
 	if err != nil {
 		return nil, err
 	}
-	written, err := p.main.DiffPaths(ctx, old, merged)
+	mergedFiles, err := p.main.DiffPaths(ctx, old, merged)
 	if err != nil {
 		return nil, err
 	}
@@ -310,26 +317,27 @@ func (p *publication) blockingFiles(ctx context.Context, old, merged string) ([]
 	if err != nil {
 		return nil, err
 	}
+
 	return slices.DeleteFunc(entries, func(e git.Entry) bool {
-		if inWorkspace(p.m.Specs, rel, e.Path) {
+		if isInWorkspace(p.m.Specs, rel, e.Path) {
 			return true
 		}
-		return !slices.ContainsFunc(written, func(name string) bool {
-			return collide(name, e.Path) || e.Orig != "" && collide(name, e.Orig)
+		return !slices.ContainsFunc(mergedFiles, func(name string) bool {
+			return pathsCollide(name, e.Path) || e.Orig != "" && pathsCollide(name, e.Orig)
 		})
 	}), nil
 }
 
-// collide reports whether two paths cannot both be files of one tree: they are equal, or one is a
-// folder of the other.
-func collide(a, b string) bool {
+// pathsCollide reports whether two paths cannot both be files of one tree: they are equal, or one
+// is a folder of the other.
+func pathsCollide(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }
 
 // merge merges the work into old.
 func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, err error) {
 	err = p.inTempTree(ctx, publishPrefix+p.target.Run, old, func(repo *git.Repo) (err error) {
-		merged, err = repo.MergeInWorktree(ctx, p.work, p.msg.Subject, p.msg.trailers()...)
+		merged, err = repo.MergeInWorktree(ctx, p.tip, p.msg.Subject, p.msg.trailers()...)
 		return err
 	})
 	return merged, err
@@ -346,27 +354,29 @@ func (p *publication) inTempTree(
 	do func(*git.Repo) error,
 ) (err error) {
 	place := filepath.Join(p.m.Base, name)
-	if err := errors.Join(os.MkdirAll(p.m.Base, 0o755), p.remove(ctx, place)); err != nil {
+	if err := errors.Join(os.MkdirAll(p.m.Base, 0o755), p.removeTempTree(ctx, place)); err != nil {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, p.remove(context.WithoutCancel(ctx), place))
+		err = errors.Join(err, p.removeTempTree(context.WithoutCancel(ctx), place))
 	}()
+
 	if err := p.main.WorktreeAdd(ctx, git.NewWorktree{Path: place, Start: start}); err != nil {
 		return err
 	}
 	return do(p.m.Git(place))
 }
 
-// remove removes a temporary worktree, even if git does not know it.
-func (p *publication) remove(ctx context.Context, place string) error {
+// removeTempTree removes a temporary worktree, even if git does not know it.
+func (p *publication) removeTempTree(ctx context.Context, place string) error {
 	trees, err := p.main.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(
-		trees, func(w git.Worktree) bool { return p.m.samePath(w.Path, place) },
-	) {
+	isKnown := slices.ContainsFunc(trees, func(w git.Worktree) bool {
+		return p.m.isSameWorktree(w.Path, place)
+	})
+	if isKnown {
 		if err := p.main.WorktreeRemove(ctx, place); err != nil {
 			return err
 		}
@@ -374,8 +384,8 @@ func (p *publication) remove(ctx context.Context, place string) error {
 	return os.RemoveAll(place)
 }
 
-// move moves the target from old to merged.
-func (p *publication) move(ctx context.Context, old, merged string) error {
+// moveTarget moves the target from old to merged.
+func (p *publication) moveTarget(ctx context.Context, old, merged string) error {
 	if p.checkout == "" {
 		return p.main.UpdateRef(ctx, "refs/heads/"+p.to, merged, old)
 	}
@@ -391,6 +401,7 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 		}
 		return refused
 	}
+
 	checkout := p.m.Git(p.checkout)
 	err = checkout.FastForward(ctx, merged)
 	if e, ok := errors.AsType[*git.Error](err); ok {

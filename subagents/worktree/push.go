@@ -33,9 +33,9 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 		return formats.RepoLocal, nil
 	}
 
-	said := ""
+	remoteType := ""
 	if m.Trees.RemoteType != nil {
-		said, err = m.Trees.RemoteType(ctx)
+		remoteType, err = m.Trees.RemoteType(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -46,16 +46,18 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 	}
 
 	remote, err := repo.PushRemote(ctx, branch)
-	// the push reports why it is not used
-	if _, unfit := errors.AsType[*git.RemoteError](err); err != nil && !unfit {
+	// a remote that cannot be used is reported by the push
+	if _, unusable := errors.AsType[*git.RemoteError](err); err != nil && !unusable {
 		return "", err
 	}
-	return formats.RepoStateOf(said, remote.Host), nil
+	return formats.RepoStateOf(remoteType, remote.Host), nil
 }
 
-// Pending returns the given files, relative to the project root, that differ from the last commit:
-// a worktree would lack them.
-func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
+// PendingFiles returns the given files, relative to the project root, that differ from the last
+// commit: a worktree would lack them.
+func (m Repository) PendingFiles(
+	ctx context.Context, names []string,
+) (pending []string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	repo := m.Trees.Git(m.Trees.Root)
 	_, rel, err := repo.Locate(ctx)
@@ -71,9 +73,9 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 		files[i] = path.Join(filepath.ToSlash(rel), name)
 	}
 
-	has := map[string]string{}
+	committed := map[string]string{}
 	if head, err := repo.Head(ctx); err == nil {
-		has, err = repo.Files(ctx, head, files...)
+		committed, err = repo.Files(ctx, head, files...)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +88,7 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 		changed := slices.ContainsFunc(entries, func(e git.Entry) bool {
 			return e.Path == file
 		})
-		if (changed || has[file] == "") && !slices.Contains(pending, names[i]) {
+		if (changed || committed[file] == "") && !slices.Contains(pending, names[i]) {
 			pending = append(pending, names[i])
 		}
 	}
@@ -94,8 +96,8 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 	return pending, err
 }
 
-// Pushed is the result of pushing the checkout's branch.
-type Pushed struct {
+// PushResult is the result of pushing the checkout's branch.
+type PushResult struct {
 	Branch, Remote string
 	Skipped        string // why nothing was pushed; empty: it was pushed
 	// the address of the request, or why there is none; empty: none was asked for
@@ -106,11 +108,11 @@ type Pushed struct {
 // Push scans the commits that the remote lacks, and pushes the branch of the user's checkout. It
 // never pushes the remote's default branch. With a title it opens a request too, as publishing
 // does.
-func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, err error) {
+func (m Repository) Push(ctx context.Context, title, run string) (done PushResult, err error) {
 	defer setCode(&err, formats.CodeIO)
 	state, err := m.State(ctx)
 	if err != nil || !state.Pushes() {
-		return Pushed{Skipped: state.Skipped(), Request: state.Skipped()}, err
+		return PushResult{Skipped: state.Skipped(), Request: state.Skipped()}, err
 	}
 
 	repo := m.Trees.Git(m.Trees.Root)
@@ -128,19 +130,19 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return done, err
 	}
 	done.Remote = remote.Name
-	first, kept, err := m.isProtected(ctx, remote, done.Branch)
+	defaultBranch, protected, err := m.checkProtected(ctx, remote, done.Branch)
 	if err != nil {
 		return done, err
 	}
-	if done.Branch == "" || kept {
-		done.Skipped = "skipped (" + orDetached(done.Branch) +
+	if done.Branch == "" || protected {
+		done.Skipped = "skipped (" + branchLabel(done.Branch) +
 			" is not a branch that tercet pushes)"
 		done.Request = done.Skipped
 		done.Help = "git switch -c NAME && git push -u " + Quoted(remote.Name) + " NAME"
 		return done, nil
 	}
 
-	if err := m.Trees.scan(ctx, repo, git.RemoteCommits+remote.Name, head); err != nil {
+	if err := m.Trees.refuseSecrets(ctx, repo, git.RemoteCommits+remote.Name, head); err != nil {
 		return done, err
 	}
 	if err := repo.Push(ctx, remote, head, done.Branch); err != nil {
@@ -150,21 +152,21 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return done, nil
 	}
 
-	if base, err := repo.Resolve(ctx, "refs/remotes/"+remote.Name+"/"+first); err == nil {
+	if base, err := repo.Resolve(ctx, "refs/remotes/"+remote.Name+"/"+defaultBranch); err == nil {
 		// gh refuses such a request
-		if has, err := repo.IsAncestor(ctx, head, base); has || err != nil {
-			done.Request = "skipped (" + first + " has everything of " + done.Branch + ")"
+		if merged, err := repo.IsAncestor(ctx, head, base); merged || err != nil {
+			done.Request = "skipped (" + defaultBranch + " has everything of " + done.Branch + ")"
 			return done, err
 		}
 	}
-	asker, state, err := m.hostCLI(ctx, remote, true)
-	if err == nil && asker == nil {
+	cli, state, err := m.hostCLI(ctx, remote, true)
+	if err == nil && cli == nil {
 		done.Request = state.Skipped()
-		done.Help = manualCommand(state, remote, done.Branch, first)
+		done.Help = manualCommand(state, remote, done.Branch, defaultBranch)
 	} else if err == nil {
-		_, done.Request, err = openRequest(ctx, asker, git.Request{
+		_, done.Request, err = openRequest(ctx, cli, git.Request{
 			Branch: done.Branch,
-			To:     first,
+			To:     defaultBranch,
 			Commit: head,
 			Title:  title,
 			Body:   attribution(run),
@@ -173,19 +175,19 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 	return done, err
 }
 
-// isProtected reports whether a branch is never pushed: the default of the remote, or one of that
-// name.
-func (m Repository) isProtected(
+// checkProtected reports whether a branch is never pushed: main, master, or the default branch of
+// the remote. It returns the default branch too, except for main and master.
+func (m Repository) checkProtected(
 	ctx context.Context,
 	remote git.Remote,
 	branch string,
-) (first string, kept bool, err error) {
+) (defaultBranch string, protected bool, err error) {
 	if branch == "main" || branch == "master" {
 		return "", true, nil
 	}
-	first, err = m.Trees.Git(m.Trees.Root).DefaultBranch(ctx, remote)
+	defaultBranch, err = m.Trees.Git(m.Trees.Root).DefaultBranch(ctx, remote)
 	if err != nil {
 		err = networkError(err, "look at the remote: git ls-remote "+remote.Name)
 	}
-	return first, branch == first, err
+	return defaultBranch, branch == defaultBranch, err
 }

@@ -29,12 +29,14 @@ func snapshotName(txn string) string {
 	return path.Join("before", txn+".json")
 }
 
-// Ready records the state of a worker's worktree before the worker starts. If an earlier process
-// died during the same work, Ready first restores that state. It commits the rest of the killed
-// attempt to a separate branch, and moves files that look like secrets to the run's folder. It
-// returns notes for the user. In the user's own checkout it only records what was changed before
+// PrepareWorker records the state of a worker's worktree before the worker starts. If an earlier
+// process died during the same work, it first restores that state. It commits the rest of the
+// killed attempt to a separate branch, and moves files that look like secrets to the run's folder.
+// It returns notes for the user. In the user's own checkout it only records what was changed before
 // the run, if a later step commits there.
-func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, err error) {
+func (m *Manager) PrepareWorker(
+	ctx context.Context, r formats.Request,
+) (notes []string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	if r.NoTree || r.Run == "" || r.Txn == "" {
 		return nil, nil
@@ -46,7 +48,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	repo := m.Git(r.Dir)
 	switch {
 	case r.Dir == m.Root && r.Terms.Commits && repo.Exists():
-		return nil, m.recordForeign(ctx, repo, r.Run)
+		return nil, m.recordCheckoutChanges(ctx, repo, r.Run)
 	case r.Dir == m.Root && r.Terms.Commits:
 		return nil, repo.CheckUsable() // otherwise the commit fails after the work was paid for
 	case r.Dir == m.Root || !repo.HasIndex():
@@ -58,7 +60,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 		repo: repo,
 		r:    r,
 	}
-	a.index, err = m.runFile(r.Run, "before-"+r.Txn+".index")
+	a.index, err = m.runFilePath(r.Run, "before-"+r.Txn+".index")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	defer func() { _ = os.Remove(a.index) }() //nolint:errcheck // reason: nothing reads it again
 	recorded := false
 	if r.Begun == formats.BegunAgain {
-		recorded, err = m.load(r.Run, snapshotName(r.Txn), &a.before)
+		recorded, err = m.loadRunFile(r.Run, snapshotName(r.Txn), &a.before)
 		if err != nil {
 			return nil, err
 		}
@@ -81,20 +83,21 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 		return a.restore(ctx)
 	}
 
-	now, known := m.known(repo)
-	if !known {
+	now, cached := m.cachedSnapshot(repo)
+	if !cached {
 		now, err = a.snapshot(ctx)
 		if err != nil {
 			return nil, err
 		}
 	}
-	return nil, m.write(r.Run, snapshotName(r.Txn), now)
+	return nil, m.writeRunFile(r.Run, snapshotName(r.Txn), now)
 }
 
-// recordForeign records what is changed in the checkout, once for each run.
-func (m *Manager) recordForeign(ctx context.Context, repo *git.Repo, run string) error {
-	var had []string
-	if known, err := m.load(run, foreignName, &had); err != nil || known {
+// recordCheckoutChanges records what is changed in the checkout, once for each run.
+func (m *Manager) recordCheckoutChanges(ctx context.Context, repo *git.Repo, run string) error {
+	var earlier []string
+	recorded, err := m.loadRunFile(run, checkoutChangesName, &earlier)
+	if err != nil || recorded {
 		return err
 	}
 	entries, err := repo.StatusPorcelain(ctx)
@@ -105,10 +108,10 @@ func (m *Manager) recordForeign(ctx context.Context, repo *git.Repo, run string)
 	for _, e := range entries {
 		files = append(files, e.Path)
 	}
-	return m.write(run, foreignName, files)
+	return m.writeRunFile(run, checkoutChangesName, files)
 }
 
-// recovery is one call of Ready in a worktree.
+// recovery is one call of PrepareWorker in a worktree.
 type recovery struct {
 	m       *Manager
 	repo    *git.Repo
@@ -134,6 +137,7 @@ func (a *recovery) snapshot(ctx context.Context) (now treeSnapshot, err error) {
 		return now, err
 	}
 	now.Nested = work.nested
+
 	if len(work.files) == 0 && a.r.Begun != formats.BegunAgain {
 		now.Tree, err = a.repo.Tree(ctx, now.Head)
 		return now, err
@@ -166,8 +170,9 @@ func (a *recovery) restore(ctx context.Context) ([]string, error) {
 	if err := a.saveWip(ctx, now); err != nil {
 		return nil, err
 	}
-	now, err = a.snapshot(ctx)
-	if err != nil { // files that look like secrets were moved
+
+	now, err = a.snapshot(ctx) // again: saveWip may have moved files that look like secrets
+	if err != nil {
 		return nil, err
 	}
 	if err := a.private.Restore(ctx, a.before.Tree); err != nil {
@@ -187,7 +192,7 @@ func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.m.findings(ctx, a.private, "", "")
+	found, err := a.m.findSecrets(ctx, a.private, "", "")
 	if err != nil {
 		return err
 	}
@@ -200,9 +205,12 @@ func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
 			return err
 		}
 	}
-	if bare, err := a.repo.Tree(ctx, now.Head); err != nil ||
-		bare == tree && now.Head == a.before.Head {
-		return err // everything was moved
+	headTree, err := a.repo.Tree(ctx, now.Head)
+	if err != nil {
+		return err
+	}
+	if headTree == tree && now.Head == a.before.Head {
+		return nil // quarantine has moved all changes
 	}
 
 	hash, err := a.repo.CommitTree(
@@ -215,7 +223,7 @@ func (a *recovery) saveWip(ctx context.Context, now treeSnapshot) error {
 		return err
 	}
 
-	wip, err := newWip(ctx, a.repo, a.before.Branch, a.r.Run, hash)
+	wip, err := createWipBranch(ctx, a.repo, a.before.Branch, a.r.Run, hash)
 	if err == nil {
 		a.notes = append(
 			a.notes,
@@ -231,7 +239,7 @@ func (a *recovery) stage(ctx context.Context, head string, files []string) (stri
 		return "", err
 	}
 	// Skip files that exist neither on disk nor in the commit.
-	there, err := a.repo.Files(ctx, head, files...)
+	committed, err := a.repo.Files(ctx, head, files...)
 	if err != nil {
 		return "", err
 	}
@@ -241,7 +249,7 @@ func (a *recovery) stage(ctx context.Context, head string, files []string) (stri
 	}
 	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool {
 		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(file)))
-		return err != nil && there[file] == ""
+		return err != nil && committed[file] == ""
 	})
 	if err := a.private.Add(ctx, files...); err != nil {
 		return "", err
@@ -256,9 +264,10 @@ func (a *recovery) resetTree(ctx context.Context, now treeSnapshot) (err error) 
 	}
 	if err == nil && a.before.Branch != "" {
 		ref := "refs/heads/" + a.before.Branch
-		var at string
-		if at, err = a.repo.Resolve(ctx, ref); err == nil && at != a.before.Head {
-			err = a.repo.UpdateRef(ctx, ref, a.before.Head, at)
+		var tip string
+		tip, err = a.repo.Resolve(ctx, ref)
+		if err == nil && tip != a.before.Head {
+			err = a.repo.UpdateRef(ctx, ref, a.before.Head, tip)
 		}
 	}
 	return errors.Join(err, a.repo.Unstage(ctx))

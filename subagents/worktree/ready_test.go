@@ -28,7 +28,7 @@ func worker(tree worktree.Tree, txn string, again bool) formats.Request {
 
 func (p *project) ready(r formats.Request) string {
 	p.t.Helper()
-	said, err := p.Ready(p.t.Context(), r)
+	said, err := p.PrepareWorker(p.t.Context(), r)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -125,7 +125,8 @@ func TestReadySideBySide(t *testing.T) {
 	said := make([]string, len(trees))
 	for i, tree := range trees {
 		all.Go(func() {
-			lines, err := p.Ready(t.Context(), worker(tree, []string{"x", "y", "z"}[i], true))
+			txn := []string{"x", "y", "z"}[i]
+			lines, err := p.PrepareWorker(t.Context(), worker(tree, txn, true))
 			said[i] = strings.Join(lines, "\n")
 			if err != nil {
 				t.Error(err)
@@ -210,7 +211,7 @@ func TestReadyEveryKill(t *testing.T) {
 		killed(p)
 		return p
 	}, func(p *project, m *worktree.Manager) error {
-		_, err := m.Ready(
+		_, err := m.PrepareWorker(
 			p.t.Context(),
 			worker(worktree.Tree{Dir: filepath.Join(p.Base, "r1")}, "t1", true),
 		)

@@ -12,26 +12,26 @@ import (
 	"tercet/internal/git"
 )
 
-// Watch is a snapshot of the refs of dir's repository before a worker runs.
-type Watch struct {
-	m       *Manager
-	repo    *git.Repo
-	before  git.Refs
-	ownTree bool // dir is a worktree of tercet
-	made    func(txn string) bool
+// RefWatch is a snapshot of the refs of dir's repository before a worker runs.
+type RefWatch struct {
+	m           *Manager
+	repo        *git.Repo
+	before      git.Refs
+	ownTree     bool // dir is a worktree of tercet
+	isCommitted func(txn string) bool
 }
 
-// Watch takes the snapshot before a worker starts.
-func (m *Manager) Watch(dir string) (*Watch, error) {
+// WatchRefs takes the snapshot before a worker starts.
+func (m *Manager) WatchRefs(dir string) (*RefWatch, error) {
 	repo := m.Git(dir)
 	before, err := repo.Refs()
-	ours := strings.HasPrefix(dir, m.Base+string(filepath.Separator))
-	return &Watch{
-		m:       m,
-		repo:    repo,
-		before:  before,
-		ownTree: ours,
-		made:    m.Made(),
+	ownTree := strings.HasPrefix(dir, m.Base+string(filepath.Separator))
+	return &RefWatch{
+		m:           m,
+		repo:        repo,
+		before:      before,
+		ownTree:     ownTree,
+		isCommitted: m.TrackCommits(),
 	}, err
 }
 
@@ -41,7 +41,7 @@ const checkTimeout = 30 * time.Second
 // Guard checks what git runs, and the refs, before a worker starts; the returned function checks
 // again after its end. It reports a change of the former to tamper. Without a repository there is
 // nothing to check.
-func (w *Watch) Guard(
+func (w *RefWatch) Guard(
 	ctx context.Context, r formats.Request, tamper func(what string) error,
 ) (func() ([]formats.Moved, error), error) {
 	before, err := w.repo.Fingerprint(ctx)
@@ -49,10 +49,10 @@ func (w *Watch) Guard(
 		return func() ([]formats.Moved, error) { return nil, nil }, err
 	}
 	return func() ([]formats.Moved, error) {
-		// also after a cancellation
-		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+		// Check a cancelled run too.
+		checkCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 		defer cancel()
-		now, err := w.repo.Fingerprint(look)
+		now, err := w.repo.Fingerprint(checkCtx)
 		if err == nil && now == nil {
 			err = git.ErrNoRepo
 		}
@@ -75,28 +75,28 @@ func (w *Watch) Guard(
 // deleted branches whose commits another branch has. It restores the branch and HEAD of the run's
 // worktree, keeps their new commits below refs/tercet/stray, and returns DENIED. The user may have
 // moved any other ref: it returns those, and marks branches that lost nothing.
-func (w *Watch) Check(ctx context.Context, r formats.Request) ([]formats.Moved, error) {
+func (w *RefWatch) Check(ctx context.Context, r formats.Request) ([]formats.Moved, error) {
 	ctx = context.WithoutCancel(ctx) // restore the branch of a canceled run too
 	now, err := w.repo.Refs()
 	if err != nil {
 		return nil, err
 	}
 
-	own, _ := strings.CutPrefix(w.before[git.OwnHead], "ref: ")
-	var mine, others []formats.Moved
+	ownRef, _ := strings.CutPrefix(w.before[git.OwnHead], "ref: ")
+	var own, others []formats.Moved
 	for _, c := range w.before.Changes(now) {
-		isOwn := w.ownTree && (c.Ref == git.OwnHead || c.Ref == own)
-		known, err := w.isExplained(ctx, c)
+		isOwn := w.ownTree && (c.Ref == git.OwnHead || c.Ref == ownRef)
+		explained, err := w.isExplained(ctx, c)
 		switch {
 		case err != nil:
 			return nil, err
-		case isOwn && (c.New == "" || !known):
-			mine = append(mine, formats.Moved{
+		case isOwn && (c.New == "" || !explained):
+			own = append(own, formats.Moved{
 				Ref: c.Ref,
 				Old: c.Old,
 				New: c.New,
 			})
-		case known || strings.HasPrefix(c.Ref, "refs/remotes/"):
+		case explained || strings.HasPrefix(c.Ref, "refs/remotes/"):
 		default:
 			forward, err := w.isFastForward(ctx, c)
 			if err != nil {
@@ -111,14 +111,14 @@ func (w *Watch) Check(ctx context.Context, r formats.Request) ([]formats.Moved, 
 		}
 	}
 
-	if len(mine) == 0 {
+	if len(own) == 0 {
 		return others, nil
 	}
-	kept, err := RestoreRefs(ctx, w.m.Git(w.m.Root), w.repo, r.Run, mine)
+	kept, err := RestoreRefs(ctx, w.m.Git(w.m.Root), w.repo, r.Run, own)
 	return others, errors.Join(
 		formats.Fail(formats.CodeDenied,
 			"a subagent leaves its work in the files; the run commits it",
-			"while %s worked, and not by tercet, %s: put back%s", r.Agent, formats.MovedText(mine),
+			"while %s worked, and not by tercet, %s: put back%s", r.Agent, formats.MovedText(own),
 			kept),
 		err,
 	)
@@ -126,7 +126,7 @@ func (w *Watch) Check(ctx context.Context, r formats.Request) ([]formats.Moved, 
 
 // isExplained reports whether tercet makes such a change, or it can lose nothing. A worker in the
 // user's own checkout may commit to its branches and switch them.
-func (w *Watch) isExplained(ctx context.Context, c git.RefChange) (bool, error) {
+func (w *RefWatch) isExplained(ctx context.Context, c git.RefChange) (bool, error) {
 	if !strings.HasPrefix(c.Ref, "refs/") {
 		return !w.ownTree, nil
 	}
@@ -150,13 +150,18 @@ func (w *Watch) isExplained(ctx context.Context, c git.RefChange) (bool, error) 
 	if !w.ownTree || strings.HasPrefix(c.Ref, "refs/heads/"+wipPrefix) {
 		return true, nil
 	}
-	by, err := w.repo.Trailers(ctx, c.Old, c.New, TrailerTxn) // any author can write one
-	return !slices.ContainsFunc(by, func(txn string) bool { return txn == "" || !w.made(txn) }), err
+
+	// Any author can write a trailer, so each transaction must be one that a journal knows.
+	txns, err := w.repo.Trailers(ctx, c.Old, c.New, TrailerTxn)
+	hasForeign := slices.ContainsFunc(txns, func(txn string) bool {
+		return txn == "" || !w.isCommitted(txn)
+	})
+	return !hasForeign, err
 }
 
 // isFastForward reports whether a branch gained commits and lost none. A branch of tercet never
 // counts, because only tercet moves it.
-func (w *Watch) isFastForward(ctx context.Context, c git.RefChange) (bool, error) {
+func (w *RefWatch) isFastForward(ctx context.Context, c git.RefChange) (bool, error) {
 	branch, isBranch := strings.CutPrefix(c.Ref, "refs/heads/")
 	if !isBranch || c.Old == "" || c.New == "" || isOwnBranch(branch) ||
 		strings.HasPrefix(branch, wipPrefix) {

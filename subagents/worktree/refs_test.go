@@ -233,7 +233,7 @@ func TestWatch(t *testing.T) {
 				Slug: "a",
 			})
 			before := p.refs()
-			w, err := p.Watch(tree.Dir)
+			w, err := p.WatchRefs(tree.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -308,7 +308,7 @@ func (p *project) refs() map[string]string {
 func TestWatchInTheCheckout(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	w, err := p.Watch(p.top)
+	w, err := p.WatchRefs(p.top)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestWatchInTheCheckout(t *testing.T) {
 	p.git(p.top, "reset", "-q", "--soft", "HEAD~1")
 	look(0) // everything is where it was
 	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "precious")
-	w, err = p.Watch(p.top)
+	w, err = p.WatchRefs(p.top)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestWatchInTheCheckout(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(p.top, ".git")); err != nil {
 		t.Fatal(err)
 	}
-	w, err = p.Watch(p.top)
+	w, err = p.WatchRefs(p.top)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ func (m Repository) CanReopen(ctx context.Context, branch, head, wip string) (er
 				"branch %s with the work of the run is gone", wip)
 		}
 	}
-	there, err := main.BranchExists(ctx, branch)
-	if err != nil || !there {
+	exists, err := main.BranchExists(ctx, branch)
+	if err != nil || !exists {
 		return err
 	}
 
@@ -52,11 +52,11 @@ func (m Repository) CanRestore(
 ) (err error) {
 	defer setCode(&err, formats.CodeIO)
 	if err := m.Fetch(ctx, s.Commit); err != nil {
-		return lostSnapshot(err, run, s)
+		return lostSnapshotError(err, run, s)
 	}
 	main := m.Trees.Git(m.Trees.Root)
-	there, err := main.BranchExists(ctx, s.Branch)
-	if err != nil || !there {
+	exists, err := main.BranchExists(ctx, s.Branch)
+	if err != nil || !exists {
 		return err
 	}
 	tip, err := main.Resolve(ctx, "refs/heads/"+s.Branch)
@@ -94,8 +94,8 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 	}
 
 	repo := m.Trees.Git(place)
-	on, err := repo.CurrentBranch(ctx)
-	if err != nil || on != wip {
+	current, err := repo.CurrentBranch(ctx)
+	if err != nil || current != wip {
 		return err
 	}
 	if !gone { // a process was killed here, perhaps before checking out
@@ -114,8 +114,8 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 func (m Repository) checkoutWip(
 	ctx context.Context, main *git.Repo, branch, wip, place string,
 ) error {
-	there, err := main.BranchExists(ctx, branch)
-	if err == nil && !there {
+	exists, err := main.BranchExists(ctx, branch)
+	if err == nil && !exists {
 		err = main.CreateBranch(ctx, branch, "refs/heads/"+wip+"^")
 	}
 	if err == nil {

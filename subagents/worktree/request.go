@@ -13,15 +13,15 @@ import (
 	"tercet/internal/secrets"
 )
 
-// request pushes the branch and opens a request for it, unless there is one. Both are looked up at
-// the remote, so that a call that was killed at any point is done once. The target stays as it is.
-// If a push is enough, the state of the repository may rule out a request.
-func (p *publication) request(ctx context.Context, base string) (Published, error) {
-	var none Published
+// publishRequest pushes the branch and opens a request for it, unless there is one. Both are looked
+// up at the remote, so that a call that was killed at any point is done once. The target stays as
+// it is. If a push is enough, the state of the repository may rule out a request.
+func (p *publication) publishRequest(ctx context.Context, base string) (PublishResult, error) {
+	var none PublishResult
 	q := git.Request{
 		Branch: p.branch,
 		To:     p.to,
-		Commit: p.work,
+		Commit: p.tip,
 		Body:   attribution(p.target.Run),
 	}
 	var closes string
@@ -41,21 +41,21 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	if err != nil {
 		return none, err
 	}
-	_, kept, err := Repository{p.m}.isProtected(ctx, remote, p.branch)
+	_, protected, err := Repository{p.m}.checkProtected(ctx, remote, p.branch)
 	if err != nil {
 		return none, err
 	}
-	if kept {
+	if protected {
 		return none, formats.Fail(formats.CodeDenied,
 			"name another in the file: worktree: {branch: ...}",
 			"branch %s is never pushed", p.branch)
 	}
 
-	asker, state, err := Repository{p.m}.hostCLI(ctx, remote, p.target.Push)
+	cli, state, err := Repository{p.m}.hostCLI(ctx, remote, p.target.Push)
 	switch {
 	case err != nil:
 		return none, err
-	case asker == nil && !p.target.Push:
+	case cli == nil && !p.target.Push:
 		if strings.Contains(remote.Host, "gitlab") {
 			state = formats.RepoGitLab
 		}
@@ -68,23 +68,23 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 			"neither gh nor glab is installed and logged in, so tercet cannot open a request")
 	}
 
-	if err := p.main.Push(ctx, remote, p.work, p.branch); err != nil {
+	if err := p.main.Push(ctx, remote, p.tip, p.branch); err != nil {
 		return none, networkError(err, "look at the remote: git ls-remote "+remote.Name)
 	}
-	if asker == nil {
-		return p.pushed(ctx, remote, state, base)
+	if cli == nil {
+		return p.pushedWithoutRequest(ctx, remote, state, base)
 	}
 
-	verb, at, err := openRequest(ctx, asker, q)
+	verb, address, err := openRequest(ctx, cli, q)
 	if err != nil {
 		return none, err
 	}
-	files, err := p.m.changed(ctx, p.main, base, p.work)
-	said := fmt.Sprintf("pushed %s to %s and %s %s", p.branch, remote.Name, verb, at)
-	return Published{
-		Commit:  p.work,
-		URL:     at,
-		Message: said,
+	files, err := p.m.changedFiles(ctx, p.main, base, p.tip)
+	message := fmt.Sprintf("pushed %s to %s and %s %s", p.branch, remote.Name, verb, address)
+	return PublishResult{
+		Commit:  p.tip,
+		URL:     address,
+		Message: message,
 		Files:   files,
 	}, err
 }
@@ -96,12 +96,13 @@ func attribution(run string) string {
 
 // openRequest opens a request for a pushed branch, unless there is one.
 func openRequest(
-	ctx context.Context, asker *git.HostCLI, q git.Request,
-) (verb, at string, err error) {
+	ctx context.Context, cli *git.HostCLI, q git.Request,
+) (verb, address string, err error) {
 	verb = "found"
-	if at, err = asker.Find(ctx, q); err == nil && at == "" {
+	address, err = cli.Find(ctx, q)
+	if err == nil && address == "" {
 		verb = "opened"
-		at, err = asker.Open(ctx, q)
+		address, err = cli.Open(ctx, q)
 	}
 	if err != nil {
 		err = networkError(
@@ -109,15 +110,16 @@ func openRequest(
 			"branch "+q.Branch+" is pushed; run the command again, or open the request yourself",
 		)
 	}
-	return verb, at, err
+	return verb, address, err
 }
 
-// hostCLI finds the program that opens requests and issues; nil if none is logged in or, if counts
-// is set, the state of the repository rules it out.
-func (m Repository) hostCLI(ctx context.Context, remote git.Remote, counts bool,
+// hostCLI finds the program that opens requests and issues; nil if none is logged in or, if
+// checkState is set, the state of the repository rules it out.
+func (m Repository) hostCLI(
+	ctx context.Context, remote git.Remote, checkState bool,
 ) (a *git.HostCLI, state formats.RepoState, err error) {
 	state = formats.RepoGitHub
-	if counts {
+	if checkState {
 		if state, err = m.State(ctx); err != nil || state != formats.RepoGitHub {
 			return nil, state, err
 		}
@@ -129,18 +131,18 @@ func (m Repository) hostCLI(ctx context.Context, remote git.Remote, counts bool,
 	return a, state, err
 }
 
-// pushed is the result of a push without a request.
-func (p *publication) pushed(
+// pushedWithoutRequest is the result of a push without a request.
+func (p *publication) pushedWithoutRequest(
 	ctx context.Context, remote git.Remote, state formats.RepoState, base string,
-) (Published, error) {
-	out := Published{
-		Commit:  p.work,
+) (PublishResult, error) {
+	out := PublishResult{
+		Commit:  p.tip,
 		Skipped: state.Skipped(),
 		Message: "pushed " + p.branch + " to " + remote.Name,
 	}
 	out.Help = manualCommand(state, remote, p.branch, p.to)
 	var err error
-	out.Files, err = p.m.changed(ctx, p.main, base, p.work)
+	out.Files, err = p.m.changedFiles(ctx, p.main, base, p.tip)
 	return out, err
 }
 
@@ -163,11 +165,11 @@ func networkError(err error, help string) error {
 	if _, refused := errors.AsType[*git.RefusedError](err); refused {
 		return err
 	}
-	other := formats.CodeToolUnavailable
+	code := formats.CodeToolUnavailable
 	if _, failed := errors.AsType[*git.Error](err); failed {
-		other = formats.CodeTransient
+		code = formats.CodeTransient
 	}
-	setCode(&err, other)
+	setCode(&err, code)
 	return &formats.Failure{
 		Code: formats.CodeOf(err),
 		Err:  err,
@@ -178,12 +180,12 @@ func networkError(err error, help string) error {
 // Quoted quotes words for a shell.
 func Quoted(words ...string) string {
 	out := make([]string, len(words))
+	needsQuotes := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:+@", r)
+	}
 	for i, word := range words {
 		out[i] = word
-		if strings.ContainsFunc(word, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) &&
-				!strings.ContainsRune("-_./,:+@", r)
-		}) {
+		if strings.ContainsFunc(word, needsQuotes) {
 			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}

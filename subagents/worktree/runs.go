@@ -22,7 +22,7 @@ func runFolder(run string) string {
 func (m *Manager) withRunFolder(
 	run, below string, do func(root *os.Root, dir string) error,
 ) (err error) {
-	if !validRunID(run) {
+	if !isValidRunID(run) {
 		return &formats.ValueError{What: "a run id", Got: run}
 	}
 	root, err := os.OpenRoot(m.Root)
@@ -37,30 +37,28 @@ func (m *Manager) withRunFolder(
 	return do(root, dir)
 }
 
-// runFile is the absolute path of a file in the folder of a run.
-func (m *Manager) runFile(run, name string) (string, error) {
+// runFilePath is the absolute path of a file in the folder of a run.
+func (m *Manager) runFilePath(run, name string) (string, error) {
 	err := m.withRunFolder(run, "", func(*os.Root, string) error { return nil })
 	return filepath.Join(m.Root, filepath.FromSlash(runFolder(run)), name), err
 }
 
-// write stores a value in the folder of a run.
-func (m *Manager) write(run, name string, value any) error {
+// writeRunFile stores a value in the folder of a run.
+func (m *Manager) writeRunFile(run, name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
 	return m.withRunFolder(run, path.Dir(name), func(root *os.Root, dir string) error {
-		return atomicfile.WriteIn(root, path.Join(
-			dir,
-			path.Base(name),
-		), data, atomicfile.Options{Mode: 0o600})
+		file := path.Join(dir, path.Base(name))
+		return atomicfile.WriteIn(root, file, data, atomicfile.Options{Mode: 0o600})
 	})
 }
 
-// load reads a value from the folder of a run and reports whether it exists. An incomplete file
-// counts as missing: the process ended while writing it, before anything depended on it.
-func (m *Manager) load(run, name string, into any) (bool, error) {
-	file, err := m.runFile(run, name)
+// loadRunFile reads a value from the folder of a run and reports whether it exists. An incomplete
+// file counts as missing: the process ended while writing it, before anything depended on it.
+func (m *Manager) loadRunFile(run, name string, into any) (bool, error) {
+	file, err := m.runFilePath(run, name)
 	if err != nil {
 		return false, err
 	}
@@ -71,6 +69,6 @@ func (m *Manager) load(run, name string, into any) (bool, error) {
 	return err == nil && json.Unmarshal(data, into) == nil, err
 }
 
-// foreignName is the file with what the user had changed in the checkout when a run began to work
-// there.
-const foreignName = "foreign.json"
+// checkoutChangesName is the file with what the user had changed in the checkout when a run began
+// to work there.
+const checkoutChangesName = "foreign.json"

@@ -23,22 +23,22 @@ const SnapshotRefs = "refs/tercet/runs/"
 type Attempt struct {
 	Run, Taker string
 	Last       []formats.TreeSnapshot
-	// Looks are what the worktrees looked like at the last snapshots, by name. They are brought up
-	// to date, and save asking git about a worktree that looks the same.
-	Looks  map[string]string
-	Number func() int // gives the last part of the next ref
+	// Fingerprints are those of the worktrees at the last snapshots, by name. They are updated, and
+	// save asking git about a worktree that has not changed.
+	Fingerprints map[string]string
+	NextNumber   func() int // gives the last part of the next ref
 	// Bundles gets the snapshots that the remote does not take, by commit, for the home of the
 	// team.
 	Bundles map[string][]byte
 }
 
-// Snapshots commits the worktrees of a run as they are, with their uncommitted work, and pushes
+// TakeSnapshots commits the worktrees of a run as they are, with their uncommitted work, and pushes
 // each commit that is new to a ref of its own, or bundles it where the remote does not take such
 // refs. It changes neither a worktree nor its index.
 //
 // Nothing is pushed that holds what looks like a secret. A repository inside of a worktree is an
 // error, because a commit cannot hold it.
-func (m Repository) Snapshots(
+func (m Repository) TakeSnapshots(
 	ctx context.Context, a Attempt,
 ) (now []formats.TreeSnapshot, err error) {
 	defer setCode(&err, formats.CodeIO)
@@ -53,30 +53,36 @@ func (m Repository) Snapshots(
 		if at >= 0 {
 			last = a.Last[at]
 		}
-		look, known := m.Trees.Git(filepath.Join(m.Trees.Base, name)).StatFingerprint()
-		if known && at >= 0 && a.Looks[name] == look {
+		dir := filepath.Join(m.Trees.Base, name)
+		fingerprint, ok := m.Trees.Git(dir).StatFingerprint()
+		if ok && at >= 0 && a.Fingerprints[name] == fingerprint {
 			now = append(now, last)
 			continue
 		}
-		delete(a.Looks, name)
-		one, staged, err := m.snapshot(ctx, a.Run, name, last)
+
+		delete(a.Fingerprints, name)
+		snapshot, staged, err := m.takeSnapshot(ctx, a.Run, name, last)
 		if err != nil {
 			return nil, err
 		}
-		if known && !staged { // the next worker's tree need not be looked at again
-			dir := filepath.Join(m.Trees.Base, name)
-			state := treeSnapshot{Branch: one.Branch, Head: one.Head, Tree: one.Tree}
-			m.Trees.states.Store(dir, knownState{look, state})
+		if ok && !staged { // PrepareWorker can use this snapshot
+			state := treeSnapshot{
+				Branch: snapshot.Branch,
+				Head:   snapshot.Head,
+				Tree:   snapshot.Tree,
+			}
+			m.Trees.states.Store(dir, cachedState{fingerprint, state})
 		}
-		if one.Commit != last.Commit {
-			one.Ref = fmt.Sprintf("%s%s/%s/%d", SnapshotRefs, a.Run, a.Taker, a.Number())
-			if err := m.pushSnapshot(ctx, a, &one, last); err != nil {
+		if snapshot.Commit != last.Commit {
+			snapshot.Ref = fmt.Sprintf("%s%s/%s/%d", SnapshotRefs, a.Run, a.Taker, a.NextNumber())
+			if err := m.pushSnapshot(ctx, a, &snapshot, last); err != nil {
 				return nil, err
 			}
 		}
-		now = append(now, one)
-		if known {
-			a.Looks[name] = look
+
+		now = append(now, snapshot)
+		if ok {
+			a.Fingerprints[name] = fingerprint
 		}
 	}
 	return now, nil
@@ -98,16 +104,17 @@ func (m Repository) treesOf(run string) (names []string, err error) {
 	return names, nil
 }
 
-// snapshot commits a worktree, or returns the last snapshot if nothing has changed since. staged
-// means that something is staged in the worktree.
-func (m Repository) snapshot(
+// takeSnapshot commits a worktree, or returns the last snapshot if nothing has changed since.
+// staged means that something is staged in the worktree.
+func (m Repository) takeSnapshot(
 	ctx context.Context, run, name string, last formats.TreeSnapshot,
 ) (s formats.TreeSnapshot, staged bool, err error) {
-	index, err := m.Trees.runFile(run, "snapshot.index")
+	index, err := m.Trees.runFilePath(run, "snapshot.index")
 	if err != nil {
 		return s, false, err
 	}
-	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next snapshot begins it anew
+	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next one rewrites it
+
 	tree := m.Trees.Git(filepath.Join(m.Trees.Base, name))
 	private := &git.Repo{
 		Starter: tree.Starter,
@@ -115,6 +122,7 @@ func (m Repository) snapshot(
 		Index:   index,
 		Cache:   tree.Cache,
 	}
+
 	s.Name = name
 	s.Head, err = tree.Head(ctx)
 	if err != nil {
@@ -124,6 +132,7 @@ func (m Repository) snapshot(
 	if err != nil {
 		return s, staged, err
 	}
+
 	if tree.HasIndex() {
 		err = tree.CopyIndex(index)
 	} else {
@@ -132,6 +141,7 @@ func (m Repository) snapshot(
 	if err != nil {
 		return s, staged, err
 	}
+
 	work, err := m.Trees.uncommittedWork(ctx, private)
 	if err != nil {
 		return s, staged, err
@@ -141,14 +151,16 @@ func (m Repository) snapshot(
 		return s, staged, formats.Fail(formats.CodePrecondition,
 			"run the line on one machine, without --on team",
 			"the worktree holds a repository of its own or a submodule, which does not travel "+
-				"to another machine: %s", firstOf(work.nested))
+				"to another machine: %s", joinFirst(work.nested))
 	}
+
 	if err := checkFilters(ctx, private, work.files); err != nil {
 		return s, staged, err
 	}
 	if err := private.Add(ctx, work.files...); err != nil {
 		return s, staged, err
 	}
+
 	s.Tree, err = private.WriteTree(ctx)
 	if err != nil {
 		return s, staged, err
@@ -156,32 +168,34 @@ func (m Repository) snapshot(
 	if s.Head == last.Head && s.Tree == last.Tree && s.Branch == last.Branch {
 		return last, staged, nil
 	}
+
 	parents := []string{s.Head}
 	if last.Bundled { // so that the next bundle has only what is new
 		parents = append(parents, last.Commit)
 	}
-	// The scan takes as long as the commit, and needs nothing of it.
+
+	// The scan takes as long as the commit and does not depend on it, so both run at once.
 	scanned := make(chan error, 1)
-	go func(s formats.TreeSnapshot) { scanned <- m.scanSnapshot(ctx, tree, s, last) }(s)
+	go func(s formats.TreeSnapshot) { scanned <- m.refuseSnapshotSecrets(ctx, tree, s, last) }(s)
 	s.Commit, err = tree.CommitTree(ctx, s.Tree, parents, "snapshot of run "+run)
 	return s, staged, errors.Join(err, <-scanned)
 }
 
-// scanSnapshot scans what a snapshot adds to the last one, or to what the remote has.
-func (m Repository) scanSnapshot(
+// refuseSnapshotSecrets scans what a snapshot adds to the last one, or to what the remote has.
+func (m Repository) refuseSnapshotSecrets(
 	ctx context.Context, repo *git.Repo, s, last formats.TreeSnapshot,
 ) error {
 	if last.Commit != "" && last.Head == s.Head {
-		return m.Trees.scanTree(ctx, repo, last.Tree, s.Tree)
+		return m.Trees.refuseTreeSecrets(ctx, repo, last.Tree, s.Tree)
 	}
-	remote, err := m.remote(ctx, repo, s.Branch)
+	remote, err := m.snapshotRemote(ctx, repo, s.Branch)
 	if err != nil {
 		return err
 	}
-	if err := m.Trees.scan(ctx, repo, git.RemoteCommits+remote.Name, s.Head); err != nil {
+	if err := m.Trees.refuseSecrets(ctx, repo, git.RemoteCommits+remote.Name, s.Head); err != nil {
 		return err
 	}
-	return m.Trees.scanTree(ctx, repo, s.Head, s.Tree)
+	return m.Trees.refuseTreeSecrets(ctx, repo, s.Head, s.Tree)
 }
 
 // pushSnapshot pushes or bundles a snapshot that was scanned.
@@ -189,7 +203,7 @@ func (m Repository) pushSnapshot(
 	ctx context.Context, a Attempt, s *formats.TreeSnapshot, last formats.TreeSnapshot,
 ) error {
 	repo := m.Trees.Git(filepath.Join(m.Trees.Base, s.Name))
-	remote, err := m.remote(ctx, repo, s.Branch)
+	remote, err := m.snapshotRemote(ctx, repo, s.Branch)
 	if err != nil {
 		return err
 	}
@@ -203,6 +217,7 @@ func (m Repository) pushSnapshot(
 			return networkError(err, "look at the remote: git ls-remote "+remote.Name)
 		}
 	}
+
 	var without []string
 	if last.Bundled {
 		without = append(without, last.Commit)
@@ -220,7 +235,7 @@ func (m Repository) bundle(
 	s formats.TreeSnapshot,
 	without ...string,
 ) ([]byte, error) {
-	file, err := m.Trees.runFile(run, s.Commit+".pack")
+	file, err := m.Trees.runFilePath(run, s.Commit+".pack")
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +264,7 @@ func (m Repository) Bundles(
 		if !s.Bundled {
 			continue
 		}
-		remote, err := m.remote(ctx, repo, s.Branch)
+		remote, err := m.snapshotRemote(ctx, repo, s.Branch)
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +287,7 @@ func (m Repository) Unbundle(
 	defer setCode(&err, formats.CodeIO)
 	repo := m.Trees.Git(m.Trees.Root)
 	for _, data := range bundles {
-		file, err := m.Trees.runFile(run, "arrived.pack")
+		file, err := m.Trees.runFilePath(run, "arrived.pack")
 		if err != nil {
 			return err
 		}
@@ -296,8 +311,8 @@ func (m Repository) Unbundle(
 	return nil
 }
 
-// Keep keeps the snapshots of a run that the remote does not have below their refs here.
-func (m Repository) Keep(
+// KeepSnapshots keeps the snapshots of a run that the remote does not have below their refs here.
+func (m Repository) KeepSnapshots(
 	ctx context.Context, run string, list []formats.TreeSnapshot,
 ) (err error) {
 	defer setCode(&err, formats.CodeIO)
@@ -320,7 +335,7 @@ func (m Repository) Keep(
 	return nil
 }
 
-// DropSnapshots removes what Keep kept of a run.
+// DropSnapshots removes the refs that KeepSnapshots made for a run.
 func (m Repository) DropSnapshots(ctx context.Context, run string) (err error) {
 	defer setCode(&err, formats.CodeIO)
 	repo := m.Trees.Git(m.Trees.Root)
@@ -339,9 +354,9 @@ func (m Repository) DropSnapshots(ctx context.Context, run string) (err error) {
 	return nil
 }
 
-// DropSnapshotsAt removes the snapshots of runs from the remote that took them. Without a remote
-// there are none.
-func (m Repository) DropSnapshotsAt(ctx context.Context, runs []string) error {
+// DropRemoteSnapshots removes the snapshots of runs from the remote that took them. Without a
+// remote there are none.
+func (m Repository) DropRemoteSnapshots(ctx context.Context, runs []string) error {
 	repo := m.Trees.Git(m.Trees.Root)
 	if !repo.Exists() {
 		return nil
@@ -350,19 +365,22 @@ func (m Repository) DropSnapshotsAt(ctx context.Context, runs []string) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
+
 	branch, err := repo.CurrentBranch(ctx)
 	if err != nil {
 		return err
 	}
-	remote, err := m.remote(ctx, repo, branch)
+	remote, err := m.snapshotRemote(ctx, repo, branch)
 	if err != nil {
 		return err
 	}
+
 	help := "look at the remote: git ls-remote " + remote.Name
 	refs, err := repo.RemoteOwnRefs(ctx, remote, SnapshotRefs)
 	if err != nil {
 		return networkError(err, help)
 	}
+
 	maps.DeleteFunc(refs, func(ref, _ string) bool {
 		run, _, _ := strings.Cut(strings.TrimPrefix(ref, SnapshotRefs), "/")
 		return !slices.Contains(runs, run)
@@ -373,8 +391,8 @@ func (m Repository) DropSnapshotsAt(ctx context.Context, runs []string) error {
 	return nil
 }
 
-// remote is the one that has the snapshots of the team.
-func (m Repository) remote(
+// snapshotRemote is the one that has the snapshots of the team.
+func (m Repository) snapshotRemote(
 	ctx context.Context, repo *git.Repo, branch string,
 ) (git.Remote, error) {
 	if m.Trees.Remote != "" {
@@ -393,14 +411,16 @@ func (m Repository) RestoreSnapshots(
 	if err != nil {
 		return err
 	}
+
 	main := m.Trees.Git(m.Trees.Root)
 	for _, name := range names {
 		if err := main.WorktreeRemove(ctx, filepath.Join(m.Trees.Base, name)); err != nil {
 			return err
 		}
 	}
+
 	for _, s := range list {
-		if s.Name != run && !strings.HasPrefix(s.Name, run+".") || !validRunID(s.Name) {
+		if s.Name != run && !strings.HasPrefix(s.Name, run+".") || !isValidRunID(s.Name) {
 			return &formats.ValueError{What: "a worktree of run " + run, Got: s.Name}
 		}
 		if err := m.restoreSnapshot(ctx, main, run, s); err != nil {
@@ -418,16 +438,17 @@ func (m Repository) restoreSnapshot(
 	}
 	place := filepath.Join(m.Trees.Base, s.Name)
 	if err := m.Fetch(ctx, s.Commit); err != nil {
-		return lostSnapshot(err, run, s)
+		return lostSnapshotError(err, run, s)
 	}
 	if _, err := m.Trees.makeRoom(ctx, main, s.Branch, place); err != nil {
 		return err
 	}
-	there, err := main.BranchExists(ctx, s.Branch)
+
+	exists, err := main.BranchExists(ctx, s.Branch)
 	if err != nil {
 		return err
 	}
-	if there {
+	if exists {
 		old, err := main.Resolve(ctx, "refs/heads/"+s.Branch)
 		if err == nil && old != s.Head {
 			err = main.UpdateRef(ctx, "refs/heads/"+s.Branch, s.Head, old)
@@ -438,6 +459,7 @@ func (m Repository) restoreSnapshot(
 	} else if err := main.CreateBranch(ctx, s.Branch, s.Head); err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(m.Trees.Base, 0o755); err != nil {
 		return err
 	}
@@ -462,7 +484,7 @@ func (m Repository) Fetch(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	remote, err := m.remote(ctx, main, branch)
+	remote, err := m.snapshotRemote(ctx, main, branch)
 	if err != nil {
 		return err
 	}
@@ -472,15 +494,15 @@ func (m Repository) Fetch(ctx context.Context, commit string) error {
 	return nil
 }
 
-// Place is the folder of the project in the worktree of a run.
-func (m Repository) Place(ctx context.Context, run string) (dir string, err error) {
+// ProjectDir is the folder of the project in the worktree of a run.
+func (m Repository) ProjectDir(ctx context.Context, run string) (dir string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	_, rel, err := m.Trees.Git(m.Trees.Root).Locate(ctx)
 	return filepath.Join(m.Trees.treePath(run, ""), rel), err
 }
 
-// CheckoutWork lists the changes in the user's checkout, outside of the workspace folder.
-func (m Repository) CheckoutWork(ctx context.Context) (files []string, err error) {
+// CheckoutChanges lists the changes in the user's checkout, outside of the workspace folder.
+func (m Repository) CheckoutChanges(ctx context.Context) (files []string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	repo := m.Trees.Git(m.Trees.Root)
 	_, rel, err := repo.Locate(ctx)
@@ -489,7 +511,7 @@ func (m Repository) CheckoutWork(ctx context.Context) (files []string, err error
 	}
 	entries, err := repo.StatusPorcelain(ctx)
 	for _, e := range entries {
-		if !inWorkspace(m.Trees.Specs, rel, e.Path) {
+		if !isInWorkspace(m.Trees.Specs, rel, e.Path) {
 			files = append(files, e.Path)
 		}
 	}
@@ -511,6 +533,7 @@ func (m Repository) PushBase(ctx context.Context) (commit string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	names, err := repo.Remotes(ctx)
 	if err != nil || len(names) == 0 {
 		return "", err
@@ -519,15 +542,16 @@ func (m Repository) PushBase(ctx context.Context) (commit string, err error) {
 	if err != nil {
 		return "", err
 	}
-	remote, err := m.remote(ctx, repo, branch)
+	remote, err := m.snapshotRemote(ctx, repo, branch)
 	if err != nil {
 		return "", err
 	}
-	if err := m.Trees.scan(ctx, repo, git.RemoteCommits+remote.Name, commit); err != nil {
+
+	if err := m.Trees.refuseSecrets(ctx, repo, git.RemoteCommits+remote.Name, commit); err != nil {
 		return "", err
 	}
 	err = repo.PushNew(ctx, remote, commit, "refs/tercet/home/"+commit)
-	if _, there := errors.AsType[*git.RefusedError](err); there { // it was pushed before
+	if _, exists := errors.AsType[*git.RefusedError](err); exists { // it was pushed before
 		err = nil
 	}
 	if err != nil {
@@ -553,7 +577,8 @@ func (m Repository) FollowBase(ctx context.Context, commit string) (err error) {
 	if err := m.Fetch(ctx, commit); err != nil {
 		return err
 	}
-	older, err := repo.IsAncestor(ctx, head, commit)
+
+	isBehind, err := repo.IsAncestor(ctx, head, commit)
 	if err != nil {
 		return err
 	}
@@ -561,17 +586,18 @@ func (m Repository) FollowBase(ctx context.Context, commit string) (err error) {
 	if err != nil {
 		return err
 	}
-	changed, err := m.CheckoutWork(ctx)
+	changed, err := m.CheckoutChanges(ctx)
 	switch {
 	case err != nil:
 		return err
-	case !older || branch == "":
+	case !isBehind || branch == "":
 		return formats.Fail(formats.CodePrecondition, help,
 			"the checkout has commits that the home of the team does not have")
 	case len(changed) > 0:
 		return formats.Fail(formats.CodePrecondition, help,
-			"the checkout has changes: %s", firstOf(changed))
+			"the checkout has changes: %s", joinFirst(changed))
 	}
+
 	if err := repo.UpdateRef(ctx, "refs/heads/"+branch, commit, head); err != nil {
 		return err
 	}

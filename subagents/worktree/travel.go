@@ -21,18 +21,18 @@ func checkFilters(ctx context.Context, tree *git.Repo, files []string) error {
 	if !hasAttributes(tree.Dir, files) {
 		return nil // the usual case, without starting git
 	}
-	by, err := tree.FiltersOf(ctx, files)
+	filters, err := tree.FiltersOf(ctx, files)
 	if err != nil {
 		return err
 	}
 	for _, name := range files {
-		if by[name] == "" || isPointer(filepath.Join(tree.Dir, filepath.FromSlash(name))) {
+		if filters[name] == "" || isLFSPointer(filepath.Join(tree.Dir, filepath.FromSlash(name))) {
 			continue
 		}
 		return formats.Fail(formats.CodePrecondition,
 			"run the line on one machine, without --on team, or ignore the file in .gitignore",
 			"%s belongs to the filter %q of .gitattributes, which tercet does not run: "+
-				"it does not travel to another machine", name, by[name])
+				"it does not travel to another machine", name, filters[name])
 	}
 	return nil
 }
@@ -52,8 +52,8 @@ func hasAttributes(top string, files []string) bool {
 	return false
 }
 
-// isPointer reports whether a file is a pointer of Git LFS, or is not there.
-func isPointer(name string) bool {
+// isLFSPointer reports whether a file is a pointer of Git LFS, or is not there.
+func isLFSPointer(name string) bool {
 	info, err := os.Lstat(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return true
@@ -72,8 +72,8 @@ func isPointer(name string) bool {
 	return err == nil && bytes.Equal(text, begin)
 }
 
-// lostSnapshot explains that the remote lacks a snapshot; other errors stay.
-func lostSnapshot(err error, run string, s formats.TreeSnapshot) error {
+// lostSnapshotError explains that the remote lacks a snapshot; other errors stay.
+func lostSnapshotError(err error, run string, s formats.TreeSnapshot) error {
 	failed, ok := errors.AsType[*git.Error](err)
 	if !ok || !strings.Contains(failed.Stderr, "not our ref") &&
 		!strings.Contains(failed.Stderr, "unadvertised object") {

@@ -9,21 +9,21 @@ import (
 	"tercet/internal/git"
 )
 
-// Brought is a commit with a run's work on a branch that is not tercet's.
-type Brought struct {
+// LandedCommit is a commit with a run's work on a branch that is not tercet's.
+type LandedCommit struct {
 	Commit string   `json:"commit"`
 	To     string   `json:"branch"`
 	Files  []string `json:"files"` // its changed files, relative to the project root
 }
 
-// Brought finds the commits of a run's transactions on branches that are not tercet's own, newest
-// first. The merge of a task's branch stands for the commits of that branch. Of several branches it
-// takes into, else that of the checkout.
-func (m *Manager) Brought(
+// LandedCommits finds the commits of a run's transactions on branches that are not tercet's own,
+// newest first. The merge of a task's branch stands for the commits of that branch. Of several
+// branches it takes into, else that of the checkout.
+func (m *Manager) LandedCommits(
 	ctx context.Context,
 	txns []string,
 	into string,
-) (list []Brought, err error) {
+) (list []LandedCommit, err error) {
 	defer setCode(&err, formats.CodeIO)
 	main := m.Git(m.Root)
 	var commits []string
@@ -38,31 +38,33 @@ func (m *Manager) Brought(
 	}
 
 	for _, hash := range slices.Backward(commits) {
-		inside := false // belongs to a merge in the list
+		inMerge := false // belongs to a merge in the list
 		for _, b := range list {
-			of, err := main.IsAncestor(ctx, hash, b.Commit)
-			before, failed := main.IsAncestor(ctx, hash, b.Commit+"~1")
+			isInMerge, err := main.IsAncestor(ctx, hash, b.Commit)
+			wasBefore, failed := main.IsAncestor(ctx, hash, b.Commit+"~1")
 			if err = errors.Join(err, failed); err != nil {
 				return nil, err
 			}
-			inside = inside || of && !before
+			inMerge = inMerge || isInMerge && !wasBefore
 		}
+
 		holders, err := main.BranchesContaining(ctx, hash)
 		current, failed := main.CurrentBranch(ctx)
 		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
 		holders = slices.DeleteFunc(holders, isOwnBranch)
-		if inside || len(holders) == 0 {
+		if inMerge || len(holders) == 0 {
 			continue
 		}
-		b := Brought{Commit: hash, To: holders[0]}
+
+		b := LandedCommit{Commit: hash, To: holders[0]}
 		for _, to := range []string{current, into} {
 			if slices.Contains(holders, to) {
 				b.To = to
 			}
 		}
-		b.Files, err = m.changed(ctx, main, hash+"~1", hash)
+		b.Files, err = m.changedFiles(ctx, main, hash+"~1", hash)
 		if err != nil {
 			return nil, err
 		}
@@ -84,20 +86,23 @@ func (m *Manager) IsReverted(ctx context.Context, txn string) (bool, error) {
 	return len(holders) > 0, err
 }
 
-// Edited lists the files that have changed since, on the branch or in the checkout.
-func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err error) {
+// EditedFiles lists the files that have changed since, on the branch or in the checkout.
+func (m *Manager) EditedFiles(ctx context.Context, b LandedCommit) (files []string, err error) {
 	defer setCode(&err, formats.CodeIO)
-	p, err := m.onto(ctx, b.To)
+	p, err := m.publicationTo(ctx, b.To)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range b.Files {
-		if rest, err := p.main.Diff(ctx, b.Commit, "refs/heads/"+b.To, f); err != nil {
+		diff, err := p.main.Diff(ctx, b.Commit, "refs/heads/"+b.To, f)
+		if err != nil {
 			return nil, err
-		} else if len(rest) > 0 {
+		}
+		if len(diff) > 0 {
 			files = append(files, f)
 		}
 	}
+
 	blocking, err := p.blockingFiles(ctx, b.Commit, b.Commit+"~1")
 	if err != nil {
 		return nil, err
@@ -110,8 +115,8 @@ func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err er
 	return files, nil
 }
 
-// onto is a publication without a worktree.
-func (m *Manager) onto(ctx context.Context, to string) (p *publication, err error) {
+// publicationTo returns a publication to a branch that has no worktree as its source.
+func (m *Manager) publicationTo(ctx context.Context, to string) (p *publication, err error) {
 	p = &publication{
 		m:    m,
 		main: m.Git(m.Root),
@@ -126,11 +131,11 @@ func (m *Manager) onto(ctx context.Context, to string) (p *publication, err erro
 // files has changed since. It returns the commit; empty if nothing was left to revert.
 func (m *Manager) Revert(
 	ctx context.Context,
-	list []Brought,
+	list []LandedCommit,
 	msg Message,
 ) (hash string, err error) {
 	defer setCode(&err, formats.CodeIO)
-	p, err := m.onto(ctx, list[0].To)
+	p, err := m.publicationTo(ctx, list[0].To)
 	if err != nil {
 		return "", err
 	}
@@ -149,7 +154,7 @@ func (m *Manager) Revert(
 				return err
 			}
 		}
-		if err := m.scan(ctx, repo, "", ""); err != nil {
+		if err := m.refuseSecrets(ctx, repo, "", ""); err != nil {
 			return err
 		}
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
@@ -162,25 +167,26 @@ func (m *Manager) Revert(
 	if err != nil || hash == "" {
 		return "", err
 	}
-	return hash, p.move(ctx, old, hash)
+	return hash, p.moveTarget(ctx, old, hash)
 }
 
-// Ahead returns the last commit of a branch of tercet that has commits beyond head; empty for any
-// other branch.
-func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, err error) {
+// TipBeyond returns the last commit of a branch of tercet that has commits beyond head; empty for
+// any other branch.
+func (m *Manager) TipBeyond(ctx context.Context, branch, head string) (now string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	main := m.Git(m.Root)
 	if !isOwnBranch(branch) {
 		return "", nil
 	}
-	if there, err := main.BranchExists(ctx, branch); err != nil || !there {
+	if exists, err := main.BranchExists(ctx, branch); err != nil || !exists {
 		return "", err
 	}
-	if now, err = main.Resolve(ctx, "refs/heads/"+branch); err != nil || now == head {
+	now, err = main.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil || now == head {
 		return "", err
 	}
-	if behind, err := main.IsAncestor(ctx, head, now); err != nil || !behind {
-		return "", err // it has other work by now
+	if isBehind, err := main.IsAncestor(ctx, head, now); err != nil || !isBehind {
+		return "", err // the branch does not contain head any more
 	}
 	return now, nil
 }
@@ -189,19 +195,19 @@ func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, e
 // work on a wip branch. It returns that branch; empty if nothing had to move.
 func (m *Manager) ResetBranch(
 	ctx context.Context, branch, run, head string,
-) (kept string, err error) {
+) (wip string, err error) {
 	defer setCode(&err, formats.CodeIO)
 	main := m.Git(m.Root)
-	now, err := m.Ahead(ctx, branch, head)
+	now, err := m.TipBeyond(ctx, branch, head)
 	if err != nil || now == "" {
 		return "", err
 	}
-	kept = wipPrefix + wipName(branch) + "-" + run
-	if at, err := main.Resolve(ctx, "refs/heads/"+kept); err != nil || at != now {
-		kept, err = newWip(ctx, main, branch, run, now)
+	wip = wipPrefix + wipName(branch) + "-" + run
+	if saved, err := main.Resolve(ctx, "refs/heads/"+wip); err != nil || saved != now {
+		wip, err = createWipBranch(ctx, main, branch, run, now)
 		if err != nil {
 			return "", err
 		}
 	}
-	return kept, main.UpdateRef(ctx, "refs/heads/"+branch, head, now)
+	return wip, main.UpdateRef(ctx, "refs/heads/"+branch, head, now)
 }

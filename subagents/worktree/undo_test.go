@@ -30,14 +30,18 @@ func TestTakeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.close(tree.Dir)
-	list, err := p.Brought(t.Context(), []string{"t0", "t1", "t2", "t3", "t4"}, "")
-	want := []worktree.Brought{{Commit: done.Commit, To: "main", Files: []string{"a.txt", umlaut}}}
+	list, err := p.LandedCommits(t.Context(), []string{"t0", "t1", "t2", "t3", "t4"}, "")
+	want := []worktree.LandedCommit{{
+		Commit: done.Commit,
+		To:     "main",
+		Files:  []string{"a.txt", umlaut},
+	}}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Fatalf("Brought = %v (-want +got)\n%s", err, diff)
 	}
 	edited := func(want ...string) {
 		t.Helper()
-		if got, err := p.Edited(t.Context(), list[0]); err != nil || !cmp.Equal(got, want) {
+		if got, err := p.EditedFiles(t.Context(), list[0]); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("Edited = %q, %v, want %q", got, err, want)
 		}
 	}
@@ -95,7 +99,7 @@ func TestSetBack(t *testing.T) {
 	p.write(tree.Dir, "a.txt", "two\n")
 	work, _ := p.commit(tree.Dir, "task 7 phase 1", "t1")
 	p.close(tree.Dir)
-	if list, err := p.Brought(t.Context(), []string{"t1"}, ""); err != nil || len(list) > 0 {
+	if list, err := p.LandedCommits(t.Context(), []string{"t1"}, ""); err != nil || len(list) > 0 {
 		t.Errorf("Brought = %v, %v, want nothing", list, err)
 	}
 	kept, err := p.ResetBranch(t.Context(), tree.Branch, "r1", tree.Head)
@@ -141,7 +145,7 @@ func TestLeftover(t *testing.T) {
 	p.git(p.top, "commit", "-qm", "own")
 	p.git(p.top, "branch", "tercet/wip/4-same")
 	p.git(p.top, "checkout", "-q", "main")
-	l, err := p.Leftover(t.Context(), func(run string) bool {
+	l, err := p.FindLeftover(t.Context(), func(run string) bool {
 		return run == "rover"
 	})
 	want := worktree.Leftover{
@@ -151,7 +155,7 @@ func TestLeftover(t *testing.T) {
 	if diff := cmp.Diff(want, l); diff != "" || err != nil {
 		t.Fatalf("Leftover = %v (-want +got)\n%s", err, diff)
 	}
-	if err := p.Clear(t.Context(), l); err != nil {
+	if err := p.RemoveLeftover(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
 	p.tidy("publish-ropen", "ropen")

@@ -49,8 +49,9 @@ const (
 // Manager opens and closes the worktrees of one project. Allow and RemoteType are optional.
 type Manager struct {
 	Git func(dir string) *git.Repo
-	// Committed reports whether tercet has committed with the transaction since the call.
-	Made func() func(txn string) bool
+	// TrackCommits returns a function that reports whether tercet has committed with a transaction
+	// since the call of TrackCommits.
+	TrackCommits func() func(txn string) bool
 	// project root, absolute: the top of the user's checkout, or a folder in it
 	Root string
 	Base string // folder for worktrees, absolute, ignored by git
@@ -62,34 +63,34 @@ type Manager struct {
 	// RemoteType returns the remote's type in the project's rules file; nil: none.
 	RemoteType func(ctx context.Context) (string, error)
 
-	// states are the last known states of worktrees, by folder, as knownState.
+	// states are the last known states of worktrees, by folder, as cachedState.
 	states *sync.Map
 }
 
-// knownState is the state of a worktree while it looks like this.
-type knownState struct {
-	look  string
-	state treeSnapshot
+// cachedState is the state of a worktree as long as its fingerprint is the same.
+type cachedState struct {
+	fingerprint string
+	state       treeSnapshot
 }
 
-// known gives the state of a worktree without asking git, if it looks as it did when that was
-// noted.
-func (m *Manager) known(repo *git.Repo) (treeSnapshot, bool) {
-	noted, ok := m.states.Load(repo.Dir)
+// cachedSnapshot returns the state of a worktree without asking git, if its fingerprint has not
+// changed since the state was stored.
+func (m *Manager) cachedSnapshot(repo *git.Repo) (treeSnapshot, bool) {
+	value, ok := m.states.Load(repo.Dir)
 	if !ok {
 		return treeSnapshot{}, false
 	}
-	last, ok := noted.(knownState)
+	cached, ok := value.(cachedState)
 	if !ok {
 		return treeSnapshot{}, false
 	}
-	look, ok := repo.StatFingerprint()
-	return last.state, ok && look == last.look
+	now, ok := repo.StatFingerprint()
+	return cached.state, ok && now == cached.fingerprint
 }
 
 // New returns m, or an error if a field is missing.
 func New(m Manager) (*Manager, error) {
-	if m.Git == nil || m.Made == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
+	if m.Git == nil || m.TrackCommits == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
 		return nil, formats.Unset("a repository, journals, a root and a base of worktrees")
 	}
 	m.states = &sync.Map{}
@@ -149,7 +150,7 @@ type Tree struct {
 // work.
 func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	defer setCode(&err, formats.CodeIO)
-	if !validRunID(s.Run) {
+	if !isValidRunID(s.Run) {
 		return t, &formats.ValueError{What: "a run id", Got: s.Run}
 	}
 
@@ -180,7 +181,7 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 
 	place := m.treePath(s.Run, s.Child)
 	if s.Child != "" {
-		branch, head, err = m.parent(ctx, s)
+		branch, head, err = m.childStart(ctx, s)
 		if err != nil {
 			return t, err
 		}
@@ -192,7 +193,7 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 
 	t = Tree{Dir: filepath.Join(place, rel), Branch: branch}
 	if !open {
-		err := m.add(ctx, main, git.NewWorktree{
+		err := m.addWorktree(ctx, main, git.NewWorktree{
 			Path:   place,
 			Branch: branch,
 			Start:  head,
@@ -218,9 +219,9 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	return t, nil
 }
 
-// parent returns the branch of a child and its start.
-func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err error) {
-	if !validRunID(s.Child) {
+// childStart returns the branch of a child and its start.
+func (m *Manager) childStart(ctx context.Context, s Spec) (branch, base string, err error) {
+	if !isValidRunID(s.Child) {
 		return "", "", &formats.ValueError{What: "the name of a child", Got: s.Child}
 	}
 	dir := m.treePath(s.Run, "")
@@ -235,6 +236,7 @@ func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err 
 	if s.Base != "" {
 		return branch, s.Base, nil
 	}
+
 	_, rel, err := m.Git(m.Root).Locate(ctx)
 	if err != nil {
 		return "", "", err
@@ -246,8 +248,8 @@ func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err 
 	return branch, base, err
 }
 
-// validRunID reports whether a run's id can name a folder.
-func validRunID(id string) bool {
+// isValidRunID reports whether a run's id can name a folder.
+func isValidRunID(id string) bool {
 	return id != "" && id != "." && filepath.IsLocal(id) && !strings.ContainsAny(id, `/\`)
 }
 
@@ -266,8 +268,8 @@ func (m *Manager) makeRoom(
 
 	for _, w := range trees {
 		switch {
-		case w.Branch != branch && !m.samePath(w.Path, place):
-		case w.Branch == branch && m.samePath(w.Path, place):
+		case w.Branch != branch && !m.isSameWorktree(w.Path, place):
+		case w.Branch == branch && m.isSameWorktree(w.Path, place):
 			if m.Git(w.Path).HasIndex() {
 				return true, nil
 			}
@@ -289,14 +291,14 @@ func (m *Manager) makeRoom(
 	return false, nil
 }
 
-// add creates the worktree. A branch without commits beyond the checkout is restarted at the
-// checkout.
-func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) error {
-	there, err := main.BranchExists(ctx, n.Branch)
+// addWorktree creates the worktree. A branch without commits beyond the checkout is restarted at
+// the checkout.
+func (m *Manager) addWorktree(ctx context.Context, main *git.Repo, n git.NewWorktree) error {
+	exists, err := main.BranchExists(ctx, n.Branch)
 	if err != nil {
 		return err
 	}
-	if there {
+	if exists {
 		old, err := main.Resolve(ctx, "refs/heads/"+n.Branch)
 		if err != nil {
 			return err
@@ -312,6 +314,7 @@ func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) er
 		}
 		n.Start = ""
 	}
+
 	if err := os.MkdirAll(m.Base, 0o755); err != nil {
 		return &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
@@ -400,14 +403,14 @@ func (m Repository) WasRemoved(dir, run string) bool {
 }
 
 // Recreate recreates a missing worktree. A branch that was deleted too begins at head, its last
-// known commit. said tells the user what was done.
-func (m Repository) Recreate(ctx context.Context, s Spec, head string) (said string, err error) {
+// known commit. note tells the user what was done.
+func (m Repository) Recreate(ctx context.Context, s Spec, head string) (note string, err error) {
 	defer setCode(&err, formats.CodePrecondition)
-	said = "the worktree of run " + s.Run + " was removed: it is made again from branch " + s.Branch
+	note = "the worktree of run " + s.Run + " was removed: it is made again from branch " + s.Branch
 	main := m.Trees.Git(m.Trees.Root)
-	there, err := main.BranchExists(ctx, s.Branch)
-	if err == nil && !there {
-		said += fmt.Sprintf(", which was deleted, at commit %.12s", head)
+	exists, err := main.BranchExists(ctx, s.Branch)
+	if err == nil && !exists {
+		note += fmt.Sprintf(", which was deleted, at commit %.12s", head)
 		if err = main.CreateBranch(ctx, s.Branch, head); errors.Is(err, git.ErrNoCommit) {
 			err = formats.Fail(formats.CodePrecondition,
 				"give it up: tercet cancel "+s.Run,
@@ -418,10 +421,11 @@ func (m Repository) Recreate(ctx context.Context, s Spec, head string) (said str
 	if err == nil {
 		_, err = m.Trees.Open(ctx, s)
 	}
-	return said, err
+	return note, err
 }
 
-func (m *Manager) samePath(dir, place string) bool {
+// isSameWorktree reports whether two paths name one worktree, although links may lead to it.
+func (m *Manager) isSameWorktree(dir, place string) bool {
 	return dir == place || m.ownsWorktree(dir) && filepath.Base(dir) == filepath.Base(place)
 }
 
@@ -453,8 +457,8 @@ func (m Message) trailers() []git.Trailer {
 	return list
 }
 
-// Committed is the result of a commit in a worktree.
-type Committed struct {
+// CommitResult is the result of a commit in a worktree.
+type CommitResult struct {
 	Hash  string     // empty: there was nothing to commit
 	Files []string   // relative to the folder that was named
 	Stats []git.Stat // of these files
@@ -466,67 +470,71 @@ func (m *Manager) Commit(
 	ctx context.Context,
 	dir string,
 	msg Message,
-) (done Committed, err error) {
+) (done CommitResult, err error) {
 	defer setCode(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(dir)
-	committed := func(hash string) (Committed, error) {
-		c := Committed{Hash: hash}
+	result := func(hash string) (CommitResult, error) {
+		c := CommitResult{Hash: hash}
 		var err error
-		c.Files, c.Stats, err = m.changedLines(ctx, repo, hash+"~1", hash)
+		c.Files, c.Stats, err = m.changedFileStats(ctx, repo, hash+"~1", hash)
 		return c, err
 	}
-	// made is the commit that an earlier process made.
-	made := func() (Committed, error) {
+	// earlierCommit is the commit of this transaction that an earlier process made.
+	earlierCommit := func() (CommitResult, error) {
 		if msg.Txn == "" || msg.First {
-			return Committed{}, nil
+			return CommitResult{}, nil
 		}
 		hash, err := repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: msg.Txn})
 		if err != nil || hash == "" {
-			return Committed{}, err
+			return CommitResult{}, err
 		}
-		return committed(hash)
+		return result(hash)
 	}
-	if done, err = made(); err != nil || done.Hash != "" {
+
+	done, err = earlierCommit()
+	if err != nil || done.Hash != "" {
 		return done, err
 	}
 
 	work, err := m.uncommittedWork(ctx, repo)
 	if err == nil && msg.Only != nil {
-		err = work.restrict(ctx, repo, msg.Only)
+		err = work.keepOnly(ctx, repo, msg.Only)
 	}
 	switch {
 	case err != nil:
-		return Committed{}, err
+		return CommitResult{}, err
 	case len(work.files) == 0: // the git of a killed process may have committed meanwhile
-		return made()
+		return earlierCommit()
 	}
 
-	if err = repo.Add(ctx, work.files...); err == nil {
-		err = m.scan(ctx, repo, "", "")
+	err = repo.Add(ctx, work.files...)
+	if err == nil {
+		err = m.refuseSecrets(ctx, repo, "", "")
 	}
 	var hash string
 	if err == nil {
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 	}
-	// or a change that git's settings undo, such as line ends
+	// Nothing is staged if the git of a killed process has committed it, or if git's settings undo
+	// the change, such as one of line ends.
 	if errors.Is(err, git.ErrNothingStaged) {
-		return made()
+		return earlierCommit()
 	}
 	if err != nil {
-		return Committed{}, err
+		return CommitResult{}, err
 	}
-	return committed(hash)
+	return result(hash)
 }
 
-// uncommitted is the uncommitted work in a worktree.
-type uncommitted struct {
+// uncommittedFiles is the uncommitted work in a worktree.
+type uncommittedFiles struct {
 	files  []string // relative to the top of the worktree
 	nested []string // repositories inside, which a commit cannot hold
 	staged bool     // something was staged, and is not any more
 }
 
-// restrict keeps only the named files, which are relative to the folder of repo.
-func (w *uncommitted) restrict(ctx context.Context, repo *git.Repo, only []string) error {
+// keepOnly keeps only the named files, which are relative to the folder of repo.
+func (w *uncommittedFiles) keepOnly(ctx context.Context, repo *git.Repo, only []string) error {
 	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return err
@@ -554,23 +562,26 @@ func (m *Manager) CheckCommitted(ctx context.Context, dir string) (err error) {
 		"commit or publish before this step: a step with publish, or git-workflow-manager with "+
 			"action: commit",
 		"the task is not completed: its worktree has work that no step committed: %s",
-		firstOf(work.files))
+		joinFirst(work.files))
 }
 
 // uncommittedWork lists the uncommitted changes outside the workspace folder, after resetting the
 // index to HEAD.
-func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncommitted, err error) {
+func (m *Manager) uncommittedWork(
+	ctx context.Context, repo *git.Repo,
+) (w uncommittedFiles, err error) {
 	top, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return w, err
 	}
 
 	entries, err := repo.StatusPorcelain(ctx)
-	if slices.ContainsFunc(entries, func(e git.Entry) bool {
+	w.staged = slices.ContainsFunc(entries, func(e git.Entry) bool {
 		return !strings.ContainsAny(e.Code[:1], " ?")
-	}) {
-		w.staged = true
-		if err = repo.Unstage(ctx); err == nil {
+	})
+	if w.staged {
+		err = repo.Unstage(ctx)
+		if err == nil {
 			entries, err = repo.StatusPorcelain(ctx)
 		}
 	}
@@ -581,7 +592,7 @@ func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncomm
 	for _, e := range entries {
 		for _, p := range []string{e.Path, e.Orig} {
 			switch {
-			case p == "" || inWorkspace(m.Specs, rel, p):
+			case p == "" || isInWorkspace(m.Specs, rel, p):
 			case strings.HasSuffix(p, "/"):
 				w.nested = append(w.nested, p)
 			default:
@@ -591,6 +602,7 @@ func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncomm
 	}
 
 	slices.Sort(w.files)
+
 	// Changes inside a submodule are not in git's list.
 	modules, err := repo.Submodules(ctx)
 	for _, sub := range modules {
@@ -603,9 +615,9 @@ func (m *Manager) uncommittedWork(ctx context.Context, repo *git.Repo) (w uncomm
 	return w, err
 }
 
-// inWorkspace reports whether p, relative to the top, is in the workspace of the project at rel, or
-// in its folder of documents.
-func inWorkspace(specs, rel, p string) bool {
+// isInWorkspace reports whether p, relative to the top, is in the workspace of the project at rel,
+// or in its folder of documents.
+func isInWorkspace(specs, rel, p string) bool {
 	for _, name := range []string{formats.Workspace, specs} {
 		w := path.Join(filepath.ToSlash(rel), name)
 		if name != "" && (p == w || strings.HasPrefix(p, w+"/")) {
@@ -615,14 +627,16 @@ func inWorkspace(specs, rel, p string) bool {
 	return false
 }
 
-// changed lists the files that differ between two commits, relative to Dir of repo, sorted.
-func (m *Manager) changed(ctx context.Context, repo *git.Repo, from, to string) ([]string, error) {
-	files, _, err := m.changedLines(ctx, repo, from, to)
+// changedFiles lists the files that differ between two commits, relative to Dir of repo, sorted.
+func (m *Manager) changedFiles(
+	ctx context.Context, repo *git.Repo, from, to string,
+) ([]string, error) {
+	files, _, err := m.changedFileStats(ctx, repo, from, to)
 	return files, err
 }
 
-// changedLines is changed with the number of lines of each file.
-func (m *Manager) changedLines(
+// changedFileStats is changed with the number of lines of each file.
+func (m *Manager) changedFileStats(
 	ctx context.Context,
 	repo *git.Repo,
 	from, to string,

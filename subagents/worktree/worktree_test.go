@@ -66,7 +66,7 @@ func newProject(t *testing.T, sub string) *project {
 		Git:  repositories(starter(t)),
 		Root: root,
 		Base: filepath.Join(root, ".tercet/worktrees"),
-		Made: func() func(string) bool {
+		TrackCommits: func() func(string) bool {
 			return func(txn string) bool { return strings.HasPrefix(txn, "t") }
 		},
 	})
@@ -155,7 +155,7 @@ func (p *project) commit(dir, subject, txn string) (string, []string) {
 	return done.Hash, done.Files
 }
 
-func (p *project) close(dir string) worktree.Closed {
+func (p *project) close(dir string) worktree.CloseResult {
 	p.t.Helper()
 	c, err := p.Close(p.t.Context(), dir)
 	if err != nil {
@@ -741,9 +741,9 @@ func TestRefusals(t *testing.T) {
 	repo := repositories(s)
 	made := func() func(string) bool { return nil }
 	for _, m := range []worktree.Manager{
-		{Root: "/r", Base: "/b", Made: made},
-		{Git: repo, Base: "/b", Made: made},
-		{Git: repo, Root: "/r", Base: "b", Made: made},
+		{Root: "/r", Base: "/b", TrackCommits: made},
+		{Git: repo, Base: "/b", TrackCommits: made},
+		{Git: repo, Root: "/r", Base: "b", TrackCommits: made},
 		{Git: repo, Root: "/r", Base: "/b"},
 	} {
 		if _, err := worktree.New(m); err == nil {
