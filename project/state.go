@@ -129,6 +129,9 @@ func TransitionsText() string {
 
 // CheckState checks the state, its log and the documents that it names.
 func (p *Project) CheckState(ctx context.Context) (*formats.Diagnostics, error) {
+	if p.Reader == nil {
+		return nil, NoWorkspace()
+	}
 	found, err := p.Reader.Verify(ctx)
 	if err != nil {
 		return nil, err

@@ -88,13 +88,20 @@ func (p *Project) Transcript(run string, most int) (string, error) {
 	}
 
 	slices.Reverse(calls)
-	text := strings.Join(calls, "\n")
-	if len(text) > most {
-		text = text[len(text)-most:]
-		_, text, _ = strings.Cut(text, "\n") // the first line may begin in its middle
-		text = "(what came before is left out)\n" + text
+	return lastBytes(strings.Join(calls, "\n"), most), nil
+}
+
+// lastBytes is the end of a text, of at most that many bytes behind a line that says so. It begins
+// with a whole line, if there is one.
+func lastBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return text, nil
+	text = strings.ToValidUTF8(text[len(text)-most:], "")
+	if _, rest, _ := strings.Cut(text, "\n"); rest != "" {
+		text = rest
+	}
+	return "(what came before is left out)\n" + text
 }
 
 // transcriptText is the transcript of call i of a step.

@@ -71,6 +71,9 @@ func (p *Project) Task(ctx context.Context, number int) (TaskDetail, error) {
 // History lists what was written to the state, oldest first: all of it, or with a number what is
 // about that task.
 func (p *Project) History(ctx context.Context, number int) ([]TaskChange, error) {
+	if p.Reader == nil {
+		return nil, NoWorkspace()
+	}
 	list, err := p.Reader.History(ctx)
 	if number > 0 {
 		list = slices.DeleteFunc(list, func(e history.Entry) bool { return !e.About(number) })

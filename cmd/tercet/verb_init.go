@@ -147,31 +147,49 @@ func (a *app) trustInit(dir string, written []string) {
 	}
 }
 
-func (c call) reportInit(dir string, files []string, dry bool) {
-	agents := c.app.host().InstalledAgents()
+// foundByInit is what init finds in the folder of a workspace.
+type foundByInit struct {
+	tools  []project.Tool         // other tools that have commands or agents there
+	states []project.ForeignState // tasks of other tools
+	advice []string               // lines for the user
+	next   string                 // the lines to try first
+}
+
+// lookAround says what is in a folder besides the workspace that init made. What cannot be read is
+// a warning: the workspace is made.
+func (c call) lookAround(dir string, dry bool) (found foundByInit) {
 	next, err := c.app.host().FirstLines(c.ctx, dir)
 	if err != nil && !dry {
 		c.app.term.Note("warning: %v", err)
 	}
+	found.next = next
 
-	p, err := c.app.findProject()
+	p, err := project.Find(dir, isDir(filepath.Join(dir, formats.Workspace)), c.app.host())
 	if err == nil {
-		next = p.RewriteCalls(project.LibrarySource, next)
+		found.next = p.RewriteCalls(project.LibrarySource, next)
+		found.tools, found.advice = p.ForeignTools()
+		found.states = p.ForeignStates(c.ctx)
+		if container := p.DevcontainerAdvice(); container != "" {
+			found.advice = append(found.advice, container)
+		}
 	}
-	tools, agentLines := p.ForeignTools()
-	states := p.ForeignStates(c.ctx)
-	container := p.DevcontainerAdvice()
 	if err = errors.Join(err, p.Close(c.ctx)); err != nil {
 		c.app.term.Note("warning: %v", err)
 	}
+	return found
+}
 
+// reportInit says what init wrote and found, and what to do next.
+func (c call) reportInit(dir string, files []string, dry bool) {
+	agents := c.app.host().InstalledAgents()
+	found := c.lookAround(dir, dry)
 	if c.app.answerJSON("tercet.init/1", fields{
 		"dir":     dir,
 		"files":   files,
 		"dry_run": dry,
-		"tools":   nonNil(tools),
+		"tools":   nonNil(found.tools),
 		"agents":  nonNil(agents),
-		"states":  nonNil(states),
+		"states":  nonNil(found.states),
 	}) {
 		return
 	}
@@ -179,23 +197,21 @@ func (c call) reportInit(dir string, files []string, dry bool) {
 	for _, f := range files {
 		c.app.term.Answer("%s", f)
 	}
-	for _, t := range tools {
+	for _, t := range found.tools {
 		c.app.term.Note("found %s", t)
 		for _, line := range t.Advice {
 			c.app.term.Note("%s", line)
 		}
 	}
 
-	for _, f := range slices.Backward(states) {
+	next := found.next
+	for _, f := range slices.Backward(found.states) {
 		if text := f.String(); text != "" {
 			c.app.term.Note("%s", text)
 			next = f.Line
 		}
 	}
-	if container != "" {
-		agentLines = append(agentLines, container)
-	}
-	for _, line := range agentLines {
+	for _, line := range found.advice {
 		c.app.term.Note("%s", line)
 	}
 

@@ -27,7 +27,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 		})
 		if len(sides) != 1 {
 			return usage("expected one of --ours, --theirs and --union, got %s",
-				[]string{"none", "", "two", "two"}[len(sides)])
+				[]string{"none", "", "two", "three"}[len(sides)])
 		}
 
 		how := slices.Collect(maps.Keys(sides))[0]

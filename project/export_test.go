@@ -1,0 +1,6 @@
+package project
+
+// LastBytes is lastBytes.
+func LastBytes(text string, most int) string {
+	return lastBytes(text, most)
+}
