@@ -67,7 +67,7 @@ func (h *Host) runQuery(ctx context.Context, r query.CLIRequest, shared bool) (i
 	starter, err := proc.NewStarter(proc.Starter{
 		// The child is this program, and it only reads its request.
 		Allow: func(context.Context, proc.Command) error { return nil },
-		Env:   proc.Set(h.LookupEnv, "TZ", "GOCOVERDIR"),
+		Env:   proc.LookupVars(h.LookupEnv, "TZ", "GOCOVERDIR"),
 		Now:   h.Clock.Now,
 		Grace: proc.Grace{Interrupt: 50 * time.Millisecond, Terminate: 50 * time.Millisecond},
 	})

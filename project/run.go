@@ -104,7 +104,7 @@ func (s *Session) waitForOrphans(ctx context.Context) error {
 	const quiet = time.Second
 	most := cmp.Or(s.Project.Host.LockTimeout, s.Project.Config.LockTimeout)
 	for waited := time.Duration(0); ; waited += often {
-		left := proc.Orphans("TERCET_ROOT=" + s.Project.Dir)
+		left := proc.OrphanedGits("TERCET_ROOT=" + s.Project.Dir)
 		switch {
 		case len(left) == 0:
 			return nil
@@ -495,7 +495,7 @@ func (h Host) StateConfig(
 	timeout time.Duration,
 	notice func(string),
 ) state.Config {
-	self, factsErr := proc.Facts(os.Getpid())
+	self, factsErr := proc.Identify(os.Getpid())
 	return state.Config{
 		Root:        root,
 		Dir:         dir,
@@ -515,7 +515,7 @@ func (h Host) StateConfig(
 				_, err := root.Lstat(journal.Folder + "/" + l.Run + "/" + journal.Name)
 				return !os.IsNotExist(err)
 			}
-			return proc.Alive(proc.Proc{
+			return proc.IsAlive(proc.Proc{
 				PID:    l.PID,
 				Start:  l.PIDStart,
 				BootID: l.BootID,
@@ -542,7 +542,7 @@ const shownCommand = 80
 func (h Host) lockHolders(path string) (out []state.LockHolder) {
 	for _, h := range proc.LockHolders(path, h.ChildWord) {
 		one := state.LockHolder{PID: h.PID, Command: formats.Clip(h.Command, shownCommand)}
-		if h.Worker() {
+		if h.IsWorker() {
 			one.Evict = h.EndWorker
 		}
 		out = append(out, one)
@@ -593,7 +593,7 @@ func (p *Project) watchState(context.Context) (subagents.Unwatch, error) {
 
 // children is where the children that run are recorded: with the user, not in a project.
 func (p *Project) children() proc.Register {
-	r := proc.Register{Tell: func(line string) { p.note("%s", line) }}
+	r := proc.Register{Report: func(line string) { p.note("%s", line) }}
 	if home := p.Host.StateHome(); home != "" {
 		r.Dir = filepath.Join(home, "children")
 	}

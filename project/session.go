@@ -109,13 +109,13 @@ func (p *Project) openTrees() (err error) {
 // without it.
 func secretSettings(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.Contains(proc.Inherited(), name)
+		return slices.Contains(proc.InheritedVars(), name)
 	})
 }
 
 // WorkerVariable gives a variable of the user as workers see it; empty: they do not get it.
 func (p *Project) WorkerVariable(name string) string {
-	if slices.Contains(slices.Concat(proc.Inherited(), p.Config.Env), name) {
+	if slices.Contains(slices.Concat(proc.InheritedVars(), p.Config.Env), name) {
 		return p.Host.Env(name)
 	}
 	return ""
@@ -125,10 +125,10 @@ func (p *Project) WorkerVariable(name string) string {
 // trusted it starts none.
 func (p *Project) startProcesses() (err error) {
 	env := append(
-		proc.Set(p.Host.LookupEnv, slices.Concat(proc.Inherited(), p.Config.Env)...),
+		proc.LookupVars(p.Host.LookupEnv, slices.Concat(proc.InheritedVars(), p.Config.Env)...),
 		"TERCET_ROOT="+p.Dir,
 	)
-	p.networkEnv = proc.Set(p.Host.LookupEnv, proc.ForPush()...)
+	p.networkEnv = proc.LookupVars(p.Host.LookupEnv, proc.PushVars()...)
 	p.Starter, err = proc.NewStarter(proc.Starter{
 		Allow:      p.allow,
 		Env:        env,

@@ -18,7 +18,7 @@ var _ project.Team = Remote{}
 
 // Watch implements project.Team.
 func (r Remote) Watch(ctx context.Context, see func(project.TeamState)) error {
-	said, err := r.Helper.Lines(ctx, func(line []byte) error {
+	said, err := r.Helper.EachLine(ctx, func(line []byte) error {
 		var state project.TeamState
 		if err := json.Unmarshal(line, &state); err != nil {
 			return formats.Broken(formats.CodeTransient, "the state of the team", err,
@@ -75,7 +75,7 @@ func (r Remote) runVerb(ctx context.Context, args ...string) (string, error) {
 }
 
 // failure is why the program did not do it, in its own words.
-func failure(said proc.Said, err error) error {
+func failure(said proc.HelperResult, err error) error {
 	if err != nil {
 		return formats.Broken(formats.CodeToolUnavailable, "the program of the team", err)
 	}

@@ -86,7 +86,7 @@ func newApp(s stdio, env func(string) string) *app {
 		env:        env,
 		signals:    &signals{},
 		accepted:   map[string]bool{},
-		supervised: sync.OnceValue(func() bool { return proc.Supervised(childWord) }),
+		supervised: sync.OnceValue(func() bool { return proc.IsSupervised(childWord) }),
 	}
 	a.term = term.New(term.Config{
 		In:      s.in,

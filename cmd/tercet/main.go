@@ -112,7 +112,7 @@ func runDetached() int {
 	ret, err := project.RunDetached(ctx, a.host(), project.Process{
 		In:      os.Stdin,
 		Out:     os.Stdout,
-		PrintTo: proc.PrintTo,
+		PrintTo: proc.RedirectOutput,
 	})
 	if err != nil {
 		return formats.ExitFor(formats.CodeOf(err))

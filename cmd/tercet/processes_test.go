@@ -166,7 +166,7 @@ func TestPlantedRecordsEndNothing(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- victim.Wait() }()
-	facts, err := proc.Facts(victim.Process.Pid)
+	facts, err := proc.Identify(victim.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

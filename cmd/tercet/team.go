@@ -59,7 +59,7 @@ func execTeamProgram(name string, args []string) error {
 	if err != nil {
 		return broken(formats.CodeIO, "this program", err)
 	}
-	err = proc.Become(name, args, append(os.Environ(), "TERCET_PROGRAM="+self))
+	err = proc.Exec(name, args, append(os.Environ(), "TERCET_PROGRAM="+self))
 	if _, missing := errors.AsType[*proc.NotFoundError](err); missing {
 		return formats.Fail(formats.CodeToolUnavailable,
 			"build it from the source of tercet, beside tercet itself: cd engine/nats && "+
@@ -113,7 +113,7 @@ func (a *app) team() project.Team {
 		return nil
 	}
 
-	program, err := proc.Beside(workerProgram)
+	program, err := proc.FindHelper(workerProgram)
 	if err != nil {
 		a.term.Note("warning: the page shows no team: %s is not beside tercet and not in PATH",
 			workerProgram)

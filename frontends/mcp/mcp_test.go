@@ -135,7 +135,7 @@ func TestMain(m *testing.M) {
 		_, err := project.RunDetached(
 			context.Background(),
 			hostOf(project.Unattended{}, os.Getenv),
-			project.Process{In: os.Stdin, Out: os.Stdout, PrintTo: proc.PrintTo},
+			project.Process{In: os.Stdin, Out: os.Stdout, PrintTo: proc.RedirectOutput},
 		)
 		if err != nil {
 			os.Exit(1)

@@ -36,7 +36,7 @@ func mark(dir string) error {
 		return err
 	}
 	m := marked{Dir: dir}
-	m.By, err = proc.Facts(os.Getpid())
+	m.By, err = proc.Identify(os.Getpid())
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func remove(parent, name string) (bool, error) {
 		return false, nil // a copy of a demo is the user's
 	}
 	// it still runs, or is the demo of a prompt that is open
-	if m.By.PID != os.Getpid() && proc.Alive(m.By) {
+	if m.By.PID != os.Getpid() && proc.IsAlive(m.By) {
 		return false, nil
 	}
 	if err := root.RemoveAll(name); err != nil {

@@ -68,9 +68,9 @@ func TestClean(t *testing.T) {
 	must(err)
 	mark, err := os.ReadFile(filepath.Join(running, ".git/tercet-demo"))
 	must(err)
-	parent, err := proc.Facts(os.Getppid())
+	parent, err := proc.Identify(os.Getppid())
 	must(err)
-	self, err := proc.Facts(os.Getpid())
+	self, err := proc.Identify(os.Getpid())
 	must(err)
 	of := func(p proc.Proc) string {
 		text, err := json.Marshal(p)

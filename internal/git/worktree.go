@@ -219,8 +219,8 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 
 // RemoveStaleLocks removes the locks that a killed git left in what belongs to a run: linked
 // worktrees whose names begin with the run's, their branches, and refs with it in their names.
-// Nothing else works there now. A git that outlived its killed parent and that proc.Orphans cannot
-// see has two seconds to end.
+// Nothing else works there now. A git that outlived its killed parent and that proc.OrphanedGits
+// cannot see has two seconds to end.
 func (r *Repo) RemoveStaleLocks(run string) (err error) {
 	_, common := gitDirs(r.Dir)
 	if common == "" {

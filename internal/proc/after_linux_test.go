@@ -55,7 +55,7 @@ func TestAfter(t *testing.T) {
 				s := starter(t, func(s *proc.Starter) {
 					s.Supervisor = nil
 					if supervised {
-						s.Supervisor = []string{self(t), superviseWord}
+						s.Supervisor = []string{ownProc(t), superviseWord}
 					}
 				})
 				ctx, cancel := context.WithCancel(t.Context())
@@ -93,13 +93,13 @@ func TestTempOfAKilledOwner(t *testing.T) {
 	t.Parallel()
 	var told []string
 	records := proc.Register{
-		Dir:  filepath.Join(t.TempDir(), "children"),
-		Tell: func(line string) { told = append(told, line) },
+		Dir:    filepath.Join(t.TempDir(), "children"),
+		Report: func(line string) { told = append(told, line) },
 	}
 	recorded := false
 	removed := false
 	s := starter(t, func(s *proc.Starter) {
-		s.Supervisor = []string{self(t), superviseWord}
+		s.Supervisor = []string{ownProc(t), superviseWord}
 		s.Record = func(c proc.Started) (func(), error) {
 			_, err := os.Stat(c.Temp)
 			recorded = os.IsNotExist(err)
@@ -128,7 +128,7 @@ func TestTempOfAKilledOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := proc.Facts(os.Getpid())
+	facts, err := proc.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

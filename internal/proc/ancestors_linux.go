@@ -9,13 +9,13 @@ import (
 // maxAncestorWalks bounds the walks that are repeated because an ancestor ended meanwhile.
 const maxAncestorWalks = 100
 
-// Supervised reports whether this process descends from a supervisor, which is this program with
+// IsSupervised reports whether this process descends from a supervisor, which is this program with
 // word as its only argument. A process can clear its environment and leave its session and group,
 // but not its ancestors: an orphan's new parent is the nearest subreaper, which is the supervisor.
 //
 // It is false where /proc does not show this process, and in a PID namespace below the
 // supervisor's.
-func Supervised(word string) bool {
+func IsSupervised(word string) bool {
 	// os.Getpid may be a number of another PID namespace than that of /proc.
 	name, err := os.Readlink("/proc/self")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // has a supervisor.
 func TestSupervised(t *testing.T) {
 	t.Parallel()
-	if proc.Supervised(superviseWord) {
+	if proc.IsSupervised(superviseWord) {
 		t.Skip("the tests themselves run below a supervisor")
 	}
 	ask := "env -i PROC_CHILD=supervised \"$0\""
@@ -26,12 +26,12 @@ func TestSupervised(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, supervisor := range [][]string{nil, {self(t), superviseWord}} {
+			for _, supervisor := range [][]string{nil, {ownProc(t), superviseWord}} {
 				s := starter(t, func(s *proc.Starter) {
 					s.Supervisor = supervisor
 				})
 				c := sh("")
-				c.Argv = []string{"bash", "-c", script, self(t)}
+				c.Argv = []string{"bash", "-c", script, ownProc(t)}
 				c.Dir = t.TempDir()
 				res, err := s.Run(t.Context(), c)
 				want := "false"

@@ -2,7 +2,7 @@
 
 package proc
 
-// Supervised is false on systems without supervisors.
-func Supervised(string) bool {
+// IsSupervised is false on systems without supervisors.
+func IsSupervised(string) bool {
 	return false
 }

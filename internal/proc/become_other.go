@@ -2,8 +2,8 @@
 
 package proc
 
-// Become fails: there is nothing of the kind here.
-func Become(name string, _, _ []string) error {
+// Exec fails: this system cannot replace a process.
+func Exec(name string, _, _ []string) error {
 	return &NotFoundError{Name: name}
 }
 

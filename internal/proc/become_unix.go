@@ -4,10 +4,10 @@ package proc
 
 import "syscall"
 
-// Become replaces this process by a program that stands beside it, or else in PATH. It returns only
+// Exec replaces this process by a program that FindHelper finds. It returns only
 // with an error, a *NotFoundError if there is no such program.
-func Become(name string, args, env []string) error {
-	path, err := Beside(name)
+func Exec(name string, args, env []string) error {
+	path, err := FindHelper(name)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (m *meter) reserve(n int) int {
 	return n + int(max(remaining, -int64(n)))
 }
 
-func (m *meter) flooded() bool {
+func (m *meter) isFlooded() bool {
 	return m.remaining.Load() < 0
 }
 

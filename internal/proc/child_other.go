@@ -17,8 +17,8 @@ func detach(*exec.Cmd) error {
 	return errors.ErrUnsupported
 }
 
-// PrintTo is not supported here.
-func PrintTo(*os.File) error {
+// RedirectOutput is not supported here.
+func RedirectOutput(*os.File) error {
 	return errors.ErrUnsupported
 }
 

@@ -24,8 +24,8 @@ func detach(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// PrintTo makes a file the standard output and the error output of this process.
-func PrintTo(f *os.File) error {
+// RedirectOutput makes a file the standard output and the error output of this process.
+func RedirectOutput(f *os.File) error {
 	for _, fd := range []int{unix.Stdout, unix.Stderr} {
 		if err := unix.Dup2(int(f.Fd()), fd); err != nil {
 			return os.NewSyscallError("dup2", err)
@@ -62,5 +62,6 @@ func signalName(st *os.ProcessState) string {
 // and does not block on a FIFO.
 func openSpill(file string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	return os.OpenFile(file, flags, 0o600) //nolint:forbidigo // the run's own folder: not state that is replaced
+	//nolint:forbidigo // the run's own folder: not state that is replaced
+	return os.OpenFile(file, flags, 0o600)
 }

@@ -11,8 +11,8 @@ type Detached struct {
 	// Ended receives its exit code.
 	Ended <-chan int
 
-	cmd  *exec.Cmd
-	gone chan struct{} // closed when it was waited for
+	cmd    *exec.Cmd
+	reaped chan struct{} // closed once the process was waited for
 }
 
 // Detach starts Argv, which is this program, in a new session, which outlives this process and its
@@ -29,7 +29,7 @@ func Detach(c Command, out *os.File) (*Detached, error) {
 		Stderr: out,
 	}
 	if err := detach(cmd); err != nil {
-		return nil, c.notStarted(err)
+		return nil, c.startError(err)
 	}
 	ended := make(chan int, 1)
 	gone := make(chan struct{})
@@ -38,13 +38,13 @@ func Detach(c Command, out *os.File) (*Detached, error) {
 		close(gone)
 		ended <- cmd.ProcessState.ExitCode()
 	}()
-	return &Detached{Ended: ended, cmd: cmd, gone: gone}, nil
+	return &Detached{Ended: ended, cmd: cmd, reaped: gone}, nil
 }
 
 // Interrupt asks the process to end. Its number may belong to another process once it has.
 func (d *Detached) Interrupt() {
 	select {
-	case <-d.gone:
+	case <-d.reaped:
 	default:
 		terminate(d.cmd)
 	}

@@ -14,7 +14,7 @@ func StartDetached(argv, env []string) error {
 	cmd := exec.Command(path) //nolint:noctx // it outlives its caller
 	cmd.Args = argv
 	cmd.Env = env
-	ownSession(cmd)
+	setOwnSession(cmd)
 	if err := cmd.Start(); err != nil {
 		return wrapError(ErrStart, argv[0], err)
 	}

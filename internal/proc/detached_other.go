@@ -4,5 +4,5 @@ package proc
 
 import "os/exec"
 
-// ownSession does nothing: here a program outlives the one that started it.
-func ownSession(*exec.Cmd) {}
+// setOwnSession does nothing: here a program outlives the one that started it.
+func setOwnSession(*exec.Cmd) {}

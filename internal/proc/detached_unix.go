@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownSession lets a program outlive this one, and keeps the keys of the terminal from it.
-func ownSession(cmd *exec.Cmd) {
+// setOwnSession lets a program outlive this one, and keeps the keys of the terminal from it.
+func setOwnSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }

@@ -42,8 +42,8 @@ func mergeEnv(lists ...[]string) []string {
 	return out
 }
 
-// lookEnv returns the value of key in env.
-func lookEnv(env []string, key string) (string, bool) {
+// lookupEnv returns the value of key in env.
+func lookupEnv(env []string, key string) (string, bool) {
 	for _, kv := range env {
 		if k, v, ok := strings.Cut(kv, "="); ok && k == key {
 			return v, true
@@ -67,13 +67,14 @@ func lookPath(env []string, dir, name string) (string, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		if !executable(name) {
+		if !isExecutable(name) {
 			info, err := os.Stat(name)
 			return "", &NotFoundError{Name: name, There: err == nil && info.Mode().IsRegular()}
 		}
 		return name, nil
 	}
-	path, ok := lookEnv(env, "PATH")
+
+	path, ok := lookupEnv(env, "PATH")
 	if !ok {
 		path = defaultPathOnUnix
 	}
@@ -81,14 +82,14 @@ func lookPath(env []string, dir, name string) (string, error) {
 		if !filepath.IsAbs(d) {
 			continue
 		}
-		if file := filepath.Join(d, name); executable(file) {
+		if file := filepath.Join(d, name); isExecutable(file) {
 			return file, nil
 		}
 	}
 	return "", &NotFoundError{Name: name}
 }
 
-func executable(file string) bool {
+func isExecutable(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
@@ -98,13 +99,14 @@ func executable(file string) bool {
 func (s *Starter) TempFolder() (dir string, remove func() error, err error) {
 	dir = s.tempName()
 	forget := func() {}
-	if owner, ferr := self(); ferr == nil && s.Record != nil {
+	if owner, ferr := ownProc(); ferr == nil && s.Record != nil {
 		// The record names no child: the session of this process has more than what it started.
 		forget, err = s.Record(Started{Owner: owner, Temp: dir})
 		if err != nil {
 			return "", nil, err
 		}
 	}
+
 	remove = func() error {
 		defer forget()
 		return removeTemp(dir)
@@ -129,20 +131,21 @@ func removeTemp(dir string) error {
 	if err != nil {
 		return outputError(dir, err)
 	}
-	walked := fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+
+	walkErr := fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
 		return root.Chmod(p, 0o700)
 	})
 	if err := errors.Join(os.RemoveAll(dir), root.Close()); err != nil {
-		return outputError(dir, errors.Join(err, walked))
+		return outputError(dir, errors.Join(err, walkErr))
 	}
 	return nil
 }
 
-// Inherited lists the variables that every child gets besides the configured ones.
-func Inherited() []string {
+// InheritedVars lists the variables that every child gets besides the configured ones.
+func InheritedVars() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR",
 		"SHELL", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN",
@@ -152,8 +155,8 @@ func Inherited() []string {
 	}
 }
 
-// ForPush lists the variables that git, gh and glab also get to push a branch and open a request.
-func ForPush() []string {
+// PushVars lists the variables that git, gh and glab also get to push a branch and open a request.
+func PushVars() []string {
 	return []string{
 		"SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GH_HOST",
 		"GH_CONFIG_DIR", "GITLAB_TOKEN", "GITLAB_HOST", "GLAB_CONFIG_DIR", "HTTPS_PROXY",
@@ -161,8 +164,8 @@ func ForPush() []string {
 	}
 }
 
-// Set returns the named variables that are set, as NAME=value; lookup is os.LookupEnv.
-func Set(lookup func(name string) (string, bool), names ...string) []string {
+// LookupVars returns the named variables that are set, as NAME=value; lookup is os.LookupEnv.
+func LookupVars(lookup func(name string) (string, bool), names ...string) []string {
 	var env []string
 	for _, name := range names {
 		if v, ok := lookup(name); ok {

@@ -77,14 +77,14 @@ func TestSet(t *testing.T) {
 	lookup := func(name string) (string, bool) {
 		return "is " + name, name != "ABSENT"
 	}
-	got := strings.Join(proc.Set(lookup, "ONE", "ABSENT", "TWO"), ",")
+	got := strings.Join(proc.LookupVars(lookup, "ONE", "ABSENT", "TWO"), ",")
 	if got != "ONE=is ONE,TWO=is TWO" {
 		t.Errorf("Set = %s, want the two that are set", got)
 	}
 	secret := func(name string) bool {
 		return strings.Contains(name, "TOKEN") || strings.Contains(name, "SOCK")
 	}
-	if i := slices.IndexFunc(proc.Inherited(), secret); i >= 0 {
-		t.Errorf("every child inherits %s, want that only of what pushes", proc.Inherited()[i])
+	if i := slices.IndexFunc(proc.InheritedVars(), secret); i >= 0 {
+		t.Errorf("every child inherits %s, want that only of what pushes", proc.InheritedVars()[i])
 	}
 }

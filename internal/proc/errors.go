@@ -26,8 +26,9 @@ var (
 	ErrEvicted = errors.New("ended, because it held a lock of tercet")
 )
 
-// errUnbuilt means that a sandbox could not be made around a program, which therefore never ran.
-var errUnbuilt = errors.New("the sandbox could not be made")
+// errSandboxFailed means that a sandbox could not be made around a program, which therefore never
+// ran.
+var errSandboxFailed = errors.New("the sandbox could not be made")
 
 func outputError(file string, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrOutput, file, err)

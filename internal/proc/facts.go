@@ -2,8 +2,8 @@ package proc
 
 import "os"
 
-// Facts identifies the process pid, which must exist.
-func Facts(pid int) (Proc, error) {
+// Identify identifies the process pid, which must exist.
+func Identify(pid int) (Proc, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return Proc{}, err
@@ -20,9 +20,9 @@ func Facts(pid int) (Proc, error) {
 	}, nil
 }
 
-// Alive reports whether p still runs. A process of another host counts as alive, because it cannot
-// be seen. Where the system gives no start time, any process with the number counts.
-func Alive(p Proc) bool {
+// IsAlive reports whether p still runs. A process of another host counts as alive, because it
+// cannot be seen. Where the system gives no start time, any process with the number counts.
+func IsAlive(p Proc) bool {
 	host, err := os.Hostname()
 	if err != nil || host != p.Host {
 		return true

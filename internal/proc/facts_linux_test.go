@@ -13,7 +13,7 @@ import (
 
 func TestFactsAndAlive(t *testing.T) {
 	t.Parallel()
-	me, err := proc.Facts(os.Getpid())
+	me, err := proc.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestFactsAndAlive(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := proc.Facts(child.Process.Pid)
+	c, err := proc.Identify(child.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestFactsAndAlive(t *testing.T) {
 		}), false},
 	}
 	for _, tt := range tests {
-		if got := proc.Alive(tt.p); got != tt.want {
+		if got := proc.IsAlive(tt.p); got != tt.want {
 			t.Errorf("Alive(%s) = %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -65,10 +65,10 @@ func TestFactsAndAlive(t *testing.T) {
 	if err := child.Wait(); err == nil {
 		t.Error("Wait of a killed child = nil, want an error")
 	}
-	if proc.Alive(c) {
+	if proc.IsAlive(c) {
 		t.Error("Alive(ended child) = true, want false")
 	}
-	if _, err := proc.Facts(1 << 30); err == nil {
+	if _, err := proc.Identify(1 << 30); err == nil {
 		t.Error("Facts(no such process) = nil, want an error")
 	}
 }
@@ -133,7 +133,7 @@ func TestHuntLooksAgain(t *testing.T) {
 		case 1:
 			return []int{pid}
 		case 2: // it is dead by now, and its child has moved
-			for state, err := proc.Facts(pid); err == nil && proc.Alive(state); {
+			for state, err := proc.Identify(pid); err == nil && proc.IsAlive(state); {
 				<-time.After(time.Millisecond)
 			}
 			return []int{pid}
@@ -170,7 +170,7 @@ func TestFolderAloneOwnsNobody(t *testing.T) {
 // are not, nor is what a git starts. Other projects are not asked for.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
-	own, err := proc.Facts(os.Getpid())
+	own, err := proc.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestOrphans(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		got := proc.Orphans(here)
+		got := proc.OrphanedGits(here)
 		if len(got) != tt.want || tt.want > 0 && got[0] != child.Process.Pid {
 			t.Errorf("Orphans() = %d of %s with %q, want %d", got, tt.name, child.Env, tt.want)
 		}
@@ -209,7 +209,7 @@ func TestOrphans(t *testing.T) {
 			t.Error(err)
 		}
 		_ = child.Wait() // it was killed
-		if got := proc.Orphans(here); len(got) > 0 {
+		if got := proc.OrphanedGits(here); len(got) > 0 {
 			t.Errorf("Orphans() = %d, want none after the end", got)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // terminal belongs to its group before it begins.
 func TestForegroundHasTheTerminalAtOnce(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), self(t))
+	cmd := exec.CommandContext(t.Context(), ownProc(t))
 	cmd.Env = []string{"PROC_CHILD=lend", "PATH=" + os.Getenv("PATH")}
 	terminal, err := pty.Start(cmd)
 	if err != nil {

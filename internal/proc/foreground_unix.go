@@ -30,6 +30,7 @@ func (f Foreground) Run(ctx context.Context) (Result, error) {
 	cmd.Stdout = f.Out
 	cmd.Stderr = f.Out
 	cmd.SysProcAttr = f.ownGroup()
+
 	var background sync.WaitGroup
 	if f.Stdin != nil {
 		r, w, err := os.Pipe()
@@ -53,11 +54,13 @@ func (f Foreground) Run(ctx context.Context) (Result, error) {
 	ended := make(chan struct{})
 	background.Go(func() { terminateOnCancel(ctx, cmd, ended) })
 	state := f.wait(cmd)
+
 	close(ended)
 	f.setForeground(unix.Getpgrp())
 	f.closeInput(cmd)
 	background.Wait()
 	ignore(cmd.Process.Release()) // already reaped
+
 	res := Result{Exit: state.ExitStatus(), Killed: ctx.Err() != nil}
 	if state.Signaled() {
 		res.Signal = unix.SignalName(state.Signal())

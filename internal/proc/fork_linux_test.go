@@ -55,7 +55,7 @@ func needsLandlock(t *testing.T) {
 // supervised is a Starter with a supervisor. All its children have the same one.
 func supervised(t *testing.T) *proc.Starter {
 	t.Helper()
-	return starter(t, func(s *proc.Starter) { s.Supervisor = []string{self(t), superviseWord} })
+	return starter(t, func(s *proc.Starter) { s.Supervisor = []string{ownProc(t), superviseWord} })
 }
 
 // ruled gives a command under rules.
@@ -63,7 +63,7 @@ func ruled(rules string, argv ...string) proc.Command {
 	return proc.Command{
 		Argv:    argv,
 		Purpose: proc.PurposeScript,
-		Within: func(string) proc.Launch {
+		Wrap: func(string) proc.Launch {
 			return proc.Launch{Argv: argv, Rules: []byte(rules)}
 		},
 	}
@@ -186,7 +186,7 @@ func wrapped(attempts *int, rules, script string) proc.Command {
 	return proc.Command{
 		Argv:    []string{"true"},
 		Purpose: proc.PurposeScript,
-		Within: func(string) proc.Launch {
+		Wrap: func(string) proc.Launch {
 			*attempts = *attempts + 1
 			return proc.Launch{
 				Argv:   []string{"sh", "-c", script, "sh", strconv.Itoa(*attempts)},

@@ -10,13 +10,14 @@ import (
 	"path/filepath"
 )
 
-// Beside finds a program that belongs to this one: it stands beside it, or else in PATH. The error
-// is a *NotFoundError.
-func Beside(name string) (string, error) {
+// FindHelper finds a program that belongs to this one: in the folder of this program, or else in
+// PATH. The error is a *NotFoundError.
+func FindHelper(name string) (string, error) {
 	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), name)
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-			return beside, nil
+		file := filepath.Join(filepath.Dir(self), name)
+		info, err := os.Stat(file)
+		if err == nil && info.Mode().IsRegular() {
+			return file, nil
 		}
 	}
 	path, err := exec.LookPath(name)
@@ -26,16 +27,16 @@ func Beside(name string) (string, error) {
 	return path, nil
 }
 
-// Helper is a program that belongs to this one, and gets its environment. It reads nothing.
+// Helper is a program that belongs to this one, and gets its environment. It gets no input.
 type Helper struct {
 	Argv []string // the program and its first words
 	Env  []string
 }
 
-// Said is how a helper ended.
-type Said struct {
-	Out  []byte // nothing if its lines were read
-	Err  []byte // the end of it
+// HelperResult is how a helper ended.
+type HelperResult struct {
+	Out  []byte // standard output; empty after EachLine
+	Err  []byte // the last maxHelperErr bytes of standard error
 	Code int
 }
 
@@ -45,45 +46,48 @@ const (
 )
 
 // Run runs the program to its end. The error says that it did not start, or was ended by a signal.
-func (h Helper) Run(ctx context.Context, args ...string) (Said, error) {
+func (h Helper) Run(ctx context.Context, args ...string) (HelperResult, error) {
 	cmd := h.command(ctx, args)
 	var out bytes.Buffer
-	var errs end
+	var errs tailBuffer
 	cmd.Stdout = &out
 	cmd.Stderr = &errs
 	code, err := exitOf(cmd.Run())
-	return Said{Out: out.Bytes(), Err: errs, Code: code}, err
+	return HelperResult{Out: out.Bytes(), Err: errs, Code: code}, err
 }
 
-// Lines calls see with each line that the program prints, until it ends or see has an error. A line
-// is valid until see returns.
-func (h Helper) Lines(
-	ctx context.Context, see func(line []byte) error, args ...string,
-) (Said, error) {
+// EachLine calls handle with each line that the program prints, until the program ends or handle
+// returns an error. A line is valid until handle returns.
+func (h Helper) EachLine(
+	ctx context.Context, handle func(line []byte) error, args ...string,
+) (HelperResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := h.command(ctx, args)
-	var errs end
+	var errs tailBuffer
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return Said{}, wrapError(ErrStart, h.Argv[0], err)
+		return HelperResult{}, wrapError(ErrStart, h.Argv[0], err)
 	}
+
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, maxHelperLine)
 	for err == nil && lines.Scan() {
-		err = see(lines.Bytes())
+		err = handle(lines.Bytes())
 	}
-	if err = errors.Join(err, lines.Err()); err != nil {
+	err = errors.Join(err, lines.Err())
+	if err != nil {
 		stop()
 		ignore(cmd.Wait()) // it was ended
-		return Said{Err: errs}, err
+		return HelperResult{Err: errs}, err
 	}
+
 	code, err := exitOf(cmd.Wait())
-	return Said{Err: errs, Code: code}, err
+	return HelperResult{Err: errs, Code: code}, err
 }
 
 func (h Helper) command(ctx context.Context, args []string) *exec.Cmd {
@@ -102,10 +106,10 @@ func exitOf(err error) (int, error) {
 	return 0, err
 }
 
-// end keeps the end of what is written to it.
-type end []byte
+// tailBuffer keeps the last maxHelperErr bytes that are written to it.
+type tailBuffer []byte
 
-func (e *end) Write(data []byte) (int, error) {
+func (e *tailBuffer) Write(data []byte) (int, error) {
 	*e = append(*e, data...)
 	*e = (*e)[max(0, len(*e)-maxHelperErr):]
 	return len(data), nil

@@ -39,7 +39,7 @@ func TestHelper(t *testing.T) {
 	}
 
 	var lines []string
-	said, err = shell("echo one; echo two; exit 4").Lines(ctx, func(line []byte) error {
+	said, err = shell("echo one; echo two; exit 4").EachLine(ctx, func(line []byte) error {
 		lines = append(lines, string(line))
 		return nil
 	})
@@ -47,12 +47,12 @@ func TestHelper(t *testing.T) {
 		t.Errorf("Lines() = %q, %d, %v", lines, said.Code, err)
 	}
 	stop := errors.New("enough")
-	_, err = shell("echo one; exec sleep 1000").Lines(ctx, func([]byte) error { return stop })
+	_, err = shell("echo one; exec sleep 1000").EachLine(ctx, func([]byte) error { return stop })
 	if !errors.Is(err, stop) {
 		t.Errorf("a reader that stops gives %v", err)
 	}
 	short, cancel := context.WithCancel(ctx)
-	_, err = shell("echo one; exec sleep 1000").Lines(short, func([]byte) error {
+	_, err = shell("echo one; exec sleep 1000").EachLine(short, func([]byte) error {
 		cancel()
 		return nil
 	})
@@ -69,10 +69,10 @@ func TestBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
-	if got, err := proc.Beside(filepath.Base(file)); err != nil || got != file {
+	if got, err := proc.FindHelper(filepath.Base(file)); err != nil || got != file {
 		t.Errorf("Beside() = %q, %v", got, err)
 	}
-	_, err := proc.Beside("tercet-none")
+	_, err := proc.FindHelper("tercet-none")
 	if _, ok := errors.AsType[*proc.NotFoundError](err); !ok {
 		t.Errorf("Beside() of nothing = %v", err)
 	}

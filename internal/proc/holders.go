@@ -8,7 +8,7 @@ type LockHolder struct {
 	supervisor int
 }
 
-// Worker reports whether the process descends from a supervisor.
-func (h LockHolder) Worker() bool {
+// IsWorker reports whether the process descends from a supervisor.
+func (h LockHolder) IsWorker() bool {
 	return h.supervisor != 0
 }

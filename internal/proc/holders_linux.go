@@ -13,7 +13,7 @@ import (
 )
 
 // LockHolders lists the other processes that hold a lock (flock) on a file. word is that of
-// supervisors, as in Supervised.
+// supervisors, as in IsSupervised.
 func LockHolders(path, word string) (out []LockHolder) {
 	file, err := os.Stat(path)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestLockHolders(t *testing.T) {
 	for name, script := range locks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, supervisor := range [][]string{nil, {self(t), superviseWord}} {
+			for _, supervisor := range [][]string{nil, {ownProc(t), superviseWord}} {
 				file := filepath.Join(t.TempDir(), "lock")
 				if err := os.WriteFile(file, nil, 0o600); err != nil {
 					t.Fatal(err)
@@ -72,7 +72,7 @@ func TestLockHolders(t *testing.T) {
 				}()
 				list := held(t, file)
 				if len(list) == 0 || list[0].Command == "" ||
-					list[0].Worker() != (supervisor != nil) {
+					list[0].IsWorker() != (supervisor != nil) {
 					t.Errorf("with supervisor %q: LockHolders = %+v, want the child, a worker: %t",
 						supervisor, list, supervisor != nil)
 				}

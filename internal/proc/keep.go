@@ -45,7 +45,7 @@ type supervisorClient struct {
 func (s *Starter) acquireSupervisor() (*supervisorClient, error) {
 	select {
 	case h := <-s.idle:
-		if Alive(h.Proc) {
+		if IsAlive(h.Proc) {
 			return h, nil
 		}
 		h.kill()
@@ -73,7 +73,7 @@ func (s *Starter) acquireSupervisor() (*supervisorClient, error) {
 	if err := launch(h.cmd); err != nil {
 		return nil, err
 	}
-	h.Proc, err = Facts(h.cmd.Process.Pid)
+	h.Proc, err = Identify(h.cmd.Process.Pid)
 	if err != nil {
 		h.kill()
 	}
@@ -89,12 +89,13 @@ func (h *supervisorClient) start(o startRequest, streams ...*os.File) error {
 			o.Streams[i] = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())
 		}
 	}
-	var n childReport
-	if err := errors.Join(h.out.Encode(o), h.in.Decode(&n)); err != nil {
+
+	var report childReport
+	if err := errors.Join(h.out.Encode(o), h.in.Decode(&report)); err != nil {
 		return err
 	}
-	if n.Why != "" {
-		return errors.New(n.Why)
+	if report.Why != "" {
+		return errors.New(report.Why)
 	}
 	return nil
 }
@@ -102,18 +103,18 @@ func (h *supervisorClient) start(o startRequest, streams ...*os.File) error {
 // wait returns how the child ended, once all descendants are gone. If the supervisor was killed,
 // the child counts as killed.
 func (h *supervisorClient) wait() childReport {
-	var n childReport
-	h.clean = h.in.Decode(&n) == nil
+	var report childReport
+	h.clean = h.in.Decode(&report) == nil
 	if !h.clean {
 		return childReport{Exit: -1, Signal: "SIGKILL"}
 	}
-	return n
+	return report
 }
 
 // requestEnd tells the supervisor to kill the child and all descendants, report that, and exit.
 func (h *supervisorClient) requestEnd() {
-	ignore(h.control.Close())
-} // it is gone if it cannot be told
+	ignore(h.control.Close()) // on an error the supervisor is gone already
+}
 
 // kill ends the supervisor.
 func (h *supervisorClient) kill() {

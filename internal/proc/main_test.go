@@ -85,7 +85,7 @@ func play(part string) int {
 	return 0
 }
 
-func self(t *testing.T) string {
+func ownProc(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -108,7 +108,7 @@ func starter(t *testing.T, edit func(*proc.Starter)) *proc.Starter {
 		},
 	}
 	if os.Getenv("PROC_SUPERVISED") != "" {
-		s.Supervisor = []string{self(t), superviseWord}
+		s.Supervisor = []string{ownProc(t), superviseWord}
 	}
 	if edit != nil {
 		edit(&s)
@@ -125,7 +125,7 @@ func starter(t *testing.T, edit func(*proc.Starter)) *proc.Starter {
 func part(t *testing.T, name string, args ...string) proc.Command {
 	t.Helper()
 	return proc.Command{
-		Argv:    append([]string{self(t)}, args...),
+		Argv:    append([]string{ownProc(t)}, args...),
 		Env:     []string{"PROC_CHILD=" + name},
 		Purpose: proc.PurposeScript,
 		Timeout: proc.Timeout{Total: 20 * time.Second},

@@ -10,7 +10,7 @@ import (
 // Peer says who is at the other end of a unix socket: whether it is a process of this user, and
 // whether a supervisor is among its ancestors, which is this program with word as its argument. One
 // that has ended counts as supervised: it may have left the socket to a child.
-func Peer(c *net.UnixConn, word string) (own, supervised bool, err error) {
+func Peer(c *net.UnixConn, word string) (sameUser, supervised bool, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return false, false, err
@@ -26,13 +26,14 @@ func Peer(c *net.UnixConn, word string) (own, supervised bool, err error) {
 	if credErr != nil {
 		return false, false, credErr
 	}
-	own = int(cred.Uid) == os.Getuid()
+	sameUser = int(cred.Uid) == os.Getuid()
 	if cred.Pid <= 0 { // of another PID namespace, where its ancestors cannot be seen
-		return own, true, nil
+		return sameUser, true, nil
 	}
+
 	before, beforeErr := readStat(int(cred.Pid))
 	_, found := supervisorOf(int(cred.Pid), word)
 	now, nowErr := readStat(int(cred.Pid))
 	gone := beforeErr != nil || nowErr != nil || before.start != now.start
-	return own, found || gone, nil
+	return sameUser, found || gone, nil
 }

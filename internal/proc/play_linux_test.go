@@ -18,7 +18,7 @@ func playMore(part string) int {
 	case "owner": // starts a child with a supervisor and waits for it
 		return own()
 	case "supervised":
-		fmt.Println(proc.Supervised(superviseWord))
+		fmt.Println(proc.IsSupervised(superviseWord))
 		return 0
 	case "lend": // lends its terminal to a program, many times
 		return lend()

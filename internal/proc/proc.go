@@ -136,9 +136,9 @@ type Command struct {
 	// Grace.Interrupt to exit by itself. To stop a child, Talk's context ends first, with the same
 	// time before a signal; a flood is killed at once.
 	Talk Talk
-	// Within, if not nil, returns what to start in place of Argv, such as a sandbox around it. temp
+	// Wrap, if not nil, returns what to start in place of Argv, such as a sandbox around it. temp
 	// is the private TMPDIR, or empty.
-	Within func(temp string) Launch
+	Wrap func(temp string) Launch
 	// After, if not empty, is a program with arguments that runs when the child and its descendants
 	// have ended. It has 20 s and no output. It ends what another process started for the child,
 	// such as a container. The supervisor runs it, so it runs even if the calling process was
@@ -237,9 +237,9 @@ func (s *Starter) releaseSupervisor(h *supervisorClient) bool {
 // maxIdle bounds the idle supervisors.
 const maxIdle = 8
 
-// supervised reports whether a child gets a supervisor.
-func (s *Starter) supervised(c Command) bool {
-	return supervisable && len(s.Supervisor) > 0 && c.Purpose != PurposeGit &&
+// needsSupervisor reports whether a child gets a supervisor.
+func (s *Starter) needsSupervisor(c Command) bool {
+	return canSupervise && len(s.Supervisor) > 0 && c.Purpose != PurposeGit &&
 		c.Purpose != PurposeQuery
 }
 

@@ -25,8 +25,8 @@ type Started struct {
 // folders.
 type Register struct {
 	Dir string // folder of the records, absolute; empty: no records
-	// Tell reports in one line what Sweep ended, or could not clear.
-	Tell func(line string)
+	// Report reports in one line what Sweep ended, or could not clear.
+	Report func(line string)
 }
 
 // Record records a child before it runs. It does not sync: a record only matters until the next
@@ -35,6 +35,7 @@ func (r Register) Record(c Started) (forget func(), err error) {
 	if r.Dir == "" {
 		return func() {}, nil
 	}
+
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,9 @@ func (r Register) Record(c Started) (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	// a supervisor may get its next child before the record of the previous one is removed
+
+	// A random name: a supervisor may get its next child before the record of the previous one is
+	// removed
 	name := rand.Text() + ".json"
 	if err := errors.Join(root.WriteFile(name, text, 0o600), root.Close()); err != nil {
 		return nil, err
@@ -56,7 +59,7 @@ func (r Register) Record(c Started) (forget func(), err error) {
 
 func (r Register) remove(name string) {
 	if err := os.Remove(filepath.Join(r.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.Tell(err.Error())
+		r.Report(err.Error())
 	}
 }
 
@@ -85,11 +88,12 @@ func (r Register) Sweep(after func(Started)) {
 			continue // the owner has just removed it
 		}
 		var c Started
-		if json.Unmarshal(text, &c) == nil && Alive(c.Owner) && c.Owner.PID != 0 {
+		if json.Unmarshal(text, &c) == nil && IsAlive(c.Owner) && c.Owner.PID != 0 {
 			continue
 		}
+
 		if n := Sweep(c); n > 0 {
-			r.Tell(fmt.Sprintf("ended %d processes of %s, which a killed tercet left behind",
+			r.Report(fmt.Sprintf("ended %d processes of %s, which a killed tercet left behind",
 				n, c.Name))
 		}
 		r.removeTemp(c.Temp)
@@ -106,6 +110,6 @@ func (r Register) removeTemp(temp string) {
 		return
 	}
 	if err := os.RemoveAll(temp); err != nil {
-		r.Tell("a temporary folder is left, remove it by hand: " + err.Error())
+		r.Report("a temporary folder is left, remove it by hand: " + err.Error())
 	}
 }

@@ -24,56 +24,60 @@ func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 	if len(c.Argv) == 0 {
 		return Result{}, &NotFoundError{}
 	}
-	allowed := ErrNoAllow
+
+	denied := ErrNoAllow
 	if s.Allow != nil {
-		allowed = s.Allow(ctx, c)
+		denied = s.Allow(ctx, c)
 	}
-	if allowed != nil {
-		return Result{}, wrapError(ErrDenied, fmt.Sprintf("%q", c), allowed)
+	if denied != nil {
+		return Result{}, wrapError(ErrDenied, fmt.Sprintf("%q", c), denied)
 	}
+
 	err := checkEnv(c.Env)
-	_, bad := ParsePurpose(string(c.Purpose))
 	if err == nil {
-		err = bad
+		_, err = ParsePurpose(string(c.Purpose))
 	}
 	if err != nil {
-		return Result{}, c.notStarted(err)
+		return Result{}, c.startError(err)
 	}
+
 	c.fill()
 	for attempt := 1; ; attempt++ {
 		res, err := s.run(ctx, c)
-		if !errors.Is(err, errUnbuilt) || attempt == buildAttempts || ctx.Err() != nil {
+		if !errors.Is(err, errSandboxFailed) || attempt == maxSandboxAttempts || ctx.Err() != nil {
 			return res, err
 		}
 	}
 }
 
-// buildAttempts is how often a sandbox is made for one child. A file that it covers may be removed
-// at the moment it is made: other programs come and go.
-const buildAttempts = 5
+// maxSandboxAttempts is how often a sandbox is made for one child. A file that it covers may be
+// removed at the moment it is made: other programs come and go.
+const maxSandboxAttempts = 5
 
-func (c Command) notStarted(err error) error {
+func (c Command) startError(err error) error {
 	return wrapError(ErrStart, fmt.Sprintf("%q", c), err)
 }
 
 // run prepares environment and folder of the child, starts it, and waits for its end.
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	env := mergeEnv(s.Env, c.Env)
-	if owner, err := self(); err == nil && c.Purpose == PurposeGit {
+	if owner, err := ownProc(); err == nil && c.Purpose == PurposeGit {
 		env = mergeEnv(env, []string{ownerKey + "=" + strconv.Itoa(owner.PID) + "/" + owner.Start})
 	}
 	if len(c.After) > 0 {
-		last, err := lookPath(env, "", c.After[0])
+		path, err := lookPath(env, "", c.After[0])
 		if err != nil {
 			return Result{}, err
 		}
-		c.After = append([]string{last}, c.After[1:]...)
+		c.After = append([]string{path}, c.After[1:]...)
 	}
+
 	var temp string
 	if c.Private {
 		temp = s.tempName()
 		env = mergeEnv(env, []string{"TMPDIR=" + temp})
 	}
+
 	o := startRequest{
 		Argv:  c.Argv,
 		Env:   env,
@@ -81,7 +85,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		Dir:   c.Dir,
 	}
 	o.Path, err = lookPath(env, c.Dir, o.Argv[0])
-	if err != nil && c.Within == nil {
+	if err != nil && c.Wrap == nil {
 		return Result{}, err
 	}
 
@@ -97,9 +101,10 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		defer k.talk.cancel()
 	}
 	defer func() { err = errors.Join(err, k.cleanup()) }()
+
 	begin := s.Now()
 	if err := k.start(ctx, s, o); err != nil {
-		return Result{}, c.notStarted(err)
+		return Result{}, c.startError(err)
 	}
 
 	stop := k.supervise(ctx)
@@ -107,13 +112,14 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	if k.supervisor == nil {
 		runAfter(ctx, c.After, env)
 	}
+
 	res = k.result()
 	res.Duration = s.Now().Sub(begin)
 	if stop == stopContext {
 		err = errors.Join(ctx.Err(), err)
 	}
 	if k.unbuilt && stop == stopNone {
-		return Result{}, c.notStarted(fmt.Errorf("%w: %s", errUnbuilt, lastLine(res.Stderr)))
+		return Result{}, c.startError(fmt.Errorf("%w: %s", errSandboxFailed, lastLine(res.Stderr)))
 	}
 	if k.evicted {
 		return res, errors.Join(fmt.Errorf("%q: %w", c, ErrEvicted), err)
@@ -219,6 +225,7 @@ func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err erro
 		}
 		return s, w, nil
 	}
+
 	var stdin, stdout, stderr *os.File
 	k.out, stdout, err = sinkTo(k.command.StdoutCap, k.command.OutFile)
 	if err != nil {
@@ -241,27 +248,11 @@ func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err erro
 		parentEnds = append(parentEnds, k.stdin)
 		childEnds = append(childEnds, stdin)
 	}
-	if s.supervised(k.command) {
+
+	if s.needsSupervisor(k.command) {
 		err = k.startSupervised(s, o, stdin, stdout, stderr)
 	} else {
-		// This package stops the whole group when ctx ends; os/exec would stop one process.
-		if err := k.prepare(&o); err != nil {
-			return err
-		}
-		if len(o.Rules) > 0 {
-			return fmt.Errorf("a program with bounds starts under a supervisor only: %w",
-				errors.ErrUnsupported)
-		}
-		k.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.Path)
-		k.cmd.Args = o.Argv
-		k.cmd.Dir = o.Dir
-		k.cmd.Env = o.Env
-		k.cmd.Stdout = stdout
-		k.cmd.Stderr = stderr
-		if stdin != nil {
-			k.cmd.Stdin = stdin
-		}
-		err = launch(k.cmd)
+		err = k.startDirectly(ctx, o, stdin, stdout, stderr)
 	}
 	if err == nil {
 		k.startGoroutines()
@@ -269,8 +260,35 @@ func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err erro
 	return err
 }
 
-// self identifies this process.
-var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
+// startDirectly starts the child as a child of this process.
+func (k *child) startDirectly(
+	ctx context.Context,
+	o startRequest,
+	stdin, stdout, stderr *os.File,
+) error {
+	if err := k.prepare(&o); err != nil {
+		return err
+	}
+	if len(o.Rules) > 0 {
+		return fmt.Errorf("a program with bounds starts under a supervisor only: %w",
+			errors.ErrUnsupported)
+	}
+
+	// This package stops the whole group when ctx ends; os/exec would stop one process.
+	k.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.Path)
+	k.cmd.Args = o.Argv
+	k.cmd.Dir = o.Dir
+	k.cmd.Env = o.Env
+	k.cmd.Stdout = stdout
+	k.cmd.Stderr = stderr
+	if stdin != nil { // a nil *os.File in the interface would not be nil
+		k.cmd.Stdin = stdin
+	}
+	return launch(k.cmd)
+}
+
+// ownProc identifies this process.
+var ownProc = sync.OnceValues(func() (Proc, error) { return Identify(os.Getpid()) })
 
 // startSupervised records the child and starts it by a supervisor. If it returns an error the child
 // is gone.
@@ -280,7 +298,8 @@ func (k *child) startSupervised(s *Starter, o startRequest, streams ...*os.File)
 		return err
 	}
 	k.cmd = k.supervisor.cmd
-	owner, err := self()
+
+	owner, err := ownProc()
 	if err == nil && s.Record != nil {
 		k.forget, err = s.Record(Started{
 			Proc:  k.supervisor.Proc,
@@ -308,10 +327,10 @@ func (k *child) prepare(o *startRequest) (err error) {
 	if k.temp != "" {
 		err = os.Mkdir(k.temp, 0o700)
 	}
-	if k.command.Within == nil || err != nil {
+	if k.command.Wrap == nil || err != nil {
 		return err
 	}
-	launch := k.command.Within(k.temp)
+	launch := k.command.Wrap(k.temp)
 	o.Path = launch.Path
 	o.Argv = launch.Argv
 	o.Rules = launch.Rules
@@ -373,11 +392,11 @@ func (k *child) startGoroutines() {
 // wait closes exited when the process has ended.
 func (k *child) wait() {
 	if k.supervisor != nil {
-		n := k.supervisor.wait()
-		k.exit = n.Exit
-		k.signal = n.Signal
-		k.evicted = n.Evicted
-		k.unbuilt = n.Unbuilt
+		report := k.supervisor.wait()
+		k.exit = report.Exit
+		k.signal = report.Signal
+		k.evicted = report.Evicted
+		k.unbuilt = report.Unbuilt
 	} else {
 		blockUntilExit(k.cmd)
 	}
@@ -402,6 +421,7 @@ func (k *child) supervise(ctx context.Context) stopReason {
 		defer idle.Stop()
 		idleC = idle.C
 	}
+
 	talkDone := k.talkDone()
 	var late <-chan time.Time
 	for {
@@ -441,9 +461,10 @@ func (k *child) stop(why stopReason) stopReason {
 		return stopNone
 	default:
 	}
+
 	k.reason = why
 	if why != stopFlood {
-		if why != stopTalk && k.endConversation() {
+		if why != stopTalk && k.cancelTalk() {
 			return why
 		}
 		interrupt(k.cmd)
@@ -470,7 +491,7 @@ func (k *child) endBySupervisor() bool {
 	if len(k.command.After) > 0 {
 		wait += afterTimeout
 	}
-	return k.waitFor(k.exited, wait)
+	return k.waitClosed(k.exited, wait)
 }
 
 // exitsWithin waits for the process to end by itself, and reports whether it did.
@@ -487,7 +508,8 @@ func (k *child) exitsWithin(within time.Duration) bool {
 	}
 }
 
-func (k *child) waitFor(done <-chan struct{}, d time.Duration) bool {
+// waitClosed waits at most d until done is closed, and reports whether it is.
+func (k *child) waitClosed(done <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -506,12 +528,13 @@ func (k *child) finish(s *Starter) error {
 		k.readers.Wait()
 		close(eof)
 	})
-	k.waitFor(eof, k.grace.Drain)
+	k.waitClosed(eof, k.grace.Drain)
 	k.endProcesses(s)
-	k.endTalk()
+	k.finishTalk()
+
 	// All processes are gone, so the end of the stream must follow; only a descendant that escaped
 	// can still hold it open.
-	cut := !k.waitFor(eof, 8*k.grace.Drain)
+	cut := !k.waitClosed(eof, 8*k.grace.Drain)
 	ignore(k.out.pipe.Close()) // read to its end, or closed to wake the reader
 	ignore(k.err.pipe.Close()) // as above
 	<-eof
@@ -531,7 +554,7 @@ func (k *child) result() Result {
 		Stderr:    k.err.buf,
 		Truncated: k.out.truncated || k.err.truncated,
 		Killed:    k.reason != stopNone,
-		Flooded:   k.meter.flooded(),
+		Flooded:   k.meter.isFlooded(),
 		Stopped:   k.reason == stopWatch || k.reason == stopTalk,
 	}
 	switch k.reason {

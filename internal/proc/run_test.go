@@ -520,7 +520,7 @@ func TestWithinSeesTheFolder(t *testing.T) {
 	t.Parallel()
 	c := sh(`echo out`)
 	c.Private = true
-	c.Within = func(temp string) proc.Launch {
+	c.Wrap = func(temp string) proc.Launch {
 		if info, err := os.Stat(temp); err != nil || !info.IsDir() {
 			t.Errorf("the private folder when the bounds are made: %v, want it there", err)
 		}

@@ -29,9 +29,9 @@ type statusPipe int
 // noStatus is that of a program which does not report.
 const noStatus statusPipe = -1
 
-// ran reports whether bubblewrap started the program: it tells its exit code only then. It is asked
-// once all processes that could write are gone.
-func (p statusPipe) ran() bool {
+// startedProgram reports whether bubblewrap started the program: it tells its exit code only then.
+// It is asked once all processes that could write are gone.
+func (p statusPipe) startedProgram() bool {
 	report := make([]byte, 4096) // two lines, of about 100 bytes
 	n, err := unix.Read(int(p), report)
 	return err != nil || bytes.Contains(report[:n], []byte(`"exit-code"`))

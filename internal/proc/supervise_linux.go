@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisable reports whether a child can have a supervisor here.
-const supervisable = true
+// canSupervise reports whether a child can have a supervisor here.
+const canSupervise = true
 
 // Supervise is the main function of a supervisor: a process of tercet between a Starter and its
 // children, one after another. It reports a child's end once all descendants are gone. As a
@@ -34,25 +34,28 @@ func Supervise(in io.Reader, out io.Writer, restrict Restrict) int {
 		ignore(gob.NewEncoder(out).Encode(childReport{Why: err.Error()})) // the owner may be gone
 		return 1
 	}
-	// it mostly waits; the runtime would wake threads for each processor
+
+	// It mostly waits, and the runtime would wake threads for each processor.
 	runtime.GOMAXPROCS(1)
 	s := &supervisor{
 		out:        gob.NewEncoder(out),
 		childEnded: make(chan os.Signal, 1),
 		restrict:   restrict,
 	}
+
 	signal.Notify(s.childEnded, unix.SIGCHLD)
-	asked := make(chan os.Signal, 8)
-	signal.Notify(asked, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	go s.forwardSignals(asked)
-	evict := make(chan os.Signal, 1)
-	signal.Notify(evict, evictSignal)
-	go s.evict(evict)
+	toForward := make(chan os.Signal, 8)
+	signal.Notify(toForward, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	go s.forwardSignals(toForward)
+	evictions := make(chan os.Signal, 1)
+	signal.Notify(evictions, evictSignal)
+	go s.evict(evictions)
 	// A report without a reader must fail: SIGPIPE would end the supervisor and leave the child.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
-	orders := make(chan startRequest)
-	go s.listen(gob.NewDecoder(in), orders)
-	for o := range orders {
+
+	requests := make(chan startRequest)
+	go s.listen(gob.NewDecoder(in), requests)
+	for o := range requests {
 		ignore(s.out.Encode(s.serve(o))) // the owner may be gone
 	}
 	return 0
@@ -67,21 +70,19 @@ type supervisor struct {
 	// for a descendant.
 	child     int
 	ownerGone bool // the owner has ended
-
-	evicted bool // the child was evicted
-
-	restrict Restrict
+	evicted   bool // the child was evicted
+	restrict  Restrict
 }
 
 // listen receives requests until the owner is gone, and then kills the remaining processes.
-func (s *supervisor) listen(in *gob.Decoder, orders chan<- startRequest) {
-	defer close(orders)
+func (s *supervisor) listen(in *gob.Decoder, requests chan<- startRequest) {
+	defer close(requests)
 	for {
 		var o startRequest
 		if in.Decode(&o) != nil {
 			break
 		}
-		orders <- o
+		requests <- o
 	}
 	s.mu.Lock()
 	s.ownerGone = true
@@ -99,13 +100,16 @@ func (s *supervisor) serve(o startRequest) childReport {
 	defer status.close()
 	ignore(s.out.Encode(childReport{})) // the owner may be gone
 	end := s.reapAll(pid)
+
 	s.mu.Lock()
 	evicted := s.evicted
 	s.child = 0
 	s.evicted = false
 	s.mu.Unlock()
+
 	s.runCleanup(o.After, o.Env)
 	ignore(os.Chdir("/")) // do not keep the folder busy
+
 	if end.Signaled() {
 		return childReport{
 			Exit:    -1,
@@ -116,7 +120,7 @@ func (s *supervisor) serve(o startRequest) childReport {
 	return childReport{
 		Exit:    end.ExitStatus(),
 		Evicted: evicted,
-		Unbuilt: o.Status && end.ExitStatus() == 1 && !status.ran(),
+		Unbuilt: o.Status && end.ExitStatus() == 1 && !status.startedProgram(),
 	}
 }
 
@@ -124,8 +128,8 @@ func (s *supervisor) serve(o startRequest) childReport {
 const evictSignal = unix.SIGUSR1
 
 // evict kills the child and all descendants on request.
-func (s *supervisor) evict(asked <-chan os.Signal) {
-	for range asked {
+func (s *supervisor) evict(requests <-chan os.Signal) {
+	for range requests {
 		s.mu.Lock()
 		child := s.child
 		s.evicted = child != 0
@@ -184,6 +188,7 @@ func (s *supervisor) start(o startRequest) (pid int, status statusPipe, err erro
 			return 0, status, err
 		}
 	}
+
 	pid, err = s.fork(o, attr)
 	if err == nil {
 		s.child = pid
@@ -223,6 +228,7 @@ func (s *supervisor) runCleanup(words, env []string) {
 	if err != nil {
 		return // the owner notices what was not removed
 	}
+
 	late := time.AfterFunc(afterTimeout, func() {
 		for _, child := range descendants("/proc/self", "") {
 			ignore(unix.Kill(child, unix.SIGKILL)) // already gone
@@ -255,11 +261,11 @@ func (s *supervisor) wait(ws *unix.WaitStatus) (int, error) {
 func (s *supervisor) reapAll(pid int) (end unix.WaitStatus) {
 	for {
 		var ws unix.WaitStatus
-		got, err := s.wait(&ws)
+		reaped, err := s.wait(&ws)
 		switch {
 		case err != nil:
 			return end
-		case got == pid:
+		case reaped == pid:
 			end = ws
 			late := time.AfterFunc(DefaultDrain, func() { s.killAll(pid) })
 			defer late.Stop()
@@ -269,15 +275,15 @@ func (s *supervisor) reapAll(pid int) (end unix.WaitStatus) {
 
 // killAll kills every descendant of a child until all have been waited for.
 func (s *supervisor) killAll(child int) {
-	for s.killFound(child) {
+	for s.killOnce(child) {
 		pause(time.Millisecond)
 	}
 }
 
-// killFound kills the descendants that it finds, and reports whether there may be more. Finding
+// killOnce kills the descendants that it finds, and reports whether there may be more. Finding
 // none proves nothing: a process that loses its parent meanwhile moves to where the search has been
 // already.
-func (s *supervisor) killFound(child int) bool {
+func (s *supervisor) killOnce(child int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if child == 0 || s.child != child {
@@ -291,9 +297,9 @@ func (s *supervisor) killFound(child int) bool {
 
 // forwardSignals forwards signals to descendants that left the group, to which the signals were
 // sent. A container gets them from its engine.
-func (s *supervisor) forwardSignals(asked <-chan os.Signal) {
-	for one := range asked {
-		if sig, ok := one.(syscall.Signal); ok {
+func (s *supervisor) forwardSignals(signals <-chan os.Signal) {
+	for received := range signals {
+		if sig, ok := received.(syscall.Signal); ok {
 			s.forward(sig)
 		}
 	}
@@ -310,7 +316,7 @@ func (s *supervisor) forward(sig syscall.Signal) {
 	own := unix.Getpgrp()
 	for _, pid := range descendants("/proc/self", "conmon") {
 		group, err := unix.Getpgid(pid)
-		if err != nil || group == own || comm(pid) == bubblewrap {
+		if err != nil || group == own || processName(pid) == bubblewrap {
 			continue
 		}
 		ignore(unix.Kill(pid, sig)) // already gone
@@ -320,7 +326,7 @@ func (s *supervisor) forward(sig syscall.Signal) {
 // bubblewrap is the name of the sandbox program.
 const bubblewrap = "bwrap"
 
-func comm(pid int) string {
+func processName(pid int) string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
 	if err != nil {
 		return ""
@@ -333,7 +339,7 @@ func comm(pid int) string {
 func descendants(proc, except string) []int {
 	var out []int
 	for _, pid := range childrenOf(proc) {
-		if except != "" && comm(pid) == except {
+		if except != "" && processName(pid) == except {
 			continue
 		}
 		if st, err := readStat(pid); err == nil && st.state != "Z" {

@@ -4,8 +4,8 @@ package proc
 
 import "io"
 
-// supervisable reports whether a child can have a supervisor here.
-const supervisable = false
+// canSupervise reports whether a child can have a supervisor here.
+const canSupervise = false
 
 // Supervise works on Linux only.
 func Supervise(io.Reader, io.Writer, Restrict) int {
@@ -17,7 +17,7 @@ func Sweep(Started) int {
 	return 0
 }
 
-// Orphans works on Linux only, like Sweep.
-func Orphans(string) []int {
+// OrphanedGits works on Linux only, like Sweep.
+func OrphanedGits(string) []int {
 	return nil
 }

@@ -29,7 +29,7 @@ func TestAllOfItSupervised(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(
 		t.Context(),
-		self(t),
+		ownProc(t),
 		"-test.count=1",
 		"-test.skip=^TestSoak|^TestBigFlood",
 		"-test.timeout=60m",
@@ -79,7 +79,7 @@ sleep 60
 // owner is a process that starts a child and is killed: the test binary once more.
 func owner(t *testing.T, dir string, env ...string) (cmd *exec.Cmd, ready *bufio.Reader) {
 	t.Helper()
-	cmd = exec.CommandContext(t.Context(), self(t))
+	cmd = exec.CommandContext(t.Context(), ownProc(t))
 	cmd.Env = append(os.Environ(), "PROC_CHILD=owner", "PROC_DIR="+dir)
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
@@ -157,7 +157,7 @@ func TestOwnerIsGoneBeforeTheAnswer(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self(t), superviseWord)
+	cmd := exec.CommandContext(t.Context(), ownProc(t), superviseWord)
 	orders, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func TestSupervisorSaysWhyNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := starter(t, func(s *proc.Starter) {
-		s.Supervisor = []string{self(t), superviseWord}
+		s.Supervisor = []string{ownProc(t), superviseWord}
 	})
 	_, err := s.Run(t.Context(), proc.Command{Argv: []string{file}, Purpose: proc.PurposeAgent})
 	if !errors.Is(err, proc.ErrStart) || !strings.Contains(err.Error(), "exec format error") {
@@ -328,7 +328,7 @@ func TestRecordComesFirst(t *testing.T) {
 	refuse := errors.New("the disk is full")
 	edit := func(err error) func(*proc.Starter) {
 		return func(s *proc.Starter) {
-			s.Supervisor = []string{self(t), superviseWord}
+			s.Supervisor = []string{ownProc(t), superviseWord}
 			s.Record = func(c proc.Started) (func(), error) {
 				if _, statErr := os.Stat(file); statErr == nil {
 					t.Error("the program ran before its record")

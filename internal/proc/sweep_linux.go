@@ -82,7 +82,7 @@ func sweep(cmd *exec.Cmd, temp string) {
 // processes with its private temporary folder in their environment. It does nothing while the owner
 // runs, after another boot, or if the process number was reused. It returns the number killed.
 func Sweep(s Started) int {
-	if s.BootID != bootID() || s.Owner.PID != 0 && Alive(s.Owner) {
+	if s.BootID != bootID() || s.Owner.PID != 0 && IsAlive(s.Owner) {
 		return 0
 	}
 	if st, err := readStat(s.PID); err == nil && st.start != s.Start {
@@ -94,42 +94,43 @@ func Sweep(s Started) int {
 // killDescendants kills the processes of a list that descend from the child, and their descendants,
 // and reaps those it can.
 func (s Started) killDescendants(list func() []int) int {
-	// by pid: start time. A dying process loses its environment first, so it is remembered.
-	known := map[int]string{}
+	// Start times of the descendants, by PID. They are remembered, because a dying process loses
+	// its environment first and is no longer recognizable.
+	startTimes := map[int]string{}
 	for range sweepRounds {
-		found := false
+		mayBeMore := false
 		for _, pid := range list() {
 			st, err := readStat(pid)
 			switch {
-			case err != nil || pid == os.Getpid() || known[pid] != st.start &&
+			case err != nil || pid == os.Getpid() || startTimes[pid] != st.start &&
 				!s.isDescendant(pid, st):
 			case st.state == "Z" || st.state == "X":
 				if pid != s.PID {
-					got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
+					reaped, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
 					ignore(err) // not a child of this process
 					// Its children may have become children of this process after the list was
 					// made.
-					found = found || got == pid
+					mayBeMore = mayBeMore || reaped == pid
 				}
 			default:
-				found = true
+				mayBeMore = true
 				// Note descendants first: once their parent is dead they may no longer be
 				// recognizable.
-				for _, one := range append(descendants("/proc/"+strconv.Itoa(pid), ""), pid) {
-					if st, err := readStat(one); err == nil {
-						known[one] = st.start
+				for _, victim := range append(descendants("/proc/"+strconv.Itoa(pid), ""), pid) {
+					if st, err := readStat(victim); err == nil {
+						startTimes[victim] = st.start
 					}
-					ignore(unix.Kill(one, unix.SIGKILL)) // already gone
+					ignore(unix.Kill(victim, unix.SIGKILL)) // already gone
 				}
 			}
 		}
-		if !found {
+		if !mayBeMore {
 			break
 		}
 		pause(time.Millisecond)
 	}
 
-	return len(known)
+	return len(startTimes)
 }
 
 // isDescendant reports whether a process descends from the child. A process of the session that
@@ -146,19 +147,25 @@ func (s Started) isDescendant(pid int, st stat) bool {
 	return err == nil && slices.Contains(strings.Split(string(env), "\x00"), "TMPDIR="+s.Temp)
 }
 
-// Orphans lists gits that outlived the process that started them and have an entry in their
+// OrphanedGits lists gits that outlived the process that started them and have an entry in their
 // environment. Daemons started by git, such as those of ssh or for credentials, are left alone.
-func Orphans(entry string) (pids []int) {
+func OrphanedGits(entry string) (pids []int) {
 	for _, pid := range allPIDs() {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		env := strings.Split(string(text), "\x00")
-		owner, ok := lookEnv(env, ownerKey)
-		if err != nil || !ok || !slices.Contains(env, entry) || comm(pid) != "git" {
+		owner, ok := lookupEnv(env, ownerKey)
+		if err != nil || !ok || !slices.Contains(env, entry) || processName(pid) != "git" {
 			continue
 		}
+
 		number, start, _ := strings.Cut(owner, "/")
 		parent, err := strconv.Atoi(number)
-		if st, gone := readStat(parent); err == nil && (gone != nil || st.start != start) {
+		if err != nil {
+			continue
+		}
+		st, err := readStat(parent)
+		ownerEnded := err != nil || st.start != start
+		if ownerEnded {
 			pids = append(pids, pid)
 		}
 	}

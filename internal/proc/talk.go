@@ -64,8 +64,8 @@ func (k *child) talkDone() <-chan struct{} {
 	return k.talk.done
 }
 
-// endConversation ends the conversation, gives the child time to exit, and reports whether it did.
-func (k *child) endConversation() bool {
+// cancelTalk ends the conversation, gives the child time to exit, and reports whether it did.
+func (k *child) cancelTalk() bool {
 	if k.talk == nil {
 		return false
 	}
@@ -73,12 +73,12 @@ func (k *child) endConversation() bool {
 	return k.exitsWithin(k.grace.Interrupt)
 }
 
-// endTalk ends the conversation with a child that is gone; it may first read the last output.
-func (k *child) endTalk() {
+// finishTalk ends the conversation with a child that is gone; it may first read the last output.
+func (k *child) finishTalk() {
 	if k.talk == nil {
 		return
 	}
-	k.waitFor(k.talk.done, k.grace.Drain)
+	k.waitClosed(k.talk.done, k.grace.Drain)
 	k.talk.cancel()
 	k.talk.close()
 }

@@ -151,7 +151,7 @@ func TestTalkEnds(t *testing.T) {
 						patient(s)
 					}
 					if supervised {
-						s.Supervisor = []string{self(t), superviseWord}
+						s.Supervisor = []string{ownProc(t), superviseWord}
 					}
 				})
 				if got, err := s.Run(t.Context(), c); !tt.want(got, err) {
@@ -183,7 +183,7 @@ func TestTalkIsCut(t *testing.T) {
 				c.Timeout.Total = limit
 				s := starter(t, func(s *proc.Starter) {
 					if supervised {
-						s.Supervisor = []string{self(t), superviseWord}
+						s.Supervisor = []string{ownProc(t), superviseWord}
 					}
 				})
 				got, err := s.Run(t.Context(), c)

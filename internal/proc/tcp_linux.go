@@ -12,7 +12,7 @@ import (
 )
 
 // TCPPeer says who is at the other end of a TCP connection, by its address and the own one. word is
-// that of supervisors, as in Supervised. Several processes may have the socket open: one with a
+// that of supervisors, as in IsSupervised. Several processes may have the socket open: one with a
 // supervisor is enough. A process of this machine that has closed its end already is hidden.
 func TCPPeer(own, peer netip.AddrPort, word string) TCPCaller {
 	inode, readable := socketInode(peer, own)
@@ -32,14 +32,14 @@ func TCPPeer(own, peer netip.AddrPort, word string) TCPCaller {
 	return caller
 }
 
-// isLocal tells whether an address is one of this machine.
+// isLocal reports whether an address is one of this machine.
 func isLocal(a netip.Addr) bool {
 	if a.IsLoopback() {
 		return true
 	}
 	list, err := net.InterfaceAddrs()
-	return err != nil || slices.ContainsFunc(list, func(one net.Addr) bool {
-		network, ok := one.(*net.IPNet)
+	return err != nil || slices.ContainsFunc(list, func(own net.Addr) bool {
+		network, ok := own.(*net.IPNet)
 		return ok && network.IP.Equal(a.AsSlice())
 	})
 }

@@ -19,7 +19,7 @@ import (
 // a unix socket, whatever it does to its environment, session and parents.
 func TestPeers(t *testing.T) {
 	t.Parallel()
-	if proc.Supervised(superviseWord) {
+	if proc.IsSupervised(superviseWord) {
 		t.Skip("the tests themselves run below a supervisor")
 	}
 	ask := "env -i PROC_CHILD=dial \"$0\" "
@@ -30,13 +30,13 @@ func TestPeers(t *testing.T) {
 			"orphan": "mkfifo done; (setsid sh -c '(" + ask +
 				"%[1]s %[2]s) > out; echo > done' \"$0\" &); cat done; cat out",
 		} {
-			for _, supervisor := range [][]string{nil, {self(t), superviseWord}} {
+			for _, supervisor := range [][]string{nil, {ownProc(t), superviseWord}} {
 				address := answerPeers(t, network)
 				s := starter(t, func(s *proc.Starter) {
 					s.Supervisor = supervisor
 				})
 				c := sh("")
-				c.Argv = []string{"bash", "-c", fmt.Sprintf(script, network, address), self(t)}
+				c.Argv = []string{"bash", "-c", fmt.Sprintf(script, network, address), ownProc(t)}
 				c.Dir = t.TempDir()
 				res, err := s.Run(t.Context(), c)
 				want := "free"
@@ -106,7 +106,7 @@ func TestPeerHasEnded(t *testing.T) {
 	}
 	defer l.Close()
 	s := starter(t, func(s *proc.Starter) {
-		s.Supervisor = []string{self(t), superviseWord}
+		s.Supervisor = []string{ownProc(t), superviseWord}
 	})
 	said := make(chan string, 1)
 	go func() {
@@ -127,7 +127,7 @@ func TestPeerHasEnded(t *testing.T) {
 	c := sh("")
 	c.Argv = []string{
 		"bash", "-c", `env -i PROC_CHILD=leave PATH="$PATH" "$0" unix s > out; echo > gone; ` +
-			`wait; cat < s.done`, self(t),
+			`wait; cat < s.done`, ownProc(t),
 	}
 	c.Dir = dir
 	if err := unix.Mkfifo(filepath.Join(dir, "s.done"), 0o600); err != nil {

@@ -88,7 +88,8 @@ func (b Bounds) layers() (out []layer) {
 	return out
 }
 
-// programPath is the path of the program of a command, or its name where it is to be found on the PATH.
+// programPath is the path of the program of a command, or its name where it is to be found on the
+// PATH.
 func programPath(c proc.Command) string {
 	if name := c.Argv[0]; strings.ContainsRune(name, '/') && !filepath.IsAbs(name) {
 		return filepath.Join(c.Dir, name)
@@ -165,7 +166,7 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 			return c, err
 		}
 	}
-	c.Within = func(temp string) proc.Launch {
+	c.Wrap = func(temp string) proc.Launch {
 		bounds := bounds
 		if temp != "" {
 			bounds.Write = append(slices.Clip(bounds.Write), temp)

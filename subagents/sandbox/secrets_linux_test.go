@@ -185,8 +185,8 @@ func TestSocketVanishes(t *testing.T) {
 		}
 		attempts := 0
 		told := false
-		within := c.Within
-		c.Within = func(temp string) proc.Launch {
+		within := c.Wrap
+		c.Wrap = func(temp string) proc.Launch {
 			launch := within(temp)
 			attempts++
 			if slices.Contains(launch.Argv, name) {
