@@ -359,7 +359,7 @@ func IsEngineFlag(word string) bool {
 }
 
 // StripEngineFlags is the line without the engine's valueless flags and without --parallel. Two
-// lines with the same Bare mean the same work.
+// lines that are the same without these mean the same work.
 func StripEngineFlags(line string) string {
 	words := strings.Fields(line)
 	value := false

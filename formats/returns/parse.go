@@ -31,7 +31,7 @@ const MaxSize = 4 << 20
 
 const helpReturn = "a return is one JSON object with a status"
 
-// maxReturnDepth bounds the nesting of a return's JSON. It is below that of journal and state,
+// maxDepth bounds the nesting of a return's JSON. It is below that of journal and state,
 // which hold returns.
 const maxDepth = 32
 

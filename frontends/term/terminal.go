@@ -62,8 +62,8 @@ type Signals interface {
 type LineSignals interface {
 	// Context gives the context of what runs next, which a signal ends.
 	Context(parent context.Context) context.Context
-	// Terminated reports whether SIGTERM or SIGHUP ended what runs, and Calm forgets a signal that
-	// has been answered.
+	// Terminated reports whether SIGTERM or SIGHUP ended what runs, and ResetTerminated forgets a
+	// signal that has been answered.
 	Terminated() bool
 	ResetTerminated()
 }

@@ -150,8 +150,6 @@ func TestFastForward(t *testing.T) {
 	}
 }
 
-// TestWorktreeBesideAnother: git fails at a worktree that another process is just making; it is
-// asked again until that is there.
 // TestWorktreeIsOlderThanItsIndex: git need not read a file of a new worktree again, and still sees
 // one that changes at once and keeps its size.
 func TestWorktreeIsOlderThanItsIndex(t *testing.T) {
@@ -190,6 +188,8 @@ func TestWorktreeIsOlderThanItsIndex(t *testing.T) {
 	}
 }
 
+// TestWorktreeBesideAnother: git fails at a worktree that another process is just making; it is
+// asked again until that is there.
 func TestWorktreeBesideAnother(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)

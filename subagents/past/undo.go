@@ -50,7 +50,7 @@ type Undoing struct {
 	p       Project
 }
 
-// suffix of the folder of a run where its documents go.
+// undoneFolder is the suffix of the folder of a run where its documents go.
 const undoneFolder = "undone"
 
 // facts are what the journal of a run tells of its effects.
