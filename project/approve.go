@@ -112,8 +112,8 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		return formats.Decision{}, context.Cause(ctx)
 	}
 
-	if options.Cast != nil {
-		if d, ok := options.Cast.Answer(g); ok {
+	if options.Workers != nil {
+		if d, ok := options.Workers.Answer(g); ok {
 			return d, nil
 		}
 	}

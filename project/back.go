@@ -203,7 +203,7 @@ func (s *Session) checkReopen(
 func (s *Session) checkNotUndone(
 	ctx context.Context, run string, past []journal.Record,
 ) error {
-	undone, err := s.Project.past().Undone(ctx, run, past)
+	undone, err := s.Project.past().IsUndone(ctx, run, past)
 	if err != nil {
 		return err
 	}

@@ -43,10 +43,10 @@ func (s *Session) Checkup(ctx context.Context) ([]Finding, error) {
 			return s.Models.For(subagents.Definition{}, runner, nil)
 		},
 	}
-	list := programs.Look(ctx)
+	list := programs.Check(ctx)
 
 	if p.HasWorkspace {
-		ofWorkspace, err := s.checkWorkspace(ctx, programs.May)
+		ofWorkspace, err := s.checkWorkspace(ctx, programs.MayStart)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (s *Session) Checkup(ctx context.Context) ([]Finding, error) {
 		def, _, _ := s.Set.Lookup(name, "")
 		return def.Unfollowed
 	}
-	return append(list, checkup.Unfollowed(s.Set.Names(), unfollowed)...), nil
+	return append(list, checkup.UnfollowedSettings(s.Set.Names(), unfollowed)...), nil
 }
 
 // checkWorkspace looks at the workspace and at what other tools, packs and agents bring into it.
@@ -88,13 +88,13 @@ func (s *Session) checkWorkspace(
 			doc, err := p.Reader.Doc(ctx)
 			return doc.Tasks, err
 		},
-		Alive:   p.StateConfig(0, nil).Alive,
-		Keep:    p.Retention(),
-		Table:   p.Table,
-		Agents:  p.agentTools(s.Set),
-		Library: s.Library,
-		May:     may,
-		Inside:  p.Host.insideRun(),
+		Alive:    p.StateConfig(0, nil).Alive,
+		Limits:   p.Retention(),
+		Table:    p.Table,
+		Agents:   p.agentTools(s.Set),
+		Library:  s.Library,
+		MayStart: may,
+		InRun:    p.Host.insideRun(),
 	}
 
 	shipped, err := shippedPacks()
@@ -102,7 +102,7 @@ func (s *Session) checkWorkspace(
 		return nil, err
 	}
 	return slices.Concat(
-		w.Look(ctx),
+		w.Check(ctx),
 		p.checkForeignStates(ctx),
 		checkup.Packs(atomicfile.FS(p.Root), shipped),
 		checkup.Agents(replacementNotes(s.Set), s.AgentNotes, subagents.OfNames),

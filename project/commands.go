@@ -190,8 +190,8 @@ func (p *Project) warn(d formats.Diagnostics) {
 
 // admit refuses a program that may use more than the flags allow.
 func (s *Session) admit(p *compile.Program, line argspec.Values) error {
-	if s.Options.Cast != nil {
-		s.Options.Cast.Performs(p)
+	if s.Options.Workers != nil {
+		s.Options.Workers.SetProgram(p)
 	}
 	s.noteBypassed(p)
 	if most := s.Options.Most; most != (outline.Ceiling{}) {

@@ -38,7 +38,7 @@ func (p *Project) RunChanges(ctx context.Context, run string) (RunChanges, error
 		c.Documents = append(c.Documents, doc.Path)
 	}
 
-	made, err := p.past().Made(ctx, records)
+	made, err := p.past().FindWork(ctx, records)
 	if err != nil {
 		return c, err
 	}

@@ -168,6 +168,6 @@ type Options struct {
 	Typed bool // the line was typed at the prompt
 	// TellsBroken: the caller reports subagent files that cannot be used.
 	TellsBroken bool
-	// Cast are the scripted workers of a test.
-	Cast *scenario.Cast `json:"-"`
+	// Workers are the scripted workers of a test.
+	Workers *scenario.Workers `json:"-"`
 }

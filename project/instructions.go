@@ -47,7 +47,7 @@ func (r *runInstructions) forPrompt(run, runner string) []prompt.Text {
 
 func promptTexts(list []instructions.File, runner string) []prompt.Text {
 	var out []prompt.Text
-	for _, f := range instructions.For(list, runner) {
+	for _, f := range instructions.Select(list, runner) {
 		out = append(out, prompt.Text{
 			From:   f.Path,
 			Text:   f.Text,
@@ -102,7 +102,7 @@ func (p *Project) readInstructions(ctx context.Context) ([]instructions.File, er
 
 	// A file that a left-out one imports goes with it.
 	return slices.DeleteFunc(list, func(f instructions.File) bool {
-		return reported[f.Path] || reported[f.For]
+		return reported[f.Path] || reported[f.Candidate]
 	}), nil
 }
 

@@ -52,7 +52,7 @@ func (p *Project) Packs() ([]PackState, error) {
 			Installed: true,
 			Changed:   packs.States(atomicfile.FS(p.Root), i),
 		}
-		if i.Source == packs.Builtin && packs.Newer(shipped[i.Name], i.Version) {
+		if i.Source == packs.Builtin && packs.IsNewer(shipped[i.Name], i.Version) {
 			one.Update = shipped[i.Name]
 		}
 		all[i.Name] = one
@@ -118,7 +118,7 @@ func (p *Project) AddPack(
 		if err != nil {
 			return packs.Plan{}, err
 		}
-		if err := packs.MayAdd(record, from.Pack, p.Host.Version); err != nil {
+		if err := packs.CheckAdd(record, from.Pack, p.Host.Version); err != nil {
 			return packs.Plan{}, err
 		}
 		plan, err := packs.Add(atomicfile.FS(p.Root), record, from.Pack, from.Source, from.Commit)
@@ -209,7 +209,7 @@ func (p *Project) updatePack(
 			"remove the one and add the other",
 			"%s has pack %s, not %s", source, from.Name, old.Name)
 	}
-	if err := packs.MayUse(from.Pack, p.Host.Version); err != nil {
+	if err := packs.CheckUse(from.Pack, p.Host.Version); err != nil {
 		return packs.Plan{}, err
 	}
 	return packs.Update(atomicfile.FS(p.Root), record, from.Pack, from.Commit, prune)
@@ -257,7 +257,7 @@ func (p *Project) changePacks(
 			}
 
 			maps.Copy(out.Texts, one.Texts())
-			out.Conflicts = out.Conflicts || one.Conflicts()
+			out.Conflicts = out.Conflicts || one.HasConflict()
 			change := PackChange{one.Pack, append([]PackStep{}, one.Steps...)}
 			change.Pack.Files = append([]packs.Sum{}, one.Pack.Files...)
 			out.Changes = append(out.Changes, change)
@@ -313,7 +313,7 @@ func (p *Project) PackTests(
 			return nil, nil, err
 		}
 		if old, ok := record.Find(name); ok {
-			return packs.Held(atomicfile.FS(p.Root), old)
+			return packs.ReadInstalled(atomicfile.FS(p.Root), old)
 		}
 	}
 
@@ -331,7 +331,7 @@ func (p *Project) PackTests(
 	for i := range tests {
 		tests[i].Path = name + "/" + tests[i].Path
 	}
-	return from.Placed(), tests, nil
+	return from.WorkspaceFiles(), tests, nil
 }
 
 // withPackLock calls do with the record of packs while their lock is held. It first finishes a

@@ -37,7 +37,7 @@ func (p *Project) pool(name string, limit int) (pool slots.Pool, ok bool, err er
 
 // queuesRuns reports whether the runs of this session take a slot.
 func (s *Session) queuesRuns() bool {
-	return s.Project.Config.RunsAtOnce > 0 && !s.givingUp && s.Options.Cast == nil
+	return s.Project.Config.RunsAtOnce > 0 && !s.givingUp && s.Options.Workers == nil
 }
 
 // enterRun waits until a run may be at work, and gives what ends that.
@@ -108,7 +108,7 @@ func (s *Session) queueInOrder(runs []string) {
 // enterAgent waits until a worker may be at work, and gives what ends that.
 func (s *Session) enterAgent(ctx context.Context, r formats.Request) (leave func(), err error) {
 	pool, ok, err := s.Project.pool(agentPool, s.Project.Config.AgentsAtOnce)
-	if err != nil || !ok || s.Options.Cast != nil {
+	if err != nil || !ok || s.Options.Workers != nil {
 		return func() {}, err
 	}
 

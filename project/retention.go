@@ -10,16 +10,16 @@ import (
 )
 
 // Retention says which runs the configuration keeps.
-func (p *Project) Retention() past.Keep {
+func (p *Project) Retention() past.Limits {
 	r := p.Config.Retention
 	if r.Off {
-		return past.Keep{
+		return past.Limits{
 			Age:  math.MaxInt64,
 			Size: math.MaxInt64,
 			Now:  p.Host.Clock.Now(),
 		}
 	}
-	return past.Keep{
+	return past.Limits{
 		Age:  r.Age,
 		Size: r.Size,
 		Now:  p.Host.Clock.Now(),
@@ -32,11 +32,11 @@ func (s *Session) tidy(ctx context.Context) {
 	if s.Project.Reader == nil || s.readOnly || s.Options.DryRun {
 		return
 	}
-	if s.Project.Config.Retention.Off || !p.Daily(s.Project.Host.Clock.Now()) {
+	if s.Project.Config.Retention.Off || !p.ClaimDaily(s.Project.Host.Clock.Now()) {
 		return
 	}
 
-	found, err := p.Old(ctx, s.Project.Retention())
+	found, err := p.FindOld(ctx, s.Project.Retention())
 	if err == nil {
 		err = s.Project.clean(ctx, found)
 	}

@@ -228,7 +228,7 @@ func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp
 		},
 	}
 
-	if s.Options.Cast != nil {
+	if s.Options.Workers != nil {
 		cfg.Limits.Parallel = 1 // the order of the file
 	}
 	if s.Options.Stubs != "" {

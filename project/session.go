@@ -312,8 +312,8 @@ func packSources(gate *trust.Gate, folder string, facets fs.FS) (out []subagents
 // agent chooses what does the work of a subagent file. A built-in one is Go, an exec file its
 // program. For others it is the first known runner of the flag, the file, the configuration.
 func (s *Session) agent(def subagents.Definition) subagents.Agent {
-	if cast := s.Options.Cast; cast != nil && cast.Plays(def.Info) {
-		return cast.Agent(def, s.worker(def))
+	if workers := s.Options.Workers; workers != nil && workers.IsScripted(def.Info) {
+		return workers.Agent(def, s.worker(def))
 	}
 	if def.Info.Builtin {
 		return s.builtin(def.Info.Name)
@@ -360,7 +360,7 @@ func (s *Session) builtin(name string) subagents.Agent {
 		}
 		return own
 	case formats.AgentGatekeeper:
-		return builtin.Gatekeeper{Check: s.check, Own: s.Project.Config.Checks}
+		return builtin.Gatekeeper{Check: s.check, Configured: s.Project.Config.Checks}
 	case "meta-builder":
 		b := meta.New(s.Project.Root, s.Set, s.Catalog)
 		b.Fills = s.usesModel

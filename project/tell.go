@@ -99,7 +99,7 @@ func (m messages) Reads(r formats.Request) bool {
 	if !ok || def.Info.Builtin || slices.Equal(def.Info.Runner, []string{"builtin"}) {
 		return false
 	}
-	if len(def.Argv) > 0 || m.session.Options.Cast != nil {
+	if len(def.Argv) > 0 || m.session.Options.Workers != nil {
 		return true
 	}
 	return slices.ContainsFunc(m.session.runnersOf(def.Info), func(name string) bool {

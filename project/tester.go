@@ -25,10 +25,10 @@ import (
 const testedProject = "project"
 
 // Tester runs test files of workflows. A test has a line to run, the answers of the workers, and
-// the result that is expected. Each runs in a temporary workspace of its own. All of them are removed
-// when the last test has ended: ext4 makes new files slowly while there are inodes that were deleted
-// within the last minutes, and the tests of a pack make tens of thousands. A Tester is for one
-// goroutine.
+// the result that is expected. Each runs in a temporary workspace of its own. All of them are
+// removed when the last test has ended: ext4 makes new files slowly while there are inodes that
+// were deleted within the last minutes, and the tests of a pack make tens of thousands. A Tester is
+// for one goroutine.
 type Tester struct {
 	Host Host // of the person who tests
 	// Record calls the real workers, by the runner that is named, and writes what they answered
@@ -181,30 +181,30 @@ func (t *Tester) one(
 		return r, IOFailure(err)
 	}
 
-	cast := scenario.NewCast(test, t.Record)
-	outcome, failure, err := t.play(ctx, test, cast, dir)
+	workers := scenario.NewWorkers(test, t.Record)
+	outcome, failure, err := t.play(ctx, test, workers, dir)
 	if err != nil {
 		return r, err
 	}
 	if failure != "" {
 		r.Failures = append(r.Failures, failure)
 	}
-	r.Failures = append(r.Failures, cast.Judge(outcome)...)
+	r.Failures = append(r.Failures, workers.Judge(outcome)...)
 	r.OK = len(r.Failures) == 0
 	r.Exit = outcome.Exit
 	r.Seconds = t.Host.Clock.Now().Sub(began).Seconds()
 
-	if t.Record && (r.OK || !test.Expects) {
+	if t.Record && (r.OK || !test.HasExpect) {
 		r.OK = true
 		r.Failures = []string{}
-		return r, t.record(cast, outcome, file)
+		return r, t.record(workers, outcome, file)
 	}
 	return r, nil
 }
 
 // record writes what the workers answered into the test file, without secrets.
-func (t *Tester) record(cast *scenario.Cast, outcome scenario.Outcome, file string) error {
-	data, err := cast.Recorded(outcome)
+func (t *Tester) record(workers *scenario.Workers, outcome scenario.Outcome, file string) error {
+	data, err := workers.RecordedFile(outcome)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (t *Tester) record(cast *scenario.Cast, outcome scenario.Outcome, file stri
 func (t *Tester) play(
 	ctx context.Context,
 	test *scenario.Test,
-	cast *scenario.Cast,
+	workers *scenario.Workers,
 	dir string,
 ) (o scenario.Outcome, failure string, err error) {
 	folder := filepath.Join(dir, testedProject)
@@ -227,7 +227,7 @@ func (t *Tester) play(
 	}
 
 	for _, line := range test.Before {
-		_, code, shown := t.line(ctx, test, cast, dir, line)
+		_, code, shown := t.line(ctx, test, workers, dir, line)
 		if code != 0 {
 			return o, fmt.Sprintf("before: %s ended with %d: %s", line, code, shown), nil
 		}
@@ -243,11 +243,11 @@ func (t *Tester) play(
 		return o, "", err
 	}
 
-	cast.Performs(nil)
-	o.Return, o.Exit, o.Shown = t.line(ctx, test, cast, dir, test.Line)
+	workers.SetProgram(nil)
+	o.Return, o.Exit, o.Shown = t.line(ctx, test, workers, dir, test.Line)
 	o.Files = os.DirFS(folder)
 	o.Records, err = recordsSince(root, before)
-	t.cover(cast, o.Records)
+	t.cover(workers, o.Records)
 	return o, "", err
 }
 
@@ -273,8 +273,8 @@ func recordsSince(root *os.Root, before []journal.Run) ([]journal.Record, error)
 }
 
 // cover adds what a test reached of its command.
-func (t *Tester) cover(cast *scenario.Cast, records []journal.Record) {
-	program := cast.Program()
+func (t *Tester) cover(workers *scenario.Workers, records []journal.Record) {
+	program := workers.Program()
 	if program == nil {
 		return
 	}
@@ -366,10 +366,10 @@ func (t *Tester) variables(test *scenario.Test, dir string) func(name string) st
 func (t *Tester) line(
 	ctx context.Context,
 	test *scenario.Test,
-	cast *scenario.Cast,
+	workers *scenario.Workers,
 	dir, text string,
 ) (ret formats.Return, code int, shown string) {
-	o := Options{Yes: test.Yes, Cast: cast, Parallel: "1"}
+	o := Options{Yes: test.Yes, Workers: workers, Parallel: "1"}
 	if t.Record {
 		o.Runner = t.Runner
 	}

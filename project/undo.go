@@ -34,7 +34,7 @@ func (s *Session) Undo(ctx context.Context, run string, dry bool) (*Undone, erro
 	}
 
 	u, err := p.past().Plan(ctx, r, records)
-	if err != nil || dry || u.Empty() {
+	if err != nil || dry || u.IsEmpty() {
 		return u, err
 	}
 
@@ -51,7 +51,7 @@ func (p *Project) Clean(ctx context.Context, dry bool) (*Cleaned, error) {
 	if err := p.mayWrite(); err != nil {
 		return nil, err
 	}
-	found, err := p.past().Old(ctx, p.Retention())
+	found, err := p.past().FindOld(ctx, p.Retention())
 	if err == nil && !dry {
 		err = p.clean(ctx, found)
 	}

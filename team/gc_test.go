@@ -64,7 +64,7 @@ func TestCleanDropsSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := p.home.Clean(t.Context(), true)
-	if err != nil || found.Empty() || !strings.Contains(strings.Join(found.Lines(), "\n"), old) {
+	if err != nil || found.IsEmpty() || !strings.Contains(strings.Join(found.Lines(), "\n"), old) {
 		t.Errorf("a dry Clean = %q, %v, want the snapshots of %s", found.Lines(), err, old)
 	}
 	notes = nil
@@ -77,7 +77,7 @@ func TestCleanDropsSnapshots(t *testing.T) {
 	if snapshots(kept) == "" || snapshots("rother") == "" {
 		t.Error("snapshots of a kept run or of another home were removed")
 	}
-	if found, err := p.home.Clean(t.Context(), true); err != nil || !found.Empty() {
+	if found, err := p.home.Clean(t.Context(), true); err != nil || !found.IsEmpty() {
 		t.Errorf("a further Clean = %q, %v, want nothing to remove", found.Lines(), err)
 	}
 }

@@ -31,7 +31,7 @@ type worker struct {
 	members []worker
 }
 
-func (w worker) is(role formats.Role) bool {
+func (w worker) hasRole(role formats.Role) bool {
 	return w.info.Role == role
 }
 
@@ -48,7 +48,7 @@ func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker
 	during, after := info.Role.Statuses()
 	kind := info.Role.Artifact()
 	promised := kind != "" && info.MayGive(append(formats.ArtifactsFor(after), kind)...)
-	if w.is(formats.RoleImplementer) && !promised {
+	if w.hasRole(formats.RoleImplementer) && !promised {
 		return w, refuse(fmt.Sprintf("add {type: %s} to returns.artifacts of the subagent", kind),
 			"subagent %s of role %s promises no %s, without which the task cannot take its status",
 			info.Name, info.Role, kind)
@@ -58,13 +58,13 @@ func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker
 	}
 	w.during = during
 	w.after = after
-	if !w.is(formats.RoleImplementer) {
-		w.document = profile(info, kind)
+	if !w.hasRole(formats.RoleImplementer) {
+		w.document = documentProfile(info, kind)
 	}
 	return w, nil
 }
 
-func profile(info formats.AgentInfo, kind formats.ArtifactType) string {
+func documentProfile(info formats.AgentInfo, kind formats.ArtifactType) string {
 	for _, a := range info.Artifacts {
 		if a.Type == kind && a.Document != "" {
 			return a.Document
@@ -83,13 +83,13 @@ func parallelWorker(list []worker, taken map[string]bool) (worker, error) {
 	for _, one := range list {
 		names = append(names, one.info.Name)
 		switch {
-		case one.is(formats.RoleImplementer), one.is(formats.RolePlanner):
+		case one.hasRole(formats.RoleImplementer), one.hasRole(formats.RolePlanner):
 			return w, refuse(
 				"let it stand alone, with a comma on both sides",
 				"%s of role %s cannot work beside others: a task has one plan, and its phases "+
 					"one tree", one.info.Name, one.info.Role,
 			)
-		case one.is(formats.RoleReviewer):
+		case one.hasRole(formats.RoleReviewer):
 			w.info.Role = one.info.Role
 			w.info.Statuses = slices.Concat(w.info.Statuses, one.info.Statuses)
 		}
@@ -137,7 +137,7 @@ func stepTexts(steps []step, mark, prefix string) string {
 	texts := commandParts()
 	var out []string
 	for i, s := range steps {
-		values := parts.Values{"when": quoted(s.when)}
+		values := parts.Values{"when": quoteJQ(s.when)}
 		maps.Copy(values, s.values)
 		number := prefix + strconv.Itoa(i+1)
 		out = append(out, texts.Fill("step", parts.Values{
@@ -169,34 +169,34 @@ func withBlock(inputs []pair) string {
 	for i := range lines {
 		lines[i] = "  " + lines[i]
 	}
-	return under("with:", lines)
+	return yamlBlock("with:", lines)
 }
 
 // flow builds the steps of one command.
 type flow struct {
 	Data
 	purpose string
-	task    bool
+	hasTask bool
 	during  string   // YAML of that key, empty without one
 	allow   []string // statuses that the task may have
 	loads   []string // what the command loads, by the names of the parts
 	// without a task: id of the previous worker, whose result others judge
 	previous string
 	// status of the task after `during` and the steps so far; empty if unknown
-	status   formats.TaskStatus
-	when     string // jq condition of every step of this branch
-	lead     string // words before the title's verb: "With a plan"
-	plan     bool   // $plan is available here
-	element  string // variable of the enclosing loop, without $
-	changed  bool   // an implementer has worked
-	unlinked bool   // an artifact may not be linked yet
-	report   string // id of the step with the newest report
-	last     string // id of the last worker outside a loop
-	parallel bool   // the last worker stands for several
-	looped   string // variable of the last loop, without $
-	verdict  bool   // the last worker is a reviewer, and nothing follows it
-	err      error  // for the first required input that the command lacks
-	steps    []step
+	status         formats.TaskStatus
+	when           string // jq condition of every step of this branch
+	lead           string // words before the title's verb: "With a plan"
+	hasPlan        bool   // $plan is available here
+	element        string // variable of the enclosing loop, without $
+	implemented    bool   // an implementer has worked
+	hasUnlinked    bool   // an artifact may not be linked yet
+	reportStep     string // id of the step with the newest report
+	lastWorker     string // id of the last worker outside a loop
+	lastIsParallel bool   // the last worker stands for several
+	loopElement    string // variable of the last loop, without $
+	endsInVerdict  bool   // the last worker is a reviewer, and nothing follows it
+	err            error  // for the first required input that the command lacks
+	steps          []step
 }
 
 // add appends a step under the condition of the branch and its own, which may be empty.
@@ -226,7 +226,7 @@ func (f *flow) sequence(list []worker) {
 		if w.during != "" && w.during != f.status {
 			f.addStatus(w.during)
 		}
-		if w.is(formats.RoleImplementer) {
+		if w.hasRole(formats.RoleImplementer) {
 			f.addImplementation(list[i:])
 			return
 		}
@@ -255,8 +255,8 @@ func (f *flow) addStatus(to formats.TaskStatus) {
 	}
 	f.add("status", "", parts.Values{"to": to.String(), "change": change})
 	f.status = to
-	f.unlinked = false
-	f.verdict = false
+	f.hasUnlinked = false
+	f.endsInVerdict = false
 }
 
 // addWorker adds one worker and what its contract implies: the check of its document, a stop after
@@ -267,29 +267,29 @@ func (f *flow) addWorker(w worker, more bool) {
 	}
 	f.addCall(w)
 	if f.element == "" {
-		f.last = w.id
-		f.parallel = w.members != nil
+		f.lastWorker = w.id
+		f.lastIsParallel = w.members != nil
 	}
 	for _, one := range w.members {
 		f.addMemberCheck(w, one)
 	}
-	if w.is(formats.RoleReviewer) {
+	if w.hasRole(formats.RoleReviewer) {
 		f.addVerdict(w, more)
 		return
 	}
-	f.unlinked = f.unlinked || !w.info.NoArtifacts
-	f.verdict = false
+	f.hasUnlinked = f.hasUnlinked || !w.info.NoArtifacts
+	f.endsInVerdict = false
 	if w.members != nil {
 		return
 	}
 	if w.document != "" {
 		f.addCheck(w.document, w.id, "", "")
 		if w.document == string(formats.ArtifactReport) {
-			f.report = w.id
+			f.reportStep = w.id
 		}
 	}
 	d, ok := w.info.Fields["description"]
-	if ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString && !d.Optional {
+	if ok && w.hasRole(formats.RoleWriter) && d.Type == formats.TypeString && !d.Optional {
 		f.add("describe", "", parts.Values{"id": w.id})
 	}
 }
@@ -301,7 +301,7 @@ func (f *flow) addVerdict(w worker, more bool) {
 	if w.document != "" {
 		f.addCheck(w.document, w.id, "", made)
 	}
-	if !w.info.NoArtifacts && f.task {
+	if !w.info.NoArtifacts && f.hasTask {
 		f.add("link", made, nil)
 	}
 	if more || f.element != "" {
@@ -309,18 +309,18 @@ func (f *flow) addVerdict(w worker, more bool) {
 		if w.members != nil {
 			disagrees = w.info.Name + " do not agree"
 		}
-		f.add("stop", verdictIn(w.id, against(w)), parts.Values{
+		f.add("stop", verdictIn(w.id, blockingVerdicts(w)), parts.Values{
 			"disagrees":  disagrees,
 			"id":         w.id,
 			"next_steps": nextSteps(w.id, w.members != nil),
 		})
 	}
-	f.verdict = !more
+	f.endsInVerdict = !more
 }
 
-// against lists the verdicts of a reviewer that do not let the work pass. It may always reject;
-// other outcomes are in its contract.
-func against(w worker) []string {
+// blockingVerdicts lists the verdicts of a reviewer that do not let the work pass. It may always
+// reject; other outcomes are in its contract.
+func blockingVerdicts(w worker) []string {
 	out := []string{formats.OutcomeRejected.String()}
 	if w.info.Statuses == nil || slices.Contains(w.info.Statuses, formats.OutcomePartial) {
 		out = append(out, formats.OutcomePartial.String())
@@ -343,7 +343,7 @@ func (f *flow) addCheck(document, id, path, when string) {
 	}
 	f.add("check", when, parts.Values{
 		"document": document,
-		"id":       word(id),
+		"id":       yamlWord(id),
 		"path":     path,
 	})
 }
@@ -364,8 +364,8 @@ func (f *flow) addGate(before string) {
 func (f *flow) addCall(w worker) {
 	values := parts.Values{
 		"agent":  w.info.Name,
-		"word":   word(w.info.Name),
-		"id":     word(w.id),
+		"word":   yamlWord(w.info.Name),
+		"id":     yamlWord(w.id),
 		"about":  commandParts()["about "+w.info.Role.String()],
 		"prompt": "",
 		"on":     "",
@@ -381,31 +381,31 @@ func (f *flow) addCall(w worker) {
 			title = f.lead + ", " + strings.ToLower(title[:1]) + title[1:]
 		}
 		values["title"] = title
-		with := f.inputs(w)
+		with := f.inputsOf(w)
 		values["with"] = withBlock(with)
 		if f.element != "" && !hasKey(with, "phase") && !hasKey(with, "focus") {
 			values["prompt"] = `"Work on this part of the task only: ${{ $` +
 				f.element + `.name }}"`
 		}
 	}
-	if w.is(formats.RoleReviewer) {
+	if w.hasRole(formats.RoleReviewer) {
 		var on []string
-		for _, verdict := range against(w) {
+		for _, verdict := range blockingVerdicts(w) {
 			next := "next"
 			if f.previous != "" && verdict == formats.OutcomeRejected.String() {
-				next = "[{redo: [" + word(f.previous) + "], max: 2}, next]"
+				next = "[{redo: [" + yamlWord(f.previous) + "], max: 2}, next]"
 			}
 			on = append(on, verdict+": "+next)
 		}
 		values["on"] = strings.Join(on, ", ")
 	}
 	f.add(kind, "", values)
-	f.worked(w)
+	f.notePrevious(w)
 }
 
-// worked remembers whose result a reviewer judges where there is no task.
-func (f *flow) worked(w worker) {
-	if !f.task && !w.is(formats.RoleReviewer) {
+// notePrevious remembers whose result a reviewer judges where there is no task.
+func (f *flow) notePrevious(w worker) {
+	if !f.hasTask && !w.hasRole(formats.RoleReviewer) {
 		f.previous = w.id
 	}
 }
@@ -415,15 +415,15 @@ func (f *flow) branches(members []worker) string {
 	before := *f
 	var lines []string
 	for _, one := range members {
-		lines = append(lines, "  "+word(one.id)+":", "    delegate: "+word(one.info.Name))
-		with := before.inputs(one)
+		lines = append(lines, "  "+yamlWord(one.id)+":", "    delegate: "+yamlWord(one.info.Name))
+		with := before.inputsOf(one)
 		if len(with) > 0 {
 			lines = append(lines, "    with:")
 		}
 		for _, p := range with {
 			lines = append(lines, "      "+p.Key+": "+p.Value)
 		}
-		before.worked(one)
+		before.notePrevious(one)
 	}
 	f.err = before.err
 	return strings.Join(lines, "\n")
@@ -442,7 +442,7 @@ func (f *flow) addMemberCheck(w, member worker) {
 		string(member.info.Role.Artifact()) + `") | .path)`
 	f.addCheck(member.document, w.id, made, "("+made+" | length) > 0")
 	if member.document == string(formats.ArtifactReport) {
-		f.report = w.id
+		f.reportStep = w.id
 	}
 }
 
@@ -459,7 +459,7 @@ func (f *flow) addImplementation(list []worker) {
 // addLoop adds the workers for each element. With an implementer among them it works in a worktree,
 // and each phase is committed and marked.
 func (f *flow) addLoop(list []worker, element string) {
-	implementing := implements(list)
+	implementing := hasImplementer(list)
 	if implementing {
 		f.add("open", "", nil)
 	}
@@ -470,7 +470,7 @@ func (f *flow) addLoop(list []worker, element string) {
 	body.element = element
 	for _, w := range list {
 		body.addWorker(w, true)
-		body.changed = body.changed || w.is(formats.RoleImplementer)
+		body.implemented = body.implemented || w.hasRole(formats.RoleImplementer)
 	}
 	if implementing {
 		body.add("commit", "", nil)
@@ -483,12 +483,12 @@ func (f *flow) addLoop(list []worker, element string) {
 	}
 	f.add("loop", "", parts.Values{"list": element + "s", "element": element, "open": open})
 	f.steps[len(f.steps)-1].body = body.steps
-	f.unlinked = body.unlinked
-	f.changed = body.changed
+	f.hasUnlinked = body.hasUnlinked
+	f.implemented = body.implemented
 	f.err = body.err
-	f.verdict = false
-	f.last = ""
-	f.looped = element
+	f.endsInVerdict = false
+	f.lastWorker = ""
+	f.loopElement = element
 }
 
 // finish publishes the branch, removes the worktree and completes the task.
@@ -497,30 +497,30 @@ func (f *flow) finish() {
 	f.add("publish", "", nil)
 	f.add("close", "", nil)
 	f.addStatus(formats.Completed)
-	f.last = "publish"
+	f.lastWorker = "publish"
 }
 
 // addEnd links unlinked artifacts, and returns.
 func (f *flow) addEnd() {
-	if f.unlinked && f.task {
+	if f.hasUnlinked && f.hasTask {
 		f.add("link", "("+jqRunArtifacts+" | length) > 0", nil)
 	}
 	values := parts.Values{
-		"id":         f.last,
-		"list":       f.looped + "s",
+		"id":         f.lastWorker,
+		"list":       f.loopElement + "s",
 		"next":       nextCommands[f.status],
-		"next_steps": nextSteps(f.last, f.parallel),
+		"next_steps": nextSteps(f.lastWorker, f.lastIsParallel),
 		"task":       "",
 	}
-	if f.task {
+	if f.hasTask {
 		values["task"] = "Task ${{ $task.number }}: "
 	}
 	switch {
-	case f.verdict:
+	case f.endsInVerdict:
 		f.add("verdict", "", values)
-	case f.last == "publish":
+	case f.lastWorker == "publish":
 		f.add("published", "", values)
-	case f.last == "":
+	case f.lastWorker == "":
 		f.add("looped", "", values)
 	default:
 		f.add("return", "", values)

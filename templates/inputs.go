@@ -12,9 +12,9 @@ import (
 	"tercet/internal/order"
 )
 
-// inputs returns the inputs of a worker: everything that the command has, its contract lists and
+// inputsOf returns the inputs of a worker: everything that the command has, its contract lists and
 // its work needs. A missing required input is the error of the flow.
-func (f *flow) inputs(w worker) []pair {
+func (f *flow) inputsOf(w worker) []pair {
 	offers := f.availableInputs(w)
 	var out []pair
 	for _, o := range offers {
@@ -73,19 +73,19 @@ func hasKey(list []pair, key string) bool {
 
 // availableInputs lists the inputs that the command has at this point.
 func (f *flow) availableInputs(w worker) []available {
-	implements := w.is(formats.RoleImplementer)
+	implements := w.hasRole(formats.RoleImplementer)
 	var out []available
-	if f.task {
+	if f.hasTask {
 		out = append(out, available{pair{"task", "$task"}, formats.TypeObject, true, true},
 			available{pair{"task_number", "$task.number"}, formats.TypeInteger, false, false})
 	}
 	for _, a := range f.Args {
 		if a.Type != argTask {
-			out = append(out, available{pair{a.Name, "$args." + a.Name}, a.input(), true, true})
+			out = append(out, available{pair{a.Name, "$args." + a.Name}, a.inputType(), true, true})
 		}
 	}
 
-	if f.plan {
+	if f.hasPlan {
 		// The worker of a phase reads the plan, and a planner that stands in the branch of a plan
 		// replaces it.
 		use := implements || f.element == "phase" || f.when == jqPlanned
@@ -99,19 +99,19 @@ func (f *flow) availableInputs(w worker) []available {
 		out = append(out, available{focus, formats.TypeString, true, false})
 	}
 
-	if f.report != "" {
-		path := `'$steps.` + f.report +
+	if f.reportStep != "" {
+		path := `'$steps.` + f.reportStep +
 			`.artifacts | map(select(.type == "report")) | last | .path'`
 		out = append(out, available{pair{"research_report", path}, formats.TypeString, true, false})
 	}
-	if f.changed || f.previous != "" {
+	if f.implemented || f.previous != "" {
 		out = append(
 			out, available{pair{"changes", jqRunArtifacts}, formats.TypeArray, true, false},
 		)
 	}
 	return append(
 		out,
-		available{pair{"text", literal(f.purpose)}, formats.TypeString, true, false},
+		available{pair{"text", yamlLiteral(f.purpose)}, formats.TypeString, true, false},
 		available{pair{"args", "$args"}, formats.TypeObject, false, false},
 	)
 }
@@ -242,12 +242,12 @@ func NeededArgs(
 	return []Arg{}
 }
 
-func (a Arg) input() formats.InputType {
+func (a Arg) inputType() formats.InputType {
 	return argTypes[a.Type]
 }
 
-// ownInputs are the inputs that every command provides, and help.
-var ownInputs = []string{
+// reservedInputs are the inputs that every command provides, and help.
+var reservedInputs = []string{
 	"args", "changes", "focus", "help", "phase", "plan", "research_report", "text",
 }
 
@@ -270,12 +270,12 @@ func ParseArgs(text string) ([]Arg, error) {
 		}
 		a.Optional = a.Optional || a.Type == "boolean"
 		taken := slices.ContainsFunc(out, func(o Arg) bool {
-			return o.Name == a.Name || o.Type == "text" && !a.flag()
+			return o.Name == a.Name || o.Type == "text" && !a.isFlag()
 		})
 		types := strings.Join(slices.Sorted(maps.Keys(argTypes)), ", ")
 		switch {
 		case !argForm().MatchString(a.Name) || len(a.Name) > maxName ||
-			slices.Contains(ownInputs, a.Name):
+			slices.Contains(reservedInputs, a.Name):
 			return nil, refuse("such as version,dry:boolean",
 				"expected the name of an argument, got %q", a.Name)
 		case argTypes[a.Type] == "" || a.Type == argTask && a.Name != "task_number":
@@ -289,17 +289,17 @@ func ParseArgs(text string) ([]Arg, error) {
 	}
 	// optional ones come last
 	order.Stable(out, func(a, b Arg) int {
-		return a.order() - b.order()
+		return a.sortKey() - b.sortKey()
 	})
 	return out, nil
 }
 
-func (a Arg) flag() bool {
+func (a Arg) isFlag() bool {
 	return a.Optional && !a.Positional && a.Type != argTask && a.Type != "text"
 }
 
-func (a Arg) order() int {
-	if a.flag() {
+func (a Arg) sortKey() int {
+	if a.isFlag() {
 		return 1
 	}
 	return 0
@@ -309,7 +309,7 @@ func (a Arg) order() int {
 func (a Arg) Line() string {
 	out := "{name: " + a.Name + ", type: " + a.Type
 	switch {
-	case a.flag():
+	case a.isFlag():
 		return out + ", flag: true}"
 	case a.Optional && a.Type != argTask:
 		return out + "}"
@@ -319,7 +319,7 @@ func (a Arg) Line() string {
 
 // Usage is the argument in the usage line.
 func (a Arg) Usage() string {
-	if a.flag() {
+	if a.isFlag() {
 		return "[--" + strings.ReplaceAll(a.Name, "_", "-") + "]"
 	}
 	if a.Optional && a.Type != argTask {

@@ -26,16 +26,17 @@ type Stage struct {
 	From, To int // lines of the prompt
 	Title    string
 	Agents   []string // that it delegates to, in order
-	Beside   bool     // side by side
+	Parallel bool     // side by side
 	Gate     bool     // it asks the user
 	Document string   // profile of the document that it checks; empty: none
 	Status   string   // to which it sets the task; empty: none
 	During   string   // status of the task while the whole command runs; empty: not said here
 	Commit   bool     // it commits
-	Nothing  bool     // tercet does it anyway, such as reading the arguments
+	Skip     bool     // tercet does it anyway, such as reading the arguments
 	Loop     Loop
-	// Goes are the outcomes with which the last subagent of a loop that repeats leads to its end.
-	Goes []string
+	// EndOutcomes are the outcomes with which the last subagent of a loop that repeats leads to its
+	// end.
+	EndOutcomes []string
 	// Steps are what became of it: the number of each step, and what it does.
 	Steps []string
 	// Todo says what was not understood, a text each.
@@ -61,17 +62,17 @@ func (o Outline) Workflow() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := outlineWriter{Outline: o, inner: -1}
+	w := outlineWriter{Outline: o, loopStep: -1}
 	for i := range o.Stages {
-		w.stage(&o.Stages[i])
+		w.writeStage(&o.Stages[i])
 	}
-	w.finish()
+	w.writeReturn()
 	more := parts.Values{}
 	if o.During != "" {
 		more["during"] = o.During
 	}
-	out := head(o.Name, scalar(purpose), o.Args, more) + "\n\n" +
-		"A draft of " + prose(cleanLine(o.Source)) +
+	out := commandHead(o.Name, yamlScalar(purpose), o.Args, more) + "\n\n" +
+		"A draft of " + escapeMarkdown(cleanLine(o.Source)) +
 		". A step that names lines of it has its text there.\n\n" +
 		o.loads() + "## Workflow Execution\n" + strings.Join(w.lines, "\n") + "\n"
 	if n := strings.Count(out, "\n"); n > MaxOutline {
@@ -94,38 +95,38 @@ func (o Outline) loads() string {
 type outlineWriter struct {
 	Outline
 
-	lines   []string
-	stageOf *Stage // whose steps are written; nil behind the last one
-	number  int
-	inner   int    // number of the last step of the loop that is written; -1 outside of loops
-	last    string // id of the last step that a subagent did; empty: none
-	made    string // id of the last step whose documents are not committed yet
+	lines       []string
+	current     *Stage // whose steps are written; nil behind the last one
+	number      int
+	loopStep    int    // number of the last step of the loop that is written; -1 outside of loops
+	last        string // id of the last step that a subagent did; empty: none
+	uncommitted string // id of the last step whose documents are not committed yet
 }
 
-// step writes one step with the lines of its block.
-func (w *outlineWriter) step(title string, block ...string) {
+// writeStep writes one step with the lines of its block.
+func (w *outlineWriter) writeStep(title string, block ...string) {
 	var number string
 	mark := "###"
-	if w.inner < 0 {
+	if w.loopStep < 0 {
 		w.number++
 		number = strconv.Itoa(w.number)
 	} else {
-		w.inner++
-		number = fmt.Sprintf("%d.%d", w.number, w.inner)
+		w.loopStep++
+		number = fmt.Sprintf("%d.%d", w.number, w.loopStep)
 		mark = "####"
 	}
 	title = shorten(plainLine(cleanLine(title), "&<>`*[]\\~{}$@#|!:."), 80)
 	title = cmp.Or(title, "Go on")
 	w.lines = append(w.lines, "", mark+" Step "+number+": "+title, "", "```yaml step")
-	if w.stageOf != nil {
-		w.stageOf.Steps = append(w.stageOf.Steps, "step "+number+", "+does(block))
+	if w.current != nil {
+		w.current.Steps = append(w.current.Steps, "step "+number+", "+actionLine(block))
 	}
 	w.lines = append(w.lines, block...)
 	w.lines = append(w.lines, "```")
 }
 
-// does is the line of a block that says what the step does.
-func does(block []string) string {
+// actionLine is the line of a block that says what the step does.
+func actionLine(block []string) string {
 	for _, line := range block {
 		key, _, _ := strings.Cut(line, ":")
 		switch key {
@@ -136,13 +137,13 @@ func does(block []string) string {
 	return ""
 }
 
-// stage writes the steps of one stage.
-func (w *outlineWriter) stage(s *Stage) {
+// writeStage writes the steps of one stage.
+func (w *outlineWriter) writeStage(s *Stage) {
 	s.Steps = nil
-	if s.Nothing {
+	if s.Skip {
 		return
 	}
-	w.stageOf = s
+	w.current = s
 	var todo []string
 	for _, one := range s.Todo {
 		todo = append(todo, TodoMark+plainLine(one, "`!@$"))
@@ -150,59 +151,59 @@ func (w *outlineWriter) stage(s *Stage) {
 	before := w.number
 	loops := s.Loop != Loop{}
 	if loops {
-		w.loop(s, todo)
+		w.writeLoop(s, todo)
 		todo = nil
 	}
 	switch {
-	case len(s.Agents) > 1 && s.Beside:
-		w.beside(s, todo)
+	case len(s.Agents) > 1 && s.Parallel:
+		w.writeParallel(s, todo)
 	case len(s.Agents) > 0:
 		for i, agent := range s.Agents {
 			title := s.Title
 			if i > 0 {
 				title = "Run " + agent
 			}
-			w.delegate(s, title, agent, i == len(s.Agents)-1, todo)
+			w.writeDelegate(s, title, agent, i == len(s.Agents)-1, todo)
 			todo = nil
 		}
 	case s.Document == "" && s.Status == "" && !s.Commit && !s.Gate:
-		w.delegate(s, s.Title, "general", true, todo)
+		w.writeDelegate(s, s.Title, "general", true, todo)
 	}
 	if w.number > before {
 		todo = nil
 	}
 	if loops {
-		w.inner = -1
+		w.loopStep = -1
 		w.last = fmt.Sprintf("step_%d", w.number)
-		w.made = w.last
+		w.uncommitted = w.last
 	}
 	if s.Document != "" && w.last != "" {
-		w.step("Check the "+s.Document, append(todo, "check: {document: "+s.Document+"}",
+		w.writeStep("Check the "+s.Document, append(todo, "check: {document: "+s.Document+"}",
 			"on: {rejected: {redo: ["+w.last+"], max: 1}}")...)
 		todo = nil
 	}
 	if s.Gate {
-		w.step("Ask about "+s.Title, append(todo,
+		w.writeStep("Ask about "+s.Title, append(todo,
 			fmt.Sprintf("id: step_%d", w.number+1),
 			fmt.Sprintf("gate: %q", plainLine(shorten(cleanLine(s.Title), 80), "`!@$\"\\{}")+"?"),
 			"choices: {approve: next, reject: fail}")...)
 		todo = nil
 	}
 	if s.Status != "" {
-		w.step("Mark the task as "+s.Status, append(todo, "status: "+s.Status)...)
+		w.writeStep("Mark the task as "+s.Status, append(todo, "status: "+s.Status)...)
 		todo = nil
 	}
-	if s.Commit && w.made != "" {
-		w.step("Commit", append(todo,
+	if s.Commit && w.uncommitted != "" {
+		w.writeStep("Commit", append(todo,
 			`when: $run.repo_state != "none"`, "delegate: git-workflow-manager",
-			"with: {action: commit, files: $steps."+w.made+".artifacts, message: "+
-				fmt.Sprintf("%q", w.Name+": ${{ $steps."+w.made+".summary }}")+"}")...)
-		w.made = ""
+			"with: {action: commit, files: $steps."+w.uncommitted+".artifacts, message: "+
+				fmt.Sprintf("%q", w.Name+": ${{ $steps."+w.uncommitted+".summary }}")+"}")...)
+		w.uncommitted = ""
 	}
 }
 
-// where says which lines of the prompt a step does.
-func (w *outlineWriter) where(s *Stage) string {
+// linesPrompt says which lines of the prompt a step does.
+func (w *outlineWriter) linesPrompt(s *Stage) string {
 	text := fmt.Sprintf("Do lines %d to %d of %s, and nothing else of it.", s.From, s.To, w.Source)
 	if s.Loop.Each != "" {
 		text += " Do them for this " + strings.ReplaceAll(s.Loop.As, "_", " ") + ": ${{ $" +
@@ -211,64 +212,64 @@ func (w *outlineWriter) where(s *Stage) string {
 	return text
 }
 
-// next is the id of the next step.
-func (w *outlineWriter) next() string {
-	if w.inner < 0 {
+// nextID is the id of the next step.
+func (w *outlineWriter) nextID() string {
+	if w.loopStep < 0 {
 		return fmt.Sprintf("step_%d", w.number+1)
 	}
-	return fmt.Sprintf("step_%d_%d", w.number, w.inner+1)
+	return fmt.Sprintf("step_%d_%d", w.number, w.loopStep+1)
 }
 
-// loop writes the step whose body the subagents of the stage are.
-func (w *outlineWriter) loop(s *Stage, todo []string) {
-	block := append(todo, "id: "+w.next())
+// writeLoop writes the step whose body the subagents of the stage are.
+func (w *outlineWriter) writeLoop(s *Stage, todo []string) {
+	block := append(todo, "id: "+w.nextID())
 	if s.Loop.Each != "" {
-		block = append(block, "foreach: "+quoted(s.Loop.Each), "as: "+s.Loop.As)
+		block = append(block, "foreach: "+quoteJQ(s.Loop.Each), "as: "+s.Loop.As)
 	} else {
 		last := max(len(s.Agents), 1)
-		if s.Beside {
+		if s.Parallel {
 			last = 1
 		}
 		block = append(block, fmt.Sprintf(
 			"until: $steps.step_%d_%d.status | IN(\"completed\", \"approved\", \"conditional\")",
 			w.number+1, last), fmt.Sprintf("max: %d", s.Loop.Max))
 	}
-	w.step(s.Title, block...)
-	w.inner = 0
+	w.writeStep(s.Title, block...)
+	w.loopStep = 0
 }
 
-// goesOn are the lines by which the last step of a loop that repeats leads to its end.
-func (w *outlineWriter) goesOn(s *Stage) []string {
-	if s.Loop.Max == 0 || len(s.Goes) == 0 {
+// endRules are the lines by which the last step of a loop that repeats leads to its end.
+func (w *outlineWriter) endRules(s *Stage) []string {
+	if s.Loop.Max == 0 || len(s.EndOutcomes) == 0 {
 		return nil
 	}
 	var rules []string
-	for _, outcome := range s.Goes {
+	for _, outcome := range s.EndOutcomes {
 		rules = append(rules, outcome+": next")
 	}
 	return []string{"on: {" + strings.Join(rules, ", ") + "}"}
 }
 
-func (w *outlineWriter) delegate(s *Stage, title, agent string, last bool, todo []string) {
-	id := w.next()
+func (w *outlineWriter) writeDelegate(s *Stage, title, agent string, last bool, todo []string) {
+	id := w.nextID()
 	block := append(todo, "id: "+id, "delegate: "+agent)
 	if agent == "general" {
-		prompt := w.where(s) + " The line was /" + w.Name + " ${{ $args._raw }}"
+		prompt := w.linesPrompt(s) + " The line was /" + w.Name + " ${{ $args._raw }}"
 		block = append(block, fmt.Sprintf("with: {prompt: %q}", prompt))
 	} else {
-		block = append(block, w.told(s, agent)...)
+		block = append(block, w.promptKeys(s, agent)...)
 	}
 	if last {
-		block = append(block, w.goesOn(s)...)
+		block = append(block, w.endRules(s)...)
 	}
-	w.step(title, block...)
+	w.writeStep(title, block...)
 	w.last = id
-	w.made = id
+	w.uncommitted = id
 }
 
-// told are the keys of a step that tell an agent what to do.
-func (w *outlineWriter) told(s *Stage, agent string) []string {
-	prompt := fmt.Sprintf("prompt: %q", w.where(s))
+// promptKeys are the keys of a step that tell an agent what to do.
+func (w *outlineWriter) promptKeys(s *Stage, agent string) []string {
+	prompt := fmt.Sprintf("prompt: %q", w.linesPrompt(s))
 	var keys, with []string
 	for _, input := range w.Needs[agent] {
 		if input == "task" {
@@ -287,27 +288,27 @@ func (w *outlineWriter) told(s *Stage, agent string) []string {
 	return keys
 }
 
-// beside writes a step whose subagents work side by side.
-func (w *outlineWriter) beside(s *Stage, todo []string) {
-	id := w.next()
+// writeParallel writes a step whose subagents work side by side.
+func (w *outlineWriter) writeParallel(s *Stage, todo []string) {
+	id := w.nextID()
 	block := append(todo, "id: "+id, "parallel:")
 	for _, agent := range s.Agents {
 		name := strings.NewReplacer("-", "_", ":", "_").Replace(agent)
 		block = append(block, fmt.Sprintf("  %s: {delegate: %s, %s}",
-			name, agent, strings.Join(w.told(s, agent), ", ")))
+			name, agent, strings.Join(w.promptKeys(s, agent), ", ")))
 	}
-	block = append(block, w.goesOn(s)...)
-	w.step(s.Title, block...)
+	block = append(block, w.endRules(s)...)
+	w.writeStep(s.Title, block...)
 	w.last = id
-	w.made = id
+	w.uncommitted = id
 }
 
-// finish returns what the last subagent said.
-func (w *outlineWriter) finish() {
-	w.stageOf = nil
+// writeReturn returns what the last subagent said.
+func (w *outlineWriter) writeReturn() {
+	w.current = nil
 	message := "/" + w.Name + " is done"
 	if w.last != "" {
 		message = "${{ $steps." + w.last + ".summary }}"
 	}
-	w.step("Return", fmt.Sprintf("return: {message: %q}", message))
+	w.writeStep("Return", fmt.Sprintf("return: {message: %q}", message))
 }

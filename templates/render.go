@@ -33,8 +33,8 @@ type Data struct {
 	Gate     bool  // ask the user before the last subagent or before publishing
 }
 
-// task reports whether the command works on a task.
-func (d Data) task() bool {
+// hasTask reports whether the command works on a task.
+func (d Data) hasTask() bool {
 	return d.Args == nil ||
 		slices.ContainsFunc(d.Args, func(a Arg) bool {
 			return a.Type == argTask
@@ -61,7 +61,7 @@ func Render(shape Shape, d Data) ([]byte, error) {
 
 	f := &flow{
 		Data:    d,
-		task:    d.task(),
+		hasTask: d.hasTask(),
 		purpose: shorten(purpose, maxDescription),
 	}
 	switch shape {
@@ -82,19 +82,19 @@ func Render(shape Shape, d Data) ([]byte, error) {
 		names = append(names, w.info.Name)
 	}
 	values := parts.Values{
-		"head": head(d.Name, scalar(f.purpose), d.Args, parts.Values{
+		"head": commandHead(d.Name, yamlScalar(f.purpose), d.Args, parts.Values{
 			"during":  f.during,
 			"example": d.example(),
 		}),
-		"purpose": prose(purpose),
+		"purpose": escapeMarkdown(purpose),
 		"shape":   shape.String(),
 		"made_from": texts.Fill("made from "+shape.String(), parts.Values{
 			"sequence": strings.Join(names, ", then "),
 			"first":    names[0],
 			"second":   names[len(names)-1],
-			"element":  f.looped,
+			"element":  f.loopElement,
 		}),
-		"parsing": f.parsing(),
+		"parsing": f.parsingSection(),
 		"steps":   stepTexts(f.steps, "###", ""),
 		"cleanup": "",
 	}
@@ -104,8 +104,9 @@ func Render(shape Shape, d Data) ([]byte, error) {
 	return []byte(texts.Fill("command", values) + "\n"), nil
 }
 
-// head is the beginning of a command file. more are `during` and `example`, which may be empty.
-func head(name, description string, args []Arg, more parts.Values) string {
+// commandHead is the beginning of a command file. more are `during` and `example`, which may be
+// empty.
+func commandHead(name, description string, args []Arg, more parts.Values) string {
 	usage := []string{"/" + name}
 	var lines []string
 	for _, a := range args {
@@ -113,9 +114,9 @@ func head(name, description string, args []Arg, more parts.Values) string {
 		lines = append(lines, "  - "+a.Line())
 	}
 	return commandParts().Fill("head", parts.Values{
-		"word":        word(name),
+		"word":        yamlWord(name),
 		"description": description,
-		"arguments":   under("arguments:", lines),
+		"arguments":   yamlBlock("arguments:", lines),
 		"during":      more["during"],
 		"example":     more["example"],
 		"usage":       strings.Join(usage, " "),
@@ -131,8 +132,8 @@ func (d Data) example() string {
 	return strings.Join(words, "")
 }
 
-// under puts lines below a key; without lines there is no key.
-func under(key string, lines []string) string {
+// yamlBlock puts lines below a key; without lines there is no key.
+func yamlBlock(key string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
@@ -206,7 +207,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 	planner := ""
 	implementers := []string{}
 	for _, info := range agents {
-		w, err := newWorker(info, taken, d.task())
+		w, err := newWorker(info, taken, d.hasTask())
 		if err != nil {
 			return nil, err
 		}
@@ -220,7 +221,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 	}
 
 	if shape == Conditional || shape == Iterative {
-		if !d.task() {
+		if !d.hasTask() {
 			return nil, refuse("give it --arguments task, or use --shape sequential",
 				"shape %s needs a task", shape)
 		}
@@ -246,7 +247,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 		// The whole run counts as implementing: if it fails, a task whose plan is in progress must
 		// not get an earlier status.
 		for i := range list {
-			if !list[i].is(formats.RoleImplementer) {
+			if !list[i].hasRole(formats.RoleImplementer) {
 				list[i].during = ""
 				list[i].after = ""
 			}
@@ -294,23 +295,23 @@ func refuseBuiltin(list []worker) error {
 
 // sequential builds the shapes single, sequential and parallel.
 func (f *flow) sequential(list []worker) {
-	if f.task && requires(list, "plan") || implements(list) {
-		f.plan = true
+	if f.hasTask && requiresInput(list, "plan") || hasImplementer(list) {
+		f.hasPlan = true
 		f.loads = append(f.loads, "plan")
 	}
-	if implements(list) {
+	if hasImplementer(list) {
 		f.loads = append(f.loads, "phases")
 	}
-	f.start(firstWithStatus(list))
+	f.startStatus(firstWithStatus(list))
 	f.sequence(list)
 	f.addEnd()
 }
 
-// start gives the task the status of a worker before the first step.
-func (f *flow) start(w worker) {
+// startStatus gives the task the status of a worker before the first step.
+func (f *flow) startStatus(w worker) {
 	f.status = w.during
-	f.during = during(w, "")
-	if w.is(formats.RoleImplementer) {
+	f.during = duringValue(w, "")
+	if w.hasRole(formats.RoleImplementer) {
 		f.allow = formats.Words([]formats.TaskStatus{
 			formats.Planned, formats.Revised, formats.Partial,
 		})
@@ -322,18 +323,18 @@ func (f *flow) start(w worker) {
 func (f *flow) iterative(list []worker) {
 	element := "part"
 	f.loads = []string{"plan?", "phases", "items", "parts"}
-	if implements(list) || requires(list, "plan") || requires(list, "phase") {
+	if hasImplementer(list) || requiresInput(list, "plan") || requiresInput(list, "phase") {
 		element = "phase"
-		f.plan = true
+		f.hasPlan = true
 		f.loads = []string{"plan", "phases"}
 	}
 	lead := furthestWorker(list)
-	f.start(lead)
-	if !lead.is(formats.RoleImplementer) {
+	f.startStatus(lead)
+	if !lead.hasRole(formats.RoleImplementer) {
 		f.addGate("the first " + element)
 	}
 	f.addLoop(list, element)
-	if lead.is(formats.RoleImplementer) {
+	if lead.hasRole(formats.RoleImplementer) {
 		f.finish()
 	} else if lead.after != "" {
 		f.addStatus(lead.after)
@@ -346,13 +347,13 @@ func (f *flow) conditional(list []worker) {
 	with := list[0]
 	without := list[1]
 	f.loads = []string{"has_plan"}
-	if with.is(formats.RoleImplementer) || accepts(with, "plan") {
+	if with.hasRole(formats.RoleImplementer) || acceptsInput(with, "plan") {
 		f.loads = append(f.loads, "plan?")
 	}
-	if with.is(formats.RoleImplementer) {
+	if with.hasRole(formats.RoleImplementer) {
 		f.loads = append(f.loads, "phases")
 	}
-	if without.is(formats.RoleImplementer) {
+	if without.hasRole(formats.RoleImplementer) {
 		has := []string{"task", "which has no plan"}
 		f.err = noInput(without.info, "plan", formats.TypeString, has)
 		return
@@ -361,25 +362,25 @@ func (f *flow) conditional(list []worker) {
 	second := without.during
 	switch {
 	case with.during == without.during:
-		f.start(with)
+		f.startStatus(with)
 	case with.during != "":
-		f.during = during(with, jqPlanned)
+		f.during = duringValue(with, jqPlanned)
 		f.status = with.during
 		second = ""
 	default:
-		f.during = during(without, jqPlanned+" | not")
+		f.during = duringValue(without, jqPlanned+" | not")
 	}
 
 	other := flow{
 		Data:    f.Data,
-		task:    true,
+		hasTask: true,
 		purpose: f.purpose,
 		status:  second,
 		lead:    "Without a plan",
 	}
 	f.when = jqPlanned
 	f.lead = "With a plan"
-	f.plan = true
+	f.hasPlan = true
 	f.sequence(list[:1])
 	f.addEnd()
 	other.sequence(list[1:])
@@ -388,8 +389,8 @@ func (f *flow) conditional(list []worker) {
 	f.err = cmp.Or(f.err, other.err)
 }
 
-// parsing is the section on arguments, empty if the command reads nothing.
-func (f *flow) parsing() string {
+// parsingSection is the section on arguments, empty if the command reads nothing.
+func (f *flow) parsingSection() string {
 	if len(f.allow)+len(f.loads) == 0 {
 		return ""
 	}
@@ -410,16 +411,16 @@ func (f *flow) parsing() string {
 	})
 }
 
-// during is the value of that key for a worker; empty if its role implies no status.
-func during(w worker, when string) string {
+// duringValue is the value of that key for a worker; empty if its role implies no status.
+func duringValue(w worker, when string) string {
 	if w.during == "" {
 		return ""
 	}
 	out := w.during.String()
 	if when != "" {
-		out += ", when: " + quoted(when)
+		out += ", when: " + quoteJQ(when)
 	}
-	if w.is(formats.RoleImplementer) {
+	if w.hasRole(formats.RoleImplementer) {
 		out += ", failed: " + formats.Partial.String()
 	}
 	if !strings.Contains(out, ",") {
@@ -428,8 +429,8 @@ func during(w worker, when string) string {
 	return "{status: " + out + "}"
 }
 
-// quoted quotes jq for YAML.
-func quoted(jq string) string {
+// quoteJQ quotes jq for YAML.
+func quoteJQ(jq string) string {
 	if strings.ContainsAny(jq, `|"'[]{},:# `) {
 		return "'" + strings.ReplaceAll(jq, "'", "''") + "'"
 	}
@@ -476,21 +477,21 @@ func flatten(list []worker) []worker {
 	return out
 }
 
-// implements reports whether a worker is an implementer.
-func implements(list []worker) bool {
+// hasImplementer reports whether a worker is an implementer.
+func hasImplementer(list []worker) bool {
 	return slices.ContainsFunc(flatten(list), func(w worker) bool {
-		return w.is(formats.RoleImplementer)
+		return w.hasRole(formats.RoleImplementer)
 	})
 }
 
-// requires reports whether a worker requires an input.
-func requires(list []worker, input string) bool {
+// requiresInput reports whether a worker requires an input.
+func requiresInput(list []worker, input string) bool {
 	return slices.ContainsFunc(flatten(
 		list,
 	), func(w worker) bool { return w.info.Inputs[input].Required })
 }
 
-func accepts(w worker, input string) bool {
+func acceptsInput(w worker, input string) bool {
 	_, ok := w.info.Inputs[input]
 	return ok
 }

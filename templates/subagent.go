@@ -23,17 +23,17 @@ type Subagent struct {
 	Program        string // its executable; empty: the configured runner
 }
 
-// Plain means that the subagent gets the command's arguments and makes no document. It is true if
+// IsPlain means that the subagent gets the command's arguments and makes no document. It is true if
 // an executable does the work, or if there is no task. Contract, Output and Policy are then
 // needless.
-func (s Subagent) Plain() bool {
-	return s.Program != "" || !s.task()
+func (s Subagent) IsPlain() bool {
+	return s.Program != "" || !s.hasTask()
 }
 
 // Role is derived from the name; a plain subagent only judges or not.
 func (s Subagent) Role() (role formats.Role, told bool) {
 	role, told = RoleOf(s.Name)
-	if s.Plain() && role != formats.RoleReviewer {
+	if s.IsPlain() && role != formats.RoleReviewer {
 		return formats.RoleUtility, true
 	}
 	return role, told
@@ -58,8 +58,8 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 	}
 	description := shorten("Works for /"+s.Command+": "+purpose, maxDescription)
 	values := parts.Values{
-		"word":        word(s.Name),
-		"description": scalar(description),
+		"word":        yamlWord(s.Name),
+		"description": yamlScalar(description),
 		"command":     s.Command,
 		"role":        role.String(),
 		"why_role":    texts.Fill(why, nil),
@@ -68,7 +68,7 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 	instruction := role.String()
 	output := strings.Trim(s.Output, "\n")
 	policy := strings.Trim(s.Policy, "\n")
-	if s.Plain() {
+	if s.IsPlain() {
 		instruction = "plain"
 		output = texts.Fill("output plain "+role.String(), nil)
 		policy = texts.Fill("policy plain", nil)
@@ -76,12 +76,12 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 	values["sections"] = texts.Fill("sections", parts.Values{
 		"persona":     texts.Fill("persona "+role.String(), nil),
 		"command":     s.Command,
-		"purpose":     prose(purpose),
+		"purpose":     escapeMarkdown(purpose),
 		"instruction": texts.Fill("instruction "+instruction, nil),
 		"output":      output,
 		"policy":      policy,
 	})
-	if !s.Plain() {
+	if !s.IsPlain() {
 		return []byte(texts.Fill("subagent", values) + "\n"), nil
 	}
 	s.plainContract(role, values)
@@ -105,12 +105,12 @@ func (s Subagent) plainContract(role formats.Role, values parts.Values) {
 		values["about_program"] = texts.Fill("about program", program)
 	}
 	var inputs []string
-	if s.task() {
+	if s.hasTask() {
 		inputs = append(inputs, "  task: {type: object, required: true}")
 	}
 	for _, a := range s.Args {
 		if a.Type != argTask { // every subagent gets the task
-			inputs = append(inputs, fmt.Sprintf("  %s: {type: %s}", a.Name, a.input()))
+			inputs = append(inputs, fmt.Sprintf("  %s: {type: %s}", a.Name, a.inputType()))
 		}
 	}
 	values["inputs"] = strings.Join(inputs, "\n")
@@ -129,9 +129,9 @@ func (s Subagent) Tools() string {
 	return "read, search, write, shell"
 }
 
-// task reports whether the command works on a task.
-func (s Subagent) task() bool {
-	return Data{Args: s.Args}.task()
+// hasTask reports whether the command works on a task.
+func (s Subagent) hasTask() bool {
+	return Data{Args: s.Args}.hasTask()
 }
 
 // RoleOf derives a new subagent's role from its name, word by word from the last: plan-reviewer
@@ -157,8 +157,8 @@ func RoleOf(name string) (role formats.Role, told bool) {
 	return formats.RoleResearcher, false
 }
 
-// Offline reports whether the offline runner has a worker for a subagent.
-func Offline(info formats.AgentInfo) bool {
+// HasOfflineWorker reports whether the offline runner has a worker for a subagent.
+func HasOfflineWorker(info formats.AgentInfo) bool {
 	switch info.Role {
 	case formats.RoleResearcher, formats.RolePlanner, formats.RoleImplementer, formats.RoleReviewer:
 		return true

@@ -59,8 +59,8 @@ func shorten(s string, limit int) string {
 	return strings.TrimRight(s, " ") + "…"
 }
 
-// scalar writes a clean line as a YAML scalar. It escapes what other agent CLIs expand.
-func scalar(s string) string {
+// yamlScalar writes a clean line as a YAML scalar. It escapes what other agent CLIs expand.
+func yamlScalar(s string) string {
 	// a single word could be true or null
 	if plainForm().MatchString(s) && strings.Contains(strings.TrimSpace(s), " ") {
 		return s
@@ -84,30 +84,30 @@ func scalar(s string) string {
 	return b.String()
 }
 
-// literal writes a clean line as a value in a step, where a leading `$` and `${{` would be read as
-// jq.
-func literal(s string) string {
+// yamlLiteral writes a clean line as a value in a step, where a leading `$` and `${{` would be read
+// as jq.
+func yamlLiteral(s string) string {
 	if !strings.ContainsAny(s, "${}") {
-		return scalar(s)
+		return yamlScalar(s)
 	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) //nolint:errcheck // a string always encodes
-	return scalar("${{ " + strings.TrimSpace(b.String()) + " }}")
+	return yamlScalar("${{ " + strings.TrimSpace(b.String()) + " }}")
 }
 
-// word writes a name as a YAML scalar, in quotes if YAML would give it another type.
-func word(s string) string {
+// yamlWord writes a name as a YAML scalar, in quotes if YAML would give it another type.
+func yamlWord(s string) string {
 	if slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, s) {
 		return `"` + s + `"`
 	}
 	return s
 }
 
-// prose writes a clean line as Markdown that shows exactly that text, in the middle of a line.
-// Marks of Markdown or other agent CLIs become character references.
-func prose(s string) string {
+// escapeMarkdown writes a clean line as Markdown that shows exactly that text, in the middle of a
+// line. Marks of Markdown or other agent CLIs become character references.
+func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if strings.ContainsRune("&<>`*_[]\\~{}$@#|", r) {

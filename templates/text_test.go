@@ -477,7 +477,7 @@ func TestRoleOf(t *testing.T) {
 			t.Errorf("RoleOf(%s) = %s, %t, want %s, %t", tt.name, role, told, tt.role, tt.told)
 		}
 		role, _ := templates.RoleOf(tt.name)
-		if !templates.Offline(formats.AgentInfo{Name: tt.name, Role: role}) {
+		if !templates.HasOfflineWorker(formats.AgentInfo{Name: tt.name, Role: role}) {
 			t.Errorf("Offline(%s) = false, want a worker for every role that a name gives", role)
 		}
 	}

@@ -44,11 +44,11 @@ func Translate(p Prompt, most int) ([]byte, error) {
 
 	texts := commandParts()
 	var steps []string
-	all := block(p.Before)
+	all := blockLines(p.Before)
 	previous := 0 // the last step of a subagent
 	size := 0
 	for i, part := range p.Parts {
-		lines := block(part.Pieces)
+		lines := blockLines(part.Pieces)
 		size += len(strings.Join(all, "")) + len(strings.Join(lines, ""))
 		if size > most {
 			return nil, refuse(
@@ -72,12 +72,12 @@ func Translate(p Prompt, most int) ([]byte, error) {
 			"number": number,
 			"count":  strconv.Itoa(len(p.Parts)),
 			"name":   p.Name,
-			"lines":  indented(lines),
+			"lines":  indentLines(lines),
 			"all":    "",
 			"before": "",
 		}
 		if len(all) > 0 {
-			values["all"] = texts.Fill("translated all", parts.Values{"lines": indented(all)})
+			values["all"] = texts.Fill("translated all", parts.Values{"lines": indentLines(all)})
 		}
 		if previous > 0 {
 			last := parts.Values{"last": strconv.Itoa(previous)}
@@ -104,15 +104,15 @@ func Translate(p Prompt, most int) ([]byte, error) {
 		})
 	}
 	out := texts.Fill("translated", parts.Values{
-		"head":   head(p.Name, scalar(purpose), p.Args, nil),
-		"source": prose(cleanLine(p.Source)),
+		"head":   commandHead(p.Name, yamlScalar(purpose), p.Args, nil),
+		"source": escapeMarkdown(cleanLine(p.Source)),
 		"steps":  strings.Join(steps, "\n"),
 	})
 	return []byte(out + "\n"), nil
 }
 
-// indented writes lines into a YAML block.
-func indented(lines []string) string {
+// indentLines writes lines into a YAML block.
+func indentLines(lines []string) string {
 	var out []string
 	for _, line := range lines {
 		if line != "" {
@@ -123,9 +123,9 @@ func indented(lines []string) string {
 	return strings.Join(out, "\n")
 }
 
-// block writes pieces as the lines of a YAML block, with expressions in place of their texts. Text
-// that another tool or an expression would interpret becomes an expression.
-func block(pieces []Piece) []string {
+// blockLines writes pieces as the lines of a YAML block, with expressions in place of their texts.
+// Text that another tool or an expression would interpret becomes an expression.
+func blockLines(pieces []Piece) []string {
 	var b strings.Builder
 	for _, p := range pieces {
 		if p.Jq != "" {

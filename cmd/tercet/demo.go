@@ -67,7 +67,7 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	d.Dir, err = demo.Folder(joinWords(c.args))
+	d.Dir, err = demo.NewFolder(joinWords(c.args))
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (d *demonstration) run(c call, name string) error {
 	d.app.answerJSON("tercet.demo/1", fields{
 		"dir":         d.Dir,
 		"commands":    d.lines,
-		"test_before": demo.Colour(before),
-		"test_after":  demo.Colour(after),
+		"test_before": demo.ColourName(before),
+		"test_after":  demo.ColourName(after),
 		"diff":        diff,
 	})
 	d.scene.End(d.app.host().InstalledAgents())

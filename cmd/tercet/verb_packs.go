@@ -147,7 +147,7 @@ func (w packCall) reportChanges(done project.PackChanges, dry bool, failed error
 	if !w.app.flags.json {
 		for _, c := range done.Changes {
 			for _, s := range c.Shown() {
-				w.app.term.Answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
+				w.app.term.Answer("%-8s %s%s", s.Action, s.Path, s.Action.Note())
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil || c.app.answerJSON("tercet.undo/1", fields{
 			"undo":    u,
 			"dry_run": *dry,
-			"nothing": u.Empty(),
+			"nothing": u.IsEmpty(),
 		}) {
 			return err
 		}
@@ -49,7 +49,7 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 		}
 
 		switch {
-		case u.Empty():
+		case u.IsEmpty():
 			c.app.term.Note("run %s changed nothing that could be taken back", u.Run)
 		case *dry:
 			c.app.term.Note("nothing was written")
@@ -77,7 +77,7 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 		}
 
 		switch {
-		case found.Empty():
+		case found.IsEmpty():
 			c.app.term.Note("nothing to remove")
 		case *dry:
 			c.app.term.Note("nothing was removed")

@@ -107,24 +107,24 @@ const consentFile = ".tercet/auto-approve"
 type flowRun struct {
 	*world
 
-	t     *testing.T
-	test  *scenario.Test
-	cast  *scenario.Cast
-	calls map[string]int
-	asked []string        // ids of gates
-	shown []string        // their questions
-	read  map[string]bool // agents whose last result doc-reviewer has read
+	t       *testing.T
+	test    *scenario.Test
+	workers *scenario.Workers
+	calls   map[string]int
+	asked   []string        // ids of gates
+	shown   []string        // their questions
+	read    map[string]bool // agents whose last result doc-reviewer has read
 }
 
 func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.AgentInfo) *flowRun {
 	t.Helper()
 	w := &flowRun{
-		world: newWorld(t),
-		t:     t,
-		test:  test,
-		cast:  scenario.NewCast(test, false),
-		calls: map[string]int{},
-		read:  map[string]bool{},
+		world:   newWorld(t),
+		t:       t,
+		test:    test,
+		workers: scenario.NewWorkers(test, false),
+		calls:   map[string]int{},
+		read:    map[string]bool{},
 	}
 	w.infos = infos
 	maps.Copy(w.docs, test.Files)
@@ -146,7 +146,7 @@ func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.Agen
 		w.asked = append(w.asked, flowStep(g.Step))
 		w.shown = append(w.shown, g.Question)
 		w.consents(g)
-		if d, ok := w.cast.Answer(g); ok {
+		if d, ok := w.workers.Answer(g); ok {
 			return d, nil
 		}
 		if !test.Yes && w.cfg.Consent.File == "" {

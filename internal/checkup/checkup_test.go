@@ -85,8 +85,8 @@ func TestProgramsBeforeTrust(t *testing.T) {
 		},
 		Model: func(string) (string, string) { return "", "" },
 	}
-	list := p.Look(t.Context())
-	if p.May {
+	list := p.Check(t.Context())
+	if p.MayStart {
 		t.Error("May = true, want false")
 	}
 	has(t, list, "trust", checkup.Warning, "")
@@ -106,7 +106,7 @@ func TestProgramsBeforeTrust(t *testing.T) {
 		"nonsense": "change `runner` to offline, auto, acp, ",
 	} {
 		p.Runner = runner
-		has(t, p.Look(t.Context()), "runner", checkup.Failure, want)
+		has(t, p.Check(t.Context()), "runner", checkup.Failure, want)
 	}
 }
 
@@ -132,11 +132,11 @@ func TestWorkspace(t *testing.T) {
 	var found []formats.Diagnostic
 	locked := error(nil)
 	w := checkup.Workspace{
-		Root:    r,
-		Dir:     r.Name(),
-		Table:   table,
-		Library: &commands.Library{},
-		May:     true,
+		Root:     r,
+		Dir:      r.Name(),
+		Table:    table,
+		Library:  &commands.Library{},
+		MayStart: true,
 		Verify: func(context.Context) ([]formats.Diagnostic, error) {
 			return found, nil
 		},
@@ -145,13 +145,13 @@ func TestWorkspace(t *testing.T) {
 			return []formats.Task{{Number: 7, Lease: &formats.Lease{Run: "gone"}}, {Number: 8}}, nil
 		},
 		Alive: func(l formats.Lease) bool { return l.Run != "gone" },
-		Keep: past.Keep{
+		Limits: past.Limits{
 			Age:  time.Hour,
 			Size: 1 << 20,
 			Now:  noon,
 		},
 	}
-	list := w.Look(t.Context())
+	list := w.Check(t.Context())
 	has(t, list, "workspace", checkup.Fine, r.Name())
 	has(t, list, "state", checkup.Fine, "state.json is valid")
 	has(t, list, "lock", checkup.Fine, "can be taken")
@@ -163,14 +163,14 @@ func TestWorkspace(t *testing.T) {
 	}
 	found = []formats.Diagnostic{{Code: "S1", Severity: formats.SeverityWarning, Message: "odd"}}
 	locked = formats.Fail(formats.CodeIO, "mount it otherwise", "no locks here")
-	w.Keep.Now = noon.Add(-time.Hour)
-	list = w.Look(t.Context())
+	w.Limits.Now = noon.Add(-time.Hour)
+	list = w.Check(t.Context())
 	has(t, list, "state", checkup.Warning, "odd (S1)\nrun tercet state verify")
 	has(t, list, "lock", checkup.Failure, "no locks here\nmount it otherwise")
 	has(t, list, "clock", checkup.Warning, "in the future")
 	found[0].Severity = formats.SeverityError
-	w.May = false
-	list = w.Look(t.Context())
+	w.MayStart = false
+	list = w.Check(t.Context())
 	has(t, list, "state", checkup.Failure, "odd")
 	has(t, list, "lock", checkup.Skipped, "not tried")
 }

@@ -20,7 +20,7 @@ type Finding struct {
 	Detail any    `json:"detail,omitempty"`
 }
 
-func fine(name, text string) Finding {
+func okFinding(name, text string) Finding {
 	return Finding{
 		Name:  name,
 		Grade: Fine,
@@ -28,7 +28,7 @@ func fine(name, text string) Finding {
 	}
 }
 
-func warned(name, text, fix string) Finding {
+func warning(name, text, fix string) Finding {
 	return Finding{
 		Name:  name,
 		Grade: Warning,
@@ -37,7 +37,7 @@ func warned(name, text, fix string) Finding {
 	}
 }
 
-func failed(name, text, fix string) Finding {
+func failure(name, text, fix string) Finding {
 	return Finding{
 		Name:  name,
 		Grade: Failure,
@@ -46,8 +46,8 @@ func failed(name, text, fix string) Finding {
 	}
 }
 
-// skipped is what was not looked at, because nothing may start here yet.
-func skipped(name, text string) Finding {
+// skip is what was not looked at, because nothing may start here yet.
+func skip(name, text string) Finding {
 	return Finding{
 		Name:  name,
 		Grade: Skipped,

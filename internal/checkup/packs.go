@@ -17,7 +17,7 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 	const name = "packs"
 	record, err := packs.Load(project)
 	if err != nil {
-		return []Finding{failed(
+		return []Finding{failure(
 			name,
 			err.Error(),
 			"take "+packs.RecordFile+" and "+packs.Folder+" back from git",
@@ -36,10 +36,10 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 	}
 	for _, p := range record.Packs {
 		brought, ok := shipped[p.Name]
-		if ok && p.Source == packs.Builtin && packs.Newer(p.Version, brought) {
+		if ok && p.Source == packs.Builtin && packs.IsNewer(p.Version, brought) {
 			out = append(
 				out,
-				warned(
+				warning(
 					name,
 					fmt.Sprintf("%s %s is newer than the one of this tercet, %s",
 						p.Name, p.Version, brought),
@@ -54,7 +54,7 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 				if strings.Contains(advice, "%") {
 					advice = fmt.Sprintf(advice, p.Name)
 				}
-				out = append(out, warned(name, fmt.Sprintf(text, file), advice))
+				out = append(out, warning(name, fmt.Sprintf(text, file), advice))
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 	if len(record.Packs) > 0 && len(out) == 0 {
 		out = append(
 			out,
-			fine(
+			okFinding(
 				name,
 				formats.Count(len(record.Packs), "pack")+", as installed or as you edited them",
 			),

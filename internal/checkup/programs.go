@@ -34,27 +34,27 @@ type Programs struct {
 	// choice.
 	Model func(runner string) (model, from string)
 	// Getenv gives a variable of the user, for advice; nil: they are not known.
-	Getenv func(name string) string
-	May    bool // whether processes may start here
+	Getenv   func(name string) string
+	MayStart bool // whether processes may start here
 	// NoWorkspace: there is no project here, so there is nothing that a user could agree to.
 	NoWorkspace bool
 }
 
-// Look asks all programs in parallel, because some start slowly.
-func (p *Programs) Look(ctx context.Context) []Finding {
+// Check asks all programs in parallel, because some start slowly.
+func (p *Programs) Check(ctx context.Context) []Finding {
 	trusted := p.trust()
 	asked := []func() Finding{
 		func() Finding {
 			return p.program(
 				ctx, "git",
-				failed("git", "not installed", "install git: /implement works in a worktree"),
+				failure("git", "not installed", "install git: /implement works in a worktree"),
 				"--version",
 			)
 		},
 		func() Finding {
 			return p.program(
 				ctx, "go",
-				warned(
+				warning(
 					"go",
 					"not installed",
 					"install Go if this is a Go project: its checks and 'tercet demo' need it",
@@ -69,7 +69,7 @@ func (p *Programs) Look(ctx context.Context) []Finding {
 
 	first := len(asked)
 	for _, name := range slices.Sorted(maps.Keys(p.Config.ACP)) {
-		asked = append(asked, func() Finding { return p.speaks(ctx, name) })
+		asked = append(asked, func() Finding { return p.acpAgent(ctx, name) })
 	}
 	found := make([]Finding, len(asked))
 	var wg sync.WaitGroup
@@ -90,12 +90,12 @@ func (p *Programs) trust() Finding {
 	}
 	switch {
 	case err != nil && p.NoWorkspace:
-		return skipped("trust", "no project here; programs are asked for their versions in one")
+		return skip("trust", "no project here; programs are asked for their versions in one")
 	case err != nil:
-		return warned("trust", err.Error(), formats.HelpOf(err))
+		return warning("trust", err.Error(), formats.HelpOf(err))
 	}
-	p.May = true
-	return fine("trust", "programs may start, trusted by "+v.By)
+	p.MayStart = true
+	return okFinding("trust", "programs may start, trusted by "+v.By)
 }
 
 // program asks a program for its version.
@@ -109,8 +109,8 @@ func (p *Programs) program(
 	switch {
 	case err != nil:
 		return missing
-	case !p.May:
-		return skipped(name, at+", "+notAsked)
+	case !p.MayStart:
+		return skip(name, at+", "+notAsked)
 	}
 	res, err := p.Starter.Run(ctx, proc.Command{
 		Argv:    append([]string{name}, args...),
@@ -127,7 +127,7 @@ func (p *Programs) program(
 	case !res.Success():
 		missing.Text = at + " does not print its version"
 	default:
-		return fine(name, fmt.Sprintf("%s (%s)", versionNumber().Find(res.Stdout), at))
+		return okFinding(name, fmt.Sprintf("%s (%s)", versionNumber().Find(res.Stdout), at))
 	}
 	return missing
 }
@@ -149,63 +149,63 @@ func (p *Programs) agent(ctx context.Context, driver agentcli.Driver) Finding {
 	at, err := p.Starter.LookPath(driver.Name)
 	switch {
 	case err != nil:
-		f := skipped(driver.Name, "not installed")
-		f.Fix = installation(driver)
+		f := skip(driver.Name, "not installed")
+		f.Fix = installCommand(driver)
 		f.Detail = agentDetail{Tested: driver.Tested}
 		return f
-	case !p.May:
-		return skipped(driver.Name, at+", "+notAsked)
+	case !p.MayStart:
+		return skip(driver.Name, at+", "+notAsked)
 	}
 	found, err := agentcli.Probe(ctx, p.Starter, driver)
-	f := fine(driver.Name, " ("+found.Path+")")
+	f := okFinding(driver.Name, " ("+found.Path+")")
 	f.Fix = driver.LoginHelp(p.Getenv, p.childVariable)
-	return p.answered(f, driver, found, err)
+	return p.addProbe(f, driver, found, err)
 }
 
-// speaks tells of an agent of the Agent Client Protocol that the configuration names: it is started
-// and asked who it is.
-func (p *Programs) speaks(ctx context.Context, runner string) Finding {
+// acpAgent tells of an agent of the Agent Client Protocol that the configuration names: it is
+// started and asked who it is.
+func (p *Programs) acpAgent(ctx context.Context, runner string) Finding {
 	s, _, err := p.Speaker(runner)
 	if err != nil {
-		return failed(runner, err.Error(), formats.HelpOf(err))
+		return failure(runner, err.Error(), formats.HelpOf(err))
 	}
 
 	at, err := p.Starter.LookPath(s.Program(p.Dir))
 	switch {
 	case err != nil:
-		f := warned(
+		f := warning(
 			runner,
 			s.Driver.Name+" is not installed",
 			"install it, or change `acp` in config.yaml",
 		)
 		if s.Driver.Package != "" {
-			f.Fix = installation(s.Driver)
+			f.Fix = installCommand(s.Driver)
 		}
 		f.Detail = agentDetail{Tested: s.Driver.Tested}
 		return f
-	case !p.May:
-		f := skipped(runner, at+", "+notAsked)
+	case !p.MayStart:
+		f := skip(runner, at+", "+notAsked)
 		f.Detail = agentDetail{Path: at, Tested: s.Driver.Tested}
 		return f
 	}
 
 	found, err := agentcli.ProbeACP(ctx, p.Starter, s, p.Dir)
 	found.Path = at
-	return p.answered(
-		fine(runner, " speaks the Agent Client Protocol ("+at+")"),
+	return p.addProbe(
+		okFinding(runner, " speaks the Agent Client Protocol ("+at+")"),
 		s.Driver,
 		found,
 		err,
 	)
 }
 
-func installation(d agentcli.Driver) string {
+func installCommand(d agentcli.Driver) string {
 	return "npm install -g " + d.Package + "@" + d.Tested
 }
 
-// answered completes a finding with what an agent said of itself. Its fix is what to do where no
+// addProbe completes a finding with what an agent said of itself. Its fix is what to do where no
 // login is seen, empty where none has to be.
-func (p *Programs) answered(
+func (p *Programs) addProbe(
 	f Finding,
 	driver agentcli.Driver,
 	found agentcli.Found,
@@ -219,7 +219,7 @@ func (p *Programs) answered(
 	model, from := p.Model(f.Name)
 	detail.Model = model
 	if err != nil {
-		f = warned(f.Name, err.Error(), formats.HelpOf(err))
+		f = warning(f.Name, err.Error(), formats.HelpOf(err))
 		f.Detail = detail
 		return f
 	}
@@ -257,9 +257,9 @@ func (p *Programs) childVariable(name string) string {
 // those that there are.
 func (p *Programs) runner(agents, speakers []Finding) Finding {
 	name := cmp.Or(p.Runner, p.Config.Runner, agentcli.RunnerOffline)
-	f := fine("runner", fmt.Sprintf("%s, from %s", name, p.Config.Origin("runner")))
+	f := okFinding("runner", fmt.Sprintf("%s, from %s", name, p.Config.Origin("runner")))
 	fail := func(text, fix string) Finding {
-		return failed(f.Name, f.Text+text, fix)
+		return failure(f.Name, f.Text+text, fix)
 	}
 	named := func(f Finding) bool { return f.Name == name }
 	installed := agentcli.Installed(p.Starter)
@@ -307,28 +307,28 @@ func (p *Programs) couldIsolate(probes []sandbox.Probe) bool {
 
 // sandbox names the strongest tier that a probe saw at work.
 func (p *Programs) sandbox(ctx context.Context) Finding {
-	if !p.May {
-		return skipped("sandbox", notAsked)
+	if !p.MayStart {
+		return skip("sandbox", notAsked)
 	}
 	probes, err := p.Keeper.Probes(ctx)
 	if err != nil {
-		return warned("sandbox", err.Error(), formats.HelpOf(err))
+		return warning("sandbox", err.Error(), formats.HelpOf(err))
 	}
 	best, err := p.Keeper.Best(ctx, sandbox.Advisory, nil)
 	switch {
 	case err != nil:
-		return failed("sandbox", err.Error(), formats.HelpOf(err))
+		return failure("sandbox", err.Error(), formats.HelpOf(err))
 	case best.Tier == sandbox.Advisory && p.couldIsolate(probes):
-		return warned("sandbox", best.Tier.String(),
+		return warning("sandbox", best.Tier.String(),
 			"your configuration chose it: its key sandbox leaves out what works here; "+
 				"'tercet sandbox probe' shows that")
 	case best.Tier == sandbox.Advisory:
-		return warned(
+		return warning(
 			"sandbox",
 			best.Tier.String(),
 			"run 'tercet sandbox probe': nothing on this machine isolates the commands that "+
 				"run here",
 		)
 	}
-	return fine("sandbox", best.Tier.String())
+	return okFinding("sandbox", best.Tier.String())
 }

@@ -18,7 +18,7 @@ func Secrets(names []string, least int, value func(name string) string) []Findin
 	if short == nil {
 		return nil
 	}
-	f := warned(
+	f := warning(
 		"env",
 		fmt.Sprintf(
 			"%s under `env`: a value of less than %d bytes is not masked in what tercet keeps and "+

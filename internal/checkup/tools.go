@@ -16,7 +16,7 @@ type Tool struct {
 	Dialect  string   `json:"dialect"`
 	Commands []string `json:"commands"` // without those that another file hides
 	// the hidden ones, by a name that still reaches them, else by their file
-	Behind []string `json:"behind"`
+	Hidden []string `json:"behind"`
 	Hides  []string `json:"hides"` // files that a command of this tool hides: source/path
 	// how to reach or prefer the shipped commands that this tool hides
 	Advice []string `json:"advice"`
@@ -56,7 +56,7 @@ func Tools(t *router.Table, agents []Tool) []Tool {
 				name = h.Source + "/" + h.File + ", which no name reaches"
 			}
 			one := tool(h.Entry)
-			one.Behind = append(one.Behind, name)
+			one.Hidden = append(one.Hidden, name)
 			continue
 		}
 		i := slices.IndexFunc(out, func(one Tool) bool {
@@ -101,11 +101,11 @@ func Agents(
 	ofNames func(formats.Diagnostic) bool,
 ) (out []Finding) {
 	for _, text := range replaced {
-		out = append(out, fine("agents", text))
+		out = append(out, okFinding("agents", text))
 	}
 	for _, d := range notes {
 		if ofNames(d) {
-			out = append(out, warned("agents", d.File+": "+d.Message, d.Help))
+			out = append(out, warning("agents", d.File+": "+d.Message, d.Help))
 		}
 	}
 	return out
@@ -122,8 +122,8 @@ func (t Tool) String() string {
 	if len(t.Hides) > 0 {
 		text += ", which hide " + formats.FirstFew(t.Hides, ", ")
 	}
-	if n := len(t.Behind); n > 0 {
-		text += fmt.Sprintf(", %d behind other files: %s", n, strings.Join(t.Behind, ", "))
+	if n := len(t.Hidden); n > 0 {
+		text += fmt.Sprintf(", %d behind other files: %s", n, strings.Join(t.Hidden, ", "))
 	}
 	return text
 }

@@ -27,48 +27,54 @@ type Workspace struct {
 	Lockable func(ctx context.Context) error
 	Tasks    func(ctx context.Context) ([]formats.Task, error)
 	Alive    func(formats.Lease) bool // whether the process of a lease still runs
-	Keep     past.Keep                // which runs gc keeps
+	Limits   past.Limits              // which runs gc keeps
 	Table    *router.Table
 	Agents   []Tool // the folders of other tools with agents
 	Library  *commands.Library
-	May      bool // whether processes may start here
-	Inside   bool // tercet runs inside a run
+	MayStart bool // whether processes may start here
+	InRun    bool // tercet runs inside a run
 }
 
-// Look runs all checks.
-func (w *Workspace) Look(ctx context.Context) []Finding {
-	list := []Finding{fine("workspace", w.Dir), w.state(ctx), w.lock(ctx), w.clock(), w.runs(ctx)}
-	return slices.Concat(list, w.leases(ctx), w.foreign())
+// Check runs all checks.
+func (w *Workspace) Check(ctx context.Context) []Finding {
+	list := []Finding{
+		okFinding("workspace", w.Dir),
+		w.state(ctx),
+		w.lock(ctx),
+		w.clock(),
+		w.runs(ctx),
+	}
+	return slices.Concat(list, w.leases(ctx), w.otherTools())
 }
 
 // runs tells when much of old runs lies there.
 func (w *Workspace) runs(ctx context.Context) Finding {
-	c, err := past.Project{Root: w.Root}.Old(ctx, w.Keep)
+	c, err := past.Project{Root: w.Root}.FindOld(ctx, w.Limits)
 	if err != nil {
-		return warned("runs", err.Error(), formats.HelpOf(err))
+		return warning("runs", err.Error(), formats.HelpOf(err))
 	}
 	text := fmt.Sprintf("they hold %d MiB", c.Size>>20)
-	if len(c.Runs) > 0 || c.Size/3 > w.Keep.Size/4 {
-		return warned(
+	if len(c.Runs) > 0 || c.Size/3 > w.Limits.Size/4 {
+		return warning(
 			"runs",
 			text+", "+formats.Count(len(c.Runs), "old run")+" could go",
 			"tercet gc --dry-run",
 		)
 	}
-	return fine("runs", text)
+	return okFinding("runs", text)
 }
 
 // leases names the tasks whose process is gone.
 func (w *Workspace) leases(ctx context.Context) (out []Finding) {
 	tasks, err := w.Tasks(ctx)
 	if err != nil {
-		return nil // state tells it
+		return nil // the check of the state reports the same error
 	}
 	for _, t := range tasks {
 		if t.Lease != nil && !w.Alive(*t.Lease) {
 			out = append(
 				out,
-				warned(
+				warning(
 					"lease",
 					fmt.Sprintf("task %d is held by run %s, whose process is gone",
 						t.Number, t.Lease.Run),
@@ -84,54 +90,54 @@ func (w *Workspace) state(ctx context.Context) Finding {
 	const verify = "run tercet state verify"
 	list, err := w.Verify(ctx)
 	if err != nil {
-		return failed("state", err.Error(), cmp.Or(formats.HelpOf(err), verify))
+		return failure("state", err.Error(), cmp.Or(formats.HelpOf(err), verify))
 	}
 	for _, one := range list {
 		if one.Severity == formats.SeverityError {
-			return failed("state", one.Error(), cmp.Or(one.Help, verify))
+			return failure("state", one.Error(), cmp.Or(one.Help, verify))
 		}
 	}
 	if len(list) > 0 {
-		return warned("state", list[0].Error(), cmp.Or(list[0].Help, verify))
+		return warning("state", list[0].Error(), cmp.Or(list[0].Help, verify))
 	}
-	return fine("state", "state.json is valid")
+	return okFinding("state", "state.json is valid")
 }
 
 // lock takes the lock once. It finds a file system without locks, or without the right to write,
 // before work is lost on it.
 func (w *Workspace) lock(ctx context.Context) Finding {
 	switch {
-	case !w.May:
-		return skipped(
+	case !w.MayStart:
+		return skip(
 			"lock",
 			"not tried: it would write into a project that you have not trusted yet",
 		)
-	case w.Inside:
-		return fine("lock", "not tried inside a run")
+	case w.InRun:
+		return okFinding("lock", "not tried inside a run")
 	}
 	if err := w.Lockable(ctx); err != nil {
-		return failed("lock", err.Error(), formats.HelpOf(err))
+		return failure("lock", err.Error(), formats.HelpOf(err))
 	}
-	return fine("lock", "can be taken on this file system")
+	return okFinding("lock", "can be taken on this file system")
 }
 
 // clock compares the clock with the time of the state file.
 func (w *Workspace) clock() Finding {
 	const slack = time.Minute
-	now := w.Keep.Now.UTC()
+	now := w.Limits.Now.UTC()
 	info, err := os.Stat(filepath.Join(w.Dir, formats.Workspace, "state.json"))
 	if err == nil && info.ModTime().After(now.Add(slack)) {
-		return warned(
+		return warning(
 			"clock",
 			"state.json was written in the future, at "+info.ModTime().UTC().Format(time.RFC3339),
 			"set the clock of this machine",
 		)
 	}
-	return fine("clock", now.Format(time.RFC3339))
+	return okFinding("clock", now.Format(time.RFC3339))
 }
 
-// foreign tells what the first argument is called in files of other tools: they do not agree.
-func (w *Workspace) foreign() (out []Finding) {
+// otherTools tells what the first argument is called in files of other tools: they do not agree.
+func (w *Workspace) otherTools() (out []Finding) {
 	bases := [2][]string{{}, {}}
 	hooks := []string{}
 	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json"} {
@@ -156,7 +162,7 @@ func (w *Workspace) foreign() (out []Finding) {
 	if len(hooks) > 0 {
 		out = append(
 			out,
-			warned(
+			warning(
 				"commands",
 				"hooks of other tools are never run: "+formats.FirstFew(hooks, " "),
 				"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow",
@@ -164,7 +170,7 @@ func (w *Workspace) foreign() (out []Finding) {
 		)
 	}
 	for _, t := range Tools(w.Table, w.Agents) {
-		f := fine("tools", t.String())
+		f := okFinding("tools", t.String())
 		f.Fix = strings.Join(t.Advice, "\n")
 		f.Detail = t
 		out = append(out, f)
@@ -173,14 +179,14 @@ func (w *Workspace) foreign() (out []Finding) {
 	for _, l := range w.Table.LeftOut() {
 		out = append(
 			out,
-			warned("commands", l.String(), "make it a regular file in a folder that can be read"),
+			warning("commands", l.String(), "make it a regular file in a folder that can be read"),
 		)
 	}
 
 	if len(bases[0])+len(bases[1]) == 0 {
 		return out
 	}
-	f := fine("commands", fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s",
+	f := okFinding("commands", fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s",
 		cmp.Or(formats.FirstFew(bases[0], " "), "none"),
 		cmp.Or(formats.FirstFew(bases[1], " "), "none")))
 	f.Detail = map[string]any{"positional_base_0": bases[0], "positional_base_1": bases[1]}

@@ -19,14 +19,14 @@ const (
 	markFile = ".git/tercet-demo"
 )
 
-// marked names the folder that a mark was made in, and the process whose demo it is.
-type marked struct {
+// mark names the folder that a mark was made in, and the process whose demo it is.
+type mark struct {
 	Dir string    `json:"dir"`
 	By  proc.Proc `json:"by"`
 }
 
-// mark marks a folder as one of a demo. git makes its repository around the mark.
-func mark(dir string) error {
+// writeMark marks a folder as one of a demo. git makes its repository around the mark.
+func writeMark(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func mark(dir string) error {
 	if err := root.MkdirAll(path.Dir(markFile), 0o755); err != nil {
 		return err
 	}
-	m := marked{Dir: dir}
+	m := mark{Dir: dir}
 	m.By, err = proc.Identify(os.Getpid())
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func Clean(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if ok, err := remove(filepath.Split(dir)); ok || err != nil {
+	if ok, err := removeDemo(filepath.Split(dir)); ok || err != nil {
 		return dir, err
 	}
 	help := "look at it, and remove it by hand"
@@ -66,8 +66,8 @@ func Clean(name string) (string, error) {
 		"expected a folder that 'tercet demo' made, got %s", dir)
 }
 
-// remove removes a folder of another one if a demo made it. No link is followed.
-func remove(parent, name string) (bool, error) {
+// removeDemo removes a folder of another one if a demo made it. No link is followed.
+func removeDemo(parent, name string) (bool, error) {
 	at, err := filepath.EvalSymlinks(parent)
 	if err != nil {
 		return false, formats.Broken(formats.CodeIO, "folder of demos", err)
@@ -90,7 +90,7 @@ func remove(parent, name string) (bool, error) {
 	}
 
 	text, err := root.ReadFile(file)
-	var m marked
+	var m mark
 	if err != nil || json.Unmarshal(text, &m) != nil || m.Dir != filepath.Join(at, name) {
 		return false, nil // a copy of a demo is the user's
 	}

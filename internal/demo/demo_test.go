@@ -26,7 +26,7 @@ func made(t *testing.T) (tmp, dir string) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", tmp)
-	dir, err = demo.Folder("")
+	dir, err = demo.NewFolder("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestClean(t *testing.T) {
 		dir+"/.git/tercet-demo",
 		filepath.Join(tmp, "tercet-demo-mark/.git/tercet-demo"),
 	)) //
-	running, err := demo.Folder("")
+	running, err := demo.NewFolder("")
 	must(err)
 	mark, err := os.ReadFile(filepath.Join(running, ".git/tercet-demo"))
 	must(err)
@@ -115,11 +115,11 @@ func TestClean(t *testing.T) {
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "one")
-	got, err := demo.Folder(dir)
+	got, err := demo.NewFolder(dir)
 	if err != nil || filepath.Base(got) != "one" {
 		t.Fatalf("Folder = %q, %v", got, err)
 	}
-	_, err = demo.Folder(dir)
+	_, err = demo.NewFolder(dir)
 	if err == nil || !strings.Contains(err.Error(), "expected an empty folder") {
 		t.Errorf("Folder of one that is not empty: %v, want it refused", err)
 	}

@@ -42,7 +42,7 @@ func ParseFixture(name string, data []byte) (f Fixture, err error) {
 				"expected a file %s in the fixture %s, got none", needed, name)
 		}
 		if needed == "commits.txt" {
-			f.subjects = lines(string(f.files[i].Data))
+			f.subjects = splitLines(string(f.files[i].Data))
 		}
 	}
 	return f, nil
@@ -54,9 +54,9 @@ type Repo struct {
 	Starter *proc.Starter
 }
 
-// Folder makes a temporary folder, or takes the named one if it is missing or empty, and marks it
-// as a demo's.
-func Folder(name string) (_ string, err error) {
+// NewFolder makes a temporary folder, or takes the named one if it is missing or empty, and marks
+// it as a demo's.
+func NewFolder(name string) (_ string, err error) {
 	var dir string
 	if name == "" {
 		dir, err = os.MkdirTemp("", tempPrefix)
@@ -78,7 +78,7 @@ func Folder(name string) (_ string, err error) {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err == nil {
-		err = mark(dir)
+		err = writeMark(dir)
 	}
 	if err != nil {
 		return "", formats.Broken(formats.CodeIO, "demo folder", err)
@@ -153,7 +153,7 @@ func (r Repo) Diff(ctx context.Context, f Fixture) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	commits := lines(first)
+	commits := splitLines(first)
 	from := commits[min(len(f.subjects), len(commits))-1]
 	return r.git(
 		ctx, "diff",
@@ -192,14 +192,14 @@ func GoFlags(ctx context.Context, s *proc.Starter) (string, error) {
 	return strings.TrimSpace(strings.TrimSpace(string(res.Stdout)) + " -mod=mod"), err
 }
 
-// Colour is "green" or "red" for the result of a test.
-func Colour(green bool) string {
+// ColourName is "green" or "red" for the result of a test.
+func ColourName(green bool) string {
 	if green {
 		return "green"
 	}
 	return "red"
 }
 
-func lines(text string) []string {
+func splitLines(text string) []string {
 	return strings.Split(strings.TrimSpace(text), "\n")
 }

@@ -37,7 +37,7 @@ func (s Scene) Title(format string, args ...any) {
 // Lines prints texts, one a line.
 func (s Scene) Lines(list ...string) {
 	for _, line := range list {
-		s.print(style.Wrap("  "+plain.Line(untabbed(line)), s.Columns))
+		s.print(style.Wrap("  "+plain.Line(replaceTabs(line)), s.Columns))
 	}
 }
 
@@ -47,9 +47,9 @@ func (s Scene) print(text string) {
 	}
 }
 
-// untabbed is a line of a program that parts its columns by tabs, which a terminal would show at
+// replaceTabs is a line of a program that parts its columns by tabs, which a terminal would show at
 // its own places.
-func untabbed(text string) string {
+func replaceTabs(text string) string {
 	return strings.ReplaceAll(text, "\t", "  ")
 }
 
@@ -61,8 +61,8 @@ func (s Scene) Test(when, said string, green bool) {
 		look = style.Good
 	}
 	s.print("\n" + s.Sheet.Paint(style.Heading, "Its own test "+when+": ") +
-		s.Sheet.Paint(look, Colour(green)))
-	list := lines(said)
+		s.Sheet.Paint(look, ColourName(green)))
+	list := splitLines(said)
 	s.Lines(list[max(0, len(list)-most):]...)
 }
 
@@ -74,11 +74,11 @@ func (s Scene) Diff(patch string) {
 		return
 	}
 	var out []string
-	for _, line := range lines(patch) {
+	for _, line := range splitLines(patch) {
 		if strings.HasPrefix(line, "index ") {
 			continue
 		}
-		line = plain.Line(untabbed(line))
+		line = plain.Line(replaceTabs(line))
 		sign := ""
 		if line != "" && strings.Contains("+- ", line[:1]) {
 			sign = line[:1] + "     "
@@ -105,13 +105,13 @@ func (s Scene) Commands() {
 		plan, _ := documents.ParsePlan(a.Path, s.read(a.Path)) //nolint:errcheck // what can be read of it is shown
 		for _, p := range plan.Phases {
 			s.Title("The commands of its plan, phase %d: %s", p.Number, p.Name)
-			s.Lines(lines(cmp.Or(
+			s.Lines(splitLines(cmp.Or(
 				strings.Join(p.Commands, "\n"),
 				"none: nothing that the offline runner could do",
 			))...)
 			if len(p.Verification) > 0 {
 				s.Title("The commands that verify it")
-				s.Lines(lines(strings.Join(p.Verification, "\n"))...)
+				s.Lines(splitLines(strings.Join(p.Verification, "\n"))...)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (s Scene) Artifacts() {
 		for _, a := range t.Artifacts {
 			if a.Type.IsDocument() {
 				s.Title("%s  (%s)", a.Path, a.Type)
-				list := lines(string(s.read(a.Path)))
+				list := splitLines(string(s.read(a.Path)))
 				s.Lines(list[:min(most, len(list))]...)
 			}
 		}

@@ -34,14 +34,14 @@ const (
 type File struct {
 	Path string `json:"path"`
 	Text string `json:"text"`
-	// For names the candidate that it is, or that imports it.
-	For string `json:"for"`
+	// Candidate names the candidate that it is, or that imports it.
+	Candidate string `json:"for"`
 	// Folder is the one below which the file holds; empty: everywhere.
 	Folder string `json:"folder,omitempty"`
 }
 
-// own are the files that each agent CLI looks up itself, in its order.
-var own = map[string][]string{
+// rootFiles are the files that each agent CLI looks up itself, in its order.
+var rootFiles = map[string][]string{
 	"claude":   {"CLAUDE.md", ".claude/CLAUDE.md"},
 	"codex":    {"AGENTS.md"},
 	"opencode": {"AGENTS.md"},
@@ -49,10 +49,10 @@ var own = map[string][]string{
 	"copilot":  {".github/copilot-instructions.md", "AGENTS.md"},
 }
 
-// ofFolders is the file that an agent CLI looks up in the folders of the files that it works on.
+// folderFiles is the file that an agent CLI looks up in the folders of the files that it works on.
 // codex has none below its own folder. opencode looks up AGENTS.md whatever it is told, so it gets
 // none from here.
-var ofFolders = map[string]string{
+var folderFiles = map[string]string{
 	"claude": "CLAUDE.md",
 	"gemini": "GEMINI.md",
 }
@@ -73,12 +73,12 @@ func Read(tree fs.FS) (files []File, left []Skipped) {
 	}
 	all := len(r.files)
 	if cut := r.readFolders(); cut && len(r.files) > all {
-		r.left = append(r.left, Skipped{
+		r.skipped = append(r.skipped, Skipped{
 			Path: "CLAUDE.md or GEMINI.md of a folder beyond the first 500",
 			Why:  "no more folders are searched",
 		})
 	}
-	return r.files, r.left
+	return r.files, r.skipped
 }
 
 // readFolders reads what folders have for the work in them, the upper ones first. It tells whether
@@ -98,7 +98,7 @@ func (r *reader) readFolders() (cut bool) {
 		for _, e := range entries {
 			name := path.Join(folder, e.Name())
 			switch {
-			case e.IsDir() && !foreign(e.Name()):
+			case e.IsDir() && !isForeignFolder(e.Name()):
 				queue = append(queue, name)
 			case folder != "." && (e.Name() == "CLAUDE.md" || e.Name() == "GEMINI.md"):
 				r.folder = folder
@@ -110,18 +110,18 @@ func (r *reader) readFolders() (cut bool) {
 	return false
 }
 
-// foreign tells whether a folder holds what tools made or fetched, by its name.
-func foreign(name string) bool {
+// isForeignFolder tells whether a folder holds what tools made or fetched, by its name.
+func isForeignFolder(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
 }
 
-// For picks what an agent gets: the files that its tool looks up itself, or else the first of
+// Select picks what an agent gets: the files that its tool looks up itself, or else the first of
 // another tool. Equal texts stand once.
-func For(files []File, runner string) []File {
+func Select(files []File, runner string) []File {
 	has := func(name string) bool {
-		return slices.ContainsFunc(files, func(f File) bool { return f.For == name })
+		return slices.ContainsFunc(files, func(f File) bool { return f.Candidate == name })
 	}
-	wanted := slices.DeleteFunc(slices.Clone(own[runner]), func(name string) bool {
+	wanted := slices.DeleteFunc(slices.Clone(rootFiles[runner]), func(name string) bool {
 		return !has(name)
 	})
 	if len(wanted) == 0 {
@@ -130,15 +130,15 @@ func For(files []File, runner string) []File {
 		}
 	}
 	for _, f := range files {
-		if f.Path == f.For && f.Folder != "" && path.Base(f.For) == ofFolders[runner] {
-			wanted = append(wanted, f.For)
+		if f.Path == f.Candidate && f.Folder != "" && path.Base(f.Candidate) == folderFiles[runner] {
+			wanted = append(wanted, f.Candidate)
 		}
 	}
 	var out []File
 	for _, name := range wanted {
 		for _, f := range files {
 			same := func(one File) bool { return one.Path == f.Path || one.Text == f.Text }
-			if f.For == name && !slices.ContainsFunc(out, same) {
+			if f.Candidate == name && !slices.ContainsFunc(out, same) {
 				out = append(out, f)
 			}
 		}
@@ -147,16 +147,16 @@ func For(files []File, runner string) []File {
 }
 
 type reader struct {
-	tree  fs.FS
-	files []File
-	left  []Skipped
+	tree    fs.FS
+	files   []File
+	skipped []Skipped
 	// folder is the one below which what is read now holds; empty: everywhere.
 	folder string
 }
 
 // read reads a file for a candidate, and then what it imports.
 func (r *reader) read(name, candidate string, depth int) {
-	known := func(f File) bool { return f.Path == name && f.For == candidate }
+	known := func(f File) bool { return f.Path == name && f.Candidate == candidate }
 	if slices.ContainsFunc(r.files, known) {
 		return
 	}
@@ -191,15 +191,15 @@ func (r *reader) read(name, candidate string, depth int) {
 		}
 	}
 	if why != "" {
-		r.left = append(r.left, Skipped{name, why})
+		r.skipped = append(r.skipped, Skipped{name, why})
 		return
 	}
 	if strings.TrimSpace(string(data)) != "" {
 		r.files = append(r.files, File{
-			Path:   name,
-			Text:   string(data),
-			For:    candidate,
-			Folder: r.folder,
+			Path:      name,
+			Text:      string(data),
+			Candidate: candidate,
+			Folder:    r.folder,
 		})
 	}
 	if base := path.Base(candidate); base == "CLAUDE.md" || base == "GEMINI.md" {

@@ -52,7 +52,7 @@ func TestFolders(t *testing.T) {
 		"opencode": "CLAUDE.md",
 		"copilot":  "CLAUDE.md",
 	} {
-		got := instructions.For(list, runner)
+		got := instructions.Select(list, runner)
 		if paths(got) != want {
 			t.Errorf("%s gets %q, want %q", runner, paths(got), want)
 		}
@@ -72,7 +72,7 @@ func TestFolders(t *testing.T) {
 	if len(left) != 1 || !strings.Contains(left[0].Why, "no more folders") {
 		t.Errorf("of 600 folders left out %v, want one that says so", left)
 	}
-	if got := paths(instructions.For(list, "claude")); strings.Contains(got, "many") {
+	if got := paths(instructions.Select(list, "claude")); strings.Contains(got, "many") {
 		t.Errorf("got %q, want nothing beyond the bound", got)
 	}
 }
@@ -102,15 +102,15 @@ func TestFor(t *testing.T) {
 		"copilot":  ".github/copilot-instructions.md", // the same text as AGENTS.md
 		"acp":      "AGENTS.md",
 	} {
-		if got := paths(instructions.For(files, runner)); got != want {
+		if got := paths(instructions.Select(files, runner)); got != want {
 			t.Errorf("%s gets %q, want %q", runner, got, want)
 		}
 	}
 	files, _ = instructions.Read(tree(map[string]string{"CLAUDE.md": "Of claude."}))
-	if got := paths(instructions.For(files, "codex")); got != "CLAUDE.md" {
+	if got := paths(instructions.Select(files, "codex")); got != "CLAUDE.md" {
 		t.Errorf("codex gets %q of a project with CLAUDE.md alone", got)
 	}
-	if got := instructions.For(nil, "codex"); got != nil {
+	if got := instructions.Select(nil, "codex"); got != nil {
 		t.Errorf("got %v of nothing", got)
 	}
 }

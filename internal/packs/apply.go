@@ -31,7 +31,7 @@ type pending struct {
 	MAC    string `json:"mac"`
 }
 
-func (p pending) seal(key []byte) string {
+func (p pending) computeMAC(key []byte) string {
 	p.MAC = ""
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -44,13 +44,13 @@ func (p pending) seal(key []byte) string {
 
 // Apply applies a plan completely, unless the files have changed since.
 func (p Plan) Apply(root *os.Root, key []byte) error {
-	ops := p.list()
+	ops := p.orderedOps()
 	if len(ops) == 0 {
 		return nil
 	}
 
 	for _, o := range ops {
-		if now, err := sumOf(root, o.Path); err != nil || now != o.Before {
+		if now, err := fileSum(root, o.Path); err != nil || now != o.Before {
 			return errors.Join(err, formats.Fail(formats.CodePrecondition, "run the command again",
 				"%s was changed meanwhile; nothing was written", o.Path))
 		}
@@ -61,7 +61,7 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 		Pack:   p.Pack.Name,
 		Ops:    ops,
 	}
-	begun.MAC = begun.seal(key)
+	begun.MAC = begun.computeMAC(key)
 	text, err := json.Marshal(begun)
 	if err == nil {
 		err = atomicfile.WriteIn(root, PendingFile, append(
@@ -85,7 +85,7 @@ func Finish(root *os.Root, key []byte) (pack string, err error) {
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
-	if err == nil && !hmac.Equal([]byte(p.MAC), []byte(p.seal(key))) {
+	if err == nil && !hmac.Equal([]byte(p.MAC), []byte(p.computeMAC(key))) {
 		err = errors.New("you did not begin this change here")
 	}
 	if err != nil {
@@ -119,15 +119,15 @@ func (p pending) finishOrUndo(root *os.Root) error {
 // undo puts back what finish wrote. A file that was changed meanwhile stays.
 func (p pending) undo(root *os.Root) error {
 	for _, o := range slices.Backward(p.Ops) {
-		if now, err := sumOf(root, o.Path); err != nil || now == o.Before || now != o.after() {
+		if now, err := fileSum(root, o.Path); err != nil || now == o.Before || now != o.afterSum() {
 			continue // nothing of this change stands there
 		}
 		var err error
 		switch {
 		case o.Before == "":
 			err = atomicfile.Remove(root, o.Path)
-		case formats.Sum(o.Was) == o.Before:
-			err = atomicfile.WriteIn(root, o.Path, o.Was, atomicfile.Options{})
+		case formats.Sum(o.Previous) == o.Before:
+			err = atomicfile.WriteIn(root, o.Path, o.Previous, atomicfile.Options{})
 		}
 		if err != nil {
 			return formats.OnFile("take back", o.Path, err)
@@ -145,8 +145,8 @@ func (p pending) undo(root *os.Root) error {
 	return nil
 }
 
-// after is the hash of what shall stand there, empty if nothing shall.
-func (o op) after() string {
+// afterSum is the hash of what shall stand there, empty if nothing shall.
+func (o op) afterSum() string {
 	if o.Delete {
 		return ""
 	}
@@ -157,7 +157,7 @@ func (o op) after() string {
 // user's edit.
 func (p pending) finish(root *os.Root) error {
 	for _, o := range p.Ops {
-		now, err := sumOf(root, o.Path)
+		now, err := fileSum(root, o.Path)
 		if err != nil {
 			return err
 		}
@@ -193,8 +193,8 @@ func (p pending) finish(root *os.Root) error {
 	return nil
 }
 
-// sumOf is the hash of a file, empty if it is not there.
-func sumOf(root *os.Root, name string) (string, error) {
+// fileSum is the hash of a file, empty if it is not there.
+func fileSum(root *os.Root, name string) (string, error) {
 	data, err := atomicfile.ReadFile(root, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -50,23 +50,23 @@ var (
 	semVer   = lazy.Regexp(
 		`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`,
 	)
-	entries = lazy.Regexp(
+	entryForm = lazy.Regexp(
 		`^(pack\.yaml|README\.md|LICENSE|commands/[^/]+\.md|subagents/[^/]+\.md|` +
 			`facets/(persona|knowledge|instruction|output|policy)/[^/]+\.md|` +
 			`templates/[^/]+|tests/[^/]+\.json)$`,
 	)
 )
 
-// reserved are the words that stand before a colon in names of commands and subagents and mean
+// reservedNames are the words that stand before a colon in names of commands and subagents and mean
 // something else.
-var reserved = []string{
+var reservedNames = []string{
 	"tercet", "project", "user", "claude", "opencode", "gemini", "codex", "copilot", "cursor",
 	"vscode", "base", "new",
 }
 
 // IsName reports whether a pack may have this name.
 func IsName(name string) bool {
-	return nameForm().MatchString(name) && !slices.Contains(reserved, name)
+	return nameForm().MatchString(name) && !slices.Contains(reservedNames, name)
 }
 
 // Read reads a pack; shown is its name in messages. The error is a *formats.Diagnostics with all
@@ -85,16 +85,16 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			r.file(
+			r.addFileFinding(
 				name,
 				"expected a regular file, got a link or a device",
 				"put the file itself into the pack",
 			)
 			return nil
-		case badName(name) != "":
-			r.file(
+		case nameProblem(name) != "":
+			r.addFileFinding(
 				name,
-				"got "+badName(name),
+				"got "+nameProblem(name),
 				fmt.Sprintf(
 					"rename it: a name has at most %d bytes, and no control characters, "+
 						"backslashes or colons",
@@ -102,8 +102,8 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 				),
 			)
 			return nil
-		case !entries().MatchString(name):
-			r.file(
+		case !entryForm().MatchString(name):
+			r.addFileFinding(
 				name,
 				"a pack has no such entry",
 				"it has pack.yaml, commands/*.md, subagents/*.md, facets/KIND/*.md, templates/*, "+
@@ -135,7 +135,7 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 	r.manifest(&p)
 	for i, f := range p.Files {
 		if rest, ok := strings.CutPrefix(f.Path, "commands/"); ok && r.list == nil {
-			p.Files[i].Data = r.belong(p.Name, f, rest)
+			p.Files[i].Data = r.addPackKey(p.Name, f, rest)
 		}
 	}
 
@@ -157,8 +157,8 @@ func tooLarge(shown string) formats.Diagnostic {
 		fmt.Sprintf("expected at most %d files and %d bytes, got more", MaxFiles, MaxBytes), "")
 }
 
-// badName says why no workspace can have a file of this name, empty if it can.
-func badName(name string) string {
+// nameProblem says why no workspace can have a file of this name, empty if it can.
+func nameProblem(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
 		case !utf8.ValidString(part) || strings.ContainsFunc(part, unicode.IsControl):
@@ -175,19 +175,19 @@ func badName(name string) string {
 type reader struct {
 	strict.Decoder
 
-	shown   string
-	at      string
-	list    []formats.Diagnostic
-	sources map[string][]byte
+	shown       string
+	currentFile string
+	list        []formats.Diagnostic
+	sources     map[string][]byte
 }
 
-func (r *reader) file(name, text, help string) {
+func (r *reader) addFileFinding(name, text, help string) {
 	r.list = append(r.list, formats.AboutFile(CodePack, r.shown+"/"+name, text, help))
 }
 
 func (r *reader) report(f strict.Finding) {
 	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
-	d.File = r.at
+	d.File = r.currentFile
 	d.End = f.End
 	r.list = append(r.list, d)
 }
@@ -203,7 +203,7 @@ func (r *reader) manifest(p *Pack) {
 		return f.Path == "pack.yaml"
 	})
 	if i < 0 {
-		r.file(
+		r.addFileFinding(
 			"pack.yaml",
 			"expected a pack.yaml, got none",
 			"write name, version and description into it",
@@ -211,8 +211,8 @@ func (r *reader) manifest(p *Pack) {
 		return
 	}
 
-	r.at = r.shown + "/pack.yaml"
-	r.sources[r.at] = p.Files[i].Data
+	r.currentFile = r.shown + "/pack.yaml"
+	r.sources[r.currentFile] = p.Files[i].Data
 	r.Decoder = strict.Decoder{
 		Report: r.report,
 		Value:  CodePack,
@@ -233,7 +233,7 @@ func (r *reader) manifest(p *Pack) {
 		return
 	}
 	if root == nil {
-		r.file(
+		r.addFileFinding(
 			"pack.yaml",
 			"expected name, version and description, got an empty file",
 			"write the three keys into it",
@@ -283,18 +283,18 @@ func (r *reader) manifest(p *Pack) {
 	}
 }
 
-// belong gives a command of a pack the key that names it.
-func (r *reader) belong(pack string, f File, name string) []byte {
+// addPackKey gives a command of a pack the key that names it.
+func (r *reader) addPackKey(pack string, f File, name string) []byte {
 	doc, _ := md.Parse(f.Data)
 	at := r.shown + "/" + f.Path
 	if !doc.HasFront {
-		r.file(f.Path, "expected frontmatter, got none",
+		r.addFileFinding(f.Path, "expected frontmatter, got none",
 			"begin the file with --- and command: "+strings.TrimSuffix(name, ".md"))
 		return f.Data
 	}
 	if n := doc.Front.Get("subagents"); n != nil {
 		if n.Value != pack {
-			r.at = at
+			r.currentFile = at
 			r.sources[at] = f.Data
 			r.Refuse(CodePack, n, "write "+pack+", or leave the key out",
 				fmt.Sprintf("expected the pack's own name, got %q", n.Value))
@@ -309,8 +309,8 @@ func (r *reader) belong(pack string, f File, name string) []byte {
 	return slices.Concat(f.Data[:end], []byte(key), f.Data[end:])
 }
 
-// Placed are the files that a workspace gets, by their paths in the project.
-func (p Pack) Placed() []File {
+// WorkspaceFiles are the files that a workspace gets, by their paths in the project.
+func (p Pack) WorkspaceFiles() []File {
 	var out []File
 	for _, f := range p.Files {
 		dir, name := path.Split(f.Path)
@@ -336,9 +336,9 @@ func (p Pack) Tests() []File {
 	), func(f File) bool { return !strings.HasPrefix(f.Path, "tests/") })
 }
 
-// Newer reports whether a version is above another one. Versions are as in pack.yaml; pre-releases
-// come before the release.
-func Newer(version, than string) bool {
+// IsNewer reports whether a version is above another one. Versions are as in pack.yaml;
+// pre-releases come before the release.
+func IsNewer(version, than string) bool {
 	number := func(s string) (out [3]int, pre string) {
 		s, _, _ = strings.Cut(s, "+")
 		s, pre, _ = strings.Cut(s, "-")

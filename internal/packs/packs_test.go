@@ -23,7 +23,7 @@ func TestNewer(t *testing.T) {
 		{"1.0.0-b", "1.0.0-a", true},
 		{"", "0.1.0", false},
 	} {
-		if got := packs.Newer(tt.a, tt.b); got != tt.want {
+		if got := packs.IsNewer(tt.a, tt.b); got != tt.want {
 			t.Errorf("Newer(%s, %s) = %v", tt.a, tt.b, got)
 		}
 	}
@@ -43,7 +43,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil && (!errors.As(err, &d) || len(d.List) == 0) {
 			t.Errorf("Read = %v, want findings", err)
 		}
-		placed := p.Placed()
+		placed := p.WorkspaceFiles()
 		if err == nil &&
 			(len(placed) != 1 || placed[0].Path != ".tercet/commands/a.md" ||
 				!packs.IsName(p.Name)) {

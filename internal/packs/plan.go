@@ -29,8 +29,8 @@ const (
 	Removed  Action = "removed"
 )
 
-// Means says what the user must do after an action; empty: nothing.
-func (a Action) Means() string {
+// Note says what the user must do after an action; empty: nothing.
+func (a Action) Note() string {
 	return map[Action]string{
 		Conflict: ": yours stays, that of the pack lies beside it as .new",
 		Orphan:   ": the pack has it no more",
@@ -71,18 +71,18 @@ func (p Plan) Texts() map[string][]byte {
 	return out
 }
 
-// Conflicts reports whether a file keeps both texts.
-func (p Plan) Conflicts() bool {
+// HasConflict reports whether a file keeps both texts.
+func (p Plan) HasConflict() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action == Conflict })
 }
 
 // op is one file that is written, or deleted.
 type op struct {
-	Path   string `json:"path"`
-	Before string `json:"before"` // hash of what stands there; empty: nothing
-	Delete bool   `json:"delete,omitempty"`
-	After  []byte `json:"after,omitempty"`
-	Was    []byte `json:"was,omitempty"` // what stands there, to take the change back
+	Path     string `json:"path"`
+	Before   string `json:"before"` // hash of what stands there; empty: nothing
+	Delete   bool   `json:"delete,omitempty"`
+	After    []byte `json:"after,omitempty"`
+	Previous []byte `json:"was,omitempty"` // what stands there, to take the change back
 }
 
 // planner makes a Plan.
@@ -103,8 +103,8 @@ func newPlanner(project fs.FS, r Record, p Installed) *planner {
 	}
 }
 
-// text is a file of the project, nil if it is not there.
-func (p *planner) text(name string) ([]byte, error) {
+// readFile is a file of the project, nil if it is not there.
+func (p *planner) readFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(p.project, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -117,17 +117,17 @@ func (p *planner) text(name string) ([]byte, error) {
 	return data, nil
 }
 
-// put plans a text for a path, nil to delete it.
-func (p *planner) put(name string, text []byte) error {
-	was, err := p.text(name)
+// planWrite plans a text for a path, nil to delete it.
+func (p *planner) planWrite(name string, text []byte) error {
+	was, err := p.readFile(name)
 	if err != nil || was == nil && text == nil {
 		return err
 	}
 	o := op{
-		Path:   name,
-		After:  text,
-		Delete: text == nil,
-		Was:    was,
+		Path:     name,
+		After:    text,
+		Delete:   text == nil,
+		Previous: was,
 	}
 	if was != nil {
 		o.Before = formats.Sum(was)
@@ -139,21 +139,21 @@ func (p *planner) put(name string, text []byte) error {
 	return nil
 }
 
-func (p *planner) step(name string, a Action, yours, packs []byte) {
+func (p *planner) addStep(name string, a Action, yours, packs []byte) {
 	p.Steps = append(p.Steps, Step{name, a, yours, packs})
 }
 
-// done settles the record and the base.
-func (p *planner) done(from *Pack) (Plan, error) {
+// finish settles the record and the base.
+func (p *planner) finish(from *Pack) (Plan, error) {
 	if from != nil {
-		for _, f := range from.Placed() {
-			if err := p.put(baseOf(from.Name, f.Path), f.Data); err != nil {
+		for _, f := range from.WorkspaceFiles() {
+			if err := p.planWrite(basePath(from.Name, f.Path), f.Data); err != nil {
 				return Plan{}, err
 			}
 			p.Pack.Files = append(p.Pack.Files, Sum{f.Path, formats.Sum(f.Data)})
 		}
 		for _, f := range from.Tests() {
-			if err := p.put(path.Join(Folder, from.Name, "base", f.Path), f.Data); err != nil {
+			if err := p.planWrite(path.Join(Folder, from.Name, "base", f.Path), f.Data); err != nil {
 				return Plan{}, err
 			}
 		}
@@ -164,30 +164,30 @@ func (p *planner) done(from *Pack) (Plan, error) {
 	order.Stable(p.Steps, func(a, b Step) int {
 		return strings.Compare(a.Path, b.Path)
 	})
-	p.record = p.record.with(p.Pack)
+	p.record = p.record.withPack(p.Pack)
 	p.record.Schema = schema
 	if p.record.Packs == nil {
 		p.record.Packs = []Installed{}
 	}
 	text, err := jsonx.Marshal(p.record, "  ")
 	if err == nil {
-		err = p.put(RecordFile, append(text, '\n'))
+		err = p.planWrite(RecordFile, append(text, '\n'))
 	}
 	return p.Plan, err
 }
 
-// MayAdd refuses an installed pack, and one that needs a newer tercet.
-func MayAdd(r Record, p Pack, version string) error {
+// CheckAdd refuses an installed pack, and one that needs a newer tercet.
+func CheckAdd(r Record, p Pack, version string) error {
 	if _, ok := r.Find(p.Name); ok {
 		return formats.Fail(formats.CodePrecondition, "tercet pack update "+p.Name,
 			"pack %s is installed already", p.Name)
 	}
-	return MayUse(p, version)
+	return CheckUse(p, version)
 }
 
-// MayUse refuses a pack that needs a newer tercet.
-func MayUse(p Pack, version string) error {
-	if Newer(p.Needs, version) {
+// CheckUse refuses a pack that needs a newer tercet.
+func CheckUse(p Pack, version string) error {
+	if IsNewer(p.Needs, version) {
 		return formats.Fail(formats.CodePrecondition, "install it, then run the command again",
 			"pack %s needs tercet %s, and this is %s", p.Name, p.Needs, version)
 	}
@@ -202,24 +202,24 @@ func Add(project fs.FS, r Record, from Pack, source, commit string) (Plan, error
 		Source:  source,
 		Commit:  commit,
 	})
-	for _, f := range from.Placed() {
-		yours, err := p.text(f.Path)
+	for _, f := range from.WorkspaceFiles() {
+		yours, err := p.readFile(f.Path)
 		switch {
 		case err != nil:
 			return Plan{}, err
 		case yours == nil:
-			p.step(f.Path, Written, nil, f.Data)
+			p.addStep(f.Path, Written, nil, f.Data)
 		case string(yours) == string(f.Data):
-			p.step(f.Path, Kept, nil, nil)
+			p.addStep(f.Path, Kept, nil, nil)
 		default:
-			p.step(f.Path, Taken, yours, f.Data)
+			p.addStep(f.Path, Taken, yours, f.Data)
 			continue
 		}
-		if err := p.put(f.Path, f.Data); err != nil {
+		if err := p.planWrite(f.Path, f.Data); err != nil {
 			return Plan{}, err
 		}
 	}
-	return p.done(&from)
+	return p.finish(&from)
 }
 
 // Choose decides about a taken file: write the pack's text, or keep yours as an edit of it.
@@ -230,10 +230,10 @@ func (p *Plan) Choose(name string, packs bool) {
 	if packs {
 		s.Action = Replaced
 		p.ops[name] = op{
-			Path:   name,
-			Before: formats.Sum(s.Yours),
-			After:  s.Packs,
-			Was:    s.Yours,
+			Path:     name,
+			Before:   formats.Sum(s.Yours),
+			After:    s.Packs,
+			Previous: s.Yours,
 		}
 	}
 }
@@ -261,16 +261,16 @@ func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan
 		before[f.Path] = f.SHA256
 	}
 
-	for _, f := range from.Placed() {
+	for _, f := range from.WorkspaceFiles() {
 		now[f.Path] = true
-		if err := p.update(f, before[f.Path]); err != nil {
+		if err := p.planUpdate(f, before[f.Path]); err != nil {
 			return Plan{}, err
 		}
 	}
 
 	for _, f := range old.Files {
 		if !now[f.Path] {
-			if err := p.dropped(f, prune); err != nil {
+			if err := p.planDropped(f, prune); err != nil {
 				return Plan{}, err
 			}
 		}
@@ -281,22 +281,22 @@ func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan
 		return Plan{}, err
 	}
 	for _, name := range tests { // those that the pack still has are written again
-		if err := p.put(name, nil); err != nil {
+		if err := p.planWrite(name, nil); err != nil {
 			return Plan{}, err
 		}
 	}
 
-	return p.done(&from)
+	return p.finish(&from)
 }
 
-// update plans one file; was is the hash of its base, empty for a file that is new in the pack.
-func (p *planner) update(f File, was string) error {
-	yours, err := p.text(f.Path)
+// planUpdate plans one file; was is the hash of its base, empty for a file that is new in the pack.
+func (p *planner) planUpdate(f File, was string) error {
+	yours, err := p.readFile(f.Path)
 	if err != nil {
 		return err
 	}
 
-	base, err := p.text(baseOf(p.Pack.Name, f.Path))
+	base, err := p.readFile(basePath(p.Pack.Name, f.Path))
 	if err != nil {
 		return err
 	}
@@ -307,43 +307,44 @@ func (p *planner) update(f File, was string) error {
 	merged, ok := merge3.Merge(string(base), mine, string(f.Data))
 	switch {
 	case yours == nil && was == "":
-		p.step(f.Path, Written, nil, f.Data)
-		return p.put(f.Path, f.Data)
+		p.addStep(f.Path, Written, nil, f.Data)
+		return p.planWrite(f.Path, f.Data)
 	case yours == nil, mine == string(f.Data), base != nil && string(base) == string(f.Data):
-		p.step(f.Path, Kept, nil, nil)
+		p.addStep(f.Path, Kept, nil, nil)
 	case base != nil && mine == string(base):
-		p.step(f.Path, Replaced, yours, f.Data)
-		return p.put(f.Path, f.Data)
+		p.addStep(f.Path, Replaced, yours, f.Data)
+		return p.planWrite(f.Path, f.Data)
 	case base != nil && ok:
-		p.step(f.Path, Merged, yours, []byte(merged))
-		return p.put(f.Path, []byte(merged))
+		p.addStep(f.Path, Merged, yours, []byte(merged))
+		return p.planWrite(f.Path, []byte(merged))
 	default:
-		p.step(f.Path, Conflict, yours, f.Data)
-		return p.put(f.Path+".new", f.Data)
+		p.addStep(f.Path, Conflict, yours, f.Data)
+		return p.planWrite(f.Path+".new", f.Data)
 	}
 
 	return nil
 }
 
-// dropped plans a file that the pack has no more. It stays a file of the pack until it is deleted.
-func (p *planner) dropped(f Sum, prune bool) error {
-	yours, err := p.text(f.Path)
+// planDropped plans a file that the pack has no more. It stays a file of the pack until it is
+// deleted.
+func (p *planner) planDropped(f Sum, prune bool) error {
+	yours, err := p.readFile(f.Path)
 	if err != nil {
 		return err
 	}
 	switch {
 	case yours == nil:
 	case prune && formats.Sum(yours) == f.SHA256:
-		p.step(f.Path, Removed, nil, nil)
-		if err := p.put(f.Path, nil); err != nil {
+		p.addStep(f.Path, Removed, nil, nil)
+		if err := p.planWrite(f.Path, nil); err != nil {
 			return err
 		}
 	default:
-		p.step(f.Path, Orphan, nil, nil)
+		p.addStep(f.Path, Orphan, nil, nil)
 		p.Pack.Files = append(p.Pack.Files, f)
 		return nil
 	}
-	return p.put(baseOf(p.Pack.Name, f.Path), nil)
+	return p.planWrite(basePath(p.Pack.Name, f.Path), nil)
 }
 
 // Remove plans to remove a pack: unedited files are deleted, the rest stays.
@@ -354,17 +355,17 @@ func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
 		Source:  old.Source,
 	})
 	for _, f := range old.Files {
-		yours, err := p.text(f.Path)
+		yours, err := p.readFile(f.Path)
 		if err != nil {
 			return Plan{}, err
 		}
 		switch {
 		case yours == nil:
 		case formats.Sum(yours) == f.SHA256:
-			p.step(f.Path, Removed, nil, nil)
-			err = p.put(f.Path, nil)
+			p.addStep(f.Path, Removed, nil, nil)
+			err = p.planWrite(f.Path, nil)
 		default:
-			p.step(f.Path, Kept, nil, nil)
+			p.addStep(f.Path, Kept, nil, nil)
 		}
 		if err != nil {
 			return Plan{}, err
@@ -379,7 +380,7 @@ func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
 				return nil
 			}
 			if err == nil {
-				err = p.put(name, nil)
+				err = p.planWrite(name, nil)
 			}
 			return err
 		},
@@ -387,11 +388,11 @@ func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	return p.done(nil)
+	return p.finish(nil)
 }
 
-// list are the files of a plan in the order in which they are written: what is deleted last.
-func (p Plan) list() []op {
+// orderedOps are the files of a plan in the order in which they are written: what is deleted last.
+func (p Plan) orderedOps() []op {
 	out := slices.Collect(maps.Values(p.ops))
 	order.Stable(out, func(a, b op) int {
 		switch {

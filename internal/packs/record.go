@@ -57,8 +57,8 @@ func (r Record) Find(name string) (Installed, bool) {
 	return r.Packs[i], true
 }
 
-// with is a record in which a pack stands as it is now; without files it is gone.
-func (r Record) with(p Installed) Record {
+// withPack is a record in which a pack stands as it is now; without files it is gone.
+func (r Record) withPack(p Installed) Record {
 	r.Packs = slices.DeleteFunc(slices.Clone(
 		r.Packs,
 	), func(one Installed) bool { return one.Name == p.Name })
@@ -114,7 +114,7 @@ func Load(project fs.FS) (Record, error) {
 			return r, bad(at.Start, "expected the name of one pack, got %q", p.Name)
 		}
 		for n, f := range p.Files {
-			if !placed(p.Name, f.Path) || !hashForm().MatchString(f.SHA256) {
+			if !isWorkspacePath(p.Name, f.Path) || !hashForm().MatchString(f.SHA256) {
 				return r, bad(elem(at, "files", n).Start,
 					"expected a file of the pack and its sha256, got %q", f.Path)
 			}
@@ -132,8 +132,8 @@ func elem(v *jsonx.Value, key string, i int) *jsonx.Value {
 	return &jsonx.Value{}
 }
 
-// placed tells whether a path is one that a pack may have in a workspace.
-func placed(pack, name string) bool {
+// isWorkspacePath tells whether a path is one that a pack may have in a workspace.
+func isWorkspacePath(pack, name string) bool {
 	rest, ok := strings.CutPrefix(name, formats.Workspace+"/")
 	if !ok || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {
 		return false
@@ -150,8 +150,8 @@ func placed(pack, name string) bool {
 		strings.HasSuffix(rest, ".md")
 }
 
-// baseOf is where the base of a file lies.
-func baseOf(pack, name string) string {
+// basePath is where the base of a file lies.
+func basePath(pack, name string) string {
 	return path.Join(Folder, pack, "base", strings.TrimPrefix(name, formats.Workspace+"/"))
 }
 
@@ -170,7 +170,7 @@ const (
 func States(project fs.FS, p Installed) map[string]State {
 	out := map[string]State{}
 	for _, f := range p.Files {
-		base, err := fs.ReadFile(project, baseOf(p.Name, f.Path))
+		base, err := fs.ReadFile(project, basePath(p.Name, f.Path))
 		now, gone := fs.ReadFile(project, f.Path)
 		_, beside := fs.Stat(project, f.Path+".new")
 		switch {
@@ -187,8 +187,8 @@ func States(project fs.FS, p Installed) map[string]State {
 	return out
 }
 
-// Held is an installed pack with its current files, and the tests of its base.
-func Held(project fs.FS, p Installed) (placed, tests []File, err error) {
+// ReadInstalled is an installed pack with its current files, and the tests of its base.
+func ReadInstalled(project fs.FS, p Installed) (placed, tests []File, err error) {
 	for _, f := range p.Files {
 		data, err := fs.ReadFile(project, f.Path)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -46,10 +46,10 @@ var looksItself = map[string][]string{
 	},
 	"holds what it is about to write to one form": {
 		"commands/compile.headingLine", "commands/syntax.FormatText", "commands/syntax.hasComment",
-		"subagents/prompt.opensSection", "templates.scalar",
+		"subagents/prompt.opensSection", "templates.yamlScalar",
 	},
 	"comments and rules in the output or input of programs": {
-		"cmd/tercet.runPiped", "subagents/checks.golang", "subagents/checks.nodeOther",
+		"cmd/tercet.runPiped", "subagents/checks.parseGo", "subagents/checks.parseNodeStart",
 		"subagents/offline.firstCommand",
 	},
 	"TODO.md and numbers like #12, which are lines of state's own": {

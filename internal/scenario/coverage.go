@@ -15,11 +15,11 @@ import (
 // Coverage is what the tests of one command reached: its steps, and the named outcomes of its rules
 // and gates.
 type Coverage struct {
-	Command string   `json:"command"`
-	Steps   int      `json:"steps"`
-	Rules   int      `json:"rules"`
-	Unrun   []string `json:"not_started"`
-	Untaken []string `json:"not_taken"`
+	Command    string   `json:"command"`
+	Steps      int      `json:"steps"`
+	Rules      int      `json:"rules"`
+	NotStarted []string `json:"not_started"`
+	NotTaken   []string `json:"not_taken"`
 
 	steps, rules []string
 	seen         map[string]bool
@@ -28,10 +28,10 @@ type Coverage struct {
 // NewCoverage lists the steps of a command, and the outcomes that its rules and gates name.
 func NewCoverage(prog *compile.Program) *Coverage {
 	c := &Coverage{
-		Command: "/" + prog.Name,
-		Unrun:   []string{},
-		Untaken: []string{},
-		seen:    map[string]bool{},
+		Command:    "/" + prog.Name,
+		NotStarted: []string{},
+		NotTaken:   []string{},
+		seen:       map[string]bool{},
 	}
 	var within string
 	choices := func(g *syntax.Gate) {
@@ -53,14 +53,14 @@ func NewCoverage(prog *compile.Program) *Coverage {
 		}
 		return true
 	})
-	c.steps = unique(c.steps)
-	c.rules = unique(c.rules)
+	c.steps = dropRepeats(c.steps)
+	c.rules = dropRepeats(c.rules)
 	c.Steps = len(c.steps)
 	c.Rules = len(c.rules)
 	return c
 }
 
-func unique(list []string) []string {
+func dropRepeats(list []string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(list, func(s string) bool {
 		was := seen[s]
@@ -96,8 +96,8 @@ func (c *Coverage) Add(records []journal.Record) {
 	unseen := func(all []string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return c.seen[s] })
 	}
-	c.Unrun = nonNil(unseen(c.steps))
-	c.Untaken = nonNil(unseen(c.rules))
+	c.NotStarted = nonNil(unseen(c.steps))
+	c.NotTaken = nonNil(unseen(c.rules))
 }
 
 func nonNil(list []string) []string {
@@ -110,16 +110,16 @@ func nonNil(list []string) []string {
 // String is the coverage in one line.
 func (c *Coverage) String() string {
 	text := fmt.Sprintf("coverage: %s started %d of %s",
-		c.Command, c.Steps-len(c.Unrun), formats.Count(c.Steps, "step"))
+		c.Command, c.Steps-len(c.NotStarted), formats.Count(c.Steps, "step"))
 	if c.Rules > 0 {
 		text += fmt.Sprintf(" and took %d of %s",
-			c.Rules-len(c.Untaken), formats.Count(c.Rules, "rule"))
+			c.Rules-len(c.NotTaken), formats.Count(c.Rules, "rule"))
 	}
-	if len(c.Unrun) > 0 {
-		text += "; not started: " + strings.Join(c.Unrun, ", ")
+	if len(c.NotStarted) > 0 {
+		text += "; not started: " + strings.Join(c.NotStarted, ", ")
 	}
-	if len(c.Untaken) > 0 {
-		text += "; not taken: " + strings.Join(c.Untaken, ", ")
+	if len(c.NotTaken) > 0 {
+		text += "; not taken: " + strings.Join(c.NotTaken, ", ")
 	}
 	return text
 }

@@ -8,5 +8,5 @@
 // It will not run a line, make a workspace or start a process: its caller does, with the usual
 // engine. It writes files only into the folders given to a worker.
 //
-// Concurrency: a Cast is safe for concurrent use; everything else is used by one goroutine.
+// Concurrency: Workers are safe for concurrent use; everything else is used by one goroutine.
 package scenario

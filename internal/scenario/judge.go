@@ -32,7 +32,7 @@ type Outcome struct {
 }
 
 // Judge lists the unmet expectations; none: the test passed.
-func (c *Cast) Judge(o Outcome) []string {
+func (c *Workers) Judge(o Outcome) []string {
 	var out []string
 	differ := func(what string, want, got any) {
 		out = append(out, fmt.Sprintf("%s: expected %v, got %v", what, want, got))
@@ -50,15 +50,15 @@ func (c *Cast) Judge(o Outcome) []string {
 	if e.Summary != "" && o.Return.Summary != e.Summary {
 		differ("summary", fmt.Sprintf("%q", e.Summary), fmt.Sprintf("%q", o.Return.Summary))
 	}
-	did := tell(o.Records)
+	did := summarizeRun(o.Records)
 	if e.Rollbacks != nil && *e.Rollbacks != did.rollbacks {
 		differ("rollbacks", *e.Rollbacks, did.rollbacks)
 	}
 	if e.Sequence != nil && !slices.Equal(e.Sequence, did.sequence) {
-		differ("sequence", listed(e.Sequence), listed(did.sequence))
+		differ("sequence", listText(e.Sequence), listText(did.sequence))
 	}
 	if e.Gates != nil && !slices.Equal(e.Gates, did.gates) {
-		differ("gates", listed(e.Gates), listed(did.gates))
+		differ("gates", listText(e.Gates), listText(did.gates))
 	}
 	for _, agent := range slices.Sorted(maps.Keys(e.Given)) {
 		for i, want := range e.Given[agent] {
@@ -69,8 +69,8 @@ func (c *Cast) Judge(o Outcome) []string {
 			}
 			got := did.given[agent][i]
 			for _, name := range slices.Sorted(maps.Keys(want)) {
-				wanted := shown(want[name])
-				found := shown(got[name])
+				wanted := jsonText(want[name])
+				found := jsonText(got[name])
 				if wanted != found {
 					differ(what+", "+name, wanted, found)
 				}
@@ -118,8 +118,8 @@ func (c *Cast) Judge(o Outcome) []string {
 	return out
 }
 
-// shown is a value as JSON with sorted keys, so that equal values read the same.
-func shown(v any) string {
+// jsonText is a value as JSON with sorted keys, so that equal values read the same.
+func jsonText(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprintf("%v", v)
@@ -127,18 +127,18 @@ func shown(v any) string {
 	return string(text)
 }
 
-func listed(names []string) string {
+func listText(names []string) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// told is what a journal tells of a run.
-type told struct {
+// runSummary is what a journal tells of a run.
+type runSummary struct {
 	rollbacks       int
 	sequence, gates []string
 	given           map[string][]map[string]any // inputs of each call, by subagent
 }
 
-func tell(records []journal.Record) (t told) {
+func summarizeRun(records []journal.Record) (t runSummary) {
 	t.given = map[string][]map[string]any{}
 	for _, r := range records {
 		switch r.Type { //nolint:exhaustive // the others are not compared

@@ -28,13 +28,13 @@ type Test struct {
 	Line string
 	Yes  bool // gates take the choice of --yes
 	// Language is that of the fixed texts of flows; answers may use its labels.
-	Language string
-	Before   []string          // lines to run first, each must pass
-	Files    map[string]string // files of the workspace, by path
-	Answers  []Answer          // of gates, in order
-	Returns  map[string][]Return
-	Expect   Expect
-	Expects  bool // the file has expectations
+	Language  string
+	Before    []string          // lines to run first, each must pass
+	Files     map[string]string // files of the workspace, by path
+	Answers   []Answer          // of gates, in order
+	Returns   map[string][]Return
+	Expect    Expect
+	HasExpect bool // the file has expectations
 }
 
 // Answer is an answer to a gate, named by its step.
@@ -139,7 +139,7 @@ func (r *reader) test(t *Test, root *md.Node) {
 	for key, n := range r.Map(root, "an object", testForm) {
 		switch key.Value {
 		case "line":
-			t.Line = r.slash(n)
+			t.Line = r.command(n)
 		case "yes":
 			t.Yes, _ = strict.As(&r.Decoder, n, "true or false", strict.Bool)
 		case "language":
@@ -151,10 +151,10 @@ func (r *reader) test(t *Test, root *md.Node) {
 			)
 		case "before":
 			for _, item := range r.items(n) {
-				t.Before = append(t.Before, r.slash(item))
+				t.Before = append(t.Before, r.command(item))
 			}
 		case "files":
-			t.Files = r.files(n, inside)
+			t.Files = r.files(n, isProjectPath)
 		case "answers":
 			for _, item := range r.items(n) {
 				t.Answers = append(t.Answers, r.answer(item))
@@ -162,7 +162,7 @@ func (r *reader) test(t *Test, root *md.Node) {
 		case "returns":
 			t.Returns = r.returns(n)
 		case "expect":
-			t.Expects = true
+			t.HasExpect = true
 			r.expect(&t.Expect, n)
 		}
 	}
@@ -186,7 +186,7 @@ func (r *reader) items(n *md.Node) []*md.Node {
 	return n.Items
 }
 
-func (r *reader) slash(n *md.Node) string {
+func (r *reader) command(n *md.Node) string {
 	fits := func(s string) bool {
 		return strings.HasPrefix(s, "/") && !strings.ContainsAny(s, "\n\x00")
 	}
@@ -209,9 +209,9 @@ func (r *reader) words(n *md.Node) []string {
 	return out
 }
 
-// path tells whether a path fits, and reports one that does not. Workers do not write into the
+// checkPath tells whether a path fits, and reports one that does not. Workers do not write into the
 // workspace.
-func (r *reader) path(n *md.Node, fits func(string) bool) bool {
+func (r *reader) checkPath(n *md.Node, fits func(string) bool) bool {
 	ok := n.IsStr() && utf8.ValidString(n.Value) && fits(n.Value)
 	if !ok {
 		r.Wrong(
@@ -223,16 +223,16 @@ func (r *reader) path(n *md.Node, fits func(string) bool) bool {
 	return ok
 }
 
-// inside is a path of the project that a test may name.
-func inside(name string) bool {
-	return cassette.Within(strings.TrimPrefix(name, formats.Workspace+"/"))
+// isProjectPath is a path of the project that a test may name.
+func isProjectPath(name string) bool {
+	return cassette.MayWrite(strings.TrimPrefix(name, formats.Workspace+"/"))
 }
 
 func (r *reader) files(n *md.Node, fits func(string) bool) map[string]string {
 	out := map[string]string{}
 	for key, value := range r.Entries(n, "an object from paths to texts") {
 		text := r.text(value)
-		if r.path(key, fits) {
+		if r.checkPath(key, fits) {
 			out[key.Value] = text
 		}
 	}
@@ -262,7 +262,7 @@ func (r *reader) returns(n *md.Node) map[string][]Return {
 	out := map[string][]Return{}
 	for key, list := range r.Entries(n, "an object from subagents to returns") {
 		for _, item := range r.items(list) {
-			out[key.Value] = append(out[key.Value], r.answered(key.Value, item))
+			out[key.Value] = append(out[key.Value], r.workerReturn(key.Value, item))
 		}
 		if list.Kind == md.List && len(list.Items) == 0 {
 			r.Refuse(
@@ -276,8 +276,8 @@ func (r *reader) returns(n *md.Node) map[string][]Return {
 	return out
 }
 
-// answered reads one return: an object, or the text of an AGENT_RESULT block.
-func (r *reader) answered(agent string, n *md.Node) (out Return) {
+// workerReturn reads one return: an object, or the text of an AGENT_RESULT block.
+func (r *reader) workerReturn(agent string, n *md.Node) (out Return) {
 	out.Text = n.Value
 	if n.Kind == md.Map {
 		kept := map[string]any{}
@@ -285,10 +285,10 @@ func (r *reader) answered(agent string, n *md.Node) (out Return) {
 			value := e.Value
 			switch e.Key.Value {
 			case "writes":
-				out.Writes = r.files(value, cassette.Within)
+				out.Writes = r.files(value, cassette.MayWrite)
 			case "removes":
 				for _, item := range r.items(value) {
-					if r.path(item, cassette.Within) {
+					if r.checkPath(item, cassette.MayWrite) {
 						out.Removes = append(out.Removes, item.Value)
 					}
 				}
@@ -317,19 +317,19 @@ func (r *reader) answered(agent string, n *md.Node) (out Return) {
 		return out
 	}
 
-	if _, err := out.read(agent); err != nil {
+	if _, err := out.parse(agent); err != nil {
 		r.Refuse(
 			CodeTest,
 			n,
 			formats.HelpOf(err),
-			fmt.Sprintf("the return of %s: %v", agent, plainly(err)),
+			fmt.Sprintf("the return of %s: %v", agent, plainMessage(err)),
 		)
 	}
 	return out
 }
 
-// plainly is an error without a place in a text that is no file.
-func plainly(err error) string {
+// plainMessage is an error without a place in a text that is no file.
+func plainMessage(err error) string {
 	if d, ok := errors.AsType[*formats.Diagnostics](err); ok && len(d.List) > 0 {
 		return d.List[0].Message
 	}
@@ -370,7 +370,7 @@ func (r *reader) expect(e *Expect, n *md.Node) {
 				value,
 				"an object from paths to texts that stand in them",
 			) {
-				if r.path(key, inside) {
+				if r.checkPath(key, isProjectPath) {
 					e.Files[key.Value] = r.words(parts)
 				}
 			}

@@ -26,9 +26,9 @@ const whole = `{
   "expect": {"exit": 3, "rollbacks": 0, "sequence": []}
 }`
 
-// TestCast: answers come in their order and the last one repeats, files go where the engine looks
-// for them, and a worker without an answer is told.
-func TestCast(t *testing.T) {
+// TestWorkers: answers come in their order and the last one repeats, files go where the engine
+// looks for them, and a worker without an answer is told.
+func TestWorkers(t *testing.T) {
 	t.Parallel()
 	test, err := scenario.Parse("t.json", []byte(whole))
 	if err != nil {
@@ -39,12 +39,12 @@ func TestCast(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "old.go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cast := scenario.NewCast(&test, false)
+	workers := scenario.NewWorkers(&test, false)
 	info := formats.AgentInfo{
 		Name:   "writer",
 		Fields: map[string]formats.Field{"COUNT": {Type: formats.TypeInteger}},
 	}
-	writer := cast.Agent(subagents.Definition{Info: info}, nil)
+	writer := workers.Agent(subagents.Definition{Info: info}, nil)
 	var summaries []string
 	for i := range 4 {
 		ret, err := writer.Run(t.Context(), formats.Request{
@@ -76,11 +76,11 @@ func TestCast(t *testing.T) {
 		}
 	}
 
-	d, ok := cast.Answer(formats.Gate{Step: "loop#1[2]/ask#1"})
+	d, ok := workers.Answer(formats.Gate{Step: "loop#1[2]/ask#1"})
 	if !ok || d.Answer != "keep" || d.Note != "well" {
 		t.Errorf("Answer = %v, %v", d, ok)
 	}
-	japanese := scenario.NewCast(
+	japanese := scenario.NewWorkers(
 		&scenario.Test{Language: "ja", Answers: []scenario.Answer{{Gate: "ask", Choose: "中断"}}},
 		false,
 	)
@@ -91,10 +91,10 @@ func TestCast(t *testing.T) {
 	if !ok || d.Answer != "Abort" {
 		t.Errorf("Answer in Japanese = %v, %v", d, ok)
 	}
-	if _, ok := cast.Answer(formats.Gate{Step: "ask#2"}); ok {
+	if _, ok := workers.Answer(formats.Gate{Step: "ask#2"}); ok {
 		t.Error("an answer was given twice")
 	}
-	_, err = cast.Agent(subagents.Definition{Info: formats.AgentInfo{Name: "other"}}, nil).Run(
+	_, err = workers.Agent(subagents.Definition{Info: formats.AgentInfo{Name: "other"}}, nil).Run(
 		t.Context(),
 		formats.Request{},
 	)
@@ -106,7 +106,7 @@ func TestCast(t *testing.T) {
 		"document-writer": false,
 		"sandbox-runner":  false,
 	} {
-		if got := cast.Plays(formats.AgentInfo{Name: name, Builtin: true}); got != want {
+		if got := workers.IsScripted(formats.AgentInfo{Name: name, Builtin: true}); got != want {
 			t.Errorf("Plays(%s) = %v", name, got)
 		}
 	}
@@ -115,7 +115,7 @@ func TestCast(t *testing.T) {
 		"exit: expected 3, got 0, completed: ",
 		"returns: other was called and has none",
 	}
-	got := cast.Judge(scenario.Outcome{
+	got := workers.Judge(scenario.Outcome{
 		Return: formats.Return{Status: formats.StatusCompleted},
 		Files:  os.DirFS(dir),
 	})

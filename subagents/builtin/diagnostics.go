@@ -31,16 +31,16 @@ type group struct {
 // come first.
 func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
-	in.only()
+	in.allowOnly()
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
 
 	list, err := d.Errors.List(ctx)
 	if err != nil {
-		return settled(ctx, formats.Return{}, err)
+		return asReturn(ctx, formats.Return{}, err)
 	}
-	groups := grouped(list)
+	groups := groupErrors(list)
 	warnings := 0
 	for _, g := range groups {
 		if g.last.Severity == string(formats.SeverityWarning) {
@@ -77,7 +77,7 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 		}
 		fmt.Fprintf(&text, "%dx %s: %s\n",
 			g.count, kind, strings.ReplaceAll(p.Message, "\n", "\n   "))
-		fmt.Fprintf(&text, "   last %s%s\n", p.Time, where(c))
+		fmt.Fprintf(&text, "   last %s%s\n", p.Time, contextText(c))
 		if do != "" {
 			fmt.Fprintf(&text, "   do: %s\n", do)
 		}
@@ -86,7 +86,7 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 	ret := formats.Return{
 		Status:  formats.StatusCompleted,
 		Summary: said + " of " + formats.Count(len(groups), "kind"),
-		Text:    bounded(strings.TrimSuffix(text.String(), "\n")),
+		Text:    limitText(strings.TrimSuffix(text.String(), "\n")),
 		Fields:  map[string]any{"total": len(list), "groups": fields},
 	}
 	if len(list) == 0 {
@@ -95,7 +95,7 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 	return ret, nil
 }
 
-func where(c formats.ProblemContext) string {
+func contextText(c formats.ProblemContext) string {
 	var out strings.Builder
 	for _, part := range [][2]string{{", ", c.Command}, {", ", c.Step}, {", run ", c.Run}} {
 		if part[1] != "" {
@@ -105,11 +105,11 @@ func where(c formats.ProblemContext) string {
 	return out.String()
 }
 
-func grouped(list []state.Recorded) []*group {
+func groupErrors(list []state.Recorded) []*group {
 	byKey := map[[4]string]*group{}
 	var out []*group
 	for _, one := range list {
-		key := [4]string{one.Type, one.Severity, one.Context.Step, cause(one)}
+		key := [4]string{one.Type, one.Severity, one.Context.Step, messagePattern(one)}
 		g := byKey[key]
 		if g == nil {
 			g = &group{first: one.Time}
@@ -132,8 +132,8 @@ func grouped(list []state.Recorded) []*group {
 // anyPath is a word with a slash in it, with what tools write around it.
 var anyPath = lazy.Regexp(`[^\s'"(]*/[^\s'")]*`)
 
-// cause is the message of an error without what differs from run to run.
-func cause(one state.Recorded) string {
+// messagePattern is the message of an error without what differs from run to run.
+func messagePattern(one state.Recorded) string {
 	text := anyPath().ReplaceAllString(one.Message, "/")
 	for _, id := range []string{one.Context.Run, one.Context.Session} {
 		if id != "" {
@@ -143,8 +143,8 @@ func cause(one state.Recorded) string {
 	return text
 }
 
-// bounded keeps a text within what a return may hold.
-func bounded(text string) string {
+// limitText keeps a text within what a return may hold.
+func limitText(text string) string {
 	if len(text) <= formats.MaxText {
 		return text
 	}

@@ -38,19 +38,19 @@ func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Ret
 		return d.draft(ctx, r, in)
 	}
 
-	in.only(
+	in.allowOnly(
 		"document", "results", "args", "tier", "product_type", "ui", "ui_type", "documents",
 		"overrides", "request", "artifacts", "language",
 	)
 	kind := in.text("document")
 	write, ok := map[string]func(*handoff){
-		"discovery":   (*handoff).discovery,
-		"delivery":    (*handoff).delivery,
-		"maintenance": (*handoff).maintenance,
-		"doc":         (*handoff).deliverables,
+		"discovery":   (*handoff).writeDiscovery,
+		"delivery":    (*handoff).writeDelivery,
+		"maintenance": (*handoff).writeMaintenance,
+		"doc":         (*handoff).writeDeliverables,
 	}[kind]
 	if !ok {
-		in.wrong("document", "one of delivery, discovery, doc, draft, maintenance")
+		in.refuse("document", "one of delivery, discovery, doc, draft, maintenance")
 	}
 	h := &handoff{
 		in:        in,
@@ -62,13 +62,13 @@ func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Ret
 		language:  in.text("language"),
 		project:   d.Project,
 	}
-	phasesOf(in.object("results"), &h.phases)
+	collectPhases(in.object("results"), &h.phases)
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
 
 	ret, err := h.write(r, kind, write)
-	return settled(ctx, ret, err)
+	return asReturn(ctx, ret, err)
 }
 
 func (h *handoff) write(
@@ -118,7 +118,7 @@ func (h *handoff) write(
 type handoff struct {
 	in                           input
 	args, documents              map[string]any
-	only                         bool // no document but those of documents
+	listedOnly                   bool // read no document but those that `documents` names
 	tier, product, day, language string
 	project                      string
 	// results that have fields, in the order of their ids
@@ -128,39 +128,39 @@ type handoff struct {
 	missing []string // what no source gave
 }
 
-// phasesOf gathers the results that have fields, those of the children of loops too.
-func phasesOf(v any, into *[]map[string]any) {
+// collectPhases gathers the results that have fields, those of the children of loops too.
+func collectPhases(v any, into *[]map[string]any) {
 	switch v := v.(type) {
 	case []any:
 		for _, one := range v {
-			phasesOf(one, into)
+			collectPhases(one, into)
 		}
 	case map[string]any:
 		if _, ok := v["fields"].(map[string]any); ok && v["status"] != nil {
 			*into = append(*into, v)
-			phasesOf(v["children"], into)
+			collectPhases(v["children"], into)
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			phasesOf(v[key], into)
+			collectPhases(v[key], into)
 		}
 	}
 }
 
-// fields gives the fields of the last phase that has all of them, and says whose they are where
-// there is none.
-func (h *handoff) fields(agent string, names ...string) map[string]any {
+// phaseFields gives the fields of the last phase that has all of them, and says whose they are
+// where there is none.
+func (h *handoff) phaseFields(agent string, names ...string) map[string]any {
 	for _, p := range slices.Backward(h.phases) {
 		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
 		if !slices.ContainsFunc(names, func(name string) bool { return f[name] == nil }) {
 			return f
 		}
 	}
-	h.lacks("%s of %s", strings.Join(names, ", "), agent)
+	h.addMissing("%s of %s", strings.Join(names, ", "), agent)
 	return map[string]any{}
 }
 
-func (h *handoff) lacks(format string, args ...any) {
+func (h *handoff) addMissing(format string, args ...any) {
 	h.missing = append(h.missing, fmt.Sprintf(format, args...))
 }
 
@@ -179,8 +179,9 @@ func oneLine(v any) string {
 	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
 }
 
-// head writes the title and the header; of the further pairs of key and value those with a value.
-func (h *handoff) head(title, name string, pairs ...string) {
+// writeHeader writes the title and the header; of the further pairs of key and value those with a
+// value.
+func (h *handoff) writeHeader(title, name string, pairs ...string) {
 	fmt.Fprintf(&h.out, "# %s Result: %s\n\n> Created: %s\n", title, oneLine(name), h.day)
 	if h.tier != "" {
 		pairs = append([]string{title + " Plan", h.tier}, pairs...)
@@ -192,12 +193,13 @@ func (h *handoff) head(title, name string, pairs ...string) {
 	}
 	for _, o := range h.in.objects("overrides") {
 		fmt.Fprintf(&h.out, "> Overrides: %s, %s%s\n",
-			oneLine(o.in["step"]), oneLine(o.in["summary"]), h.failing(o.text("step")))
+			oneLine(o.values["step"]), oneLine(o.values["summary"]),
+			h.acceptedFailures(o.text("step")))
 	}
 }
 
-// failing names the tests of a step that fail, which the user accepted with the step.
-func (h *handoff) failing(step string) string {
+// acceptedFailures names the tests of a step that fail, which the user accepted with the step.
+func (h *handoff) acceptedFailures(step string) string {
 	result, _ := h.in.object("results")[step].(map[string]any) //nolint:errcheck // nothing else has fields
 	fields, _ := result["fields"].(map[string]any)             //nolint:errcheck // the same
 	if tests := oneLine(fields["FAILED_TESTS"]); tests != "" {
@@ -206,16 +208,16 @@ func (h *handoff) failing(step string) string {
 	return ""
 }
 
-// section writes a section of a text; one without a text is missing.
-func (h *handoff) section(name, text, source string) {
+// writeSection writes a section of a text; one without a text is missing.
+func (h *handoff) writeSection(name, text, source string) {
 	if text = strings.TrimSpace(text); text == "" {
-		h.lacks("%s, which %s should have given", name, source)
+		h.addMissing("%s, which %s should have given", name, source)
 	}
 	fmt.Fprintf(&h.out, "\n## %s\n\n%s\n", name, text)
 }
 
-// rows writes a section of `- key: value`, without keys that have no value.
-func (h *handoff) rows(name string, pairs ...any) {
+// writeRows writes a section of `- key: value`, without keys that have no value.
+func (h *handoff) writeRows(name string, pairs ...any) {
 	fmt.Fprintf(&h.out, "\n## %s\n\n", name)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		list, isList := pairs[i+1].([]any)
@@ -235,12 +237,12 @@ func (h *handoff) exists(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// find gives the path of a document: where the flow says that it lies, else where documents lie.
-// Empty: nowhere.
-func (h *handoff) find(name string) string {
+// findDocument gives the path of a document: where the flow says that it lies, else where documents
+// lie. Empty: nowhere.
+func (h *handoff) findDocument(name string) string {
 	told, _ := h.documents[name].(string) //nolint:errcheck // anything else is no path
 	places := []string{told, "docs/" + name, name}
-	if h.only {
+	if h.listedOnly {
 		places = places[:1]
 	}
 	for _, at := range places {
@@ -251,9 +253,9 @@ func (h *handoff) find(name string) string {
 	return ""
 }
 
-// read gives the sections of a document, and its title.
-func (h *handoff) read(name string) (title string, sections map[string]string) {
-	at := h.find(name)
+// readSections gives the sections of a document, and its title.
+func (h *handoff) readSections(name string) (title string, sections map[string]string) {
+	at := h.findDocument(name)
 	if at == "" {
 		return "", nil
 	}
@@ -280,8 +282,8 @@ func (h *handoff) read(name string) (title string, sections map[string]string) {
 	return title, sections
 }
 
-// about gives the first section whose name has one of some words, in the order of the words.
-func about(sections map[string]string, words ...string) string {
+// findSection gives the first section whose name has one of some words, in the order of the words.
+func findSection(sections map[string]string, words ...string) string {
 	for _, word := range words {
 		for _, name := range slices.Sorted(maps.Keys(sections)) {
 			if strings.Contains(strings.ToLower(name), word) &&
@@ -293,8 +295,8 @@ func about(sections map[string]string, words ...string) string {
 	return ""
 }
 
-// kindOfDocument is a title that says what a document is, and not of which product.
-var kindOfDocument = lazy.Regexp(
+// genericTitle is a title that says what a document is, and not of which product.
+var genericTitle = lazy.Regexp(
 	`(?i)^(?:(?:software|system|product|technical|functional|requirements?|architecture|design)` +
 		`[ _-]+)*` +
 		`(?:spec(?:ification)?s?|requirements?|architecture|design|interview(?:[ _-]results?)?)` +
@@ -302,15 +304,15 @@ var kindOfDocument = lazy.Regexp(
 		`^(?:仕様書?|要件定義書?|アーキテクチャ(?:設計書?)?|設計書|インタビュー結果)$`,
 )
 
-// named is the name of the product: what follows the colon of a title, else a title that is more
-// than the kind of its document, else the slug, else the name of the project.
-func (h *handoff) named(titles ...string) string {
+// productName is the name of the product: what follows the colon of a title, else a title that is
+// more than the kind of its document, else the slug, else the name of the project.
+func (h *handoff) productName(titles ...string) string {
 	for _, title := range titles {
 		kind, name, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")
 		if !ok {
 			name = kind
 		}
-		if name = strings.TrimSpace(name); name != "" && !kindOfDocument().MatchString(name) {
+		if name = strings.TrimSpace(name); name != "" && !genericTitle().MatchString(name) {
 			return name
 		}
 	}
@@ -320,16 +322,16 @@ func (h *handoff) named(titles ...string) string {
 // productType is that of the flow, else that of the first phase which says one.
 func (h *handoff) productType() string {
 	told := []map[string]any{{"PRODUCT_TYPE": h.product}, {"PRODUCT_TYPE": h.args["product_type"]}}
-	for _, f := range append(told, h.all()...) {
+	for _, f := range append(told, h.allFields()...) {
 		if text := oneLine(f["PRODUCT_TYPE"]); text != "" {
 			return text
 		}
 	}
-	h.lacks("a PRODUCT_TYPE")
+	h.addMissing("a PRODUCT_TYPE")
 	return ""
 }
 
-func (h *handoff) all() (out []map[string]any) {
+func (h *handoff) allFields() (out []map[string]any) {
 	for _, p := range h.phases {
 		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
 		out = append(out, f)
@@ -347,27 +349,27 @@ var uiTypes = map[string]string{
 	"api":     "none",
 }
 
-// ownKeys are the lines of a source with keys that stand in the header of a discovery.
-var ownKeys = lazy.Regexp(`(?im)^[ \t>*_+-]*(?:product[ _]type|has[ _]ui|ui[ _]type)[*_` + "`" +
+// headerKeys are the lines of a source with keys that stand in the header of a discovery.
+var headerKeys = lazy.Regexp(`(?im)^[ \t>*_+-]*(?:product[ _]type|has[ _]ui|ui[ _]type)[*_` + "`" +
 	`]*[ \t]*[:：].*$`)
 
-func (h *handoff) discovery() {
-	title, sections := h.read("INTERVIEW_RESULT.md")
+func (h *handoff) writeDiscovery() {
+	title, sections := h.readSections("INTERVIEW_RESULT.md")
 	for name, text := range sections { // the header says them
-		sections[name] = strings.TrimSpace(ownKeys().ReplaceAllString(text, ""))
+		sections[name] = strings.TrimSpace(headerKeys().ReplaceAllString(text, ""))
 	}
 
 	if sections == nil {
-		h.lacks("INTERVIEW_RESULT.md, which interviewer writes")
+		h.addMissing("INTERVIEW_RESULT.md, which interviewer writes")
 		return
 	}
 	ui := cmp.Or(h.in.text("ui_type"), uiTypes[oneLine(h.args["ui"])])
 	if ui == "" {
-		h.lacks("a UI_TYPE: pass ui_type, or args with ui")
+		h.addMissing("a UI_TYPE: pass ui_type, or args with ui")
 	}
-	h.head(
+	h.writeHeader(
 		"Discovery",
-		h.named(title),
+		h.productName(title),
 		"PRODUCT_TYPE",
 		h.productType(),
 		"HAS_UI",
@@ -375,7 +377,9 @@ func (h *handoff) discovery() {
 		"UI_TYPE",
 		ui,
 	)
-	h.section("Project Overview", about(sections, "overview", "概要"), "INTERVIEW_RESULT.md")
+	overview := findSection(sections, "overview", "概要")
+	h.writeSection("Project Overview", overview, "INTERVIEW_RESULT.md")
+
 	var wanted []string
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
 		text := strings.TrimSpace(sections[name])
@@ -385,43 +389,43 @@ func (h *handoff) discovery() {
 		}
 	}
 
-	h.section("Requirements Summary", strings.Join(wanted, "\n\n"), "INTERVIEW_RESULT.md")
-	if scope := about(sections, "out of scope", "scope", "スコープ"); scope != "" {
-		h.section("Scope", scope, "")
+	h.writeSection("Requirements Summary", strings.Join(wanted, "\n\n"), "INTERVIEW_RESULT.md")
+	if scope := findSection(sections, "out of scope", "scope", "スコープ"); scope != "" {
+		h.writeSection("Scope", scope, "")
 	}
-	if open := about(sections, "open", "unresolved", "未解決", "未決"); open != "" {
-		h.section("Unresolved Items", open, "")
+	if open := findSection(sections, "open", "unresolved", "未解決", "未決"); open != "" {
+		h.writeSection("Unresolved Items", open, "")
 	}
 }
 
-// delivered are the documents that a delivery may have.
-var delivered = []string{
+// deliveryDocuments are the documents that a delivery may have.
+var deliveryDocuments = []string{
 	"SPEC.md", "UI_SPEC.md", "VISUAL_SPEC.md", "ARCHITECTURE.md", "TEST_PLAN.md",
 	"SECURITY_AUDIT.md",
 }
 
-func (h *handoff) delivery() {
-	title, sections := h.read("ARCHITECTURE.md")
-	spec, _ := h.read("SPEC.md")
-	h.head("Delivery", h.named(spec, title), "PRODUCT_TYPE", h.productType())
+func (h *handoff) writeDelivery() {
+	title, sections := h.readSections("ARCHITECTURE.md")
+	spec, _ := h.readSections("SPEC.md")
+	h.writeHeader("Delivery", h.productName(spec, title), "PRODUCT_TYPE", h.productType())
 	var rows []any
-	for _, name := range delivered {
+	for _, name := range deliveryDocuments {
 		status := "absent"
-		if at := h.find(name); at != "" {
+		if at := h.findDocument(name); at != "" {
 			status = "present (resolved path: " + at + ")"
 		}
 		rows = append(rows, name, status)
 	}
 
-	h.rows("Artifacts", rows...)
-	stack := about(sections, "tech stack", "technology", "技術スタック", "stack")
+	h.writeRows("Artifacts", rows...)
+	stack := findSection(sections, "tech stack", "technology", "技術スタック", "stack")
 	if stack == "" {
-		told := h.fields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")
+		told := h.phaseFields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")
 		stack = documents.Prose(oneLine(told["TECH_STACK"]))
 	}
-	h.section("Tech Stack", stack, "ARCHITECTURE.md or TECH_STACK of architect")
-	tests := h.fields("tester", "TOTAL", "PASSED", "FAILED")
-	h.rows(
+	h.writeSection("Tech Stack", stack, "ARCHITECTURE.md or TECH_STACK of architect")
+	tests := h.phaseFields("tester", "TOTAL", "PASSED", "FAILED")
+	h.writeRows(
 		"Test Results",
 		"Total",
 		tests["TOTAL"],
@@ -430,8 +434,8 @@ func (h *handoff) delivery() {
 		"Fail",
 		tests["FAILED"],
 	)
-	audit := h.fields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT", "INFO_COUNT")
-	h.rows(
+	audit := h.phaseFields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT", "INFO_COUNT")
+	h.writeRows(
 		"Security Audit Results",
 		"CRITICAL",
 		audit["CRITICAL_COUNT"],
@@ -439,10 +443,10 @@ func (h *handoff) delivery() {
 		audit["WARNING_COUNT"],
 	)
 	if conditions := h.conditions(); len(conditions) > 0 {
-		h.section("Conditions", strings.Join(conditions, "\n"), "")
+		h.writeSection("Conditions", strings.Join(conditions, "\n"), "")
 	}
-	if environment := about(sections, "environment", "環境"); environment != "" {
-		h.section("Handoff to Operations", environment, "")
+	if environment := findSection(sections, "environment", "環境"); environment != "" {
+		h.writeSection("Handoff to Operations", environment, "")
 	}
 }
 
@@ -471,16 +475,16 @@ func (h *handoff) conditions() (lines []string) {
 	return lines
 }
 
-func (h *handoff) maintenance() {
-	verdict := h.fields("change-classifier", "TRIGGER_TYPE", "BREAKING_CHANGE")
-	impact := h.fields("impact-analyzer", "TARGET_FILES", "REGRESSION_RISK")
-	design := h.fields("analyst-core", "ISSUE_SUMMARY")
-	audit := h.fields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT")
+func (h *handoff) writeMaintenance() {
+	verdict := h.phaseFields("change-classifier", "TRIGGER_TYPE", "BREAKING_CHANGE")
+	impact := h.phaseFields("impact-analyzer", "TARGET_FILES", "REGRESSION_RISK")
+	design := h.phaseFields("analyst-core", "ISSUE_SUMMARY")
+	audit := h.phaseFields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT")
 	overview := oneLine(design["ISSUE_SUMMARY"])
 	h.tier = "Major"
-	h.head(
+	h.writeHeader(
 		"Maintenance",
-		h.named(clip(overview)),
+		h.productName(clip(overview)),
 		"Trigger type",
 		oneLine(verdict["TRIGGER_TYPE"]),
 		"Priority",
@@ -488,12 +492,12 @@ func (h *handoff) maintenance() {
 		"PRODUCT_TYPE",
 		h.productType(),
 	)
-	h.section(
+	h.writeSection(
 		"Change Overview",
 		documents.Prose(fmt.Sprint(design["ISSUE_SUMMARY"])),
 		"ISSUE_SUMMARY of analyst-core",
 	)
-	h.rows(
+	h.writeRows(
 		"change-classifier Verdict",
 		"ESTIMATED_FILES",
 		verdict["ESTIMATED_FILES"],
@@ -504,7 +508,7 @@ func (h *handoff) maintenance() {
 		"RATIONALE",
 		verdict["RATIONALE"],
 	)
-	h.rows(
+	h.writeRows(
 		"impact-analyzer Findings",
 		"TARGET_FILES",
 		impact["TARGET_FILES"],
@@ -518,14 +522,14 @@ func (h *handoff) maintenance() {
 		impact["REGRESSION_RISK"],
 	)
 	brief := oneLine(design["ARCHITECT_BRIEF"])
-	h.rows(
+	h.writeRows(
 		"analyst-core Differential Design Approach",
 		"ISSUE_TYPE",
 		design["ISSUE_TYPE"],
 		"ARCHITECT_BRIEF",
 		brief,
 	)
-	h.rows(
+	h.writeRows(
 		"security-auditor Pre-audit Results",
 		"CRITICAL",
 		audit["CRITICAL_COUNT"],
@@ -536,15 +540,15 @@ func (h *handoff) maintenance() {
 	if verdict["BREAKING_CHANGE"] == true || impact["REGRESSION_RISK"] == "high" {
 		plan = "Full"
 	}
-	h.rows("Handoff to delivery-flow", "Recommended plan", plan, "ARCHITECTURE.md impact", brief,
+	h.writeRows("Handoff to delivery-flow", "Recommended plan", plan, "ARCHITECTURE.md impact", brief,
 		"Required pre-remediation items", audit["CRITICAL_ITEMS"])
 }
 
-func (h *handoff) deliverables() {
+func (h *handoff) writeDeliverables() {
 	lang := oneLine(h.args["lang"])
 	slug := oneLine(h.args["slug"])
 	lang = cmp.Or(lang, h.language)
-	h.head("Doc Flow", slug, "Slug", slug, "Output Language", lang)
+	h.writeHeader("Doc Flow", slug, "Slug", slug, "Output Language", lang)
 	h.out.WriteString(
 		"\n## Generated Deliverables\n\n| Type | Path | Status | Template Version |\n" +
 			"|---|---|---|---|\n",
@@ -571,7 +575,7 @@ func (h *handoff) deliverables() {
 	}
 
 	if len(written) == 0 {
-		h.lacks("at least one OUTPUT_FILE of an author")
+		h.addMissing("at least one OUTPUT_FILE of an author")
 	}
 	left, _ := h.args["skipped"].([]any) //nolint:errcheck // nothing else is a list
 	for _, one := range left {
@@ -580,7 +584,7 @@ func (h *handoff) deliverables() {
 	}
 
 	fmt.Fprintf(&h.out, "\n## Skipped Types\n\n%s\n", strings.Join(skipped, "\n"))
-	h.section(
+	h.writeSection(
 		"Suggested Next Steps",
 		"Let someone review the documents who did not write them.",
 		"",

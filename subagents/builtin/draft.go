@@ -31,17 +31,17 @@ func (d DocumentWriter) draft(
 	r formats.Request,
 	in input,
 ) (formats.Return, error) {
-	in.only(
+	in.allowOnly(
 		"document", "type", "lang", "slug", "output_path", "template", "documents", "args",
 		"results", "tier",
 	)
-	kind := in.need("type", "the type of a deliverable")
-	lang := in.need("lang", "ja or en")
-	slug := in.need("slug", "a slug")
-	to := in.need("output_path", "the path of the deliverable")
+	kind := in.needText("type", "the type of a deliverable")
+	lang := in.needText("lang", "ja or en")
+	slug := in.needText("slug", "a slug")
+	to := in.needText("output_path", "the path of the deliverable")
 	choice := in.text("template")
 	if !fs.ValidPath(to) {
-		in.wrong("output_path", "a path inside the project")
+		in.refuse("output_path", "a path inside the project")
 	}
 	h := &handoff{
 		in:        in,
@@ -49,7 +49,8 @@ func (d DocumentWriter) draft(
 		documents: in.object("documents"),
 		language:  lang,
 	}
-	h.only = in.in["documents"] != nil // those of a part of a project, not those of the whole
+	// a part of a project has documents of its own, and none of those of the whole
+	h.listedOnly = in.has("documents")
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
@@ -60,27 +61,27 @@ func (d DocumentWriter) draft(
 			return formats.Return{}, err
 		}
 		defer func() { err = errors.Join(err, h.tree.Close()) }()
-		name, text, err := d.template(kind, lang)
+		name, text, err := d.findTemplate(kind, lang)
 		if err != nil {
 			return formats.Return{}, err
 		}
-		return d.filled(h, template{
-			name: name,
-			text: text,
-			kind: kind,
-			lang: lang,
-			to:   to,
+		return d.fillTemplate(h, template{
+			name:       name,
+			text:       text,
+			kind:       kind,
+			lang:       lang,
+			outputPath: to,
 		}, choice)
 	}()
-	return settled(ctx, ret, err)
+	return asReturn(ctx, ret, err)
 }
 
 // template is one that is filled; to is where the deliverable lies.
-type template struct{ name, text, kind, lang, to string }
+type template struct{ name, text, kind, lang, outputPath string }
 
-// template finds the template of a type: the project's own, that of the pack in the workspace, then
-// the pack's.
-func (d DocumentWriter) template(kind, lang string) (name, text string, err error) {
+// findTemplate finds the template of a type: the project's own, that of the pack in the workspace,
+// then the pack's.
+func (d DocumentWriter) findTemplate(kind, lang string) (name, text string, err error) {
 	names := []string{kind + "." + lang + ".md", kind + ".md"}
 	for _, at := range []struct {
 		files  fs.FS
@@ -129,13 +130,18 @@ var sources = map[string][]string{
 }
 
 var (
-	place         = lazy.Regexp(`\{\{([^{}]*)\}\}`)
+	placeholder   = lazy.Regexp(`\{\{([^{}]*)\}\}`)
 	versionMarker = lazy.Regexp(`<!--[ \t]*template_version:[ \t]*(\d+)\.(\d+)[^\n]*-->`)
 )
 
-func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.Return, error) {
+// fillTemplate returns the text of a deliverable: the template with its placeholders replaced.
+func (d DocumentWriter) fillTemplate(
+	h *handoff,
+	t template,
+	choice string,
+) (formats.Return, error) {
 	doc, _ := md.ParseUpTo([]byte(t.text), documents.MaxSize)
-	if list := unknownPlaces(doc, t.name); list != nil {
+	if list := unknownPlaceholders(doc, t.name); list != nil {
 		return formats.Return{}, &formats.Diagnostics{List: list, Of: formats.CodeValidationFailed}
 	}
 
@@ -149,15 +155,15 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 			"TEMPLATE_USED": t.name, "TEMPLATE_VERSION": version,
 		},
 	}
-	err := h.standing(t, version, choice, &ret)
+	err := h.checkExisting(t, version, choice, &ret)
 	if err != nil || ret.Status != formats.StatusCompleted {
 		return ret, err
 	}
 
-	spec, _ := h.read("SPEC.md")
-	design, _ := h.read("ARCHITECTURE.md")
+	spec, _ := h.readSections("SPEC.md")
+	design, _ := h.readSections("ARCHITECTURE.md")
 	own := map[string]string{
-		"project.name":         h.named(spec, design),
+		"project.name":         h.productName(spec, design),
 		"project.slug":         oneLine(h.args["slug"]),
 		"doc.lang":             t.lang,
 		"doc.type":             t.kind,
@@ -166,14 +172,14 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 	}
 	var skipped []string
 	ret.Text = strings.TrimLeft(
-		place().ReplaceAllStringFunc(doc.Prose(), func(found string) string {
+		placeholder().ReplaceAllStringFunc(doc.Prose(), func(found string) string {
 			name := strings.TrimSpace(found[2 : len(found)-2])
 			from := sources[name]
 			if from == nil {
 				return own[name]
 			}
-			_, sections := h.read(from[0])
-			if text := about(sections, from[1:]...); text != "" {
+			_, sections := h.readSections(from[0])
+			if text := findSection(sections, from[1:]...); text != "" {
 				return text
 			}
 			if chapter := chapterOf(doc, found); !slices.Contains(skipped, chapter) {
@@ -192,12 +198,12 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 // CheckTemplate gives the unknown placeholders in the template of a deliverable.
 func CheckTemplate(file string, text []byte) []formats.Diagnostic {
 	doc, _ := md.ParseUpTo(text, documents.MaxSize)
-	return unknownPlaces(doc, file)
+	return unknownPlaceholders(doc, file)
 }
 
-func unknownPlaces(doc *md.Document, file string) (list []formats.Diagnostic) {
+func unknownPlaceholders(doc *md.Document, file string) (list []formats.Diagnostic) {
 	for n := 1; n <= doc.LineCount(); n++ {
-		for _, at := range place().FindAllStringSubmatchIndex(doc.Line(n), -1) {
+		for _, at := range placeholder().FindAllStringSubmatchIndex(doc.Line(n), -1) {
 			name := strings.TrimSpace(doc.Line(n)[at[2]:at[3]])
 			if _, known := sources[name]; known {
 				continue
@@ -225,10 +231,10 @@ func chapterOf(doc *md.Document, found string) string {
 	return found
 }
 
-// standing looks at a deliverable that is there. One of another major version is blocked, or kept
-// beside the new one.
-func (h *handoff) standing(t template, version, choice string, ret *formats.Return) error {
-	name := filepath.FromSlash(t.to)
+// checkExisting looks at a deliverable that is there. One of another major version is blocked, or
+// kept beside the new one.
+func (h *handoff) checkExisting(t template, version, choice string, ret *formats.Return) error {
+	name := filepath.FromSlash(t.outputPath)
 	text, err := h.tree.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -242,14 +248,14 @@ func (h *handoff) standing(t template, version, choice string, ret *formats.Retu
 	var bumped string
 	if was != nil {
 		bumped = fmt.Sprintf("%s was made of template %s.%s, now it is %s",
-			t.to, was[1], was[2], version)
+			t.outputPath, was[1], was[2], version)
 	}
 	switch {
 	case was == nil || string(was[1]) == major && string(was[2]) == minor:
 	case string(was[1]) == major:
 		ret.Warnings = append(ret.Warnings, bumped)
 	case choice == "Back up":
-		to := fmt.Sprintf("%s.v%s.%s.bak", t.to, was[1], was[2])
+		to := fmt.Sprintf("%s.v%s.%s.bak", t.outputPath, was[1], was[2])
 		return atomicfile.WriteIn(h.tree, to, text, atomicfile.Options{Alone: true})
 	case choice != "Overwrite":
 		ret.Status = formats.StatusBlocked

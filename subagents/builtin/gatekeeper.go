@@ -18,8 +18,8 @@ type Gatekeeper struct {
 	// Check runs one check for a request, in its folder. An error means that the check could not
 	// run.
 	Check func(ctx context.Context, r formats.Request, c checks.Check) (checks.Result, error)
-	// Own are the checks that the configuration names, by stack.
-	Own map[string][]string
+	// Configured are the checks that the configuration names, by stack.
+	Configured map[string][]string
 }
 
 // Run does what RunMetered does.
@@ -46,20 +46,20 @@ func (g Gatekeeper) run(
 	tier *string,
 ) (formats.Return, error) {
 	in := inputOf(r)
-	in.only("command", "project")
+	in.allowOnly("command", "project")
 	argv := in.words("command")
 	project := in.words("project")
 	switch {
-	case len(*in.bad) > 0:
+	case len(*in.problems) > 0:
 	case len(argv) > 0 && len(project) > 0:
-		in.wrong("project", "either command or project")
+		in.refuse("project", "either command or project")
 	case len(argv) == 0 && len(project) == 0:
-		in.wrong("command", "a program with its arguments, or project")
+		in.refuse("command", "a program with its arguments, or project")
 	}
 
 	for _, word := range project {
 		if _, err := checks.ParseKind(word); err != nil {
-			in.wrong("project", "a list out of build, lint, test")
+			in.refuse("project", "a list out of build, lint, test")
 		}
 	}
 
@@ -69,7 +69,7 @@ func (g Gatekeeper) run(
 	list := []checks.Check{{Argv: argv}}
 	var warnings []string
 	if len(argv) == 0 {
-		found := checks.Detect(os.DirFS(r.Dir), g.Own)
+		found := checks.Detect(os.DirFS(r.Dir), g.Configured)
 		list = slices.DeleteFunc(slices.Clone(found),
 			func(c checks.Check) bool {
 				return !slices.Contains(project, string(c.Kind))
@@ -99,7 +99,7 @@ func (g Gatekeeper) run(
 	for _, c := range list {
 		res, err := g.Check(ctx, r, c)
 		if err != nil {
-			return notRun(ctx, c, err)
+			return notRunReturn(ctx, c, err)
 		}
 		*tier = res.Sandbox
 		line := c.String()
@@ -126,10 +126,10 @@ func (g Gatekeeper) run(
 	return ret, nil
 }
 
-// notRun tells that a check could not run, which is no verdict.
-func notRun(ctx context.Context, c checks.Check, err error) (formats.Return, error) {
+// notRunReturn tells that a check could not run, which is no verdict.
+func notRunReturn(ctx context.Context, c checks.Check, err error) (formats.Return, error) {
 	switch {
-	case ctx.Err() != nil, waits(err):
+	case ctx.Err() != nil, isOpenGate(err):
 		return formats.Return{}, err
 	case formats.CodeOf(err) != formats.CodeUnknown:
 		return formats.Failed(err), nil

@@ -29,13 +29,13 @@ type GitWorkflow struct {
 	Open func(ctx context.Context, name string) ([]byte, error)
 }
 
-// act is one action whose input was read.
-type act func(ctx context.Context, r formats.Request) (formats.Return, error)
+// action is one action whose input was read.
+type action func(ctx context.Context, r formats.Request) (formats.Return, error)
 
 // Run does one action.
 func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
-	var do act
+	var do action
 	switch in.text("action") {
 	case "open":
 		do = w.open(in)
@@ -54,9 +54,9 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 	case "push":
 		do = w.push(in)
 	case "put_back":
-		do = w.putBack(in)
+		do = w.restoreRefs(in)
 	default:
-		in.wrong(
+		in.refuse(
 			"action",
 			"one of open, commit, publish, close, issue, open_issue, pending, push, put_back",
 		)
@@ -66,11 +66,11 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 		return formats.Failed(err), nil
 	}
 	ret, err := do(ctx, r)
-	return settled(ctx, ret, err)
+	return asReturn(ctx, ret, err)
 }
 
-func (w GitWorkflow) open(in input) act {
-	in.only("action", "branch", "child", "base")
+func (w GitWorkflow) open(in input) action {
+	in.allowOnly("action", "branch", "child", "base")
 	branch := in.text("branch")
 	child := in.text("child")
 	base := in.text("base")
@@ -102,10 +102,10 @@ func (w GitWorkflow) open(in input) act {
 				"branch":    t.Branch,
 				"base":      t.Base,
 				"head":      t.Head,
-				"worktree":  w.shown(t.Dir),
+				"worktree":  w.displayPath(t.Dir),
 				"continued": t.Continued,
 			},
-			Metadata: formats.Metadata{Worktree: w.shown(t.Dir)},
+			Metadata: formats.Metadata{Worktree: w.displayPath(t.Dir)},
 		}
 		if t.Continued {
 			ret.Summary += ", which has commits of an earlier run"
@@ -132,12 +132,12 @@ func (w GitWorkflow) open(in input) act {
 	}
 }
 
-// putBack puts refs where they were before a worker ran.
-func (w GitWorkflow) putBack(in input) act {
-	in.only("action", "refs")
+// restoreRefs puts refs where they were before a worker ran.
+func (w GitWorkflow) restoreRefs(in input) action {
+	in.allowOnly("action", "refs")
 	var list []formats.Moved
 	for _, one := range in.objects("refs") {
-		one.only("ref", "old", "new")
+		one.allowOnly("ref", "old", "new")
 		list = append(list, formats.Moved{
 			Ref: one.text("ref"),
 			Old: one.text("old"),
@@ -152,23 +152,23 @@ func (w GitWorkflow) putBack(in input) act {
 	}
 }
 
-// shown is a folder relative to the project root where it lies inside.
-func (w GitWorkflow) shown(dir string) string {
+// displayPath is a folder relative to the project root where it lies inside.
+func (w GitWorkflow) displayPath(dir string) string {
 	if rel, err := filepath.Rel(w.Trees.Root, dir); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	return dir
 }
 
-// away tells whether the request works in the user's own checkout: no worktree is open.
-func (w GitWorkflow) away(r formats.Request) bool {
+// isInCheckout tells whether the request works in the user's own checkout: no worktree is open.
+func (w GitWorkflow) isInCheckout(r formats.Request) bool {
 	return r.Dir == "" || r.Dir == w.Trees.Root
 }
 
-// inTree refuses an action without an open worktree.
-func (w GitWorkflow) inTree(do act) act {
+// requireTree refuses an action without an open worktree.
+func (w GitWorkflow) requireTree(do action) action {
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
-		if w.away(r) {
+		if w.isInCheckout(r) {
 			// a repository may be what is missing
 			if _, err := w.project().PendingFiles(ctx, nil); err != nil {
 				return formats.Return{}, err
@@ -184,25 +184,25 @@ func (w GitWorkflow) inTree(do act) act {
 	}
 }
 
-func (w GitWorkflow) commit(in input) act {
-	in.only("action", "message", "files")
-	message := in.need("message", "a message")
+func (w GitWorkflow) commit(in input) action {
+	in.allowOnly("action", "message", "files")
+	message := in.needText("message", "a message")
 	only := in.paths("files")
 	if in.has("files") && only == nil {
 		only = []string{} // nothing, and not everything
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
-		msg, err := w.message(ctx, r, message)
+		msg, err := w.commitMessage(ctx, r, message)
 		if err != nil {
 			return formats.Return{}, err
 		}
 		msg.Only = only
-		if w.away(r) && only != nil {
-			return w.commitHere(ctx, r, msg)
+		if w.isInCheckout(r) && only != nil {
+			return w.commitInCheckout(ctx, r, msg)
 		}
-		return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		return w.requireTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
 			done, err := w.Trees.Commit(ctx, r.Dir, msg)
-			ret := committed(msg, done.Hash, done.Files)
+			ret := commitReturn(msg, done.Hash, done.Files)
 			if done.Hash != "" && err == nil {
 				ret.Fields["changed"] = changedLines(done.Stats)
 			}
@@ -211,9 +211,9 @@ func (w GitWorkflow) commit(in input) act {
 	}
 }
 
-// message is that of a commit of work, with the author whom the rules of the project name beside
-// the one of git.
-func (w GitWorkflow) message(
+// commitMessage is that of a commit of work, with the author whom the rules of the project name
+// beside the one of git.
+func (w GitWorkflow) commitMessage(
 	ctx context.Context,
 	r formats.Request,
 	subject string,
@@ -245,8 +245,8 @@ func changedLines(stats []git.Stat) []any {
 	return out
 }
 
-// committed is the return of a commit; an empty hash means that there was nothing to commit.
-func committed(msg worktree.Message, hash string, files []string) formats.Return {
+// commitReturn is the return of a commit; an empty hash means that there was nothing to commit.
+func commitReturn(msg worktree.Message, hash string, files []string) formats.Return {
 	ret := formats.Return{
 		Status:  formats.StatusCompleted,
 		Summary: "nothing to commit",
@@ -260,10 +260,10 @@ func committed(msg worktree.Message, hash string, files []string) formats.Return
 	return ret
 }
 
-// commitHere commits named files in the user's checkout. What keeps it from that is a warning with
-// the command to type. There is no warning if it was only to commit the project's state, because
-// its commands do not ask for that.
-func (w GitWorkflow) commitHere(
+// commitInCheckout commits named files in the user's checkout. What keeps it from that is a warning
+// with the command to type. There is no warning if it was only to commit the project's state,
+// because its commands do not ask for that.
+func (w GitWorkflow) commitInCheckout(
 	ctx context.Context, r formats.Request, msg worktree.Message,
 ) (formats.Return, error) {
 	asked := slices.ContainsFunc(msg.Only, func(name string) bool {
@@ -278,7 +278,7 @@ func (w GitWorkflow) commitHere(
 		return err == nil && !intact
 	})
 	done, err := w.Trees.CommitInCheckout(ctx, r.Run, msg)
-	ret := committed(msg, done.Hash, done.Files)
+	ret := commitReturn(msg, done.Hash, done.Files)
 	if done.After != "" {
 		ret.Warnings = append(ret.Warnings, done.After)
 	}
@@ -295,24 +295,24 @@ func (w GitWorkflow) commitHere(
 
 // publish brings the work of a worktree into another branch: as a merge, a squash, a patch or a
 // request.
-func (w GitWorkflow) publish(in input) act {
-	in.only("action", "to", "as", "message", "child", "push", "closes")
+func (w GitWorkflow) publish(in input) action {
+	in.allowOnly("action", "to", "as", "message", "child", "push", "closes")
 	to := in.text("to")
 	message := in.text("message")
 	as := in.text("as")
 	child := in.text("child")
 	push := in.flag("push")
-	closes := issueNumber(fmt.Sprint(in.in["closes"]))
+	closes := issueNumber(fmt.Sprint(in.values["closes"]))
 	if as == "merge" {
 		as = ""
 	}
 	if as != "" && as != worktree.AsSquash && as != worktree.AsPatch && as != worktree.AsRequest {
-		in.wrong("as", "merge, squash, patch or pr")
+		in.refuse("as", "merge, squash, patch or pr")
 	}
 	if to == "current" {
 		to = ""
 	}
-	return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
+	return w.requireTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		work := "work of " + r.Command
 		if r.Task != nil && child == "" {
 			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
@@ -347,7 +347,7 @@ func (w GitWorkflow) publish(in input) act {
 		}
 		// Work that no step committed is part of what is published; it would be left behind in the
 		// worktree otherwise.
-		left, err := w.message(ctx, r, cmp.Or(message, "work of "+r.Command))
+		left, err := w.commitMessage(ctx, r, cmp.Or(message, "work of "+r.Command))
 		if err != nil {
 			return formats.Return{}, err
 		}
@@ -357,11 +357,11 @@ func (w GitWorkflow) publish(in input) act {
 
 		p, err := w.Trees.Publish(ctx, r.Dir, target)
 		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
-			return rejected(refusal(refused), refused.Error(), nil), nil
+			return rejectedReturn(pushRefused(refused), refused.Error(), nil), nil
 		}
 		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
 			why := fmt.Sprintf("%s and %s changed the same lines", conflict.Branch, conflict.To)
-			return rejected(conflict, why, conflict.Files), nil
+			return rejectedReturn(conflict, why, conflict.Files), nil
 		}
 
 		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
@@ -373,7 +373,7 @@ func (w GitWorkflow) publish(in input) act {
 			}, nil
 		}
 
-		ret := published(message, p)
+		ret := publishReturn(message, p)
 		if push {
 			ret.Fields["push"] = cmp.Or(skipped, "pushed")
 			ret.Fields["request"] = cmp.Or(p.URL, p.Skipped, skipped)
@@ -387,8 +387,8 @@ func (w GitWorkflow) project() worktree.Repository {
 }
 
 // pending tells which of the files the last commit does not have as they stand in the checkout.
-func (w GitWorkflow) pending(in input) act {
-	in.only("action", "files")
+func (w GitWorkflow) pending(in input) action {
+	in.allowOnly("action", "files")
 	names := in.paths("files")
 	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
 		files, err := w.project().PendingFiles(ctx, names)
@@ -401,13 +401,13 @@ func (w GitWorkflow) pending(in input) act {
 }
 
 // push pushes the branch of the checkout. What is not pushed is told, and no failure.
-func (w GitWorkflow) push(in input) act {
-	in.only("action", "message")
+func (w GitWorkflow) push(in input) action {
+	in.allowOnly("action", "message")
 	title := in.text("message")
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		p, err := w.project().Push(ctx, title, r.Run)
 		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
-			return rejected(refusal(refused), refused.Error(), nil), nil
+			return rejectedReturn(pushRefused(refused), refused.Error(), nil), nil
 		}
 		ret := formats.Return{
 			Status:    formats.StatusCompleted,
@@ -431,11 +431,11 @@ func (w GitWorkflow) push(in input) act {
 
 // openIssue opens an issue for a planning document that names none. What is not opened is told, and
 // no failure.
-func (w GitWorkflow) openIssue(in input) act {
-	in.only("action", "files")
+func (w GitWorkflow) openIssue(in input) action {
+	in.allowOnly("action", "files")
 	names := in.paths("files")
 	if len(names) == 0 {
-		in.wrong("files", "a planning document")
+		in.refuse("files", "a planning document")
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		i, err := w.project().FileIssue(ctx, r.Dir, names[0], r.Run)
@@ -454,17 +454,17 @@ func (w GitWorkflow) openIssue(in input) act {
 	}
 }
 
-// refusal is a push that the remote declined.
-func refusal(err error) error {
+// pushRefused is a push that the remote declined.
+func pushRefused(err error) error {
 	return formats.Fail(formats.CodeRejected, "look at what the branch has there", "%s", err)
 }
 
 // issue asks for an issue; its words are a stranger's.
-func (w GitWorkflow) issue(in input) act {
-	in.only("action", "number")
+func (w GitWorkflow) issue(in input) action {
+	in.allowOnly("action", "number")
 	number := in.number("number")
 	if number < 1 {
-		in.wrong("number", "the number of an issue")
+		in.refuse("number", "the number of an issue")
 	}
 	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
 		i, err := w.Trees.Issue(ctx, number)
@@ -499,8 +499,8 @@ func issueNumber(issue string) int {
 	return n
 }
 
-// published is the return of work that was brought to its place.
-func published(message string, p worktree.PublishResult) formats.Return {
+// publishReturn is the return of work that was brought to its place.
+func publishReturn(message string, p worktree.PublishResult) formats.Return {
 	said := p.Message
 	files := p.Files
 	if message != "" {
@@ -535,9 +535,9 @@ func published(message string, p worktree.PublishResult) formats.Return {
 	return ret
 }
 
-// rejected is the return of what was tried and does not work: it was done, and the answer is no.
-// The files are the feedback.
-func rejected(err error, why string, files []string) formats.Return {
+// rejectedReturn is the return of what was tried and does not work: it was done, and the answer is
+// no. The files are the feedback.
+func rejectedReturn(err error, why string, files []string) formats.Return {
 	ret := formats.Failed(err)
 	ret.Said = formats.OutcomeRejected
 	ret.NextSteps = formats.HelpOf(err)
@@ -550,8 +550,8 @@ func rejected(err error, why string, files []string) formats.Return {
 	return ret
 }
 
-func (w GitWorkflow) close(in input) act {
-	in.only("action", "keep", "discard", "child")
+func (w GitWorkflow) close(in input) action {
+	in.allowOnly("action", "keep", "discard", "child")
 	keep, discard, _ := in.flag("keep"), in.flag("discard"), in.text("child")
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		ret := formats.Return{
@@ -559,7 +559,7 @@ func (w GitWorkflow) close(in input) act {
 			Fields: map[string]any{"removed": false},
 		}
 		switch {
-		case w.away(r):
+		case w.isInCheckout(r):
 			ret.Summary = "no worktree is open"
 			return ret, nil
 		case keep:

@@ -20,43 +20,43 @@ import (
 // input reads the input of a request and collects what is wrong with it. A null counts as not
 // given.
 type input struct {
-	at  string // put in front of names in messages: "tasks[1]."
-	in  map[string]any
-	raw map[string]any // the same as it came
-	bad *[]string
+	prefix   string // put in front of names in messages: "tasks[1]."
+	values   map[string]any
+	raw      map[string]any // the same as it came
+	problems *[]string
 }
 
 // inputOf gives the input as JSON has it, whatever types it came with.
 func inputOf(r formats.Request) input {
-	i := input{raw: r.Input, bad: &[]string{}}
+	i := input{raw: r.Input, problems: &[]string{}}
 	text, err := json.Marshal(r.Input)
 	if err == nil {
 		numbers := json.NewDecoder(bytes.NewReader(text))
 		numbers.UseNumber()
-		err = numbers.Decode(&i.in)
+		err = numbers.Decode(&i.values)
 	}
 	if err != nil {
-		*i.bad = append(*i.bad, "expected input that JSON can hold: "+err.Error())
+		*i.problems = append(*i.problems, "expected input that JSON can hold: "+err.Error())
 	}
 	return i
 }
 
 // err is nil if nothing was wrong.
 func (i input) err(agent string) error {
-	if len(*i.bad) == 0 {
+	if len(*i.problems) == 0 {
 		return nil
 	}
-	return subagents.BadInput(agent, *i.bad)
+	return subagents.BadInput(agent, *i.problems)
 }
 
-// settled is the answer of a subagent: an error is a failed return, unless the delegation was
+// asReturn is the answer of a subagent: an error is a failed return, unless the delegation was
 // cancelled, has to ask, or could not read or write something, such as on a full disk. Such a
 // delegation is done again when the run is resumed, and a failed return would be its answer then.
-func settled(ctx context.Context, ret formats.Return, err error) (formats.Return, error) {
+func asReturn(ctx context.Context, ret formats.Return, err error) (formats.Return, error) {
 	switch {
 	case err == nil:
 		return ret, nil
-	case ctx.Err() != nil, waits(err), unwritten(err):
+	case ctx.Err() != nil, isOpenGate(err), isStorageError(err):
 		return formats.Return{}, err
 	}
 	failed := formats.Failed(err)
@@ -64,30 +64,31 @@ func settled(ctx context.Context, ret formats.Return, err error) (formats.Return
 	return failed, nil
 }
 
-// waits tells whether an error is a question that the run has to ask.
-func waits(err error) bool {
+// isOpenGate tells whether an error is a question that the run has to ask.
+func isOpenGate(err error) bool {
 	_, open := errors.AsType[*formats.GateOpenError](err)
 	return open
 }
 
-// unwritten tells whether tercet itself could not read or write something. That a file is missing
-// is an answer, which a workflow may follow.
-func unwritten(err error) bool {
+// isStorageError tells whether tercet itself could not read or write something. That a file is
+// missing is an answer, which a workflow may follow.
+func isStorageError(err error) bool {
 	code := formats.CodeOf(err)
 	missing := errors.Is(err, fs.ErrNotExist)
 	return code == formats.CodeNotDurable || code == formats.CodeIO && !missing
 }
 
-// filled reports a list without elements, if nothing else is wrong.
-func (i input) filled(name, want string, n int) {
-	if n == 0 && len(*i.bad) == 0 {
-		i.wrong(name, "at least one "+want)
+// needItems reports a list without elements, if nothing else is wrong.
+func (i input) needItems(name, want string, n int) {
+	if n == 0 && len(*i.problems) == 0 {
+		i.refuse(name, "at least one "+want)
 	}
 }
 
-func (i input) wrong(name, want string) {
+// refuse records that a member is not what was wanted.
+func (i input) refuse(name, want string) {
 	got := "nothing"
-	switch v := i.in[name].(type) {
+	switch v := i.values[name].(type) {
 	case nil:
 	case string:
 		got = fmt.Sprintf("%q", v)
@@ -98,48 +99,49 @@ func (i input) wrong(name, want string) {
 	default:
 		got = fmt.Sprint(v)
 	}
-	*i.bad = append(*i.bad, fmt.Sprintf("expected %s as %s%s, got %s", want, i.at, name, got))
+	problem := fmt.Sprintf("expected %s as %s%s, got %s", want, i.prefix, name, got)
+	*i.problems = append(*i.problems, problem)
 }
 
 func (i input) has(name string) bool {
-	return i.in[name] != nil
+	return i.values[name] != nil
 }
 
-// only reports names outside the given ones.
-func (i input) only(names ...string) {
-	for _, name := range slices.Sorted(maps.Keys(i.in)) {
-		if i.in[name] == nil || slices.Contains(names, name) {
+// allowOnly reports names outside the given ones.
+func (i input) allowOnly(names ...string) {
+	for _, name := range slices.Sorted(maps.Keys(i.values)) {
+		if i.values[name] == nil || slices.Contains(names, name) {
 			continue
 		}
-		one := fmt.Sprintf("expected %s, got %s%s", strings.Join(names, ", "), i.at, name)
+		one := fmt.Sprintf("expected %s, got %s%s", strings.Join(names, ", "), i.prefix, name)
 		if help := nearest.Help(name, names); help != "" {
 			one += ", " + help
 		}
-		*i.bad = append(*i.bad, one)
+		*i.problems = append(*i.problems, one)
 	}
 }
 
 func (i input) text(name string) string {
-	s, ok := i.in[name].(string)
+	s, ok := i.values[name].(string)
 	if !ok && i.has(name) {
-		i.wrong(name, "a string")
+		i.refuse(name, "a string")
 	}
 	return s
 }
 
-// need is text that must be given.
-func (i input) need(name, want string) string {
+// needText is text that must be given.
+func (i input) needText(name, want string) string {
 	s := i.text(name)
-	if strings.TrimSpace(s) == "" && (!i.has(name) || i.in[name] == "") {
-		i.wrong(name, want)
+	if strings.TrimSpace(s) == "" && (!i.has(name) || i.values[name] == "") {
+		i.refuse(name, want)
 	}
 	return s
 }
 
 func (i input) flag(name string) bool {
-	b, ok := i.in[name].(bool)
+	b, ok := i.values[name].(bool)
 	if !ok && i.has(name) {
-		i.wrong(name, "true or false")
+		i.refuse(name, "true or false")
 	}
 	return b
 }
@@ -149,9 +151,9 @@ func (i input) number(name string) int {
 	if !i.has(name) {
 		return 0
 	}
-	n, ok := whole(i.in[name])
+	n, ok := wholeNumber(i.values[name])
 	if !ok || n < 1 {
-		i.wrong(name, "a whole number from 1")
+		i.refuse(name, "a whole number from 1")
 		return 0
 	}
 	return n
@@ -163,16 +165,16 @@ func list[T any](i input, name, want, each string, read func(n int, v any) (T, b
 	if !i.has(name) {
 		return nil
 	}
-	items, ok := i.in[name].([]any)
+	items, ok := i.values[name].([]any)
 	if !ok {
-		i.wrong(name, want)
+		i.refuse(name, want)
 		return nil
 	}
 	out := make([]T, 0, len(items))
 	for n, v := range items {
 		one, ok := read(n, v)
 		if !ok {
-			i.wrong(name, each)
+			i.refuse(name, each)
 			return nil
 		}
 		out = append(out, one)
@@ -202,7 +204,7 @@ func (i input) numbers(name string) []int {
 		"a list of whole numbers",
 		"whole numbers from 1",
 		func(_ int, v any) (int, bool) {
-			n, ok := whole(v)
+			n, ok := wholeNumber(v)
 			return n, ok && n > 0
 		},
 	)
@@ -223,7 +225,7 @@ func (i input) words(name string) []string {
 func (i input) object(name string) map[string]any {
 	o, ok := i.raw[name].(map[string]any)
 	if !ok && i.has(name) {
-		i.wrong(name, "an object")
+		i.refuse(name, "an object")
 	}
 	return o
 }
@@ -237,9 +239,9 @@ func (i input) objects(name string) []input {
 		func(n int, v any) (input, bool) {
 			o, ok := v.(map[string]any)
 			return input{
-				at:  fmt.Sprintf("%s%s[%d].", i.at, name, n),
-				in:  o,
-				bad: i.bad,
+				prefix:   fmt.Sprintf("%s%s[%d].", i.prefix, name, n),
+				values:   o,
+				problems: i.problems,
 			}, ok
 		},
 	)
@@ -250,7 +252,7 @@ func (i input) artifacts(name string) []formats.Artifact {
 	for _, o := range i.objects(name) {
 		out = append(out, formats.Artifact{
 			Type:    formats.ArtifactType(o.text("type")),
-			Path:    o.need("path", "a path"),
+			Path:    o.needText("path", "a path"),
 			Summary: o.text("summary"),
 			Deleted: o.flag("deleted"),
 		})
@@ -258,8 +260,8 @@ func (i input) artifacts(name string) []formats.Artifact {
 	return out
 }
 
-// whole reads a number without a fraction.
-func whole(v any) (int, bool) {
+// wholeNumber reads a number without a fraction.
+func wholeNumber(v any) (int, bool) {
 	f, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	_, number := v.(json.Number)
 	return int(f), number && err == nil && f == float64(int(f))

@@ -27,17 +27,17 @@ type Reference struct {
 // Run gives the page of one command, or the list of subagents or commands.
 func (h Reference) Run(_ context.Context, r formats.Request) (_ formats.Return, err error) {
 	in := inputOf(r)
-	in.only("name", "subagents")
+	in.allowOnly("name", "subagents")
 	name := in.text("name")
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
 	if r.Input["subagents"] == true {
-		list := h.subagents()
+		list := h.listSubagents()
 		return formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: formats.Count(len(list), "subagent"),
-			Text:    bounded(menu(list)),
+			Text:    limitText(menu(list)),
 		}, nil
 	}
 
@@ -54,13 +54,13 @@ func (h Reference) Run(_ context.Context, r formats.Request) (_ formats.Return, 
 	return formats.Return{
 		Status:  formats.StatusCompleted,
 		Summary: summary,
-		Text:    bounded(text),
+		Text:    limitText(text),
 	}, nil
 }
 
-// subagents lists those that can be run alone, with their tools and statuses; a variant for a
+// listSubagents lists those that can be run alone, with their tools and statuses; a variant for a
 // language is its first one's.
-func (h Reference) subagents() []formats.CommandInfo {
+func (h Reference) listSubagents() []formats.CommandInfo {
 	var out []formats.CommandInfo
 	for _, name := range h.Set.Names() {
 		info, _ := h.Set.Agent(name)

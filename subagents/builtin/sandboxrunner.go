@@ -60,7 +60,7 @@ func (s SandboxRunner) RunMetered(
 		return formats.Return{}, subagents.Measured{}, formats.OnFile("open", "the tree", err)
 	}
 	defer tree.Close() //nolint:errcheck // it holds no file that is written through it
-	b := &boxed{
+	b := &sandboxCall{
 		s:    s,
 		r:    r,
 		in:   inputOf(r),
@@ -69,14 +69,14 @@ func (s SandboxRunner) RunMetered(
 	}
 	ret, err := b.run(ctx)
 	if err == nil && b.command != "" && (b.flow == "Full" || b.flow == "Major") {
-		err = b.log()
+		err = b.appendAudit()
 	}
-	ret, err = settled(ctx, ret, err)
+	ret, err = asReturn(ctx, ret, err)
 	return ret, b.used, err
 }
 
-// boxed is one call.
-type boxed struct {
+// sandboxCall is one call.
+type sandboxCall struct {
 	s             SandboxRunner
 	r             formats.Request
 	in            input
@@ -84,16 +84,16 @@ type boxed struct {
 	used          subagents.Measured
 	command, flow string
 	dir           string   // absolute, in which the command runs
-	write         []string // absolute; empty: the tree
+	writePaths    []string // absolute; empty: the tree
 	report        shell.Report
 	fields        map[string]any
 	warnings      []string
 }
 
-// read takes the input in.
-func (b *boxed) read() (err error) {
+// readInput takes the input in.
+func (b *sandboxCall) readInput() (err error) {
 	in := b.in
-	in.only(
+	in.allowOnly(
 		"command", "working_directory", "timeout", "allow_network", "allow_write_paths", "dry_run",
 		"reason", "caller", "tier", "request", "product_type", "ui", "documents", "artifacts",
 		"language",
@@ -101,18 +101,18 @@ func (b *boxed) read() (err error) {
 	b.command = strings.TrimSpace(in.text("command"))
 	b.flow = in.text("tier")
 	if in.number("timeout") > longLimit {
-		in.wrong("timeout", fmt.Sprintf("at most %d seconds", longLimit))
+		in.refuse("timeout", fmt.Sprintf("at most %d seconds", longLimit))
 	}
 	place := func(key, name string) string {
 		info, err := b.tree.Stat(filepath.FromSlash(name))
 		if err != nil || !info.IsDir() && key == "working_directory" {
-			in.wrong(key, "what is there, inside the tree,")
+			in.refuse(key, "what is there, inside the tree,")
 		}
 		return filepath.Join(b.r.Dir, filepath.FromSlash(name))
 	}
 	b.dir = place("working_directory", cmp.Or(in.text("working_directory"), "."))
 	for _, name := range in.words("allow_write_paths") {
-		b.write = append(b.write, place("allow_write_paths", name))
+		b.writePaths = append(b.writePaths, place("allow_write_paths", name))
 	}
 
 	in.flag("dry_run")
@@ -140,8 +140,8 @@ func (b *boxed) read() (err error) {
 	return nil
 }
 
-func (b *boxed) run(ctx context.Context) (formats.Return, error) {
-	if err := b.read(); err != nil {
+func (b *sandboxCall) run(ctx context.Context) (formats.Return, error) {
+	if err := b.readInput(); err != nil {
 		return formats.Return{}, err
 	}
 	reason := b.in.text("reason")
@@ -150,7 +150,7 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 	probe, err := b.s.Keeper.Best(ctx, need, why)
 	switch {
 	case formats.CodeOf(err) == formats.CodeDenied:
-		return b.denied(err.Error(), formats.HelpOf(err)), nil
+		return b.deniedReturn(err.Error(), formats.HelpOf(err)), nil
 	case err != nil:
 		return formats.Return{}, err
 	case bare:
@@ -166,34 +166,35 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 	if !net && slices.ContainsFunc(b.report.Findings, func(f shell.Finding) bool {
 		return f.Category == shell.ExternalNet
 	}) {
-		return b.denied("it asks for the network, and allow_network is not given",
+		return b.deniedReturn("it asks for the network, and allow_network is not given",
 			"give allow_network, or run it yourself: "+b.command), nil
 	}
 
 	switch {
 	case b.command == "":
-		return b.done(decidedSkipped, "commands run in "+b.used.Sandbox), nil
+		return b.completedReturn(decidedSkipped, "commands run in "+b.used.Sandbox), nil
 	case b.in.flag("dry_run"):
-		return b.done(decidedSkipped, "dry run: "+b.command+" would run in "+b.used.Sandbox), nil
+		summary := "dry run: " + b.command + " would run in " + b.used.Sandbox
+		return b.completedReturn(decidedSkipped, summary), nil
 	case len(b.r.Repair) > 0:
 		return formats.Return{}, formats.Fail(formats.CodePrecondition,
 			"take the contract of the pack",
 			"the file of %s asks for what Go does not return: %s", b.r.Agent,
 			strings.Join(b.r.Repair, "; "))
 	case b.r.Begun == formats.BegunAgain:
-		return b.denied("it was started before tercet was killed, and may have run",
+		return b.deniedReturn("it was started before tercet was killed, and may have run",
 			"look what it did, and run it yourself: "+b.command), nil
 	}
 
 	if ret, err := b.approve(ctx, bare); err != nil || ret.Status != "" {
 		return ret, err
 	}
-	return b.start(ctx, probe, bare)
+	return b.runScript(ctx, probe, bare)
 }
 
 // approve asks for the command. Only the user, not --yes, can allow one that runs without a
 // sandbox.
-func (b *boxed) approve(ctx context.Context, bare bool) (formats.Return, error) {
+func (b *sandboxCall) approve(ctx context.Context, bare bool) (formats.Return, error) {
 	risks := b.report.Risks()
 	g := formats.Gate{
 		Question: "Run this command in " + b.used.Sandbox + "?",
@@ -206,7 +207,7 @@ func (b *boxed) approve(ctx context.Context, bare bool) (formats.Return, error) 
 		Run:         b.r.Run,
 		Step:        b.r.Step,
 		Digest: formats.Sum(fmt.Appendf(nil, "%q %q %v %q %s",
-			b.command, b.dir, b.in.flag("allow_network"), b.write, b.used.Sandbox)),
+			b.command, b.dir, b.in.flag("allow_network"), b.writePaths, b.used.Sandbox)),
 	}
 	if bare {
 		g.Question = "Run this command without a sandbox?"
@@ -217,7 +218,7 @@ func (b *boxed) approve(ctx context.Context, bare bool) (formats.Return, error) 
 	case err != nil: // also a gate that is open: the run asks it then
 		return formats.Return{}, err
 	case d.Answer != g.Choices[0].Label:
-		return b.denied(
+		return b.deniedReturn(
 			strings.TrimSuffix("the command was not approved: "+d.Note, ": "),
 			"run it yourself: "+b.command,
 		), nil
@@ -235,8 +236,12 @@ func (b *boxed) approve(ctx context.Context, bare bool) (formats.Return, error) 
 	return formats.Return{}, nil
 }
 
-// start runs the command as a file, so that nothing of it is ever part of a command line.
-func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (formats.Return, error) {
+// runScript runs the command as a file, so that nothing of it is ever part of a command line.
+func (b *sandboxCall) runScript(
+	ctx context.Context,
+	probe sandbox.Probe,
+	bare bool,
+) (formats.Return, error) {
 	folder, err := os.OpenRoot(filepath.Dir(b.r.Out))
 	if err != nil {
 		return formats.Return{}, formats.OnFile("open", "the folder of the delegation", err)
@@ -265,7 +270,7 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (form
 		c, b.used.Sandbox, err = b.s.Keeper.Command(
 			probe, b.r, c,
 			b.in.flag("allow_network"),
-			b.write,
+			b.writePaths,
 		)
 		if err != nil {
 			return formats.Return{}, err
@@ -287,7 +292,7 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (form
 	}
 	decision := fmt.Sprint(b.fields["DECISION"])
 	if res.Success() {
-		return b.done(decision, b.command+" ended with 0"), nil
+		return b.completedReturn(decision, b.command+" ended with 0"), nil
 	}
 
 	how := fmt.Sprintf("exit code %d", res.Exit)
@@ -341,41 +346,41 @@ var denials = []struct {
 
 // diagnose tells what kept a command that failed from its work, where something shows that, and
 // what helps.
-func (b *boxed) diagnose(res proc.Result, said string, within bool) string {
+func (b *sandboxCall) diagnose(res proc.Result, said string, within bool) string {
 	said = strings.ToLower(said)
 	for _, d := range denials {
 		shows := func(sign string) bool { return strings.Contains(said, sign) }
 		if (within || !d.within) && slices.ContainsFunc(d.signs, shows) {
-			return b.denial(d.category, d.recovery)
+			return b.recordDenial(d.category, d.recovery)
 		}
 	}
 	// so a shell, and a container, tells of a signal
 	if !res.Killed && (res.Signal != "" || res.Exit > 128) {
-		return b.denial("platform_heuristic", "a signal ended it: report it with its output")
+		return b.recordDenial("platform_heuristic", "a signal ended it: report it with its output")
 	}
 	return "read the end of its output in NOTES"
 }
 
-func (b *boxed) denial(category, recovery string) string {
+func (b *sandboxCall) recordDenial(category, recovery string) string {
 	b.fields["DENIAL_CATEGORY"] = category
 	b.fields["DENIAL_COMMAND"] = b.command
 	b.fields["DENIAL_RECOVERY"] = recovery
 	return recovery
 }
 
-// denied is the return for a command that is not run.
-func (b *boxed) denied(why, help string) formats.Return {
-	b.denial("sandbox_policy", help)
+// deniedReturn is the return for a command that is not run.
+func (b *sandboxCall) deniedReturn(why, help string) formats.Return {
+	b.recordDenial("sandbox_policy", help)
 	b.used.Sandbox = sandbox.Blocked.String()
 	b.fields["SANDBOX_MODE"] = b.used.Sandbox
-	ret := b.done("denied", "not run: "+why)
+	ret := b.completedReturn("denied", "not run: "+why)
 	ret.Status = formats.StatusBlocked
 	ret.BlockedReason = why
 	ret.NextSteps = help
 	return ret
 }
 
-func (b *boxed) done(decision, summary string) formats.Return {
+func (b *sandboxCall) completedReturn(decision, summary string) formats.Return {
 	b.fields["DECISION"] = decision
 	return formats.Return{
 		Status:   formats.StatusCompleted,
@@ -385,8 +390,8 @@ func (b *boxed) done(decision, summary string) formats.Return {
 	}
 }
 
-// log adds what was decided to the audit of the tree.
-func (b *boxed) log() error {
+// appendAudit adds what was decided to the audit of the tree.
+func (b *sandboxCall) appendAudit() error {
 	name := "docs/SECURITY_AUDIT.md"
 	text, err := b.tree.ReadFile(name)
 	if top, terr := b.tree.ReadFile("SECURITY_AUDIT.md"); err != nil && terr == nil {

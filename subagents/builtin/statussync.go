@@ -34,7 +34,7 @@ var operations = []string{
 // Run does one operation with the request's transaction id.
 func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
-	in.alias()
+	in.translateAliases()
 	op := operation(in)
 	if err := in.err(formats.AgentStatusSync); err != nil {
 		return formats.Failed(err), nil
@@ -42,7 +42,7 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 
 	if to, ok := op.(state.UpdateStatus); ok && to.To == formats.Completed && s.Committed != nil {
 		if err := s.Committed(ctx, r.Dir); err != nil {
-			return settled(ctx, formats.Return{}, err)
+			return asReturn(ctx, formats.Return{}, err)
 		}
 	}
 	res, err := s.Manager.Apply(ctx, state.Tx{
@@ -52,7 +52,7 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 		Ops:     []state.Op{op},
 	})
 	if err != nil {
-		return settled(ctx, formats.Return{Warnings: res.Warnings}, err)
+		return asReturn(ctx, formats.Return{Warnings: res.Warnings}, err)
 	}
 
 	serial := int(res.Serial) //nolint:gosec // serials stay below 1<<53
@@ -71,88 +71,88 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 	}, nil
 }
 
-// alias puts calls in the words of other systems into ours: a status without an operation, and one
-// task to create.
-func (i input) alias() {
-	if i.in == nil {
+// translateAliases puts calls in the words of other systems into ours: a status without an
+// operation, and one task to create.
+func (i input) translateAliases() {
+	if i.values == nil {
 		return
 	}
-	if i.in["operation"] == "create_task" && !i.has("tasks") {
+	if i.values["operation"] == "create_task" && !i.has("tasks") {
 		task := map[string]any{}
 		for _, name := range []string{"title", "description", "language", "priority", "effort"} {
 			if i.has(name) {
-				task[name] = i.in[name]
-				delete(i.in, name)
+				task[name] = i.values[name]
+				delete(i.values, name)
 			}
 		}
-		i.in["operation"] = "create_tasks"
-		i.in["tasks"] = []any{task}
+		i.values["operation"] = "create_tasks"
+		i.values["tasks"] = []any{task}
 	}
 
 	if i.has("new_status") && !i.has("status") {
-		i.in["status"] = i.in["new_status"]
-		delete(i.in, "new_status")
+		i.values["status"] = i.values["new_status"]
+		delete(i.values, "new_status")
 		if !i.has("operation") {
-			i.in["operation"] = "update_status"
+			i.values["operation"] = "update_status"
 		}
 	}
-	if path, ok := i.in["artifact_path"].(string); ok && !i.has("artifacts") {
+	if path, ok := i.values["artifact_path"].(string); ok && !i.has("artifacts") {
 		kind := formats.GuessArtifactType(path)
-		i.in["artifacts"] = []any{map[string]any{"type": string(kind), "path": path}}
-		delete(i.in, "artifact_path")
+		i.values["artifacts"] = []any{map[string]any{"type": string(kind), "path": path}}
+		delete(i.values, "artifact_path")
 	}
 }
 
 // operation reads the operation with its input.
 func operation(in input) state.Op {
-	switch name := in.need("operation", "one of "+strings.Join(operations, ", ")); name {
+	switch name := in.needText("operation", "one of "+strings.Join(operations, ", ")); name {
 	case "create_tasks":
-		in.only("operation", "tasks")
+		in.allowOnly("operation", "tasks")
 		tasks := newTasks(in, "tasks")
-		in.filled("tasks", "task", len(tasks))
+		in.needItems("tasks", "task", len(tasks))
 		return state.CreateTasks{Tasks: tasks}
 	case "update_status":
 		return updateStatus(in)
 	case "update_metadata":
-		in.only("operation", "task_number", "fields")
+		in.allowOnly("operation", "task_number", "fields")
 		fields := in.object("fields")
 		if len(fields) == 0 {
-			in.wrong("fields", "at least one field")
+			in.refuse("fields", "at least one field")
 		}
-		return state.UpdateMetadata{Task: one(in), Fields: fields}
+		return state.UpdateMetadata{Task: taskNumber(in), Fields: fields}
 	case "link_artifacts":
-		in.only("operation", "task_number", "artifacts")
+		in.allowOnly("operation", "task_number", "artifacts")
 		list := in.artifacts("artifacts")
-		in.filled("artifacts", "artifact", len(list))
-		return state.LinkArtifacts{Task: one(in), Artifacts: list}
+		in.needItems("artifacts", "artifact", len(list))
+		return state.LinkArtifacts{Task: taskNumber(in), Artifacts: list}
 	case "set_phase":
 		return setPhase(in)
 	case "archive_tasks", "unarchive_tasks":
-		in.only("operation", "task_number", "task_numbers")
+		in.allowOnly("operation", "task_number", "task_numbers")
 		if name == "archive_tasks" {
-			return state.ArchiveTasks{Tasks: some(in)}
+			return state.ArchiveTasks{Tasks: taskNumbers(in)}
 		}
-		return state.UnarchiveTasks{Tasks: some(in)}
+		return state.UnarchiveTasks{Tasks: taskNumbers(in)}
 	case "divide_task":
-		in.only("operation", "task_number", "parts")
+		in.allowOnly("operation", "task_number", "parts")
 		parts := newTasks(in, "parts")
-		in.filled("parts", "part", len(parts))
-		return state.DivideTask{Task: one(in), Parts: parts}
+		in.needItems("parts", "part", len(parts))
+		return state.DivideTask{Task: taskNumber(in), Parts: parts}
 	case "set_lease":
-		in.only("operation", "task_number", "suspended")
+		in.allowOnly("operation", "task_number", "suspended")
 		return state.SetLease{
-			Tasks:     []int{one(in)},
+			Tasks:     []int{taskNumber(in)},
 			Suspended: in.flag("suspended"),
 			IfHeld:    true,
 		}
 	case "sync_tasks":
-		in.only("operation")
+		in.allowOnly("operation")
 		return state.SyncTasks{}
 	default:
-		if len(*in.bad) == 0 {
-			in.wrong("operation", "one of "+strings.Join(operations, ", "))
+		if len(*in.problems) == 0 {
+			in.refuse("operation", "one of "+strings.Join(operations, ", "))
 			if help := nearest.Help(name, operations); help != "" {
-				*in.bad = append(*in.bad, help)
+				*in.problems = append(*in.problems, help)
 			}
 		}
 		return nil
@@ -160,12 +160,12 @@ func operation(in input) state.Op {
 }
 
 func updateStatus(in input) state.Op {
-	in.only(
+	in.allowOnly(
 		"operation", "task_number", "task_numbers", "status", "back", "recover", "reason",
 		"artifacts",
 	)
 	op := state.UpdateStatus{
-		Tasks:     some(in),
+		Tasks:     taskNumbers(in),
 		Back:      in.flag("back"),
 		Recover:   in.flag("recover"),
 		Reason:    in.text("reason"),
@@ -174,57 +174,57 @@ func updateStatus(in input) state.Op {
 	if in.has("status") {
 		to, err := formats.ParseTaskStatus(in.text("status"))
 		if err != nil {
-			in.wrong("status", "a task status")
+			in.refuse("status", "a task status")
 		}
 		op.To = to
 	}
 	switch {
 	case op.Back && (op.Recover || in.has("status")):
-		in.wrong("back", "either status, back or recover")
+		in.refuse("back", "either status, back or recover")
 	case !op.Back && !op.Recover && !in.has("status"):
-		in.wrong("status", "a task status, or back")
+		in.refuse("status", "a task status, or back")
 	}
 	return op
 }
 
 func setPhase(in input) state.Op {
-	in.only("operation", "task_number", "plan", "phase", "status")
+	in.allowOnly("operation", "task_number", "plan", "phase", "status")
 	status, err := documents.ParsePhaseStatus(in.text("status"))
 	if err != nil {
-		in.wrong("status", "a phase status")
+		in.refuse("status", "a phase status")
 	}
 	phase := in.number("phase")
 	if phase == 0 && !in.has("phase") {
-		in.wrong("phase", "the number of a phase")
+		in.refuse("phase", "the number of a phase")
 	}
 	return state.SetPhase{
-		Task:   one(in),
+		Task:   taskNumber(in),
 		Plan:   in.text("plan"),
 		Phase:  phase,
 		Status: status,
 	}
 }
 
-// one reads task_number.
-func one(in input) int {
+// taskNumber reads task_number.
+func taskNumber(in input) int {
 	n := in.number("task_number")
 	if !in.has("task_number") {
-		in.wrong("task_number", "the number of a task")
+		in.refuse("task_number", "the number of a task")
 	}
 	return n
 }
 
-// some reads task_numbers, or task_number as a list of one.
-func some(in input) []int {
+// taskNumbers reads task_numbers, or task_number as a list of one.
+func taskNumbers(in input) []int {
 	switch {
 	case in.has("task_number") && in.has("task_numbers"):
-		in.wrong("task_number", "either task_number or task_numbers")
+		in.refuse("task_number", "either task_number or task_numbers")
 		return nil
 	case in.has("task_number"):
-		return []int{one(in)}
+		return []int{taskNumber(in)}
 	}
 	list := in.numbers("task_numbers")
-	in.filled("task_numbers", "number of a task", len(list))
+	in.needItems("task_numbers", "number of a task", len(list))
 	return list
 }
 
@@ -233,7 +233,7 @@ func some(in input) []int {
 func newTasks(in input, name string) []state.NewTask {
 	var out []state.NewTask
 	for _, o := range in.objects(name) {
-		o.only(
+		o.allowOnly(
 			"title", "slug", "description", "language", "priority", "effort", "issue_url",
 			"dependencies", "parent", "level", "files", "line", "suggested_fix", "source",
 		)
@@ -250,10 +250,10 @@ func newTasks(in input, name string) []state.NewTask {
 		}
 		if strings.TrimSpace(t.Title) == "" {
 			if strings.TrimSpace(t.Description) == "" {
-				o.wrong("title", "a title or a description")
+				o.refuse("title", "a title or a description")
 				continue
 			}
-			t.Title, _ = titled(t.Description)
+			t.Title, _ = splitTitle(t.Description)
 		}
 		if files := o.words("files"); len(files) > 0 {
 			place := strings.Join(files, ", ")
@@ -282,7 +282,7 @@ func summary(op state.Op, res state.Result) string {
 		}
 	} else {
 		for _, v := range res.Verdicts {
-			parts = append(parts, verdict(v))
+			parts = append(parts, verdictText(v))
 		}
 	}
 	text := strings.Join(parts, "; ")
@@ -295,7 +295,7 @@ func summary(op state.Op, res state.Result) string {
 	return clip(text)
 }
 
-func verdict(v history.Verdict) string {
+func verdictText(v history.Verdict) string {
 	switch {
 	case v.Op == "archive_tasks":
 		return fmt.Sprintf("task %d archived", v.Task)

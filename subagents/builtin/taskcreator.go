@@ -33,7 +33,7 @@ const maxTitle = 120
 // Run reads the text, the file or the issue.
 func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
-	in.only("text", "from", "parts_of", "priority", "effort", "language", "issue")
+	in.allowOnly("text", "from", "parts_of", "priority", "effort", "language", "issue")
 	text := in.text("text")
 	from := in.text("from")
 	parent := in.number("parts_of")
@@ -43,13 +43,13 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 	}
 	language := in.text("language")
 	switch {
-	case len(*in.bad) > 0:
+	case len(*in.problems) > 0:
 	case in.has("text") && in.has("from"):
-		in.wrong("from", "either text or from")
+		in.refuse("from", "either text or from")
 	case in.has("issue"):
-		text, shared["issue_url"] = quoted(in)
+		text, shared["issue_url"] = issueText(in)
 	case !in.has("from"):
-		text = in.need("text", "a text or a file")
+		text = in.needText("text", "a text or a file")
 	}
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
@@ -72,7 +72,7 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 
 	texts := []string{text}
 	if parent > 0 {
-		texts = parts(text)
+		texts = splitParts(text)
 	} else {
 		var err error
 		if language == "" {
@@ -129,7 +129,7 @@ func tasksOf(texts []string, shared map[string]string) formats.Return {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		title, description := titled(text)
+		title, description := splitTitle(text)
 		task := map[string]any{"title": title, "description": description}
 		for key, value := range shared {
 			if value != "" {
@@ -150,20 +150,20 @@ func tasksOf(texts []string, shared map[string]string) formats.Return {
 	}
 }
 
-// quoted is the text of a task that came from an issue. Its body is a quote, in which the planner
-// takes no fence for commands, and which a model is told to judge.
-func quoted(in input) (text, url string) {
-	issue := input{at: "issue.", bad: in.bad}
+// issueText is the text of a task that came from an issue. Its body is a quote, in which the
+// planner takes no fence for commands, and which a model is told to judge.
+func issueText(in input) (text, url string) {
+	issue := input{prefix: "issue.", problems: in.problems}
 	var ok bool
-	issue.in, ok = in.in["issue"].(map[string]any)
+	issue.values, ok = in.values["issue"].(map[string]any)
 	if !ok {
-		in.wrong("issue", "an object")
+		in.refuse("issue", "an object")
 		return "", ""
 	}
 	var b strings.Builder
-	url = issue.need("url", "an address")
+	url = issue.needText("url", "an address")
 	fmt.Fprintf(&b, "# %s\n\nIssue %d, %s",
-		issue.need("title", "a title"), issue.number("number"), url)
+		issue.needText("title", "a title"), issue.number("number"), url)
 	if labels := issue.words("labels"); len(labels) > 0 {
 		b.WriteString(", labels: " + strings.Join(labels, ", "))
 	}
@@ -199,9 +199,9 @@ func (c TaskCreator) language(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// titled splits a text into a title and the rest: the first heading outside code, else the first
-// sentence.
-func titled(text string) (title, description string) {
+// splitTitle splits a text into a title and the rest: the first heading outside code, else the
+// first sentence.
+func splitTitle(text string) (title, description string) {
 	doc, _ := md.Parse([]byte(text))
 	for _, b := range doc.Blocks {
 		m := headingLine().FindStringSubmatch(strings.TrimLeft(doc.Line(b.Pos.Line), " "))
@@ -216,14 +216,14 @@ func titled(text string) (title, description string) {
 		if title = formats.OneLine(m[1]); utf8.RuneCountInString(title) <= maxTitle {
 			return title, rest
 		}
-		return shorten(title), strings.TrimSpace(title + "\n\n" + rest)
+		return shortenTitle(title), strings.TrimSpace(title + "\n\n" + rest)
 	}
-	return sentence(strings.TrimSpace(text))
+	return splitSentence(strings.TrimSpace(text))
 }
 
-// sentence splits a text without a heading. A first sentence that is too long for a title stays
-// whole in the description.
-func sentence(text string) (title, description string) {
+// splitSentence splits a text without a heading. A first sentence that is too long for a title
+// stays whole in the description.
+func splitSentence(text string) (title, description string) {
 	end := len(text)
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		end = i
@@ -245,12 +245,12 @@ func sentence(text string) (title, description string) {
 		first = plain
 	}
 	if utf8.RuneCountInString(first) > maxTitle {
-		return shorten(first), text
+		return shortenTitle(first), text
 	}
 	return first, strings.TrimSpace(text[end:])
 }
 
-func shorten(s string) string {
+func shortenTitle(s string) string {
 	s = string([]rune(s)[:maxTitle-3])
 	if i := strings.LastIndexByte(s, ' '); i > maxTitle/2 {
 		s = s[:i]
@@ -258,8 +258,9 @@ func shorten(s string) string {
 	return s + "..."
 }
 
-// parts splits the text of a division: list items, else what stands between semicolons, else lines.
-func parts(text string) []string {
+// splitParts splits the text of a division: list items, else what stands between semicolons, else
+// lines.
+func splitParts(text string) []string {
 	var items []string
 	for line := range strings.SplitSeq(text, "\n") {
 		m := itemLine().FindStringSubmatch(line)

@@ -24,8 +24,8 @@ const Schema = "tercet.cassette/1"
 // Runner is the runner of a replayed call in metadata.
 const Runner = "replay"
 
-// take is one recorded call.
-type take struct {
+// recording is one recorded call.
+type recording struct {
 	Schema    string            `json:"schema"`
 	Agent     string            `json:"agent"`
 	Step      string            `json:"step"`
@@ -67,12 +67,12 @@ func (c *Recorder) RunMetered(
 ) (ret formats.Return, used subagents.Measured,
 	err error,
 ) {
-	before, err := Shot(r.Dir)
+	before, err := Snapshot(r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
 
-	said := &heard{Board: r.Terms.Board}
+	said := &recordingBoard{Board: r.Terms.Board}
 	if r.Terms.Board != nil {
 		r.Terms.Board = said
 	}
@@ -93,8 +93,8 @@ func (c *Recorder) RunMetered(
 		return ret, used, err
 	}
 
-	text := told(c.Info, r, c.Root)
-	t := take{
+	text := stablePrompt(c.Info, r, c.Root)
+	t := recording{
 		Schema: Schema,
 		Agent:  r.Agent,
 		Step:   r.Step,
@@ -114,30 +114,30 @@ func (c *Recorder) RunMetered(
 		t.Said = ret.Said
 	}
 
-	t.Documents, _, err = Changed(nil, r.Out)
+	t.Documents, _, err = ChangedFiles(nil, r.Out)
 	if err != nil {
 		return ret, used, err
 	}
-	t.Tree, t.Removed, err = Changed(before, r.Dir)
+	t.Tree, t.Removed, err = ChangedFiles(before, r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
 
 	data, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
-		return ret, used, formats.OnFile("encode", name(r), err)
+		return ret, used, formats.OnFile("encode", fileName(r), err)
 	}
 	if c.Mask != nil {
 		data = []byte(c.Mask(string(data)))
 	}
-	if err := newer(c.To, name(r)); err != nil {
+	if err := refuseNewer(c.To, fileName(r)); err != nil {
 		return ret, used, err
 	}
 
-	if err := atomicfile.WriteIn(c.To, name(
+	if err := atomicfile.WriteIn(c.To, fileName(
 		r,
 	), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
-		return ret, used, formats.OnFile("record", name(r), err)
+		return ret, used, formats.OnFile("record", fileName(r), err)
 	}
 	if unread {
 		return ret, used, broken
@@ -145,8 +145,8 @@ func (c *Recorder) RunMetered(
 	return ret, used, nil
 }
 
-// heard is a board that keeps what is published. The call is over when it is read.
-type heard struct {
+// recordingBoard is a board that keeps what is published. The call is over when it is read.
+type recordingBoard struct {
 	formats.Board
 
 	mu    sync.Mutex
@@ -154,7 +154,7 @@ type heard struct {
 }
 
 // Publish implements formats.Board.
-func (h *heard) Publish(text string) error {
+func (h *recordingBoard) Publish(text string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.Board.Publish(text)
@@ -164,8 +164,9 @@ func (h *heard) Publish(text string) error {
 	return err
 }
 
-// newer refuses a recording that a newer version of the program made, to be played or replaced.
-func newer(root *os.Root, file string) error {
+// refuseNewer refuses a recording that a newer version of the program made, to be played or
+// replaced.
+func refuseNewer(root *os.Root, file string) error {
 	var t struct{ Schema string }
 	data, err := root.ReadFile(file)
 	if err != nil || json.Unmarshal(data, &t) != nil {
@@ -197,30 +198,30 @@ func (p *Player) RunMetered(
 	r formats.Request,
 ) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: Runner}
-	if err := newer(p.From, name(r)); err != nil {
+	if err := refuseNewer(p.From, fileName(r)); err != nil {
 		return formats.Return{}, used, err
 	}
 
-	data, err := p.From.ReadFile(name(r))
+	data, err := p.From.ReadFile(fileName(r))
 	if errors.Is(err, fs.ErrNotExist) {
 		return formats.Return{}, used, formats.Fail(formats.CodeUsage,
 			"record the whole command with --record",
-			"expected a recording of %s in step %s as %s, got none", r.Agent, r.Step, name(r))
+			"expected a recording of %s in step %s as %s, got none", r.Agent, r.Step, fileName(r))
 	}
 	if err != nil {
-		return formats.Return{}, used, formats.OnFile("read", name(r), err)
+		return formats.Return{}, used, formats.OnFile("read", fileName(r), err)
 	}
 
-	var t take
+	var t recording
 	if err := json.Unmarshal(data, &t); err != nil {
-		return formats.Return{}, used, formats.OnFile("read", name(r), err)
+		return formats.Return{}, used, formats.OnFile("read", fileName(r), err)
 	}
 	if t.Schema != Schema || t.Return == nil && len(t.Problems) == 0 {
-		return formats.Return{}, used, formats.OnFile("read", name(r),
+		return formats.Return{}, used, formats.OnFile("read", fileName(r),
 			fmt.Errorf("expected schema %s and a return, got %q", Schema, t.Schema))
 	}
 
-	text := told(p.Info, r, p.Root)
+	text := stablePrompt(p.Info, r, p.Root)
 	if p.Mask != nil {
 		text = p.Mask(text)
 	}
@@ -229,7 +230,7 @@ func (p *Player) RunMetered(
 		return formats.Return{}, used, formats.Fail(formats.CodeUsage,
 			"record again with --record if you mean the change",
 			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step,
-			name(r), Diff(t.Prompt, text))
+			fileName(r), Diff(t.Prompt, text))
 	}
 
 	if r.Terms.Board != nil {
@@ -239,10 +240,10 @@ func (p *Player) RunMetered(
 			}
 		}
 	}
-	if err := Write(r.Out, t.Documents, nil); err != nil {
+	if err := WriteFiles(r.Out, t.Documents, nil); err != nil {
 		return formats.Return{}, used, err
 	}
-	if err := Write(r.Dir, t.Tree, t.Removed); err != nil {
+	if err := WriteFiles(r.Dir, t.Tree, t.Removed); err != nil {
 		return formats.Return{}, used, err
 	}
 	if t.Return == nil {
@@ -259,9 +260,9 @@ func (p *Player) RunMetered(
 	return ret, used, nil
 }
 
-// told is the prompt of a call without what differs from one run to the next: places, ids, times,
-// hashes of commits.
-func told(info formats.AgentInfo, r formats.Request, root string) string {
+// stablePrompt is the prompt of a call without what differs from one run to the next: places, ids,
+// times, hashes of commits.
+func stablePrompt(info formats.AgentInfo, r formats.Request, root string) string {
 	text := prompt.Stable(prompt.Input{Request: r, Info: info}).Text
 	var pairs []string
 	for _, p := range [][2]string{
@@ -286,9 +287,9 @@ func told(info formats.AgentInfo, r formats.Request, root string) string {
 	return text
 }
 
-// name is the file of a call: command and task, step, visit and attempt, and which call of the
+// fileName is the file of a call: command and task, step, visit and attempt, and which call of the
 // attempt it is.
-func name(r formats.Request) string {
+func fileName(r formats.Request) string {
 	step := cmp.Or(r.Step, r.Agent)
 	if r.Task != nil {
 		step = fmt.Sprintf("%d-%s", r.Task.Number, step)

@@ -21,24 +21,24 @@ const (
 	maxFiles = 20_000
 )
 
-// Shot maps the files of a tree to their hashes, without git's folder, the workspace and unreadable
-// files.
-func Shot(dir string) (map[string][sha256.Size]byte, error) {
+// Snapshot maps the files of a tree to their hashes, without git's folder, the workspace and
+// unreadable files.
+func Snapshot(dir string) (map[string][sha256.Size]byte, error) {
 	out := map[string][sha256.Size]byte{}
-	err := each(dir, func(name string, data []byte) {
+	err := eachFile(dir, func(name string, data []byte) {
 		out[name] = sha256.Sum256(data)
 	})
 	return out, err
 }
 
-// Changed gives the changed files, and the deleted ones.
-func Changed(
+// ChangedFiles gives the changed files, and the deleted ones.
+func ChangedFiles(
 	before map[string][sha256.Size]byte,
 	dir string,
 ) (files map[string]string, removed []string, err error) {
 	gone := maps.Clone(before)
 	files = map[string]string{}
-	err = each(dir, func(name string, data []byte) {
+	err = eachFile(dir, func(name string, data []byte) {
 		if old, there := before[name]; !there || old != sha256.Sum256(data) {
 			files[name] = string(data)
 		}
@@ -47,8 +47,8 @@ func Changed(
 	return files, slices.Sorted(maps.Keys(gone)), err
 }
 
-// each calls do for every regular file of a tree that is not too large to be recorded.
-func each(dir string, do func(name string, data []byte)) (err error) {
+// eachFile calls do for every regular file of a tree that is not too large to be recorded.
+func eachFile(dir string, do func(name string, data []byte)) (err error) {
 	if dir == "" {
 		return nil
 	}
@@ -95,8 +95,8 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 	})
 }
 
-// Write writes the files of a call into one of its folders.
-func Write(dir string, files map[string]string, removed []string) (err error) {
+// WriteFiles writes the files of a call into one of its folders.
+func WriteFiles(dir string, files map[string]string, removed []string) (err error) {
 	if len(files)+len(removed) == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func Write(dir string, files map[string]string, removed []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if Within(name) {
+		if MayWrite(name) {
 			if at := path.Dir(name); at != "." {
 				if err := atomicfile.MkdirAll(root, at, 0o755); err != nil {
 					return formats.OnFile("make", at, err)
@@ -120,7 +120,7 @@ func Write(dir string, files map[string]string, removed []string) (err error) {
 	}
 
 	for _, name := range removed {
-		if !Within(name) {
+		if !MayWrite(name) {
 			continue
 		}
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +131,8 @@ func Write(dir string, files map[string]string, removed []string) (err error) {
 	return nil
 }
 
-// Within reports whether a recording may write a path: not into git's folder or the workspace.
-func Within(name string) bool {
+// MayWrite reports whether a recording may write a path: not into git's folder or the workspace.
+func MayWrite(name string) bool {
 	return fs.ValidPath(name) && name != "." &&
 		!slices.Contains(strings.Split(name, "/"), ".git") &&
 		!strings.HasPrefix(name, formats.Workspace+"/")

@@ -41,10 +41,10 @@ func (s Stack) String() string {
 
 // ParseStack parses a stack; an unknown word is a *formats.ValueError.
 func ParseStack(word string) (Stack, error) {
-	return parse("stack", word, Stacks())
+	return parseWord("stack", word, Stacks())
 }
 
-func parse[T ~string](what, word string, set []T) (T, error) {
+func parseWord[T ~string](what, word string, set []T) (T, error) {
 	var want []string
 	for _, one := range set {
 		if string(one) == word {
@@ -81,7 +81,7 @@ func (k Kind) String() string {
 
 // ParseKind parses a kind; an unknown word is a *formats.ValueError.
 func ParseKind(word string) (Kind, error) {
-	return parse("kind of check", word, Kinds())
+	return parseWord("kind of check", word, Kinds())
 }
 
 // Check is one command that tests a project.

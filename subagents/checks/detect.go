@@ -31,21 +31,23 @@ func Detect(fsys fs.FS, own map[string][]string) []Check {
 func detect(fsys fs.FS) []Check {
 	var list []Check
 	if exists(fsys, "go.mod") {
-		list = all(Go, "go vet ./...", "go build ./...", "go test ./...")
+		list = stackChecks(Go, "go vet ./...", "go build ./...", "go test ./...")
 	}
 	list = append(list, detectNode(fsys)...)
 	if exists(fsys, "Cargo.toml") {
-		list = append(list, all(Rust, "cargo check --quiet --all-targets --message-format=short",
-			"cargo build --quiet --message-format=short", "cargo test --quiet")...)
+		list = append(list, stackChecks(Rust,
+			"cargo check --quiet --all-targets --message-format=short",
+			"cargo build --quiet --message-format=short",
+			"cargo test --quiet")...)
 	}
 	list = append(list, detectPython(fsys)...)
 	if exists(fsys, "lakefile.lean") || exists(fsys, "lakefile.toml") {
-		list = append(list, check(Lean, Build, "lake build")) // which checks the proofs
+		list = append(list, newCheck(Lean, Build, "lake build")) // which checks the proofs
 	}
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		if exists(fsys, name) {
-			if hasTarget(read(fsys, name), "check") {
-				list = append(list, check(Make, Test, "make check"))
+			if hasTarget(readManifest(fsys, name), "check") {
+				list = append(list, newCheck(Make, Test, "make check"))
 			}
 			break // make reads the first of them only
 		}
@@ -60,9 +62,9 @@ func detectNode(fsys fs.FS) []Check {
 	var manifest struct {
 		Scripts map[string]string `json:"scripts"`
 	}
-	if err := json.Unmarshal(read(fsys, "package.json"), &manifest); err != nil {
+	if err := json.Unmarshal(readManifest(fsys, "package.json"), &manifest); err != nil {
 		// What the scripts are cannot be known; this check fails and says why.
-		return []Check{check(Node, Build, "npm pkg get scripts")}
+		return []Check{newCheck(Node, Build, "npm pkg get scripts")}
 	}
 	var list []Check
 	for _, k := range Kinds() {
@@ -70,7 +72,7 @@ func detectNode(fsys fs.FS) []Check {
 		if script == "" || strings.Contains(script, "no test specified") { // what npm init writes
 			continue
 		}
-		list = append(list, check(Node, k, "npm run --silent "+string(k)))
+		list = append(list, newCheck(Node, k, "npm run --silent "+string(k)))
 	}
 	return list
 }
@@ -82,18 +84,18 @@ func detectPython(fsys fs.FS) []Check {
 	if !slices.ContainsFunc(marks, func(name string) bool { return exists(fsys, name) }) {
 		return nil
 	}
-	list := []Check{check(Python, Build, "python3 -m compileall -q .")}
+	list := []Check{newCheck(Python, Build, "python3 -m compileall -q .")}
 	usesPytest := exists(fsys, "pytest.ini") || exists(fsys, "conftest.py") ||
 		exists(fsys, "tests/conftest.py")
 	for _, name := range append(marks, "requirements-dev.txt") {
-		usesPytest = usesPytest || bytes.Contains(read(fsys, name), []byte("pytest"))
+		usesPytest = usesPytest || bytes.Contains(readManifest(fsys, name), []byte("pytest"))
 	}
 	if usesPytest {
-		return append(list, check(Python, Test, "python3 -m pytest -q -p no:cacheprovider"))
+		return append(list, newCheck(Python, Test, "python3 -m pytest -q -p no:cacheprovider"))
 	}
 	for _, dir := range []string{".", "tests", "test"} {
 		if found, err := fs.Glob(fsys, path.Join(dir, "test*.py")); err == nil && len(found) > 0 {
-			c := check(Python, Test, "python3 -m unittest discover")
+			c := newCheck(Python, Test, "python3 -m unittest discover")
 			if dir != "." {
 				c.Argv = append(c.Argv, "-s", dir, "-t", ".")
 			}
@@ -103,12 +105,12 @@ func detectPython(fsys fs.FS) []Check {
 	return list
 }
 
-// all gives the checks of a stack that has one of every kind.
-func all(s Stack, lint, build, test string) []Check {
-	return []Check{check(s, Lint, lint), check(s, Build, build), check(s, Test, test)}
+// stackChecks gives the checks of a stack that has one of every kind.
+func stackChecks(s Stack, lint, build, test string) []Check {
+	return []Check{newCheck(s, Lint, lint), newCheck(s, Build, build), newCheck(s, Test, test)}
 }
 
-func check(s Stack, k Kind, command string) Check {
+func newCheck(s Stack, k Kind, command string) Check {
 	return Check{s, k, strings.Fields(command)}
 }
 
@@ -117,8 +119,8 @@ func exists(fsys fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// read returns a small file, or nothing: what cannot be read speaks for no check.
-func read(fsys fs.FS, name string) []byte {
+// readManifest returns a small file, or nothing: what cannot be read speaks for no check.
+func readManifest(fsys fs.FS, name string) []byte {
 	info, err := fs.Stat(fsys, name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxManifest {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// source marks the issues of this package.
-const source = "check"
+// issueSource marks the issues of this package.
+const issueSource = "check"
 
 // Parse parses the output of a stack's tools into at most MaxIssues issues, in order. For an
 // unknown stack it reads only lines `file:line: message`. File names are as printed, cleaned.
@@ -27,20 +27,20 @@ type parser struct {
 	stack  Stack
 	module string // module path of a Go project, may be empty
 	// path inside the project, "" if it is not in there; nil takes every name
-	place func(name string) string
+	resolve func(name string) string
 	// go vet looks at packages of the module only, wherever it says that their files are
 	vet bool
 
 	list    []formats.Issue
-	seen    map[key]bool
+	seen    map[issueKey]bool
 	dropped int
 }
 
-// maxSequence bounds the search for the end of a terminal sequence, which need not have one.
-const maxSequence = 1024
+// maxEscape bounds the search for the end of a terminal sequence, which need not have one.
+const maxEscape = 1024
 
-// key tells issues apart: tools repeat themselves.
-type key struct {
+// issueKey tells issues apart: tools repeat themselves.
+type issueKey struct {
 	file, text string
 	line       int
 }
@@ -52,33 +52,33 @@ type spot struct {
 }
 
 func (p *parser) parse(out string) ([]formats.Issue, int) {
-	p.seen = map[key]bool{}
-	lines := strings.Split(clean(out), "\n")
+	p.seen = map[issueKey]bool{}
+	lines := strings.Split(plainText(out), "\n")
 	switch p.stack {
 	case Go:
-		p.golang(lines)
+		p.parseGo(lines)
 	case Node:
-		p.node(lines)
+		p.parseNode(lines)
 	case Rust:
-		p.rust(lines)
+		p.parseRust(lines)
 	case Python:
-		p.python(lines)
+		p.parsePython(lines)
 	case Lean:
-		p.lean(lines)
+		p.parseLean(lines)
 	case Make: // it may have called any of them
-		p.golang(lines)
-		p.rust(lines)
-		p.python(lines)
-		p.node(lines)
+		p.parseGo(lines)
+		p.parseRust(lines)
+		p.parsePython(lines)
+		p.parseNode(lines)
 	default:
-		p.plain(lines)
+		p.parsePlain(lines)
 	}
 	return p.list, p.dropped
 }
 
 // add books an issue. A place outside the project is left out, the issue stays.
 func (p *parser) add(level formats.Level, at spot, text string) {
-	text = describe(text)
+	text = limitDescription(text)
 	if text == "" {
 		return
 	}
@@ -86,13 +86,13 @@ func (p *parser) add(level formats.Level, at spot, text string) {
 	i := formats.Issue{
 		Level:       level,
 		Description: text,
-		Source:      source,
+		Source:      issueSource,
 	}
-	if file := p.file(at.file); file != "" {
+	if file := p.projectPath(at.file); file != "" {
 		i.Files = []string{file}
 		i.Line = at.line
 	}
-	k := key{
+	k := issueKey{
 		text: text,
 		line: i.Line,
 		file: strings.Join(i.Files, ""),
@@ -110,17 +110,17 @@ func (p *parser) add(level formats.Level, at spot, text string) {
 	p.list = append(p.list, i)
 }
 
-func (p *parser) file(name string) string {
+func (p *parser) projectPath(name string) string {
 	if name == "" {
 		return ""
 	}
 	name = path.Clean(strings.TrimPrefix(name, "file://"))
-	if p.place == nil {
+	if p.resolve == nil {
 		return name
 	}
-	at := p.place(name)
+	at := p.resolve(name)
 	if rest, ok := strings.CutPrefix(name, p.module+"/"); at == "" && ok && p.module != "" {
-		at = p.place(rest) // as -trimpath names it
+		at = p.resolve(rest) // as -trimpath names it
 	}
 	// With -trimpath go vet repeats what it found in another copy of the same package, with the
 	// place of that copy.
@@ -129,35 +129,35 @@ func (p *parser) file(name string) string {
 	for at == "" && ok {
 		_, rest, ok = strings.Cut(rest, "/")
 		if ok {
-			at = p.place(rest)
+			at = p.resolve(rest)
 		}
 	}
 	return at
 }
 
-// inside tells whether a place is one of the project's own files.
-func (p *parser) inside(at spot) bool {
-	return p.file(at.file) != "" && !strings.Contains(at.file, "node_modules/") &&
+// isInProject tells whether a place is one of the project's own files.
+func (p *parser) isInProject(at spot) bool {
+	return p.projectPath(at.file) != "" && !strings.Contains(at.file, "node_modules/") &&
 		!strings.HasPrefix(at.file, "node:")
 }
 
-// plain reads `file:line:col: message` as compilers of many languages print it.
-func (p *parser) plain(lines []string) {
+// parsePlain reads `file:line:col: message` as compilers of many languages print it.
+func (p *parser) parsePlain(lines []string) {
 	for _, l := range lines {
 		if at, rest, ok := position(l); ok {
-			level, text := grade(rest)
+			level, text := splitSeverity(rest)
 			p.add(level, at, text)
 		}
 	}
 }
 
-// graded is a message with a severity before it.
-var graded = lazy.Regexp(`(?s)^(?:fatal error|(error)|(warning)|(note))(?::(.*)|[\[]| TS)`)
+// severityForm is a message with a severity before it.
+var severityForm = lazy.Regexp(`(?s)^(?:fatal error|(error)|(warning)|(note))(?::(.*)|[\[]| TS)`)
 
-// grade takes a leading severity off a message, but for one that has a code.
-func grade(text string) (formats.Level, string) {
+// splitSeverity takes a leading severity off a message, but for one that has a code.
+func splitSeverity(text string) (formats.Level, string) {
 	text = strings.TrimLeft(text, " -")
-	m := graded().FindStringSubmatchIndex(text)
+	m := severityForm().FindStringSubmatchIndex(text)
 	if m == nil {
 		return formats.LevelError, text
 	}
@@ -174,24 +174,24 @@ func grade(text string) (formats.Level, string) {
 	return level, strings.TrimSpace(text)
 }
 
-// places are `file:line` and `file:line:col`, before a colon, a space or the end.
-var places = lazy.Regexp(
+// positionForm are `file:line` and `file:line:col`, before a colon, a space or the end.
+var positionForm = lazy.Regexp(
 	`^((?:file://)?[^:]+(?::(?:[^\d:][^:]*)?)*):(\d{1,8})(?::\d{1,8})?(?:$|(?::| )(.*))`,
 )
 
 // position reads `file:line: rest` and `file:line:col: rest` at the start of s. The file must look
 // like one, because times, addresses and ratios have colons too.
 func position(s string) (at spot, rest string, ok bool) {
-	m := places().FindStringSubmatch(s)
+	m := positionForm().FindStringSubmatch(s)
 	if m == nil || !looksLikeFile(strings.TrimPrefix(m[1], "file://")) {
 		return spot{}, "", false
 	}
-	at = place(m[1], m[2])
+	at = newSpot(m[1], m[2])
 	return at, strings.TrimSpace(m[3]), at.line > 0
 }
 
-// place is a file with the number of a line, which has at most eight digits.
-func place(file, line string) spot {
+// newSpot is a file with the number of a line, which has at most eight digits.
+func newSpot(file, line string) spot {
 	n, err := strconv.Atoi(line)
 	if err != nil {
 		n = 0
@@ -213,13 +213,13 @@ func looksLikeFile(s string) bool {
 	return len(ext) > 1 && len(ext) <= 12 && strings.ContainsFunc(ext, unicode.IsLetter)
 }
 
-// clean makes output plain text: no terminal sequences, no control characters but line ends and
+// plainText makes output plain text: no terminal sequences, no control characters but line ends and
 // tabs, valid UTF-8.
-func clean(s string) string {
+func plainText(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); {
-		if n := sequence(s[i:]); n > 0 {
+		if n := escapeLength(s[i:]); n > 0 {
 			i += n
 			continue
 		}
@@ -237,17 +237,17 @@ func clean(s string) string {
 	return b.String()
 }
 
-var control = lazy.Regexp(`^\x1b\[[ -?]*[@-~]?`)
+var controlSequence = lazy.Regexp(`^\x1b\[[ -?]*[@-~]?`)
 
-// sequence returns the length of the escape sequence at the start of s, or 0.
-func sequence(s string) int {
+// escapeLength returns the length of the escape sequence at the start of s, or 0.
+func escapeLength(s string) int {
 	switch {
 	case len(s) < 2 || s[0] != 0x1b:
 		return 0
 	case s[1] == '[':
-		return len(control().FindString(s))
+		return len(controlSequence().FindString(s))
 	case strings.IndexByte("]P^_X", s[1]) >= 0:
-		line, _, _ := strings.Cut(s[2:min(len(s), maxSequence)], "\n")
+		line, _, _ := strings.Cut(s[2:min(len(s), maxEscape)], "\n")
 		line, _, bell := strings.Cut(line, "\x07")
 		if end := strings.Index(line, "\x1b\\"); end >= 0 {
 			return 2 + end + 2
@@ -259,17 +259,17 @@ func sequence(s string) int {
 	return 2 // without an end only its start is dropped, or all output would be
 }
 
-// join appends one more line to a message, as long as any of it could be shown.
-func join(text, more string) string {
+// appendLine appends one more line to a message, as long as any of it could be shown.
+func appendLine(text, more string) string {
 	if len(text) > maxDescription*utf8.UTFMax {
 		return text
 	}
 	return text + " " + more
 }
 
-// describe makes a text one line of bounded length.
-func describe(text string) string {
-	text = strings.Join(strings.Fields(clean(text)), " ")
+// limitDescription makes a text one line of bounded length.
+func limitDescription(text string) string {
+	text = strings.Join(strings.Fields(plainText(text)), " ")
 	if utf8.RuneCountInString(text) <= maxDescription {
 		return text
 	}

@@ -24,8 +24,8 @@ type goNote struct {
 	text string
 }
 
-// golang reads vet, build and test output.
-func (p *parser) golang(lines []string) {
+// parseGo reads vet, build and test output.
+func (p *parser) parseGo(lines []string) {
 	var t goTests
 	var last *goNote // of a compiler, still open for lines that continue it
 	flush := func() {
@@ -36,7 +36,7 @@ func (p *parser) golang(lines []string) {
 	}
 	for i, l := range lines {
 		if last != nil && strings.HasPrefix(l, "\t") {
-			last.text = join(last.text, l)
+			last.text = appendLine(last.text, l)
 			continue
 		}
 		flush()
@@ -44,10 +44,10 @@ func (p *parser) golang(lines []string) {
 		case strings.HasPrefix(l, "# "):
 		case strings.HasPrefix(l, "FAIL\t"), strings.HasPrefix(l, "ok  \t"),
 			strings.HasPrefix(l, "?   \t"):
-			p.goPackage(&t, l)
+			p.endGoPackage(&t, l)
 		case strings.HasPrefix(l, "panic: "):
-			p.goPanic(&t, lines[i:])
-		case t.line(l):
+			p.addGoPanic(&t, lines[i:])
+		case t.readLine(l):
 		default:
 			text := strings.TrimPrefix(l, "vet: ")
 			if at, rest, ok := position(text); ok && strings.HasSuffix(at.file, ".go") {
@@ -57,26 +57,26 @@ func (p *parser) golang(lines []string) {
 	}
 
 	flush()
-	p.goEnd(&t, "")
+	p.flushGoTests(&t, "")
 }
 
 // Lines of `go test` that name the current test, and that report its end.
 var (
-	goNamed = lazy.Regexp(`^=== (?:RUN|CONT|NAME) (.*)`)
-	goEnded = lazy.Regexp(`^--- (FAIL|PASS|SKIP): (.*?)(?: \(.*)?$`)
+	goRunLine = lazy.Regexp(`^=== (?:RUN|CONT|NAME) (.*)`)
+	goEndLine = lazy.Regexp(`^--- (FAIL|PASS|SKIP): (.*?)(?: \(.*)?$`)
 )
 
-// line takes in one line about a test and reports whether it was one.
-func (t *goTests) line(l string) bool {
+// readLine takes in one line about a test and reports whether it was one.
+func (t *goTests) readLine(l string) bool {
 	in := strings.TrimLeft(l, " ")
 	depth := (len(l) - len(in)) / 4
-	if m := goNamed().FindStringSubmatch(in); m != nil {
+	if m := goRunLine().FindStringSubmatch(in); m != nil {
 		t.name = strings.TrimSpace(m[1])
 		t.stack = nil
 		return true
 	}
 
-	if m := goEnded().FindStringSubmatch(in); m != nil {
+	if m := goEndLine().FindStringSubmatch(in); m != nil {
 		t.name = m[2]
 		t.stack = append(t.stack[:min(len(t.stack), depth)], t.name)
 		if m[1] == "FAIL" {
@@ -101,13 +101,13 @@ func (t *goTests) line(l string) bool {
 	}
 
 	if n := len(t.notes); n > 0 && t.notes[n-1].test == t.name {
-		t.notes[n-1].text = join(t.notes[n-1].text, in)
+		t.notes[n-1].text = appendLine(t.notes[n-1].text, in)
 	}
 	return true
 }
 
-// goPackage ends a package with its result line and books what its tests said.
-func (p *parser) goPackage(t *goTests, l string) {
+// endGoPackage ends a package with its result line and books what its tests said.
+func (p *parser) endGoPackage(t *goTests, l string) {
 	f := strings.Split(l, "\t")
 	if !strings.HasPrefix(l, "FAIL") {
 		*t = goTests{}
@@ -118,11 +118,12 @@ func (p *parser) goPackage(t *goTests, l string) {
 	if !ok || p.module == "" {
 		below = ""
 	}
-	p.goEnd(t, below)
+	p.flushGoTests(t, below)
 }
 
-// goEnd books the notes of failed tests, whose files are in dir, and the failed tests without one.
-func (p *parser) goEnd(t *goTests, dir string) {
+// flushGoTests books the notes of failed tests, whose files are in dir, and the failed tests
+// without one.
+func (p *parser) flushGoTests(t *goTests, dir string) {
 	told := map[string]bool{}
 	failed := map[string]bool{}
 	for _, name := range t.failed {
@@ -154,8 +155,8 @@ func (p *parser) goEnd(t *goTests, dir string) {
 	*t = goTests{}
 }
 
-// goPanic books a panic at the first frame that is in the project.
-func (p *parser) goPanic(t *goTests, lines []string) {
+// addGoPanic books a panic at the first frame that is in the project.
+func (p *parser) addGoPanic(t *goTests, lines []string) {
 	text := lines[0]
 	if t.name != "" {
 		text = t.name + ": " + text
@@ -171,7 +172,7 @@ func (p *parser) goPanic(t *goTests, lines []string) {
 		}
 		pos, _, ok := position(frame)
 		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary().MatchString(pos.file) &&
-			p.inside(pos) {
+			p.isInProject(pos) {
 			at = pos
 			break
 		}

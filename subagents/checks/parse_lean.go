@@ -6,9 +6,9 @@ import (
 	"tercet/formats"
 )
 
-// lean reads the errors of lake, which begin with the word, and those of lean itself, which have it
-// behind the place.
-func (p *parser) lean(lines []string) {
+// parseLean reads the errors of lake, which begin with the word, and those of lean itself, which
+// have it behind the place.
+func (p *parser) parseLean(lines []string) {
 	for _, l := range lines {
 		text, marked := strings.CutPrefix(strings.TrimSpace(l), "error: ")
 		at, rest, ok := position(text)

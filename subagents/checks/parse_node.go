@@ -10,44 +10,44 @@ import (
 
 // nodeState is what a reader of Node's tools remembers between lines.
 type nodeState struct {
-	file string // the heading of a stylish lint report
-	test string // the failing test
-	text string // an error whose place comes next
-	at   spot   // a place whose error comes next
-	tap  bool   // inside the details of a TAP line
+	file  string // the heading of a stylish lint report
+	test  string // the failing test
+	text  string // an error whose place comes next
+	at    spot   // a place whose error comes next
+	inTAP bool   // inside the details of a TAP line
 
-	framed bool // at is a frame of a stack in those details
+	hasFrame bool // at is a frame of a stack in those details
 }
 
-// node reads eslint, tsc, the test runner of node (TAP and spec), jest and uncaught errors.
-func (p *parser) node(lines []string) {
+// parseNode reads eslint, tsc, the test runner of node (TAP and spec), jest and uncaught errors.
+func (p *parser) parseNode(lines []string) {
 	var st nodeState
 	for i, l := range lines {
 		in := strings.TrimSpace(l)
 		switch {
-		case st.tap:
-			p.tapDetail(&st, in, lines[i+1:])
+		case st.inTAP:
+			p.parseTAPDetail(&st, in, lines[i+1:])
 		case in == "":
 			st.file = ""
-		case p.linted(&st, l):
-		case p.nodeFrame(&st, in):
+		case p.parseLintLine(&st, l):
+		case p.parseNodeFrame(&st, in):
 		case nodeError().MatchString(in):
-			p.nodeFailed(&st, in)
+			p.startNodeError(&st, in)
 		default:
-			p.nodeOther(&st, l, in)
+			p.parseNodeStart(&st, l, in)
 		}
 	}
-	p.nodeFlush(&st)
+	p.flushNodeError(&st)
 }
 
-// nodeOther reads the lines that begin something.
-func (p *parser) nodeOther(st *nodeState, l, in string) {
+// parseNodeStart reads the lines that begin something.
+func (p *parser) parseNodeStart(st *nodeState, l, in string) {
 	for _, mark := range []string{"● ", "✖ ", "not ok "} {
 		name, ok := strings.CutPrefix(in, mark)
 		if !ok {
 			continue
 		}
-		p.nodeFlush(st)
+		p.flushNodeError(st)
 		if mark == "not ok " {
 			_, name, _ = strings.Cut(name, " - ")
 		}
@@ -59,14 +59,14 @@ func (p *parser) nodeOther(st *nodeState, l, in string) {
 
 	switch {
 	case in == "---" && st.test != "":
-		st.tap = true
+		st.inTAP = true
 		return
 	case strings.HasSuffix(st.text, ":"): // the message goes on
-		st.text = join(st.text, in)
+		st.text = appendLine(st.text, in)
 		return
 	case st.test != "" && (strings.HasPrefix(in, "Expected") || strings.HasPrefix(in, "Received")):
 		// jest
-		st.text = strings.TrimSpace(join(st.text, in))
+		st.text = strings.TrimSpace(appendLine(st.text, in))
 		return
 	}
 
@@ -75,7 +75,7 @@ func (p *parser) nodeOther(st *nodeState, l, in string) {
 	case ok && rest == "":
 		st.at = at // an uncaught error shows its place first
 	case ok:
-		level, text := grade(rest)
+		level, text := splitSeverity(rest)
 		p.add(level, at, text)
 	case l == in && looksLikeFile(in):
 		st.file = in
@@ -83,37 +83,37 @@ func (p *parser) nodeOther(st *nodeState, l, in string) {
 }
 
 var (
-	stylish    = lazy.Regexp(`^  \s*(\d{1,8}):\S*\s+(error|warning)\s+(\S.*)`)
-	typescript = lazy.Regexp(`^([^(]+)\((\d{1,8})(?:,\d*)*\): (.*)`)
+	eslintForm = lazy.Regexp(`^  \s*(\d{1,8}):\S*\s+(error|warning)\s+(\S.*)`)
+	tscForm    = lazy.Regexp(`^([^(]+)\((\d{1,8})(?:,\d*)*\): (.*)`)
 	nodeError  = lazy.Regexp(`^(?:Uncaught )?[^ ./:\[]*Error(?: \[.*?)?: `)
 )
 
-// linted reads ` 12:5 error message rule` under a heading with the file, as eslint prints it, and
-// `src/a.ts(12,5): error TS2322: message`.
-func (p *parser) linted(st *nodeState, l string) bool {
-	if m := stylish().FindStringSubmatch(l); m != nil && st.file != "" {
-		level, text := grade(m[2] + ":" + m[3])
-		p.add(level, place(st.file, m[1]), text)
+// parseLintLine reads ` 12:5 error message rule` under a heading with the file, as eslint prints
+// it, and `src/a.ts(12,5): error TS2322: message`.
+func (p *parser) parseLintLine(st *nodeState, l string) bool {
+	if m := eslintForm().FindStringSubmatch(l); m != nil && st.file != "" {
+		level, text := splitSeverity(m[2] + ":" + m[3])
+		p.add(level, newSpot(st.file, m[1]), text)
 		return true
 	}
-	m := typescript().FindStringSubmatch(strings.TrimSpace(l))
+	m := tscForm().FindStringSubmatch(strings.TrimSpace(l))
 	if m == nil || !looksLikeFile(m[1]) {
 		return false
 	}
-	level, text := grade(m[3])
-	p.add(level, place(m[1], m[2]), text)
+	level, text := splitSeverity(m[3])
+	p.add(level, newSpot(m[1], m[2]), text)
 	return true
 }
 
-// nodeFrame reads `at f (file:line:col)`, which tells where the last error was.
-func (p *parser) nodeFrame(st *nodeState, in string) bool {
+// parseNodeFrame reads `at f (file:line:col)`, which tells where the last error was.
+func (p *parser) parseNodeFrame(st *nodeState, in string) bool {
 	if !strings.HasPrefix(in, "at ") {
 		return false
 	}
 	at, ok := stackFrame(in)
-	if st.text != "" && ok && p.inside(at) {
+	if st.text != "" && ok && p.isInProject(at) {
 		st.at = at
-		p.nodeFlush(st)
+		p.flushNodeError(st)
 	}
 	return true
 }
@@ -132,42 +132,43 @@ func stackFrame(in string) (spot, bool) {
 	return at, ok
 }
 
-// nodeFailed keeps an error until its place comes; if the place came first, the error is complete.
-func (p *parser) nodeFailed(st *nodeState, in string) {
+// startNodeError keeps an error until its place comes; if the place came first, the error is
+// complete.
+func (p *parser) startNodeError(st *nodeState, in string) {
 	known := st.at
 	if st.text != "" {
-		p.nodeFlush(st)
+		p.flushNodeError(st)
 	}
 	st.text = in
 	st.at = known
 	if known.file != "" {
-		p.nodeFlush(st)
+		p.flushNodeError(st)
 	}
 }
 
-func (p *parser) nodeFlush(st *nodeState) {
+func (p *parser) flushNodeError(st *nodeState) {
 	if st.text != "" {
-		p.add(formats.LevelError, st.at, label(st.test, st.text))
+		p.add(formats.LevelError, st.at, withTestName(st.test, st.text))
 		st.test = ""
 	}
 	st.text = ""
 	st.at = spot{}
-	st.framed = false
+	st.hasFrame = false
 }
 
-// tapDetail reads the YAML block under a TAP line that says `not ok`.
-func (p *parser) tapDetail(st *nodeState, in string, next []string) {
+// parseTAPDetail reads the YAML block under a TAP line that says `not ok`.
+func (p *parser) parseTAPDetail(st *nodeState, in string, next []string) {
 	k, v, _ := strings.Cut(in, ": ")
 	v = strings.Trim(v, `'"`)
 	switch {
 	case in == "...":
 		if st.test != "" {
 			st.text = cmp.Or(st.text, "failed")
-			p.nodeFlush(st)
+			p.flushNodeError(st)
 		}
 		st.text = ""
 		st.at = spot{}
-		st.tap = false
+		st.inTAP = false
 	case k == "failureType" && v == "subtestsFailed": // its subtests have told
 		st.test = ""
 	case k == "location":
@@ -177,20 +178,20 @@ func (p *parser) tapDetail(st *nodeState, in string, next []string) {
 	case k == "error" && st.text == "":
 		st.text = v
 		if strings.HasPrefix(v, "|") {
-			st.text = tapText(next)
+			st.text = tapMessage(next)
 		}
 	default:
 		at, ok := stackFrame(in)
-		if ok && !st.framed && strings.HasSuffix(in, ")") && p.inside(at) {
+		if ok && !st.hasFrame && strings.HasSuffix(in, ")") && p.isInProject(at) {
 			// the first frame of the stack is nearer than the location of the test
 			st.at = at
-			st.framed = true
+			st.hasFrame = true
 		}
 	}
 }
 
-// tapText reads the first lines of a block of text up to the next key.
-func tapText(next []string) string {
+// tapMessage reads the first lines of a block of text up to the next key.
+func tapMessage(next []string) string {
 	var text []string
 	for _, l := range next[:min(len(next), 6)] {
 		in := strings.TrimSpace(l)

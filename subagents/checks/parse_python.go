@@ -8,19 +8,21 @@ import (
 	"tercet/internal/lazy"
 )
 
-// frame is a line of a traceback: `File "x.py", line 3, in f`.
-var frame = lazy.Regexp(`^File "([^"]*)", line (\d{1,8})(?:\D|$)`)
+// tracebackFrame is a line of a traceback: `File "x.py", line 3, in f`.
+var tracebackFrame = lazy.Regexp(`^File "([^"]*)", line (\d{1,8})(?:\D|$)`)
 
-// python reads tracebacks, the short report of pytest, and lines `file:line: message` of linters.
-func (p *parser) python(lines []string) {
+// parsePython reads tracebacks, the short report of pytest, and lines `file:line: message` of
+// linters.
+func (p *parser) parsePython(lines []string) {
 	var at spot        // the last frame of the project in the traceback being read
 	var name, e string // the failing test and its first assertion line
 	for _, l := range lines {
 		in := strings.TrimSpace(l)
-		found := frame().FindStringSubmatch(in)
+		found := tracebackFrame().FindStringSubmatch(in)
 		switch {
 		case found != nil:
-			if f := place(found[1], found[2]); at.file == "" || p.inside(f) && !installed(f.file) {
+			f := newSpot(found[1], found[2])
+			if at.file == "" || p.isInProject(f) && !isLibraryFile(f.file) {
 				at = f
 			}
 		case strings.HasPrefix(l, "FAIL: "), strings.HasPrefix(l, "ERROR: "):
@@ -33,23 +35,23 @@ func (p *parser) python(lines []string) {
 			at = spot{}
 		case strings.HasPrefix(l, "E   "):
 			e = cmp.Or(e, strings.TrimSpace(l[4:]))
-		case at.file != "" && raised(l):
-			p.add(formats.LevelError, at, label(name, in))
+		case at.file != "" && isTracebackEnd(l):
+			p.add(formats.LevelError, at, withTestName(name, in))
 			at = spot{}
 			name = ""
 		default:
 			f, rest, ok := position(l)
-			if ok && strings.HasSuffix(f.file, ".py") && !installed(f.file) {
-				level, text := grade(cmp.Or(e, rest))
-				p.add(level, f, label(name, text))
+			if ok && strings.HasSuffix(f.file, ".py") && !isLibraryFile(f.file) {
+				level, text := splitSeverity(cmp.Or(e, rest))
+				p.add(level, f, withTestName(name, text))
 				e = ""
 			}
 		}
 	}
 }
 
-// label puts the name of the test before a message.
-func label(name, text string) string {
+// withTestName puts the name of the test before a message.
+func withTestName(name, text string) string {
 	if name == "" {
 		return text
 	}
@@ -59,17 +61,18 @@ func label(name, text string) string {
 	return name + ": " + text
 }
 
-// installed tells whether a file is a library's.
-func installed(file string) bool {
+// isLibraryFile tells whether a file is a library's.
+func isLibraryFile(file string) bool {
 	return strings.Contains(file, "site-packages/") || strings.Contains(file, "/lib/python") ||
 		strings.HasPrefix(file, "<")
 }
 
-// exception is the last line of a traceback: a dotted name, alone or before a colon.
-var exception = lazy.Regexp(`^\s*((?:\w+\.)*[A-Z]\w*)(?::|\s*$)`)
+// exceptionForm is the last line of a traceback: a dotted name, alone or before a colon.
+var exceptionForm = lazy.Regexp(`^\s*((?:\w+\.)*[A-Z]\w*)(?::|\s*$)`)
 
-// raised tells whether l is the last line of a traceback. Within a report only those of errors are.
-func raised(l string) bool {
-	m := exception().FindStringSubmatch(l)
+// isTracebackEnd tells whether l is the last line of a traceback. Within a report only those of
+// errors are.
+func isTracebackEnd(l string) bool {
+	m := exceptionForm().FindStringSubmatch(l)
 	return m != nil && m[1] != "Traceback" && (l[0] != ' ' || strings.HasSuffix(m[1], "Error"))
 }

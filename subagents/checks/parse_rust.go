@@ -6,15 +6,15 @@ import (
 	"tercet/formats"
 )
 
-// rust reads the short and the long form of the compiler and the panics of tests.
-func (p *parser) rust(lines []string) {
+// parseRust reads the short and the long form of the compiler and the panics of tests.
+func (p *parser) parseRust(lines []string) {
 	// of a long message whose place comes next
 	level := formats.LevelError
 	head := ""
 	for i, l := range lines {
 		in := strings.TrimSpace(l)
 		if at, rest, ok := position(l); ok && strings.HasSuffix(at.file, ".rs") {
-			lv, text := grade(rest)
+			lv, text := splitSeverity(rest)
 			p.add(lv, at, text)
 			continue
 		}
@@ -26,29 +26,29 @@ func (p *parser) rust(lines []string) {
 			continue
 		}
 		if strings.HasPrefix(l, "error") || strings.HasPrefix(l, "warning") {
-			level, head = rustHead(l)
+			level, head = parseRustHead(l)
 			continue
 		}
 		who, where, ok := strings.Cut(in, " panicked at ")
 		if ok && strings.HasPrefix(who, "thread '") {
-			p.rustPanic(who, where, lines[i+1:])
+			p.addRustPanic(who, where, lines[i+1:])
 		}
 	}
 }
 
-// rustHead reads `error[E0425]: message`; sums such as `error: could not compile` have no place and
-// are left out by the caller.
-func rustHead(l string) (formats.Level, string) {
+// parseRustHead reads `error[E0425]: message`; sums such as `error: could not compile` have no
+// place and are left out by the caller.
+func parseRustHead(l string) (formats.Level, string) {
 	word, _, ok := strings.Cut(l, ": ")
 	if !ok || strings.Contains(word, " ") {
 		return formats.LevelError, ""
 	}
-	return grade(l)
+	return splitSeverity(l)
 }
 
-// rustPanic reads `thread 'tests::x' panicked at src/lib.rs:3:9:` with its message on the next
+// addRustPanic reads `thread 'tests::x' panicked at src/lib.rs:3:9:` with its message on the next
 // lines. In the older form the message stands in quotes before the place.
-func (p *parser) rustPanic(who, where string, next []string) {
+func (p *parser) addRustPanic(who, where string, next []string) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(who, "thread '"), "'")
 	text := ""
 	if i := strings.LastIndex(where, "', "); strings.HasPrefix(where, "'") && i > 0 {
@@ -60,7 +60,7 @@ func (p *parser) rustPanic(who, where string, next []string) {
 				strings.HasPrefix(l, "stack backtrace") {
 				break
 			}
-			text = join(text, l)
+			text = appendLine(text, l)
 		}
 	}
 	at, _, _ := position(strings.TrimSuffix(where, ":"))

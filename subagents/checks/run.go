@@ -52,14 +52,14 @@ func Run(
 	if confine != nil {
 		bounded, name, err := confine(ctx, dir, cmd)
 		if err != nil {
-			return Result{}, classify(c, err)
+			return Result{}, runError(c, err)
 		}
 		cmd = bounded
 		tier = name
 	}
 	res, err := s.Run(ctx, cmd)
 	if err != nil {
-		return Result{}, classify(c, err)
+		return Result{}, runError(c, err)
 	}
 
 	out := strings.Join([]string{string(res.Stdout), string(res.Stderr)}, "\n")
@@ -67,12 +67,12 @@ func Run(
 		Check:    c,
 		Passed:   res.Success(),
 		Exit:     res.Exit,
-		Output:   shorten(clean(out)),
+		Output:   shortenOutput(plainText(out)),
 		TimedOut: res.TimedOut != proc.TimeoutNone,
 		Duration: res.Duration,
 		Sandbox:  tier,
 	}
-	if why := unstarted(c, res.Exit, clean(out)); why != "" {
+	if why := startFailure(c, res.Exit, plainText(out)); why != "" {
 		return Result{}, formats.Fail(formats.CodeToolUnavailable, "install what is missing",
 			"%s cannot run: %s", c, why)
 	}
@@ -82,27 +82,27 @@ func Run(
 		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
 	p := &parser{
-		stack:  c.Stack,
-		module: module(root),
-		place:  placer(root, dir),
-		vet:    c.Stack == Go && c.Kind == Lint,
+		stack:   c.Stack,
+		module:  modulePath(root),
+		resolve: pathResolver(root, dir),
+		vet:     c.Stack == Go && c.Kind == Lint,
 	}
 	r.Issues, r.Dropped = p.parse(out)
 	if err := root.Close(); err != nil {
 		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
 
-	r.settle(res)
+	r.matchOutcome(res)
 	return r, nil
 }
 
 // noProgram finds what a shell and make say of a program that is not there.
 var noProgram = lazy.Regexp(`(?m)^.*(?:not found|No such file or directory|[Pp]ermission denied)$`)
 
-// unstarted tells what kept a check from checking anything. Exit codes 126 and 127 come from a
+// startFailure tells what kept a check from checking anything. Exit codes 126 and 127 come from a
 // shell that could not start a program, and make passes them on in words. python ends with 1 if it
 // lacks the module to run.
-func unstarted(c Check, exit int, out string) string {
+func startFailure(c Check, exit int, out string) string {
 	module := slices.Index(c.Argv, "-m") + 1
 	switch {
 	case exit == 126, exit == 127, strings.Contains(out, "] Error 127"):
@@ -117,7 +117,7 @@ func unstarted(c Check, exit int, out string) string {
 	return ""
 }
 
-func classify(c Check, err error) error {
+func runError(c Check, err error) error {
 	if errors.As(err, new(*proc.NotFoundError)) {
 		return &formats.Failure{
 			Code:    formats.CodeToolUnavailable,
@@ -132,9 +132,9 @@ func classify(c Check, err error) error {
 	return err
 }
 
-// settle makes issues and outcome agree: a check that passed has no error among its issues, one
-// that did not has one.
-func (r *Result) settle(res proc.Result) {
+// matchOutcome makes issues and outcome agree: a check that passed has no error among its issues,
+// one that did not has one.
+func (r *Result) matchOutcome(res proc.Result) {
 	isError := func(i formats.Issue) bool {
 		return i.Level == formats.LevelError
 	}
@@ -161,8 +161,8 @@ func (r *Result) settle(res proc.Result) {
 	}
 	issue := formats.Issue{
 		Level:       formats.LevelError,
-		Description: describe(what),
-		Source:      source,
+		Description: limitDescription(what),
+		Source:      issueSource,
 	}
 	r.Issues = append([]formats.Issue{issue}, r.Issues[:min(len(r.Issues), MaxIssues-1)]...)
 }
@@ -172,9 +172,9 @@ func lastLine(s string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// shorten keeps the first and the last half of what fits: a tool names the cause at the start and
-// the sum at the end.
-func shorten(s string) string {
+// shortenOutput keeps the first and the last half of what fits: a tool names the cause at the start
+// and the sum at the end.
+func shortenOutput(s string) string {
 	if len(s) <= MaxOutput {
 		return s
 	}
@@ -191,9 +191,9 @@ func shorten(s string) string {
 	return s[:head] + cut + s[tail:]
 }
 
-// module returns the module path of the project's go.mod, or nothing.
-func module(root *os.Root) string {
-	for line := range strings.Lines(string(read(root.FS(), "go.mod"))) {
+// modulePath returns the module path of the project's go.mod, or nothing.
+func modulePath(root *os.Root) string {
+	for line := range strings.Lines(string(readManifest(root.FS(), "go.mod"))) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == "module" {
 			return strings.Trim(f[1], `"`)
 		}
@@ -201,9 +201,9 @@ func module(root *os.Root) string {
 	return ""
 }
 
-// placer returns a function that turns a name out of a tool's output into the path of a file of the
-// project, or "".
-func placer(root *os.Root, dir string) func(string) string {
+// pathResolver returns a function that turns a name out of a tool's output into the path of a file
+// of the project, or "".
+func pathResolver(root *os.Root, dir string) func(string) string {
 	bases := []string{dir}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
 		bases = append(bases, real)

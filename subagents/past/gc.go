@@ -19,8 +19,8 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// Keep says which runs to keep: those younger than Age, while all runs together stay below Size.
-type Keep struct {
+// Limits says which runs to keep: those younger than Age, while all runs together stay below Size.
+type Limits struct {
 	Age  time.Duration
 	Size int64
 	Now  time.Time
@@ -47,24 +47,24 @@ type Cleaning struct {
 	Swept []string          `json:"swept"` // removals that were interrupted before
 	// Snapshots are runs of a team that were removed before, whose snapshots the remote still has.
 	Snapshots []string `json:"snapshots"`
-	p         Project
+	project   Project
 }
 
 // gonePrefix begins the names of folders whose removal has begun.
 const gonePrefix = "gone-"
 
-// Old finds the runs to remove, and other leftovers of finished runs. It ignores git if Trees is
-// nil.
-func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
+// FindOld finds the runs to remove, and other leftovers of finished runs. It ignores git if Trees
+// is nil.
+func (p Project) FindOld(ctx context.Context, keep Limits) (*Cleaning, error) {
 	c := &Cleaning{
-		Runs:  []OldRun{},
-		Held:  []OldRun{},
-		Swept: []string{},
-		p:     p,
+		Runs:    []OldRun{},
+		Held:    []OldRun{},
+		Swept:   []string{},
+		project: p,
 	}
 	list, err := journal.Runs(p.Root, false)
 	if err == nil {
-		c.Snapshots, err = p.leftSnapshots()
+		c.Snapshots, err = p.readSnapshotRuns()
 	}
 	if err != nil {
 		return nil, err
@@ -73,13 +73,13 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 	over := map[string]bool{}
 	sizes := make([]int64, len(list))
 	for i, r := range list {
-		sizes[i], err = p.size(r.ID)
+		sizes[i], err = p.runSize(r.ID)
 		if err != nil {
 			return nil, err
 		}
 		c.Size += sizes[i]
 		_, waits := p.Root.Lstat(journal.LockPath(r.ID))
-		over[r.ID] = ended(r) && errors.Is(waits, fs.ErrNotExist)
+		over[r.ID] = hasEnded(r) && errors.Is(waits, fs.ErrNotExist)
 	}
 
 	rest := c.Size
@@ -92,13 +92,13 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		}
 		switch {
 		case keep.Now.Sub(r.Last) > keep.Age:
-			old.Why = "older than " + span(keep.Age)
+			old.Why = "older than " + durationText(keep.Age)
 		case rest > keep.Size:
 			old.Why = fmt.Sprintf("all runs hold more than %d MiB", keep.Size>>20)
 		default:
 			continue
 		}
-		if held := p.holds(r, keep.Now); held != "" {
+		if held := p.holdReason(r, keep.Now); held != "" {
 			old.Why = held
 			c.Held = append(c.Held, old)
 			continue
@@ -117,15 +117,15 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 	return c, err
 }
 
-func span(d time.Duration) string {
+func durationText(d time.Duration) string {
 	if day := 24 * time.Hour; d%day == 0 {
 		return formats.Count(int(d/day), "day")
 	}
 	return d.String()
 }
 
-// size is that of the folder of a run, in bytes.
-func (p Project) size(run string) (all int64, err error) {
+// runSize is that of the folder of a run, in bytes.
+func (p Project) runSize(run string) (all int64, err error) {
 	err = fs.WalkDir(
 		p.Root.FS(),
 		path.Join(journal.Folder, run),
@@ -146,16 +146,16 @@ func (p Project) size(run string) (all int64, err error) {
 	return all, err
 }
 
-// ended reports whether a run is over by its journal. A process that was killed may have left its
-// lock.
-func ended(r journal.Run) bool {
+// hasEnded reports whether a run is over by its journal. A process that was killed may have left
+// its lock.
+func hasEnded(r journal.Run) bool {
 	return r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
 }
 
-// holds says why a run stays whatever its age.
-func (p Project) holds(r journal.Run, now time.Time) string {
+// holdReason says why a run stays whatever its age.
+func (p Project) holdReason(r journal.Run, now time.Time) string {
 	dir := path.Join(journal.Folder, r.ID)
-	if !ended(r) {
+	if !hasEnded(r) {
 		return "it can be resumed: tercet resume " + r.ID
 	}
 	if list, err := fs.ReadDir(atomicfile.FS(p.Root), dir+"/aside"); err == nil && len(list) > 0 {
@@ -164,7 +164,7 @@ func (p Project) holds(r journal.Run, now time.Time) string {
 	bundles, err := fs.Glob(atomicfile.FS(p.Root), dir+"/*.bundle")
 	for _, name := range bundles {
 		if info, failed := p.Root.Stat(name); failed != nil || now.Sub(info.ModTime()) < bundleAge {
-			return "its bundle is younger than " + span(bundleAge)
+			return "its bundle is younger than " + durationText(bundleAge)
 		}
 	}
 	if err != nil {
@@ -179,8 +179,8 @@ func (p Project) holds(r journal.Run, now time.Time) string {
 	return ""
 }
 
-// Empty reports whether there is nothing to remove.
-func (c *Cleaning) Empty() bool {
+// IsEmpty reports whether there is nothing to remove.
+func (c *Cleaning) IsEmpty() bool {
 	return len(c.Runs)+len(c.Left.Trees)+len(c.Left.Branches)+len(c.Swept)+len(c.Snapshots) == 0
 }
 
@@ -217,17 +217,17 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 	var all error
 	for _, r := range c.Runs {
 		held, err := lock(r.Run)
-		_, gone := c.p.Root.Lstat(path.Join(journal.Folder, r.Run))
+		_, gone := c.project.Root.Lstat(path.Join(journal.Folder, r.Run))
 		if formats.CodeOf(err) == formats.CodeLocked ||
 			err != nil && errors.Is(gone, fs.ErrNotExist) { // another process removed it
 			continue
 		}
-		if err == nil && c.p.Trees != nil {
-			err = errors.Join(worktree.Repository{Trees: c.p.Trees}.DropSnapshots(ctx, r.Run),
-				c.noteSnapshots(r.Run))
+		if err == nil && c.project.Trees != nil {
+			err = errors.Join(worktree.Repository{Trees: c.project.Trees}.DropSnapshots(ctx, r.Run),
+				c.addSnapshotRun(r.Run))
 		}
 		if err == nil {
-			err = c.forget(ctx, r.Run)
+			err = c.forgetSessions(ctx, r.Run)
 			if err != nil {
 				err = errors.Join(err, held.Close())
 			}
@@ -237,30 +237,30 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 			// time.
 			gone := path.Join(journal.Folder, gonePrefix+r.Run)
 			err = errors.Join(
-				c.p.Root.Rename(path.Join(journal.Folder, r.Run), gone),
+				c.project.Root.Rename(path.Join(journal.Folder, r.Run), gone),
 				held.Close(),
-				c.p.Root.RemoveAll(gone),
+				c.project.Root.RemoveAll(gone),
 			)
 		}
 		all = errors.Join(all, err)
 	}
 
 	for _, name := range c.Swept {
-		all = errors.Join(all, c.p.Root.RemoveAll(name))
+		all = errors.Join(all, c.project.Root.RemoveAll(name))
 	}
 	if len(c.Left.Trees)+len(c.Left.Branches) > 0 {
-		all = errors.Join(all, c.p.Trees.RemoveLeftover(ctx, c.Left))
+		all = errors.Join(all, c.project.Trees.RemoveLeftover(ctx, c.Left))
 	}
 	return all
 }
 
-// forget removes the sessions that the run's workers left with their agent CLIs. If one stays, so
-// does the run, which names it.
-func (c *Cleaning) forget(ctx context.Context, run string) error {
-	if c.p.Forget == nil {
+// forgetSessions removes the sessions that the run's workers left with their agent CLIs. If one
+// stays, so does the run, which names it.
+func (c *Cleaning) forgetSessions(ctx context.Context, run string) error {
+	if c.project.Forget == nil {
 		return nil
 	}
-	src, err := atomicfile.ReadFile(c.p.Root, path.Join(journal.Folder, run, journal.Name))
+	src, err := atomicfile.ReadFile(c.project.Root, path.Join(journal.Folder, run, journal.Name))
 	if err != nil {
 		return nil //nolint:nilerr // a run without a journal names none
 	}
@@ -273,16 +273,16 @@ func (c *Cleaning) forget(ctx context.Context, run string) error {
 			continue
 		}
 		done[start.AgentSession] = true
-		if err := c.p.Forget(ctx, start.AgentSession); err != nil {
+		if err := c.project.Forget(ctx, start.AgentSession); err != nil {
 			return fmt.Errorf("run %s stays, for its session of %s: %w", run, start.Runner, err)
 		}
 	}
 	return nil
 }
 
-// Daily reports whether an automatic cleaning is due: the last one was more than a day ago, and a
-// run is older than a day. It records the time.
-func (p Project) Daily(now time.Time) bool {
+// ClaimDaily reports whether an automatic cleaning is due: the last one was more than a day ago,
+// and a run is older than a day. It records the time.
+func (p Project) ClaimDaily(now time.Time) bool {
 	const stamp = journal.Folder + "/gc.stamp"
 	const day = 24 * time.Hour
 	if info, err := p.Root.Stat(stamp); err == nil && now.Sub(info.ModTime()) < day {

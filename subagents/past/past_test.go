@@ -124,7 +124,7 @@ func TestGCTakesOldestRunsFirst(t *testing.T) {
 	)
 	p.write("runs/gone-r1/x", "half removed")
 	at := past.Project{Root: p.root}
-	c, err := at.Old(t.Context(), past.Keep{
+	c, err := at.FindOld(t.Context(), past.Limits{
 		Age:  30 * day,
 		Size: 1 << 40,
 		Now:  noon,
@@ -173,7 +173,7 @@ func TestGCTakesOldestRunsFirst(t *testing.T) {
 		}
 	}
 
-	c, err = at.Old(t.Context(), past.Keep{
+	c, err = at.FindOld(t.Context(), past.Limits{
 		Age:  1000 * day,
 		Size: 1,
 		Now:  noon,
@@ -189,16 +189,17 @@ func TestDaily(t *testing.T) {
 	p := newProject(t)
 	at := past.Project{Root: p.root}
 	now := time.Now()
-	if at.Daily(now) {
-		t.Error("Daily without runs = true")
+	if at.ClaimDaily(now) {
+		t.Error("ClaimDaily without runs = true")
 	}
 	p.run("r1", "completed", day)
-	if at.Daily(now) || p.exists("runs/gc.stamp") {
-		t.Error("Daily with a young run = true, or it left a stamp")
+	if at.ClaimDaily(now) || p.exists("runs/gc.stamp") {
+		t.Error("ClaimDaily with a young run = true, or it left a stamp")
 	}
 	later := now.Add(2 * day)
-	if !at.Daily(later) || at.Daily(later.Add(time.Hour)) || !at.Daily(later.Add(25*time.Hour)) {
-		t.Error("Daily is not once a day")
+	if !at.ClaimDaily(later) || at.ClaimDaily(later.Add(time.Hour)) ||
+		!at.ClaimDaily(later.Add(25*time.Hour)) {
+		t.Error("ClaimDaily is not once a day")
 	}
 }
 
@@ -266,19 +267,19 @@ func TestUndoDocuments(t *testing.T) {
 	}
 	p.write("specs/a.md", "a")
 	u := plan()
-	u.Moved = u.Moved[:1] // killed behind the first document
+	u.Documents = u.Documents[:1] // killed behind the first document
 	if _, err := u.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p.write("specs/p.md", "a") // as the state put it back
-	if u = plan(); len(u.State) > 0 || len(u.Moved) != 1 {
+	if u = plan(); len(u.State) > 0 || len(u.Documents) != 1 {
 		t.Errorf("what is left = %q, want one document", u.Lines())
 	}
 	if _, err := u.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	u = plan()
-	if !u.Empty() || p.exists("specs/a.md") || p.exists("specs/p.md") ||
+	if !u.IsEmpty() || p.exists("specs/a.md") || p.exists("specs/p.md") ||
 		!p.exists("runs/r1/undone/specs/p.md") {
 		t.Errorf("what is left = %q, want nothing", u.Lines())
 	}

@@ -18,8 +18,8 @@ import (
 // remote of the team. Only these are removed there: another home may use the same remote.
 const snapshotsFile = journal.Folder + "/snapshots.json"
 
-// leftSnapshots reads the list.
-func (p Project) leftSnapshots() ([]string, error) {
+// readSnapshotRuns reads the list.
+func (p Project) readSnapshotRuns() ([]string, error) {
 	runs := []string{}
 	data, err := atomicfile.ReadFile(p.Root, snapshotsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +35,7 @@ func (p Project) leftSnapshots() ([]string, error) {
 	return runs, nil
 }
 
-func (p Project) writeLeftSnapshots(runs []string) error {
+func (p Project) writeSnapshotRuns(runs []string) error {
 	if len(runs) == 0 {
 		return p.Root.Remove(snapshotsFile)
 	}
@@ -49,44 +49,45 @@ func (p Project) writeLeftSnapshots(runs []string) error {
 	return nil
 }
 
-// noteSnapshots adds a run of the team to the list before it is removed.
-func (c *Cleaning) noteSnapshots(run string) error {
-	_, err := c.p.Root.Lstat(path.Join(journal.Folder, run, journal.TeamName))
+// addSnapshotRun adds a run of the team to the list before it is removed.
+func (c *Cleaning) addSnapshotRun(run string) error {
+	_, err := c.project.Root.Lstat(path.Join(journal.Folder, run, journal.TeamName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it had no snapshots, or another machine is its home
 	}
 	if err != nil {
 		return err
 	}
-	runs, err := c.p.leftSnapshots()
+	runs, err := c.project.readSnapshotRuns()
 	if err != nil || slices.Contains(runs, run) {
 		return err
 	}
-	return c.p.writeLeftSnapshots(append(runs, run))
+	return c.project.writeSnapshotRuns(append(runs, run))
 }
 
 // DropSnapshots removes the snapshots of removed runs from the remote of the team. After an error,
 // such as that of a remote that is away, the next Cleaning does it again.
 func (c *Cleaning) DropSnapshots(ctx context.Context) error {
-	if c.p.Trees == nil {
+	if c.project.Trees == nil {
 		return nil
 	}
-	runs, err := c.p.leftSnapshots()
+	runs, err := c.project.readSnapshotRuns()
 	if err != nil {
 		return err
 	}
 	// a process that was killed may have noted a run that it did not remove
 	gone := slices.DeleteFunc(slices.Clone(runs), func(run string) bool {
-		_, err := c.p.Root.Lstat(path.Join(journal.Folder, run))
+		_, err := c.project.Root.Lstat(path.Join(journal.Folder, run))
 		return !errors.Is(err, fs.ErrNotExist)
 	})
 	if len(gone) == 0 {
 		return nil
 	}
-	if err := (worktree.Repository{Trees: c.p.Trees}).DropRemoteSnapshots(ctx, gone); err != nil {
+	repository := worktree.Repository{Trees: c.project.Trees}
+	if err := repository.DropRemoteSnapshots(ctx, gone); err != nil {
 		return err
 	}
-	return c.p.writeLeftSnapshots(slices.DeleteFunc(runs, func(run string) bool {
+	return c.project.writeSnapshotRuns(slices.DeleteFunc(runs, func(run string) bool {
 		return slices.Contains(gone, run)
 	}))
 }

@@ -37,31 +37,31 @@ type State interface {
 
 // Undoing is the plan to undo a run. Nothing happens before Do.
 type Undoing struct {
-	Run     string                  `json:"run"`
-	Line    string                  `json:"command"`
-	Commits []worktree.LandedCommit `json:"commits"` // commits to revert
-	Branch  string                  `json:"branch,omitempty"`
-	State   []string                `json:"state"`             // changes of tasks and plans, one a line
-	Moved   []string                `json:"documents"`         // documents to move into the run's folder
-	Left    []string                `json:"left"`              // what stays as it is, and why
-	Reverts []string                `json:"reverts,omitempty"` // the commits of Do
-	plans   []string                // whose marks of phases go back
-	head    string                  // where the run found its branch
-	p       Project
+	Run       string                  `json:"run"`
+	Line      string                  `json:"command"`
+	Commits   []worktree.LandedCommit `json:"commits"` // commits to revert
+	Branch    string                  `json:"branch,omitempty"`
+	State     []string                `json:"state"`             // changes of tasks and plans, one a line
+	Documents []string                `json:"documents"`         // documents to move into the run's folder
+	Left      []string                `json:"left"`              // what stays as it is, and why
+	Reverts   []string                `json:"reverts,omitempty"` // the commits of Do
+	plans     []string                // whose marks of phases go back
+	head      string                  // where the run found its branch
+	project   Project
 }
 
 // undoneFolder is the suffix of the folder of a run where its documents go.
 const undoneFolder = "undone"
 
-// facts are what the journal of a run tells of its effects.
-type facts struct {
+// effects are what the journal of a run tells of its effects.
+type effects struct {
 	txns         []string // of what git-workflow-manager was asked to do, in order
 	branch, head string   // of its worktree
-	into         string   // the branch that git-workflow-manager named last: where it published
+	target       string   // the branch that git-workflow-manager named last: where it published
 	files        []string // of the tree that workers said they changed
 }
 
-func read(records []journal.Record) (f facts) {
+func effectsOf(records []journal.Record) (f effects) {
 	for _, r := range records {
 		switch r.Type { //nolint:exhaustive // the others have no effect outside of the run
 		case formats.EntryDelegationStarted:
@@ -88,7 +88,7 @@ func read(records []journal.Record) (f facts) {
 				f.head = ret.Fields.Head
 			}
 			if git && ret.Fields.Branch != "" {
-				f.into = ret.Fields.Branch
+				f.target = ret.Fields.Branch
 			}
 			for _, a := range ret.Artifacts {
 				if !a.Type.IsDocument() && !slices.Contains(f.files, a.Path) {
@@ -108,13 +108,13 @@ type Work struct {
 	From    string                  // the commit from which Branch began
 }
 
-// Made finds what a run made in the repository.
-func (p Project) Made(ctx context.Context, records []journal.Record) (Work, error) {
-	f := read(records)
+// FindWork finds what a run made in the repository.
+func (p Project) FindWork(ctx context.Context, records []journal.Record) (Work, error) {
+	f := effectsOf(records)
 	if len(f.txns) == 0 {
 		return Work{}, nil
 	}
-	list, err := p.Trees.LandedCommits(ctx, f.txns, f.into)
+	list, err := p.Trees.LandedCommits(ctx, f.txns, f.target)
 	if err != nil || len(list) > 0 || f.branch == "" {
 		return Work{Commits: list}, err
 	}
@@ -136,21 +136,21 @@ func (p Project) Plan(
 			"give it up first: tercet cancel "+run.ID, "run %s has not ended", run.ID)
 	}
 
-	f := read(records)
+	f := effectsOf(records)
 	u := &Undoing{
-		Run:   run.ID,
-		Line:  run.Line,
-		p:     p,
-		Moved: []string{},
-		Left:  []string{},
+		Run:       run.ID,
+		Line:      run.Line,
+		project:   p,
+		Documents: []string{},
+		Left:      []string{},
 	}
 	u.Commits = []worktree.LandedCommit{}
 	u.State = []string{}
-	err := u.commits(ctx, f)
+	err := u.findCommits(ctx, f)
 	lines, plans, failed := p.State.Undo(ctx, run.ID, p.Session, true)
 	u.State = append(u.State, lines...)
 	u.plans = plans
-	err = errors.Join(err, failed, u.documents())
+	err = errors.Join(err, failed, u.findDocuments())
 	if len(u.Commits) == 0 && u.Branch == "" && f.branch == "" {
 		for _, file := range f.files {
 			u.Left = append(
@@ -171,34 +171,34 @@ func undoTxn(run, branch string) string {
 	return "undo-" + run + "-" + branch
 }
 
-// Undone reports whether documents or published commits of a run were taken back. The log of the
+// IsUndone reports whether documents or published commits of a run were taken back. The log of the
 // state knows whether its tasks were.
-func (p Project) Undone(
+func (p Project) IsUndone(
 	ctx context.Context, run string, records []journal.Record,
 ) (bool, error) {
 	_, err := p.Root.Lstat(path.Join(journal.Folder, run, undoneFolder))
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err == nil, err
 	}
-	f := read(records)
-	if len(f.txns) == 0 || f.into == "" {
+	f := effectsOf(records)
+	if len(f.txns) == 0 || f.target == "" {
 		return false, nil
 	}
-	return p.Trees.IsReverted(ctx, undoTxn(run, f.into))
+	return p.Trees.IsReverted(ctx, undoTxn(run, f.target))
 }
 
-// commits finds what the run brought into other branches and is not reverted yet. Files that
+// findCommits finds what the run brought into other branches and is not reverted yet. Files that
 // changed since then are an error, because a revert would conflict.
-func (u *Undoing) commits(ctx context.Context, f facts) error {
+func (u *Undoing) findCommits(ctx context.Context, f effects) error {
 	if len(f.txns) == 0 {
 		return nil
 	}
-	list, err := u.p.Trees.LandedCommits(ctx, f.txns, f.into)
+	list, err := u.project.Trees.LandedCommits(ctx, f.txns, f.target)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 && f.branch != "" { // else its work is in them
-		ahead, err := u.p.Trees.TipBeyond(ctx, f.branch, f.head)
+		ahead, err := u.project.Trees.TipBeyond(ctx, f.branch, f.head)
 		if err != nil {
 			return err
 		}
@@ -209,14 +209,14 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 	}
 	var all error
 	for _, b := range list {
-		done, err := u.p.Trees.IsReverted(ctx, u.txn(b.To))
+		done, err := u.project.Trees.IsReverted(ctx, u.txn(b.To))
 		if err != nil {
 			return err
 		}
 		if done {
 			continue
 		}
-		edited, err := u.p.Trees.EditedFiles(ctx, b)
+		edited, err := u.project.Trees.EditedFiles(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -236,16 +236,16 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 	return all
 }
 
-// documents finds the documents of the run that stand where it placed them. One that was changed
-// since is not moved.
-func (u *Undoing) documents() error {
-	list, err := subagents.Documents(u.p.Root, u.Run)
+// findDocuments finds the documents of the run that stand where it placed them. One that was
+// changed since is not moved.
+func (u *Undoing) findDocuments() error {
+	list, err := subagents.Documents(u.project.Root, u.Run)
 	if err != nil {
 		return err
 	}
 	var all error
 	for _, doc := range list {
-		data, err := atomicfile.ReadFile(u.p.Root, doc.Path)
+		data, err := atomicfile.ReadFile(u.project.Root, doc.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -258,15 +258,15 @@ func (u *Undoing) documents() error {
 					"%s was changed since the run wrote it", doc.Path),
 			)
 		default:
-			u.Moved = append(u.Moved, doc.Path)
+			u.Documents = append(u.Documents, doc.Path)
 		}
 	}
 	return all
 }
 
-// Empty reports whether there is nothing to undo.
-func (u *Undoing) Empty() bool {
-	return len(u.Commits)+len(u.State)+len(u.Moved) == 0 && u.Branch == ""
+// IsEmpty reports whether there is nothing to undo.
+func (u *Undoing) IsEmpty() bool {
+	return len(u.Commits)+len(u.State)+len(u.Documents) == 0 && u.Branch == ""
 }
 
 // Lines says what Do will do.
@@ -285,8 +285,8 @@ func (u *Undoing) Lines() []string {
 		)
 	}
 	out = append(out, u.State...)
-	for _, name := range u.Moved {
-		out = append(out, "move "+name+" to "+u.aside(name))
+	for _, name := range u.Documents {
+		out = append(out, "move "+name+" to "+u.undonePath(name))
 	}
 	for _, text := range u.Left {
 		out = append(out, "leave "+text)
@@ -294,8 +294,8 @@ func (u *Undoing) Lines() []string {
 	return out
 }
 
-// aside is the place of a document in the folder of the run.
-func (u *Undoing) aside(name string) string {
+// undonePath is the place of a document in the folder of the run.
+func (u *Undoing) undonePath(name string) string {
 	return path.Join(
 		journal.Folder,
 		u.Run,
@@ -315,9 +315,9 @@ func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 		rest = slices.DeleteFunc(slices.Clone(
 			rest,
 		), func(b worktree.LandedCommit) bool { return b.To == to })
-		hash, err := u.p.Trees.Revert(ctx, same, worktree.Message{
+		hash, err := u.project.Trees.Revert(ctx, same, worktree.Message{
 			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run),
-			Session: u.p.Session,
+			Session: u.project.Session,
 			Txn:     u.txn(to),
 		})
 		if err != nil {
@@ -329,21 +329,21 @@ func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 	}
 
 	if u.Branch != "" {
-		if _, err := u.p.Trees.ResetBranch(ctx, u.Branch, u.Run, u.head); err != nil {
+		if _, err := u.project.Trees.ResetBranch(ctx, u.Branch, u.Run, u.head); err != nil {
 			return commits, err
 		}
 	}
 	if len(u.State) > 0 {
-		if _, _, err := u.p.State.Undo(ctx, u.Run, u.p.Session, false); err != nil {
+		if _, _, err := u.project.State.Undo(ctx, u.Run, u.project.Session, false); err != nil {
 			return commits, err
 		}
 	}
-	for _, name := range u.Moved {
-		to := u.aside(name)
-		if err := atomicfile.MkdirAll(u.p.Root, path.Dir(to), 0o700); err != nil {
+	for _, name := range u.Documents {
+		to := u.undonePath(name)
+		if err := atomicfile.MkdirAll(u.project.Root, path.Dir(to), 0o700); err != nil {
 			return commits, formats.OnFile("make", path.Dir(to), err)
 		}
-		if err := atomicfile.Move(u.p.Root, name, to); err != nil {
+		if err := atomicfile.Move(u.project.Root, name, to); err != nil {
 			return commits, formats.OnFile("move", name, err)
 		}
 	}

@@ -24,8 +24,8 @@ func continuation(in Input) []Facet {
 		facets = append([]Facet{{Knowledge, knowledge(news)}}, facets...)
 	}
 
-	c := contractor{in}
-	var s sheet
+	c := contractWriter{in}
+	var s paragraphs
 	s.add(c.documents())
 	s.add(c.channel())
 	s.add(contractParts().Fill("again", map[string]string{"nonce": code(in.Channel.Nonce)}))

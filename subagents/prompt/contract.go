@@ -24,7 +24,7 @@ var contractParts = sync.OnceValue(func() parts.Parts { return parts.Parse(contr
 
 // contract says how to return, out of what the subagent's file promises.
 func contract(in Input) string {
-	c := contractor{in}
+	c := contractWriter{in}
 	if in.Request.Question != "" {
 		// Nothing of what the work needs or makes is due.
 		c.Info = formats.AgentInfo{
@@ -34,17 +34,17 @@ func contract(in Input) string {
 		}
 	}
 
-	var s sheet
-	s.add(settle(in.Request.Facets.Output))
+	var s paragraphs
+	s.add(containFacet(in.Request.Facets.Output))
 	s.add(c.documents())
 	s.add("## Return")
 	s.add(c.channel())
 	what := "The object `fields` of the return"
-	if c.block() {
-		s.add(material("The block, each value replaced by yours:", "text", c.blockShape()))
+	if c.isBlock() {
+		s.add(fencedMaterial("The block, each value replaced by yours:", "text", c.blockShape()))
 		what = "The fields of the block, as one object,"
 	} else {
-		s.add(material(
+		s.add(fencedMaterial(
 			"The members of the object; words between | are a choice, and a member that is not "+
 				"needed is left out:",
 			"text",
@@ -55,23 +55,23 @@ func contract(in Input) string {
 	var schema bytes.Buffer
 	if in.Request.Question == "" && json.Indent(&schema, in.Request.Schema, "", "  ") == nil {
 		what += " must fit this JSON Schema; every violation is told, once:"
-		s.add(material(what, "json", schema.String()))
+		s.add(fencedMaterial(what, "json", schema.String()))
 	}
 	s.add(c.rules())
 	return s.String()
 }
 
-// contractor makes the texts of a contract.
-type contractor struct{ Input }
+// contractWriter makes the texts of a contract.
+type contractWriter struct{ Input }
 
 // documents says where documents go, and which are due.
-func (c contractor) documents() string {
+func (c contractWriter) documents() string {
 	texts := contractParts()
 	if c.Info.NoArtifacts {
 		return texts.Fill("no documents", nil)
 	}
 	values := parts.Values{
-		"folder": place(c.Request.Out, "TERCET_OUT"),
+		"folder": pathText(c.Request.Out, "TERCET_OUT"),
 		"moved":  "",
 		"asked":  "",
 	}
@@ -99,8 +99,8 @@ func (c contractor) documents() string {
 	return texts.Fill("documents", values)
 }
 
-// place names a path and the environment variable with it, or the variable alone.
-func place(path, variable string) string {
+// pathText names a path and the environment variable with it, or the variable alone.
+func pathText(path, variable string) string {
 	if path == "" {
 		return "that the environment variable " + code(variable) + " names"
 	}
@@ -113,11 +113,11 @@ func code(s string) string {
 }
 
 // channel says where the return goes.
-func (c contractor) channel() string {
+func (c contractWriter) channel() string {
 	fenced := "one fenced block marked " + code("json") + " with the object shown here"
 	shape := "one JSON object"
 	otherwise := "the object in one fenced block marked " + code("json")
-	if c.block() {
+	if c.isBlock() {
 		fenced = "a block as shown here"
 		shape = fenced
 		otherwise = "the block"
@@ -127,30 +127,30 @@ func (c contractor) channel() string {
 	}
 	return contractParts().Fill("return as a file", parts.Values{
 		"shape":     shape,
-		"file":      place(c.Channel.File, "TERCET_RETURN"),
+		"file":      pathText(c.Channel.File, "TERCET_RETURN"),
 		"otherwise": otherwise,
 	})
 }
 
 // jsonShape shows a return as a JSON object.
-func (c contractor) jsonShape() string {
+func (c contractWriter) jsonShape() string {
 	values := parts.Values{
-		"statuses":       choice(c.statuses()),
+		"statuses":       joinChoices(c.statuses()),
 		"max_summary":    strconv.Itoa(formats.MaxSummary),
 		"nonce":          inline(c.Channel.Nonce),
 		"agent":          c.name(),
-		"verdicts":       choice(c.verdicts()),
+		"verdicts":       joinChoices(c.verdicts()),
 		"answer":         "",
 		"types":          "",
 		"fields":         "",
-		"codes":          choice(errorCodes()),
+		"codes":          joinChoices(errorCodes()),
 		"blocked_reason": "",
 	}
 	if c.Request.Question != "" {
 		values["answer"] = "the answer, in Markdown"
 	}
 	if !c.Info.NoArtifacts {
-		values["types"] = choice(c.types())
+		values["types"] = joinChoices(c.artifactTypes())
 	}
 	if len(allowed(c, formats.StatusBlocked)) > 0 {
 		values["blocked_reason"] = "the question that keeps you from going on"
@@ -168,11 +168,11 @@ func (c contractor) jsonShape() string {
 }
 
 // blockShape shows a return as an AGENT_RESULT block.
-func (c contractor) blockShape() string {
+func (c contractWriter) blockShape() string {
 	texts := contractParts()
 	values := parts.Values{
 		"agent":     c.name(),
-		"words":     c.words(),
+		"words":     c.blockStatuses(),
 		"nonce":     inline(c.Channel.Nonce),
 		"artifacts": "",
 	}
@@ -192,7 +192,7 @@ func (c contractor) blockShape() string {
 }
 
 // rules are what a return must fulfil.
-func (c contractor) rules() string {
+func (c contractWriter) rules() string {
 	texts := contractParts()
 	values := parts.Values{
 		"nonce":       "",
@@ -210,24 +210,24 @@ func (c contractor) rules() string {
 	if !c.Info.NoArtifacts {
 		values["artifacts"] = ", and every artifact that it names is there and not empty"
 	}
-	if !c.block() {
+	if !c.isBlock() {
 		values["error_codes"] = texts.Fill("error codes", nil)
 	}
 	return texts.Fill("rules", values)
 }
 
-// choice shows words of which one is chosen.
-func choice(words []string) string {
+// joinChoices shows words of which one is chosen.
+func joinChoices(words []string) string {
 	return strings.Join(words, "|")
 }
 
-// block reports whether the return is an AGENT_RESULT block.
-func (c contractor) block() bool {
+// isBlock reports whether the return is an AGENT_RESULT block.
+func (c contractWriter) isBlock() bool {
 	return c.Info.AgentResult
 }
 
 // name is the agent's name.
-func (c contractor) name() string {
+func (c contractWriter) name() string {
 	return inline(cmp.Or(c.Info.Name, c.Request.Agent))
 }
 
@@ -247,15 +247,15 @@ type field struct {
 }
 
 // fields lists the members of fields with their types.
-func (c contractor) fields() []field {
+func (c contractWriter) fields() []field {
 	var out []field
 	for _, name := range slices.Sorted(maps.Keys(c.Info.Fields)) {
 		f := c.Info.Fields[name]
-		if c.block() && name == "ARTIFACT_PATHS" {
+		if c.isBlock() && name == "ARTIFACT_PATHS" {
 			continue // the block has ARTIFACTS
 		}
 		kind := string(f.Type)
-		if f.Type == formats.TypeList && !c.block() {
+		if f.Type == formats.TypeList && !c.isBlock() {
 			kind = "array of strings"
 		}
 		if f.Optional {
@@ -270,8 +270,8 @@ func (c contractor) fields() []field {
 	return out
 }
 
-// types lists the allowed artifact types.
-func (c contractor) types() []string {
+// artifactTypes lists the allowed artifact types.
+func (c contractWriter) artifactTypes() []string {
 	var out []string
 	for _, a := range c.Info.Artifacts {
 		if t := inline(string(a.Type)); !slices.Contains(out, t) {
@@ -290,7 +290,7 @@ func (c contractor) types() []string {
 }
 
 // allowed gives those of some outcomes that the contract has.
-func allowed[T ~string](c contractor, outcomes ...T) []string {
+func allowed[T ~string](c contractWriter, outcomes ...T) []string {
 	var out []string
 	for _, o := range outcomes {
 		if c.Info.Statuses == nil || slices.Contains(c.Info.Statuses, formats.Outcome(o)) {
@@ -301,7 +301,7 @@ func allowed[T ~string](c contractor, outcomes ...T) []string {
 }
 
 // verdicts lists the allowed verdicts; none if tercet derives the verdict from fields.
-func (c contractor) verdicts() []string {
+func (c contractWriter) verdicts() []string {
 	if c.Info.StatusQuery != "" || c.Info.Role != formats.RoleReviewer && c.Info.Statuses == nil {
 		return nil
 	}
@@ -309,7 +309,7 @@ func (c contractor) verdicts() []string {
 }
 
 // statuses lists the allowed statuses; a failure is always allowed.
-func (c contractor) statuses() []string {
+func (c contractWriter) statuses() []string {
 	out := allowed(c, formats.StatusCompleted)
 	if len(c.verdicts()) > 0 || c.Info.StatusQuery != "" {
 		out = []string{string(formats.StatusCompleted)}
@@ -318,9 +318,9 @@ func (c contractor) statuses() []string {
 	return append(out, string(formats.StatusFailed))
 }
 
-// words are the statuses of a block. Work that says success has `failure` for the answer no; other
-// work its verdict.
-func (c contractor) words() string {
+// blockStatuses are the statuses of a block. Work that says success has `failure` for the answer
+// no; other work its verdict.
+func (c contractWriter) blockStatuses() string {
 	var words []string
 	if c.Info.Statuses == nil || len(allowed(c, formats.StatusCompleted)) > 0 {
 		words = []string{"success"}

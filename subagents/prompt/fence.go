@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// material wraps a text from another author: a line with its origin, then the text in a fence. The
-// fence is longer than any run of backticks inside, so nothing in the text ends it.
-func material(from, info, text string) string {
-	text = strings.Trim(plain(text), "\n")
+// fencedMaterial wraps a text from another author: a line with its origin, then the text in a
+// fence. The fence is longer than any run of backticks inside, so nothing in the text ends it.
+func fencedMaterial(from, info, text string) string {
+	text = strings.Trim(plainText(text), "\n")
 	longest := 0
 	run := 0
 	for _, c := range text {
@@ -24,9 +24,9 @@ func material(from, info, text string) string {
 	return from + "\n\n" + fence + info + "\n" + text + "\n" + fence
 }
 
-// plain is text that holds no other line break than \n and no control character that could hide
+// plainText is text that holds no other line break than \n and no control character that could hide
 // something.
-func plain(text string) string {
+func plainText(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -44,13 +44,13 @@ func plain(text string) string {
 // inline is a name or a value for the middle of a line: on one line and without the mark that would
 // end its quotes.
 func inline(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(plain(text)), " "), "`", "'")
+	return strings.ReplaceAll(strings.Join(strings.Fields(plainText(text)), " "), "`", "'")
 }
 
-// settle keeps the text of a facet in its section. It closes an open fence, and puts a backslash
-// before a first-level heading that begins with the name of a facet.
-func settle(text string) string {
-	text = strings.Trim(plain(text), "\n")
+// containFacet keeps the text of a facet in its section. It closes an open fence, and puts a
+// backslash before a first-level heading that begins with the name of a facet.
+func containFacet(text string) string {
+	text = strings.Trim(plainText(text), "\n")
 	var out strings.Builder
 	open := ""
 	for line := range strings.SplitSeq(text, "\n") {
@@ -105,10 +105,10 @@ func opensSection(line string) bool {
 	})
 }
 
-// quoted puts the user's words into a quotation: every line starts with its mark, so that none is a
-// heading or a fence.
-func quoted(text string) string {
-	lines := strings.Split(strings.Trim(plain(text), "\n"), "\n")
+// blockQuote puts the user's words into a quotation: every line starts with its mark, so that none
+// is a heading or a fence.
+func blockQuote(text string) string {
+	lines := strings.Split(strings.Trim(plainText(text), "\n"), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight("> "+line, " ")
 	}

@@ -16,7 +16,7 @@ import (
 // knowledge of the subagent's file and of the boards.
 func knowledge(in Input) string {
 	r := in.Request
-	var s sheet
+	var s paragraphs
 	for _, one := range in.Instructions {
 		if r.Question == "" {
 			where := "it"
@@ -25,31 +25,31 @@ func knowledge(in Input) string {
 			}
 			s.add("The project's instructions for everyone who works in " + where + ", from " +
 				code(one.From) + ". They hold where nothing else in this prompt differs:\n\n" +
-				quoted(one.Text))
+				blockQuote(one.Text))
 		}
 	}
 	if r.Task != nil {
-		s.add(material(
+		s.add(fencedMaterial(
 			fmt.Sprintf("Task %d, from the list of tasks:", r.Task.Number),
 			"json",
-			task(r.Task),
+			taskJSON(r.Task),
 		))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Input)) {
 		value := r.Input[name]
-		if value == nil || r.Task != nil && isTask(value, r.Task.Number) {
+		if value == nil || r.Task != nil && isSameTask(value, r.Task.Number) {
 			continue
 		}
 		from := "Input `" + inline(name) + "`, from the step that calls you:"
 		if text, ok := value.(string); ok {
-			s.add(material(from, "text", text))
+			s.add(fencedMaterial(from, "text", text))
 			continue
 		}
-		s.add(material(from, "json", asJSON(value)))
+		s.add(fencedMaterial(from, "json", asJSON(value)))
 	}
 
 	for i, one := range r.Facets.Knowledge {
-		s.add(material(
+		s.add(fencedMaterial(
 			fmt.Sprintf("Knowledge %d of %d, from files of knowledge and boards:",
 				i+1, len(r.Facets.Knowledge)),
 			"text",
@@ -63,9 +63,9 @@ func knowledge(in Input) string {
 	return s.String()
 }
 
-// task is what a model needs of a task. Times, leases and sessions are not in it: they differ from
-// run to run.
-func task(t *formats.Task) string {
+// taskJSON is what a model needs of a task. Times, leases and sessions are not in it: they differ
+// from run to run.
+func taskJSON(t *formats.Task) string {
 	type artifact struct {
 		Type    formats.ArtifactType `json:"type"`
 		Path    string               `json:"path"`
@@ -93,8 +93,8 @@ func task(t *formats.Task) string {
 	return asJSON(short)
 }
 
-// isTask tells whether an input is the task that stands above already.
-func isTask(value any, number int) bool {
+// isSameTask tells whether an input is the task that stands above already.
+func isSameTask(value any, number int) bool {
 	switch v := value.(type) {
 	case *formats.Task:
 		return v != nil && v.Number == number
@@ -120,7 +120,7 @@ func asJSON(value any) string {
 
 // instruction is what to do, and in later rounds what became of it.
 func instruction(r formats.Request) string {
-	var s sheet
+	var s paragraphs
 	for _, m := range r.Facets.Messages {
 		from := "The person for whom you work sent this while the run was under way."
 		if m.Channel != "" {
@@ -128,7 +128,7 @@ func instruction(r formats.Request) string {
 				", in the name of the person for whom you " +
 				"work, while the run was under way."
 		}
-		s.add(from + " It goes before what follows:\n\n" + quoted(m.Text))
+		s.add(from + " It goes before what follows:\n\n" + blockQuote(m.Text))
 	}
 	if r.Question != "" {
 		s.add(
@@ -136,9 +136,9 @@ func instruction(r formats.Request) string {
 				"no document: the answer " +
 				"stands in\n`text` or, if it is short, in `summary`.",
 		)
-		s.add(material("The question:", "text", r.Question))
+		s.add(fencedMaterial("The question:", "text", r.Question))
 	} else {
-		s.add(settle(r.Facets.Instruction))
+		s.add(containFacet(r.Facets.Instruction))
 	}
 	if r.Dir != "" {
 		s.add("Work in the folder `" + inline(r.Dir) + "`.")
@@ -156,9 +156,9 @@ func instruction(r formats.Request) string {
 		for i, one := range r.Repair {
 			fmt.Fprintf(&list, "%d. %s\n", i+1, one)
 		}
-		s.add(material("What tercet found in it, quoting it:", "text", list.String()))
+		s.add(fencedMaterial("What tercet found in it, quoting it:", "text", list.String()))
 		if r.Refused != "" {
-			s.add(material(
+			s.add(fencedMaterial(
 				"What was returned, without the nonce of that call:",
 				"text",
 				withoutNonce(r.Refused),
@@ -178,38 +178,39 @@ func revision(f formats.Feedback) string {
 	if f.Note == "" && f.Answer == "" && f.Choice == "" && len(f.Issues) == 0 && f.Last == nil {
 		return ""
 	}
-	var s sheet
-	open := issues(f.Issues)
+	var s paragraphs
+	open := openIssues(f.Issues)
 	if f.Last != nil && f.Last.Status == formats.OutcomeSuspended {
 		s.add("## Resume")
 	} else {
 		s.add(fmt.Sprintf("## Revision %d", f.Attempt))
 	}
 
-	s.add(occasion(f, open))
+	s.add(rerunReason(f, open))
 	if f.Note != "" {
-		s.add("The person for whom you work says:\n\n" + quoted(f.Note))
+		s.add("The person for whom you work says:\n\n" + blockQuote(f.Note))
 	}
 	if f.Last != nil {
-		s.add(material("What you returned when you stopped:", "json", asJSON(f.Last)))
+		s.add(fencedMaterial("What you returned when you stopped:", "json", asJSON(f.Last)))
 	}
 	if f.Answer != "" && f.Answer != f.Note {
 		from := "The answer to your question:"
 		if f.Question != "" {
-			s.add(material("Your question to `"+inline(f.Target)+"`:", "text", f.Question))
+			s.add(fencedMaterial("Your question to `"+inline(f.Target)+"`:", "text", f.Question))
 			from = "The answer of `" + inline(f.Target) + "`:"
 		}
-		s.add(material(from, "text", f.Answer))
+		s.add(fencedMaterial(from, "text", f.Answer))
 	}
 	if open != "" {
-		s.add(material("What was found in your work, from `"+inline(f.From)+"`:", "text", open))
+		from := "What was found in your work, from `" + inline(f.From) + "`:"
+		s.add(fencedMaterial(from, "text", open))
 	}
 	return s.String()
 }
 
-// occasion says why the step is run again. open is what it has to change, empty if there is
+// rerunReason says why the step is run again. open is what it has to change, empty if there is
 // nothing.
-func occasion(f formats.Feedback, open string) string {
+func rerunReason(f formats.Feedback, open string) string {
 	from := "`" + inline(f.From) + "`"
 	answered := f.Answer != "" && f.Note == "" && open == ""
 	switch {
@@ -233,8 +234,8 @@ func occasion(f formats.Feedback, open string) string {
 		". Change what is listed here and nothing else."
 }
 
-// issues lists what is open, without repeats and numbered anew.
-func issues(all []formats.Issue) string {
+// openIssues lists what is open, without repeats and numbered anew.
+func openIssues(all []formats.Issue) string {
 	var b strings.Builder
 	seen := map[string]bool{}
 	for _, i := range all {

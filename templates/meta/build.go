@@ -237,7 +237,7 @@ func (b *Builder) compose(d *draft) (err error) {
 		}
 
 		role, _ := s.Role()
-		if !s.Plain() {
+		if !s.IsPlain() {
 			s.Contract, s.Output, s.Policy, err = contract(role)
 			if err != nil {
 				return err

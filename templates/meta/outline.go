@@ -175,7 +175,7 @@ func (t *translation) readOutline(agents Agents, name string) templates.Outline 
 				s.During = s.Status
 			}
 			s.Status = ""
-			s.Nothing = s.Nothing || len(s.Agents) == 0 && !s.Commit && !s.Gate && s.Document == ""
+			s.Skip = s.Skip || len(s.Agents) == 0 && !s.Commit && !s.Gate && s.Document == ""
 		}
 
 		o.Plan = o.Plan || s.Loop.Each == planPhases
@@ -245,13 +245,13 @@ func (t *translation) readStage(i int, agents Agents, task bool) templates.Stage
 	p := t.parts[i]
 	raw := partText(p)
 	s := templates.Stage{
-		From:   p.Line,
-		To:     t.last[i],
-		Title:  p.Title,
-		Agents: agentsIn(raw, agents),
-		Beside: sideBySide().MatchString(raw),
-		Gate:   p.Gate || approvalPhrase().MatchString(raw),
-		Commit: commitPhrase().MatchString(raw),
+		From:     p.Line,
+		To:       t.last[i],
+		Title:    p.Title,
+		Agents:   agentsIn(raw, agents),
+		Parallel: sideBySide().MatchString(raw),
+		Gate:     p.Gate || approvalPhrase().MatchString(raw),
+		Commit:   commitPhrase().MatchString(raw),
 	}
 
 	if m := validatePhrase().FindStringSubmatch(raw); m != nil {
@@ -269,7 +269,7 @@ func (t *translation) readStage(i int, agents Agents, task bool) templates.Stage
 	idle := s.Loop == templates.Loop{} && len(s.Agents) == 0 && !s.Gate && !s.Commit &&
 		s.Status == "" && s.Document == ""
 	saysNothing := argumentPhrase().MatchString(p.Title) || returnPhrase().MatchString(p.Title)
-	s.Nothing = idle && saysNothing
+	s.Skip = idle && saysNothing
 	s.Todo = append(s.Todo, p.Untranslated...)
 
 	for _, name := range unknownAgents(raw, agents) {
@@ -277,7 +277,7 @@ func (t *translation) readStage(i int, agents Agents, task bool) templates.Stage
 			"no subagent is named "+name+"; add a file for it, or name another one")
 	}
 
-	if len(s.Agents) == 0 && !s.Nothing && s.Status == "" && s.Document == "" &&
+	if len(s.Agents) == 0 && !s.Skip && s.Status == "" && s.Document == "" &&
 		!s.Commit && !s.Gate {
 		s.Todo = append(s.Todo, "general does this step: name the subagent that it needs")
 	}
@@ -318,7 +318,7 @@ func (t *translation) readLoop(s *templates.Stage, raw string, i int, agents Age
 
 		if most > 0 {
 			s.Loop.Max = most
-			s.Goes = repeatOutcomes(s, agents)
+			s.EndOutcomes = repeatOutcomes(s, agents)
 			return
 		}
 		s.Todo = append(s.Todo, "say how often at most, with until: and max:, where it says: "+
@@ -406,7 +406,7 @@ func repeatOutcomes(s *templates.Stage, agents Agents) []string {
 	info, _ := agents.Agent(name)
 	var out []string
 	for _, outcome := range []formats.Outcome{formats.OutcomeRejected, formats.OutcomePartial} {
-		if s.Beside && len(s.Agents) > 1 || info.Statuses == nil ||
+		if s.Parallel && len(s.Agents) > 1 || info.Statuses == nil ||
 			slices.Contains(info.Statuses, outcome) {
 			out = append(out, outcome.String())
 		}

@@ -142,7 +142,7 @@ func (d *draft) describe(f File) string {
 	}
 	s := templates.Subagent{Name: name, Args: d.Args, Documents: d.domain == domainDocuments}
 	role, told := s.Role()
-	if s.Plain() {
+	if s.IsPlain() {
 		return fmt.Sprintf("new subagent of role %s, which may %s", role, s.Tools())
 	}
 
@@ -168,7 +168,7 @@ func (b *Builder) fileWarnings(d *draft) []string {
 	}
 
 	for i, info := range d.Agents {
-		runs := templates.Offline(info) ||
+		runs := templates.HasOfflineWorker(info) ||
 			len(info.Runner) > 0 && !slices.Contains(info.Runner, "offline")
 		if !runs && slices.Index(d.agents, info.Name) == i {
 			out = append(

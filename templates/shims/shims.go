@@ -33,15 +33,15 @@ import (
 // tool is how one agent CLI stores commands. arguments is the placeholder of the user's text; a
 // tool without it passes the message on. builtins are its own commands, whose names are not used.
 type tool struct {
-	folder, end string // of a command; an end with a leading slash is a skill's
-	arguments   string
-	more        string // further lines of the frontmatter
-	hint        bool   // it supports a hint for the arguments
-	skills      string
-	builtins    string
-	command     string            // the text of a command's file; empty: the one for a shell
-	guides      map[string]string // further skills, by name
-	files       map[string]string // further files, which say nothing about who wrote them
+	folder, suffix string // of a command; an end with a leading slash is a skill's
+	arguments      string
+	frontmatter    string // further lines of the frontmatter
+	hasHint        bool   // it supports a hint for the arguments
+	skills         string
+	builtins       string
+	command        string            // the text of a command's file; empty: the one for a shell
+	guides         map[string]string // further skills, by name
+	files          map[string]string // further files, which say nothing about who wrote them
 }
 
 // Plugin is the tool whose files are a plugin for Claude Code, in a folder of its own.
@@ -52,20 +52,20 @@ const PluginFile = ".claude-plugin/plugin.json"
 
 var tools = map[string]tool{
 	"claude": {
-		folder:    ".claude/commands",
-		end:       ".md",
-		arguments: "$ARGUMENTS",
-		more:      "allowed-tools: Bash(tercet:*)\n",
-		hint:      true,
-		skills:    ".claude/skills",
+		folder:      ".claude/commands",
+		suffix:      ".md",
+		arguments:   "$ARGUMENTS",
+		frontmatter: "allowed-tools: Bash(tercet:*)\n",
+		hasHint:     true,
+		skills:      ".claude/skills",
 	},
 	Plugin: {
 		folder:    "commands",
-		end:       ".md",
+		suffix:    ".md",
 		arguments: "$ARGUMENTS",
-		more: "allowed-tools: mcp__plugin_tercet_tercet__run, mcp__plugin_tercet_tercet__show, " +
-			"mcp__plugin_tercet_tercet__answer\n",
-		hint:    true,
+		frontmatter: "allowed-tools: mcp__plugin_tercet_tercet__run, " +
+			"mcp__plugin_tercet_tercet__show, mcp__plugin_tercet_tercet__answer\n",
+		hasHint: true,
 		skills:  "skills",
 		command: pluginCommand,
 		guides:  map[string]string{"run-workflow": pluginSkill},
@@ -75,16 +75,16 @@ var tools = map[string]tool{
 			"README.md": pluginReadme,
 		},
 	},
-	"codex": {folder: ".agents/skills", end: "/SKILL.md", skills: ".agents/skills"},
+	"codex": {folder: ".agents/skills", suffix: "/SKILL.md", skills: ".agents/skills"},
 	"opencode": {
 		folder:    ".opencode/commands",
-		end:       ".md",
+		suffix:    ".md",
 		arguments: "$ARGUMENTS",
 		skills:    ".opencode/skills",
 	},
 	"gemini": {
 		folder:    ".gemini/commands",
-		end:       ".toml",
+		suffix:    ".toml",
 		arguments: "{{args}}",
 		skills:    ".gemini/skills", // 0.61.0
 		builtins: "about agents auth bug chat clear commands compress copy corgi directory docs " +
@@ -94,10 +94,10 @@ var tools = map[string]tool{
 			"theme tools update upgrade vim voice",
 	},
 	"copilot": { // skills are what both its CLI and VS Code read
-		folder: ".github/skills",
-		end:    "/SKILL.md",
-		hint:   true,
-		skills: ".github/skills", // 1.0.102
+		folder:  ".github/skills",
+		suffix:  "/SKILL.md",
+		hasHint: true,
+		skills:  ".github/skills", // 1.0.102
 		builtins: "agent app ask autopilot changelog clear compact computer context copy cwd " +
 			"delegate diagnose diff env exit " +
 			"experimental feedback fleet fork help ide init instructions limits login logout lsp " +
@@ -191,17 +191,17 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 		name := c.Name
 		if slices.Contains(strings.Fields(t.builtins), name) {
 			name = "tercet:" + name
-			why[t.file(name)] = fmt.Sprintf("%s has a /%s of its own; this one is /%s there",
+			why[t.commandFile(name)] = fmt.Sprintf("%s has a /%s of its own; this one is /%s there",
 				of, c.Name, t.commandName(name))
 		}
-		wanted[t.file(name)] = func(old []byte) []byte {
-			return dialect.Seal(t.text(of, name, c, w.word(old)))
+		wanted[t.commandFile(name)] = func(old []byte) []byte {
+			return dialect.Seal(t.commandText(of, name, c, w.endWord(old)))
 		}
 	}
 
 	if len(commands) > 0 {
 		wanted[t.skills+"/"+Skill+"/SKILL.md"] = func([]byte) []byte {
-			return dialect.Seal("---\n" + dialect.ExportMark(of) + skill + exits())
+			return dialect.Seal("---\n" + dialect.ExportMark(of) + skill + exitTable())
 		}
 		for name, text := range t.guides {
 			wanted[t.skills+"/"+name+"/SKILL.md"] = func([]byte) []byte {
@@ -214,7 +214,7 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 			}
 		}
 	}
-	there, err := w.exported(t)
+	there, err := w.listExported(t)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 
 	out := []Change{}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		one, err := w.change(t, name, wanted[name])
+		one, err := w.planFile(t, name, wanted[name])
 		if err != nil {
 			return nil, err
 		}
@@ -238,8 +238,8 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 	return out, nil
 }
 
-// change compares the wanted content of a file with the present one.
-func (w Writer) change(t tool, name string, wanted func(old []byte) []byte) (Change, error) {
+// planFile compares the wanted content of a file with the present one.
+func (w Writer) planFile(t tool, name string, wanted func(old []byte) []byte) (Change, error) {
 	c := Change{File: name, Did: Written}
 	info, err := w.Root.Lstat(name)
 	switch {
@@ -259,7 +259,7 @@ func (w Writer) change(t tool, name string, wanted func(old []byte) []byte) (Cha
 		return c, formats.OnFile("read", name, err)
 	}
 	c.data = wanted(c.old)
-	exported, intact := t.exported(name, c.old)
+	exported, intact := t.exportState(name, c.old)
 	switch {
 	case !exported:
 		c.Did = Kept
@@ -279,26 +279,26 @@ func (w Writer) change(t tool, name string, wanted func(old []byte) []byte) (Cha
 // versionMark stands for the version of tercet in a file of a plugin.
 const versionMark = "<VERSION>"
 
-// versionOf finds the version in such a file.
-var versionOf = lazy.Regexp(`"version": "[^"]*"`)
+// versionMember finds the version in such a file.
+var versionMember = lazy.Regexp(`"version": "[^"]*"`)
 
-// exported reports whether tercet wrote a file, and whether it is unchanged. A file without a mark
-// is one of tercet's if it differs in nothing but the version.
-func (t tool) exported(name string, src []byte) (exported, intact bool) {
+// exportState reports whether tercet wrote a file, and whether it is unchanged. A file without a
+// mark is one of tercet's if it differs in nothing but the version.
+func (t tool) exportState(name string, src []byte) (exported, intact bool) {
 	text, ok := t.files[name]
 	if !ok {
 		return dialect.Exported(src)
 	}
-	same := versionOf().ReplaceAllString(string(src), "") ==
-		versionOf().ReplaceAllString(text, "")
+	same := versionMember().ReplaceAllString(string(src), "") ==
+		versionMember().ReplaceAllString(text, "")
 	return same, same
 }
 
-// exported lists the files of a tool that tercet wrote.
-func (w Writer) exported(t tool) (out []string, err error) {
+// listExported lists the files of a tool that tercet wrote.
+func (w Writer) listExported(t tool) (out []string, err error) {
 	for name := range t.files {
 		data, err := w.Root.ReadFile(name)
-		if ours, _ := t.exported(name, data); err == nil && ours {
+		if ours, _ := t.exportState(name, data); err == nil && ours {
 			out = append(out, name)
 		}
 	}
@@ -315,7 +315,7 @@ func (w Writer) exported(t tool) (out []string, err error) {
 					case err != nil:
 						return formats.OnFile("read", name, err)
 					case !d.Type().IsRegular() ||
-						!strings.HasSuffix(name, path.Ext(t.end)) && path.Base(name) != "SKILL.md":
+						!strings.HasSuffix(name, path.Ext(t.suffix)) && path.Base(name) != "SKILL.md":
 						return nil
 					}
 					data, err := w.Root.ReadFile(name)
@@ -380,14 +380,14 @@ func inSkillFolder(name string) bool {
 		path.Base(path.Dir(name)) == "tercet"
 }
 
-// file is the path of a command's file.
-func (t tool) file(name string) string {
-	return t.folder + "/" + strings.ReplaceAll(t.commandName(name), ":", "/") + t.end
+// commandFile is the path of a command's file.
+func (t tool) commandFile(name string) string {
+	return t.folder + "/" + strings.ReplaceAll(t.commandName(name), ":", "/") + t.suffix
 }
 
 // commandName is the name of a command where skills have no folders.
 func (t tool) commandName(name string) string {
-	if strings.HasPrefix(t.end, "/") {
+	if strings.HasPrefix(t.suffix, "/") {
 		return strings.ReplaceAll(name, ":", "-")
 	}
 	return name
@@ -395,16 +395,16 @@ func (t tool) commandName(name string) string {
 
 var wordForm = lazy.Regexp(`<<'(TERCET_[A-Z0-9]+)'`)
 
-// word returns the word of the existing file, so that it stays the same.
-func (w Writer) word(old []byte) string {
+// endWord returns the word of the existing file, so that it stays the same.
+func (w Writer) endWord(old []byte) string {
 	if m := wordForm().FindSubmatch(old); m != nil {
 		return string(m[1])
 	}
 	return "TERCET_" + w.Word()
 }
 
-// text is the file of a command, whose mark has no hash yet; name is its name in the tool.
-func (t tool) text(of, name string, c formats.CommandInfo, word string) string {
+// commandText is the file of a command, whose mark has no hash yet; name is its name in the tool.
+func (t tool) commandText(of, name string, c formats.CommandInfo, word string) string {
 	hint := strings.TrimSpace(strings.TrimPrefix(c.Usage, "/"+c.Name))
 	typed := t.arguments
 	body := cmp.Or(t.command, command)
@@ -416,25 +416,25 @@ func (t tool) text(of, name string, c formats.CommandInfo, word string) string {
 	}
 	body = strings.NewReplacer("<WORD>", word, "<NAME>", c.Name, "<TYPED>", typed).Replace(body)
 	if t.command == "" {
-		body += exits()
+		body += exitTable()
 	}
-	if t.end == ".toml" {
-		return dialect.ExportMark(of) + "description = " + quoted(c.Description) +
+	if t.suffix == ".toml" {
+		return dialect.ExportMark(of) + "description = " + quoteText(c.Description) +
 			"\nprompt = '''\n" + body + "'''\n"
 	}
 	head := "---\n" + dialect.ExportMark(of)
-	if strings.HasPrefix(t.end, "/") {
+	if strings.HasPrefix(t.suffix, "/") {
 		head += "name: " + t.commandName(name) + "\n"
 	}
-	head += "description: " + quoted(c.Description) + "\n"
-	if t.hint && hint != "" {
-		head += "argument-hint: " + quoted(hint) + "\n"
+	head += "description: " + quoteText(c.Description) + "\n"
+	if t.hasHint && hint != "" {
+		head += "argument-hint: " + quoteText(hint) + "\n"
 	}
-	return head + t.more + "---\n\n" + body
+	return head + t.frontmatter + "---\n\n" + body
 }
 
-// exits is the table of exit codes.
-func exits() string {
+// exitTable is the table of exit codes.
+func exitTable() string {
 	var b strings.Builder
 	b.WriteString("\n| exit code | name | when |\n|---|---|---|\n")
 	for _, e := range formats.Exits() {
@@ -443,8 +443,8 @@ func exits() string {
 	return b.String()
 }
 
-// quoted is a text as a double-quoted line of YAML or TOML.
-func quoted(text string) string {
+// quoteText is a text as a double-quoted line of YAML or TOML.
+func quoteText(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

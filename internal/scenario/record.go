@@ -12,23 +12,23 @@ import (
 	"tercet/subagents/cassette"
 )
 
-// tape calls a worker and keeps what it answers, with the files that it wrote.
-func (c *Cast) tape(
+// recordCall calls a worker and keeps what it answers, with the files that it wrote.
+func (c *Workers) recordCall(
 	ctx context.Context,
-	p *player,
+	p *worker,
 	r formats.Request,
 ) (ret formats.Return, used subagents.Measured,
 	err error,
 ) {
-	before, err := cassette.Shot(r.Dir)
+	before, err := cassette.Snapshot(r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
 
-	if m, ok := p.own.(subagents.Metered); ok {
+	if m, ok := p.real.(subagents.Metered); ok {
 		ret, used, err = m.RunMetered(ctx, r)
 	} else {
-		ret, err = p.own.Run(ctx, r)
+		ret, err = p.real.Run(ctx, r)
 	}
 
 	var kept Return
@@ -50,18 +50,18 @@ func (c *Cast) tape(
 		kept.Text = string(text)
 	}
 
-	documents, _, err := cassette.Changed(nil, r.Out)
+	documents, _, err := cassette.ChangedFiles(nil, r.Out)
 	if err != nil {
 		return ret, used, err
 	}
-	kept.Writes, kept.Removes, err = cassette.Changed(before, r.Dir)
+	kept.Writes, kept.Removes, err = cassette.ChangedFiles(before, r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
 
 	maps.Copy(kept.Writes, documents)
 	c.mu.Lock()
-	c.took[p.info.Name] = append(c.took[p.info.Name], kept)
+	c.recorded[p.info.Name] = append(c.recorded[p.info.Name], kept)
 	c.mu.Unlock()
 	if unread {
 		return ret, used, broken
@@ -69,9 +69,9 @@ func (c *Cast) tape(
 	return ret, used, nil
 }
 
-// Recorded is the test file with the workers' answers, and with the results as expectations if it
-// has none. It omits unreadable returns: the next one is the result of the repair.
-func (c *Cast) Recorded(o Outcome) ([]byte, error) {
+// RecordedFile is the test file with the workers' answers, and with the results as expectations if
+// it has none. It omits unreadable returns: the next one is the result of the repair.
+func (c *Workers) RecordedFile(o Outcome) ([]byte, error) {
 	root, err := jsonx.Parse(c.test.Src, jsonx.Limits{Bytes: MaxFile})
 	if err != nil {
 		return nil, err
@@ -82,9 +82,9 @@ func (c *Cast) Recorded(o Outcome) ([]byte, error) {
 		doc.Set(m.Key, m.Value)
 	}
 	returns := &jsonx.Object{}
-	for _, name := range slices.Sorted(maps.Keys(c.took)) {
+	for _, name := range slices.Sorted(maps.Keys(c.recorded)) {
 		var list []any
-		for _, one := range c.took[name] {
+		for _, one := range c.recorded[name] {
 			v, err := jsonx.Parse([]byte(one.Text), jsonx.Limits{})
 			if err != nil || !v.Is(jsonx.Dict) {
 				continue
@@ -107,8 +107,8 @@ func (c *Cast) Recorded(o Outcome) ([]byte, error) {
 	}
 
 	doc.Set("returns", returns)
-	if !c.test.Expects {
-		did := tell(o.Records)
+	if !c.test.HasExpect {
+		did := summarizeRun(o.Records)
 		doc.Set(
 			"expect",
 			new(jsonx.Object).Set("exit", o.Exit).Set("outcome", string(o.Return.Outcome())).

@@ -19,8 +19,8 @@ import (
 // Runner is the runner of scripted workers in metadata.
 const Runner = "stub"
 
-// read gives what the engine gets of a return.
-func (r Return) read(agent string) (formats.Return, error) {
+// parse gives what the engine gets of a return.
+func (r Return) parse(agent string) (formats.Return, error) {
 	if strings.HasPrefix(strings.TrimSpace(r.Text), "{") {
 		return returns.Parse([]byte(r.Text), returns.ParseOptions{})
 	}
@@ -37,44 +37,44 @@ func (r Return) read(agent string) (formats.Return, error) {
 	return own.Return()
 }
 
-// Cast is the scripted workers of one test, and the answers to its gates.
-type Cast struct {
+// Workers are the scripted workers of one test, and the answers to its gates.
+type Workers struct {
 	test   *Test
 	record bool
 
-	mu      sync.Mutex
-	calls   map[string]int
-	answers []Answer
-	took    map[string][]Return
-	missing []string // workers that were called and have no return
-	prog    *compile.Program
+	mu       sync.Mutex
+	calls    map[string]int
+	answers  []Answer
+	recorded map[string][]Return
+	missing  []string // workers that were called and have no return
+	prog     *compile.Program
 }
 
-// Performs sets the program that runs.
-func (c *Cast) Performs(p *compile.Program) {
+// SetProgram sets the program that runs.
+func (c *Workers) SetProgram(p *compile.Program) {
 	c.prog = p
 }
 
 // Program is the program of the last line; nil if it ran none.
-func (c *Cast) Program() *compile.Program {
+func (c *Workers) Program() *compile.Program {
 	return c.prog
 }
 
-// NewCast makes the cast of a test. A recording cast calls the real workers and stores their
+// NewWorkers makes the workers of a test. Recording ones call the real workers and store their
 // answers.
-func NewCast(t *Test, record bool) *Cast {
-	return &Cast{
-		test:    t,
-		record:  record,
-		calls:   map[string]int{},
-		answers: slices.Clone(t.Answers),
-		took:    map[string][]Return{},
+func NewWorkers(t *Test, record bool) *Workers {
+	return &Workers{
+		test:     t,
+		record:   record,
+		calls:    map[string]int{},
+		answers:  slices.Clone(t.Answers),
+		recorded: map[string][]Return{},
 	}
 }
 
-// Plays reports whether a subagent is scripted: all but built-in and workflow subagents, and these
-// if the test says so.
-func (c *Cast) Plays(info formats.AgentInfo) bool {
+// IsScripted reports whether a subagent is scripted: all but built-in and workflow subagents, and
+// these if the test says so.
+func (c *Workers) IsScripted(info formats.AgentInfo) bool {
 	if info.Builtin || info.Workflow {
 		return !c.record && c.test.Returns[info.Name] != nil && !Reserved(info.Name)
 	}
@@ -82,16 +82,16 @@ func (c *Cast) Plays(info formats.AgentInfo) bool {
 }
 
 // Agent replaces a subagent's own runner.
-func (c *Cast) Agent(def subagents.Definition, own subagents.Agent) subagents.Agent {
-	return &player{
-		cast: c,
-		info: def.Info,
-		own:  own,
+func (c *Workers) Agent(def subagents.Definition, own subagents.Agent) subagents.Agent {
+	return &worker{
+		workers: c,
+		info:    def.Info,
+		real:    own,
 	}
 }
 
 // Answer gives the test's next answer to a gate, if there is one left for its step.
-func (c *Cast) Answer(g formats.Gate) (formats.Decision, bool) {
+func (c *Workers) Answer(g formats.Gate) (formats.Decision, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.answers, func(a Answer) bool {
@@ -115,8 +115,8 @@ func (c *Cast) Answer(g formats.Gate) (formats.Decision, bool) {
 	}, true
 }
 
-// next is the return for the next call of a worker.
-func (c *Cast) next(agent string) (Return, bool) {
+// nextReturn is the return for the next call of a worker.
+func (c *Workers) nextReturn(agent string) (Return, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name, _, _ := strings.Cut(agent, "@")
@@ -133,37 +133,37 @@ func (c *Cast) next(agent string) (Return, bool) {
 	return list[min(n, len(list)-1)], true
 }
 
-// player is one worker.
-type player struct {
-	cast *Cast
-	info formats.AgentInfo
-	own  subagents.Agent
+// worker stands in for one subagent; real is the one that a recording calls.
+type worker struct {
+	workers *Workers
+	info    formats.AgentInfo
+	real    subagents.Agent
 }
 
 // Run replays one call.
-func (p *player) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+func (p *worker) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := p.RunMetered(ctx, r)
 	return ret, err
 }
 
 // RunMetered replays one call, or records it. A replayed worker uses nothing.
-func (p *player) RunMetered(
+func (p *worker) RunMetered(
 	ctx context.Context,
 	r formats.Request,
 ) (formats.Return, subagents.Measured, error) {
-	if p.cast.record {
-		return p.cast.tape(ctx, p, r)
+	if p.workers.record {
+		return p.workers.recordCall(ctx, p, r)
 	}
 	used := subagents.Measured{Runner: Runner}
-	said, ok := p.cast.next(p.info.Name)
+	said, ok := p.workers.nextReturn(p.info.Name)
 	if !ok {
 		return formats.Return{}, used, formats.Fail(formats.CodeUsage,
-			`add it to "returns" in `+p.cast.test.File,
+			`add it to "returns" in `+p.workers.test.File,
 			"the test has no return for %s", p.info.Name)
 	}
 
 	name, _, _ := strings.Cut(p.info.Name, "@")
-	ret, err := said.read(name)
+	ret, err := said.parse(name)
 	if err != nil {
 		return ret, used, err
 	}
@@ -172,7 +172,7 @@ func (p *player) RunMetered(
 	documents := map[string]string{}
 	tree := map[string]string{}
 	for file, text := range said.Writes {
-		if p.document(r, ret, file) {
+		if p.isDocument(r, ret, file) {
 			documents[file] = text
 		} else {
 			tree[file] = text
@@ -180,14 +180,14 @@ func (p *player) RunMetered(
 	}
 
 	return ret, used, errors.Join(
-		cassette.Write(r.Out, documents, nil),
-		cassette.Write(r.Dir, tree, said.Removes),
+		cassette.WriteFiles(r.Out, documents, nil),
+		cassette.WriteFiles(r.Dir, tree, said.Removes),
 	)
 }
 
-// document tells whether a file goes into the folder for documents. That is a document that the
+// isDocument tells whether a file goes into the folder for documents. That is a document that the
 // return or the contract names, and every file of a call that works in no tree.
-func (p *player) document(r formats.Request, ret formats.Return, file string) bool {
+func (p *worker) isDocument(r formats.Request, ret formats.Return, file string) bool {
 	for _, a := range ret.Artifacts {
 		if path.Clean(a.Path) == file && !a.Guessed {
 			return a.Type.IsDocument()
