@@ -259,6 +259,7 @@ func TestAction(t *testing.T) {
 			name, value, _ := strings.Cut(m, "=")
 			inputs[name] = value
 		}
+
 		code, out := w.run(action, project, inputs)
 		return w, code, out
 	}
@@ -305,7 +306,8 @@ func TestAction(t *testing.T) {
 	// that ends no block.
 	write(
 		"answer.json",
-		`{"status": "completed", "verdict": "rejected", "summary": "no", "issues": [{"level": "error", "description": "~~~ </details> <script>"}]}`,
+		`{"status": "completed", "verdict": "rejected", "summary": "no", `+
+			`"issues": [{"level": "error", "description": "~~~ </details> <script>"}]}`,
 	)
 	w, code, out = run("/judge it", "upload=false")
 	if code != 5 || w.context["steps.run.outputs.exit-code"] != "5" {

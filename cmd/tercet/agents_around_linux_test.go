@@ -28,6 +28,7 @@ func TestAgentsAround(t *testing.T) {
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
+
 	bin := tercetIn(t)
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		if strings.HasSuffix(name, "-acp") {
@@ -36,6 +37,7 @@ func TestAgentsAround(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			server := modelserver.New(map[string]modelserver.Script{"around": around})
 			listener := httptest.NewServer(server)
 			t.Cleanup(func() {
@@ -43,6 +45,7 @@ func TestAgentsAround(t *testing.T) {
 				listener.CloseClientConnections()
 				listener.Close()
 			})
+
 			begin := func(scenario string) *person {
 				p := &person{
 					name:   name,
@@ -56,6 +59,7 @@ func TestAgentsAround(t *testing.T) {
 				p.workers(t)
 				return p
 			}
+
 			p := begin("around")
 			for _, scene := range []struct {
 				name string
@@ -129,6 +133,7 @@ func aroundModels(name string) [2]string {
 func (p *person) workers(t *testing.T) {
 	t.Helper()
 	models := aroundModels(p.name)
+
 	worker := func(name, model, runner, text string) {
 		p.put(
 			t,
@@ -140,6 +145,7 @@ func (p *person) workers(t *testing.T) {
 			),
 		)
 	}
+
 	command := func(name, front string, agents ...string) {
 		text := fmt.Sprintf(
 			"---\ncommand: %s\ndescription: Delegates\n%s---\n\n## Workflow Execution\n",
@@ -151,11 +157,13 @@ func (p *person) workers(t *testing.T) {
 		}
 		p.put(t, ".tercet/commands/"+name+".md", text)
 	}
+
 	worker("one", models[0], p.name, "Do: return")
 	worker("two", models[1], p.name, "Do: return")
 	worker("waiter", models[0], p.name, "Do: wait")
 	worker("flooder", models[0], p.name, "Do: flood")
 	worker("spender", models[0], p.name, "Do: spend")
+
 	p.put(
 		t,
 		".tercet/subagents/researcher.md",
@@ -166,6 +174,7 @@ func (p *person) workers(t *testing.T) {
 			p.name,
 		),
 	)
+
 	command("both", "", "one", "two")
 	command("waits", "", "waiter")
 	command("floods", "", "flooder")
@@ -224,6 +233,7 @@ func memory(pid int) int {
 	if err != nil {
 		return 0
 	}
+
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			n, err := strconv.Atoi(strings.Fields(rest)[0])
@@ -238,17 +248,20 @@ func memory(pid int) int {
 
 func (p *person) models(t *testing.T) {
 	t.Helper()
+
 	before := len(p.server.Turns(p.name))
 	ret, code, _ := p.try(t, "/both")
 	if code != 0 || ret.Status != formats.StatusCompleted {
 		t.Errorf("/both = %d, %+v, want completed", code, ret)
 	}
+
 	var asked []string
 	for _, turn := range p.server.Turns(p.name)[before:] {
 		if !slices.Contains(asked, turn.Model) {
 			asked = append(asked, turn.Model)
 		}
 	}
+
 	for _, want := range aroundModels(p.name) {
 		if !slices.Contains(asked, strings.TrimPrefix(want, "local/")) {
 			t.Errorf("asked models %v, want %s among them", asked, want)
@@ -259,6 +272,7 @@ func (p *person) models(t *testing.T) {
 func (p *person) flood(t *testing.T) {
 	t.Helper()
 	const most = 120_000 // kB; what an agent's command printed was 100 MiB
+
 	ret, code, used := p.try(t, "/floods")
 	stopped := p.name == "copilot" && code == 7 // it may print what a command prints
 	if !stopped && (code != 0 || ret.Status != formats.StatusCompleted) {
@@ -267,6 +281,7 @@ func (p *person) flood(t *testing.T) {
 	if used == 0 || used > most {
 		t.Errorf("tercet used %d kB, want at most %d", used, most)
 	}
+
 	kept := int64(0)
 	err := filepath.WalkDir(
 		filepath.Join(p.dir, ".tercet/runs"),
@@ -282,16 +297,19 @@ func (p *person) flood(t *testing.T) {
 	if err != nil || kept > 65<<20 { // 64 MiB of output, and what tercet itself keeps
 		t.Errorf("the runs hold %d bytes, %v, want at most 65 MiB", kept, err)
 	}
+
 	t.Logf("the runs hold %d bytes", kept)
 }
 
 func (p *person) budget(t *testing.T) {
 	t.Helper()
+
 	before := len(p.server.Turns(p.name))
 	ret, code, _ := p.try(t, "/spends")
 	if code != 7 || len(ret.Errors) == 0 || ret.Errors[0].Code != formats.CodeLimit {
 		t.Errorf("/spends = %d, %+v, want LIMIT and 7", code, ret)
 	}
+
 	asked := len(p.server.Turns(p.name)) - before
 	most := 12
 	if slices.Contains([]string{"claude", "opencode"}, p.name) {
@@ -300,6 +318,7 @@ func (p *person) budget(t *testing.T) {
 	if asked < 4 || asked > most {
 		t.Errorf("the model was asked %d times, want 4 to %d", asked, most)
 	}
+
 	for _, turn := range p.server.Turns(p.name)[before:] {
 		if strings.Contains(turn.Prompt, "Do: return") {
 			t.Error("the second worker was started, want none after the budget was used up")
@@ -341,15 +360,18 @@ func (p *person) interrupted(t *testing.T) {
 // passedOver has an agent CLI that is not let in, and a second runner.
 func (p *person) passedOver(t *testing.T) {
 	t.Helper()
+
 	p.run(t, "/task", "--from", "task.md")
 	ret, code, _ := p.try(t, "/research", "196")
 	if code != 0 || ret.Status != formats.StatusCompleted {
 		t.Errorf("/research = %d, %+v, want the report of the second runner", code, ret)
 	}
+
 	files, err := filepath.Glob(filepath.Join(p.dir, ".tercet/runs/*/trace.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found := false
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -360,6 +382,7 @@ func (p *person) passedOver(t *testing.T) {
 			regexp.MustCompile(`"attempts":\[\{"runner":"`+p.name+
 				`".*"code":"AUTH".*"runner":"offline"`).Match(text)
 	}
+
 	if !found {
 		t.Errorf("no attempts of %s and offline are traced", p.name)
 	}
@@ -373,6 +396,7 @@ func (p *person) clean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, dir := range dirs {
 		env, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil || !strings.Contains(string(env), "TERCET_ROOT="+p.dir+"\x00") {
@@ -381,6 +405,7 @@ func (p *person) clean(t *testing.T) {
 		words, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		t.Errorf("left: %s %q %v", dir, words, err)
 	}
+
 	temp, _ := strings.CutPrefix(p.env[len(p.env)-1], "TMPDIR=")
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("the temporary folder has %v, %v, want nothing left", left, err)

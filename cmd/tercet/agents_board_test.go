@@ -18,6 +18,7 @@ func TestAgentsBoard(t *testing.T) {
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
+
 	bin := tercetIn(t)
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		if strings.Contains(name, "-acp") || name == "copilot" {
@@ -25,6 +26,7 @@ func TestAgentsBoard(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			server := modelserver.New(map[string]modelserver.Script{"talk": talking})
 			listener := httptest.NewServer(server)
 			t.Cleanup(func() {
@@ -32,6 +34,7 @@ func TestAgentsBoard(t *testing.T) {
 				listener.CloseClientConnections()
 				listener.Close()
 			})
+
 			p := &person{
 				name:   name,
 				dir:    t.TempDir(),
@@ -40,6 +43,7 @@ func TestAgentsBoard(t *testing.T) {
 				base:   modelserver.Base(listener.URL, "talk", name),
 			}
 			p.setUp(t)
+
 			for _, worker := range []string{"one", "two"} {
 				p.write(t, ".tercet/subagents/"+worker+".md", "---\nname: "+worker+
 					"\ndescription: Talks\nrole: utility\ntools: [read, shell]\n"+
@@ -49,7 +53,9 @@ func TestAgentsBoard(t *testing.T) {
 				"## Workflow Execution\n\n### Step 1: Talk\n\n```yaml step\nparallel:\n"+
 				"  one: {delegate: one}\n  two: {delegate: two}\nboard: {topic: talk, live: "+
 				"true}\n```\n\n### Step 2: Return\n\n```yaml step\n"+
-				"return: '${{ $board.talk | map(\"\\(.by): \\(.summary)\") | join(\";\") }}'\n```\n")
+				"return: '${{ $board.talk | map(\"\\(.by): \\(.summary)\") | "+
+				"join(\";\") }}'\n```\n")
+
 			out := p.run(t, "--yes", "/talk")
 			for _, want := range []string{
 				"one: I am one", "two: I am two", "one: heard the other", "two: heard the other",
@@ -58,6 +64,7 @@ func TestAgentsBoard(t *testing.T) {
 					t.Errorf("/talk said %q, want %q in it", out, want)
 				}
 			}
+
 			run, _, _ := strings.Cut(p.run(t, "runs"), "\t")
 			p.run(t, "verify", run)
 		})
@@ -88,11 +95,14 @@ func talking(t modelserver.Turn) modelserver.Reply {
 	if who == nil {
 		return modelserver.Reply{Text: "a title"}
 	}
+
 	board := talkBoard.FindStringSubmatch(t.Prompt)
 	if board == nil {
 		return modelserver.Reply{Text: "nothing tells of a board"}
 	}
+
 	other := map[string]string{"one": "two", "two": "one"}[who[1]]
+
 	switch t.Results {
 	case 0:
 		return t.Shell(board[1] + " publish I am " + who[1])

@@ -55,6 +55,7 @@ func newPerson(t *testing.T, name, bin string, script modelserver.Script) *perso
 		listener.CloseClientConnections()
 		listener.Close()
 	})
+
 	p := &person{
 		name:   name,
 		dir:    t.TempDir(),
@@ -62,6 +63,7 @@ func newPerson(t *testing.T, name, bin string, script modelserver.Script) *perso
 		server: server,
 		base:   modelserver.Base(listener.URL, "model", name),
 	}
+
 	p.setUp(t)
 	return p
 }
@@ -153,14 +155,17 @@ func caller(t modelserver.Turn) modelserver.Reply {
 		status := regexp.MustCompile(`\\?"status\\?": ?\\?"(\w+)`).FindStringSubmatch(all[at:])
 		return modelserver.Reply{Text: fmt.Sprintf("tercet came to %v", status[1:])}
 	}
+
 	begun := regexp.MustCompile(`\\?"run\\?": ?\\?"(r\w+)`).FindStringSubmatch(all)
 	if begun != nil && strings.Contains(all, "tercet.start/1") {
 		return t.Shell("tercet --json wait --timeout 50s " + begun[1])
 	}
+
 	block := regexp.MustCompile("(?s)```sh\n(tercet --json start .*?)\n```").FindStringSubmatch(
 		t.Prompt,
 	)
 	skill := regexp.MustCompile(`(?m)^/(tercet-\w+) `).FindStringSubmatch(t.Prompt)
+
 	switch {
 	case block != nil && t.Results < 2:
 		return t.Shell(strings.Replace(block[1], "ARGUMENTS", "196", 1))

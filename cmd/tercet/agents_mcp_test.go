@@ -131,16 +131,20 @@ return: "shipped: ${{ $steps.go.choice }}"
 func (p *person) loadsPlugin(t *testing.T) {
 	t.Helper()
 	p.run(t, "export", "--for", shims.Plugin, "plugin")
+
 	said := p.says(t, "claude", "plugin", "validate", "plugin")
 	if !strings.Contains(said, "Validation passed") {
 		t.Errorf("claude plugin validate says %s", said)
 	}
+
 	said = p.says(t, "claude", "--output-format", "json", "--plugin-dir", "plugin", "-p",
 		"/tercet:ship")
+
 	run := regexp.MustCompile(`asks in run (r\w+)`).FindStringSubmatch(said)
 	if run == nil {
 		t.Fatalf("with the plugin the agent says %s\nwant the question of a run", said)
 	}
+
 	p.run(t, "cancel", run[1])
 }
 
@@ -165,12 +169,15 @@ func (p *person) says(t *testing.T, words ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$0" "$@"`}, words...)...)
 	cmd.Dir = p.dir
 	cmd.Env = append(p.env, "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"ENABLE_TOOL_SEARCH=false") // all tools are offered at once
+
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
+
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%s = %v\n%s\n%s", strings.Join(words, " "), err, out, stderr.String())
@@ -198,10 +205,12 @@ func mcpCaller(t modelserver.Turn) modelserver.Reply {
 		}
 		return modelserver.Reply{Text: fmt.Sprintf("no tool %s in %q", name, t.Tools)}
 	}
+
 	last := ""
 	if t.Results > 0 {
 		last = t.Outputs[t.Results-1]
 	}
+
 	member := func(name string) string {
 		m := regexp.MustCompile(`\\*"` + name + `\\*": ?(?:\\*")?(\w+)`).FindStringSubmatch(last)
 		if m == nil {
@@ -209,8 +218,10 @@ func mcpCaller(t modelserver.Turn) modelserver.Reply {
 		}
 		return m[1]
 	}
+
 	plugin := strings.Contains(t.Prompt, "of the MCP server `tercet` with this line")
 	follow := regexp.MustCompile(`follow (r\w+)`).FindStringSubmatch(t.Prompt)
+
 	switch {
 	case follow != nil && t.Results == 0:
 		return tool("show", "run", follow[1])

@@ -35,10 +35,12 @@ func TestAgents(t *testing.T) {
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
+
 	bin := tercetIn(t)
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			server := modelserver.New(map[string]modelserver.Script{
 				"booklet": booklet(flowLines(t)),
 			})
@@ -48,6 +50,7 @@ func TestAgents(t *testing.T) {
 				listener.CloseClientConnections()
 				listener.Close()
 			})
+
 			p := &person{
 				name:   name,
 				dir:    t.TempDir(),
@@ -55,6 +58,7 @@ func TestAgents(t *testing.T) {
 				server: server,
 				base:   modelserver.Base(listener.URL, "booklet", name),
 			}
+
 			p.setUp(t)
 			p.work(t)
 		})
@@ -78,14 +82,17 @@ func (p *person) setUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fixture, err := readFixture("")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := (demo.Repo{Dir: p.dir, Starter: starter}).Unpack(t.Context(), fixture); err != nil {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
+
 	write := func(name, text string) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -94,6 +101,7 @@ func (p *person) setUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	plain, acp := strings.CutSuffix(p.name, "-acp") // an agent of the Agent Client Protocol
 	folder := plain
 	runner := "runner: " + p.name + "\n"
@@ -103,7 +111,9 @@ func (p *person) setUp(t *testing.T) {
 	if p.name == "claude-acp" || p.name == "codex-acp" {
 		folder = p.name
 	}
+
 	agents := filepath.Join(*agentsDirFlag, folder, "node_modules", ".bin")
+
 	p.env = []string{
 		"PATH=" + p.bin + ":" + agents + ":" + os.Getenv("PATH"),
 		"HOME=" + home,
@@ -123,6 +133,7 @@ func (p *person) setUp(t *testing.T) {
 		"COPILOT_PROVIDER_API_KEY=sk-test",
 		"COPILOT_MODEL=m1",
 	}
+
 	write(home+"/.gitconfig", "[user]\nname = tester\nemail = tester@localhost\n")
 	write(
 		home+"/.codex/config.toml",
@@ -135,16 +146,23 @@ func (p *person) setUp(t *testing.T) {
 	)
 	write(
 		home+"/.gemini/settings.json",
-		`{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1}}`,
+		`{"security": {"auth": {"selectedType": "gemini-api-key"}}, `+
+			`"privacy": {"usageStatisticsEnabled": false}, `+
+			`"general": {"enableAutoUpdate": false, "maxAttempts": 1}}`,
 	)
 	write(
 		home+"/.config/opencode/opencode.json",
 		fmt.Sprintf(
-			`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`,
+			`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", `+
+				`"options": {"baseURL": %q, "apiKey": "sk-test"}, `+
+				`"models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, `+
+				`"model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`,
 			p.base,
 		),
 	)
+
 	p.run(t, "init", "--next-number", "196")
+
 	write(
 		filepath.Join(p.dir, ".tercet/config.yaml"),
 		runner+
@@ -165,19 +183,24 @@ func (p *person) runner() string {
 // run types one command, which must pass.
 func (p *person) run(t *testing.T, args ...string) string {
 	t.Helper()
+
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, p.bin+"/tercet", args...)
 	cmd.Dir = p.dir
 	cmd.Env = p.env
 	var stderr strings.Builder
+
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
+
 	t.Logf("tercet %s\n%s%s", strings.Join(args, " "), out, stderr.String())
 	if err != nil {
 		p.transcripts(t)
 		t.Fatalf("tercet %s: %v", strings.Join(args, " "), err)
 	}
+
 	return string(out)
 }
 
@@ -202,8 +225,10 @@ func (p *person) transcripts(t *testing.T) {
 
 func (p *person) work(t *testing.T) {
 	t.Helper()
+
 	p.run(t, "/task", "--from", "task.md")
 	p.run(t, "--runner", "offline", "/research", "196")
+
 	var plan, done formats.Return
 	if err := json.Unmarshal([]byte(p.run(t, "--json", "/plan", "196")), &plan); err != nil {
 		t.Fatal(err)
@@ -211,6 +236,7 @@ func (p *person) work(t *testing.T) {
 	if plan.Status != formats.StatusCompleted || len(plan.Artifacts) != 1 {
 		t.Fatalf("/plan = %+v, want a plan", plan)
 	}
+
 	text, err := os.ReadFile(filepath.Join(p.dir, plan.Artifacts[0].Path))
 	if err != nil ||
 		!strings.Contains(
@@ -219,24 +245,29 @@ func (p *person) work(t *testing.T) {
 		) {
 		t.Errorf("plan = %q, %v, want that of the model", text, err)
 	}
+
 	if err := json.Unmarshal([]byte(p.run(t, "--json", "/implement", "196")), &done); err != nil {
 		t.Fatal(err)
 	}
 	if done.Status != formats.StatusCompleted {
 		t.Errorf("/implement = %+v, want completed", done)
 	}
+
 	cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
 	cmd.Dir = p.dir
 	cmd.Env = p.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
+
 	if got := strings.TrimSpace(p.run(t, "query", "-r", ".tasks[0].status")); got != "completed" {
 		t.Errorf("status = %q, want completed", got)
 	}
+
 	p.traced(t)
 	p.bounded(t)
 	p.run(t, "state", "verify")
+
 	if p.runner() != "acp" {
 		p.discover(t)
 	}
@@ -366,11 +397,14 @@ func (p *person) discover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	p.run(
 		t, "--yes", "/discovery-flow", "--scale", "script", "--ui", "cli", "--no-dependencies",
 		"--no-integration", "--complexity", "simple", "--product-type", "tool", "a clock",
 	)
+
 	p.run(t, "check", "docs/DISCOVERY_RESULT.md", "--profile", "discovery")
+
 	text, err := os.ReadFile(filepath.Join(p.dir, "docs/DISCOVERY_RESULT.md"))
 	if err != nil || !strings.Contains(string(text), "FR-001: it tells the time") {
 		t.Errorf("DISCOVERY_RESULT.md = %q, %v, want what the agent wrote down", text, err)
@@ -380,6 +414,7 @@ func (p *person) discover(t *testing.T) {
 // bounded looks for the tier of the delegations: that of bubblewrap, where a probe saw it at work.
 func (p *person) bounded(t *testing.T) {
 	t.Helper()
+
 	want := ` (the program's own)"`
 	if p.runner() == "acp" {
 		want = ` (what the agent asks leave for)"`
@@ -387,10 +422,12 @@ func (p *person) bounded(t *testing.T) {
 	if strings.Contains(p.run(t, "sandbox", "probe"), "container\tbubblewrap\tyes") {
 		want = `"sandbox":"container (bubblewrap)"`
 	}
+
 	files, err := filepath.Glob(filepath.Join(p.dir, ".tercet/runs/*/journal.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found := 0
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -399,6 +436,7 @@ func (p *person) bounded(t *testing.T) {
 		}
 		found += strings.Count(string(text), want)
 	}
+
 	if found < 2 {
 		t.Errorf("%d delegations tell %s, want those of planner and implementer", found, want)
 	}
@@ -463,7 +501,9 @@ func bookletTurn(t modelserver.Turn, lines map[string]scenario.Test) modelserver
 		t.Write(out+"/summary.md", bookletSummary),
 		t.Write(
 			ret,
-			`{"status": "completed", "summary": "The loop reaches the last page.", "artifacts": [{"type": "implementation", "path": "pages/pages.go"}, {"type": "summary", "path": "summary.md"}]}`,
+			`{"status": "completed", "summary": "The loop reaches the last page.", `+
+				`"artifacts": [{"type": "implementation", "path": "pages/pages.go"}, `+
+				`{"type": "summary", "path": "summary.md"}]}`,
 		),
 	}
 	if strings.Contains(t.Prompt, "an artifact of type plan") {
@@ -471,7 +511,8 @@ func bookletTurn(t modelserver.Turn, lines map[string]scenario.Test) modelserver
 			t.Write(out+"/plan.md", bookletPlan),
 			t.Write(
 				ret,
-				`{"status": "completed", "summary": "One phase.", "artifacts": [{"type": "plan", "path": "plan.md"}]}`,
+				`{"status": "completed", "summary": "One phase.", `+
+					`"artifacts": [{"type": "plan", "path": "plan.md"}]}`,
 			),
 		}
 	}

@@ -33,9 +33,11 @@ func (s *screen) answers(pairs ...string) {
 func TestInterviewOnATerminal(t *testing.T) {
 	t.Parallel()
 	const needed = "\r\nan answer is needed, or 'back'\r\n"
+
 	dir := workspaceIn(t)
 	file := filepath.Join(dir, formats.Workspace, "commands", "ship.md")
 	s := onTerminal(t, dir, "/meta")
+
 	s.answers(
 		"1 of 7  name of the new command\r\nname: ",
 		"",
@@ -71,6 +73,7 @@ func TestInterviewOnATerminal(t *testing.T) {
 		"gate [none]: ",
 		"",
 	)
+
 	s.wait("  3  purpose: Ship it\r\n")
 	s.wait(`  /meta ship --domain=release --shape=single --agents=planner "Ship it"` + "\r\n")
 	s.answers(
@@ -79,15 +82,18 @@ func TestInterviewOnATerminal(t *testing.T) {
 	)
 	s.wait("| --- .tercet/commands/ship.md\r\n")
 	s.wait("Write these files?  [w]rite  d[i]scard")
+
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file before it was asked about: %v", err)
 	}
+
 	s.keys("w\r")
 	s.wait("\r\n- .tercet/commands/ship.md: shape single, planner\r\n")
 	code := s.ends()
 	if code != 0 || !strings.Contains(readText(t, file), "description: Ship all\n") {
 		t.Errorf("exit code %d, and the file does not hold the purpose", code)
 	}
+
 	s = onTerminal(t, dir, "/meta")
 	s.wait("name: ")
 	s.keys("\x04")
@@ -101,19 +107,25 @@ func TestInterviewOnATerminal(t *testing.T) {
 func TestTodoOnATerminal(t *testing.T) {
 	t.Parallel()
 	s, dir, env := prompting(t, "Stay", "Go")
+
 	s.keys("/task --abandon 2 not now\r")
 	s.wait("Abandoned: 2.")
 	s.prompted()
+
 	s.keys("/todo\r")
 	s.wait("Open tasks")
+
 	s.answers("Archive 1 task?  [a]pprove  [r]eject", "", "Archive 1 task?  [a]pprove", "r")
 	s.wait("Nothing archived.")
 	s.prompted()
+
 	s.keys("/todo\r")
 	s.answers("Archive 1 task?  [a]pprove  [r]eject", "a")
 	s.wait("Archived 1 task.")
 	s.prompted()
+
 	s.leave()
+
 	s = onTerminalWith(t, dir, env, "task", "list")
 	if left := s.shown("Stay"); s.ends() != 0 || strings.Contains(left, "Go") {
 		t.Errorf("task list:\n%s", left)
@@ -127,10 +139,12 @@ func TestDemoOnATerminal(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
 	}
+
 	fixture, err := filepath.Abs("testdata/fixtures/clamp.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before := untouched(t)
 	dir := t.TempDir()
 	s := onTerminalWith(t, dir, []string{
@@ -140,6 +154,7 @@ func TestDemoOnATerminal(t *testing.T) {
 		"GOPROXY=off",
 		"GOTOOLCHAIN=local",
 	}, "demo", "--fixture", fixture, "work")
+
 	s.wait("Its own test before: red")
 	s.wait("/implement ")
 	drawn := s.until("Its own test after: green")
@@ -147,13 +162,16 @@ func TestDemoOnATerminal(t *testing.T) {
 		!strings.Contains(drawn, "✓ Do the work of the phase") {
 		t.Errorf("no run is drawn: %q", drawn)
 	}
+
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+
 	state := readText(t, filepath.Join(dir, "work", formats.Workspace, "state.json"))
 	if !strings.Contains(state, `"status": "completed"`) {
 		t.Errorf("the task is not completed:\n%s", state)
 	}
+
 	if after := s.state(); !reflect.DeepEqual(before, after) {
 		t.Errorf("terminal after the end: %+v, want %+v", after, before)
 	}
@@ -169,7 +187,9 @@ func TestBlockedOnATerminal(t *testing.T) {
 		"subagents/looker.md": "---\nname: looker\ndescription: Look\nrole: utility\n" +
 			"runner: exec\nargv: [sh, -c, 'cat ret.json > \"$TERCET_RETURN\"']\n" +
 			"returns: {statuses: [completed, blocked], artifacts: none}\n---\n\nLook.\n",
-		"../ret.json": `{"status":"blocked","summary":"no key","blocked_reason":"the key is not there","issues":[{"level":"error","description":"no key for the shop"}],` +
+		"../ret.json": `{"status":"blocked","summary":"no key",` +
+			`"blocked_reason":"the key is not there",` +
+			`"issues":[{"level":"error","description":"no key for the shop"}],` +
 			`"artifacts":[],"errors":[]}`,
 	} {
 		file := filepath.Join(dir, formats.Workspace, name)

@@ -17,13 +17,16 @@ func cmdPlantCanaries(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: plant-canaries FILE")
 	}
+
 	names := []string{"A%d_TOKEN", "B%d_KEY", "C%d_SECRET", "D%d_PASSWORD", "e%d_token"}
 	var all strings.Builder
+
 	for n := range 50 {
 		value := fmt.Sprintf("canary/%02d+%x", n, []byte(ts.Name())[:1])
 		ts.Setenv(fmt.Sprintf(names[n%len(names)], n), value)
 		fmt.Fprintln(&all, value)
 	}
+
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(all.String()), 0o600))
 }
 

@@ -60,8 +60,10 @@ func TestEveryMouth(t *testing.T) {
 			Line:        1,
 		}},
 	}
+
 	blocked := failed
 	blocked.Status = formats.StatusBlocked
+
 	found := &formats.Diagnostics{
 		List: []formats.Diagnostic{
 			{
@@ -76,6 +78,7 @@ func TestEveryMouth(t *testing.T) {
 		},
 		Sources: map[string][]byte{nasty: []byte(nasty)},
 	}
+
 	for name, speak := range map[string]func(*term.Terminal){
 		"answer": func(t *term.Terminal) {
 			t.Answer("one %s, %v and %q", nasty, errors.New(nasty), nasty)
@@ -144,6 +147,7 @@ func TestEveryMouth(t *testing.T) {
 			if !tty && strings.HasPrefix(name, "raw") {
 				continue // bytes for a file or a program stay what they are
 			}
+
 			var out bytes.Buffer
 			to := term.New(term.Config{
 				Out:     &out,
@@ -155,7 +159,9 @@ func TestEveryMouth(t *testing.T) {
 			to.OutTTY = tty
 			to.ErrTTY = tty
 			to.Set.Colour = "never"
+
 			speak(to)
+
 			got := out.String()
 			if bad := badIn(got); bad != "" || got == "" {
 				t.Errorf("%s: %q: %s", name, got, bad)
@@ -170,21 +176,25 @@ func TestEveryMouth(t *testing.T) {
 // TestGateShowsNastyText asks a question of a stranger about text of a stranger.
 func TestGateShowsNastyText(t *testing.T) {
 	t.Parallel()
+
 	var out bytes.Buffer
 	a := newApp(stdio{
 		in:  strings.NewReader(nasty + "\nn\n"),
 		out: &out,
 		err: &out,
 	}, func(string) string { return "" })
+
 	g := formats.Gate{
 		Question: nasty,
 		Show:     []string{nasty},
 		Choices:  []formats.Choice{{Label: "é" + nasty, Approves: true}, {Label: "no"}},
 	}
+
 	d, err := a.term.Ask(t.Context(), project.Question{Gate: g})
 	if err != nil || d.Label != "no" {
 		t.Errorf("Ask = %+v, %v, want no", d, err)
 	}
+
 	got := out.String()
 	bad := badIn(got)
 	if bad != "" || strings.Contains(got, "\ntercet: all") ||

@@ -225,6 +225,7 @@ func newCrash(t *testing.T) *crash {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := &crash{
 		root: root,
 		only: faults.Call.Changes,
@@ -234,6 +235,7 @@ func newCrash(t *testing.T) *crash {
 			home: filepath.Join(root, "home"),
 		},
 	}
+
 	err = errors.Join(
 		os.Mkdir(c.dir, 0o755),
 		os.Mkdir(c.home, 0o755),
@@ -242,6 +244,7 @@ func newCrash(t *testing.T) *crash {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -260,6 +263,7 @@ func copyHome(to, from string) error {
 // again is the same project once more.
 func (c *crash) again(t *testing.T) *crash {
 	t.Helper()
+
 	out := newCrash(t)
 	out.line = c.line
 	out.answers = c.answers
@@ -268,10 +272,12 @@ func (c *crash) again(t *testing.T) *crash {
 	out.exit = c.exit
 	out.kept = c.kept
 	out.only = c.only
+
 	err := errors.Join(os.CopyFS(out.dir, os.DirFS(c.dir)), copyHome(out.home, c.home))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -290,6 +296,7 @@ type went struct {
 // nobody waits for.
 func (c *crash) drive(kills ...int) *went {
 	w := &went{}
+
 	for range mostProcesses + len(kills) {
 		args := c.next()
 		if args == nil {
@@ -298,6 +305,7 @@ func (c *crash) drive(kills ...int) *went {
 		if w.code != 0 && slices.Equal(args, c.line) {
 			break
 		}
+
 		at := 0
 		switch {
 		case len(kills) > len(w.kills):
@@ -305,8 +313,10 @@ func (c *crash) drive(kills ...int) *went {
 		case len(kills) > 0:
 			at = unwatched
 		}
+
 		c.process(w, at, args...)
 	}
+
 	said := w.said.String()
 	c.t.Fatalf("it does not come to its end\n%s", said[max(0, len(said)-4000):])
 	return w
@@ -370,13 +380,16 @@ func (c *crash) next() []string {
 // finished holds that no worker is started again whose result stands in the journal.
 func (c *crash) finished(records []journal.Record) {
 	c.t.Helper()
+
 	data, err := os.ReadFile(filepath.Join(c.root, "starts"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.t.Fatal(err)
 	}
+
 	if c.done == nil {
 		c.done = map[string]int{}
 	}
+
 	for _, r := range records {
 		if r.Type != formats.EntryDelegationResult {
 			continue
@@ -507,6 +520,7 @@ func ofJournal(c faults.Call) bool {
 // ended takes in what a process said, if it came to its end also as the last word of the run.
 func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
 	c.t.Helper()
+
 	var text [2]string
 	for i, stream := range []any{cmd.Stdout, cmd.Stderr} {
 		data, err := os.ReadFile(stream.(*os.File).Name())
@@ -515,10 +529,12 @@ func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
 		}
 		text[i] = string(data)
 	}
+
 	w.calls += calls
 	code := cmd.ProcessState.ExitCode()
 	fmt.Fprintf(&w.said, "$ tercet %s\n%s%s[%d]\n",
 		strings.Join(cmd.Args[1:], " "), text[0], text[1], code)
+
 	w.out = nil
 	if code >= 0 {
 		w.code = code
@@ -538,7 +554,8 @@ type left struct {
 }
 
 var changing = regexp.MustCompile(
-	`[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)?|[0-9a-f]{12,64}|"?serial"?:? [0-9]+|sess_[0-9a-z_]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`,
+	`[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)?|[0-9a-f]{12,64}|` +
+		`"?serial"?:? [0-9]+|sess_[0-9a-z_]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`,
 )
 
 // left looks at everything, and holds what must be so whatever happened: nothing twice, nothing
@@ -674,19 +691,23 @@ func (c *crash) once(what string, list []string) {
 // returned is what the program printed, without what was measured.
 func (c *crash) returned(w *went, plain func(string) string) []string {
 	c.t.Helper()
+
 	var ret struct {
 		Status, Summary, Text string
 		Artifacts, Errors     []map[string]any
 		Fields                map[string]any
 		NextSteps             any `json:"next_steps"`
 	}
+
 	if err := json.Unmarshal(w.out, &ret); err != nil {
 		c.t.Fatalf("%v: %s\n%s", err, w.out, w.said.String())
 	}
+
 	out, err := json.MarshalIndent(ret, "", " ")
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	return append(strings.Split(plain(string(out)), "\n"), fmt.Sprint(w.code))
 }
 
@@ -733,10 +754,12 @@ func (c *crash) changes(plain func(string) string) (out []string) {
 // ended in any order.
 func (c *crash) steps(root *os.Root, id string, plain func(string) string) (out []string) {
 	c.t.Helper()
+
 	records, err := journal.LoadComplete(root, id)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	for _, r := range records {
 		if r.Type == formats.EntrySuspended || r.Type == formats.EntryResumed {
 			continue
@@ -747,6 +770,7 @@ func (c *crash) steps(root *os.Root, id string, plain func(string) string) (out 
 		}
 		out = append(out, plain(line))
 	}
+
 	slices.Sort(out)
 	return out
 }
@@ -755,10 +779,12 @@ func (c *crash) steps(root *os.Root, id string, plain func(string) string) (out 
 // once.
 func (c *crash) starts(kills int) []string {
 	c.t.Helper()
+
 	data, err := os.ReadFile(filepath.Join(c.root, "starts"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	count := map[string]int{}
 	names := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
@@ -766,12 +792,14 @@ func (c *crash) starts(kills int) []string {
 		name, _, _ := strings.Cut(line, " ")
 		names[name] = true
 	}
+
 	for line, n := range count {
 		if n > 1+kills {
 			c.t.Errorf("killed %d times: %s was started %d times",
 				kills, strings.TrimSpace(line), n)
 		}
 	}
+
 	return slices.Sorted(maps.Keys(names))
 }
 
@@ -786,15 +814,18 @@ func TestKilledAnywhere(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
+
 	seed := *crashSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
 	t.Logf("-seed %d", seed)
+
 	files, err := filepath.Glob("testdata/killed/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for number, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		// large: with the flags alone
@@ -803,8 +834,10 @@ func TestKilledAnywhere(t *testing.T) {
 			!testkit.Deep() && number%12 > 0 {
 			continue
 		}
+
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			first := readCrash(t, name)
 			first.beside = slices.Contains(
 				[]string{
@@ -812,16 +845,19 @@ func TestKilledAnywhere(t *testing.T) {
 				},
 				name,
 			)
+
 			whole := first.again(t)
 			w := whole.drive()
 			if w.code != first.exit {
 				t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
 			}
+
 			want := whole.left(w, 0)
 			h := fnv.New64()
 			h.Write([]byte(name))
 			random := rand.New(rand.NewPCG(seed, h.Sum64()))
 			t.Logf("%d calls, %d at lines", w.calls, w.lines)
+
 			first.atCalls(t, want, w.calls, number, random)
 			lines := *first
 			lines.only = ofJournal
@@ -833,10 +869,12 @@ func TestKilledAnywhere(t *testing.T) {
 // atCalls kills the workflow before some of its calls.
 func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.Rand) {
 	t.Helper()
+
 	n := *crashCalls
 	if c.beside {
 		n = (n + 3) / 4
 	}
+
 	points := n
 	if n == 0 && *crashLines == 0 && c.kept == "" {
 		points = 1
@@ -844,14 +882,17 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 			points = 2
 		}
 	}
+
 	for i := range points {
 		at := 1 + all*i/points + random.IntN(max(1, all/points))
 		again := at + 1 + random.IntN(all)
 		both := n > 0 && !c.flow
+
 		odd := number%2 == 1
 		if c.flow { // a run is long
 			odd = i%2 == 1
 		}
+
 		if both || !odd {
 			c.killedAt(t, want, at)
 		}
@@ -864,16 +905,19 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 // atLines kills the workflow before a line of its journal and behind it.
 func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
 	t.Helper()
+
 	step := *crashLines
 	if step == 0 && *crashCalls == 0 && testkit.Deep() {
 		c.killedAt(t, want, cmp.Or(c.at, 1+random.IntN(all)))
 		return
 	}
+
 	first := 1
 	if c.beside {
 		step *= 4
 		first += random.IntN(max(1, step))
 	}
+
 	for at := first; step > 0 && at <= all; at += step {
 		c.killedAt(t, want, at)
 		if !c.flow { // a run is long, and TestKilledOnTheWay kills one many times
@@ -896,13 +940,16 @@ func (c *crash) killedAt(t *testing.T, want left, kills ...int) {
 // same compares what is left of a workflow with what one leaves that nobody killed.
 func (c *crash) same(t *testing.T, want left, w *went) {
 	t.Helper()
+
 	got := c.left(w, len(w.kills))
 	if w.out == nil {
 		got.Return = want.Return
 	}
+
 	if d := diff.Diff(want, got); d != "" {
 		t.Errorf("(-whole +killed)\n%s", d)
 	}
+
 	if t.Failed() {
 		t.Logf("killed at %q\n%s", w.kills, w.said.String())
 		for _, name := range []string{".tercet/runs/*/journal.jsonl", ".tercet/audit.jsonl"} {

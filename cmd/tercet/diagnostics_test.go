@@ -73,6 +73,7 @@ func TestEveryCodeIsMarked(t *testing.T) {
 			return err
 		}
 		src, err := os.ReadFile(name)
+
 		for _, m := range regexp.MustCompile(
 			`ERROR(?:[+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`,
 		).FindAllSubmatch(src, -1) {
@@ -80,6 +81,7 @@ func TestEveryCodeIsMarked(t *testing.T) {
 				marked[string(code[1])] = true
 			}
 		}
+
 		return err
 	})
 	if err != nil {
@@ -132,11 +134,13 @@ func meanings() map[string]string {
 func TestEveryFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	_, failures := codesOfSources(t)
+
 	for _, code := range []string{"USAGE", "SECRET_FOUND", "UNKNOWN_ERROR"} {
 		if failures[code] == "" {
 			t.Errorf("%s is not found in the sources", code)
 		}
 	}
+
 	for code, where := range failures {
 		if p, ok := pages.Explain(code); !ok || p.Means == "" || p.Do == "" {
 			t.Errorf("%s: nothing explains %s", where, code)

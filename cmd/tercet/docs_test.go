@@ -26,10 +26,12 @@ type block struct {
 // blocks gives the fences of a document; a longer fence may hold shorter ones.
 func blocks(t *testing.T, file string) []block {
 	t.Helper()
+
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []block
 	var open string
 	for i, line := range strings.Split(string(data), "\n") {
@@ -48,6 +50,7 @@ func blocks(t *testing.T, file string) []block {
 			out[len(out)-1].text += line + "\n"
 		}
 	}
+
 	return out
 }
 
@@ -71,18 +74,22 @@ func prints(got, want string) (missing string) {
 	words := func(line string) string {
 		return strings.Join(strings.Fields(line), " ")
 	}
+
 	lines := strings.Split(got, "\n")
 	for line := range strings.SplitSeq(want, "\n") {
 		if line = words(line); line == "..." || line == "" {
 			continue
 		}
+
 		re := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + "$")
 		at := slices.IndexFunc(lines, func(l string) bool {
 			return re.MatchString(words(l))
 		})
+
 		if at < 0 {
 			return line
 		}
+
 		lines = lines[at+1:]
 	}
 	return ""
@@ -96,10 +103,12 @@ func agreeing() {
 		os.Environ(),
 		"TERM=xterm", "NO_COLOR=1", "LANG=C.UTF-8", "CI=", "TERCET_NO_INPUT=",
 	)
+
 	tty, err := pty.Start(cmd)
 	if err != nil {
 		panic(err)
 	}
+
 	shown := ""
 	buf := make([]byte, 1<<12)
 	for err == nil { // at the end of the program the terminal is gone
@@ -110,6 +119,7 @@ func agreeing() {
 			tty.WriteString("y")
 		}
 	}
+
 	cmd.Wait() // the exit code is passed on
 	os.Exit(cmd.ProcessState.ExitCode())
 }
@@ -118,11 +128,14 @@ func agreeing() {
 // 'tercet trust'.
 func answeringIn(t *testing.T) string {
 	t.Helper()
+
 	real := tercetIn(t)
 	bin := t.TempDir()
+
 	script := "#!/bin/sh\n" +
 		"[ \"$*\" != trust ] || exec " + bin + "/agreeing " + real + "/tercet trust\n" +
 		"exec " + real + "/tercet \"$@\"\n"
+
 	self, err := os.Executable()
 	err = errors.Join(
 		err,
@@ -132,6 +145,7 @@ func answeringIn(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return bin
 }
 
@@ -144,13 +158,16 @@ func TestDocsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	bin := answeringIn(t)
 	for _, file := range pagesOf(t, root) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
+
 			if filepath.Base(file) != "README.md" {
 				testkit.OnlyDeep(t, "runs the program for each block")
 			}
+
 			dir := t.TempDir()
 			home := t.TempDir()
 			ended := filepath.Join(t.TempDir(), "ended")
@@ -166,6 +183,7 @@ func TestDocsRun(t *testing.T) {
 					}
 					continue
 				}
+
 				if b.info != "sh" {
 					if !slices.Contains(
 						[]string{
@@ -181,10 +199,12 @@ func TestDocsRun(t *testing.T) {
 					}
 					continue
 				}
+
 				in := dir
 				if strings.Contains(b.text, "go run ./cmd/tercet") {
 					in = root
 				}
+
 				cmd := exec.Command("sh", "-eu", "-c", "trap 'pwd >\"$DOCS_ENDED\"' EXIT\n"+b.text)
 				cmd.Dir = in
 				cmd.Env = append(
@@ -203,10 +223,12 @@ func TestDocsRun(t *testing.T) {
 					"TERCET_RUN=",
 					"DOCS_ENDED="+ended,
 				)
+
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%s:%d: %v\n%s\n%s", b.file, b.line, err, b.text, out)
 				}
+
 				if in == dir {
 					folder, err := os.ReadFile(ended)
 					if err != nil {
@@ -214,6 +236,7 @@ func TestDocsRun(t *testing.T) {
 					}
 					dir = strings.TrimSpace(string(folder))
 				}
+
 				printed = string(out)
 				t.Logf("%s:%d:\n%s", b.file, b.line, out)
 			}
@@ -228,13 +251,16 @@ func TestReadmeNamesTheTestCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lines := strings.Split(strings.TrimSpace(string(ci)), "\n")
 	want := lines[len(lines)-1]
+
 	for _, b := range blocks(t, "../../README.md") {
 		if strings.TrimSpace(b.text) == want {
 			return
 		}
 	}
+
 	t.Errorf("README has no block %q, with which .ci/run ends", want)
 }
 
@@ -245,13 +271,16 @@ func TestDocLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pages := append(pagesOf(t, root), filepath.Join(root, "CHANGELOG.md"))
 	generated, err := filepath.Glob(filepath.Join(root, "docs", "reference", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	fenced := regexp.MustCompile("(?ms)^(`{3,}).*?^`{3,}$|`[^`\n]+`")
+
 	for _, page := range append(pages, generated...) {
 		data, err := os.ReadFile(page)
 		if err != nil {
@@ -264,11 +293,13 @@ func TestDocLinks(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
+
 			name, anchor, _ := strings.Cut(m[1], "#")
 			to := page
 			if name != "" {
 				to = filepath.Join(filepath.Dir(page), filepath.FromSlash(name))
 			}
+
 			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: the link %s leads nowhere", filepath.Base(page), m[1])
 			} else if anchor != "" && !slices.Contains(anchors(t, to), anchor) {
@@ -282,10 +313,12 @@ func TestDocLinks(t *testing.T) {
 // anchors are the names that the headings of a page have, as the hosts of code make them.
 func anchors(t *testing.T, page string) (out []string) {
 	t.Helper()
+
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {
@@ -299,6 +332,7 @@ func anchors(t *testing.T, page string) (out []string) {
 			)
 		}
 	}
+
 	return out
 }
 
@@ -309,10 +343,12 @@ func TestContributing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(text), -1)
 	if len(rows) < 20 {
 		t.Errorf("CONTRIBUTING.md names %d files, want at least 20", len(rows))
 	}
+
 	for _, row := range rows {
 		if _, err := os.Stat("../../" + row[1]); err != nil {
 			t.Error(err)

@@ -37,6 +37,7 @@ func newEmulator(columns, rows int) *emulator {
 		end:    rows,
 		modes:  map[int]bool{25: true},
 	}
+
 	e.parser.SetHandler(ansi.Handler{
 		Print:     e.print,
 		Execute:   e.control,
@@ -61,6 +62,7 @@ func newEmulator(columns, rows int) *emulator {
 		},
 		// titles, links, colours that are asked for and answers to other questions change no cell
 	})
+
 	return e
 }
 
@@ -76,20 +78,24 @@ func (e *emulator) Write(p []byte) (int, error) {
 
 func (e *emulator) print(r rune) {
 	text := string(r)
+
 	wide := ansi.StringWidth(text)
 	if wide == 0 {
 		return
 	}
+
 	if columns := e.grid.Width(); e.wrap || e.x+wide > columns {
 		e.x = 0
 		e.wrap = false
 		e.feed()
 	}
+
 	e.grid.SetCell(e.x, e.y, &uv.Cell{
 		Content: text,
 		Width:   wide,
 		Style:   e.pen,
 	})
+
 	e.last = text
 	e.x += wide
 	if e.x >= e.grid.Width() {
@@ -233,9 +239,11 @@ func (e *emulator) erase(what int) {
 // private keeps the modes of the terminal; the alternate screen is one.
 func (e *emulator) private(cmd ansi.Cmd, params ansi.Params) {
 	on := cmd.Final() == 'h'
+
 	if cmd.Prefix() != '?' || !on && cmd.Final() != 'l' {
 		return // questions and settings of the keyboard
 	}
+
 	for _, p := range params {
 		mode := p.Param(0)
 		if mode == 1049 && on != e.modes[mode] {

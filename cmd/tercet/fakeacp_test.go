@@ -26,6 +26,7 @@ func fakeACP() {
 		usage: "null",
 	}
 	a.in.Buffer(nil, 8<<20)
+
 	code, err := a.play(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fakeacp:", err)
@@ -83,7 +84,8 @@ func (a *acpPlayer) play(script string) (int, error) {
 			err = a.send(
 				"result",
 				c.ID,
-				`{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"fakeacp","version":"1.2.3"}}`,
+				`{"protocolVersion":1,"agentCapabilities":{},`+
+					`"agentInfo":{"name":"fakeacp","version":"1.2.3"}}`,
 			)
 		case "session/new":
 			dir = c.Params.Cwd
@@ -153,7 +155,8 @@ func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, e
 				a.usage = fmt.Sprintf(`{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d}`,
 					in, out, in+out)
 				err = a.update(fmt.Sprintf(
-					`{"sessionUpdate":"usage_update","size":1,"used":1,"cost":{"amount":%g,"currency":"USD"}}`,
+					`{"sessionUpdate":"usage_update","size":1,"used":1,`+
+						`"cost":{"amount":%g,"currency":"USD"}}`,
 					cost,
 				))
 			}
@@ -184,7 +187,8 @@ func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, e
 
 func (a *acpPlayer) update(update string) error {
 	_, err := fmt.Printf(
-		"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s1\",\"update\":%s}}\n",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\","+
+			"\"params\":{\"sessionId\":\"s1\",\"update\":%s}}\n",
 		update,
 	)
 	return err
@@ -203,18 +207,24 @@ func (a *acpPlayer) say(text string) error {
 func (a *acpPlayer) ask(dir, rest string) error {
 	words := strings.SplitN(rest, " ", 3)
 	name := filepath.Join(dir, words[1])
+
 	if _, err := fmt.Printf(
-		`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t","kind":%q,"locations":[{"path":%q}]},`+
-			`"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}`+
+		`{"jsonrpc":"2.0","id":9,"method":"session/request_permission",`+
+			`"params":{"sessionId":"s1",`+
+			`"toolCall":{"toolCallId":"t","kind":%q,"locations":[{"path":%q}]},`+
+			`"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},`+
+			`{"optionId":"no","name":"No","kind":"reject_once"}]}}`+
 			"\n",
 		words[0],
 		name,
 	); err != nil {
 		return err
 	}
+
 	answer, _, err := a.hear()
 	if err != nil || answer.Result.Outcome.OptionID != "yes" {
 		return err
 	}
+
 	return os.WriteFile(name, []byte(words[2]+"\n"), 0o644)
 }

@@ -63,21 +63,25 @@ func playAgent(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	req := fakeRequest{raw: data}
 	if err := json.Unmarshal(data, &req); err != nil {
 		return 0, fmt.Errorf("request: %w", err)
 	}
+
 	root := os.Getenv("TERCET_ROOT")
 	script, err := os.ReadFile(filepath.Join(root, args[0]))
 	if err != nil {
 		return 0, err
 	}
+
 	for line := range strings.SplitSeq(string(script), "\n") {
 		code, ended, err := playLine(strings.TrimSpace(line), root, req)
 		if err != nil || ended {
 			return code, err
 		}
 	}
+
 	return 0, nil
 }
 
@@ -191,18 +195,23 @@ func failFirst(most, root string, req fakeRequest) (failed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
 	calls := filepath.Join(root, ".calls")
 	if err := appendLine(calls); err != nil {
 		return false, err
 	}
+
 	seen, err := os.ReadFile(calls)
 	if err != nil || strings.Count(string(seen), "\n") > n {
 		return false, err
 	}
+
 	return true, os.WriteFile(
 		req.ReturnPath,
 		[]byte(
-			`{"status":"failed","summary":"busy","errors":[{"type":"execution","code":"TRANSIENT","message":"429 too many requests","recoverable":true}]}`,
+			`{"status":"failed","summary":"busy",`+
+				`"errors":[{"type":"execution","code":"TRANSIENT",`+
+				`"message":"429 too many requests","recoverable":true}]}`,
 		),
 		0o600,
 	)

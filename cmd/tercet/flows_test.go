@@ -167,18 +167,22 @@ func TestFlows(t *testing.T) {
 // against what it promises.
 func TestFlowAgents(t *testing.T) {
 	t.Parallel()
+
 	files, err := filepath.Glob(flows + "/subagents/*.md")
 	rows := strings.Split(strings.TrimSpace(flowAgents), "\n")
 	if err != nil || len(files) != len(rows) {
 		t.Errorf("%d subagents, %v, want %d", len(files), err, len(rows))
 	}
+
 	for _, row := range rows {
 		cells := strings.Split(row, "|")
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
+
 		t.Run(cells[0], func(t *testing.T) {
 			t.Parallel()
+
 			src, err := os.ReadFile(flows + "/subagents/" + cells[0] + ".md")
 			if err != nil {
 				t.Fatal(err)
@@ -187,6 +191,7 @@ func TestFlowAgents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			promises(t, def, cells)
 			prompted(t, def, cells)
 		})
@@ -277,26 +282,31 @@ func TestFlowTemplates(t *testing.T) {
 		"handover": "Project Overview, Design Decisions, Known Issues and Open Tasks, Tests " +
 			"and Security, Operations Notes, Document Index",
 	}
+
 	known := strings.Fields(
 		"project.name project.slug doc.lang doc.generated_at doc.type doc.template_version " +
 			"spec.summary spec.use_cases " +
 			"architecture.overview architecture.modules architecture.tech_stack ops.runbook " +
 			"security.summary tests.summary ui_spec.screens",
 	)
+
 	heading := regexp.MustCompile(`(?m)^## (.+)$`)
 	placeholder := regexp.MustCompile(`{{(.*?)}}`)
+
 	all := func(re *regexp.Regexp, text string) (out []string) {
 		for _, m := range re.FindAllStringSubmatch(text, -1) {
 			out = append(out, m[1])
 		}
 		return out
 	}
+
 	for kind, want := range chapters {
 		var both [2]string
 		for i, lang := range []string{"en", "ja"} {
 			both[i] = readIn(t, os.DirFS(flows+"/templates"), kind+"."+lang+".md")
 			head := "---\ntemplate_version: 1.0\ndoc_type: " + kind + "\nlanguage: " + lang +
 				"\n---\n\n# {{project.name}}"
+
 			_, rest, _ := strings.Cut(both[i], "\n# ")
 			_, rest, _ = strings.Cut(rest, "\n")
 			if !strings.HasPrefix(both[i], head) ||
@@ -312,9 +322,11 @@ func TestFlowTemplates(t *testing.T) {
 				}
 			}
 		}
+
 		if got := strings.Join(all(heading, both[0]), ", "); got != want {
 			t.Errorf("%s has the chapters %s, want %s", kind, got, want)
 		}
+
 		en := all(heading, both[0])
 		ja := all(heading, both[1])
 		if len(en) != len(ja) ||
@@ -322,6 +334,7 @@ func TestFlowTemplates(t *testing.T) {
 			t.Errorf("%s has %d chapters in English, %d in Japanese, or other placeholders",
 				kind, len(en), len(ja))
 		}
+
 		author := readIn(t, os.DirFS(flows+"/subagents"), kind+"-author.md")
 		if !strings.Contains(strings.Join(strings.Fields(author), " "), want) {
 			t.Errorf("%s-author does not name the chapters %s", kind, want)

@@ -125,7 +125,8 @@ func visitor(t modelserver.Turn) modelserver.Reply {
 	case "scout":
 		ret += `, "fields": {"items": ["the first", "the second"]}`
 	case "triager":
-		ret += `, "fields": {"reproduced": true, "severity": "high", "title": "The last page is missing"}`
+		ret += `, "fields": {"reproduced": true, ` +
+			`"severity": "high", "title": "The last page is missing"}`
 	case "general":
 		file := "done.txt"
 		text := "anything"

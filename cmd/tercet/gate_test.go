@@ -268,22 +268,26 @@ func TestGateEdits(t *testing.T) {
 // leaves is taken.
 func TestEditorIsStopped(t *testing.T) {
 	t.Parallel()
+
 	dir, home := gated(t)
 	s := onTerminalWith(
 		t, dir,
 		[]string{"HOME=" + home, "TERCET_TRUST=1", "EDITOR=" + dir + "/editor -s"},
 		"/ask",
 	)
+
 	s.wait("[?]")
 	s.keys("e 1\r")
 	// nobody could let tercet go on here, so it goes on by itself
 	s.wait("is asked again, changed: plan.md")
 	s.wait("[?]")
+
 	s.keys("e 1\r")
 	time.Sleep(50 * time.Millisecond)
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+
 	if code := s.ends(); code != 143 && code != 0 {
 		t.Errorf("exit code %d after SIGTERM, want 143", code)
 	}

@@ -70,21 +70,25 @@ func TestHelpLinesLeadOn(t *testing.T) {
 // bring, with and without a plan. Only a task whose parts are tasks has nothing.
 func TestNextOfStatusStarts(t *testing.T) {
 	t.Parallel()
+
 	base := t.TempDir()
 	dir := filepath.Join(base, "project")
 	walk := newHelpWalk(base)
 	walk.project(t, dir)
+
 	code, table, said := walk.both(dir, "status")
 	if code != 0 {
 		t.Fatal(said)
 	}
 	tasks := 0
+
 	for row := range strings.Lines(table) {
 		cells := strings.Split(strings.TrimRight(row, "\n"), "\t")
 		if len(cells) != 5 || cells[0] != "task" {
 			t.Fatalf("expected a row of a task with 5 cells, got %q", row)
 		}
 		tasks++
+
 		next := cells[4]
 		if next == "" {
 			if cells[3] != formats.Expanded.String() {
@@ -92,6 +96,7 @@ func TestNextOfStatusStarts(t *testing.T) {
 			}
 			continue
 		}
+
 		words, err := project.Words(strings.TrimPrefix(next, "tercet "))
 		if err != nil {
 			t.Fatal(err)
@@ -99,14 +104,17 @@ func TestNextOfStatusStarts(t *testing.T) {
 		if strings.HasPrefix(next, "/") {
 			words = append([]string{"--dry-run"}, words...)
 		}
+
 		copied := filepath.Join(t.TempDir(), "project")
 		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
+
 		if code, refusal := walk.tercet(copied, words...); code != 0 {
 			t.Errorf("%q is refused (%d):\n%s", row, code, refusal)
 		}
 	}
+
 	if want := 2*(len(formats.TaskStatuses())-2) + 1; tasks != want { // without what is over
 		t.Errorf("status has %d tasks, want %d", tasks, want)
 	}
@@ -192,6 +200,7 @@ func (w helpWalk) project(t *testing.T, dir string) []int {
 // commandsIn gives the commands that the lines of help and of what is next name.
 func commandsIn(said string) []string {
 	var out []string
+
 	for line := range strings.Lines(said) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "tercet: ")
 		rest, ok := strings.CutPrefix(line, "help: ")
@@ -201,9 +210,11 @@ func commandsIn(said string) []string {
 				continue
 			}
 		}
+
 		for _, joint := range []string{", then ", ", or ", "; ", ": ", "run ", "see ", "'"} {
 			rest = strings.ReplaceAll(rest, joint, "\n")
 		}
+
 		for piece := range strings.Lines(rest) {
 			piece = strings.TrimSpace(piece)
 			if strings.HasPrefix(piece, "/") || strings.HasPrefix(piece, "tercet ") {
@@ -211,5 +222,6 @@ func commandsIn(said string) []string {
 			}
 		}
 	}
+
 	return slices.Compact(out)
 }

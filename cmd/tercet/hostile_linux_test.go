@@ -137,12 +137,14 @@ func gitShapes() map[string]func(hostileRepo) {
 		},
 		"git bare repository as the root": func(h hostileRepo) {
 			h.git("init", "-q", "--bare", "inner")
+
 			for _, name := range []string{"HEAD", "objects", "refs"} {
 				err := os.Rename(filepath.Join(h.dir, "inner", name), filepath.Join(h.dir, name))
 				if err != nil {
 					h.t.Fatal(err)
 				}
 			}
+
 			h.put(
 				"config",
 				"[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfsmonitor = touch "+
@@ -155,21 +157,25 @@ func gitShapes() map[string]func(hostileRepo) {
 				"[submodule \"m\"]\n\tpath = m\n\turl = ext::touch "+h.canary+
 					"\n\tupdate = !touch "+h.canary+"\n",
 			)
+
 			h.git("init", "-q", "m")
 			h.put("m/.git/config", "[core]\n\tfsmonitor = touch "+h.canary+"\n")
 		},
 	}
+
 	keys := []string{
 		"core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process",
 		"diff.evil.textconv", "diff.evil.command", "diff.external", "merge.evil.driver",
 		"core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy",
 		"gpg.program", "credential.helper", "alias.status", "uploadpack.packObjectsHook",
 	}
+
 	shapes["git settings"] = func(h hostileRepo) { // none may matter, so all at once
 		for _, key := range keys {
 			set(key)(h)
 		}
 	}
+
 	return shapes
 }
 
@@ -259,11 +265,13 @@ func ownShapes() map[string]func(hostileRepo) {
 		"dotenv": putting(".env", "PATH=.\nTERCET_TRUST=1\nTERCET_ROOT=/\n"),
 		"settings of other tools": putting(
 			".claude/settings.json",
-			`{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch CANARY"}]}]}}`,
+			`{"hooks": {"SessionStart": [{"hooks": `+
+				`[{"type": "command", "command": "touch CANARY"}]}]}}`,
 		),
 		"servers of other tools": putting(
 			".mcp.json",
-			`{"mcpServers": {"evil": {"command": "touch", "args": ["CANARY"]}, "far": {"url": "http://127.0.0.1:1/"}}}`,
+			`{"mcpServers": {"evil": {"command": "touch", "args": ["CANARY"]}, `+
+				`"far": {"url": "http://127.0.0.1:1/"}}}`,
 		),
 		"claude command with a mark": putting(
 			".claude/commands/evil.md",
@@ -326,20 +334,24 @@ func evil(h hostileRepo, name string) {
 // record writes a record that trusts everything there is, as the repository would like to have it.
 func record(h hostileRepo, store string) {
 	h.t.Helper()
+
 	names := []string{".tercet/config.yaml"}
 	root, err := os.OpenRoot(h.dir)
 	if err != nil {
 		h.t.Fatal(err)
 	}
+
 	m, err := trust.Read(root, names)
 	if err = errors.Join(err, root.Close()); err != nil {
 		h.t.Fatal(err)
 	}
+
 	elsewhere := h.t.TempDir()
 	s, err := trust.Open(filepath.Join(elsewhere, "tercet"), h.dir)
 	if err != nil {
 		h.t.Fatal(err)
 	}
+
 	err = errors.Join(
 		s.Save(trust.Record{}.Approve(m), m, time.Now()),
 		os.MkdirAll(filepath.Dir(store), 0o755),
@@ -386,19 +398,23 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 				"watched",
 		)
 	}
+
 	bin := tercetIn(t)
 	model := modelRepo(t)
+
 	shapes := gitShapes()
 	maps.Copy(shapes, ownShapes())
 	if len(shapes) < 40 {
 		t.Fatalf("%d shapes, want at least 40", len(shapes))
 	}
+
 	if !testkit.Deep() {
 		// some of each kind
 		maps.DeleteFunc(shapes, func(name string, _ func(hostileRepo)) bool {
 			return len(name)%8 > 0
 		})
 	}
+
 	for name, arm := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -406,6 +422,7 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			h := hostileRepo{
 				t:      t,
 				dir:    filepath.Join(base, "project"),
@@ -413,6 +430,7 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 				home:   filepath.Join(base, "home"),
 				canary: filepath.Join(base, "canary"),
 			}
+
 			err = errors.Join(
 				os.Mkdir(h.beside, 0o755),
 				os.Mkdir(h.home, 0o755),
@@ -421,6 +439,7 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			arm(h)
 			h.watch(strace, bin)
 		})
@@ -430,15 +449,18 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 // modelRepo is a git repository with a workspace and a task.
 func modelRepo(t *testing.T) string {
 	t.Helper()
+
 	h := hostileRepo{
 		t:    t,
 		dir:  t.TempDir(),
 		home: t.TempDir(),
 	}
+
 	_, err := testHost().Init(t.Context(), h.dir, project.Settings{}, state.InitOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out bytes.Buffer
 	a := newApp(stdio{
 		in:  strings.NewReader(""),
@@ -447,13 +469,16 @@ func modelRepo(t *testing.T) string {
 	}, func(name string) string {
 		return map[string]string{"HOME": h.home}[name]
 	})
+
 	if code := a.run([]string{"-C", h.dir, "task", "add", "Count the words"}); code != 0 {
 		t.Fatalf("task add = %d\n%s", code, out.String())
 	}
+
 	h.put("a.txt", "one\n")
 	h.git("init", "-q", "-b", "main")
 	h.git("add", "-A")
 	h.git("-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "-q", "-m", "first")
+
 	return h.dir
 }
 
@@ -469,7 +494,9 @@ func (h hostileRepo) watch(strace, bin string) {
 	defer cancel()
 	cmd := exec.CommandContext(
 		ctx, strace, "-f", "-qq", "-y", "-s", "300", "--seccomp-bpf", "-o", log, "-e",
-		"trace=execve,execveat,connect,sendto,openat,openat2,open,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,truncate,fchmodat,mknod,mknodat",
+		"trace=execve,execveat,connect,sendto,openat,openat2,open,creat,"+
+			"mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,"+
+			"link,linkat,symlink,symlinkat,truncate,fchmodat,mknod,mknodat",
 		"/bin/sh", "-c", script,
 	)
 	cmd.Dir = h.dir
@@ -583,6 +610,7 @@ func treeOf(t *testing.T, dirs ...string) string {
 				return err
 			}
 			fmt.Fprintf(&b, "%s %s", name, d.Type())
+
 			switch {
 			case d.Type()&fs.ModeSymlink != 0:
 				to, err := os.Readlink(name)

@@ -62,6 +62,7 @@ func TestHugeFiles(t *testing.T) {
 	} {
 		t.Run(line[strings.LastIndex(line, "/")+1:], func(t *testing.T) {
 			t.Parallel()
+
 			var out, errs bytes.Buffer
 			a := newApp(stdio{
 				in:  strings.NewReader(""),
@@ -70,6 +71,7 @@ func TestHugeFiles(t *testing.T) {
 			}, func(name string) string {
 				return map[string]string{"TERCET_TRUST": "1"}[name]
 			})
+
 			code := a.run(strings.Fields(line))
 			if code != want.code || !strings.Contains(errs.String(), want.text) {
 				t.Errorf("exit %d, %.400s; want %d and %q",

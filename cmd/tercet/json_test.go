@@ -149,7 +149,8 @@ var answers = []answered{
 
 // others print no document of tercet's own.
 var others = map[string]string{
-	"query":              "what the filter gives, as jq prints it; a `tercet.return/1` if it fails before that",
+	"query": "what the filter gives, as jq prints it; " +
+		"a `tercet.return/1` if it fails before that",
 	"state show":         "the state itself",
 	"state export":       "the state in that shape",
 	"state merge FILE":   "the merged state",
@@ -474,9 +475,10 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 		"wrong.md": "---\ncommand: wrong\ndescription: Wrong\n---\n\n" +
 			"## Workflow Execution\n\n### Step 1: Plan\n\n```yaml step\nid: plan\n" +
 			"delegat: planner\n```\n",
-		"test.json":   `{"line": "/ask", "yes": true, "expect": {"gates": ["go"]}}`,
-		"other.json":  `{"tasks": [{"number": 7, "title": "Seven", "status": "not_started"}],}`,
-		"return.json": `{"status": "completed", "summary": "Done", "artifacts": [], "metadata": {}, "errors": []}`,
+		"test.json":  `{"line": "/ask", "yes": true, "expect": {"gates": ["go"]}}`,
+		"other.json": `{"tasks": [{"number": 7, "title": "Seven", "status": "not_started"}],}`,
+		"return.json": `{"status": "completed", "summary": "Done", ` +
+			`"artifacts": [], "metadata": {}, "errors": []}`,
 	} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

@@ -29,8 +29,10 @@ const workAgent = "---\nname: worker\ndescription: Works\nrole: utility\nrunner:
 // workIn makes a workspace with the command /work, whose worker is a program, and wants no sandbox.
 func workIn(t *testing.T, argv string) (dir string, env []string) {
 	t.Helper()
+
 	dir = workspaceIn(t)
 	home := t.TempDir()
+
 	for name, text := range map[string]string{
 		filepath.Join(dir, ".tercet/commands/work.md"): workCommand,
 		filepath.Join(
@@ -47,6 +49,7 @@ func workIn(t *testing.T, argv string) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
+
 	return dir, []string{"HOME=" + home, "TERCET_TRUST=1"}
 }
 
@@ -57,7 +60,9 @@ func TestKillsOfTheProgram(t *testing.T) {
 	t.Parallel()
 	dir, env := workIn(
 		t,
-		`[sh, -c, 'echo $$ >> FOLDER/pids; setsid sh -c "echo \$\$ >> FOLDER/pids; exec sleep 60" & (trap : INT TERM; sleep 60) & wait']`,
+		`[sh, -c, 'echo $$ >> FOLDER/pids; `+
+			`setsid sh -c "echo \$\$ >> FOLDER/pids; exec sleep 60" & `+
+			`(trap : INT TERM; sleep 60) & wait']`,
 	)
 	signals := []syscall.Signal{
 		syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
@@ -141,6 +146,7 @@ func (s *screen) appears(name string) {
 // Ctrl-D takes the choice that fails. The terminal is as it was.
 func TestGateIsLeft(t *testing.T) {
 	t.Parallel()
+
 	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
 		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n"
 	for name, tt := range map[string]struct {
@@ -156,23 +162,29 @@ func TestGateIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			dir := workspaceIn(t) // of its own: a run that did not end is asked about
 			err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(src), 0o600)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
+
 			s := onTerminalWith(t, dir, env, "/ask")
 			before := s.state()
 			s.wait("[a]pprove") // the view of the run names the question before it is asked
 			tt.end(s)
+
 			if code := s.ends(); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
 			}
+
 			open := strings.Contains(string(output(t, dir, env, "gates")), "Go on?")
 			if left := tt.code != 5; open != left {
 				t.Errorf("the question is open: %t, want %t", open, left)
 			}
+
 			if open {
 				s := onTerminalWith(t, dir, env, "resume", "--yes")
 				s.wait("/ask done")
@@ -180,6 +192,7 @@ func TestGateIsLeft(t *testing.T) {
 					t.Errorf("resume = %d", code)
 				}
 			}
+
 			if after := s.state(); !reflect.DeepEqual(before, after) {
 				t.Errorf("terminal after the end: %+v, want %+v", after, before)
 			}
@@ -191,11 +204,13 @@ func TestGateIsLeft(t *testing.T) {
 // program stays small.
 func TestFloodOfAWorker(t *testing.T) {
 	t.Parallel()
+
 	dir, env := workIn(t, "[head, -c, '3000000000', /dev/zero]")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var said bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), self, "--yes", "/work")
 	// TestMain looks at the name
@@ -203,12 +218,15 @@ func TestFloodOfAWorker(t *testing.T) {
 	cmd.Dir = dir
 	cmd.Stderr = &said
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LANG=C"}, env...)
+
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	peak := 0
 	ended := make(chan struct{})
+
 	go func() {
 		defer close(ended)
 		for status, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) +
@@ -224,15 +242,18 @@ func TestFloodOfAWorker(t *testing.T) {
 			<-time.After(5 * time.Millisecond)
 		}
 	}()
+
 	err = cmd.Wait()
 	if cmd.ProcessState.ExitCode() != 7 ||
 		!strings.Contains(said.String(), "worker printed more than 64 MiB and was stopped") {
 		t.Errorf("/work = %v, want 7 and the limit named\n%s", err, said.String())
 	}
+
 	<-ended
 	if peak == 0 || peak > 128<<10 {
 		t.Errorf("the program took %d KiB, want at most 128 MiB", peak)
 	}
+
 	t.Logf("ended after %s with a peak of %d MiB",
 		time.Since(begin).Round(time.Millisecond), peak>>10)
 }
@@ -248,8 +269,12 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 		"on: {rejected: {rollback: [code]}}\n```\n"
 	const agent = "---\nname: %s\ndescription: a program\nrole: %s\nrunner: exec\n" +
 		"argv: [sh, -c, '%s']\nreturns: {artifacts: none}\n---\n\nDoes it.\n"
-	const coder = `cat > "$TERCET_ROOT/told.txt"; echo call >> "$TERCET_ROOT/calls"; printf "{\"status\":\"completed\"}"`
-	const judge = `n=$(wc -l < "$TERCET_ROOT/calls"); v=rejected; if [ $n -ge %d ]; then v=approved; fi; printf "{\"status\":\"completed\",\"verdict\":\"$v\",\"summary\":\"$v\",\"issues\":[{\"level\":\"error\",\"description\":\"%s\"}]}"`
+	const coder = `cat > "$TERCET_ROOT/told.txt"; ` +
+		`echo call >> "$TERCET_ROOT/calls"; printf "{\"status\":\"completed\"}"`
+	const judge = `n=$(wc -l < "$TERCET_ROOT/calls"); ` +
+		`v=rejected; if [ $n -ge %d ]; then v=approved; fi; ` +
+		`printf "{\"status\":\"completed\",\"verdict\":\"$v\",` +
+		`\"summary\":\"$v\",\"issues\":[{\"level\":\"error\",\"description\":\"%s\"}]}"`
 	for name, tt := range map[string]struct {
 		until           int
 		issue, question string

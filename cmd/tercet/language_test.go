@@ -71,22 +71,27 @@ func TestEveryLabelHasItsJapanese(t *testing.T) {
 // other title of that command is the same.
 func TestEveryTitleHasItsJapanese(t *testing.T) {
 	t.Parallel()
+
 	files, err := filepath.Glob("../../commands/library/*.md")
 	if err != nil || len(files) < 8 {
 		t.Fatalf("commands: %q, %v", files, err)
 	}
+
 	for _, name := range files {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		file, _ := syntax.Parse(name, src)
 		own := map[string]string{}
+
 		syntax.Walk(file, func(node any) bool {
 			s, ok := node.(*syntax.Step)
 			if !ok || s.Title == "" || s.Title == strings.ToLower(s.Title) {
 				return true // the name of a child is no title
 			}
+
 			title := phrase.Title(phrase.Japanese, s.Title)
 			if title == s.Title {
 				t.Errorf("%s:%d: title %q has no Japanese", name, s.Pos.Line, title)
@@ -171,7 +176,9 @@ func TestLanguageChangesNoJournal(t *testing.T) {
 	shown := map[string]string{}
 	journals := map[string]string{}
 	volatile := regexp.MustCompile(
-		`\b[0-9a-f]{12,}\b|\b[rg][0-9a-z]{9,}\b|\b[A-Z2-7]{26}\b|sess_\w+|"[^"]*[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|"[a-z_]*seconds":[0-9.]+|[^"]*tercet-test-[^"]*`,
+		`\b[0-9a-f]{12,}\b|\b[rg][0-9a-z]{9,}\b|\b[A-Z2-7]{26}\b|sess_\w+|` +
+			`"[^"]*[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|"[a-z_]*seconds":[0-9.]+|` +
+			`[^"]*tercet-test-[^"]*`,
 	)
 	for _, language := range []string{phrase.English, phrase.Japanese} {
 		app := newApp(stdio{
@@ -246,15 +253,18 @@ func (f onlyFolders) ReadDir(name string) ([]fs.DirEntry, error) {
 // journalsOf are the records of all runs in a folder, a line each.
 func journalsOf(t *testing.T, dir string) string {
 	t.Helper()
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	runs, err := journal.Runs(root, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out strings.Builder
 	for _, one := range runs {
 		records, err := journal.Load(root, one.ID)
@@ -266,5 +276,6 @@ func journalsOf(t *testing.T, dir string) string {
 			out.WriteByte('\n')
 		}
 	}
+
 	return out.String()
 }

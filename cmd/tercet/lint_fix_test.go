@@ -50,6 +50,7 @@ func TestFixesEndAndKeepTheRest(t *testing.T) {
 					string(text),
 				)
 			}
+
 			d := formats.Diagnostics{
 				List:    checkExample(t, env, "file", string(text)),
 				Sources: map[string][]byte{"page.md": text},
@@ -93,12 +94,14 @@ func TestFixesEndAndKeepTheRest(t *testing.T) {
 // quotes, and then is YAML.
 func TestLenientFixes(t *testing.T) {
 	t.Parallel()
+
 	place := dialect.Place{
 		Dialect: dialect.Claude,
 		Scope:   dialect.Project,
 		Dir:     "own",
 		Label:   "own",
 	}
+
 	for name, tc := range map[string]struct{ src, want string }{
 		"brackets": {
 			"---\ndescription: d\nargument-hint: [a] [b]\n---\nDo $ARGUMENTS.",
@@ -139,6 +142,7 @@ func TestLenientFixes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			read := func(src []byte) *dialect.Command {
 				c, err := dialect.Parse(place, "page.md", src)
 				if err != nil {
@@ -146,13 +150,16 @@ func TestLenientFixes(t *testing.T) {
 				}
 				return c
 			}
+
 			lint := func(src []byte) []formats.Diagnostic {
 				return read(src).Warnings
 			}
+
 			text, _, _ := formats.FixAll([]byte(tc.src), lint([]byte(tc.src)), lint)
 			if string(text) != tc.want {
 				t.Errorf("mended = %q, want %q", text, tc.want)
 			}
+
 			before := read([]byte(tc.src))
 			after := read(text)
 			if before.Description != after.Description || before.Hint != after.Hint ||

@@ -29,7 +29,9 @@ func slowly(t *testing.T) (dir string, let func()) {
 			"delegate: waiter\n```\n\n#### Step 1.2: Look\n\n```yaml step\nid: look\n" +
 			"set: {seen: $word}\n```\n",
 		"subagents/waiter.md": "---\nname: waiter\ndescription: Wait\nrole: utility\n" +
-			"runner: exec\nargv: [sh, -c, ': > DIR/begun; until [ -e DIR/go ]; do sleep 0.05; done; echo " +
+			"runner: exec\nargv: [sh, -c, ': > DIR/begun; " +
+			"until [ -e DIR/go ]; do sleep 0.05; done; " +
+			"echo " +
 			"\"$DONE\" > \"$TERCET_RETURN\"']\n" +
 			"returns: {statuses: [completed, failed], artifacts: none}\n---\n\nWait.\n",
 	} {
@@ -112,18 +114,22 @@ func TestRunsAreDrawn(t *testing.T) {
 
 func output(t *testing.T, dir string, env []string, args ...string) []byte {
 	t.Helper()
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = "tercet"
 	cmd.Dir = dir
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -141,24 +147,29 @@ func TestRunsLeaveTheTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			before := untouched(t)
 			dir, _ := slowly(t)
 			s := onTerminal(t, dir)
 			s.prompted()
 			s.keys("/slow\r")
 			s.wait(" · waiter")
+
 			end.do(s)
+
 			if end.code == 0 { // it is the command that ends
 				s.wait("(CANCELLED)")
 				s.prompted()
 				s.keys("\x04")
 			}
+
 			if code := s.ends(); code != end.code {
 				t.Errorf("exit code %d, want %d", code, end.code)
 			}
 			if after := s.state(); !reflect.DeepEqual(before, after) {
 				t.Errorf("terminal after the end: %+v, want %+v", after, before)
 			}
+
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			text := s.text.String()

@@ -11,7 +11,9 @@ func cmdLocked(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: [!] locked FILE")
 	}
+
 	key := lockKey(args[0])
+
 	if neg {
 		held, ok := ts.Value(key).(*heldLock)
 		if !ok || held.lock == nil {
@@ -21,13 +23,16 @@ func cmdLocked(ts *testscript.TestScript, neg bool, args []string) {
 		held.lock = nil
 		return
 	}
+
 	l := flock.New(ts.MkAbs(args[0]))
 	ts.Check(l.Lock())
 	ts.Defer(func() { ts.Check(l.Unlock()) }) // once more does nothing
+
 	held, ok := ts.Value(key).(*heldLock)
 	if !ok {
 		ts.Fatalf("locked knows %s only", lockedFile)
 	}
+
 	held.lock = l
 }
 

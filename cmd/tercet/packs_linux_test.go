@@ -24,11 +24,13 @@ import (
 func TestPacksAreWholeAfterKills(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "kills at every change of a file")
+
 	base := pointRun{
 		t:    t,
 		dir:  t.TempDir(),
 		home: t.TempDir(),
 	}
+
 	pack := t.TempDir()
 	w := packWorld{t: t}
 	write := func(version, line string) {
@@ -39,6 +41,7 @@ func TestPacksAreWholeAfterKills(t *testing.T) {
 				"### Step 1: End\n\n```yaml step\nreturn: "+line+"\n```\n",
 		)
 	}
+
 	write("1.0.0", "one")
 	for _, args := range [][]string{
 		{"init"},
@@ -50,12 +53,14 @@ func TestPacksAreWholeAfterKills(t *testing.T) {
 			base.run(args...)
 			continue
 		}
+
 		before := packTree(t, base.dir)
 		p := base.copy(t)
 		if code, out := p.run(args...); code != 0 {
 			t.Fatalf("%q = %d\n%s", args, code, out)
 		}
 		after := packTree(t, p.dir)
+
 		points := 0
 		for n := 1; ; n++ {
 			k := base.copy(t)
@@ -63,6 +68,7 @@ func TestPacksAreWholeAfterKills(t *testing.T) {
 				break
 			}
 			points++
+
 			k.run("pack", "list")
 			got := packTree(t, k.dir)
 			if cmp.Diff(before, got) != "" && cmp.Diff(after, got) != "" {
@@ -70,9 +76,11 @@ func TestPacksAreWholeAfterKills(t *testing.T) {
 					args, n, cmp.Diff(after, got))
 			}
 		}
+
 		if points < 3 {
 			t.Errorf("%q was killed at %d points, want more", args, points)
 		}
+
 		base = p
 		write("1.1.0", "two")
 	}
@@ -81,8 +89,10 @@ func TestPacksAreWholeAfterKills(t *testing.T) {
 // packTree are the files of a workspace that belong to packs.
 func packTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
+
 	out := map[string]string{}
 	root := os.DirFS(filepath.Join(dir, ".tercet"))
+
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(name, "packs.lock") ||
 			strings.HasPrefix(name, "packs.pending.") ||
@@ -96,6 +106,7 @@ func packTree(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 

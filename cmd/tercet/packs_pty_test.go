@@ -15,6 +15,7 @@ import (
 func TestPackQuestion(t *testing.T) {
 	t.Parallel()
 	const target = ".tercet/commands/consensus.md"
+
 	for _, c := range []struct {
 		keys, target string // what is typed, and what stands in the file afterwards
 		code         int
@@ -30,18 +31,22 @@ func TestPackQuestion(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, target), []byte("mine\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		s := onTerminal(t, dir, "pack", "add", "review")
 		s.wait(target + " is there and differs:")
 		s.wait("mine")
+
 		shown := s.until("Which one shall stand?  ")
 		if !strings.Contains(shown, "command: consensus") {
 			t.Errorf("the question shows\n%s\nwant what the pack has", shown)
 		}
 		s.wait("[k]eep mine  [t]ake the pack's  [b]oth: the pack's as .new  [s]top")
+
 		s.keys(c.keys)
 		if code := s.ends(); code != c.code {
 			t.Errorf("exit code %d after %q, want %d", code, c.keys, c.code)
 		}
+
 		text, err := os.ReadFile(filepath.Join(dir, target))
 		if err != nil || !strings.Contains(string(text), c.target) {
 			t.Errorf("after %q the file is %q, %v, want %q in it", c.keys, text, err, c.target)
@@ -58,16 +63,19 @@ func TestPackQuestion(t *testing.T) {
 // that it requires, and what is returned says who did.
 func TestSandboxIsSkippedByAPerson(t *testing.T) {
 	t.Parallel()
+
 	dir := workspaceIn(t)
 	home := t.TempDir()
 	kept := filepath.Join(dir, "kept")
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	add := exec.Command(self, "pack", "add", "flows")
 	add.Args[0] = "tercet"
 	add.Dir = dir
@@ -75,6 +83,7 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("pack add: %v\n%s", err, out)
 	}
+
 	ask := func(answer, last string) string {
 		s := onTerminalWith(
 			t, dir,
@@ -88,6 +97,7 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 			"--input",
 			"tier=Patch",
 		)
+
 		s.wait("required destructive_fs: rm: deletes the whole project")
 		s.wait("Run this command without a sandbox?")
 		s.keys(answer)
@@ -96,13 +106,16 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 			s.wait("A[b]ort")
 			s.keys("b\r")
 		}
+
 		s.ends()
 		return s.shown(last)
 	}
+
 	got := ask("reject: not that one\r", `"REJECTED"`)
 	if !strings.Contains(got, `"REJECTED"`) || !exists(kept) {
 		t.Errorf("refused, it returns\n%s", got)
 	}
+
 	got = ask("run\r", "ann let it run without a sandbox")
 	if !strings.Contains(got, `"bypassed"`) || !strings.Contains(got, `"asked_and_allowed"`) ||
 		!strings.Contains(got, "ann let it run without a sandbox") || exists(kept) {

@@ -17,11 +17,13 @@ import (
 func TestPackReview(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "runs every test of a pack")
+
 	w := packWorld{
 		t:    t,
 		dir:  t.TempDir(),
 		home: t.TempDir(),
 	}
+
 	w.must("tercet", "init")
 	w.must("tercet", "pack", "test", "review")
 	w.must("tercet", "pack", "add", "review")
@@ -68,6 +70,7 @@ func (w packWorld) put(name, text string) {
 // run runs a program in the workspace.
 func (w packWorld) run(name string, args ...string) (code int, stdout, stderr string) {
 	w.t.Helper()
+
 	var out, bad bytes.Buffer
 	cmd := exec.CommandContext(w.t.Context(), name, args...)
 	if name == "tercet" {
@@ -78,6 +81,7 @@ func (w packWorld) run(name string, args ...string) (code int, stdout, stderr st
 		cmd = exec.CommandContext(w.t.Context(), self, args...)
 		cmd.Args[0] = name // TestMain looks at the name
 	}
+
 	cmd.Dir = w.dir
 	cmd.Stdout = &out
 	cmd.Stderr = &bad
@@ -92,6 +96,7 @@ func (w packWorld) run(name string, args ...string) (code int, stdout, stderr st
 		"GIT_COMMITTER_NAME=t",
 		"GIT_COMMITTER_EMAIL=t@localhost",
 	}
+
 	err := cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		w.t.Fatal(err)

@@ -21,11 +21,13 @@ func cmdPage(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: [!] page FILE PATH TEXT")
 	}
+
 	link := regexp.MustCompile(`http://\S+`).FindString(ts.ReadFile(args[0]))
 	host, _, ok := strings.Cut(strings.TrimPrefix(link, "http://"), "/")
 	if !ok {
 		ts.Fatalf("%s has no link", args[0])
 	}
+
 	jar, err := cookiejar.New(nil)
 	ts.Check(err)
 	client := &http.Client{
@@ -43,6 +45,7 @@ func cmdPage(ts *testscript.TestScript, neg bool, args []string) {
 			},
 		},
 	}
+
 	answer, err := client.Get(link)
 	ts.Check(err)
 	if answer.StatusCode == http.StatusOK && !neg {
@@ -50,9 +53,11 @@ func cmdPage(ts *testscript.TestScript, neg bool, args []string) {
 		answer, err = client.Get("http://" + host + args[1])
 		ts.Check(err)
 	}
+
 	body, err := io.ReadAll(answer.Body)
 	ts.Check(err)
 	ts.Check(answer.Body.Close())
+
 	if (answer.StatusCode == http.StatusOK) == neg || !strings.Contains(string(body), args[2]) {
 		ts.Fatalf("%s gives %d without %q: %s", args[1], answer.StatusCode, args[2], body)
 	}
@@ -64,6 +69,7 @@ func ownAddress() string {
 	if err != nil {
 		return ""
 	}
+
 	for _, one := range list {
 		network, ok := one.(*net.IPNet)
 		if ok && network.IP.To4() != nil && !network.IP.IsLoopback() {

@@ -47,6 +47,7 @@ func TestPages(t *testing.T) {
 			if p.Text == "" || len(p.Wrong.Lines) == 0 || len(p.Right.Lines) == 0 {
 				t.Fatal("the page lacks its text or an example")
 			}
+
 			wrong, line := framed(t, p.Wrong, p.Right)
 			found := checkExample(t, env, p.Wrong.Frame, wrong)
 			if !slices.ContainsFunc(found, func(d formats.Diagnostic) bool {
@@ -55,6 +56,7 @@ func TestPages(t *testing.T) {
 				t.Errorf("the wrong example gives %v, want %s on line %d of\n%.1500s",
 					found, p.Code, line, wrong)
 			}
+
 			right, _ := framed(t, p.Right, p.Right)
 			for _, d := range checkExample(t, env, p.Right.Frame, right) {
 				if d.Code == p.Code || d.Severity == formats.SeverityError {
@@ -137,6 +139,7 @@ func expandTokens(t *testing.T, s string) string {
 				strings.TrimSuffix(strings.TrimPrefix(token, "{{"), "}}"),
 				" ",
 			)
+
 			if kind == "byte" {
 				b, err := hex.DecodeString(what)
 				if err != nil {
@@ -144,6 +147,7 @@ func expandTokens(t *testing.T, s string) string {
 				}
 				return string(b)
 			}
+
 			n, err := strconv.Atoi(kind)
 			if err != nil {
 				t.Fatal(err)

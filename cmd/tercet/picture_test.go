@@ -78,8 +78,10 @@ func (e *emulator) svg(title string) string {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%.0f" height="%d" role="img" xml:space="preserve" `+
-			`font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="%d" style="white-space:pre">`+
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%.0f" height="%d" `+
+			`role="img" xml:space="preserve" `+
+			`font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" `+
+			`font-size="%d" style="white-space:pre">`+
 			"\n",
 		w,
 		h,
@@ -164,6 +166,7 @@ func escaped(text string) string {
 // drawn reads the rows of a screen back from its picture.
 func drawn(t *testing.T, picture []byte) []string {
 	t.Helper()
+
 	var doc struct {
 		Text []struct {
 			X    float64 `xml:"x,attr"`
@@ -171,9 +174,11 @@ func drawn(t *testing.T, picture []byte) []string {
 			Text string  `xml:",chardata"`
 		} `xml:"text"`
 	}
+
 	if err := xml.Unmarshal(picture, &doc); err != nil {
 		t.Fatal(err)
 	}
+
 	var rows []string
 	for _, p := range doc.Text {
 		y := (p.Y - margin - fontSize) / cellHeight
@@ -183,6 +188,7 @@ func drawn(t *testing.T, picture []byte) []string {
 		x := int((p.X-margin)/cellWidth + 0.5)
 		rows[y] += strings.Repeat(" ", max(0, x-ansi.StringWidth(rows[y]))) + p.Text
 	}
+
 	return rows
 }
 
@@ -190,6 +196,7 @@ func drawn(t *testing.T, picture []byte) []string {
 // longer shows.
 func (s *screen) draws(name string) {
 	s.t.Helper()
+
 	title, ok := pictured[name]
 	into := *picturesFlag
 	if *update && into == "" {
@@ -199,9 +206,11 @@ func (s *screen) draws(name string) {
 			return
 		}
 	}
+
 	if !ok || into == "" {
 		return
 	}
+
 	err := os.WriteFile(filepath.Join(into, name+".svg"), []byte(s.grid.svg(title)), 0o600)
 	if err != nil {
 		s.t.Fatal(err)
@@ -248,6 +257,7 @@ func TestPictures(t *testing.T) {
 // TestPictureKeepsTheScreen: what is special to XML, colours, weight and columns come through.
 func TestPictureKeepsTheScreen(t *testing.T) {
 	t.Parallel()
+
 	e := newEmulator(30, 3)
 	_, err := fmt.Fprint(
 		e,
@@ -257,11 +267,13 @@ func TestPictureKeepsTheScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := e.svg(`a "<&`)
 	rows := drawn(t, []byte(got))
 	if !slices.Equal(rows, []string{`a <&"> b`, "red  rgb ✓ x", "rev 表z"}) {
 		t.Errorf("the picture shows %q", rows)
 	}
+
 	for _, want := range []string{
 		`>a &lt;&amp;&quot;&gt; b<`,
 		`<title>a &quot;&lt;&amp;<`,

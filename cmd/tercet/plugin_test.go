@@ -64,10 +64,12 @@ func TestPluginIsFresh(t *testing.T) {
 // marketplace is the file by which Claude Code finds the plugin in this repository.
 func marketplace(t *testing.T, plugin string) string {
 	t.Helper()
+
 	var about struct{ Name, Description string }
 	if err := json.Unmarshal([]byte(plugin), &about); err != nil {
 		t.Fatal(err)
 	}
+
 	data, err := json.MarshalIndent(map[string]any{
 		"name":        about.Name,
 		"description": about.Description,
@@ -81,12 +83,14 @@ func marketplace(t *testing.T, plugin string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(data) + "\n"
 }
 
 // filesIn are the files below a folder.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
+
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -99,5 +103,6 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }

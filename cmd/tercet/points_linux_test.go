@@ -55,13 +55,17 @@ type pointRun struct {
 
 func (p pointRun) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	p.t.Helper()
+
 	self, err := os.Executable()
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Minute)
 	p.t.Cleanup(cancel)
+
 	cmd := exec.CommandContext(ctx, self, args...)
+
 	var out bytes.Buffer
 	// TestMain looks at the name
 	cmd.Args[0] = "tercet"
@@ -76,6 +80,7 @@ func (p pointRun) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GORACE=atexit_sleep_ms=0",
 	}
+
 	return cmd, &out
 }
 
@@ -102,34 +107,42 @@ func (p pointRun) entries(n int) faults.Plan {
 // killed runs a command and kills it where the plan says.
 func (p pointRun) killed(plan faults.Plan, args ...string) (faults.Outcome, string) {
 	p.t.Helper()
+
 	cmd, out := p.command(args...)
 	cmd.Env = append(cmd.Env, "TEST_FAULTS=1")
+
 	test, program, err := faults.Pair()
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	cmd.ExtraFiles = []*os.File{program}
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+
 	program.Close()
 	l, err := faults.Accept(test)
 	var came faults.Outcome
 	if err == nil {
 		came, err = l.Serve(cmd.Process, plan)
 	}
+
 	cmd.Wait() // how it ended is in its state
+
 	if errors.Is(err, faults.ErrUnavailable) {
 		p.t.Skip(err)
 	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	return came, out.String()
 }
 
 func (p pointRun) git(args ...string) string {
 	p.t.Helper()
+
 	cmd := exec.CommandContext(
 		p.t.Context(),
 		"git",
@@ -137,10 +150,12 @@ func (p pointRun) git(args ...string) string {
 	)
 	cmd.Dir = p.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "GIT_CONFIG_NOSYSTEM=1"}
+
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		p.t.Fatalf("git %q = %v\n%s", args, err, out)
 	}
+
 	return strings.TrimSpace(string(out))
 }
 
@@ -200,10 +215,12 @@ func (p pointRun) end() (e end) {
 // copy is the same project once more.
 func (p pointRun) copy(t *testing.T) pointRun {
 	t.Helper()
+
 	real, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := pointRun{
 		t:    t,
 		dir:  filepath.Join(real, "project"),
@@ -213,6 +230,7 @@ func (p pointRun) copy(t *testing.T) pointRun {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -228,15 +246,18 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
+
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := pointRun{
 		t:    t,
 		dir:  filepath.Join(root, "project"),
 		home: filepath.Join(root, "home"),
 	}
+
 	err = errors.Join(
 		os.MkdirAll(p.dir, 0o755),
 		os.MkdirAll(p.home, 0o755),
@@ -245,16 +266,20 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p.git("init", "-q", "-b", "main")
 	p.git("add", "task.md")
 	p.git("commit", "-q", "-m", "a task")
+
 	do := func(args ...string) {
 		if code, out := p.run(args...); code != 0 {
 			t.Fatalf("%q = %d\n%s", args, code, out)
 		}
 	}
+
 	do("init")
 	do("/task", "--from", "task.md")
+
 	for _, c := range []struct {
 		line string
 		exit int
@@ -267,6 +292,7 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 		{"--yes /todo", 0},
 	} {
 		args := strings.Fields(c.line)
+
 		p.points(c.exit, args)
 		// its phase for a person would keep /implement from completing
 		if c.exit == 0 && args[0] != "/revise" {
@@ -332,20 +358,24 @@ func started(t *testing.T, name string) string {
 // points kills a command at its lines.
 func (p pointRun) points(exit int, args []string) {
 	t := p.t
+
 	name := strings.TrimPrefix(
 		args[slices.IndexFunc(args, func(s string) bool {
 			return s[0] == '/'
 		})],
 		"/",
 	)
+
 	whole := p.copy(t)
 	lines, said := whole.killed(whole.entries(0), args...)
 	if lines.Calls < 5 {
 		t.Fatalf("%s: %d lines in the journal\n%s", name, lines.Calls, said)
 	}
+
 	if code, out := p.copy(t).run(args...); code != exit {
 		t.Fatalf("%q = %d, want %d\n%s", args, code, exit, out)
 	}
+
 	want := whole.end()
 	for _, n := range whole.lines(lines.Calls, *pointStep) {
 		t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
@@ -354,6 +384,7 @@ func (p pointRun) points(exit int, args []string) {
 			if !came.Reached {
 				t.Fatalf("the run ended after %d lines\n%s", came.Calls, first)
 			}
+
 			code, again := one.run(args...)
 			if d := cmp.Diff(want, one.end()); d != "" {
 				t.Errorf(
@@ -362,9 +393,11 @@ func (p pointRun) points(exit int, args []string) {
 					n, code, d, first, again,
 				)
 			}
+
 			if left := standingIn(one.dir); len(left) > 0 {
 				t.Errorf("killed before line %d: %q still run", n, left)
 			}
+
 			if code, out := one.run("state", "verify"); code != 0 {
 				t.Errorf("state verify = %d\n%s", code, out)
 			}
@@ -386,12 +419,15 @@ func TestKilledOnTheWay(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
+
 	seed := *crashSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
 	t.Logf("-seed %d", seed)
+
 	random := rand.New(rand.NewPCG(seed, 16))
+
 	first := readCrash(t, "delivery")
 	first.only = ofJournal
 	whole := first.again(t)
@@ -400,11 +436,14 @@ func TestKilledOnTheWay(t *testing.T) {
 		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
 	}
 	want := whole.left(w, 0)
+
 	sequence, _ := whole.sequence()
+
 	most := 100
 	if *crashLines > 0 {
 		most = 300
 	}
+
 	for all := 0; all < most; {
 		points := make([]int, 400)
 		at := 0
@@ -412,9 +451,11 @@ func TestKilledOnTheWay(t *testing.T) {
 			at += 1 + random.IntN(farthest)
 			points[i] = at
 		}
+
 		one := first.again(t)
 		w := one.drive(points...)
 		one.same(t, want, w)
+
 		got, again := one.sequence()
 		if again > len(w.kills) {
 			t.Errorf("killed %d times: %d workers were started again", len(w.kills), again)
@@ -422,10 +463,12 @@ func TestKilledOnTheWay(t *testing.T) {
 		if d := cmp.Diff(sequence, got); d != "" {
 			t.Errorf("workers in their order (-whole +killed)\n%s", d)
 		}
+
 		all += len(w.kills)
 		if t.Failed() || len(w.kills) == 0 {
 			t.Fatalf("%d kills in all", all)
 		}
+
 		t.Logf("killed %d times, %d workers started again", len(w.kills), again)
 	}
 }

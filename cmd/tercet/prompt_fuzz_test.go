@@ -126,6 +126,7 @@ var pieces = []string{
 func TestPromptSurvives(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "random keys at many terminals")
+
 	begin := time.Now()
 	for i := 0; i < *promptRounds || time.Since(begin) < *promptFor; i++ {
 		seed := *promptSeed + i
@@ -166,7 +167,10 @@ func survives(t *testing.T, seed int) {
 		send(one, err)
 		switch r.IntN(40) {
 		case 0, 1:
-			size := &pty.Winsize{Rows: uint16(1 + r.IntN(40)), Cols: uint16(1 + r.IntN(120))} //nolint:gosec // small
+			size := &pty.Winsize{
+				Rows: uint16(1 + r.IntN(40)),  //nolint:gosec // small
+				Cols: uint16(1 + r.IntN(120)), //nolint:gosec // small
+			}
 			send(fmt.Sprintf("%d x %d", size.Cols, size.Rows), pty.Setsize(s.tty, size))
 		case 2:
 			send("SIGINT", s.cmd.Process.Signal(os.Interrupt))
@@ -257,6 +261,7 @@ func (s *screen) same(t *testing.T, before string, never []string, why string) {
 // Ctrl-C leaves out what puts a task back: both count as planned.
 func tasksOf(t *testing.T, dir string) string {
 	t.Helper()
+
 	var doc struct {
 		Tasks []struct {
 			Number int
@@ -264,6 +269,7 @@ func tasksOf(t *testing.T, dir string) string {
 			Status string
 		}
 	}
+
 	err := json.Unmarshal(
 		[]byte(readText(t, filepath.Join(dir, formats.Workspace, "state.json"))),
 		&doc,
@@ -271,6 +277,7 @@ func tasksOf(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	back := strings.NewReplacer(
 		string(formats.Implementing),
 		string(formats.Planned),

@@ -161,38 +161,48 @@ func TestPromptAsks(t *testing.T) {
 
 func TestPromptHistory(t *testing.T) {
 	t.Parallel()
+
 	s, dir, env := prompting(t)
 	s.keys("/task Alpha\r")
 	s.wait("created: Alpha")
 	s.prompted()
+
 	s.keys(" /task Secret\r")
 	s.wait("created: Secret")
 	s.prompted()
+
 	other := onTerminalWith(t, dir, env)
 	other.prompted()
 	other.keys("/help\r")
 	other.wait("/errors ")
 	other.prompted()
+
 	other.keys("\x1b[A\x1b[A") // the line of the first process
 	other.wait("tercet> /task Alpha")
 	other.keys("\x1b[B\x1b[B")
+
 	s.keys("draft\r") // from now on the first one knows what the second one entered
 	s.prompted()
+
 	s.keys("begun\x1b[A\x1b[A")
 	s.wait("tercet> /help")
 	s.keys("\x1b[B\x1b[B")
 	s.wait("tercet> begun")
+
 	s.keys("\x15\x12tapha") // letters in their order
 	s.wait("history: tapha")
 	s.wait("> /task Alpha")
 	s.keys("\r\r")
 	s.wait("created: Alpha")
 	s.prompted()
+
 	s.keys("\x12nowhere")
 	s.wait("no line has these letters")
 	s.keys("\x03")
+
 	other.leave()
 	s.leave()
+
 	file := filepath.Join(strings.TrimPrefix(env[0], "HOME="), ".local/state/tercet", history.Name)
 	data, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(data), "Secret") ||
@@ -208,21 +218,28 @@ func TestPromptHistory(t *testing.T) {
 // two ways.
 func TestPromptPastes(t *testing.T) {
 	t.Parallel()
+
 	s, dir, _ := prompting(t)
 	s.keys("/task --from \x1b[200~list.md\r/task Never\x1b[A\x03\x04\x1b[201~")
 	s.wait("      > /task Never")
+
 	s.keys("\x15\x1b[A\x05\r")
 	s.wait("list.md")
 	s.prompted()
+
 	s.keys("/task One\x1b\rrow\\\rthree\r")
 	s.wait("created: One\r\n")
 	s.prompted()
+
 	s.keys("\x1b[200~" + strings.Repeat("x", 130<<10) + "\x1b[201~")
 	s.wait("the paste is longer than 128 KiB")
+
 	s.keys("/help\r")
 	s.wait("/errors ")
 	s.prompted()
+
 	s.leave()
+
 	state, err := os.ReadFile(filepath.Join(dir, formats.Workspace, "state.json"))
 	if err != nil || strings.Contains(string(state), "Never") ||
 		!strings.Contains(string(state), `row\nthree`) {
@@ -235,7 +252,8 @@ func TestPromptRunsOtherThings(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := prompting(t, "Fix the parser")
 	s.keys(
-		"!echo $((40 + 2)) >made; cat made; echo late >&2; echo more; test -t 1 && echo on it; exit 3\r",
+		"!echo $((40 + 2)) >made; cat made; echo late >&2; " +
+			"echo more; test -t 1 && echo on it; exit 3\r",
 	)
 	s.wait("42\r\nlate\r\nmore\r\n") // standard error stands where it came
 	s.wait("on it")                  // it has the terminal, so colours stay
@@ -344,14 +362,17 @@ func readText(t *testing.T, name string) string {
 // TestPromptGreets tells in one line where the person is and what waits there.
 func TestPromptGreets(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	s := onTerminal(t, dir)
 	if seen := s.until("tercet> "); !strings.Contains(seen, "no workspace here: 'init' makes one") {
 		t.Errorf("the greeting is %q", seen)
 	}
+
 	s.keys("init\r")
 	s.wait("/task")
 	s.prompted()
+
 	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
 		"### Step 1: Ask\n\n```yaml step\ngate: Go on?\n```\n"
 	err := os.WriteFile(
@@ -362,14 +383,17 @@ func TestPromptGreets(t *testing.T) {
 	if err != nil { //nolint:gosec // a command file
 		t.Fatal(err)
 	}
+
 	s.keys("/task One\r")
 	s.wait("created: One")
 	s.prompted()
 	s.leave()
+
 	env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
 	if code := onTerminalWith(t, dir, append(env, "CI=true"), "/ask").ends(); code != 75 {
 		t.Fatalf("/ask = %d, want 75", code)
 	}
+
 	nap := strings.NewReplacer("ask", "nap", "gate: Go on?", "wait: 3h").Replace(src)
 	err = os.WriteFile(
 		filepath.Join(dir, formats.Workspace, "commands", "nap.md"),
@@ -379,16 +403,20 @@ func TestPromptGreets(t *testing.T) {
 	if err != nil { //nolint:gosec // a command file
 		t.Fatal(err)
 	}
+
 	if code := onTerminalWith(t, dir, env, "/nap").ends(); code != 75 {
 		t.Fatalf("/nap = %d, want 75", code)
 	}
+
 	s = onTerminalOf(t, 200, dir, env)
 	want := filepath.Base(dir) +
 		", runner offline, 1 open task, 1 suspended run ('runs'), 1 open gate ('gates')\r\n"
+
 	seen := s.until("tercet> ")
 	if !strings.Contains(seen, want) || strings.Count(seen, "\n") != 1 {
 		t.Errorf("the greeting is %q, want %q in one line", seen, want)
 	}
+
 	s.leave()
 }
 
@@ -411,6 +439,7 @@ func TestPromptLeaves(t *testing.T) {
 // behind fg.
 func TestPromptStops(t *testing.T) {
 	t.Parallel()
+
 	dir := workspaceIn(t)
 	var err error
 	s := &screen{
@@ -427,29 +456,35 @@ func TestPromptStops(t *testing.T) {
 		"PS1=ready> ",
 		"TERCET_TRUST=1",
 	}
+
 	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90})
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
+
 	s.follow()
 	s.wait("ready> ")
 	s.keys("tercet\n")
 	s.prompted()
+
 	s.keys("/task Kept")
 	s.wait("/task Kept")
 	s.keys("\x1a")
 	s.wait("\x1b[?2004l")
 	s.wait("topped")
 	s.wait("ready> ")
+
 	s.keys("stty -a; fg\n")
 	modes := s.until("tercet")
 	if !strings.Contains(modes, " echo ") || !strings.Contains(modes, " icanon") {
 		t.Errorf("the terminal is not as it was: %s", modes)
 	}
+
 	s.wait("tercet> /task Kept")
 	s.keys("\r")
 	s.wait("created: Kept")
 	s.prompted()
+
 	s.keys("\x04")
 	s.wait("ready> ")
 	s.keys("exit\n")
@@ -460,6 +495,7 @@ func TestPromptStops(t *testing.T) {
 // none in the editor.
 func TestPromptOnADumbTerminal(t *testing.T) {
 	t.Parallel()
+
 	dir := workspaceIn(t)
 	for _, term := range []string{"TERM=dumb", "TERM="} {
 		s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", term})
@@ -471,15 +507,18 @@ func TestPromptOnADumbTerminal(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q", term, code, seen)
 		}
 	}
+
 	s := onTerminal(t, dir)
 	s.prompted()
 	s.keys("/plan \x1b[B")
 	seen := s.until("> 1  One")
+
 	for _, one := range regexp.MustCompile(`\x1b\[([0-9;]*)m`).FindAllStringSubmatch(seen, -1) {
 		if one[1] != "0" && one[1] != "1" {
 			t.Errorf("a colour without leave: %q", one[0])
 		}
 	}
+
 	s.leave()
 }
 
@@ -487,12 +526,15 @@ func TestPromptOnADumbTerminal(t *testing.T) {
 // after its size changed.
 func TestPromptFitsItsTerminal(t *testing.T) {
 	t.Parallel()
+
 	dir := workspaceIn(t)
 	env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
 	onTerminalWith(t, dir, env, "/task", strings.Repeat("文書を書く ", 60)).ends()
+
 	for _, columns := range []uint16{40, 200} {
 		s := onTerminalOf(t, columns, dir, env)
 		s.prompted()
+
 		fits := func(wide uint16, want string) {
 			t.Helper()
 			for row := range strings.SplitSeq(
@@ -506,18 +548,24 @@ func TestPromptFitsItsTerminal(t *testing.T) {
 				}
 			}
 		}
+
 		s.keys("?")
 		fits(columns, "clears")
+
 		s.keys("/plan ")
 		fits(columns, "…")
+
 		s.keys("\x15/")
 		fits(columns, " of ")
+
 		s.keys("\x15/task " + strings.Repeat("文 word ", 30))
 		fits(columns, "[text]")
+
 		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 20, Cols: columns - 10}); err != nil {
 			t.Fatal(err)
 		}
 		s.until("[text]")
+
 		s.keys("x")
 		fits(columns-10, "[text]")
 		s.leave()

@@ -61,16 +61,19 @@ func onTerminalOf(t *testing.T, columns uint16, dir string, env []string, args .
 // unread starts tercet on a pseudo-terminal from which nobody reads yet.
 func unread(t *testing.T, columns uint16, dir string, env []string, args ...string) *screen {
 	t.Helper()
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := &screen{
 		t:    t,
 		cmd:  exec.Command(self, args...),
 		done: make(chan error, 1),
 		news: make(chan struct{}, 1),
 	}
+
 	s.cmd.Args[0] = "tercet" // TestMain looks at the name it is called by
 	s.cmd.Dir = dir
 	s.cmd.Env = append(
@@ -83,16 +86,19 @@ func unread(t *testing.T, columns uint16, dir string, env []string, args ...stri
 		},
 		env...,
 	)
+
 	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: columns})
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
+
 	return s
 }
 
 // follow reads what the program prints, and waits for its end.
 func (s *screen) follow() {
 	s.t.Helper()
+
 	go func() {
 		buf := make([]byte, 4096)
 		for {
@@ -101,9 +107,11 @@ func (s *screen) follow() {
 			s.text.Write(buf[:n])
 			s.answer()
 			s.mu.Unlock()
+
 			if s.grid != nil {
 				s.grid.Write(buf[:n]) // it never fails
 			}
+
 			select {
 			case s.news <- struct{}{}:
 			default:
@@ -113,7 +121,9 @@ func (s *screen) follow() {
 			}
 		}
 	}()
+
 	go func() { s.done <- s.cmd.Wait() }()
+
 	s.t.Cleanup(func() {
 		if s.cmd.ProcessState == nil {
 			if err := s.cmd.Process.Kill(); err != nil {
@@ -216,26 +226,34 @@ func (s *screen) ends() int {
 
 func TestPromptOnATerminal(t *testing.T) {
 	t.Parallel()
+
 	s := onTerminal(t, workspaceIn(t))
 	s.prompted()
+
 	s.keys("/task Fix it\r")
 	s.wait("Task 1 created: Fix it")
 	s.prompted()
+
 	s.keys("fix it\r")
 	s.wait("commands start with '/'")
 	s.wait(`did you mean /task "fix it"?`)
 	s.prompted()
+
 	s.keys("plan 1\r")
 	s.wait("did you mean /plan 1?")
 	s.prompted()
+
 	s.keys("# not yet\r")
 	s.prompted()
+
 	s.keys("\x03")
 	s.wait("press Ctrl-C again or Ctrl-D to quit")
+
 	s.keys("/plan x\r")
 	s.wait(`expected task number for <task_number>, got "x"`)
 	s.wait("^")
 	s.prompted()
+
 	s.keys("\x04")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after Ctrl-D, want 0", code)
@@ -579,12 +597,14 @@ func TestGateIsAnsweredElsewhere(t *testing.T) {
 // decides nothing.
 func TestTypedAheadIsNoAnswer(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	env := []string{"HOME=" + t.TempDir()}
 	s := onTerminalWith(t, dir, env, "init")
 	if code := s.ends(); code != 0 {
 		t.Fatalf("init = %d", code)
 	}
+
 	err := os.WriteFile(
 		filepath.Join(dir, ".tercet/subagents/mine.md"),
 		[]byte("not a subagent\n"),
@@ -593,27 +613,34 @@ func TestTypedAheadIsNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s = onTerminalWith(t, dir, env)
 	s.prompted()
+
 	s.keys("/task One\r/task Two\ry")
 	s.wait("mine.md")
 	s.wait("not taken as an answer, type it again: /task Two")
 	s.wait("[y/N] ")
+
 	s.keys("\r") // the begun y is gone
 	s.wait("not trusted")
 	s.prompted()
+
 	s.keys("/task One\r")
 	s.wait("[y/N] ")
 	s.keys("y\r/task Two\r")
 	s.wait("type it again: y")
 	s.wait("type it again: /task Two")
 	s.wait("[y/N] ")
+
 	s.keys("maybe\r")
 	s.wait(`expected y or n, got "maybe"`)
 	s.wait("[y/N] ")
+
 	s.keys("y\r")
 	s.wait("Task 1 created: One")
 	s.prompted()
+
 	s.keys("\x04")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
@@ -638,6 +665,7 @@ func withAsk(t *testing.T) (dir string) {
 // answers nothing, however late that is. A terminal that does not say how far it is loses no key.
 func TestKeyBeforeTheQuestionIsSeen(t *testing.T) {
 	t.Parallel()
+
 	dir := withAsk(t)
 	for name, tt := range map[string]struct {
 		keys []string
@@ -650,18 +678,22 @@ func TestKeyBeforeTheQuestionIsSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			s := unread(
 				t, 100, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/ask", "--new",
 			)
 			s.silent = true
 			s.follow()
+
 			s.wait(askCursor)
+
 			for _, keys := range tt.keys {
 				if keys == "\r" {
 					s.wait("note for 'reject'")
 				}
 				s.keys(keys)
 			}
+
 			if code := s.ends(); code != tt.code {
 				t.Errorf("exit code %d after %q, want %d", code, tt.keys, tt.code)
 			}
@@ -673,9 +705,11 @@ func TestKeyBeforeTheQuestionIsSeen(t *testing.T) {
 // the terminal gets another width: no choice is broken in two.
 func TestQuestionFitsAResizedTerminal(t *testing.T) {
 	t.Parallel()
+
 	dir := withAsk(t)
 	s := onTerminal(t, dir, "/ask")
 	s.wait("Go on?  [a]pprove  [r]eject  [?] ")
+
 	for _, tt := range []struct {
 		columns uint16
 		want    string
@@ -689,6 +723,7 @@ func TestQuestionFitsAResizedTerminal(t *testing.T) {
 		}
 		s.wait(tt.want)
 	}
+
 	s.keys("a")
 	s.wait("answered approve")
 	if code := s.ends(); code != 0 {
@@ -698,11 +733,13 @@ func TestQuestionFitsAResizedTerminal(t *testing.T) {
 
 func TestGateTimeoutOnATerminal(t *testing.T) {
 	t.Parallel()
+
 	dir := workspaceIn(t)
 	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
 		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n" +
 		"timeout: {after: 1s, choose: approve}\n```\n\n### Step 2: Say\n\n```yaml step\n" +
 		"return: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"
+
 	err := os.WriteFile(
 		filepath.Join(dir, formats.Workspace, "commands", "ask.md"),
 		[]byte(src),
@@ -711,10 +748,12 @@ func TestGateTimeoutOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := onTerminal(t, dir, "/ask")
 	s.wait("Go on?")
 	s.wait("gate: Go on? approve (no answer in time)")
 	s.wait("answered approve by timeout")
+
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
@@ -724,11 +763,13 @@ func TestGateTimeoutOnATerminal(t *testing.T) {
 // that the line needs. What the next line needs besides is asked about then, with what changed.
 func TestTrustAsksForTheLine(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	env := []string{"HOME=" + t.TempDir()}
 	if code := onTerminalWith(t, dir, env, "init").ends(); code != 0 {
 		t.Fatalf("init = %d", code)
 	}
+
 	write := func(name, says string) {
 		t.Helper()
 		text := "---\ncommand: " + name + "\ndescription: Says it\n---\n\n" +
@@ -738,30 +779,37 @@ func TestTrustAsksForTheLine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	asked := func(line, answer string, code int, see ...string) {
 		t.Helper()
 		s := onTerminalWith(t, dir, env, line)
 		for _, text := range see {
 			s.wait(text)
 		}
+
 		if answer != "" {
 			s.wait("[y/N] ")
 			s.keys(answer)
 		}
+
 		if got := s.ends(); got != code {
 			t.Fatalf("tercet %s = %d, want %d", line, got, code)
 		}
 	}
+
 	write("first", "one")
 	write("second", "two")
 	const later = "/second  (asked when a line needs it)"
+
 	asked("/first", "n", 77, "you have not agreed to 2 of 3 files of ", later)
 	asked("/first", "y", 0, "you have not agreed to 2 of 3 files of ", later,
 		"Trust the one that this line needs?")
 	asked("/first", "", 0, "one")
 	asked("/second", "y", 0, "you have not agreed to 1 of 3 files of ", "Trust it?")
+
 	write("first", "more")
 	asked("/second", "", 0, "two")
+
 	asked("/first", "y", 0, "changed  .tercet/commands/first.md", "-return: one", "+return: more",
 		"Trust it?")
 }
@@ -770,24 +818,30 @@ func TestTrustAsksForTheLine(t *testing.T) {
 // yes.
 func TestTrustOnATerminal(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	env := []string{"HOME=" + t.TempDir()}
+
 	once := func(code int, see, answer string, args ...string) {
 		t.Helper()
 		s := onTerminalWith(t, dir, env, args...)
 		if see != "" {
 			s.wait(see)
 		}
+
 		if answer != "" {
 			s.wait("[y/N] ") // what is typed before is no answer
 			s.keys(answer)
 		}
+
 		if got := s.ends(); got != code {
 			t.Fatalf("tercet %s = %d, want %d", strings.Join(args, " "), got, code)
 		}
 	}
+
 	once(0, "", "", "init")
 	once(0, "", "", "/task", "Something")
+
 	err := os.WriteFile(
 		filepath.Join(dir, ".tercet/subagents/mine.md"),
 		[]byte("not a subagent\x1b[31m\n"),
@@ -796,10 +850,12 @@ func TestTrustOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	once(77, "Trust it? ('tercet trust --show' shows more) ", "\r", "/task", "Another thing")
 	once(77, "new      .tercet/subagents/mine.md", "n\r", "/task", "Another thing")
 	once(0, "Trust it?", "y\r", "/task", "Another thing")
 	once(0, "Task 3 created", "", "/task", "A third thing")
+
 	err = os.WriteFile(
 		filepath.Join(dir, ".tercet/subagents/mine.md"),
 		[]byte("still not a subagent\n"),
@@ -808,6 +864,7 @@ func TestTrustOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	once(77, "    +still not a subagent", "n\r", "trust")
 	once(0, "Trust this project as it is now? ", "y\r", "trust")
 	once(0, "Task 4 created", "", "/task", "A fourth thing")
@@ -929,14 +986,17 @@ func TestTaskShowsWhatThereIs(t *testing.T) {
 // TestLinks: a document that a run has made is a link on a terminal, unless TERCET_HYPERLINKS=0.
 func TestLinks(t *testing.T) {
 	t.Parallel()
+
 	dir := workspaceIn(t)
 	onTerminal(t, dir, "/task", "a title").ends()
 	for value, linked := range map[string]bool{"1": true, "0": false} {
 		env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "TERCET_HYPERLINKS=" + value}
+
 		s := onTerminalWith(t, dir, env, "/research", "1")
 		seen := s.until("specs/001_a_title/reports/research-00")
 		seen += s.until(".md")
 		s.ends()
+
 		if strings.Contains(seen, "\x1b]8;;file://") != linked {
 			t.Errorf("TERCET_HYPERLINKS=%s: links are %t, want %t: %q",
 				value, !linked, linked, seen)

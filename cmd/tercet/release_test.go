@@ -100,16 +100,20 @@ func TestRelease(t *testing.T) {
 func TestMethodsAreEliminated(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "links the program")
+
 	binary := filepath.Join(t.TempDir(), "tercet")
 	build := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+
 	edges, err := build.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, edges)
 	}
+
 	if !bytes.Contains(edges, []byte("main.main -> ")) {
 		t.Fatal("the linker dumps no dependencies")
 	}
+
 	for edge := range strings.Lines(string(edges)) {
 		if strings.Contains(edge, "<ReflectMethod>") {
 			t.Errorf("a method is found by its name: %s", edge)
@@ -153,8 +157,10 @@ func inflated(t *testing.T, data string) string {
 // unpacked gives what a tar holds, by name.
 func unpacked(t *testing.T, data string) map[string]*tar.Header {
 	t.Helper()
+
 	out := map[string]*tar.Header{}
 	r := tar.NewReader(strings.NewReader(inflated(t, data)))
+
 	for {
 		h, err := r.Next()
 		if err == io.EOF {
@@ -171,6 +177,7 @@ func unpacked(t *testing.T, data string) map[string]*tar.Header {
 // against the bytes.
 func checkImage(t *testing.T, layout string) {
 	t.Helper()
+
 	type descriptor struct {
 		MediaType, Digest string
 		Size              int
@@ -188,9 +195,11 @@ func checkImage(t *testing.T, layout string) {
 			DiffIDs []string `json:"diff_ids"`
 		}
 	}
+
 	sum := func(s string) string {
 		return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s)))
 	}
+
 	blob := func(d descriptor) string {
 		data := read(t, filepath.Join(layout, "blobs", strings.ReplaceAll(d.Digest, ":", "/")))
 		if len(data) != d.Size || sum(data) != d.Digest {
@@ -199,31 +208,37 @@ func checkImage(t *testing.T, layout string) {
 		}
 		return data
 	}
+
 	parse := func(text string, into any) {
 		if err := json.Unmarshal([]byte(text), into); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
 	}
+
 	parse(read(t, filepath.Join(layout, "index.json")), &doc)
 	if len(doc.Manifests) != 1 ||
 		doc.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != version {
 		t.Fatalf("the index names %+v, want one image of version %s", doc.Manifests, version)
 	}
+
 	parse(blob(doc.Manifests[0]), &doc)
 	platforms := doc.Manifests
 	if len(platforms) < 2 {
 		t.Fatalf("the image is for %+v, want two architectures", platforms)
 	}
+
 	for _, p := range platforms {
 		parse(blob(p), &doc)
 		parse(blob(doc.Config), &config)
 		layer := blob(doc.Layers[0])
+
 		got := sum(inflated(t, layer))
 		if len(doc.Layers) != 1 || config.RootFS.DiffIDs[0] != got ||
 			config.Architecture != p.Platform.Architecture {
 			t.Errorf("the configuration is %+v, want that of %s with the layer %s",
 				config, p.Platform.Architecture, got)
 		}
+
 		files := unpacked(t, layer)
 		for name, mode := range map[string]int64{
 			"usr/bin/tercet":                    0o755,
@@ -240,6 +255,7 @@ func checkImage(t *testing.T, layout string) {
 
 func checkNPM(t *testing.T, tarball string) {
 	t.Helper()
+
 	dir := t.TempDir()
 	cmd := exec.Command(
 		"npm",
@@ -252,10 +268,12 @@ func checkNPM(t *testing.T, tarball string) {
 		t.TempDir(),
 		tarball,
 	)
+
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	bin := filepath.Join(dir, "node_modules", ".bin", "tercet")
 	out, err := exec.Command(bin, "5", "/task a \"b\"", "", "--x").Output()
 	e, ok := errors.AsType[*exec.ExitError](err)
@@ -263,6 +281,7 @@ func checkNPM(t *testing.T, tarball string) {
 		t.Errorf("%s gives %q and %v, want its arguments as they are and exit status 5",
 			bin, out, err)
 	}
+
 	cmd = exec.Command(bin, "wait")
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
@@ -271,17 +290,21 @@ func checkNPM(t *testing.T, tarball string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	first := make([]byte, len("<wait>\n"))
 	if _, err := io.ReadFull(pipe, first); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+
 	rest, err := io.ReadAll(pipe)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = cmd.Wait()
 	if string(rest) != "ended\n" || cmd.ProcessState.ExitCode() != 143 {
 		t.Errorf("after SIGTERM: %q and %v, want the binary told of it, and its exit status 143",

@@ -25,40 +25,49 @@ import (
 // editorSchema is a schema as an editor uses it.
 func editorSchema(t *testing.T, name string) *jsonschema.Resolved {
 	t.Helper()
+
 	doc, err := project.Schema(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
+
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return resolved
 }
 
 // plainOf is what YAML says, as JSON has it.
 func plainOf(t *testing.T, text string) any {
 	t.Helper()
+
 	n, problems := md.ParseYAML([]byte(text), md.Pos{})
 	if len(problems) > 0 {
 		t.Fatalf("%v in\n%s", problems, text)
 	}
+
 	data, err := json.Marshal(n.Any())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out any
 	if err := json.Unmarshal(data, &out); err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -169,22 +178,28 @@ func (p page) at(table strict.Table, key strict.Key) string {
 
 func (p page) text(t *testing.T) string {
 	t.Helper()
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s%s\n\n%s\n", strings.ToUpper(p.name[:1]), p.name[1:], p.intro)
+
 	is := strings.NewReplacer(
 		"form:", "a map: ", "|", " or ", "'", "`", "[", "list of ", "]", "", "{", "map to ", "}",
 		"",
 	)
+
 	all := p.examples(t)
+
 	for _, table := range p.tables {
 		fmt.Fprintf(&b, "\n## %s\n", table.Name)
 		if len(table.Needs) > 0 {
 			fmt.Fprintf(&b, "\nNeeded: `%s`.\n", strings.Join(table.Needs, "`, `"))
 		}
+
 		b.WriteString("\n| key | is | does |\n|---|---|---|\n")
 		for _, k := range table.Keys {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k[0], is.Replace(k[1]), k[2])
 		}
+
 		for _, k := range table.Keys {
 			fmt.Fprintf(&b, "\n`%s`:\n\n```%s\n%s```\n", k[0], p.fence, all[p.at(table, k)])
 		}

@@ -91,9 +91,11 @@ func TestScreens(t *testing.T) {
 			if size.Cols != 80 {
 				testkit.OnlyDeep(t, "the whole tour at another size")
 			}
+
 			s := tourist(t, &size)
 			for _, a := range tour {
 				s.act(a)
+
 				file := ""
 				if a.name != "" {
 					file = filepath.Join(
@@ -102,11 +104,13 @@ func TestScreens(t *testing.T) {
 						fmt.Sprintf("%s-%d.golden", a.name, size.Cols),
 					)
 				}
+
 				s.looks(file, a.want)
 				if size.Cols == 80 {
 					s.draws(a.name)
 				}
 			}
+
 			s.keys("\x15\x04")
 			if code := s.ends(); code != 0 || len(s.grid.odd) > 0 {
 				t.Errorf("exit code %d, and what no terminal knows: %q", code, s.grid.odd)
@@ -149,9 +153,11 @@ func tourist(t *testing.T, size *pty.Winsize) *screen {
 		cmd.Dir = dir
 		cmd.Env = env
 		cmd.Stdin = strings.NewReader(input)
+
 		if name == self {
 			cmd.Args[0] = "tercet"
 		}
+
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s %q: %v: %s", name, args, err, out)
 		}
@@ -204,11 +210,14 @@ const atPrompt = `(^|\n)tercet>$`
 // act does what a moment wants.
 func (s *screen) act(a act) {
 	s.t.Helper()
+
 	if !a.on {
 		s.keys("\x07\x15\x0c") // no search, an empty line, an empty screen
 		s.looks("", []string{`^tercet>$`})
 	}
+
 	s.keys(a.keys)
+
 	for _, name := range pipes {
 		if word, ok := a.let[name]; ok {
 			if _, err := s.pipes[name].WriteString(word + "\n"); err != nil {
@@ -222,22 +231,28 @@ func (s *screen) act(a act) {
 // is one.
 func (s *screen) looks(file string, want []string) {
 	s.t.Helper()
+
 	golden, err := os.ReadFile(file)
 	if file != "" && err != nil && !*update {
 		s.t.Fatal(err)
 	}
+
 	shown := ""
+
 	since := time.Now()
 	begin := since
+
 	for {
 		now := steady(s.grid.rows())
 		if now != shown {
 			shown = now
 			since = time.Now()
 		}
+
 		lacking := slices.IndexFunc(want, func(w string) bool {
 			return !regexp.MustCompile(w).MatchString(shown)
 		})
+
 		switch {
 		case lacking < 0 && (file == "" || !*update && alike(shown+"\n", string(golden))):
 			return
@@ -253,6 +268,7 @@ func (s *screen) looks(file string, want []string) {
 			s.t.Errorf("%s: the screen shows\n%s\nwant\n%s", file, shown, golden)
 			return
 		}
+
 		select {
 		case <-s.news:
 		case <-time.After(100 * time.Millisecond):
@@ -299,6 +315,7 @@ func steady(rows []string) string {
 			),
 		)
 	})
+
 	for _, u := range unsteady {
 		text = regexp.MustCompile(u.find).ReplaceAllString(text, u.put)
 	}

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	if code, ok := runInternal(os.Args); ok {
 		os.Exit(code) // the program asks this of itself, by whatever name it goes
 	}
+
 	underFaults()
 	// Scripts wait for processes and for time more than they compute: two at a time would leave
 	// half of two cores idle. A -parallel of the command line is read later and wins.
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 	if filepath.Ext(os.Args[0]) == ".test" {
 		heedSignals()
 	}
+
 	testscript.Main(m, map[string]func(){
 		"tercet":    main,
 		"fakeagent": fakeAgent,
@@ -65,19 +67,23 @@ func heedSignals() {
 // scripts gives the scripts to run: all of them, or every twelfth. Where -run names one, it runs.
 func scripts(t *testing.T, all bool) []string {
 	t.Helper()
+
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("scripts %q, %v", files, err)
 	}
+
 	if all || strings.Contains(flag.Lookup("test.run").Value.String(), "TestScripts/") {
 		return files
 	}
+
 	var some []string
 	for i, file := range files {
 		if i%12 == 0 {
 			some = append(some, file)
 		}
 	}
+
 	return some
 }
 
@@ -241,6 +247,7 @@ func cmdNormalize(ts *testscript.TestScript, _ bool, args []string) {
 func cmdParallel(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
+
 	var wg sync.WaitGroup
 	fails := make([]string, n)
 	for i := range n {
@@ -248,15 +255,18 @@ func cmdParallel(ts *testscript.TestScript, neg bool, args []string) {
 		for j, w := range args[1:] {
 			words[j] = strings.ReplaceAll(w, "$I", strconv.Itoa(i))
 		}
+
 		cmd := exec.Command(lookPath(ts, words[0]), words[1:]...)
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Env = environ(ts)
+
 		wg.Go(func() {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				fails[i] = fmt.Sprintf("%d: %v: %s", i, err, out)
 			}
 		})
 	}
+
 	wg.Wait()
 	text := strings.TrimSpace(strings.Join(fails, "\n"))
 	if (text != "") != neg {
@@ -285,23 +295,28 @@ func cmdKillDuring(ts *testscript.TestScript, _ bool, args []string) {
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
+
 	input, redirected := strings.CutPrefix(args[1], "<")
 	if redirected {
 		args = args[1:]
 	}
+
 	cmd := exec.Command(lookPath(ts, args[1]), args[2:]...)
 	if redirected {
 		cmd.Stdin = strings.NewReader(ts.ReadFile(input))
 	}
+
 	var out, errs bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = &errs
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = environ(ts)
+
 	err = cmd.Run()
 	ts.Logf("%s%s", out.String(), errs.String())
 	ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), out.Bytes(), 0o644))
 	ts.Check(os.WriteFile(ts.MkAbs("stderr.txt"), errs.Bytes(), 0o644))
+
 	if got := cmd.ProcessState.ExitCode(); got != want {
 		ts.Fatalf("exit code %d (%v), want %d", got, err, want)
 	}
@@ -369,6 +384,7 @@ func printedLines(text string) []string {
 	for _, row := range helpRow.FindAllStringSubmatch(text, -1) {
 		lines = append(lines, row[1])
 	}
+
 	for said := range strings.Lines(text) {
 		_, next, _ := strings.Cut(said, "next: ")
 		for _, line := range nextLine.FindAllString(next, -1) {
@@ -378,6 +394,7 @@ func printedLines(text string) []string {
 			lines = append(lines, line)
 		}
 	}
+
 	return lines
 }
 
@@ -387,6 +404,7 @@ func printedLines(text string) []string {
 func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
 	codes := strings.Split(args[0], ",")
 	lines := printedLines(ts.ReadFile(args[1]))
+
 	if len(lines) == 0 {
 		ts.Fatalf("follow: %s tells of no line to type", args[1])
 	}
@@ -395,11 +413,13 @@ func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Env = environ(ts)
 		cmd.Stdin = strings.NewReader("/help\n") // for tercet alone, which reads lines
+
 		out, err := cmd.CombinedOutput()
 		ts.Logf("$ %s\n%s", lines[i], out)
 		if code := strconv.Itoa(cmd.ProcessState.ExitCode()); !slices.Contains(codes, code) {
 			ts.Fatalf("%s: exit code %s (%v), want one of %v", lines[i], code, err, codes)
 		}
+
 		_, next, _ := strings.Cut(string(out), "tercet: next: ")
 		for _, line := range printedLines("next: " + next) {
 			if !slices.Contains(lines, line) &&
@@ -408,6 +428,7 @@ func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 	}
+
 	ts.Check(os.WriteFile(ts.MkAbs("followed.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 }
 
@@ -417,6 +438,7 @@ func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: listing FILE DIR")
 	}
+
 	var b strings.Builder
 	ts.Check(filepath.WalkDir(ts.MkAbs(args[1]), func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -427,6 +449,7 @@ func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 		fmt.Fprintf(&b, "%s %x\n", name, sha256.Sum256(data))
 		return err
 	}))
+
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
@@ -460,6 +483,7 @@ func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {
 func cmdCollect(ts *testscript.TestScript, _ bool, args []string) {
 	var all []byte
 	found := 0
+
 	for _, glob := range args[1:] {
 		names, err := filepath.Glob(ts.MkAbs(glob))
 		ts.Check(err)
@@ -470,9 +494,11 @@ func cmdCollect(ts *testscript.TestScript, _ bool, args []string) {
 			all = append(all, data...)
 		}
 	}
+
 	if found == 0 {
 		ts.Fatalf("collect: no file matches %v", args[1:])
 	}
+
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), all, 0o644))
 }
 
@@ -494,13 +520,16 @@ func cmdCut(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	data, err := os.ReadFile(path)
 	ts.Check(err)
+
 	from := unescape(args[1])
 	to := unescape(args[2])
+
 	before, rest, ok := strings.Cut(string(data), from)
 	_, after, ok2 := strings.Cut(rest, to)
 	if !ok || !ok2 {
 		ts.Fatalf("cut: %q to %q does not stand in %s", from, to, args[0])
 	}
+
 	ts.Check(os.WriteFile(path, []byte(before+after), 0o644))
 }
 
@@ -538,19 +567,23 @@ func environ(ts *testscript.TestScript) []string {
 // tercetIn gives a folder with this test binary under the program's name.
 func tercetIn(t *testing.T) string {
 	t.Helper()
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	bin, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// a program that looks for its own file must find this name, and no link to another
 	to := filepath.Join(bin, "tercet")
 	if os.Link(self, to) == nil {
 		return bin
 	}
+
 	data, err := os.ReadFile(self)
 	if err != nil {
 		t.Fatal(err)
@@ -558,6 +591,7 @@ func tercetIn(t *testing.T) string {
 	if err := os.WriteFile(to, data, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	return bin
 }
 

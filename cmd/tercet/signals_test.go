@@ -33,6 +33,7 @@ func TestSignalsAtRandom(t *testing.T) {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C"}
 	run := func(sig os.Signal, after time.Duration, args ...string) (int, string) {
 		t.Helper()
+
 		var out bytes.Buffer
 		cmd := exec.Command(self, args...)
 		// TestMain looks at the name
@@ -41,13 +42,16 @@ func TestSignalsAtRandom(t *testing.T) {
 		cmd.Env = env
 		cmd.Stdout = &out
 		cmd.Stderr = &out
+
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		if sig != nil {
 			<-time.After(after)
 			cmd.Process.Signal(sig) // it may have ended
 		}
+
 		cmd.Wait() // how it ended is in its state
 		if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && st.Signaled() {
 			return 128 + int(st.Signal()), out.String() // before it listened

@@ -128,22 +128,27 @@ func TestSecondSignal(t *testing.T) {
 	for _, later := range []time.Duration{time.Second, 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			ends := make(chan int, 2)
+
 			s := &signals{end: func(code int) { ends <- code }}
 			ctx := s.Context(t.Context())
+
 			s.Handle(os.Interrupt)
 			time.Sleep(later)
 			if ctx.Err() == nil || s.AbortContext().Err() != nil {
 				t.Errorf("after one signal: context %v, hard one %v, want the first one ended",
 					ctx.Err(), s.AbortContext().Err())
 			}
+
 			s.Handle(os.Interrupt)
 			if s.AbortContext().Err() == nil {
 				t.Error("the second signal does not cut the end short")
 			}
+
 			time.Sleep(endTimeout - time.Millisecond)
 			early := len(ends)
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
+
 			if early != 0 || len(ends) != 1 || <-ends != 130 {
 				t.Errorf("ended %d times before %s, then %d times, want once with 130",
 					early, endTimeout, len(ends))

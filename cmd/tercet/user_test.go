@@ -10,6 +10,7 @@ import (
 // for names, which package os/user asks where the program is built with C.
 func TestNobodyAsksForAccounts(t *testing.T) {
 	t.Parallel()
+
 	out, err := exec.Command(
 		"go", "list", "-f",
 		`{{.ImportPath}} {{join .Imports " "}}`,
@@ -18,6 +19,7 @@ func TestNobodyAsksForAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, " os/user") {
 			t.Errorf("%s imports os/user", strings.Fields(line)[0])

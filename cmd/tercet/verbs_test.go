@@ -10,20 +10,25 @@ import (
 // TestVerbsAlone: a verb that is made alone says of itself what it says among all of them.
 func TestVerbsAlone(t *testing.T) {
 	t.Parallel()
+
 	help := func(t *testing.T, name string, line ...string) string {
 		t.Helper()
+
 		var b bytes.Buffer
 		a := newApp(stdio{out: &b}, func(string) string { return "" })
 		root := a.root(line...)
+
 		found, _, err := root.Find([]string{name})
 		if err != nil || found == root || found.Name() != name {
 			t.Fatalf("root(%q).Find(%q) = %v, %v, want the verb", line, name, found, err)
 		}
+
 		if err := found.Help(); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
 	}
+
 	for _, v := range verbs() {
 		t.Run(v.name(), func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +42,9 @@ func TestVerbsAlone(t *testing.T) {
 // TestVerbsOfALine: what a line does not begin with is not made.
 func TestVerbsOfALine(t *testing.T) {
 	t.Parallel()
+
 	const every = -1
+
 	for _, c := range []struct {
 		line []string
 		want int

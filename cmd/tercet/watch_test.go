@@ -22,6 +22,7 @@ import (
 // watching has a workspace with a command that asks, and one that works.
 func watching(t *testing.T) (dir string, env []string) {
 	t.Helper()
+
 	dir = workspaceIn(t)
 	for name, text := range map[string]string{
 		"commands/ship.md": "---\ncommand: ship\ndescription: Ship it\n---\n\n" +
@@ -42,6 +43,7 @@ func watching(t *testing.T) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
+
 	return dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
 }
 
@@ -56,18 +58,21 @@ func onWatch(t *testing.T, dir string, env []string) *screen {
 // restored ends the screen, and holds that the terminal is as it was.
 func (s *screen) restored(want int) {
 	s.t.Helper()
+
 	code := s.ends()
 	rest := s.shown("\x1b[?1049l")
 	if code != want || !reflect.DeepEqual(untouched(s.t), s.state()) {
 		s.t.Errorf("exit code %d, want %d, terminal %+v, want it as it was; it shows %q",
 			code, want, s.state(), rest)
 	}
+
 	// the screen of before, and no marks around a paste
 	for _, mode := range []string{"1049", "2004"} {
 		if strings.LastIndex(rest, "\x1b[?"+mode+"l") < strings.LastIndex(rest, "\x1b[?"+mode+"h") {
 			s.t.Errorf("mode %s is still on: %q", mode, rest)
 		}
 	}
+
 	i := strings.LastIndex(rest, "\x1b[?25")
 	if i < 0 || !strings.HasPrefix(rest[i:], "\x1b[?25h") {
 		s.t.Errorf("the cursor is not shown: %q", rest)
@@ -90,8 +95,10 @@ func (s *screen) slowly(keys ...string) {
 // ones decide nothing.
 func (s *screen) press(key, want string) {
 	s.t.Helper()
+
 	over := make(chan struct{})
 	var typing sync.WaitGroup
+
 	typing.Go(func() {
 		for wait := pace; ; wait = 10 * time.Second {
 			select {
@@ -102,6 +109,7 @@ func (s *screen) press(key, want string) {
 			}
 		}
 	})
+
 	s.until(want)
 	close(over)
 	typing.Wait()
@@ -111,26 +119,33 @@ func (s *screen) press(key, want string) {
 // it comes to its end.
 func TestWatchAnswers(t *testing.T) {
 	t.Parallel()
+
 	dir, env := watching(t)
 	asks := onTerminalWith(t, dir, env, "/ship")
 	asks.wait("Ship it?")
 	asks.signal(syscall.SIGKILL)
 	asks.ends()
+
 	s := onWatch(t, dir, env)
 	s.wait("1 waiting for you")
+
 	s.slowly("r")
 	s.wait("goes on")
 	s.slowly("\r")
 	s.wait("[gate!]")
+
 	s.keys("\x1b[200~a\r\x1b[201~")
 	s.wait("what is pasted is not taken")
 	s.press("a", "answers approve")
 	s.slowly("t")
 	s.wait("Say so") // by that process, which asked nobody else
+
 	s.slowly("\x1a") // Ctrl-Z, which can stop nothing here
 	s.wait("\x1b[?1049h")
+
 	s.slowly("q")
 	s.restored(0)
+
 	out := onTerminalWith(t, dir, env, "query", "--runs", "-r", ".runs[0].status").until(
 		"completed",
 	)
@@ -143,18 +158,22 @@ func TestWatchAnswers(t *testing.T) {
 // takes the key twice.
 func TestWatchSuspends(t *testing.T) {
 	t.Parallel()
+
 	dir, env := watching(t)
 	asks := onTerminalWith(t, dir, env, "/ship")
 	asks.wait("Ship it?")
 	asks.signal(syscall.SIGKILL)
 	asks.ends()
+
 	s := onWatch(t, dir, env)
 	s.wait("1 waiting for you")
 	s.slowly("r")
 	s.wait("goes on")
+
 	s.press("q", "at work here; the same key again")
 	s.slowly("q")
 	s.restored(0)
+
 	query := onTerminalWith(t, dir, env, "query", "--runs", "-c", ".runs[0] | [.status, .why]")
 	query.wait(`["suspended","paused by ann"]`)
 }
@@ -162,22 +181,28 @@ func TestWatchSuspends(t *testing.T) {
 // TestWatchPauses: p suspends a run of another process, which says how to go on.
 func TestWatchPauses(t *testing.T) {
 	t.Parallel()
+
 	dir, env := watching(t)
 	asks := onTerminalWith(t, dir, env, "/ship")
 	asks.wait("Ship it?")
+
 	gates := onTerminalWith(t, dir, env, "gates")
 	gates.wait("RUN ")
 	gates.wait("QUESTION  CHOICES ")
 	gates.wait("go#1  Ship it?  approve, ")
 	gates.ends()
+
 	s := onWatch(t, dir, env)
 	s.wait("1 waiting for you")
+
 	s.slowly("p")
 	s.wait("is suspended: paused by ann")
+
 	asks.wait("Resume: tercet resume r")
 	if code := asks.ends(); code != 75 {
 		t.Errorf("exit code %d of what was paused, want 75", code)
 	}
+
 	s.slowly("q")
 	s.restored(0)
 }
@@ -186,31 +211,39 @@ func TestWatchPauses(t *testing.T) {
 // to begin anew.
 func TestLineAgain(t *testing.T) {
 	t.Parallel()
+
 	dir, env := watching(t)
 	s := onTerminalWith(t, dir, env, "/ship")
 	s.wait("Ship it?")
 	s.signal(syscall.SIGKILL)
 	s.ends()
+
 	s = onTerminalWith(t, dir, env, "/ship")
 	s.wait("of this line did not end:")
 	s.wait("[r]esume  [n]ew  [s]how")
+
 	s.keys("s\r")
 	s.wait("│ go: not finished")
 	s.wait("[r]esume  [n]ew  [s]how")
+
 	s.keys("n\r")
 	s.wait("is given up")
 	s.wait("[a]pprove")
+
 	s.signal(syscall.SIGKILL)
 	s.ends()
+
 	s = onTerminalWith(t, dir, env, "/ship")
 	s.wait("[r]esume  [n]ew  [s]how")
 	s.keys("r\r")
 	s.wait("[a]pprove")
 	s.keys("a\r")
 	s.wait("shipped: approve by ann")
+
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+
 	list := onTerminalWith(t, dir, env, "query", "--runs", "-c", "[.runs[].status]").until("]")
 	if !strings.Contains(list, `["completed","cancelled"]`) {
 		t.Errorf("the runs are %s, want one that is completed and one that was given up", list)
@@ -222,7 +255,9 @@ func TestLineAgain(t *testing.T) {
 // again only when they are others once more.
 func TestFlowIsOffered(t *testing.T) {
 	t.Parallel()
+
 	dir, env := watching(t)
+
 	src := "---\ncommand: build\ndescription: Build\narguments:\n" +
 		"  - {name: what, type: text, required: true, description: what}\ntiers: [Light]\n---\n\n" +
 		"## Argument Parsing\n\n```yaml args\nload:\n" +
@@ -230,6 +265,7 @@ func TestFlowIsOffered(t *testing.T) {
 		"## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\n" +
 		"gate: Build ${{ $args.what }}?\n```\n\n### Step 2: Say so\n\n```yaml step\n" +
 		"return: built ${{ $args.what }}\n```\n"
+
 	err := os.WriteFile(
 		filepath.Join(dir, formats.Workspace, "commands", "build.md"),
 		[]byte(src),
@@ -238,6 +274,7 @@ func TestFlowIsOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rules := func(slug string) {
 		err := os.MkdirAll(filepath.Join(dir, "docs"), 0o700)
 		err = errors.Join(
@@ -252,45 +289,57 @@ func TestFlowIsOffered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	rules("first")
 	s := onTerminalWith(t, dir, env, "/build", "one")
 	s.wait("[a]pprove  [r]eject")
 	s.signal(syscall.SIGKILL)
 	s.ends()
+
 	s = onTerminalWith(t, dir, env, "/build", "two")
 	s.wait("of /build one did not end")
 	s.wait("[r]esume  [n]ew  [s]how")
 	s.keys("n\r")
+
 	s.wait("Build two?")
 	s.wait("[a]pprove  [r]eject")
 	s.keys("a\r")
 	s.wait("built two")
 	s.ends()
+
 	rules("second")
 	s = onTerminalWith(t, dir, env, "/build")
 	s.wait("[r]esume  [n]ew  [s]how")
+
 	s.keys("r\r")
 	s.wait("docs/project-rules.md changed")
 	s.wait("[G]o on  [S]top")
 	s.keys("g\r")
+
 	s.wait("[a]pprove  [r]eject")
 	s.signal(syscall.SIGKILL)
 	s.ends()
+
 	s = onTerminalWith(t, dir, env, "resume")
 	if out := s.until("[a]pprove  [r]eject"); strings.Contains(out, "changed") {
 		t.Errorf("it asks again about rules that were agreed to: %s", out)
 	}
+
 	s.signal(syscall.SIGKILL)
 	s.ends()
+
 	if err := os.Remove(filepath.Join(dir, "docs", "project-rules.md")); err != nil {
 		t.Fatal(err)
 	}
+
 	s = onTerminalWith(t, dir, env, "resume")
 	s.wait("docs/project-rules.md changed")
 	s.keys("g\r")
+
 	s.wait("[a]pprove  [r]eject")
 	s.keys("a\r")
 	s.wait("built one")
+
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
@@ -299,16 +348,21 @@ func TestFlowIsOffered(t *testing.T) {
 // TestWatchCancels: a run of another process is cancelled; a signal leaves the terminal as it was.
 func TestWatchCancels(t *testing.T) {
 	t.Parallel()
+
 	dir, env := watching(t)
 	works := onTerminalWith(t, dir, env, "/work")
+
 	s := onWatch(t, dir, env)
 	s.wait("1 at work")
+
 	s.slowly("c")
 	s.wait("[y/N]")
 	s.press("y", "is cancelled")
+
 	if code := works.ends(); code != 130 {
 		t.Errorf("exit code %d of what was cancelled, want 130", code)
 	}
+
 	s.signal(syscall.SIGTERM)
 	s.restored(143)
 }
@@ -333,7 +387,10 @@ func TestWatchSurvives(t *testing.T) {
 	for range 300 {
 		s.keys(pieces[r.IntN(len(pieces))])
 		if r.IntN(20) == 0 {
-			size := &pty.Winsize{Rows: uint16(1 + r.IntN(40)), Cols: uint16(1 + r.IntN(120))} //nolint:gosec // small
+			size := &pty.Winsize{
+				Rows: uint16(1 + r.IntN(40)),  //nolint:gosec // small
+				Cols: uint16(1 + r.IntN(120)), //nolint:gosec // small
+			}
 			if err := pty.Setsize(s.tty, size); err != nil {
 				t.Fatal(err)
 			}
@@ -383,10 +440,12 @@ func TestWatchLeavesAtSignals(t *testing.T) {
 			t.Parallel()
 			dir, env := watching(t)
 			s := onWatch(t, dir, env)
+
 			for _, one := range tt.signals {
 				<-time.After(one.after)
 				s.signal(one.sig)
 			}
+
 			s.restored(tt.want)
 		})
 	}
