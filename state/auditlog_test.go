@@ -16,11 +16,13 @@ import (
 func TestOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	tx := state.Tx{
 		ID:      "once",
 		Session: session,
 		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "once"}}}},
 	}
+
 	var wg sync.WaitGroup
 	var replayed atomic.Int64
 	for range 3 {
@@ -34,7 +36,9 @@ func TestOneID(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
+
 	if replayed.Load() != 2 || w.serial() != 1 {
 		t.Errorf("%d replayed, serial %d, want 2 and 1", replayed.Load(), w.serial())
 	}
@@ -54,7 +58,9 @@ func TestOldLines(t *testing.T) {
 	}
 	member := func(txn string, task int) string {
 		return fmt.Sprintf(
-			`{"txn":%q,"session_id":"s","run":"r","ops":[{"op":"create_tasks"}],"numbers":[%d],"verdicts":[{"op":"create_tasks","task":%d,"from":"","to":"not_started","changed":true}]}`,
+			`{"txn":%q,"session_id":"s","run":"r","ops":[{"op":"create_tasks"}],`+
+				`"numbers":[%d],"verdicts":[{"op":"create_tasks","task":%d,"from":"",`+
+				`"to":"not_started","changed":true}]}`,
 			txn, task, task,
 		)
 	}
@@ -63,7 +69,9 @@ func TestOldLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	group := fmt.Sprintf(
-		`{"serial":1,"txn":"","kind":"group","file":".tercet/state.json","time":"2026-01-05T10:00:00Z","session_id":"","run":"","added":[1,2],"group":[%s,%s],"undo":%s,"pre":%q,"post":%q,"prev":%q}`,
+		`{"serial":1,"txn":"","kind":"group","file":".tercet/state.json",`+
+			`"time":"2026-01-05T10:00:00Z","session_id":"","run":"","added":[1,2],`+
+			`"group":[%s,%s],"undo":%s,"pre":%q,"post":%q,"prev":%q}`,
 		member("a", 1), member("b", 2), undo, line["pre"], line["post"], line["prev"],
 	)
 	w.write("audit.jsonl", lines[0]+"\n"+group+"\n")
@@ -164,6 +172,7 @@ func TestLongLog(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				ops := []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "task " + id}}}}
 				if field != "" { // the log holds what it is set to
 					ops = append(ops, state.UpdateMetadata{
@@ -171,6 +180,7 @@ func TestLongLog(t *testing.T) {
 						Fields: map[string]any{field: text},
 					})
 				}
+
 				res, err := m.Apply(t.Context(), state.Tx{
 					ID:      id,
 					Session: session,
@@ -179,6 +189,7 @@ func TestLongLog(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Apply of %s = %v", id, err)
 				}
+
 				return res
 			}
 			apply("first", "effort", strings.Repeat("x", 90_000))

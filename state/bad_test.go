@@ -340,15 +340,18 @@ func badFiles() []bad {
 // TestBadFiles: what is no state is refused with its place and left as it is.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
+
 	all := badFiles()
 	if len(all) < 350 {
 		t.Errorf("%d files, want at least 350", len(all))
 	}
+
 	for part := range 8 {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
 			w := quickWorkspace(t)
 			w.add("kept")
+
 			for i := part; i < len(all); i += 8 {
 				w.refuses(all[i])
 			}
@@ -363,8 +366,10 @@ func (w *workspace) refuses(b bad) {
 	if b.at < 0 {
 		at = ".tercet/state.json:"
 	}
+
 	_, reading := w.r.Doc(w.t.Context())
 	_, writing := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
+
 	for _, err := range []error{reading, writing} {
 		_, ok := errors.AsType[*statefile.SyntaxError](err)
 		if !ok || formats.CodeOf(err) != formats.CodeInvalidState ||
@@ -373,9 +378,11 @@ func (w *workspace) refuses(b bad) {
 			break
 		}
 	}
+
 	if got := w.read("state.json"); got != b.src {
 		w.t.Errorf("%q: the file was changed to %.300q", b.name, got)
 	}
+
 	// the copies would be compared with each other
 	if err := os.RemoveAll(w.path("backups")); err != nil {
 		w.t.Fatal(err)
@@ -394,11 +401,13 @@ func where(src string, at int) string {
 // TestGoodFiles: what is JSON is taken, and stays byte for byte when something else is written.
 func TestGoodFiles(t *testing.T) {
 	t.Parallel()
+
 	w := quickWorkspace(t)
 	pieces := goodJSON()
 	if len(pieces) < 95 {
 		t.Errorf("%d pieces, want at least 95", len(pieces))
 	}
+
 	for _, piece := range pieces {
 		for _, form := range []func(string) string{
 			func(s string) string { return s },
@@ -409,17 +418,20 @@ func TestGoodFiles(t *testing.T) {
 		} {
 			src := form(before + piece + behind)
 			w.write("state.json", src)
+
 			if err := errors.Join(
 				os.RemoveAll(w.path("audit.jsonl")),
 				os.RemoveAll(w.path("backups")),
 			); err != nil {
 				t.Fatal(err)
 			}
+
 			res, err := w.try(state.UpdateMetadata{Task: 1, Fields: map[string]any{"title": "b"}})
 			if err != nil {
 				t.Errorf("%.300q: %v", src, err)
 				continue
 			}
+
 			got := w.read("state.json")
 			want := strings.Replace(
 				strings.Replace(
@@ -432,11 +444,13 @@ func TestGoodFiles(t *testing.T) {
 				`"title": "b"`,
 				1,
 			)
+
 			// behind that the task has members that were added
 			i := strings.LastIndex(got, `"tasks"`)
 			if !strings.HasPrefix(want, got[:i]) || res.Serial != 5 {
 				t.Errorf("%.300q became %.300q", src, got)
 			}
+
 			bom := strings.HasPrefix(src, "\xef\xbb\xbf")
 			if bom != slices.ContainsFunc(res.Warnings, func(s string) bool {
 				return strings.Contains(s, "byte order mark")
@@ -461,13 +475,16 @@ func FuzzBadFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		w := quickWorkspace(t)
+
 		w.write("state.json", string(src))
 		if err := os.RemoveAll(w.path("audit.jsonl")); err != nil {
 			t.Fatal(err)
 		}
+
 		_, reading := w.r.Doc(t.Context())
 		_, writing := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 		got := []byte(w.read("state.json"))
+
 		switch {
 		case reading != nil && (writing == nil || !bytes.Equal(got, src)):
 			t.Errorf("%q cannot be read, and writing it gives %v and %q", src, writing, got)

@@ -16,6 +16,7 @@ import (
 func filled(b *testing.B, n int) *workspace {
 	b.Helper()
 	w := newWorkspace(b)
+
 	list := make([]state.NewTask, n)
 	for i := range list {
 		list[i] = state.NewTask{
@@ -27,6 +28,7 @@ func filled(b *testing.B, n int) *workspace {
 			list[i].Dependencies = []int{i}
 		}
 	}
+
 	w.do(state.CreateTasks{Tasks: list})
 	return w
 }
@@ -35,8 +37,10 @@ func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := filled(b, n)
+
 			b.ReportAllocs()
 			b.SetBytes(int64(len(w.read("state.json"))))
+
 			i := 0
 			for b.Loop() {
 				i++
@@ -61,6 +65,7 @@ func BenchmarkApplyFresh(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := filled(b, n)
 			b.ReportAllocs()
+
 			i := 0
 			for b.Loop() {
 				i++
@@ -68,6 +73,7 @@ func BenchmarkApplyFresh(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
+
 				_, err = m.Apply(b.Context(), state.Tx{
 					Session: session,
 					Ops: []state.Op{
@@ -94,15 +100,18 @@ func BenchmarkReplace(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i++
+
 				var doc map[string]any
 				if err := json.Unmarshal([]byte(w.read("state.json")), &doc); err != nil {
 					b.Fatal(err)
 				}
 				doc["tasks"].([]any)[n/2].(map[string]any)["effort"] = fmt.Sprint(i)
+
 				data, err := json.MarshalIndent(doc, "", "  ")
 				if err != nil {
 					b.Fatal(err)
 				}
+
 				err = atomicfile.WriteIn(
 					w.root,
 					".tercet/state.json",
@@ -143,6 +152,7 @@ func BenchmarkFloor(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer f.Close()
+
 	for b.Loop() {
 		if _, err := f.WriteString("a line of the log\n"); err != nil {
 			b.Fatal(err)
@@ -158,12 +168,15 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := filled(b, n)
 			w.do(state.UpdateStatus{Tasks: []int{1}, To: formats.Planning})
+
 			b.ReportAllocs()
+
 			for b.Loop() {
 				r, err := state.NewReader(w.cfg)
 				if err != nil {
 					b.Fatal(err)
 				}
+
 				if _, _, err := r.Snapshot(b.Context()); err != nil {
 					b.Fatal(err)
 				}

@@ -78,8 +78,10 @@ func TestClaimRace(t *testing.T) {
 				Session: fmt.Sprintf("sess_1767610000_%06d", i),
 				Ops:     []state.Op{state.ClaimTask{}},
 			})
+
 			mu.Lock()
 			defer mu.Unlock()
+
 			if err == nil {
 				got[res.Verdicts[0].Task]++
 			} else if formats.CodeOf(err) != formats.CodeNotFound {
@@ -104,11 +106,13 @@ func TestRenumber(t *testing.T) {
 			doc := w.document(formats.ArtifactReport, "specs/001_a/reports/research-001.md", "x")
 			w.add("a", "b", "c")
 			w.do(state.SetLayout{To: layout})
+
 			w.do(
 				state.LinkArtifacts{Task: 1, Artifacts: []formats.Artifact{doc}},
 				state.UpdateMetadata{Task: 2, Fields: map[string]any{"dependencies": []int{3, 1}}},
 				state.UpdateMetadata{Task: 3, Fields: map[string]any{"parent": 1}},
 			)
+
 			w.write(
 				"state.json",
 				strings.Replace(
@@ -118,27 +122,34 @@ func TestRenumber(t *testing.T) {
 					1,
 				),
 			)
+
 			res := w.do(
 				state.Renumber{Task: 1},
 				state.CreateTasks{Tasks: []state.NewTask{{Title: "d", Dependencies: []int{4}}}},
 			)
+
 			if got := w.stored(4); got.Title != "a" || got.Artifacts[0].Path != doc.Path {
 				t.Errorf("task 4 = %+v, want the old task 1", got)
 			}
+
 			diff := cmp.Diff([]int{3, 4}, w.stored(2).Dependencies)
 			if diff != "" || *w.stored(3).Parent != 4 {
 				t.Errorf("references (-want +got):\n%s", diff)
 			}
+
 			if res.Numbers[0] != 5 || len(w.stored(5).Dependencies) != 1 {
 				t.Errorf("Apply = %+v, want task 5 after 4", res)
 			}
+
 			if !strings.Contains(w.read("state.json"), `"theirs": 1.50`) {
 				t.Error("a member of others is lost")
 			}
+
 			all, err := w.r.Doc(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if layout == statefile.LayoutLines {
 				for i, n := range []int{2, 3, 4, 5} {
 					if all.Tasks[i].Number != n {
@@ -147,9 +158,12 @@ func TestRenumber(t *testing.T) {
 					}
 				}
 			}
+
 			w.healthy()
+
 			w.force(2, formats.Abandoned)
 			w.do(state.ArchiveTasks{Tasks: []int{2}})
+
 			_, err = w.try(state.Renumber{Task: 4})
 			if err == nil || !strings.Contains(err.Error(), "the archived task 2 refers to it") {
 				t.Errorf("Renumber = %v, want it refused for the archived task", err)
@@ -161,6 +175,7 @@ func TestRenumber(t *testing.T) {
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	w.add("b", "a")
 	w.write(
 		"state.json",
@@ -171,25 +186,31 @@ func TestLayout(t *testing.T) {
 			1,
 		),
 	)
+
 	w.do(state.SetLayout{To: statefile.LayoutLines})
+
 	got := w.read("state.json")
 	if strings.Count(got, "\n") != 11 ||
 		!strings.Contains(got, "\n    {\"number\": 1, \"title\": \"b\"") ||
 		!strings.Contains(got, "12345678901234567890.10") {
 		t.Errorf("lines:\n%s", got)
 	}
+
 	if res := w.do(state.SetLayout{To: statefile.LayoutLines}); res.Changed {
 		t.Error("a second time changed something")
 	}
+
 	w.add("c")
 	if got := w.read("state.json"); strings.Count(got, "\n") != 12 {
 		t.Errorf("a task that is added does not stand on its line:\n%s", got)
 	}
+
 	w.do(state.SetLayout{To: statefile.LayoutPretty})
 	got = w.read("state.json")
 	if !strings.Contains(got, "\n    {\n      \"number\": 1,") ||
 		!strings.Contains(got, "12345678901234567890.10") {
 		t.Errorf("pretty:\n%s", got)
 	}
+
 	w.healthy()
 }

@@ -78,20 +78,24 @@ func (w *workspace) holds(acked []int, writes int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	var stored []int
 	for _, task := range doc.Tasks {
 		stored = append(stored, task.Number)
 	}
+
 	slices.Sort(acked)
 	slices.Sort(stored)
 	if !slices.Equal(acked, stored) || len(slices.Compact(slices.Clone(acked))) != writes {
 		w.t.Errorf("%d numbers acknowledged, %d in the file, want %d in both",
 			len(acked), len(stored), writes)
 	}
+
 	// Writers of one process share writes, and the serial rises by one a write.
 	if doc.Serial == 0 || doc.Serial > uint64(writes) {
 		w.t.Errorf("serial = %d, want at most %d", doc.Serial, writes)
 	}
+
 	w.healthy()
 }
 
@@ -100,8 +104,10 @@ func TestProcesses(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "32 processes")
 	w := quickWorkspace(t)
+
 	const processes = 32
 	const each = 8
+
 	outs := make([]bytes.Buffer, processes)
 	cmds := make([]*exec.Cmd, processes)
 	for i := range cmds {
@@ -111,6 +117,7 @@ func TestProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	var acked []int
 	for i, cmd := range cmds {
 		if err := cmd.Wait(); err != nil {
@@ -118,6 +125,7 @@ func TestProcesses(t *testing.T) {
 		}
 		acked = append(acked, numbers(t, &outs[i])...)
 	}
+
 	w.holds(acked, processes*each)
 }
 
@@ -243,25 +251,31 @@ func TestReadersNeverSeeTorn(t *testing.T) {
 // statuses.
 func TestSnapshotIsCached(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("a")
 	w.do(state.UpdateStatus{Tasks: []int{1}, To: formats.Planning})
+
 	first, serial, err := w.r.Snapshot(t.Context())
 	if err != nil || serial != 2 {
 		t.Fatalf("Snapshot = serial %d, %v", serial, err)
 	}
+
 	same := func(a, b any) bool {
 		return fmt.Sprintf("%p", a) == fmt.Sprintf("%p", b)
 	}
+
 	if again, _, _ := w.r.Snapshot(t.Context()); !same(first, again) {
 		t.Error("the same file was decoded twice")
 	}
+
 	w.clock.advance(3 * time.Hour)
 	stale, _, _ := w.r.Snapshot(t.Context())
 	if same(first, stale) ||
 		first.(map[string]any)["tasks"].([]any)[0].(map[string]any)["status"] != "planning" {
 		t.Error("the effective status changed the document that was given before")
 	}
+
 	w.add("b")
 	if _, serial, _ := w.r.Snapshot(t.Context()); serial != 3 {
 		t.Errorf("serial after a write = %d, want 3", serial)

@@ -19,6 +19,7 @@ import (
 // twice.
 func TestMissingState(t *testing.T) {
 	t.Parallel()
+
 	lost := func(t *testing.T) *workspace {
 		t.Helper()
 		w := newWorkspace(t)
@@ -29,11 +30,14 @@ func TestMissingState(t *testing.T) {
 		}
 		return w
 	}
+
 	t.Run("is said", func(t *testing.T) {
 		t.Parallel()
 		w := lost(t)
+
 		_, reading := w.r.Doc(t.Context())
 		_, writing := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "four"}}})
+
 		for what, err := range map[string]error{
 			"reading": reading,
 			"writing": writing,
@@ -46,9 +50,11 @@ func TestMissingState(t *testing.T) {
 			}
 		}
 	})
+
 	t.Run("restored", func(t *testing.T) {
 		t.Parallel()
 		w := lost(t)
+
 		serial, ok := w.m.NewestBackup()
 		res, err := w.m.Restore(t.Context(), serial)
 		if err != nil || !ok || len(res.Warnings) > 0 || w.stored(3).Title != "three" {
@@ -56,16 +62,20 @@ func TestMissingState(t *testing.T) {
 		}
 		w.healthy()
 	})
+
 	t.Run("anew", func(t *testing.T) {
 		t.Parallel()
 		w := lost(t)
+
 		if err := w.m.Init(t.Context(), state.InitOptions{Anew: true}); err != nil {
 			t.Fatal(err)
 		}
+
 		if n := w.add("four"); n[0] != 4 || w.serial() != 4 {
 			t.Errorf("number %d, serial %d; want 4 and 4, behind those that were given",
 				n[0], w.serial())
 		}
+
 		w.healthy()
 	})
 }
@@ -74,23 +84,28 @@ func TestMissingState(t *testing.T) {
 // one tells what it loses.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("one")
 	w.add("two")
 	w.write("state.json", w.read("state.json")[:40])
+
 	_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "three"}}})
 	if help := formats.HelpOf(err); !strings.Contains(help, "tercet state restore 2") {
 		t.Fatalf("Apply = %v, %q; want the restore of serial 2", err, help)
 	}
+
 	if _, err := w.m.Restore(t.Context(), 2); err != nil || w.stored(2).Title != "two" {
 		t.Errorf("Restore(2) = %v; want the last acknowledged write", err)
 	}
+
 	res, err := w.m.Restore(t.Context(), 1)
 	all := strings.Join(res.Warnings, "\n")
 	if err != nil ||
 		!strings.Contains(all, "the write of serial 2 is not in it: create_tasks of task 2") {
 		t.Errorf("Restore(1) = %q, %v; want the write of serial 2 named", all, err)
 	}
+
 	w.healthy()
 }
 
@@ -128,6 +143,7 @@ func TestFIFO(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
+
 			w.add("one")
 			err := errors.Join(
 				os.RemoveAll(w.path(name)),
@@ -139,6 +155,7 @@ func TestFIFO(t *testing.T) {
 			if err := syscall.Mkfifo(w.path(name), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -155,6 +172,7 @@ func TestFIFO(t *testing.T) {
 						reading, verifying, res, writing)
 				}
 			}()
+
 			select {
 			case <-done:
 			case <-time.After(time.Minute):
@@ -169,9 +187,11 @@ func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.add("one")
+
 	set := func(key string) state.Op {
 		return state.UpdateMetadata{Task: 1, Fields: map[string]any{key: "ab\x1b[A"}}
 	}
+
 	for name, op := range map[string]state.Op{
 		"title":       state.CreateTasks{Tasks: []state.NewTask{{Title: "ab\x1b[A"}}},
 		"effort":      state.CreateTasks{Tasks: []state.NewTask{{Title: "a", Effort: "ab\x1b[A"}}},
@@ -190,5 +210,6 @@ func TestControlCharacters(t *testing.T) {
 			t.Errorf("%s = %v, want the character and its column", name, err)
 		}
 	}
+
 	w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"description": "two\n\tlines"}})
 }

@@ -183,37 +183,46 @@ func TestInvalidState(t *testing.T) {
 
 func TestNoState(t *testing.T) {
 	t.Parallel()
+
 	w, err := openWorkspace(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.t = t
 	defer w.root.Close()
+
 	if err := os.Mkdir(w.path(""), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	_, _, err = w.r.Snapshot(t.Context())
 	if formats.CodeOf(err) != formats.CodeNoWorkspace || formats.HelpOf(err) == "" {
 		t.Errorf("Snapshot = %v, want NO_WORKSPACE with help", err)
 	}
+
 	_, err = w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 	if formats.CodeOf(err) != formats.CodeNoWorkspace {
 		t.Errorf("Apply = %v, want NO_WORKSPACE", err)
 	}
+
 	if err := w.m.Init(t.Context(), state.InitOptions{NextNumber: 196}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := w.m.Init(t.Context(), state.InitOptions{}); !errors.Is(err, os.ErrExist) {
 		t.Errorf("second Init = %v, want fs.ErrExist", err)
 	}
+
 	if n := w.add("a"); n[0] != 196 {
 		t.Errorf("first number = %d, want 196", n[0])
 	}
+
 	w.healthy()
 }
 
 func TestReadingCreatesNothing(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	w, err := openWorkspace(dir)
 	if err != nil {
@@ -221,20 +230,26 @@ func TestReadingCreatesNothing(t *testing.T) {
 	}
 	w.t = t
 	defer w.root.Close()
+
 	w.write("state.json", file(`{"number": 1, "title": "a", "status": "not_started"}`))
+
 	if ok, err := w.r.HasTask(t.Context(), 1); !ok || err != nil {
 		t.Errorf("HasTask(1) = %v, %v", ok, err)
 	}
+
 	_, err = w.r.Task(t.Context(), 2)
 	if formats.CodeOf(err) != formats.CodeNotFound || err.Error() != "task 2 does not exist" {
 		t.Errorf("Task(2) = %v, want NOT_FOUND with its number", err)
 	}
+
 	if _, err := w.r.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	if raw, err := w.r.Bytes(t.Context()); err != nil || string(raw) != w.read("state.json") {
 		t.Errorf("Bytes = %q, %v", raw, err)
 	}
+
 	entries, err := os.ReadDir(w.path(""))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("reading left %v, %v; want state.json only", entries, err)
@@ -262,48 +277,59 @@ func TestBytesSurvive(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.write("state.json", odd)
+
 	if err := os.Remove(w.path("audit.jsonl")); err != nil { // as in a fresh clone
 		t.Fatal(err)
 	}
+
 	w.do(state.UpdateStatus{
 		Tasks:     []int{8},
 		To:        formats.Implementing,
 		Artifacts: []formats.Artifact{{Type: formats.ArtifactImplementation, Path: "y.go"}},
 	})
+
 	want := strings.Replace(odd, `"serial": 4`, `"serial": 5`, 1)
 	want = strings.Replace(want, `"number": 8,
         "status": "not_started"`, `"number": 8,
         "status": "implementing"`, 1)
 	got := w.read("state.json")
+
 	// What stands before the changed task is the same but for the serial, and so is what follows.
 	at := strings.Index(got, `"artifacts"`)
 	wantAt := strings.Index(want, `"artifacts"`)
 	if got[:at] != want[:wantAt] {
 		t.Errorf("before the artifacts (-want +got):\n%s", cmp.Diff(want[:wantAt], got[:at]))
 	}
+
 	tail := want[strings.Index(want, "\n    }\n  ],"):]
 	if !strings.HasSuffix(got, tail) {
 		t.Errorf("the end is\n%s\nwant it to end with\n%s", got, tail)
 	}
+
 	if !strings.Contains(
 		got,
-		`{"path": "x.go", "type": "implementation", "note": "mine", "created": "then"}, {"type": "implementation", "path": "y.go",`,
+		`{"path": "x.go", "type": "implementation", "note": "mine", "created": "then"}, `+
+			`{"type": "implementation", "path": "y.go",`,
 	) {
 		t.Errorf("the artifacts are\n%s", got[at:])
 	}
+
 	w.do(state.UpdateMetadata{Task: 7, Fields: map[string]any{"title": "sept"}})
 	got = w.read("state.json")
 	if !strings.Contains(
 		got,
-		`{"zeta": {"b": 1e400, "a": [1, 2,3]}, "number": 7, "title": "sept", "status": "not_started", "Extra": null, "slug": "seven_e", "updated": `,
+		`{"zeta": {"b": 1e400, "a": [1, 2,3]}, "number": 7, "title": "sept", `+
+			`"status": "not_started", "Extra": null, "slug": "seven_e", "updated": `,
 	) {
 		t.Errorf("the line of task 7:\n%s", got)
 	}
+
 	w.healthy()
 }
 
 func TestLayouts(t *testing.T) {
 	t.Parallel()
+
 	lines := "{\n\"version\": \"1\",\n\"lineage\": \"l\",\n\"serial\": 0,\n\"next_number\": 4,\n" +
 		"\"tasks\": [\n" +
 		"{\"number\": 1, \"title\": \"a\", \"status\": \"completed\", \"updated\": \"u\", " +
@@ -311,6 +337,7 @@ func TestLayouts(t *testing.T) {
 		"{\"number\": 2, \"title\": \"b\", \"status\": \"abandoned\", \"updated\": \"u\"},\n" +
 		"{\"number\": 3, \"title\": \"c\", \"status\": \"planned\", \"updated\": \"u\", \"x\": " +
 		"1.50}\n]\n}\n"
+
 	for name, src := range map[string]string{
 		"lines":         lines,
 		"compact lines": strings.NewReplacer(": ", ":", ", ", ",").Replace(lines),
@@ -319,36 +346,44 @@ func TestLayouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			w := newWorkspace(t)
 			w.write("state.json", src)
 			if err := os.Remove(w.path("audit.jsonl")); err != nil {
 				t.Fatal(err)
 			}
+
 			w.do(state.ArchiveTasks{Tasks: []int{1, 2}})
 			w.add("new")
 			w.do(state.UnarchiveTasks{Tasks: []int{2}})
+
 			got := w.read("state.json")
 			list := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 			if len(list) != 11 || strings.Contains(got, "\xef\xbb\xbf") {
 				t.Fatalf("got %d lines, want 11:\n%s", len(list), got)
 			}
+
 			before := strings.Split(src, "\n")
 			if list[6] != strings.TrimSuffix(before[7], "\r")+cr(name) ||
 				strings.TrimSuffix(list[7], cr(name)) != strings.TrimSuffix(before[8], "\r")+"," {
 				t.Errorf("lines of tasks 2 and 3 are\n%s\n%s\nwant them as they were",
 					list[6], list[7])
 			}
+
 			if !strings.HasPrefix(list[8], `{"number"`) ||
 				strings.Contains(list[8], `": `) == (name == "compact lines") {
 				t.Errorf("the new task is %s", list[8])
 			}
+
 			if name == "CRLF" && strings.Count(got, "\n") != strings.Count(got, "\r\n") {
 				t.Errorf("mixed line breaks:\n%q", got)
 			}
+
 			w.do(state.UpdateMetadata{Task: 4, Fields: map[string]any{"dependencies": []int{2, 3}}})
 			if strings.Count(w.read("state.json"), "\n") != strings.Count(got, "\n") {
 				t.Errorf("a list took lines of its own:\n%s", w.read("state.json"))
 			}
+
 			w.healthy()
 		})
 	}
@@ -364,17 +399,21 @@ func cr(name string) string {
 func TestSymlink(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	if err := os.Rename(w.path("state.json"), filepath.Join(w.dir, "real.json")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("../real.json", w.path("state.json")); err != nil {
 		t.Fatal(err)
 	}
+
 	w.add("a")
 	if info, err := os.Lstat(w.path("state.json")); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", info.Mode(), err)
 	}
+
 	w.healthy()
+
 	outside := filepath.Join(t.TempDir(), "state.json")
 	if err := os.Rename(filepath.Join(w.dir, "real.json"), outside); err != nil {
 		t.Fatal(err)
@@ -389,6 +428,7 @@ func TestSymlink(t *testing.T) {
 		if err := os.Symlink(to, w.path("state.json")); err != nil {
 			t.Fatal(err)
 		}
+
 		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 		if formats.CodeOf(err) != formats.CodeDenied {
 			t.Errorf("Apply through a link to %s = %v, want DENIED", to, err)
@@ -498,23 +538,29 @@ func TestBackups(t *testing.T) {
 func TestNumbersAreNotReusedAfterRestore(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	w.add("one")
 	w.add("two")
 	w.write("state.json", "{")
+
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	serial, ok := m.NewestBackup()
 	if !ok || serial != 2 {
 		t.Fatalf("NewestBackup() = %d, %t, want 2", serial, ok)
 	}
+
 	if _, err := m.Restore(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
+
 	if n := w.add("next"); n[0] != 3 {
 		t.Errorf("number after a restore = %d, want 3", n[0])
 	}
+
 	w.healthy()
 }
 
@@ -535,16 +581,20 @@ func TestReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may write anywhere")
 	}
+
 	w := newWorkspace(t)
 	w.add("a")
+
 	if err := os.Chmod(w.path(""), 0o555); err != nil {
 		t.Fatal(err)
 	}
 	defer os.Chmod(w.path(""), 0o755)
+
 	_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 	if formats.CodeOf(err) != formats.CodeIO {
 		t.Errorf("Apply = %v, want IO", err)
 	}
+
 	if _, _, err := w.r.Snapshot(t.Context()); err != nil {
 		t.Errorf("Snapshot = %v", err)
 	}
@@ -554,10 +604,12 @@ func TestReadOnlyFolder(t *testing.T) {
 func TestHardLink(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	before := w.read("state.json")
 	if err := os.Link(w.path("state.json"), w.path("mine.json")); err != nil {
 		t.Skip(err)
 	}
+
 	res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 	if len(res.Warnings) != 1 ||
 		!strings.Contains(res.Warnings[0], "another name by a hard link") ||
@@ -565,6 +617,7 @@ func TestHardLink(t *testing.T) {
 		t.Errorf("Apply = %q, the other name has %q; want a warning and the old content",
 			res.Warnings, w.read("mine.json"))
 	}
+
 	res = w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 	if len(res.Warnings) != 0 {
 		t.Errorf("Apply again = %q, want the warning once", res.Warnings)
@@ -619,20 +672,24 @@ func TestTooLarge(t *testing.T) {
 // rise on.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("a")
 	w.clock.advance(-20 * 365 * 24 * time.Hour)
 	w.add("b")
 	w.clock.advance(200 * 365 * 24 * time.Hour)
 	w.add("c")
+
 	doc, err := w.r.Doc(t.Context())
 	if err != nil || doc.Serial != 3 || len(doc.Tasks) != 3 ||
 		doc.Tasks[1].Updated > doc.Tasks[0].Updated {
 		t.Errorf("serial %d, %d tasks, %v", doc.Serial, len(doc.Tasks), err)
 	}
+
 	then, err := w.r.At(t.Context(), 2)
 	if err != nil || !strings.Contains(string(then), `"serial": 2`) {
 		t.Errorf("At(2) = %s, %v", then, err)
 	}
+
 	w.healthy()
 }

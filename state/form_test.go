@@ -195,10 +195,12 @@ func byNumber(t *rapid.T, src string) map[string]map[string]any {
 	if err := json.Unmarshal([]byte(src), &file); err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string]map[string]any{}
 	for _, p := range slices.Concat(file.Active, file.Completed) {
 		out[fmt.Sprint(p["project_number"])] = p
 	}
+
 	return maps.Clone(out)
 }
 
@@ -207,10 +209,13 @@ func byNumber(t *rapid.T, src string) map[string]map[string]any {
 func TestArchiveOfTheirs(t *testing.T) {
 	t.Parallel()
 	main := pretty(
-		`{"next_project_number": 9, "active_projects": [{"project_number": 8, "project_name": "b", "status": "planned", "dependencies": [3]}]}`,
+		`{"next_project_number": 9, "active_projects": [{"project_number": 8, ` +
+			`"project_name": "b", "status": "planned", "dependencies": [3]}]}`,
 	)
 	old := pretty(
-		`{"_note": "old", "archived_projects": [{"project_number": 3, "project_name": "a", "status": "completed", "archived": "2026-01-01"}, {"project_number": 2, "project_name": "z", "status": "abandoned"}]}`,
+		`{"_note": "old", "archived_projects": [{"project_number": 3, "project_name": "a", ` +
+			`"status": "completed", "archived": "2026-01-01"}, ` +
+			`{"project_number": 2, "project_name": "z", "status": "abandoned"}]}`,
 	)
 	w := newWorkspace(t)
 	for _, src := range []string{old, main} {
@@ -242,18 +247,22 @@ func TestArchiveOfTheirs(t *testing.T) {
 // number means the one that stays.
 func TestOneNumberTwiceKeepsBoth(t *testing.T) {
 	t.Parallel()
+
 	src := `{"next_project_number": 8, "active_projects": [{"project_number": 7, "project_name": "old", "status": "completed", "dependencies": [7]},
 		{"project_number": 7, "project_name": "new", "status": "planned"}, {"project_number": 6, "project_name": "needs", "status": "planned", "dependencies": [7]}]}`
 	src = strings.Replace(src, `, "dependencies": [7]},`, `},`, 1)
 	m := exchange.Read("x.json", []byte(src), exchange.Options{Fresh: true})
+
 	w := newWorkspace(t)
 	w.do(state.ImportTasks{From: m, Fresh: true})
+
 	a := w.stored(7)
 	b := w.stored(8)
 	c := w.stored(6)
 	if a.Slug != "new" || b.Slug != "old" || c.Dependencies[0] != 7 {
 		t.Errorf("tasks = %v, %v, %v", a, b, c)
 	}
+
 	f := fmt.Sprint(m.Findings)
 	if !strings.Contains(
 		f,
@@ -261,10 +270,12 @@ func TestOneNumberTwiceKeepsBoth(t *testing.T) {
 	) {
 		t.Errorf("findings = %s", f)
 	}
+
 	out, err := w.r.Export(t.Context(), exchange.ShapeProjects, false)
 	if err != nil || !strings.Contains(string(out), `"next_project_number": 9`) {
 		t.Errorf("Export = %v, want the next number of both:\n%s", err, out)
 	}
+
 	w.healthy()
 }
 
@@ -272,6 +283,7 @@ func TestOneNumberTwiceKeepsBoth(t *testing.T) {
 // they are left out here and given back.
 func TestReferencesThatLeadNowhereComeBack(t *testing.T) {
 	t.Parallel()
+
 	src := `{
   "active_projects": [
     {
@@ -293,15 +305,18 @@ func TestReferencesThatLeadNowhereComeBack(t *testing.T) {
   "next_project_number": 401
 }
 `
+
 	w := quickWorkspace(t)
 	w.do(state.ImportTasks{From: exchange.Read("state.json", []byte(
 		src,
 	), exchange.Options{Repair: true})})
+
 	doc, err := w.r.Doc(t.Context())
 	if err != nil || len(doc.Tasks) != 2 || doc.Tasks[0].Parent != nil ||
 		!slices.Equal(doc.Tasks[0].Dependencies, []int{400}) {
 		t.Fatalf("tasks %+v, %v, want one of no parent that depends on 400", doc.Tasks, err)
 	}
+
 	out, err := w.r.Export(t.Context(), exchange.ShapeProjects, false)
 	if diff := cmp.Diff(src, string(out)); err != nil || diff != "" {
 		t.Errorf("Export = %v (-want +got):\n%s", err, diff)

@@ -32,6 +32,7 @@ func classes(m *exchange.Import) string {
 
 func TestImportDamage(t *testing.T) {
 	t.Parallel()
+
 	one := `{"number": 1, "title": "a", "status": "planned"}`
 	for _, tt := range []struct {
 		name, src, plain, repaired string
@@ -139,12 +140,14 @@ func TestImportDamage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+
 			m := exchange.Read("x.json", []byte(tt.src), exchange.Options{})
 			// of which one comes along
 			refused := tt.plain != "" && !strings.HasPrefix(tt.plain, "duplicate_task")
 			if got := classes(m); got != tt.plain || (m.Err() != nil) != refused {
 				t.Errorf("ReadImport = %s, %v; want %s", got, m.Err(), tt.plain)
 			}
+
 			m = exchange.Read("x.json", []byte(tt.src), exchange.Options{Repair: true})
 			if got := classes(m); got != tt.repaired || len(m.Tasks()) != tt.tasks {
 				t.Errorf("ReadImport with repair = %s, %d tasks; want %s, %d tasks",
@@ -158,11 +161,13 @@ func TestImportDamage(t *testing.T) {
 // file, and all that stand whole before the cut.
 func TestSalvage(t *testing.T) {
 	t.Parallel()
+
 	pretty := file("\n" + `    {"number": 1, "title": "a, [b] {c}", "status": "planned", "artifacts": [{"path": "x.go", "type": "implementation"}, {"path": "y.go", "type": "implementation"}]},
     {"number": 2, "title": "\"}]", "status": "planned", "x": {"deep": [{"er": 1}]}},
     {"number": 3, "title": "c", "status": "not_started"}` + "\n  ")
 	stream := `{"number": 1, "title": "a", "status": "planned", "x": {"number": 7}}` + "\n" +
 		`{"number": 2, "title": "b", "status": "planned"}`
+
 	for name, src := range map[string]string{
 		"state":    pretty,
 		"projects": projects,
@@ -172,10 +177,12 @@ func TestSalvage(t *testing.T) {
 		if err := whole.Err(); err != nil {
 			t.Fatal(err)
 		}
+
 		want := map[int]formats.Task{}
 		for _, task := range whole.Tasks() {
 			want[task.Number] = task
 		}
+
 		best := 0
 		for cut := range len(src) {
 			m := exchange.Read("x.json", []byte(src[:cut]), exchange.Options{Repair: true})
@@ -185,18 +192,21 @@ func TestSalvage(t *testing.T) {
 				}
 				continue
 			}
+
 			for _, task := range m.Tasks() {
 				if diff := cmp.Diff(want[task.Number], task); diff != "" {
 					t.Fatalf("%s, cut at %d: task %d (-want +got):\n%s",
 						name, cut, task.Number, diff)
 				}
 			}
+
 			if got := len(m.Tasks()); got < best {
 				t.Errorf("%s, cut at %d: %d tasks, want %d", name, cut, got, best)
 			} else {
 				best = got
 			}
 		}
+
 		if best < len(want)-1 {
 			t.Errorf("%s: at most %d tasks were taken over, want %d", name, best, len(want)-1)
 		}
@@ -216,15 +226,18 @@ const projects = `{
 
 func TestImportProjects(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	m := exchange.Read("specs/state.json", []byte(projects), exchange.Options{})
 	if err := m.Err(); err != nil || m.Shape != exchange.ShapeProjects {
 		t.Fatalf("ReadImport = %s, %v", m.Shape, err)
 	}
+
 	res := w.do(state.ImportTasks{From: m})
 	if diff := cmp.Diff([]int{11, 12, 13, 14}, sorted(res.Numbers)); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
+
 	parent := 12
 	want := []formats.Task{
 		{
@@ -270,40 +283,52 @@ func TestImportProjects(t *testing.T) {
 			Artifacts:    []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/r.md"}},
 		},
 	}
+
 	doc, err := w.r.Doc(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, doc.Tasks); diff != "" {
 		t.Errorf("tasks (-want +got):\n%s", diff)
 	}
+
 	got := w.read("state.json")
 	if doc.NextNumber != 40 || !strings.Contains(got, "1.50") ||
 		!strings.Contains(got, `"planning_completed": "2026-01-03"`) {
 		t.Errorf("next number %d, or a member of others is lost:\n%s", doc.NextNumber, got)
 	}
+
 	if res := w.do(state.ImportTasks{From: m}); res.Changed {
 		t.Error("the same import again changed something")
 	}
+
 	w.healthy()
 	// Numbers that are taken refuse the whole import, or get new ones.
 	clash := exchange.Read(
 		"x.json",
 		[]byte(
-			`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, {"number": 50, "title": "n", "status": "planned", "dependencies": [12], "parent": 12}]}`,
+			`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, `+
+				`{"number": 50, "title": "n", "status": "planned", "dependencies": [12], `+
+				`"parent": 12}]}`,
 		),
 		exchange.Options{},
 	)
+
 	_, err = w.try(state.ImportTasks{From: clash})
 	if err == nil || !strings.Contains(err.Error(), "other tasks with the numbers 12") {
 		t.Errorf("import of a number that is taken = %v, want it refused", err)
 	}
+
 	w.do(state.ImportTasks{From: clash, Fresh: true})
 	if got := w.stored(50); got.Dependencies[0] != 51 || *got.Parent != 51 ||
 		w.stored(51).Title != "other" {
 		t.Errorf("task 50 = %+v, want references to 51", got)
 	}
-	lost := `{"tasks": [{"number": 60, "title": "x", "status": "planned", "dependencies": [77, 12], "parent": 78}]}`
+
+	lost := `{"tasks": [{"number": 60, "title": "x", "status": "planned", ` +
+		`"dependencies": [77, 12], "parent": 78}]}`
+
 	_, err = w.try(state.ImportTasks{From: exchange.Read(
 		"x.json",
 		[]byte(lost),
@@ -312,11 +337,14 @@ func TestImportProjects(t *testing.T) {
 	if err == nil {
 		t.Error("a strict import that depends on a task that is nowhere is accepted")
 	}
+
 	w.do(state.ImportTasks{From: exchange.Read("x.json", []byte(lost), exchange.Options{})})
 	notes := "depends on task 77, which does not exist\nis part of task 78, which does not exist"
+
 	if got := w.stored(60); len(got.Dependencies) != 1 || got.Parent != nil || got.Notes != notes {
 		t.Errorf("task 60 = %+v, want the references in its notes", got)
 	}
+
 	w.healthy()
 }
 
@@ -325,12 +353,14 @@ func sorted(list []int) []int {
 	for _, n := range list {
 		set[n] = true
 	}
+
 	var out []int
 	for n := range 100 {
 		if set[n] {
 			out = append(out, n)
 		}
 	}
+
 	return out
 }
 
@@ -523,10 +553,12 @@ func TestExportGivesEverythingBack(t *testing.T) {
 // TestImportOneNumberTwice: the active task stays, else the newer one, else the later one.
 func TestImportOneNumberTwice(t *testing.T) {
 	t.Parallel()
+
 	task := func(title, status, updated string) string {
 		return fmt.Sprintf(`{"number": 7, "title": %q, "status": %q, "updated": %q}`,
 			title, status, updated)
 	}
+
 	for name, tt := range map[string]struct{ src, want, why string }{
 		"active first": {
 			`{"tasks": [` + task("a", "planned", "2026-01-01") + ",\n" +
@@ -552,7 +584,9 @@ func TestImportOneNumberTwice(t *testing.T) {
 			`the later one is kept: "b"`,
 		},
 		"put away": {
-			`{"active_projects": [{"project_number": 7, "title": "a", "status": "completed"}], "completed_projects": [{"project_number": 7, "title": "b", "last_updated": "2027-01-01"}]}`,
+			`{"active_projects": [{"project_number": 7, "title": "a", ` +
+				`"status": "completed"}], "completed_projects": [{"project_number": 7, ` +
+				`"title": "b", "last_updated": "2027-01-01"}]}`,
 			"a", `the active one is kept: "a"`,
 		},
 	} {
@@ -561,16 +595,19 @@ func TestImportOneNumberTwice(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "task 7 stands twice, first in line 1") {
 			t.Errorf("%s: strict ReadImport = %v, want both tasks named", name, err)
 		}
+
 		m = exchange.Read("x.json", []byte(tt.src), exchange.Options{})
 		if err := m.Err(); err != nil || m.LeftOut() != 1 || m.Tasks()[0].Title != tt.want {
 			t.Errorf("%s: ReadImport = %v, %d left out, %+v, want %q",
 				name, err, m.LeftOut(), m.Tasks(), tt.want)
 		}
+
 		m = exchange.Read("x.json", []byte(tt.src), exchange.Options{Repair: true})
 		if err := m.Err(); err != nil || len(m.Tasks()) != 1 || m.Tasks()[0].Title != tt.want {
 			t.Errorf("%s: ReadImport with repair = %v, %+v, want %q", name, err, m.Tasks(), tt.want)
 			continue
 		}
+
 		if f := m.Findings[len(m.Findings)-1]; !strings.Contains(f.Message, tt.why) || !f.Mended {
 			t.Errorf("%s: finding = %+v, want %q", name, f, tt.why)
 		}
@@ -579,22 +616,28 @@ func TestImportOneNumberTwice(t *testing.T) {
 
 func TestImportTitles(t *testing.T) {
 	t.Parallel()
+
 	todo := "---\nnext: 5\n---\n# TODO\n\n### 1. Fix the *parser*: all of it\n" +
 		"- **Status**: [PLANNED]\n- 30 minutes of it\n## Task 2: Second one\n" +
 		"- [x] **3**: Third\n- [ ] **Task #4**: Fourth (high)\nTask 5: no heading\n" +
 		"### 1. Another\n### 6.\n"
+
 	src := `{"active_projects": [{"project_number": 1, "project_name": "fix_parser"}, {"project_number": 2, "project_name": "second"},
 		{"project_number": 3, "title": "Its own"}, {"project_number": 4, "project_name": "fourth"}, {"project_number": 5, "project_name": "five_slugs"},
 		{"project_number": 6, "project_name": "six"}]}`
+
 	m := exchange.Read("x.json", []byte(src), exchange.Options{Todo: []byte(todo)})
+
 	var got []string
 	for _, task := range m.Tasks() {
 		got = append(got, task.Slug+" = "+task.Title)
 	}
+
 	want := []string{
 		"fix_parser = Fix the *parser*: all of it", "second = Second one", "its_own = Its own",
 		"fourth = Fourth (high)", "five_slugs = five slugs", "six = six",
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" || m.Err() != nil {
 		t.Errorf("ReadImport = %v (-want +got):\n%s", m.Err(), diff)
 	}
@@ -603,8 +646,10 @@ func TestImportTitles(t *testing.T) {
 // TestTryWritesNothing: it says what Apply says, and leaves every file as it was.
 func TestTryWritesNothing(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})
+
 	for name, op := range map[string]state.Op{
 		"taken": state.ImportTasks{From: exchange.Read(
 			"x.json",
@@ -614,7 +659,8 @@ func TestTryWritesNothing(t *testing.T) {
 		"dangling": state.ImportTasks{From: exchange.Read(
 			"x.json",
 			[]byte(
-				`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [9]}]}`,
+				`{"tasks": [{"number": 2, "title": "x", "status": "planned", `+
+					`"dependencies": [9]}]}`,
 			),
 			exchange.Options{Strict: true},
 		)},
@@ -632,18 +678,22 @@ func TestTryWritesNothing(t *testing.T) {
 		)},
 	} {
 		before := w.files()
+
 		try, tryErr := w.m.Try(t.Context(), state.Tx{Session: session, Ops: []state.Op{op}})
 		if diff := cmp.Diff(before, w.files()); diff != "" {
 			t.Errorf("%s: Try wrote (-before +after):\n%s", name, diff)
 		}
+
 		other := newWorkspace(t)
 		other.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})
 		res, err := other.try(op)
+
 		if fmt.Sprint(tryErr) != fmt.Sprint(err) || !cmp.Equal(try.Numbers, res.Numbers) ||
 			!cmp.Equal(try.Warnings, res.Warnings) {
 			t.Errorf("%s: Try = %v, %v, %v; Apply = %v, %v, %v",
 				name, try.Numbers, try.Warnings, tryErr, res.Numbers, res.Warnings, err)
 		}
+
 		if (name == "good" || name == "nothing") != (err == nil) {
 			t.Errorf("%s: Apply = %v", name, err)
 		}
@@ -655,29 +705,36 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"tasks": [{"number": 1, "title": "a", "status": "done",},]}`), true)
 	f.Add([]byte(`{"number": 1} {"number": 2}`), true)
 	f.Add([]byte(`{"completed_projects": []}`), false)
+
 	f.Add(
 		[]byte(
-			`{"active_projects": [{"project_number": 1, "status": "planned", "imported_form": {}}], "imported_form": {"archive": {"order": 1}}}`,
+			`{"active_projects": [{"project_number": 1, "status": "planned", `+
+				`"imported_form": {}}], "imported_form": {"archive": {"order": 1}}}`,
 		),
 		false,
 	)
 	f.Add(
 		[]byte(
-			`{"version": "1", "tasks": [{"number": 1, "title": "a", "status": "planned", "imported_form": {"as": 1, "keys": {}}}], "imported_form": []}`,
+			`{"version": "1", "tasks": [{"number": 1, "title": "a", "status": "planned", `+
+				`"imported_form": {"as": 1, "keys": {}}}], "imported_form": []}`,
 		),
 		false,
 	)
 	f.Add([]byte(`{"a": "\`), false)
 	f.Add([]byte("[{\"project_number\": \"7\", \"artifacts\": {\"plan\": \"x\"}}]"), false)
+
 	f.Fuzz(func(t *testing.T, src []byte, repair bool) {
 		before := string(src)
+
 		m := exchange.Read("x.json", src, exchange.Options{Repair: repair})
 		if string(src) != before {
 			t.Fatal("the input was changed")
 		}
+
 		if m.Err() != nil {
 			return
 		}
+
 		w := quickWorkspace(t)
 		if _, err := w.try(state.ImportTasks{From: m, Fresh: true}); err != nil {
 			if c := formats.CodeOf(err); c == formats.CodeBug || c == formats.CodeUnknown {
@@ -685,7 +742,9 @@ func FuzzImport(f *testing.F) {
 			}
 			return
 		}
+
 		w.healthy()
+
 		for _, theirs := range []bool{false, true} {
 			out, err := w.r.Export(t.Context(), exchange.ShapeProjects, theirs)
 			if err != nil && formats.CodeOf(err) != formats.CodeNotFound ||

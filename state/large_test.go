@@ -16,20 +16,25 @@ func manyTasks(lineage string, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"version": "1", "lineage": %q, "serial": 1, "next_number": %d, "tasks": [`,
 		lineage, n+1)
+
 	for i := 1; i <= n; i++ {
 		if i > 1 {
 			b.WriteString(",\n")
 		}
 		fmt.Fprintf(
 			&b,
-			`{"number": %d, "title": "Task %d", "slug": "task_%d", "status": "planned", "language": "go", "priority": "medium", `+
-				`"effort": "2h", "description": "What is to be done.", "dependencies": [], "parent": null, "created": "2026-01-01T00:00:00Z", `+
-				`"updated": "2026-01-01T00:00:00Z", "artifacts": [], "prior": null, "blocked_reason": null, "lease": null, "session_id": null}`,
+			`{"number": %d, "title": "Task %d", "slug": "task_%d", "status": "planned", `+
+				`"language": "go", "priority": "medium", `+
+				`"effort": "2h", "description": "What is to be done.", "dependencies": [], `+
+				`"parent": null, "created": "2026-01-01T00:00:00Z", `+
+				`"updated": "2026-01-01T00:00:00Z", "artifacts": [], "prior": null, `+
+				`"blocked_reason": null, "lease": null, "session_id": null}`,
 			i,
 			i,
 			i,
 		)
 	}
+
 	b.WriteString("]}\n")
 	return b.String()
 }
@@ -94,11 +99,14 @@ func TestManyTasksInMemory(t *testing.T) { //nolint:paralleltest // see above
 // BenchmarkManyTasks reads 100,000 tasks, and writes one of them.
 func BenchmarkManyTasks(b *testing.B) {
 	w := newWorkspace(b)
+
 	var doc struct{ Lineage string }
 	if err := json.Unmarshal([]byte(w.read("state.json")), &doc); err != nil {
 		b.Fatal(err)
 	}
+
 	w.write("state.json", manyTasks(doc.Lineage, 100_000))
+
 	b.Run("read", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -111,6 +119,7 @@ func BenchmarkManyTasks(b *testing.B) {
 			}
 		}
 	})
+
 	b.Run("write", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

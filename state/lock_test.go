@@ -141,18 +141,22 @@ func TestLockPathIsNoFile(t *testing.T) {
 			if err := os.Remove(w.path("state.lock")); err != nil {
 				t.Fatal(err)
 			}
+
 			if make == nil {
 				w.add("a")
 				return
 			}
+
 			if err := make(w.path("state.lock")); err != nil {
 				t.Fatal(err)
 			}
+
 			_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 			if formats.CodeOf(err) != formats.CodeIO ||
 				!strings.Contains(err.Error(), "state.lock is a") {
 				t.Errorf("Apply = %v, want IO that names the lock and what it is", err)
 			}
+
 			if _, err := os.Lstat(w.path("elsewhere")); err == nil {
 				t.Error("the link was followed")
 			}
@@ -164,27 +168,33 @@ func TestLockPathIsNoFile(t *testing.T) {
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "waits for more than 5 s")
+
 	w := newWorkspace(t)
 	w.add("a")
 	release, err := lockOf(w.path("state.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.cfg.LockTimeout = 10 * time.Second
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = m.Apply(t.Context(), state.Tx{
 		Session: session,
 		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}},
 	})
+
 	if formats.CodeOf(err) != formats.CodeLocked {
 		t.Errorf("Apply = %v, want LOCKED", err)
 	}
+
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.notices) != 1 ||

@@ -43,13 +43,16 @@ func writer(dir, n string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	if n == "hold" {
 		return w.hold(out)
 	}
+
 	count, err := strconv.Atoi(n)
 	if err != nil {
 		return err
 	}
+
 	for i := range count {
 		res, err := w.m.Apply(context.Background(), state.Tx{
 			Session: session,
@@ -195,11 +198,14 @@ func workspaceIn(t tb, dir string) *workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.t = t
 	t.Cleanup(func() { w.root.Close() })
+
 	if err := w.m.Init(t.Context(), state.InitOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	return w
 }
 
@@ -219,6 +225,7 @@ func (w *workspace) read(name string) string {
 // files gives every file of the project by its path.
 func (w *workspace) files() map[string]string {
 	w.t.Helper()
+
 	out := map[string]string{}
 	err := fs.WalkDir(w.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -231,6 +238,7 @@ func (w *workspace) files() map[string]string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -309,11 +317,13 @@ func (w *workspace) stored(n int) formats.Task {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	for _, t := range doc.Tasks {
 		if t.Number == n {
 			return t
 		}
 	}
+
 	w.t.Fatalf("no task %d in the file", n)
 	return formats.Task{}
 }
@@ -334,11 +344,13 @@ func (w *workspace) healthy() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	for _, d := range found {
 		if d.Severity == formats.SeverityError || strings.HasSuffix(d.File, "audit.jsonl") {
 			w.t.Errorf("Verify: %v", d)
 		}
 	}
+
 	if !json.Valid([]byte(w.read("state.json"))) {
 		w.t.Errorf("state.json is no JSON:\n%s", w.read("state.json"))
 	}
@@ -352,10 +364,12 @@ func (w *workspace) hold(out io.Writer) error {
 	); err != nil {
 		return err
 	}
+
 	release, err := lockOf(w.path("state.lock"))
 	if err != nil {
 		return err
 	}
+
 	fmt.Fprintln(out, "held")
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return errors.Join(err, release())

@@ -35,19 +35,23 @@ func TestGuard(t *testing.T) {
 		before := w.read("state.json")
 		edit(w)
 		now := w.read("state.json")
+
 		log := strings.TrimSuffix(w.read("audit.jsonl"), "\n")
 		last := log[strings.LastIndexByte(log, '\n')+1:]
 		var line map[string]any
 		if err := json.Unmarshal([]byte(last), &line); err != nil {
 			w.t.Fatal(err)
 		}
+
 		line["pre"] = sum(before)
 		line["post"] = sum(now)
 		line["prev"] = sum(last)
+
 		raw, err := json.Marshal(line)
 		if err != nil {
 			w.t.Fatal(err)
 		}
+
 		w.write("audit.jsonl", log+"\n"+string(raw)+"\n")
 	}
 	tests := []struct {
@@ -151,26 +155,32 @@ func TestGuard(t *testing.T) {
 // takes away of it, is no change.
 func TestGuardAmongKills(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.sealed()
 	w.add("a", "b")
 	old := w.read("state.json")
 	w.add("c")
 	w.write("state.json", old)
+
 	mark, err := w.m.Mark()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := w.m.Guard(t.Context(), mark); err != nil {
 		t.Errorf("Guard before the next write = %v, want nothing", err)
 	}
+
 	res := w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"title": "a"}})
 	if res.Changed {
 		t.Fatalf("%+v, want a write that only cleans up", res)
 	}
+
 	if _, err := os.Stat(w.path("backups/state-2.json")); err == nil {
 		t.Fatal("the copy of what did not happen is there still")
 	}
+
 	if _, err := w.m.Guard(t.Context(), mark); err != nil {
 		t.Errorf("Guard = %v, want nothing", err)
 	}
@@ -179,6 +189,7 @@ func TestGuardAmongKills(t *testing.T) {
 // TestAdoptAfterGuard: what a worker changed can be taken as it is.
 func TestAdoptAfterGuard(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.sealed()
 	w.add("a", "b")
@@ -186,45 +197,55 @@ func TestAdoptAfterGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.write(
 		"state.json",
 		strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "Mine"`, 1),
 	)
+
 	found, err := w.m.Guard(t.Context(), mark)
 	if formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(string(found), "Mine") {
 		t.Fatalf("Guard = %s, %v", found, err)
 	}
+
 	if _, err := w.m.Adopt(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	w.add("later")
 	if title := w.stored(2).Title; title != "Mine" {
 		t.Errorf("task 2 = %q, want Mine", title)
 	}
+
 	w.healthy()
 }
 
 // TestSealIsNoCondition: a log that another person, or nobody, sealed is read as it is.
 func TestSealIsNoCondition(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("a")
 	w.sealed()
 	w.add("b")
+
 	w.cfg.Key = func(string) []byte { return []byte("another key") }
 	other, err := state.NewManager(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.m = other
+
 	mark, err := w.m.Mark()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.add("c")
 	if _, err := w.m.Guard(t.Context(), mark); err != nil {
 		t.Errorf("Guard = %v, want nothing", err)
 	}
+
 	w.healthy()
 }
 
@@ -247,11 +268,13 @@ func (w *workspace) sealed() {
 // rotated writes until the log has moved.
 func (w *workspace) rotated() {
 	w.t.Helper()
+
 	w.cfg.AuditLimit = 2000
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	for range 40 {
 		_, err := m.Apply(w.t.Context(), state.Tx{Ops: []state.Op{
 			state.CreateTasks{Tasks: []state.NewTask{{Title: "more"}}},
@@ -260,6 +283,7 @@ func (w *workspace) rotated() {
 			w.t.Fatal(err)
 		}
 	}
+
 	if _, err := os.Stat(w.path("audit/000002.jsonl")); err != nil {
 		w.t.Fatal(err)
 	}
@@ -275,17 +299,21 @@ func TestMarkNeedsAState(t *testing.T) {
 
 func newBare(t *testing.T) *state.Manager {
 	t.Helper()
+
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
+
 	w := newWorkspace(t)
 	cfg := w.cfg
 	cfg.Root = root
+
 	m, err := state.NewManager(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }

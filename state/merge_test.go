@@ -20,18 +20,22 @@ func branches(t tb, titles ...string) (base string, ours, theirs *workspace) {
 	t.Helper()
 	ours = quickWorkspace(t)
 	theirs = quickWorkspace(t)
+
 	ours.add(titles...)
+
 	base = ours.read("state.json")
 	theirs.write("state.json", base)
 	if _, err := theirs.m.Adopt(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	theirs.clock.advance(3600e9)
 	return base, ours, theirs
 }
 
 func merge(t tb, base string, ours, theirs *workspace) *exchange.Merged {
 	t.Helper()
+
 	m, err := exchange.Merge(exchange.Sources{
 		Name:   "state.json",
 		Base:   []byte(base),
@@ -41,14 +45,18 @@ func merge(t tb, base string, ours, theirs *workspace) *exchange.Merged {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
 func TestMerge(t *testing.T) {
 	t.Parallel()
+
 	base, ours, theirs := branches(t, "one", "two", "three", "four", "five")
+
 	report := ours.document(formats.ArtifactReport, "r.md", "x")
 	plan := theirs.document(formats.ArtifactPlan, "p.md", "x")
+
 	ours.do(
 		state.UpdateMetadata{
 			Task:   1,
@@ -64,34 +72,42 @@ func TestMerge(t *testing.T) {
 		state.LinkArtifacts{Task: 1, Artifacts: []formats.Artifact{plan}},
 		state.UpdateStatus{Tasks: []int{2}, To: formats.Planning},
 	)
+
 	ours.add("new of ours") // 6 on both sides
 	theirs.do(state.CreateTasks{Tasks: []state.NewTask{
 		{Title: "new of theirs"},
 		{Title: "depends on it", Dependencies: []int{6}, Parent: 6},
 	}})
+
 	theirs.force(3, formats.Abandoned)
 	theirs.do(state.ArchiveTasks{Tasks: []int{3}})
+
 	m := merge(t, base, ours, theirs)
 	if len(m.Conflicts) > 0 || m.Marked {
 		t.Fatalf("conflicts = %v", m.Conflicts)
 	}
+
 	if diff := cmp.Diff(map[int]int{6: 8}, m.Renumbered); diff != "" {
 		t.Errorf("renumbered (-want +got):\n%s", diff)
 	}
+
 	ours.write("state.json", string(m.Data))
 	one := ours.stored(1)
 	if one.Title != "ONE" || one.Effort != "3h" || len(one.Artifacts) != 2 ||
 		fmt.Sprint(one.Dependencies) != "[2 3]" || one.Updated != theirs.stored(1).Updated {
 		t.Errorf("task 1 = %+v, want what both sides changed", one)
 	}
+
 	if got := ours.stored(2); got.Status != formats.Planning || got.Lease == nil {
 		t.Errorf("task 2 = %+v, want planning with its lease", got)
 	}
+
 	got := ours.stored(7)
 	if got.Dependencies[0] != 8 || *got.Parent != 8 || ours.stored(8).Title != "new of theirs" ||
 		ours.stored(6).Title != "new of ours" {
 		t.Errorf("task 7 = %+v, want references to 8", got)
 	}
+
 	doc, err := ours.r.Doc(t.Context())
 	if err != nil || doc.NextNumber != 9 || len(doc.Tasks) != 7 {
 		t.Errorf("next number %d, %d tasks, %v; want 9 and 7", doc.NextNumber, len(doc.Tasks), err)

@@ -78,10 +78,12 @@ func (m *model) apply(ops []state.Op) bool {
 			return false
 		}
 	}
+
 	// What a transaction does and takes back again is no change.
 	if !maps.Equal(m.tasks, saved.tasks) || !maps.Equal(m.archived, saved.archived) {
 		m.serial++
 	}
+
 	return true
 }
 
@@ -220,10 +222,12 @@ func compareModel(rt *rapid.T, w *workspace, m *model) {
 	if err != nil {
 		rt.Fatal(err)
 	}
+
 	if doc.Serial != m.serial || doc.NextNumber != m.next || len(doc.Tasks) != len(m.tasks) {
 		rt.Fatalf("serial %d, next %d, %d tasks; want %d, %d, %d",
 			doc.Serial, doc.NextNumber, len(doc.Tasks), m.serial, m.next, len(m.tasks))
 	}
+
 	for _, got := range doc.Tasks {
 		want, there := m.tasks[got.Number]
 		if !there || got.Status != want.status || got.Prior != want.prior ||
@@ -232,11 +236,13 @@ func compareModel(rt *rapid.T, w *workspace, m *model) {
 			rt.Fatalf("task %+v, want %+v", got, want)
 		}
 	}
+
 	for n := range m.archived {
 		if there, err := w.r.ArchivedTask(context.Background(), n); !there || err != nil {
 			rt.Fatalf("task %d is not in the archive, %v", n, err)
 		}
 	}
+
 	found, err := w.r.Verify(context.Background())
 	if err != nil || len(found) > 0 {
 		rt.Fatalf("Verify = %v, %v", found, err)

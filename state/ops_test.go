@@ -38,17 +38,21 @@ const plan = `# Plan
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	res := w.do(state.CreateTasks{Tasks: []state.NewTask{
 		{Title: " Fix the parser ", Description: "all\nof it", Language: "go", Effort: "2h"},
 		{Title: "Größe messen", Priority: "high", Dependencies: []int{1}},
 	}})
+
 	if diff := cmp.Diff([]int{1, 2}, res.Numbers); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
+
 	if res.Serial != 1 || !res.Changed || len(res.Verdicts) != 2 || res.Txn == "" {
 		t.Errorf("Result = %+v, want serial 1 with two verdicts", res)
 	}
+
 	want := `{
   "version": "1",
   "lineage": "LINEAGE",
@@ -98,15 +102,18 @@ func TestCreate(t *testing.T) {
   ]
 }
 `
+
 	doc, err := w.r.Doc(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want = strings.Replace(want, "LINEAGE", doc.Lineage, 1)
 	want = strings.Replace(want, "grosse", statefile.Slug("Größe"), 1)
 	if diff := cmp.Diff(want, w.read("state.json")); diff != "" {
 		t.Errorf("state.json (-want +got):\n%s", diff)
 	}
+
 	w.healthy()
 }
 
@@ -136,9 +143,11 @@ func TestSlug(t *testing.T) {
 // trace.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
+
 	status := func(to formats.TaskStatus) state.Op {
 		return state.UpdateStatus{Tasks: []int{1}, To: to}
 	}
+
 	for _, tt := range []struct {
 		name string
 		from formats.TaskStatus // of task 1; empty: not_started
@@ -548,20 +557,25 @@ func TestRefusals(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
 			w.add("first", "second")
+
 			w.write("empty.md", "")
 			if tt.from != "" {
 				w.force(1, tt.from)
 			}
+
 			before := w.read("state.json")
 			audit := w.read("audit.jsonl")
+
 			_, err := w.try(tt.ops...)
 			if err == nil {
 				t.Fatalf("Apply = nil, want %s", tt.code)
 			}
+
 			got := formats.CodeOf(err)
 			if got != tt.code || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Apply = %s: %v, want %s with %q", got, err, tt.code, tt.want)
 			}
+
 			if got := w.read("state.json"); got != before {
 				t.Errorf("a refused transaction changed state.json (-want +got):\n%s",
 					cmp.Diff(before, got))
@@ -719,6 +733,7 @@ func TestNoChangeNoWrite(t *testing.T) {
 
 func TestPhases(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	n := w.add("t")[0]
 	w.do(state.UpdateStatus{Tasks: []int{n}, To: formats.Planning})
@@ -728,16 +743,19 @@ func TestPhases(t *testing.T) {
 		Artifacts: []formats.Artifact{w.document(formats.ArtifactPlan, "p.md", plan)},
 	})
 	w.do(state.UpdateStatus{Tasks: []int{n}, To: formats.Implementing})
+
 	done := state.UpdateStatus{
 		Tasks:     []int{n},
 		To:        formats.Completed,
 		Artifacts: []formats.Artifact{w.document(formats.ArtifactSummary, "s.md", "x")},
 	}
+
 	_, err := w.try(done)
 	if formats.CodeOf(err) != formats.CodePhasesOpen ||
 		!strings.HasSuffix(err.Error(), "p.md has open phases: phase 2 (second): not_started") {
 		t.Fatalf("completing = %v, want PHASES_OPEN with phase 2 alone", err)
 	}
+
 	serial := w.serial()
 	before := w.read("state.json")
 	tx := state.Tx{
@@ -749,10 +767,12 @@ func TestPhases(t *testing.T) {
 			Status: documents.PhaseCompleted,
 		}},
 	}
+
 	res, err := w.m.Apply(t.Context(), tx)
 	if err != nil || !res.Changed || res.Serial != serial {
 		t.Fatalf("set_phase = %+v, %v", res, err)
 	}
+
 	marked := strings.NewReplacer(
 		"[NOT STARTED]", "[COMPLETED]", "[IN PROGRESS]", "[COMPLETED]", "[ ] begin", "[x] begin",
 	)
@@ -761,9 +781,11 @@ func TestPhases(t *testing.T) {
 	if got != want {
 		t.Errorf("plan (-want +got):\n%s", cmp.Diff(want, got))
 	}
+
 	if w.read("state.json") != before {
 		t.Error("set_phase changed state.json")
 	}
+
 	edited := plan + "\nMore.\n"
 	w.write("p.md", edited)
 	res, err = w.m.Apply(t.Context(), tx)
@@ -771,8 +793,10 @@ func TestPhases(t *testing.T) {
 		t.Errorf("the same transaction again = %+v, %v; want an answer from the audit log",
 			res, err)
 	}
+
 	w.do(tx.Ops...)
 	w.do(done)
+
 	other := w.add("without a plan")[0]
 	_, err = w.try(state.SetPhase{
 		Task:   other,
@@ -782,6 +806,7 @@ func TestPhases(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), "has no artifact of type plan") {
 		t.Errorf("set_phase without a plan = %v, want that there is no plan", err)
 	}
+
 	_, err = w.try(state.SetPhase{
 		Task:   n,
 		Phase:  7,
@@ -790,17 +815,20 @@ func TestPhases(t *testing.T) {
 	if err == nil {
 		t.Error("set_phase of phase 7 = nil, want an error")
 	}
+
 	w.healthy()
 }
 
 func TestDivide(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	n := w.do(state.CreateTasks{Tasks: []state.NewTask{{
 		Title:    "big",
 		Language: "go",
 		Priority: "high",
 	}}}).Numbers[0]
+
 	parts := w.do(state.DivideTask{
 		Task:  n,
 		Parts: []state.NewTask{{Title: "a"}, {Title: "b", Priority: "low"}},
@@ -808,23 +836,27 @@ func TestDivide(t *testing.T) {
 	if diff := cmp.Diff([]int{2, 3}, parts); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
+
 	a := w.stored(2)
 	b := w.stored(3)
 	if w.stored(n).Status != formats.Expanded || a.Parent == nil || *a.Parent != n ||
 		a.Language != "go" || a.Priority != "high" || b.Priority != "low" {
 		t.Errorf("divided into %+v and %+v", a, b)
 	}
+
 	complete := state.UpdateStatus{Tasks: []int{n}, To: formats.Completed}
 	_, err := w.try(complete)
 	if err == nil || !strings.Contains(err.Error(), "task 2 is not_started") {
 		t.Errorf("completing with open children = %v, want a refusal that names task 2", err)
 	}
+
 	w.do(state.UpdateStatus{
 		Tasks:  []int{2, 3},
 		To:     formats.Abandoned,
 		Reason: "no",
 	})
 	w.do(complete)
+
 	w.healthy()
 }
 
@@ -883,14 +915,17 @@ func TestLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		doc, _, err := w.r.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		shown := doc.(map[string]any)["tasks"].([]any)[0].(map[string]any)["status"]
 		if shown != task.Status.String() {
 			t.Errorf("Snapshot shows %v, Task %s", shown, task.Status)
 		}
+
 		return task.Status
 	}
 	if got := status(); got != formats.Planning {
@@ -937,6 +972,7 @@ func TestLease(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("a", "b")
 	w.do(state.UpdateMetadata{
@@ -951,6 +987,7 @@ func TestMetadata(t *testing.T) {
 			"parent":       2,
 		},
 	})
+
 	got := w.stored(1)
 	if got.Title != "A" || got.Description != "d" || got.Priority != "low" || got.Effort != "1h" ||
 		got.Language != "rust" ||
@@ -958,13 +995,16 @@ func TestMetadata(t *testing.T) {
 		got.Slug != "a" {
 		t.Errorf("after update_metadata: %+v", got)
 	}
+
 	w.do(state.UpdateMetadata{
 		Task:   1,
 		Fields: map[string]any{"dependencies": []int{}, "parent": nil},
 	})
+
 	if got := w.stored(1); len(got.Dependencies) != 0 || got.Parent != nil {
 		t.Errorf("after clearing: %+v", got)
 	}
+
 	w.healthy()
 }
 

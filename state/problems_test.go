@@ -14,14 +14,17 @@ import (
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	e, err := state.NewErrors(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if list, err := e.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("List without a file = %v, %v", list, err)
 	}
+
 	p := formats.Problem{
 		Type:     "INVALID_RETURN",
 		Severity: "critical",
@@ -40,22 +43,28 @@ func TestErrors(t *testing.T) {
 		Action: "look",
 		Auto:   true,
 	}
+
 	if err := e.Record(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	first := w.read("errors.json")
+
 	w.write("errors.json", strings.Replace(first, `"unfixed"`, `"fixed", "note": 1.0`, 1))
+
 	if err := e.Record(t.Context(), formats.Problem{Type: "IO", Message: "second"}); err != nil {
 		t.Fatal(err)
 	}
+
 	// a run that was killed at its end tells it again
 	if err := e.Record(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
+
 	list, err := e.List(t.Context())
 	if err != nil || len(list) != 2 {
 		t.Fatalf("List = %v, %v; want two", list, err)
 	}
+
 	got := formats.Problem{
 		Type:     list[0].Type,
 		Severity: list[0].Severity,
@@ -66,20 +75,25 @@ func TestErrors(t *testing.T) {
 		Action:   list[0].Recovery.Action,
 		Auto:     list[0].Recovery.Auto,
 	}
+
 	if diff := cmp.Diff(p, got); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
+
 	if list[0].FixStatus != "fixed" || list[1].FixStatus != "unfixed" || list[0].ID == list[1].ID ||
 		list[1].Severity != "critical" {
 		t.Errorf("List = %+v", list)
 	}
+
 	if !strings.Contains(w.read("errors.json"), `"note": 1.0`) {
 		t.Error("what a person wrote is lost")
 	}
+
 	w.write("errors.json", "{")
 	if err := e.Record(t.Context(), p); formats.CodeOf(err) != formats.CodeInvalidState {
 		t.Errorf("Record into a broken file = %v, want INVALID_STATE", err)
 	}
+
 	if w.read("errors.json") != "{" {
 		t.Error("the broken file was changed")
 	}

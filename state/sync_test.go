@@ -17,6 +17,7 @@ import (
 // edit replaces text in TODO.md.
 func (w *workspace) edit(pairs ...string) {
 	w.t.Helper()
+
 	text := w.read("TODO.md")
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(text, pairs[i]) {
@@ -29,10 +30,12 @@ func (w *workspace) edit(pairs ...string) {
 
 func (w *workspace) proposals() []string {
 	w.t.Helper()
+
 	e, err := w.r.Edits(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	var out []string
 	for i := range e.Proposals {
 		line := e.Proposals[i].String()
@@ -41,6 +44,7 @@ func (w *workspace) proposals() []string {
 		}
 		out = append(out, line)
 	}
+
 	return out
 }
 
@@ -140,23 +144,28 @@ Read this first.
 // TestSyncBoxes ticks and clears boxes.
 func TestSyncBoxes(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("a", "b")
 	w.force(2, formats.Abandoned)
+
 	w.edit("- [x] 2.", "- [ ] 2.")
 	w.do(state.SyncTasks{})
 	if got := w.stored(2).Status; got != formats.NotStarted {
 		t.Errorf("status of 2 = %s, want not_started", got)
 	}
+
 	w.edit("- [ ] 1.", "- [X] 1.")
 	_, err := w.try(state.SyncTasks{})
 	if formats.CodeOf(err) != formats.CodeIllegalTransition ||
 		!strings.Contains(err.Error(), "TODO.md:6") {
 		t.Errorf("Apply = %v, want ILLEGAL_TRANSITION with the line", err)
 	}
+
 	if !strings.Contains(w.read("TODO.md"), "- [X] 1.") {
 		t.Error("the hand edit is lost")
 	}
+
 	_, err = w.m.Apply(t.Context(), state.Tx{
 		Session: session,
 		Force:   true,
@@ -170,38 +179,47 @@ func TestSyncBoxes(t *testing.T) {
 // TestSyncMeanwhile has the state change behind the back of who edits.
 func TestSyncMeanwhile(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("a", "b", "c", "d")
 	w.edit("1. a", "1. A", "2. b", "2. B", "4. d", "4. D")
+
 	w.do(state.UpdateStatus{Tasks: []int{3}, To: formats.Planning})
 	w.do(
 		state.UpdateMetadata{Task: 2, Fields: map[string]any{"title": "other"}},
 		state.UpdateMetadata{Task: 4, Fields: map[string]any{"title": "D"}},
 	)
+
 	want := []string{
 		"line 6: task 1: title: a -> A",
-		`line 7: task 2: title: B (medium) (title is changed to "B" here and to "other" in the state, from "b")`,
+		`line 7: task 2: title: B (medium) (title is changed to "B" here and to "other" in ` +
+			`the state, from "b")`,
 	}
 	if diff := cmp.Diff(want, w.proposals()); diff != "" {
 		t.Errorf("proposals (-want +got):\n%s", diff)
 	}
+
 	before := w.read("TODO.md")
 	_, err := w.try(state.SyncTasks{})
 	if formats.CodeOf(err) != formats.CodeValidationFailed || w.read("TODO.md") != before {
 		t.Errorf("Apply = %v, want VALIDATION_FAILED and the file as it was", err)
 	}
+
 	w.edit("2. B", "2. b")
 	w.do(state.SyncTasks{})
+
 	if w.stored(1).Title != "A" || w.stored(2).Title != "other" ||
 		w.stored(3).Status != formats.Planning {
 		t.Errorf("tasks = %+v, %+v, %+v", w.stored(1), w.stored(2), w.stored(3))
 	}
+
 	// Without its first line nobody knows what the file was written from.
 	_, body, _ := strings.Cut(w.read("TODO.md"), "\n")
 	w.write("TODO.md", body)
 	if _, err := w.try(state.SyncTasks{}); formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Apply without the first line = %v, want PRECONDITION", err)
 	}
+
 	_, err = w.m.Apply(t.Context(), state.Tx{Force: true, Ops: []state.Op{state.SyncTasks{}}})
 	if err != nil || len(w.proposals()) != 0 {
 		t.Errorf("Apply with force = %v, then %v", err, w.proposals())

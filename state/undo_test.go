@@ -17,9 +17,11 @@ import (
 // run applies transactions of a run, each of its own, whatever the table says.
 func (w *workspace) run(id string, ops ...state.Op) state.Result {
 	w.t.Helper()
+
 	var last state.Result
 	for _, op := range ops {
 		var err error
+
 		w.clock.advance(time.Minute)
 		last, err = w.m.Apply(w.t.Context(), state.Tx{
 			Session: session,
@@ -31,17 +33,20 @@ func (w *workspace) run(id string, ops ...state.Op) state.Result {
 			w.t.Fatalf("Apply(%+v) = %v", op, err)
 		}
 	}
+
 	return last
 }
 
 func (w *workspace) takeBack(id string) (state.Result, error) {
 	w.clock.advance(time.Minute)
+
 	if _, _, err := w.m.Undo(w.t.Context(), id, other, true); err != nil {
 		return state.Result{}, err
 	}
 	if _, _, err := w.m.Undo(w.t.Context(), id, other, false); err != nil {
 		return state.Result{}, err
 	}
+
 	return w.m.Apply(w.t.Context(), state.Tx{
 		ID:      "undo-" + id,
 		Session: other,
@@ -72,11 +77,13 @@ func (w *workspace) archive() string {
 func TestRestoreTasks(t *testing.T) {
 	t.Parallel()
 	const file = "specs/001_one/plans/implementation-001.md"
+
 	w := newWorkspace(t)
 	w.add("one", "two", "three", "four")
 	w.force(3, formats.Completed)
 	a := w.document(formats.ArtifactPlan, "specs/001_one/plans/implementation-001.md", plan)
 	w.do(state.LinkArtifacts{Task: 1, Artifacts: []formats.Artifact{a}})
+
 	w.write(
 		"state.json",
 		strings.Replace(
@@ -86,8 +93,10 @@ func TestRestoreTasks(t *testing.T) {
 			1,
 		),
 	)
+
 	w.do(state.UpdateMetadata{Task: 2, Fields: map[string]any{"effort": "1h"}})
 	before, putAway := w.tasks()
+
 	made := w.run(
 		"r5", state.UpdateStatus{Tasks: []int{1}, To: formats.Implementing}, state.SetPhase{
 			Task:   1,
@@ -106,7 +115,9 @@ func TestRestoreTasks(t *testing.T) {
 		state.UpdateStatus{Tasks: []int{1}, To: formats.Completed},
 		state.CreateTasks{Tasks: []state.NewTask{{Title: "made"}}},
 	).Numbers[0]
+
 	w.do(state.UpdateMetadata{Task: 2, Fields: map[string]any{"effort": "2h"}}) // not the run's
+
 	try, err := w.m.Try(t.Context(), state.Tx{
 		Session: other,
 		Ops:     []state.Op{state.RestoreTasks{Run: "r5"}},
@@ -114,6 +125,7 @@ func TestRestoreTasks(t *testing.T) {
 	if err != nil || len(try.Verdicts) != 4 {
 		t.Fatalf("Try = %+v, %v, want four tasks", try.Verdicts, err)
 	}
+
 	lines, plans, err := w.m.Undo(t.Context(), "r5", other, true)
 	want := []string{
 		"put back the marks of phases in .tercet/" + file,
@@ -122,20 +134,25 @@ func TestRestoreTasks(t *testing.T) {
 		"task 4: as it was before, not_started",
 		"task 5: removed",
 	}
+
 	if diff := cmp.Diff(want, lines); diff != "" || len(plans) != 1 || err != nil {
 		t.Errorf("dry Undo = %v, %v (-want +got):\n%s", plans, err, diff)
 	}
+
 	res, err := w.takeBack("r5")
 	if err != nil || !res.Changed {
 		t.Fatalf("RestoreTasks = %+v, %v", res, err)
 	}
+
 	lines, plans, err = w.m.Undo(t.Context(), "r5", other, true)
 	if len(lines)+len(plans) > 0 || err != nil {
 		t.Errorf("Undo again = %q, %q, %v, want nothing to do", lines, plans, err)
 	}
+
 	after, archived := w.tasks()
 	before[1].Effort = "2h"
 	before[1].Updated = after[1].Updated
+
 	byNumber := func(list []formats.Task) map[int]formats.Task {
 		out := map[int]formats.Task{}
 		for _, one := range list {
@@ -143,32 +160,41 @@ func TestRestoreTasks(t *testing.T) {
 		}
 		return out
 	}
+
 	if diff := cmp.Diff(byNumber(before), byNumber(after)); diff != "" {
 		t.Errorf("tasks (-before +after):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(putAway, archived); diff != "" {
 		t.Errorf("archive (-before +after):\n%s", diff)
 	}
+
 	if got := w.read("specs/001_one/plans/implementation-001.md"); got != plan {
 		t.Errorf("the plan is\n%s", got)
 	}
+
 	if !strings.Contains(w.read("state.json"), `"x_own": {"n": 1.0}`) ||
 		!strings.Contains(w.read("audit.jsonl"), `"kind":"undo"`) {
 		t.Error("a member of others is lost, or the log says no undo")
 	}
+
 	if again, err := w.takeBack("r5"); err != nil || !again.Replayed || again.Serial != res.Serial {
 		t.Errorf("the same again = %+v, %v, want it answered", again, err)
 	}
+
 	if n := w.add("next")[0]; n <= made {
 		t.Errorf("the next number = %d, want one above %d", n, made)
 	}
+
 	w.healthy()
 }
 
 // TestRestoreRefuses: what somebody changed since refuses all of it, and nothing is written.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
+
 	const file = "specs/001_one/plans/implementation-001.md"
+
 	for name, tt := range map[string]struct {
 		since func(w *workspace)
 		want  string
@@ -216,6 +242,7 @@ func TestRestoreRefuses(t *testing.T) {
 	} {
 		w := newWorkspace(t)
 		w.add("one", "two")
+
 		a := w.document(formats.ArtifactPlan, file, plan)
 		w.do(state.LinkArtifacts{Task: 1, Artifacts: []formats.Artifact{a}})
 		w.run(
@@ -227,7 +254,9 @@ func TestRestoreRefuses(t *testing.T) {
 			state.UpdateStatus{Tasks: []int{1}, To: formats.Completed},
 			state.CreateTasks{Tasks: []state.NewTask{{Title: "made"}}},
 		)
+
 		tt.since(w)
+
 		// an edit by hand is taken over
 		if _, err := w.try(state.UpdateMetadata{
 			Task:   2,
@@ -235,11 +264,14 @@ func TestRestoreRefuses(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
+
 		want := w.read("state.json") + w.read(file)
+
 		run := "r5"
 		if tt.want == "" {
 			run = "r404"
 		}
+
 		res, err := w.takeBack(run)
 		if tt.want == "" {
 			if err != nil || res.Changed {
@@ -247,10 +279,12 @@ func TestRestoreRefuses(t *testing.T) {
 			}
 			continue
 		}
+
 		if err == nil || formats.CodeOf(err) != formats.CodePrecondition ||
 			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: RestoreTasks = %v, want %q", name, err, tt.want)
 		}
+
 		if got := w.read("state.json") + w.read(file); got != want {
 			t.Errorf("%s: something was written", name)
 		}
@@ -261,21 +295,25 @@ func TestRestoreRefuses(t *testing.T) {
 // out.
 func TestRestoreOutOfTheArchive(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	w.add("one")
 	w.force(1, formats.Completed)
 	w.do(state.ArchiveTasks{Tasks: []int{1}})
+
 	w.run("r5", state.UnarchiveTasks{Tasks: []int{1}}, state.UpdateStatus{
 		Tasks:   []int{1},
 		To:      formats.NotStarted,
 		Recover: true,
 		Reason:  "again",
 	})
+
 	lines, _, err := w.m.Undo(t.Context(), "r5", other, false)
 	if err != nil || w.stored(1).Status != formats.Completed ||
 		!strings.Contains(fmt.Sprint(lines), "tercet task archive 1 puts it away again") {
 		t.Errorf("Undo = %v, %v, task %s, want it completed and told",
 			lines, err, w.stored(1).Status)
 	}
+
 	w.healthy()
 }

@@ -56,29 +56,37 @@ func TestNewerVersion(t *testing.T) {
 // TestErrorsVersion: a newer errors.json is not written to; of an older one a copy stays.
 func TestErrorsVersion(t *testing.T) {
 	t.Parallel()
+
 	w := newWorkspace(t)
 	store, err := state.NewErrors(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	newer := `{"version": "3", "errors": {"by_day": []}}`
 	w.write("errors.json", newer)
+
 	if err := store.Record(t.Context(), formats.Problem{Type: "x", Message: "m"}); err == nil ||
 		!strings.Contains(err.Error(), "has version 3") {
 		t.Errorf("Record = %v, want it refused as newer", err)
 	}
+
 	if _, err := store.List(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "has version 3") {
 		t.Errorf("List = %v, want it refused as newer", err)
 	}
+
 	if w.read("errors.json") != newer {
 		t.Error("errors.json was written")
 	}
+
 	old := `{"version": "1", "errors": [{"id": "err_1"}]}`
 	w.write("errors.json", old)
+
 	if err := store.Record(t.Context(), formats.Problem{Type: "x", Message: "m"}); err != nil {
 		t.Fatal(err)
 	}
+
 	list, err := store.List(t.Context())
 	if err != nil || len(list) != 1 || list[0].Message != "m" || w.read("errors.json.v1") != old {
 		t.Errorf("List = %v, %v, want the new one alone, and the old file beside it", list, err)

@@ -41,6 +41,7 @@ func runTx() Tx {
 
 func TestWireKeepsTransactions(t *testing.T) {
 	t.Parallel()
+
 	want := runTx()
 	data, err := EncodeTx(want)
 	if err != nil {
@@ -50,9 +51,11 @@ func TestWireKeepsTransactions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Tx{})); diff != "" {
 		t.Errorf("what was sent and what arrived differ:\n%s", diff)
 	}
+
 	for name := range wireOps() {
 		sent := slices.ContainsFunc(want.Ops, func(op Op) bool { return op.name() == name })
 		if !sent {
@@ -64,6 +67,7 @@ func TestWireKeepsTransactions(t *testing.T) {
 // TestWireRefuses: what only the user may ask for does not travel, and nothing unknown is applied.
 func TestWireRefuses(t *testing.T) {
 	t.Parallel()
+
 	serial := uint64(1)
 	for _, tx := range []Tx{
 		{Ops: []Op{SyncTasks{}}},
@@ -76,6 +80,7 @@ func TestWireRefuses(t *testing.T) {
 			t.Errorf("%+v was encoded as %s", tx, data)
 		}
 	}
+
 	for _, text := range []string{
 		``, `{}`, `{"id":"t","ops":[]}`,
 		`{"id":"t","ops":[{"op":"renumber","value":{}}]}`,
@@ -95,13 +100,16 @@ func FuzzDecodeTx(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(data)
 	f.Add([]byte(`{"id":"t","ops":[{"op":"sync_tasks","value":{}}]}`))
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tx, err := DecodeTx(data)
 		if err != nil {
 			return
 		}
+
 		again, err := EncodeTx(tx)
 		if err != nil {
 			t.Fatalf("%s is read and cannot be written: %v", data, err)

@@ -33,13 +33,16 @@ func hold(w *workspace) error {
 	if err := l.Lock(); err != nil {
 		return err
 	}
+
 	note := fmt.Sprintf(`{"pid":%d,"command":"tercet /implement 5"}`, os.Getpid())
 	if err := os.WriteFile(w.path("state.lock.info"), []byte(note), 0o600); err != nil {
 		return err
 	}
+
 	if _, err := os.Stdout.WriteString("held\n"); err != nil {
 		return err
 	}
+
 	_, err := io.Copy(io.Discard, os.Stdin)
 	return errors.Join(err, l.Unlock())
 }
@@ -59,6 +62,7 @@ func holding(t *testing.T, dir string, attr *syscall.SysProcAttr) (cmd *exec.Cmd
 	t.Helper()
 	cmd = command(t, "free hold", dir)
 	cmd.SysProcAttr = attr
+
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -67,17 +71,20 @@ func holding(t *testing.T, dir string, attr *syscall.SysProcAttr) (cmd *exec.Cmd
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		if attr != nil {
 			t.Skip("no namespaces: ", err)
 		}
 		t.Fatal(err)
 	}
+
 	release = func() {
 		in.Close()
 		cmd.Wait() // it may have been killed
 	}
 	t.Cleanup(release)
+
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "held\n" {
 		t.Fatalf("the holder said %q, %v", line, err)
 	}
@@ -87,15 +94,18 @@ func holding(t *testing.T, dir string, attr *syscall.SysProcAttr) (cmd *exec.Cmd
 // free makes tasks in another process.
 func free(t *testing.T, kind, dir string) (report, int) {
 	t.Helper()
+
 	cmd := command(t, kind, dir, "create")
 	var out, errs bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = &errs
+
 	cmd.Run() // how it ended is in what it says
 	var said report
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
 		t.Fatalf("%s: %v\n%s%s", kind, cmd.ProcessState, out.Bytes(), errs.Bytes())
 	}
+
 	return said, cmd.ProcessState.ExitCode()
 }
 
@@ -112,12 +122,14 @@ func TestHolder(t *testing.T) {
 			t.Parallel()
 			dir := folder(t)
 			setUp(t, dir, five)
+
 			holder, release := holding(t, dir, attr)
 			if attr == nil {
 				if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			before := mustView(t, dir)
 			said, code := free(t, "free operation", dir)
 			if said.Code != formats.CodeLocked || code != 75 ||
@@ -128,13 +140,16 @@ func TestHolder(t *testing.T) {
 					code, said,
 				)
 			}
+
 			if now := mustView(t, dir); now != before {
 				t.Errorf("the state changed without the lock:\n%s", now)
 			}
+
 			if err := holder.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			release()
+
 			if said, code := free(t, "free operation", dir); code != 0 {
 				t.Errorf("a write after the holder was killed = %d %+v", code, said)
 			}
@@ -148,12 +163,14 @@ func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("becoming another user needs the superuser")
 	}
+
 	dir := folder(t)
 	setUp(t, dir, five)
 	err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Join(dir, ".tercet"), 0o777))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	said, _ := free(t, "free other", dir)
 	if !strings.Contains(said.Message, "state.lock") ||
 		!strings.Contains(said.Message, "user with id 0") {
@@ -180,10 +197,12 @@ func TestLockPaths(t *testing.T) {
 			t.Parallel()
 			dir := folder(t)
 			setUp(t, dir, five)
+
 			lock := filepath.Join(dir, ".tercet/state.lock")
 			if err := errors.Join(os.Remove(lock), put(lock)); err != nil {
 				t.Fatal(err)
 			}
+
 			start := time.Now()
 			said, code := free(t, "free operation", dir)
 			if said.Code != formats.CodeIO || code != 74 ||
@@ -191,6 +210,7 @@ func TestLockPaths(t *testing.T) {
 				time.Since(start) > 20*time.Second {
 				t.Errorf("a write = %d %+v, want IO that names the lock, at once", code, said)
 			}
+
 			if _, err := os.Lstat(filepath.Join(dir, ".tercet/made-by-lock")); err == nil {
 				t.Error("the link was followed")
 			}
@@ -205,9 +225,12 @@ func TestNoLocks(t *testing.T) {
 	if err := faults.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	dir := folder(t)
 	setUp(t, dir, five)
+
 	first := 0
+
 	s := &subject{op: operation{name: "create"}}
 	template := folder(t)
 	clone(t, dir, template)
@@ -216,7 +239,9 @@ func TestNoLocks(t *testing.T) {
 			first = c.N
 		}
 	}})
+
 	always := func(c faults.Call) bool { return c.Name == "flock" }
+
 	for _, tt := range []struct {
 		errno unix.Errno
 		again func(faults.Call) bool
@@ -232,6 +257,7 @@ func TestNoLocks(t *testing.T) {
 		at := folder(t)
 		clone(t, template, at)
 		before := mustView(t, at)
+
 		_, said, _ := s.run(t, at, faults.Plan{
 			At:    first,
 			Errno: tt.errno,
@@ -242,6 +268,7 @@ func TestNoLocks(t *testing.T) {
 				!strings.Contains(said.Message, "state.lock cannot be locked on this file system") {
 			t.Errorf("%v, again %v: %+v, want code %q", tt.errno, tt.again != nil, said, tt.code)
 		}
+
 		if now := mustView(t, at); (now != before) != (tt.code == "") {
 			t.Errorf("%v: the state is\n%s", tt.errno, now)
 		}
@@ -268,6 +295,7 @@ func TestReadOnlyMount(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs the superuser")
 	}
+
 	for _, lock := range []bool{true, false} {
 		dir := folder(t)
 		at := filepath.Join(folder(t), "mounted")
@@ -277,9 +305,11 @@ func TestReadOnlyMount(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if err := os.Mkdir(at, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		mounted(t, dir, at, "bind", unix.MS_BIND, "")
 		if err := unix.Mount(
 			"", at, "",
@@ -288,22 +318,26 @@ func TestReadOnlyMount(t *testing.T) {
 		); err != nil {
 			t.Skip("mounting read-only: ", err)
 		}
+
 		before := snapshot(t, dir)
 		w, err := openWorkspace(at, late)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if task, err := w.r.Task(t.Context(), 1); err != nil || task.Title != "task 1" {
 			t.Errorf("lock %v: Task = %v, %v", lock, task, err)
 		}
 		if _, _, err := w.r.Snapshot(t.Context()); err != nil {
 			t.Errorf("lock %v: Snapshot = %v", lock, err)
 		}
+
 		_, err = w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: "new"}}})
 		if formats.CodeOf(err) != formats.CodeIO || !errors.Is(err, unix.EROFS) {
 			t.Errorf("lock %v: a write = %v, want IO, read-only file system", lock, err)
 		}
 		w.close()
+
 		if now := snapshot(t, dir); now.key() != before.key() {
 			t.Errorf("lock %v: something was written", lock)
 		}

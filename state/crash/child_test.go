@@ -69,16 +69,19 @@ func operate(w *workspace, name string) (int, error) {
 	i := slices.IndexFunc(list, func(o operation) bool {
 		return o.name == name
 	})
+
 	res, err := list[i].do(w)
 	said := report{Warnings: res.Warnings, Serial: res.Serial}
 	if err != nil {
 		said.Code = formats.CodeOf(err)
 		said.Message = err.Error()
 	}
+
 	raw, err := json.Marshal(said)
 	if err != nil {
 		return 2, err
 	}
+
 	_, err = os.Stdout.Write(raw)
 	if said.Code != "" {
 		return formats.ExitFor(said.Code), err
@@ -94,16 +97,19 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd.ExtraFiles = []*os.File{program}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	program.Close()
+
 	l, err := faults.Accept(test)
 	var out faults.Outcome
 	if err == nil {
 		out, err = l.Serve(cmd.Process, plan)
 	}
+
 	waited := cmd.Wait()
 	if errors.Is(err, faults.ErrUnavailable) {
 		t.Skip(err)
@@ -114,6 +120,7 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	if _, ended := errors.AsType[*exec.ExitError](waited); waited != nil && !ended {
 		t.Fatal(waited)
 	}
+
 	return out
 }
 
@@ -121,12 +128,14 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 // it writes until it is killed.
 func command(t *testing.T, kind, dir string, args ...string) *exec.Cmd {
 	t.Helper()
+
 	limit := 5 * time.Minute
 	if kind == "free updates" {
 		limit = 10 * time.Minute
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
+
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"child", kind, dir}, args...)...)
 	// with the race detector a process sleeps at its end
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")

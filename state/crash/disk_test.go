@@ -65,6 +65,7 @@ func newDisk(base crash, independent bool) *disk {
 func snapshot(t *testing.T, dir string) crash {
 	t.Helper()
 	out := crash{files: map[string][]byte{}}
+
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || path == dir:
@@ -79,6 +80,7 @@ func snapshot(t *testing.T, dir string) crash {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -221,17 +223,21 @@ func (n *inode) contents() [][]byte {
 	if !n.dirty {
 		return [][]byte{n.data}
 	}
+
 	kept := 0
 	for kept < min(len(n.synced), len(n.data)) && n.synced[kept] == n.data[kept] {
 		kept++
 	}
+
 	middle := (kept + len(n.data)) / 2
 	zeros := bytes.Clone(n.data)
 	torn := bytes.Clone(n.data)
 	clear(zeros[kept:])
 	clear(torn[middle:])
+
 	head := bytes.Clone(n.data) // the later page is there, the one before it is not
 	clear(head[kept:middle])
+
 	return [][]byte{
 		n.data,
 		n.synced,
@@ -324,6 +330,7 @@ func (r *recording) explore(independent bool, e effort, rng *rand.Rand, visit fu
 	d := newDisk(r.before, independent)
 	seen := map[[sha256.Size]byte]bool{}
 	acked := 0
+
 	look := func(at int) {
 		if rng.IntN(e.stride) != 0 {
 			return
@@ -341,7 +348,9 @@ func (r *recording) explore(independent bool, e effort, rng *rand.Rand, visit fu
 			}
 		})
 	}
+
 	look(0)
+
 	for i, c := range r.calls {
 		if c.N == 0 {
 			acked++
@@ -357,6 +366,7 @@ func (r *recording) explore(independent bool, e effort, rng *rand.Rand, visit fu
 // lives gives what programs saw at the beginning and after each acknowledgement.
 func (r *recording) lives() []crash {
 	d := newDisk(r.before, false)
+
 	now := func() crash {
 		c := crash{files: map[string][]byte{}}
 		for path, n := range d.live {
@@ -369,6 +379,7 @@ func (r *recording) lives() []crash {
 		slices.Sort(c.dirs)
 		return c
 	}
+
 	out := []crash{now()}
 	for _, c := range r.calls {
 		d.do(c)
@@ -376,6 +387,7 @@ func (r *recording) lives() []crash {
 			out = append(out, now())
 		}
 	}
+
 	return out
 }
 

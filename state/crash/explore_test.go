@@ -26,9 +26,11 @@ import (
 func record(t *testing.T, dir string, cmd *exec.Cmd) *recording {
 	t.Helper()
 	r := &recording{dir: dir, before: snapshot(t, dir)}
+
 	var out, errs bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = &errs
+
 	under(t, cmd, faults.Plan{
 		Under:  dir,
 		Bytes:  true,
@@ -37,6 +39,7 @@ func record(t *testing.T, dir string, cmd *exec.Cmd) *recording {
 	if !cmd.ProcessState.Success() {
 		t.Fatalf("recording: %v\n%s%s", cmd.ProcessState, out.Bytes(), errs.Bytes())
 	}
+
 	return r
 }
 
@@ -121,10 +124,12 @@ func (e *explorer) state(t *testing.T, r *recording, op operation) {
 				return
 			}
 			e.states.Add(1)
+
 			err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), c.put(r.dir, dir))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if err := reopen(subject, dir, views[c.acked:min(c.acked+2, len(views))]); err != nil {
 				t.Errorf("independent: %v, %d acknowledged, before call %d %v: %v\nfiles %q",
 					independent, c.acked, c.at, r.at(c.at), err, c.list(r.dir))
@@ -214,6 +219,7 @@ func TestCrashStates(t *testing.T) {
 	if err := faults.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	e := &explorer{effort: effort{limit: 2, stride: 8}}
 	sequences := 4
 	if raceEnabled || !testkit.Deep() {
@@ -224,15 +230,18 @@ func TestCrashStates(t *testing.T) {
 		e.effort = effort{limit: 4, stride: 4}
 		sequences = 200
 	}
+
 	t.Run("of", func(t *testing.T) {
 		for _, op := range operations() {
 			t.Run(op.name, func(t *testing.T) {
 				t.Parallel()
+
 				dir := folder(t)
 				setUp(t, dir, op.setup)
 				e.state(t, record(t, dir, command(t, "operation", dir, op.name)), op)
 			})
 		}
+
 		t.Run("sequences", func(t *testing.T) {
 			t.Parallel()
 			for seed := range sequences {
@@ -246,6 +255,7 @@ func TestCrashStates(t *testing.T) {
 			}
 		})
 	})
+
 	t.Logf("R4: %d states in which a disk may be left, of %d operations and %d sequences: all "+
 		"open, nothing acknowledged lost, unless said above",
 		e.states.Load(), len(operations()), sequences)

@@ -102,10 +102,12 @@ func fill(t *testing.T, name string, free int) {
 	if err := unix.Statfs(filepath.Dir(name), &st); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	room := int64(st.Bavail)*st.Bsize - int64(free)
 	if err := errors.Join(unix.Fallocate(int(f.Fd()), 0, 0, max(room, 1)), f.Close()); err != nil {
 		t.Fatal(err)

@@ -44,6 +44,7 @@ func inOwnMounts() (code int, ok bool) {
 	if os.Geteuid() != 0 || os.Getenv(inside) != "" {
 		return 0, false
 	}
+
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(os.Environ(), inside+"=1")
 	cmd.Stdin = os.Stdin
@@ -53,10 +54,12 @@ func inOwnMounts() (code int, ok bool) {
 		Unshareflags: syscall.CLONE_NEWNS,
 		Pdeathsig:    syscall.SIGKILL,
 	}
+
 	runtime.LockOSThread() // Pdeathsig is about this thread
 	if err := cmd.Start(); err != nil {
 		return 0, false
 	}
+
 	err := cmd.Wait()
 	if err != nil && cmd.ProcessState.ExitCode() <= 0 {
 		fmt.Fprintln(os.Stderr, err)

@@ -45,6 +45,7 @@ func five(w *workspace) error {
 	if err := w.m.Init(context.Background(), state.InitOptions{}); err != nil {
 		return err
 	}
+
 	var list []state.NewTask
 	for i := range 5 {
 		list = append(list, state.NewTask{
@@ -52,9 +53,11 @@ func five(w *workspace) error {
 			Description: strings.Repeat("words ", 4),
 		})
 	}
+
 	if err := w.force(state.CreateTasks{Tasks: list}); err != nil {
 		return err
 	}
+
 	return w.force(state.UpdateStatus{
 		Tasks:  []int{2, 3},
 		To:     formats.Completed,
@@ -83,9 +86,11 @@ func undone(do func(w *workspace) error, names ...string) func(w *workspace) err
 				old[name] = text
 			}
 		}
+
 		if err := do(w); err != nil {
 			return err
 		}
+
 		for _, name := range names {
 			text, was := old[name]
 			if !was {
@@ -216,7 +221,8 @@ func operations() []operation {
 				From: exchange.Read(
 					"old.json",
 					[]byte(
-						`{"active_projects": [{"project_number": 41, "project_name": "brought", "status": "researched"}]}`,
+						`{"active_projects": [{"project_number": 41, `+
+							`"project_name": "brought", "status": "researched"}]}`,
 					),
 					exchange.Options{},
 				),
@@ -257,11 +263,13 @@ func operations() []operation {
 					os.WriteFile(filepath.Join(w.dir, smallLog), nil, 0o600),
 					five(w),
 				)
+
 				w, err := openWorkspace(w.dir, early)
 				if err != nil {
 					return err
 				}
 				defer w.close()
+
 				for i := range 4 {
 					all = errors.Join(
 						all,
@@ -271,6 +279,7 @@ func operations() []operation {
 						}),
 					)
 				}
+
 				return all
 			},
 			do: update,
@@ -448,9 +457,11 @@ func operations() []operation {
 			if err := undone(archived, "state.json")(w); err != nil {
 				return err
 			}
+
 			text, err := w.read("audit.jsonl")
 			lines := strings.SplitAfter(text, "\n")
 			last := len(lines) - 2 // behind the last line break is nothing
+
 			return errors.Join(
 				err,
 				w.write(

@@ -115,6 +115,7 @@ func prepare(t *testing.T, op operation) *subject {
 func (s *subject) recovered(t *testing.T) string {
 	t.Helper()
 	dir := s.copy(t)
+
 	if !s.op.again {
 		w, err := openWorkspace(dir, late)
 		if err != nil {
@@ -125,6 +126,7 @@ func (s *subject) recovered(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+
 	out, err := view(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +182,7 @@ func (s *subject) point(t *testing.T, k int, f fault) {
 	t.Helper()
 	dir := s.copy(t)
 	defer os.RemoveAll(dir)
+
 	out, said, cmd := s.run(t, dir, faults.Plan{
 		At:    k,
 		Errno: f.errno,
@@ -189,6 +192,7 @@ func (s *subject) point(t *testing.T, k int, f fault) {
 		t.Errorf("call %d of %d was not reached", k, len(s.calls))
 		return
 	}
+
 	st, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // it is one on this system
 	if f.errno == 0 && (!st.Signaled() || st.Signal() != syscall.SIGKILL) {
 		t.Errorf("%v: the child ended with %v, want it killed", out.Hit, cmd.ProcessState)
@@ -196,6 +200,7 @@ func (s *subject) point(t *testing.T, k int, f fault) {
 	if f.errno != 0 && st.Signaled() {
 		return
 	}
+
 	for _, err := range s.judge(dir, f, out, said) {
 		t.Errorf("%s at %v, reported %q %q: %v", f.name, out.Hit, said.Code, said.Message, err)
 	}
@@ -262,6 +267,7 @@ func (s *subject) judge(dir string, f fault, out faults.Outcome, said report) []
 // next does the next command, and gives what the workspace says after what was left is recovered.
 func (s *subject) next(w *workspace) (string, error) {
 	var got string
+
 	if s.op.again {
 		var err error
 		// a missing file has no text
@@ -271,18 +277,22 @@ func (s *subject) next(w *workspace) (string, error) {
 				return "", err
 			}
 		}
+
 		_, err = s.op.do(w)
 		if err != nil && (s.op.name != "init" || !errors.Is(err, fs.ErrExist)) {
 			return "", fmt.Errorf("the operation again: %w", err)
 		}
+
 		if now, err := view(w.dir); err != nil || now != s.new {
 			return "", fmt.Errorf("the operation again: the view is\n%s, %w", now, err)
 		}
 	}
+
 	_, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: after}}})
 	if err != nil {
 		return "", fmt.Errorf("the next command: %w", err)
 	}
+
 	if s.op.again {
 		return got, nil
 	}
@@ -295,27 +305,33 @@ func (s *subject) repeat(w *workspace, happened bool) error {
 	if !s.op.tx {
 		return nil
 	}
+
 	res, err := s.op.do(w)
 	if err != nil {
 		return fmt.Errorf("the same transaction again: %w", err)
 	}
+
 	if res.Replayed != happened && !s.op.still {
 		return fmt.Errorf("the same transaction again: replayed %v, happened %v",
 			res.Replayed, happened)
 	}
+
 	doc, err := w.r.Doc(context.Background())
 	if err != nil {
 		return err
 	}
+
 	titles := map[string]int{}
 	for _, task := range doc.Tasks {
 		titles[task.Title]++
 	}
+
 	for title, n := range titles {
 		if n > 1 {
 			return fmt.Errorf("the same transaction again: %d tasks have the title %q", n, title)
 		}
 	}
+
 	return w.sound()
 }
 
@@ -324,23 +340,28 @@ var temporary = regexp.MustCompile(`\.tmp-\d+-[0-9a-f]{16}$`)
 // messageFaults says what a message of IO lacks: the file and the errno.
 func messageFaults(message string, f fault, hit faults.Call) []error {
 	var all []error
+
 	if f.errno != 0 && !strings.Contains(message, f.errno.Error()) {
 		all = append(all, fmt.Errorf("the message lacks %q", f.errno.Error()))
 	}
+
 	named := false
 	for _, name := range []string{hit.Path, hit.To} {
 		base := temporary.ReplaceAllString(filepath.Base(name), "")
 		named = named || name != "" && strings.Contains(message, base)
 	}
+
 	for _, name := range []string{
 		"state.json", "audit.jsonl", "state.lock", "errors.json", "errors.lock",
 		"implementation-001.md", "backups", ".tercet",
 	} {
 		named = named || strings.Contains(message, name)
 	}
+
 	if !named {
 		all = append(all, errors.New("the message names no file"))
 	}
+
 	return all
 }
 
@@ -351,6 +372,7 @@ func TestEveryPoint(t *testing.T) {
 	if err := faults.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	sample := sampled
 	switch {
 	case raceEnabled:
@@ -358,11 +380,14 @@ func TestEveryPoint(t *testing.T) {
 	case !testkit.Deep():
 		sample *= 4
 	}
+
 	var points atomic.Int64
+
 	t.Run("of", func(t *testing.T) {
 		for i, op := range operations() {
 			t.Run(op.name, func(t *testing.T) {
 				t.Parallel()
+
 				s := prepare(t, op)
 				n := 13 * i
 				for k, c := range s.calls {
@@ -370,6 +395,7 @@ func TestEveryPoint(t *testing.T) {
 						if f.errno == 0 && !c.Changes() && k > 0 && !s.calls[k-1].Changes() {
 							continue // nothing on the disk differs from the call before
 						}
+
 						n++
 						// That a lock cannot be given back comes at the end of few points; these
 						// are taken always.
@@ -378,6 +404,7 @@ func TestEveryPoint(t *testing.T) {
 						if !*full && n%sample != 0 && !held {
 							continue
 						}
+
 						points.Add(1)
 						s.point(t, k+1, f)
 					}
@@ -385,6 +412,7 @@ func TestEveryPoint(t *testing.T) {
 			})
 		}
 	})
+
 	t.Logf("R3: %d points of %d operations, each with a kill or a failing call: all as promised, "+
 		"unless said above",
 		points.Load(), len(operations()))

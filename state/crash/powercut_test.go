@@ -137,13 +137,16 @@ func TestPowerCut(t *testing.T) {
 	for _, kind := range []string{"ext4", "xfs"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+
 			cuts := 2
 			if *full {
 				cuts = 200
 			} else if kind != "ext4" {
 				t.Skip("only with -full")
 			}
+
 			d := newDevice(t, kind)
+
 			acked := 0
 			for i := range cuts {
 				acked += d.round(t, i)
@@ -151,9 +154,11 @@ func TestPowerCut(t *testing.T) {
 					return
 				}
 			}
+
 			if d.dropped == 0 {
 				t.Error("every file that was not synced is there: no power was cut")
 			}
+
 			t.Logf(
 				"R5, %s: %d cuts of power, %d acknowledged writes, none lost; %d files without a "+
 					"sync dropped",

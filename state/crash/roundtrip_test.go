@@ -80,7 +80,9 @@ func parts(text string) (tasks map[int]string, around []string, err error) {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return nil, nil, err
 	}
+
 	tasks = map[int]string{}
+
 	for _, raw := range doc.Tasks {
 		var t struct {
 			Number int `json:"number"`
@@ -88,11 +90,13 @@ func parts(text string) (tasks map[int]string, around []string, err error) {
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return nil, nil, err
 		}
+
 		tasks[t.Number] = string(raw)
 		before, behind, _ := strings.Cut(text, string(raw))
 		around = append(around, before)
 		text = behind
 	}
+
 	return tasks, append(around, text), nil
 }
 
@@ -103,12 +107,14 @@ func foreign(task string) (string, error) {
 	if err := json.Unmarshal([]byte(task), &members); err != nil {
 		return "", err
 	}
+
 	var out []string
 	for key, raw := range members {
 		if strings.HasPrefix(key, "x_") {
 			out = append(out, key+" "+string(raw))
 		}
 	}
+
 	slices.Sort(out)
 	return strings.Join(out, "\n"), nil
 }
@@ -116,6 +122,7 @@ func foreign(task string) (string, error) {
 // randomUpdate makes one change and says which task it is about.
 func randomUpdate(rng *rand.Rand, tasks, i int) (state.Op, int) {
 	n := 1 + rng.IntN(tasks)
+
 	switch rng.IntN(4) {
 	case 0:
 		return state.UpdateStatus{
@@ -134,7 +141,9 @@ func randomUpdate(rng *rand.Rand, tasks, i int) (state.Op, int) {
 			}},
 		}, n
 	}
+
 	key := []string{"title", "effort", "description", "language"}[rng.IntN(4)]
+
 	return state.UpdateMetadata{
 		Task:   n,
 		Fields: map[string]any{key: fmt.Sprint("é \"", strings.Repeat("x", rng.IntN(30)), i)},
@@ -215,14 +224,17 @@ func sameOutside(before, now string, n int) error {
 	if err != nil {
 		return err
 	}
+
 	if !slices.Equal(around, aroundNow) {
 		return fmt.Errorf("the text around the tasks was\n%q\nand is\n%q", around, aroundNow)
 	}
+
 	for number, raw := range was {
 		if number != n && is[number] != raw {
 			return fmt.Errorf("task %d was %s and is %s", number, raw, is[number])
 		}
 	}
+
 	a, err := foreign(was[n])
 	if err != nil {
 		return err

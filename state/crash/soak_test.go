@@ -30,21 +30,25 @@ const perProcess = 8
 func updates(w *workspace, args []string) error {
 	// with many processes on few processors a turn may be long in coming
 	w.cfg.LockTimeout = time.Minute
+
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		return err
 	}
 	w.m = m
+
 	process, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
 	}
+
 	var wg sync.WaitGroup
 	ended := make([]error, perProcess)
 	for g := range perProcess {
 		wg.Go(func() { ended[g] = w.update(process*perProcess + g + 1) })
 	}
 	wg.Wait()
+
 	return errors.Join(ended...)
 }
 
@@ -53,9 +57,11 @@ func (w *workspace) update(task int) error {
 	if err != nil {
 		return err
 	}
+
 	if _, err := fmt.Printf("found %d %d\n", task, found); err != nil {
 		return err
 	}
+
 	for n := found + 1; ; n++ {
 		res, err := w.m.Apply(context.Background(), state.Tx{
 			ID:      fmt.Sprintf("tx-%d-%d-%d", os.Getpid(), task, n),
@@ -68,6 +74,7 @@ func (w *workspace) update(task int) error {
 		if err != nil {
 			return err
 		}
+
 		if _, err := fmt.Printf("%d %d %d\n", task, res.Serial, n); err != nil {
 			return err
 		}
@@ -151,9 +158,11 @@ func (s *soak) kill(process int) {
 func (s *soak) take(out []byte, errs string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if errs != "" {
 		s.wrong = append(s.wrong, errs)
 	}
+
 	for _, line := range lines(out[:bytes.LastIndexByte(out, '\n')+1]) {
 		var task, n int
 		var serial uint64
@@ -166,16 +175,19 @@ func (s *soak) take(out []byte, errs string) {
 			}
 			continue
 		}
+
 		if _, err := fmt.Sscanf(line, "%d %d %d", &task, &serial, &n); err != nil {
 			s.wrong = append(s.wrong, line)
 			continue
 		}
+
 		if before := s.last[task-1]; serial <= before.serial || n <= before.number {
 			s.wrong = append(
 				s.wrong,
 				fmt.Sprintf("task %d: %d with serial %d after %+v", task, n, serial, before),
 			)
 		}
+
 		s.last[task-1] = ack{serial, n}
 		s.acked++
 	}
@@ -281,10 +293,13 @@ func (*soak) tasks(processes int) func(w *workspace) error {
 // run has processes write for some time; one of them is killed every least to most.
 func (s *soak) run(t *testing.T, processes int, lasting, least, most time.Duration) {
 	t.Helper()
+
 	setUp(t, s.dir, s.tasks(processes))
 	s.last = make([]ack, processes*perProcess)
+
 	ctx, cancel := context.WithTimeout(t.Context(), lasting)
 	defer cancel()
+
 	var wg sync.WaitGroup
 	s.live = make([]*exec.Cmd, processes)
 	for i := range processes {
@@ -292,6 +307,7 @@ func (s *soak) run(t *testing.T, processes int, lasting, least, most time.Durati
 	}
 	wg.Go(func() { s.reap(ctx, least, most) })
 	wg.Wait()
+
 	s.settle(t)
 	t.Logf("%s: %d processes, %v, %d kills: 0 of %d acknowledged updates lost, unless said above",
 		s.goal, processes, lasting, s.killed, s.acked)
@@ -300,6 +316,7 @@ func (s *soak) run(t *testing.T, processes int, lasting, least, most time.Durati
 // TestSoakMemory is for the writes that a second has room for: no disk is waited for.
 func TestSoakMemory(t *testing.T) {
 	t.Parallel()
+
 	processes := 16
 	lasting := 1500 * time.Millisecond
 	least := 10 * time.Millisecond
@@ -310,16 +327,19 @@ func TestSoakMemory(t *testing.T) {
 		least = 100 * time.Millisecond
 		most = time.Second
 	}
+
 	(&soak{goal: "R1, in memory", dir: folder(t)}).run(t, processes, lasting, least, most)
 }
 
 // TestSoakDisk is the same where a sync is one.
 func TestSoakDisk(t *testing.T) {
 	t.Parallel()
+
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	processes := 8
 	lasting := 1500 * time.Millisecond
 	least := 10 * time.Millisecond
@@ -330,5 +350,6 @@ func TestSoakDisk(t *testing.T) {
 		least = 100 * time.Millisecond
 		most = time.Second
 	}
+
 	(&soak{goal: "R2, on a disk", dir: dir}).run(t, processes, lasting, least, most)
 }

@@ -147,15 +147,19 @@ func (w *workspace) read(name string) (string, error) {
 // folder makes an empty folder in memory where the system has a place for that, with its real path.
 func folder(t *testing.T) string {
 	t.Helper()
+
 	dir, err := os.MkdirTemp("/dev/shm", "tercet-crash-") //nolint:usetesting // a folder of the test lies on a disk
 	if err != nil {
 		dir = t.TempDir()
 	}
+
 	t.Cleanup(func() { os.RemoveAll(dir) })
+
 	dir, err = filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return dir
 }
 

@@ -67,6 +67,7 @@ func titles(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var list []string
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, fmt.Errorf("state.json is torn: %w: %q", err, data)
@@ -313,14 +314,17 @@ func TestPlanted(t *testing.T) {
 	if err := faults.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	ways := []struct {
 		name string
 		find func(*testing.T, string) error
 	}{{"points", byPoints}, {"explorer", byExplorer}, {"soak", bySoak}}
+
 	var found atomic.Int64
 	t.Cleanup(func() {
 		t.Logf("R6: %d of %d planted defects found", found.Load(), len(planted())-1)
 	})
+
 	for name, p := range planted() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -328,7 +332,9 @@ func TestPlanted(t *testing.T) {
 				if p.by != "" && p.by != way.name {
 					continue
 				}
+
 				err := way.find(t, name)
+
 				switch {
 				case p.by == "" && err != nil:
 					t.Errorf("%s finds in a sound writer: %v", way.name, err)

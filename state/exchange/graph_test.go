@@ -29,7 +29,8 @@ func TestGraph(t *testing.T) {
 			"  t1 -> t2\n  t2 -> t3\n  t3 -> t2 [style=dashed]\n}\n",
 		exchange.GraphMermaid: "flowchart LR\n  t2[\"2 Say #quot;a #amp; " +
 			"b#quot;<br/><i>planned</i>\"]\n  t3[\"3 Back\\slash " +
-			"#35;1<br/><i>not_started</i>\"]\n  t1[\"1<br/><i>archived</i>\"]\n  t1 --> t2\n  t2 --> t3\n  t3 -.-> t2\n",
+			"#35;1<br/><i>not_started</i>\"]\n  t1[\"1<br/><i>archived</i>\"]\n  t1 --> t2\n" +
+			"  t2 --> t3\n  t3 -.-> t2\n",
 	} {
 		got, err := exchange.Graph(tasks, format)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
