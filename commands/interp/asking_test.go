@@ -53,19 +53,25 @@ func (s *shown) around(w *world) {
 	w.cfg.Diff = func(context.Context, string) (string, string, error) {
 		return s.diff, s.stat, nil
 	}
+
 	w.agents["maker"] = always(made(formats.ArtifactPlan, "p.md"))
+
 	two := made(formats.ArtifactPlan, "p.md")
 	two.Artifacts = append(two.Artifacts, formats.Artifact{
 		Type: formats.ArtifactSummary,
 		Path: "q.md",
 	})
+
 	w.agents["worker"] = always(two)
+
 	w.agents["second"] = func(context.Context, formats.Request) (formats.Return, error) {
 		ret := made(formats.ArtifactImplementation, "c.go")
 		ret.Metadata.Worktree = "/project/.tercet/worktrees/w"
 		return ret, nil
 	}
+
 	w.agents["judge"] = always(verdict(formats.VerdictRejected, "bad"))
+
 	w.cfg.Limits.Rollbacks = 1
 }
 
@@ -82,13 +88,17 @@ func ways() []way {
 	remove := func(name string) func(*shown) {
 		return func(s *shown) { delete(s.docs, name) }
 	}
+
 	const asks = "gate: Well?\nchoices: {yes: next, no: fail}\n"
+
 	var out []way
+
 	add := func(step string, list ...any) {
 		for i := 0; i < len(list); i += 2 {
 			out = append(out, way{list[i].(string), step, list[i+1].(func(*shown))})
 		}
 	}
+
 	add(
 		asks+"evidence: a.txt",
 		"file: changed",
@@ -227,6 +237,7 @@ func ways() []way {
 		"output: the limit's question",
 		write("q.md", "other"),
 	)
+
 	return out
 }
 
@@ -350,9 +361,11 @@ func TestWhatWasShownChanges(t *testing.T) {
 // with the consent.
 func TestConsentOnTheWay(t *testing.T) {
 	t.Parallel()
+
 	again := "A: id: a\ndelegate: worker\non: {failed: {gate: Again?, choices: {Retry: {redo: " +
 		"it}, Abort: fail}, auto: Retry, consent: true}}"
 	own := "A: id: a\ndelegate: worker\non: {failed: gate}"
+
 	for name, c := range map[string]struct {
 		steps []string
 		calls int
@@ -367,7 +380,9 @@ func TestConsentOnTheWay(t *testing.T) {
 			m := newMachine(t)
 			calls := 0
 			m.line = ""
+
 			prog := newWorld(t).program(file("", "", c.steps...))
+
 			shape := func(w *world) {
 				w.agents["worker"] = func(
 					context.Context,
@@ -377,9 +392,11 @@ func TestConsentOnTheWay(t *testing.T) {
 					return failing(formats.CodeToolUnavailable, "no such CLI"), nil
 				}
 			}
+
 			if _, ret := m.play(prog, shape, 0, false); ret.Outcome() != formats.OutcomeSuspended {
 				t.Fatalf("without consent: %s", describeReturn(ret))
 			}
+
 			for range 2 { // the second process replays what the first one decided
 				_, ret := m.play(prog, func(w *world) {
 					shape(w)
@@ -393,6 +410,7 @@ func TestConsentOnTheWay(t *testing.T) {
 						return formats.Decision{Answer: g.Choices[at].Label, By: formats.ByYes}, nil
 					}
 				}, 0, false)
+
 				got := describeReturn(ret)
 				if !strings.HasPrefix(got, "failed 69 TOOL_UNAVAILABLE: no such CLI") ||
 					calls != c.calls {
@@ -408,11 +426,13 @@ func TestConsentOnTheWay(t *testing.T) {
 // command, and what is no person is nobody of them.
 func TestQuorum(t *testing.T) {
 	t.Parallel()
+
 	src := file(
 		"", "",
 		"A: id: a\ngate: Well?\nquorum: 2\nchoices: {yes: next, fine: next, no: fail}",
 		"B: return: \"${{ $steps.a.choice }} by ${{ $steps.a.by }}\"",
 	)
+
 	for name, c := range map[string]struct {
 		answers []string // who and what
 		want    string
@@ -435,6 +455,7 @@ func TestQuorum(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			w.answer = func(g formats.Gate) (formats.Decision, error) {
 				if len(g.Votes) >= len(c.answers) {
 					return formats.Decision{}, &formats.GateOpenError{Gate: g}
@@ -446,6 +467,7 @@ func TestQuorum(t *testing.T) {
 					Person: true,
 				}, nil
 			}
+
 			if got := describeReturn(w.run(t.Context(), src, "")); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
@@ -459,6 +481,7 @@ func TestOpenedGate(t *testing.T) {
 	w := newWorld(t)
 	w.docs["e.txt"] = "one"
 	w.cfg.GateID = func() string { return "g1" }
+
 	ret := w.run(
 		t.Context(),
 		file(
@@ -469,6 +492,7 @@ func TestOpenedGate(t *testing.T) {
 		),
 		"",
 	)
+
 	at := slices.IndexFunc(w.entries, func(e formats.Entry) bool {
 		return e.Type == formats.EntryGateOpened
 	})
@@ -479,6 +503,7 @@ func TestOpenedGate(t *testing.T) {
 	if !ok || g.Opened.IsZero() || len(g.Digest) != 64 || g.Until().Sub(g.Opened).Hours() != 5 {
 		t.Fatalf("gate = %+v", w.entries[at].Data)
 	}
+
 	want := formats.Gate{
 		ID:       "g1",
 		Opened:   g.Opened,
@@ -501,9 +526,11 @@ func TestOpenedGate(t *testing.T) {
 		},
 		Documents: []string{"e.txt"},
 	}
+
 	if diff := cmp.Diff(want, g); diff != "" {
 		t.Errorf("gate (-want +got)\n%s", diff)
 	}
+
 	if ret.Resume == nil || !strings.Contains(ret.NextSteps, "tercet approve "+runID) {
 		t.Errorf("Run = %+v, want how to answer", ret)
 	}

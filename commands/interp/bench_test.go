@@ -33,6 +33,7 @@ func (w *world) bigState(tasks int) {
 			"artifacts": []any{map[string]any{"type": "plan", "path": "p.md"}},
 		}
 	}
+
 	doc := map[string]any{"tasks": list}
 	w.cfg.State = reader{func() any {
 		w.snapshots++
@@ -45,6 +46,7 @@ func (w *world) bigState(tasks int) {
 func TestStateIsReadOnDemand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	w.run(
 		t.Context(),
 		file(
@@ -58,6 +60,7 @@ func TestStateIsReadOnDemand(t *testing.T) {
 	if w.snapshots != 0 {
 		t.Errorf("%d snapshots, want none", w.snapshots)
 	}
+
 	w.run(
 		t.Context(),
 		file(
@@ -78,18 +81,22 @@ func TestStateIsReadOnDemand(t *testing.T) {
 func TestBigStateIsNotCopied(t *testing.T) { //nolint:paralleltest // it counts what the whole process allocates
 	w := newWorld(t)
 	w.bigState(20_000)
+
 	p := w.program(file(
 		"", "",
 		"A: foreach: '[range(100)]'",
 		">B: set: {x: '$state.tasks[3].title'}",
 	))
 	w.runProgram(t.Context(), p, "")
+
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if ret := w.runProgram(t.Context(), p, ""); ret.Status != formats.StatusCompleted {
 		t.Fatalf("Run = %s", describeReturn(ret))
 	}
+
 	runtime.ReadMemStats(&after)
+
 	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
 		t.Errorf(
 			"100 steps allocated %d bytes over a state of 20,000 tasks, want far less than a "+
@@ -110,15 +117,19 @@ func BenchmarkSteps(b *testing.B) {
 			w := newWorld(b)
 			w.bigState(10_000)
 			w.cfg.Agents = delegator{answers}
+
 			w.cfg.Journal = appender{append: func(formats.Entry) error {
 				return nil
 			}}
 			w.cfg.Limits = formats.Limits{}
+
 			p := w.program(file("", "", "A: foreach: '[range(100)]'", block))
 			v := valuesOf(b, p, "")
+
 			b.ReportAllocs()
 			for b.Loop() {
 				w.events = w.events[:0]
+
 				runner, err := interp.New(w.cfg)
 				if err != nil {
 					b.Fatal(err)
@@ -143,8 +154,10 @@ func answers(_ context.Context, r formats.Request) (formats.Return, error) {
 // so that a run of some thousand steps stays small.
 func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at what the whole process holds
 	w := newWorld(t)
+
 	w.cfg.Journal = appender{append: func(formats.Entry) error { return nil }}
 	w.cfg.Trace = trace.Discard{} // a test keeps its events, a run does not
+
 	var held []uint64
 	w.cfg.Approve = approver{approve: func(formats.Gate) (formats.Decision, error) {
 		var m runtime.MemStats
@@ -153,7 +166,9 @@ func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at wh
 		held = append(held, m.HeapAlloc)
 		return formats.Decision{Answer: "approve"}, nil
 	}}
+
 	const n = 1000
+
 	p := w.program(file(
 		"limits: {steps: 2000}\n",
 		"",
@@ -162,10 +177,12 @@ func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at wh
 		">C: check: 1 == 1",
 		"D: gate: Go on?",
 	))
+
 	ret := w.runProgram(t.Context(), p, "")
 	if ret.Status != formats.StatusCompleted || len(held) != 2 {
 		t.Fatalf("Run = %s with %d gates", describeReturn(ret), len(held))
 	}
+
 	if each := (int64(held[1]) - int64(held[0])) / n; each > 2500 {
 		t.Errorf("%d bytes are held for each element, want at most 2,500", each)
 	}

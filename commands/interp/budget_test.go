@@ -174,8 +174,10 @@ func TestSecondsAreDrawn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
+
 		p := w.play(nil)
 		p.during = func(formats.Request) { <-time.After(10 * time.Minute) }
+
 		ret := w.run(
 			t.Context(),
 			flow(
@@ -186,13 +188,16 @@ func TestSecondsAreDrawn(t *testing.T) {
 			),
 			"",
 		)
+
 		if ret.Status != formats.StatusCompleted {
 			t.Fatalf("run = %+v", ret.Errors)
 		}
+
 		got := map[string]float64{}
 		for _, r := range p.reqs {
 			got[r.Step[strings.LastIndexByte(r.Step, '/')+1:]] = r.Budget.Seconds
 		}
+
 		d := cmp.Diff(map[string]float64{"a": 3600, "b": 3000, "c": 3000, "d": 2400}, got)
 		if d != "" {
 			t.Errorf("seconds (-want +got)\n%s", d)

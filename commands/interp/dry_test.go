@@ -14,8 +14,10 @@ import (
 // and has no effect.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
+
 	front := "arguments:\n  - {name: n, type: task, required: true}\n" +
 		"  - {name: go, type: boolean, flag: true}\n"
+
 	for name, c := range map[string]struct {
 		front, args string
 		steps       []string
@@ -206,19 +208,25 @@ func TestDryRun(t *testing.T) {
 			w := newWorld(t)
 			w.cfg.DryRun = true
 			w.docs["p.md"] = "x"
+
 			ret := w.run(t.Context(), file(c.front, c.args, c.steps...), c.line)
+
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			if diff := cmp.Diff(c.text, ret.Text); diff != "" {
 				t.Errorf("tree (-want +got):\n%s", diff)
 			}
+
 			if len(w.log) > 0 || len(w.gates) > 0 || len(ret.Artifacts) > 0 {
 				t.Errorf("effects = %q, artifacts %v, want none", w.log, ret.Artifacts)
 			}
+
 			if w.status() != "not_started" {
 				t.Errorf("task = %s", w.status())
 			}
+
 			if name == "a table" && len(ret.Tables) != 1 {
 				t.Errorf("tables = %v, want the rows in the return", ret.Tables)
 			}
@@ -265,14 +273,17 @@ func TestNew(t *testing.T) {
 // TestStateErrors: a state that cannot be read ends the command, where it is read and nowhere else.
 func TestStateErrors(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	w.cfg.State = broken{}
+
 	ret := w.run(t.Context(), file("", "", "A: set: {x: 1}", "B: set: {y: $state.tasks}"), "")
 	got := describeReturn(ret)
 	if got != "failed 65 INVALID_STATE: x.md:14:1: step b: state.json:1:1: no object" ||
 		ret.Errors[0].Recommendation != "restore it" {
 		t.Errorf("Run = %s %v", got, ret.Errors)
 	}
+
 	ret = w.run(t.Context(), file(task, "", "A: set: {x: 1}"), "7")
 	if got := describeReturn(ret); got != "failed 65 INVALID_STATE: state.json:1:1: no object" {
 		t.Errorf("Run = %s", got)

@@ -16,29 +16,35 @@ import (
 func (w *world) status() string {
 	t := w.tasks[7]
 	out := t.Status.String()
+
 	for _, a := range t.Artifacts {
 		out += " +" + a.Path
 	}
+
 	if t.Lease != nil && t.Lease.Suspended {
 		out += " suspended"
 	} else if t.Lease != nil {
 		out += " leased"
 	}
+
 	return out
 }
 
 // TestDuring: the status before step 1, and where the task is after each way to end.
 func TestDuring(t *testing.T) {
 	t.Parallel()
+
 	withFailed := strings.Replace(
 		during,
 		"during: planning",
 		"during: {status: implementing, failed: partial}",
 		1,
 	)
+
 	plan := made(formats.ArtifactPlan, "p.md")
 	half := partial("half")
 	half.Artifacts = plan.Artifacts
+
 	for name, c := range map[string]struct {
 		front  string
 		steps  []string
@@ -201,20 +207,25 @@ func TestDuring(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.agents["maker"] = always(c.worker)
+
 			ret := w.run(t.Context(), file(c.front, "", c.steps...), "7")
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			if got := w.status(); got != c.status {
 				t.Errorf("task = %s, want %s; log:\n%s", got, c.status, strings.Join(w.log, "\n"))
 			}
+
 			var gone []string
 			for _, a := range w.discarded {
 				gone = append(gone, a.Path)
 			}
+
 			if got := strings.Join(gone, " "); got != c.gone {
 				t.Errorf("discarded %q, want %q", got, c.gone)
 			}
+
 			for _, a := range ret.Artifacts {
 				if strings.Contains(c.gone, a.Path) {
 					t.Errorf("artifacts = %v name what was taken back", ret.Artifacts)
@@ -264,6 +275,7 @@ func TestBegin(t *testing.T) {
 // asked.
 func TestMayStart(t *testing.T) {
 	t.Parallel()
+
 	other := &formats.Lease{
 		Session: "sess_2_zzzzzz",
 		PID:     12,
@@ -271,12 +283,14 @@ func TestMayStart(t *testing.T) {
 		Taken:   "2026-01-05T10:00:00Z",
 	}
 	own := &formats.Lease{Session: session, Run: "r0"}
+
 	conditional := strings.Replace(
 		during,
 		"during: planning",
 		"during: {status: planning, when: $go}",
 		1,
 	)
+
 	for name, c := range map[string]struct {
 		front, args string
 		status      formats.TaskStatus
@@ -355,19 +369,23 @@ func TestMayStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			w.tasks[7].Status = c.status
 			w.tasks[7].Lease = c.lease
 			if c.status.KeepsPrior() {
 				w.tasks[7].Prior = formats.NotStarted
 			}
+
 			line := "7"
 			if !strings.Contains(c.front, "arguments") {
 				line = ""
 			}
+
 			ret := w.run(t.Context(), file(c.front, c.args, "A: delegate: worker"), line)
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			if ret.Status == formats.StatusFailed &&
 				(len(w.log) > 0 || ret.Errors[0].Recommendation == "") {
 				t.Errorf("a refused run left %q, help %q", w.log, ret.Errors[0].Recommendation)
@@ -413,6 +431,7 @@ func TestBackFails(t *testing.T) {
 // before the task is put back or a document is taken away.
 func TestUncertain(t *testing.T) {
 	t.Parallel()
+
 	src := file(during, "", "A: delegate: maker", "B: status: planned")
 	for name, c := range map[string]struct {
 		at      string // the call that breaks off
@@ -429,6 +448,7 @@ func TestUncertain(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.agents["maker"] = always(made(formats.ArtifactPlan, "p.md"))
+
 			w.agents[compile.StatusSync] = func(
 				ctx context.Context,
 				r formats.Request,
@@ -443,12 +463,14 @@ func TestUncertain(t *testing.T) {
 				}
 				return formats.Return{}, errBroken
 			}
+
 			ret := w.run(t.Context(), src, "7")
 			if ret.Status != formats.StatusFailed || w.status() != c.status ||
 				len(w.discarded) != c.gone {
 				t.Errorf("Run = %s, task %s, discarded %v; want %s, %d",
 					describeReturn(ret), w.status(), w.discarded, c.status, c.gone)
 			}
+
 			if len(ret.Warnings) > 0 {
 				t.Errorf("warnings = %q", ret.Warnings)
 			}

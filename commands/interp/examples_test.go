@@ -97,12 +97,14 @@ func exampleRuns(t *testing.T) map[string]exampleRun {
 	t.Helper()
 	handoff := map[string]string{"docs/DELIVERY_RESULT.md": handed(t, "delivery.en")}
 	delivery := replies{"handoff": {wrote("docs/DELIVERY_RESULT.md")}}
+
 	with := func(base, more replies) replies {
 		out := replies{}
 		maps.Copy(out, base)
 		maps.Copy(out, more)
 		return out
 	}
+
 	return map[string]exampleRun{
 		"delivery, minimal": {
 			file: "delivery-flow",
@@ -570,28 +572,35 @@ func TestExamplesDry(t *testing.T) {
 		if seen[c.file] {
 			continue
 		}
+
 		seen[c.file] = true
+
 		w := newWorld(t)
 		maps.Copy(w.docs, c.docs)
 		w.cfg.DryRun = true
 		w.tasks[7].Status = formats.Planned
 		w.tasks[7].Artifacts = []formats.Artifact{{Type: formats.ArtifactPlan, Path: "plan.md"}}
+
 		plan, err := os.ReadFile(filepath.Join(
 			"..", "..", "cmd", "tercet", "testdata", "fixtures", "plan.md",
 		))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w.docs["plan.md"] = string(plan)
 		prog := w.example(c.file)
+
 		values, err := argspec.Bind(c.file, prog.Args, c.line, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		runner, err := interp.New(w.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ret, err := runner.Run(t.Context(), prog, values, formats.CommandDepth())
 		if err != nil || len(w.entries) > 0 || len(w.requests) > 0 ||
 			c.end[:9] == "completed" && !ret.Outcome().Passes() {
@@ -612,6 +621,7 @@ func settled(steps []string) string {
 		"gatekeeper":  true,
 		"project":     true,
 	}
+
 	out := append([]string{}, steps...)
 	for range out {
 		for i := 1; i < len(out); i++ {

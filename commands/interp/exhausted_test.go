@@ -13,10 +13,12 @@ import (
 func TestExhausted(t *testing.T) {
 	t.Parallel()
 	const end = "\n- return: Shipped."
+
 	back := func(id, rule string) string {
 		return "- {id: a, delegate: worker}\n- {id: b, delegate: " + id + ", on: {" + rule + "}}" +
 			end
 	}
+
 	conditional := verdict(formats.VerdictConditional)
 	skipped := formats.Return{
 		Status:  formats.StatusCompleted,
@@ -24,9 +26,11 @@ func TestExhausted(t *testing.T) {
 		Summary: "nothing to do",
 	}
 	partial := formats.Return{Status: formats.StatusPartial, Summary: "half of it"}
+
 	said := func(words string) formats.Return {
 		return formats.Return{Status: formats.StatusCompleted, Summary: words}
 	}
+
 	for name, c := range map[string]struct {
 		front, do string
 		by        replies
@@ -214,20 +218,25 @@ func TestExhausted(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.cfg.AutoApprove = c.yes
+
 			w.answer = func(g formats.Gate) (formats.Decision, error) {
 				if c.yes && g.Auto != "" {
 					return formats.Decision{Answer: g.Auto, By: "--yes"}, nil
 				}
 				return formats.Decision{}, &formats.GateOpenError{Gate: g}
 			}
+
 			p := w.play(c.by)
 			ret := w.run(t.Context(), flow(c.front, "", c.do), "")
+
 			if got := p.sequence(); got != c.want {
 				t.Errorf("steps = %s, want %s", got, c.want)
 			}
+
 			if got := describeReturn(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
 			}
+
 			if ret.Outcome().Passes() != strings.HasPrefix(c.end, "completed 0") {
 				t.Errorf("outcome = %s", ret.Outcome())
 			}

@@ -112,7 +112,9 @@ func newWorld(tb testing.TB) *world {
 			},
 		},
 	}
+
 	w.agents[compile.StatusSync] = w.sync
+
 	w.cfg = interp.Config{
 		Agents:   delegator{w.delegate},
 		State:    reader{w.snapshot},
@@ -133,6 +135,7 @@ func newWorld(tb testing.TB) *world {
 		Dir:     "/project",
 		Discard: w.discard,
 	}
+
 	return w
 }
 
@@ -263,10 +266,12 @@ func (w *world) note(format string, args ...any) {
 func (w *world) delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
 	w.requests = append(w.requests, r)
 	w.note("call %s %s#%d.%d %s", r.Agent, r.Step, r.Visit, r.Attempt, flat(r.Input))
+
 	if at, ok := w.txns[r.Txn]; ok {
 		w.tb.Errorf("transaction id of %s#%d.%d is that of %s", r.Step, r.Visit, r.Attempt, at)
 	}
 	w.txns[r.Txn] = fmt.Sprintf("%s#%d.%d", r.Step, r.Visit, r.Attempt)
+
 	do := w.agents[r.Agent]
 	if do == nil {
 		return ok("done"), nil
@@ -283,6 +288,7 @@ func flat(v any) string {
 		}
 		v = m
 	}
+
 	out, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()
@@ -292,6 +298,7 @@ func flat(v any) string {
 
 func (w *world) snapshot() any {
 	w.snapshots++
+
 	list := []any{}
 	for _, n := range slices.Sorted(maps.Keys(w.tasks)) {
 		data, err := json.Marshal(w.tasks[n])
@@ -302,9 +309,11 @@ func (w *world) snapshot() any {
 		if err := json.Unmarshal(data, &m); err != nil {
 			w.tb.Fatal(err)
 		}
+
 		m["number"] = n
 		list = append(list, m)
 	}
+
 	return map[string]any{"tasks": list}
 }
 
@@ -332,6 +341,7 @@ func (w *world) remember(digest string, d formats.Decision) {
 func (w *world) asking(_ context.Context, r formats.Request) (formats.Return, error) {
 	digest := fmt.Sprint(r.At, " ", w.docs["e.txt"])
 	d, found := w.remembered.Load(digest)
+
 	if !found {
 		return formats.Return{}, &formats.GateOpenError{Gate: formats.Gate{
 			Question:    "Run " + digest + "?",
@@ -539,7 +549,9 @@ func file(front, args string, steps ...string) string {
 	if args != "" {
 		b.WriteString("## Argument Parsing\n\n```yaml args\n" + args + "\n```\n\n")
 	}
+
 	b.WriteString("## Workflow Execution\n\n")
+
 	handling := false
 	for i, s := range steps {
 		title, block, _ := strings.Cut(s, ": ")
@@ -554,8 +566,10 @@ func file(front, args string, steps ...string) string {
 			handling = true
 			head = "### " + title[1:]
 		}
+
 		b.WriteString(head + "\n\n```yaml step\n" + block + "\n```\n\n")
 	}
+
 	return b.String()
 }
 
@@ -624,13 +638,16 @@ func choose(labels ...string) func(formats.Gate) (formats.Decision, error) {
 	return func(g formats.Gate) (formats.Decision, error) {
 		said := labels[min(n, len(labels)-1)]
 		label, note, _ := strings.Cut(said, " ")
+
 		for _, c := range g.Choices { // of several that begin so the longest, which comes last
 			if rest, ok := strings.CutPrefix(said, c.Label); ok {
 				label = c.Label
 				note = strings.TrimSpace(rest)
 			}
 		}
+
 		n++
+
 		return formats.Decision{
 			Answer: label,
 			Note:   note,

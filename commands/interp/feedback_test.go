@@ -49,6 +49,7 @@ func TestConditionsAreSentBack(t *testing.T) {
 	first.Summary = "but for the time zone"
 	first.Issues = []formats.Issue{{Level: formats.LevelWarning, Description: "name it"}}
 	w.agents["judge"] = in(first, verdict(formats.VerdictApproved))
+
 	w.run(
 		t.Context(),
 		file(
@@ -58,13 +59,16 @@ func TestConditionsAreSentBack(t *testing.T) {
 		),
 		"",
 	)
+
 	if len(w.requests) != 4 || w.requests[2].Feedback == nil {
 		t.Fatalf("%d requests, want four, the third with feedback", len(w.requests))
 	}
+
 	var got []string
 	for _, issue := range w.requests[2].Feedback.Issues {
 		got = append(got, issue.Description)
 	}
+
 	if want := []string{"but for the time zone", "name it"}; !slices.Equal(got, want) {
 		t.Errorf("issues = %q, want %q", got, want)
 	}
@@ -77,6 +81,7 @@ func TestFieldsOfADocument(t *testing.T) {
 	w := newWorld(t)
 	w.docs["ARCHITECTURE.md"] = "# Clock\n\n## Implementation Order\n\n" +
 		"1. Tell the time | Target file: a.go\n2. Tell the date\n"
+
 	ret := w.run(
 		t.Context(),
 		file(
@@ -86,6 +91,7 @@ func TestFieldsOfADocument(t *testing.T) {
 		),
 		"",
 	)
+
 	if got := describeReturn(ret); got != "completed 0: Tell the time, Tell the date" {
 		t.Errorf("Run = %s, want the names of the tasks", got)
 	}

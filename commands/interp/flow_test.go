@@ -18,26 +18,33 @@ import (
 func flow(front, args, do string, others ...string) string {
 	var b strings.Builder
 	b.WriteString("---\ncommand: x\ndescription: A test\n" + front + "---\n\n")
+
 	if args != "" {
 		b.WriteString("## Argument Parsing\n\n```yaml args\n" + args + "\n```\n\n")
 	}
+
 	b.WriteString("## Workflow Execution\n\n### Step 1: Do\n\n```yaml step\ndo:\n")
 	for line := range strings.Lines(do) {
 		b.WriteString("  " + line)
 	}
+
 	b.WriteString("\n```\n\n")
+
 	section := ""
 	for _, other := range others {
 		name := "Between Steps"
 		if strings.HasPrefix(other, "always") {
 			name = "Error Handling"
 		}
+
 		if name != section {
 			b.WriteString("## " + name + "\n\n")
 			section = name
 		}
+
 		b.WriteString("### After them\n\n```yaml step\n" + other + "\n```\n\n")
 	}
+
 	return b.String()
 }
 
@@ -63,13 +70,17 @@ func (p *play) delegate(ctx context.Context, r formats.Request) (formats.Return,
 	if p.during != nil {
 		p.during(r)
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	id := r.Step[strings.LastIndexByte(r.Step, '/')+1:]
 	if r.Agent != compile.StatusSync && ctx.Err() == nil {
 		p.steps = append(p.steps, id)
 	}
+
 	p.reqs = append(p.reqs, r)
+
 	list, ok := p.by[id]
 	switch {
 	case r.Agent == compile.StatusSync:
@@ -102,8 +113,10 @@ func (w *world) person(answers ...string) {
 		if len(answers) == 0 {
 			return formats.Decision{}, &formats.GateOpenError{Gate: g}
 		}
+
 		word, note, _ := strings.Cut(answers[0], ": ")
 		answers = answers[1:]
+
 		return formats.Decision{
 			Answer: word,
 			Note:   note,
@@ -126,8 +139,10 @@ type replies = map[string][]formats.Return
 // TestFlows: which subagents are called, in which order, and how the command ends.
 func TestFlows(t *testing.T) {
 	t.Parallel()
+
 	rounds := "- {id: a, delegate: worker}\n- {id: b, delegate: second}\n" +
 		"- {id: c, delegate: judge, on: {rejected: {rollback: [a, b]}}}\n- return: done"
+
 	for name, c := range map[string]struct {
 		src     string
 		by      replies
@@ -487,7 +502,9 @@ func TestFlows(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.cfg.AutoApprove = c.auto
+
 			w.person(c.answers...)
+
 			if c.auto {
 				w.answer = func(g formats.Gate) (formats.Decision, error) {
 					at := slices.IndexFunc(g.Choices, func(ch formats.Choice) bool {
@@ -502,15 +519,19 @@ func TestFlows(t *testing.T) {
 					return formats.Decision{}, &formats.GateOpenError{Gate: g}
 				}
 			}
+
 			p := w.play(c.by)
+
 			line := ""
 			if name == "tiers" {
 				line = "--tier Standard"
 			}
+
 			ret := w.run(t.Context(), c.src, line)
 			if got := p.sequence(); got != c.want {
 				t.Errorf("steps = %s, want %s", got, c.want)
 			}
+
 			if got := describeReturn(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
 			}
@@ -581,6 +602,7 @@ func TestFeedback(t *testing.T) {
 
 func TestBoard(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	src := flow(
 		"", "",
@@ -589,7 +611,9 @@ func TestBoard(t *testing.T) {
 			"talk, merge: true}\n"+
 			"- return: ${{ $board.talk | map(\"\\(.by)\\(.round)\") | join(\" \") }}",
 	)
+
 	p := w.play(replies{"one": {no("first")}, "two": {yes()}})
+
 	if ret := w.run(t.Context(), src, ""); describeReturn(ret) != "completed 0: one1 two1 one2 two2" {
 		t.Errorf("Run = %s", describeReturn(ret))
 	}
@@ -598,6 +622,7 @@ func TestBoard(t *testing.T) {
 		if len(r[0].Facets.Knowledge) != 0 {
 			t.Errorf("%s sees in the first round: %q", id, r[0].Facets.Knowledge)
 		}
+
 		want := "Board 'talk', oldest first:\n\n- one, round 1: rejected\n  - [error] first\n\n" +
 			"- two, round 1: approved"
 		if diff := cmp.Diff([]string{want}, r[1].Facets.Knowledge); diff != "" {

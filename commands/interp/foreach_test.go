@@ -14,10 +14,12 @@ import (
 // is true.
 func TestForeach(t *testing.T) {
 	t.Parallel()
+
 	result := ">B: id: b\ndelegate: worker\nwith: {n: $n, i: $index}"
 	show := "C: return: \"${{ $steps.l.status }} ${{ $steps.l.summary }}: ${{ $steps.l.children " +
 		"| map(.status) | join(\\\" \\\") }}; ${{ [$steps.l | .completed, .partial, .failed, " +
 		".blocked | length] | map(tostring) | join(\\\" \\\") }}\""
+
 	for name, c := range map[string]struct {
 		in, keys, on string
 		second       formats.Return
@@ -100,6 +102,7 @@ func TestForeach(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.agents["worker"] = in(ok("done"), c.second, ok("done"))
+
 			ret := w.run(
 				t.Context(),
 				file(
@@ -110,9 +113,11 @@ func TestForeach(t *testing.T) {
 				),
 				"",
 			)
+
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			if len(w.calls()) != c.calls {
 				t.Errorf("calls = %q, want %d", w.calls(), c.calls)
 			}
@@ -124,10 +129,14 @@ func TestForeach(t *testing.T) {
 // one of a loop with steps the summary of its last step and the documents that were made.
 func TestForeachChildren(t *testing.T) {
 	t.Parallel()
+
 	answer := made(formats.ArtifactImplementation, "a.go")
 	answer.Fields = map[string]any{"n": 4}
 	answer.Issues = []formats.Issue{{Level: formats.LevelWarning, Description: "odd"}}
-	show := `return: '${{ $steps.l.children | map("\(.index) \(.item) \(.status) \(.summary) \(.artifacts[0].path)`
+
+	show := `return: '${{ $steps.l.children | map("\(.index) \(.item) \(.status) \(.summary) ` +
+		`\(.artifacts[0].path)`
+
 	for _, c := range []struct {
 		steps []string
 		more  string
@@ -146,6 +155,7 @@ func TestForeachChildren(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.agents["worker"] = always(answer)
+
 		end := show + c.more + `") | join("; ") }}'`
 		got := describeReturn(w.run(t.Context(), file("", "", append(c.steps, "D: "+end)...), ""))
 		if got != c.want {
@@ -159,11 +169,13 @@ func TestForeachClasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.agents["worker"] = always(failing(formats.CodeTimeout, "slow"))
+
 	ret := w.run(
 		t.Context(),
 		file("", "", "A: foreach: '[1]'\ndelegate: worker\non: {timeout: {return: too slow}}"),
 		"",
 	)
+
 	if got := describeReturn(ret); got != "completed 0: too slow" {
 		t.Errorf("Run = %s", got)
 	}
@@ -202,6 +214,7 @@ func TestForeachEnds(t *testing.T) {
 func TestForeachScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	w.agents["worker"] = func(_ context.Context, r formats.Request) (formats.Return, error) {
 		ret := ok("done " + flat(r.Input["n"]))
 		ret.Artifacts = []formats.Artifact{{
@@ -210,6 +223,7 @@ func TestForeachScope(t *testing.T) {
 		}}
 		return ret, nil
 	}
+
 	src := strings.Join([]string{
 		"---\ncommand: x\ndescription: A test\n---\n\n## Workflow Execution\n",
 		"### Step 1: A\n\n```yaml step\nid: before\nset: {x: 1}\n```\n",
@@ -225,16 +239,19 @@ func TestForeachScope(t *testing.T) {
 			"$steps.l.children[1].steps.inner.children[0].steps.deep.summary }} ${{ " +
 			"$steps.l.artifacts | map(.path) | join(\\\" \\\") }}\"\n```\n",
 	}, "\n")
+
 	ret := w.run(t.Context(), src, "")
 	if got := describeReturn(ret); got != "completed 0: 1 done b1 a1.go a2.go b1.go b2.go" {
 		t.Errorf("Run = %s", got)
 	}
+
 	want := []string{
 		"worker l[0]/inner[0]/deep#1.1 {first:skipped,n:a1,x:1}",
 		"worker l[0]/inner[1]/deep#1.1 {first:skipped,n:a2,x:1}",
 		"worker l[1]/inner[0]/deep#1.1 {first:completed,had:1,n:b1,x:b}",
 		"worker l[1]/inner[1]/deep#1.1 {first:completed,had:1,n:b2,x:b}",
 	}
+
 	if diff := cmp.Diff(want, w.calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -243,8 +260,10 @@ func TestForeachScope(t *testing.T) {
 // TestForeachJournal: the array is in the journal before the first element runs.
 func TestForeachJournal(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	w.run(t.Context(), file("", "", "A: id: l\nforeach: '[\"a\"]'\ndelegate: worker"), "")
+
 	for i, e := range w.entries {
 		if e.Type == formats.EntryLoopEntered {
 			data, _ := e.Data.(map[string]any)

@@ -12,6 +12,7 @@ import (
 
 func TestGate(t *testing.T) {
 	t.Parallel()
+
 	src := file(
 		"", "",
 		"A: id: a\ndelegate: worker",
@@ -21,6 +22,7 @@ func TestGate(t *testing.T) {
 			"}}\"}, hidden: {next: true, if: 1 == 2}, no: fail}",
 		"C: return: \"${{ $steps.b.choice }} by ${{ $steps.b.by }} ${{ $steps.b.note }}\"",
 	)
+
 	for name, c := range map[string]struct {
 		answers []string
 		want    string
@@ -49,12 +51,14 @@ func TestGate(t *testing.T) {
 		},
 		"a choice not offered": {
 			[]string{"hidden"},
-			`failed 70 BUG: x.md:15:1: step b: expected one of yes, again, other, no as the answer to a gate, got "hidden"`,
+			`failed 70 BUG: x.md:15:1: step b: expected one of yes, again, other, ` +
+				`no as the answer to a gate, got "hidden"`,
 			1,
 		},
 		"an answer from elsewhere": {
 			[]string{"maybe"},
-			`failed 70 BUG: x.md:15:1: step b: expected one of yes, again, other, no as the answer to a gate, got "maybe"`,
+			`failed 70 BUG: x.md:15:1: step b: expected one of yes, again, other, ` +
+				`no as the answer to a gate, got "maybe"`,
 			1,
 		},
 		"nobody is there": {nil, `suspended 75: gate "Go on with done?" has no answer`, 1},
@@ -62,33 +66,40 @@ func TestGate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			if c.answers != nil {
 				w.answer = choose(c.answers...)
 			}
+
 			ret := w.run(t.Context(), src, "")
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			if len(w.calls()) != c.calls {
 				t.Errorf("calls = %q, want %d", w.calls(), c.calls)
 			}
+
 			g := w.gates[0]
 			diff := cmp.Diff([]string{"completed", "[1,2]"}, g.Show)
 			if diff != "" || g.Run != runID || g.Step != "b#1" && g.Step != "b#2" {
 				t.Errorf("gate = %+v\n%s", g, diff)
 			}
+
 			if !g.Choices[0].Approves ||
 				slices.ContainsFunc(g.Choices[1:], func(c formats.Choice) bool {
 					return c.Approves
 				}) {
 				t.Errorf("choices = %v, want the first to approve", g.Choices)
 			}
+
 			if name == "again" &&
 				(w.requests[1].Feedback.Note != "mend it" ||
 					w.requests[1].Feedback.Choice != "again" ||
 					w.requests[1].Feedback.Issues[0].Source != "user") {
 				t.Errorf("feedback = %+v", w.requests[1].Feedback)
 			}
+
 			if ret.Status == formats.StatusBlocked &&
 				(ret.NextSteps == "" || ret.BlockedReason == "") {
 				t.Errorf("Run = %+v, want what to do next", ret)
@@ -101,6 +112,7 @@ func TestGate(t *testing.T) {
 // other choices make another.
 func TestGateDigest(t *testing.T) {
 	t.Parallel()
+
 	digest := func(evidence, choices string) string {
 		w := newWorld(t)
 		w.answer = choose("yes")
@@ -113,15 +125,20 @@ func TestGateDigest(t *testing.T) {
 			),
 			evidence,
 		)
+
 		return w.gates[0].Digest
 	}
+
 	one := digest("diff", "no")
+
 	if two := digest("diff", "no"); one != two || len(one) != 64 {
 		t.Errorf("digests = %q and %q, want one and the same", one, two)
 	}
+
 	if other := digest("another", "no"); other == one {
 		t.Errorf("digest with other evidence = %q, want another", other)
 	}
+
 	if other := digest("diff", "never"); other == one {
 		t.Errorf("digest with other choices = %q, want another", other)
 	}
@@ -216,7 +233,8 @@ func TestEngineGate(t *testing.T) {
 			blocked("which one?"),
 			[]string{"maybe"},
 			"Answer, Abort",
-			`failed 70 BUG: x.md:8:1: step a: expected one of Answer, Abort as the answer to a gate, got "maybe"`,
+			`failed 70 BUG: x.md:8:1: step a: expected one of Answer, ` +
+				`Abort as the answer to a gate, got "maybe"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,6 +287,7 @@ func TestEngineGateWithoutAPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.agents["worker"] = always(failing(formats.CodeIO, "full"))
+
 	w.answer = func(g formats.Gate) (formats.Decision, error) {
 		for _, c := range g.Choices {
 			if c.Approves {
@@ -277,6 +296,7 @@ func TestEngineGateWithoutAPerson(t *testing.T) {
 		}
 		return formats.Decision{}, &formats.GateOpenError{Gate: g}
 	}
+
 	ret := w.run(t.Context(), file("", "", "A: delegate: worker\non: {failed: gate}"), "")
 	if got := describeReturn(ret); got != "failed 74 IO: full" || len(w.calls()) != 1+formats.DefaultRetries {
 		t.Errorf("Run = %s after %d calls, want %d", got, len(w.calls()), 1+formats.DefaultRetries)
@@ -312,6 +332,7 @@ func TestExitAsInterrupted(t *testing.T) {
 			suspended := partial("later")
 			suspended.Said = formats.OutcomeSuspended
 			w.agents["worker"] = byVisit(suspended, ok("done"))
+
 			w.answer = func(g formats.Gate) (formats.Decision, error) {
 				asked++
 				if answer == "" {

@@ -39,13 +39,16 @@ func (m *machine) look(
 	records []journal.Record,
 ) error {
 	m.t.Helper()
+
 	w := newWorld(m.t)
 	shape(w)
 	led := journal.NewLedger(journal.New(nil, journal.Options{}), records, nil, false)
+
 	p := &process{machine: m, led: led}
 	w.cfg.Clock = m.time()
 	w.cfg.Journal = p
 	w.cfg.Discard = nil
+
 	w.cfg.Verify = func(r formats.Request, ret formats.Return) error {
 		if now := formats.Sum([]byte(prompt(r))); r.Agent != "flow" && now != ret.Metadata.Told {
 			return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
@@ -53,6 +56,7 @@ func (m *machine) look(
 		}
 		return nil
 	}
+
 	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		if r.Agent == "flow" {
 			return p.nested(ctx, w, r)
@@ -60,14 +64,17 @@ func (m *machine) look(
 		m.t.Errorf("%s of %s is called", r.Agent, r.At)
 		return formats.Return{}, errBroken
 	}}
+
 	w.cfg.Approve = approver{approve: func(g formats.Gate) (formats.Decision, error) {
 		m.t.Errorf("%s is asked", g.Question)
 		return formats.Decision{}, errBroken
 	}}
+
 	_, err := w.goOn(m.t.Context(), prog, "7")
 	if err != nil && !errors.As(err, new(*formats.EndError)) {
 		return err
 	}
+
 	return led.Unreached()
 }
 
@@ -201,6 +208,7 @@ func chained(text string) string {
 			`"prev_sha":"`+prev,
 			1,
 		)
+
 		sum := sha256.Sum256([]byte(line))
 		prev = hex.EncodeToString(sum[:])
 		out.WriteString(line + `,"sha":"` + prev + "\"}\n")

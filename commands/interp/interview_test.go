@@ -21,7 +21,8 @@ func wants(questions ...any) formats.Return {
 func TestInterview(t *testing.T) {
 	t.Parallel()
 	const port = `{"question": "Which port?", "options": [{"label": "8080"}, {"label": "443"}]}`
-	const users = `{"question": "Who?", "options": [{"label": "all"}, {"label": "some"}], "multi": true}`
+	const users = `{"question": "Who?", "options": [{"label": "all"}, ` +
+		`{"label": "some"}], "multi": true}`
 	for name, c := range map[string]struct {
 		answers []string
 		by      bool // a person answers
@@ -63,12 +64,14 @@ func TestInterview(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.agents["worker"] = byVisit(wants(port, users), ok("done"))
+
 			answer := choose(c.answers...)
 			w.answer = func(g formats.Gate) (formats.Decision, error) {
 				d, err := answer(g)
 				d.Person = c.by
 				return d, err
 			}
+
 			ret := w.run(
 				t.Context(),
 				file(
@@ -78,10 +81,12 @@ func TestInterview(t *testing.T) {
 				),
 				"",
 			)
+
 			got := describeReturn(ret)
 			if got != "completed 0: went on" || len(w.requests) != 2 || len(w.gates) != c.gates {
 				t.Fatalf("Run = %s with %d calls and %d gates", got, len(w.requests), len(w.gates))
 			}
+
 			if fb := w.requests[1].Feedback; fb == nil || fb.Answer != c.want {
 				t.Errorf("feedback = %+v, want %q", fb, c.want)
 			}
@@ -92,11 +97,13 @@ func TestInterview(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.agents["worker"] = always(wants(port))
+
 		ret := w.run(
 			t.Context(),
 			file("", "", "A: id: a\ndelegate: worker\non: {blocked: gate}"),
 			"",
 		)
+
 		got := describeReturn(ret)
 		if !strings.HasPrefix(got, "suspended 75: gate \"Which port?\" has no answer") {
 			t.Errorf("Run = %s", got)

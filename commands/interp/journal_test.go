@@ -116,15 +116,18 @@ func TestJournalIsTheSame(t *testing.T) {
 	t.Parallel()
 	record := func() string {
 		w := newWorld(t)
+
 		w.cfg.Clock = fixed{}
 		everyone(w)
 		w.run(t.Context(), everything(), "7")
+
 		out, err := json.Marshal([]any{w.entries, w.requests, w.events})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(out)
 	}
+
 	first := record()
 	for range 20 {
 		if again := record(); again != first {
@@ -137,24 +140,30 @@ func TestJournalIsTheSame(t *testing.T) {
 // twice; every other place, visit, attempt and run has another.
 func TestTransactionIDs(t *testing.T) {
 	t.Parallel()
+
 	ids := func(run string) []string {
 		w := newWorld(t)
 		w.cfg.IDs.Run = run
 		w.cfg.Clock = fixed{}
 		everyone(w)
+
 		w.run(t.Context(), everything(), "7")
+
 		var out []string
 		for _, r := range w.requests {
 			out = append(out, r.Txn)
 		}
 		return out
 	}
+
 	one := ids("r1")
 	two := ids("r1")
 	other := ids("r2")
+
 	if diff := cmp.Diff(one, two); diff != "" {
 		t.Errorf("ids of the same run (-first +second):\n%s", diff)
 	}
+
 	seen := map[string]bool{}
 	for _, id := range append(one, other...) {
 		if seen[id] || len(id) != 32 {

@@ -10,11 +10,13 @@ import (
 // TestLoad: what the block `yaml args` loads, and what is not found.
 func TestLoad(t *testing.T) {
 	t.Parallel()
+
 	const plan = "# Plan: fix it\n\n- **Status**: [NOT STARTED]\n\n## Overview\n\nText.\n\n" +
 		"## Phases\n\n### Phase 1: One [NOT STARTED]\n\n- [ ] do it\n"
 	const twice = "### Phase 1: One\n\n### Phase 1: Two\n"
 	const doc = "## Summary\n\nIt works.\n\n## Findings\n\nNone.\n\n## Recommendations\n\nNone.\n" +
 		"\n## References\n\nNone.\n\n## Next Steps\n\nNone.\n"
+
 	for name, c := range map[string]struct {
 		load, expr string
 		want       string
@@ -92,11 +94,13 @@ func TestLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			w.docs["docs/r.md"] = doc
 			w.docs["docs/copy.md"] = doc
 			w.docs["docs/p.md"] = plan
 			w.docs["twice.md"] = twice
 			w.docs["r.md"] = doc
+
 			ret := w.run(
 				t.Context(),
 				file(
@@ -106,13 +110,16 @@ func TestLoad(t *testing.T) {
 				),
 				"",
 			)
+
 			got := describeReturn(ret)
 			if strings.HasSuffix(c.want, ":") {
 				got = got[:min(len(got), len(c.want))]
 			}
+
 			if got != c.want || len(ret.Warnings) != c.warns {
 				t.Errorf("Run = %s %q, want %s and %d warnings", got, ret.Warnings, c.want, c.warns)
 			}
+
 			if ret.Status == formats.StatusFailed && len(w.log) > 0 {
 				t.Errorf("log = %q, want nothing before everything is loaded", w.log)
 			}
@@ -123,9 +130,11 @@ func TestLoad(t *testing.T) {
 // TestRequire: preconditions in order, each with its message and code; they see what is loaded.
 func TestRequire(t *testing.T) {
 	t.Parallel()
+
 	args := "load:\n  v: $args.n * 2\nrequire:\n  - when: $v > 2\n" +
 		"    else: \"${{ $v }} is too little\"\n    exit: USAGE\n  - when: $v < 100\n" +
 		"    exit: 6\n  - when: $v != 50\n    else: not fifty"
+
 	for line, want := range map[string]string{
 		"1":  "failed 2 USAGE: 2 is too little",
 		"60": "failed 6 NOT_FOUND: a precondition of /x does not hold: $v < 100",
@@ -138,6 +147,7 @@ func TestRequire(t *testing.T) {
 			file("arguments: [{name: n, type: integer}]\n", args, "A: return: went on"),
 			line,
 		)
+
 		if got := describeReturn(ret); got != want {
 			t.Errorf("Run(%s) = %s, want %s", line, got, want)
 		}

@@ -11,11 +11,14 @@ import (
 // judges nothing is left out.
 func TestReviews(t *testing.T) {
 	t.Parallel()
+
 	judge := func(id, status string) map[string]any {
 		return map[string]any{"id": id, "status": status, "summary": "it reads well"}
 	}
+
 	group := judge("", "approved")
 	group["children"] = []any{judge("first", "approved"), judge("second", "completed"), nil}
+
 	for _, tt := range []struct {
 		result any
 		want   []string

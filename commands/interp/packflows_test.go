@@ -39,22 +39,26 @@ const (
 // engine as it is.
 func TestPackFlows(t *testing.T) {
 	t.Parallel()
+
 	tests, err := filepath.Glob(packFlows + "/tests/*.json")
 	if err != nil || len(tests) < 40 {
 		t.Fatalf("Glob = %q, %v, want at least 40", tests, err)
 	}
+
 	infos := flowInfos(t)
 	var played atomic.Int32
 	for _, file := range tests {
 		if strings.HasPrefix(filepath.Base(file), "written-") {
 			continue // document-writer looks for files
 		}
+
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			newFlowRun(t, flowTest(t, file), infos).play()
 			played.Add(1)
 		})
 	}
+
 	t.Cleanup(func() {
 		for id := range flowConsents {
 			if _, ok := flowGates.Load(id); !ok && int(played.Load()) > 100 {
@@ -79,11 +83,13 @@ func flowTest(t *testing.T, file string) *scenario.Test {
 
 func flowInfos(t *testing.T) map[string]formats.AgentInfo {
 	t.Helper()
+
 	infos := map[string]formats.AgentInfo{compile.GitWorkflow: {
 		Name:        compile.GitWorkflow,
 		Builtin:     true,
 		NoArtifacts: true,
 	}}
+
 	files, err := filepath.Glob(packFlows + "/subagents/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -93,12 +99,14 @@ func flowInfos(t *testing.T) map[string]formats.AgentInfo {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		def, err := subagents.ParseDefinition(filepath.Base(file), src)
 		if err != nil {
 			t.Fatal(err)
 		}
 		infos[def.Info.Name] = def.Info
 	}
+
 	return infos
 }
 
@@ -211,19 +219,23 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 // program compiles the command of the test's line, and gives the rest of that.
 func (w *flowRun) program() (prog *compile.Program, line string) {
 	w.t.Helper()
+
 	name, line, _ := strings.Cut(strings.TrimPrefix(w.test.Line, "/"), " ")
 	src, err := os.ReadFile(packFlows + "/commands/" + name + ".md")
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	file, err := syntax.Parse(name+".md", src)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	prog, err = compile.Compile(file, w.world)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	return prog, line
 }
 
@@ -326,8 +338,10 @@ var flowConsents = map[string]string{
 func (w *flowRun) consents(g formats.Gate) {
 	id := flowStep(g.Step)
 	id = id[strings.LastIndex(id, ".")+1:]
+
 	first := g.Choices[0].Label
 	last := g.Choices[len(g.Choices)-1].Label
+
 	switch {
 	case last == "Other": // a question of an agent, with its own options
 		return
@@ -340,10 +354,12 @@ func (w *flowRun) consents(g formats.Gate) {
 	case last == "Exit as interrupted":
 		id = "suspended"
 	}
+
 	want, known := flowConsents[id]
 	if d, _ := byItself(g); !known || d.Answer != want {
 		w.t.Errorf("a consent chooses %q at %s, want %q", d.Answer, id, want)
 	}
+
 	flowGates.Store(id, true)
 }
 
@@ -380,6 +396,7 @@ func (w *flowRun) phases(ret formats.Return, rollbacks int) {
 	var told []string
 	n := 0
 	of := 0
+
 	for _, e := range w.events {
 		if agent, ok := e.Attrs["agent"]; ok && e.Kind == trace.Step {
 			n = e.Attrs["phase"].(int)
@@ -390,9 +407,11 @@ func (w *flowRun) phases(ret formats.Return, rollbacks int) {
 			}
 		}
 	}
+
 	if n < of && rollbacks == 0 && ret.Outcome().Passes() {
 		w.t.Errorf("the last phase of all is not the last of %q", told)
 	}
+
 	want := phasesOf[filepath.Base(w.test.File)]
 	if want != "" && strings.Join(told, ", ") != want {
 		w.t.Errorf("phases\n%s, want\n%s", strings.Join(told, ", "), want)
@@ -445,6 +464,7 @@ func TestEveryLineOfDelivery(t *testing.T) {
 		m.line = line
 		made := map[string][]string{}
 		documents := map[string]string{}
+
 		shape := func(w *world) {
 			r := newFlowRun(t, test, infos)
 			r.docs = documents
@@ -453,6 +473,7 @@ func TestEveryLineOfDelivery(t *testing.T) {
 			w.answer = r.answer
 			w.cfg.RepoState = r.cfg.RepoState
 			w.agents[compile.GitWorkflow] = r.agents[compile.GitWorkflow]
+
 			for name := range test.Returns {
 				w.agents[name] = func(
 					ctx context.Context,
@@ -469,7 +490,9 @@ func TestEveryLineOfDelivery(t *testing.T) {
 				}
 			}
 		}
+
 		first, ret := m.play(prog, shape, n, after)
+
 		if first.dead {
 			records, err := journal.Read([]byte(m.text()))
 			if err != nil {
@@ -485,6 +508,7 @@ func TestEveryLineOfDelivery(t *testing.T) {
 			}
 			_, ret = m.play(prog, shape, 0, false)
 		}
+
 		return m, first, had, m.end(ret) + flat(documents) + flat(made)
 	}
 	whole, all, _, want := kill(0, false)

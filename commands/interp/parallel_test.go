@@ -250,16 +250,19 @@ func TestParallelEnds(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.play(c.by)
+
 			merge := ""
 			if c.merge != "" {
 				merge = ", merge: " + c.merge
 			}
+
 			src := flow(
 				"", "",
 				"- {id: p, parallel: {a: {delegate: judge}, b: {delegate: judge}, c: {delegate: "+
 					"worker}}"+merge+
 					"}\n- return: \"${{ $steps.p.status }} ${{ $steps.p.children | length }}\"",
 			)
+
 			for _, id := range []string{"a", "b"} {
 				if c.by == nil {
 					c.by = replies{}
@@ -268,6 +271,7 @@ func TestParallelEnds(t *testing.T) {
 					c.by[id] = []formats.Return{yes()}
 				}
 			}
+
 			w.play(c.by)
 			if got := describeReturn(w.run(t.Context(), src, "")); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
@@ -328,11 +332,13 @@ func TestParallelStops(t *testing.T) {
 
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	most := 0
 	now := 0
 	var mu sync.Mutex
 	cond := sync.NewCond(&mu)
+
 	w.cfg.Agents = delegator{func(_ context.Context, r formats.Request) (formats.Return, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -345,35 +351,43 @@ func TestSideBySide(t *testing.T) {
 		now--
 		return ok(r.Agent), nil
 	}}
+
 	w.infos[compile.GitWorkflow] = formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true}
+
 	src := flow(
 		"", "",
 		"- {id: l, foreach: '[1, 2, 3, 4, 5, 6]', max_parallel: 3, delegate: worker}\n"+
 			"- return: ${{ $steps.l.children | map(.item) | tostring }}",
 	)
+
 	if got := describeReturn(w.run(t.Context(), src, "")); got != "completed 0: [1,2,3,4,5,6]" {
 		t.Errorf("Run = %s", got)
 	}
 	if most != 3 {
 		t.Errorf("%d at a time, want 3", most)
 	}
+
 	for _, merge := range []string{"", "quorum(2)", "all(approved)"} {
 		w := newWorld(t)
 		p := w.play(replies{"worker": {ok("1"), no("x"), ok("3"), ok("4")}})
+
 		line := ""
 		if merge != "" {
 			line = ", merge: " + merge
 		}
+
 		ret := w.run(
 			t.Context(),
 			flow("", "", "- {id: l, foreach: '[1, 2, 3, 4]', delegate: worker"+line+"}"),
 			"",
 		)
+
 		want := map[string]string{
 			"":              "2 failed",
 			"quorum(2)":     "4 completed",
 			"all(approved)": "4 failed",
 		}[merge]
+
 		if got := fmt.Sprintf("%d %s", len(p.steps), ret.Outcome()); got != want {
 			t.Errorf("merge %q: %s, want %s", merge, got, want)
 		}
@@ -393,8 +407,10 @@ func TestNextBeginsInTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			third := make(chan struct{})
 			var running, asked atomic.Int32
+
 			w.cfg.Agents = delegator{
 				func(_ context.Context, r formats.Request) (formats.Return, error) {
 					running.Add(1)
@@ -417,6 +433,7 @@ func TestNextBeginsInTurn(t *testing.T) {
 					return ret, nil
 				},
 			}
+
 			w.cfg.Approve = approver{approve: func(g formats.Gate) (formats.Decision, error) {
 				asked.Add(1)
 				if n := running.Load(); n > 0 {
@@ -424,6 +441,7 @@ func TestNextBeginsInTurn(t *testing.T) {
 				}
 				return formats.Decision{Answer: g.Choices[0].Label}, nil
 			}}
+
 			src := flow(
 				c.limits,
 				"",
@@ -432,6 +450,7 @@ func TestNextBeginsInTurn(t *testing.T) {
 					"    - {gate: \"Is ${{ $item }} right?\", when: $item == "+c.asks+
 					"}\n- return: ${{ $steps.l.children[1].steps.w.summary }}",
 			)
+
 			got := describeReturn(w.run(t.Context(), src, ""))
 			if got != "completed 0: "+c.want || asked.Load() != 1 {
 				t.Errorf("Run = %s with %d questions, want %s with 1", got, asked.Load(), c.want)

@@ -102,6 +102,7 @@ func TestNeverLeftInProgress(t *testing.T) {
 // draw gives any return that a dispatcher may hand on, or an error of the engine.
 func draw(rt *rapid.T) (formats.Return, error) {
 	n := rapid.IntRange(0, 11).Draw(rt, "return")
+
 	ret := []formats.Return{
 		ok("done"),
 		ok("done"),
@@ -119,6 +120,7 @@ func draw(rt *rapid.T) (formats.Return, error) {
 		failing(formats.CodeIO, "full"),
 		{},
 	}[n]
+
 	if n == 11 {
 		return formats.Return{}, errBroken
 	}

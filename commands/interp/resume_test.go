@@ -162,16 +162,20 @@ func (p *process) nested(ctx context.Context, w *world, r formats.Request) (form
 		Cost:   r.Budget.Cost,
 		Spawns: r.Budget.Spawns,
 	}
+
 	runner, err := interp.New(cfg)
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	ret, err := runner.Run(ctx, w.inner, valuesOf(p.t, w.inner, ""), r.Depth)
+
 	ret.Metadata = formats.Metadata{
 		Tokens: ret.Metadata.Tokens,
 		Cost:   ret.Metadata.Cost,
 		Spawns: ret.Metadata.Spawns,
 	}
+
 	return ret, err
 }
 
@@ -256,34 +260,42 @@ func (m *machine) play(
 		kill:    kill,
 		after:   after,
 	}
+
 	w := newWorld(m.t)
 	shape(w)
+
 	data, err := os.ReadFile(p.file())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		m.t.Fatal(err)
 	}
+
 	records, err := journal.Read(data)
 	if err != nil {
 		m.t.Fatal(err)
 	}
+
 	j := journal.New(
 		func() (*os.Root, error) { return os.OpenRoot(m.dir) },
 		journal.Options{Clock: m.time().Now},
 	)
 	defer j.Close()
+
 	p.led = journal.NewLedger(j, records, map[string]any{"pid": 1}, false)
 	w.cfg.Resumed, w.cfg.Killed = p.led.Resumed()
 	w.cfg.Pause, p.pause = context.WithCancelCause(m.t.Context())
+
 	w.cfg.GateID = func() string {
 		m.gates++
 		return fmt.Sprintf("g%d", m.gates)
 	}
+
 	w.tasks = m.tasks
 	w.cfg.Clock = m.time()
 	w.cfg.Journal = p
 	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		return p.delegate(ctx, w, r)
 	}}
+
 	answer := w.answer
 	w.cfg.Approve = approver{
 		remember: w.remember,
@@ -300,11 +312,15 @@ func (m *machine) play(
 			return answer(g)
 		},
 	}
+
 	w.cfg.Discard = nil
+
 	ctx, end := context.WithCancelCause(m.t.Context())
 	defer end(nil)
 	p.end = end
+
 	ret := w.runProgram(ctx, prog, m.line)
+
 	if p.dead && !after { // the line was not written
 		data, err := os.ReadFile(p.file())
 		if err != nil {
@@ -315,6 +331,7 @@ func (m *machine) play(
 			m.t.Fatal(err)
 		}
 	}
+
 	return p, ret
 }
 
@@ -350,10 +367,12 @@ func (m *machine) end(ret formats.Return) string {
 	m.t.Helper()
 	task := *m.tasks[7]
 	ret.Metadata = formats.Metadata{} // what workers of a killed process had counts as used
+
 	records, err := journal.Read([]byte(m.text()))
 	if err != nil {
 		m.t.Fatal(err)
 	}
+
 	out, err := json.MarshalIndent(map[string]any{
 		"return": ret,
 		"task":   task,
@@ -364,6 +383,7 @@ func (m *machine) end(ret formats.Return) string {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+
 	return describeReturn(ret) + "\n" + string(out)
 }
 
@@ -385,11 +405,13 @@ func shapes() map[string]struct {
 		src  string
 		play func(w *world)
 	}
+
 	plan := byVisit(made(formats.ArtifactPlan, "p.md"))
 	body := func(steps ...string) string { return file(during, "", steps...) }
 	front := func(more string, steps ...string) string {
 		return file(during+more+"\n", "", steps...)
 	}
+
 	return map[string]shape{
 		"single": {
 			body("A: id: a\ndelegate: maker"),
@@ -874,10 +896,12 @@ func trees(w *world, conflicts ...string) {
 		r formats.Request,
 	) (formats.Return, error) {
 		child, _ := r.Input["child"].(string)
+
 		ret := formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: fmt.Sprint(r.Input["action"], " ", child, " in ", r.Dir),
 		}
+
 		switch r.Input["action"] {
 		case "open":
 			ret.Metadata.Worktree = "/tree/" + child
@@ -897,6 +921,7 @@ func trees(w *world, conflicts ...string) {
 		case "close":
 			ret.Metadata.Worktree = formats.WorktreeClosed
 		}
+
 		return ret, nil
 	}
 }
@@ -1049,14 +1074,17 @@ func pairs(lines int) (out [][2]int) {
 	if *bothWays {
 		some = 150
 	}
+
 	for i := 1; i <= lines; i++ {
 		for j := 1; j <= lines-i+2; j++ { // the second process also says that it goes on
 			out = append(out, [2]int{i, j})
 		}
 	}
+
 	rand.New(rand.NewPCG(1, uint64(lines))).Shuffle(len(
 		out,
 	), func(i, j int) { out[i], out[j] = out[j], out[i] })
+
 	return out[:min(some, len(out))]
 }
 
@@ -1064,17 +1092,21 @@ func pairs(lines int) (out [][2]int) {
 // was written, it did not come to it.
 func (m *machine) askedOnce(whole *machine, when string) {
 	m.t.Helper()
+
 	all := 0
 	want := m.unheard
+
 	for at, n := range m.asked {
 		all += n
 		if whole.asked[at] == 0 {
 			m.t.Errorf("%s: asked %q, and nobody is asked that", when, at)
 		}
 	}
+
 	for _, n := range whole.asked {
 		want += n
 	}
+
 	if all > want {
 		m.t.Errorf(
 			"%s: asked %v (answers that were not written: %d), want at most those of a whole "+
@@ -1091,6 +1123,7 @@ func TestKeptAsTheyArrive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
+
 		prog := newWorld(t).program(file(
 			during+"limits: {tokens: 100, cost: 9}\n",
 			"",
@@ -1098,11 +1131,13 @@ func TestKeptAsTheyArrive(t *testing.T) {
 				"judge}}",
 			"B: id: b\ndelegate: second",
 		))
+
 		play := func(w *world) {
 			w.agents["worker"] = func(context.Context, formats.Request) (formats.Return, error) {
 				return used(5, 0.5)[0], nil
 			}
 		}
+
 		kept := make(chan struct{})
 		results := 0
 		m.appended = func(e formats.Entry) {
@@ -1114,6 +1149,7 @@ func TestKeptAsTheyArrive(t *testing.T) {
 				m.appended = nil
 			}
 		}
+
 		m.atWork = func(p *process, r formats.Request) {
 			if strings.Contains(r.At, "/z#") {
 				<-kept
@@ -1122,17 +1158,22 @@ func TestKeptAsTheyArrive(t *testing.T) {
 				p.mu.Unlock()
 			}
 		}
+
 		m.play(prog, play, 0, true)
+
 		m.atWork = nil
 		m.appended = nil
 		m.budgets = nil
+
 		_, ret := m.play(prog, play, 0, true)
 		if got := describeReturn(ret); got != "completed 0: /x done" {
 			t.Errorf("the run ends %s\n%s", got, m.text())
 		}
+
 		if d := cmp.Diff([]string{"a#1/z#1 57 5", "b#1 57 5"}, m.budgets); d != "" {
 			t.Errorf("started after the kill, with tokens and dollars (-want +got)\n%s", d)
 		}
+
 		if got := ret.Metadata; got.Tokens.Total() != 43 || got.Cost != 4 {
 			t.Errorf(
 				"it used %+v, want 5 twice, and the 33 that nobody knows of; $0.5 twice, and $3",
@@ -1244,18 +1285,22 @@ func TestInterruptedAtEveryLine(t *testing.T) {
 	for name, s := range shapes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			whole := newMachine(t)
 			prog := newWorld(t).program(s.src)
 			all, ret := whole.play(prog, s.play, 0, false)
 			want := whole.end(ret)
+
 			step := 1
 			if !testkit.Deep() {
 				step = 7 // it is slow under the race detector
 			}
+
 			for n := 1; n <= all.lines; n += step {
 				m := newMachine(t)
 				m.signalAt = n
 				p, ret := m.play(prog, s.play, 0, false)
+
 				if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeCancelled &&
 					ret.Outcome() == formats.OutcomeFailed {
 					before, _, _ := strings.Cut(m.text(), `"type":"stopped"`)
@@ -1269,6 +1314,7 @@ func TestInterruptedAtEveryLine(t *testing.T) {
 					}
 					continue
 				}
+
 				if ret.Outcome() == formats.OutcomeSuspended &&
 					ret.BlockedReason == formats.ReasonInterrupted {
 					if formats.ExitCode(ret) != 130 || ret.Resume == nil ||
@@ -1278,6 +1324,7 @@ func TestInterruptedAtEveryLine(t *testing.T) {
 					m.signalAt = 0
 					_, ret = m.resume(prog, s.src, s.play, 0, false)
 				}
+
 				if diff := cmp.Diff(want, m.end(ret)); diff != "" {
 					t.Fatalf("interrupted behind line %d (-whole +resumed)\n%s\n%s",
 						n, diff, m.text())
@@ -1291,11 +1338,13 @@ func TestInterruptedAtEveryLine(t *testing.T) {
 // else what it had to use.
 func TestInterruptedWorkCounts(t *testing.T) {
 	t.Parallel()
+
 	src := flow(
 		"limits: {tokens: 100}\n",
 		"",
 		"- {id: a, delegate: worker}\n- {id: b, delegate: second}",
 	)
+
 	for metered, want := range map[formats.Metered]string{
 		formats.MeteredSteps: "[a#1 100 0 b#1 90 0 b#1 60 0] completed 0: /x done",
 		"": "[a#1 100 0 b#1 90 0] suspended 75: the run may use 100 tokens and has used 100, if " +
@@ -1306,11 +1355,13 @@ func TestInterruptedWorkCounts(t *testing.T) {
 		prog := newWorld(t).program(src)
 		m.line = ""
 		first := true
+
 		m.atWork = func(p *process, r formats.Request) {
 			if first && r.Agent == "second" {
 				p.end(formats.Interrupted("terminated"))
 			}
 		}
+
 		shape := func(w *world) {
 			w.agents["worker"] = always(used(10, 0)[0])
 			w.agents["second"] = func(context.Context, formats.Request) (formats.Return, error) {
@@ -1324,12 +1375,14 @@ func TestInterruptedWorkCounts(t *testing.T) {
 				return ret, nil
 			}
 		}
+
 		_, ret := m.play(prog, shape, 0, false)
 		got := describeReturn(ret)
 		if got != "suspended 130 CANCELLED: interrupted" || ret.Metadata.Tokens.Total() != 40 {
 			t.Errorf("%s: interrupted, the run is %s with %d tokens",
 				metered, got, ret.Metadata.Tokens.Total())
 		}
+
 		_, ret = m.play(prog, shape, 0, false)
 		if got := fmt.Sprint(m.budgets, " ", describeReturn(ret)); got != want {
 			t.Errorf("%s: resumed %s, want %s", metered, got, want)
@@ -1341,17 +1394,21 @@ func TestInterruptedWorkCounts(t *testing.T) {
 // the journal leaves no trace there, and the next one takes a lease of its own all the same.
 func TestLeaseOfEachProcess(t *testing.T) {
 	t.Parallel()
+
 	s := shapes()["sequence"]
 	m := newMachine(t)
 	prog := newWorld(t).program(s.src)
 	m.clock = clock{}
+
 	m.play(prog, s.play, 8, true)
 	m.killLease = true
 	m.play(prog, s.play, 0, false)
 	m.killLease = false
+
 	if _, ret := m.play(prog, s.play, 0, false); ret.Status != formats.StatusCompleted {
 		t.Errorf("the run ends %s", describeReturn(ret))
 	}
+
 	if len(m.leases) != 2 || m.leases[0] == m.leases[1] {
 		t.Errorf("leases = %q, want two transactions", m.leases)
 	}
@@ -1397,14 +1454,18 @@ func TestKeptConflict(t *testing.T) {
 	} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
+
 			s := shapes()["a tree is kept"]
 			m := newMachine(t)
 			prog := newWorld(t).program(s.src)
+
 			var calls []string
 			told := ""
+
 			_, _ = m.play(prog, func(w *world) {
 				s.play(w)
 				people("worktree/y/join", answer)(w)
+
 				git := w.agents[compile.GitWorkflow]
 				w.agents[compile.GitWorkflow] = func(
 					ctx context.Context,
@@ -1423,6 +1484,7 @@ func TestKeptConflict(t *testing.T) {
 					)
 					return ret, err
 				}
+
 				w.agents["second"] = func(
 					_ context.Context,
 					r formats.Request,
@@ -1431,6 +1493,7 @@ func TestKeptConflict(t *testing.T) {
 					return ok("done"), nil
 				}
 			}, 0, false)
+
 			if told != want[0] {
 				t.Errorf("the step after it is told %s, want %s", told, want[0])
 			}

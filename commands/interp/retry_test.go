@@ -198,11 +198,14 @@ func TestRetryIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.agents["worker"] = always(failing(formats.CodeTransient, "busy"))
+
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() {
 			cancel(&formats.Failure{Code: formats.CodeCancelled, Message: "interrupted"})
 		})
+
 		begin := time.Now()
+
 		ret := w.run(ctx, file("", "", "A: delegate: worker\nretry: {max: 1, backoff: 1m}"), "")
 		got := describeReturn(ret)
 		if got != "failed 130 CANCELLED: interrupted" || time.Since(begin) > time.Second {

@@ -51,7 +51,8 @@ func TestReturn(t *testing.T) {
 		},
 		"an expression fails": {
 			"return: {message: m, fields: {x: $run.id | keys}}",
-			`failed 1 VALIDATION_FAILED: x.md:13:34: $run.id | keys: keys cannot be applied to: string ("r1")`,
+			`failed 1 VALIDATION_FAILED: x.md:13:34: $run.id | keys: ` +
+				`keys cannot be applied to: string ("r1")`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +74,7 @@ func TestReturn(t *testing.T) {
 func TestReturnWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	w.agents["worker"] = always(formats.Return{
 		Status:   formats.StatusCompleted,
 		Summary:  "s",
@@ -85,6 +87,7 @@ func TestReturnWhole(t *testing.T) {
 		},
 		Metadata: formats.Metadata{Worktree: "/tree"},
 	})
+
 	ret := w.run(
 		t.Context(),
 		file(
@@ -95,7 +98,9 @@ func TestReturnWhole(t *testing.T) {
 		),
 		"",
 	)
+
 	ret.Metadata.Duration = 0
+
 	want := formats.Return{
 		Status:    formats.StatusCompleted,
 		Summary:   "m",
@@ -115,9 +120,11 @@ func TestReturnWhole(t *testing.T) {
 			Spawns:   1,
 		},
 	}
+
 	if diff := cmp.Diff(want, ret); diff != "" {
 		t.Errorf("return (-want +got):\n%s", diff)
 	}
+
 	if w.requests[0].Dir != "/project" {
 		t.Errorf("dir = %s, want the project until there is a worktree", w.requests[0].Dir)
 	}
@@ -179,8 +186,10 @@ func TestArtifacts(t *testing.T) {
 // TestIssuesOfANo: a return that says no carries the issues of the last step that did not pass.
 func TestIssuesOfANo(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	w.agents["judge"] = always(verdict(formats.VerdictRejected, "too short"))
+
 	ret := w.run(
 		t.Context(),
 		file(
@@ -190,6 +199,7 @@ func TestIssuesOfANo(t *testing.T) {
 		),
 		"",
 	)
+
 	got := describeReturn(ret)
 	if got != "rejected 5: rejected" || len(ret.Issues) != 1 ||
 		ret.Issues[0].Description != "too short" {
@@ -199,7 +209,9 @@ func TestIssuesOfANo(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	t.Parallel()
+
 	rows := "'[{n: 1, t: \"a\\tb\", o: {x: 1}}, {n: 2}, \"plain\"]'"
+
 	for name, c := range map[string]struct {
 		block string
 		want  formats.Table
@@ -247,13 +259,16 @@ func TestTable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			ret := w.run(t.Context(), file("", "", "A: "+c.block), "")
+
 			if c.err != "" {
 				if got := describeReturn(ret); got != c.err {
 					t.Errorf("Run = %s, want %s", got, c.err)
 				}
 				return
 			}
+
 			if diff := cmp.Diff([]formats.Table{c.want}, w.tables); diff != "" {
 				t.Errorf("shown (-want +got):\n%s", diff)
 			}
@@ -268,13 +283,16 @@ func TestTable(t *testing.T) {
 func TestTableBeside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	ret := w.run(t.Context(), file("", "", "A: table: '[1]'\ndelegate: worker\nreturn: both"), "")
+
 	var order []string
 	for _, line := range w.log {
 		if word, _, _ := strings.Cut(line, " "); word != "journal" {
 			order = append(order, word)
 		}
 	}
+
 	if got := describeReturn(ret); got != "completed 0: both" || strings.Join(order, " ") != "show call" {
 		t.Errorf("Run = %s, order %v", got, order)
 	}
@@ -283,21 +301,26 @@ func TestTableBeside(t *testing.T) {
 // TestVariables: what an expression sees of the line, the run, the environment and the state.
 func TestVariables(t *testing.T) {
 	t.Parallel()
+
 	front := "arguments:\n  - {name: n, type: task, required: true}\n" +
 		"  - {name: d, type: duration, flag: true}\n  - {name: list, type: tasks, flag: true}\n" +
 		"  - {name: on, type: boolean, flag: true}\n" +
 		"  - {name: j, type: json, flag: true}\nenv: [HOME]\n"
+
 	for expr, want := range map[string]string{
-		"$args.n + $args.d":                "1807",
-		"$args.list":                       "[7,8]",
-		"[$args.on, $args.j.a]":            "[true,[1.50]]",
-		"$args._raw":                       `7 --d 30m --list 7,8 --on --j '{"a":[1.50]}'`,
-		"$task.title":                      "Fix it",
-		"$task | type":                     "object",
-		"$state.tasks | map(.number)":      "[7]",
-		"$env":                             `{"HOME":"/home"}`,
-		"$feedback":                        "",
-		"$run | del(.started_at)":          `{"approval":"autonomous","artifacts":[],"auto_approve":true,"command":"/x 7","commit":"","depth":1,"diff":"","diffstat":"","id":"r1","overrides":[],"rollbacks":0,"session_id":"sess_1_abcdef","worktree":null}`,
+		"$args.n + $args.d":           "1807",
+		"$args.list":                  "[7,8]",
+		"[$args.on, $args.j.a]":       "[true,[1.50]]",
+		"$args._raw":                  `7 --d 30m --list 7,8 --on --j '{"a":[1.50]}'`,
+		"$task.title":                 "Fix it",
+		"$task | type":                "object",
+		"$state.tasks | map(.number)": "[7]",
+		"$env":                        `{"HOME":"/home"}`,
+		"$feedback":                   "",
+		"$run | del(.started_at)": `{"approval":"autonomous","artifacts":[],` +
+			`"auto_approve":true,"command":"/x 7","commit":"","depth":1,"diff":"",` +
+			`"diffstat":"","id":"r1","overrides":[],"rollbacks":0,` +
+			`"session_id":"sess_1_abcdef","worktree":null}`,
 		"$run.started_at":                  "2000-01-01T00:00:00Z",
 		"$steps":                           "{}",
 		"$steps | keys":                    "[]",
@@ -313,17 +336,22 @@ func TestVariables(t *testing.T) {
 		t.Run(expr, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			w.cfg.Clock = fixed{}
 			w.cfg.Env = func(name string) (string, bool) {
 				v, ok := map[string]string{"HOME": "/home", "SECRET": "s"}[name]
 				return v, ok
 			}
+
 			w.cfg.AutoApprove = true
+
 			w.docs["notes/a.md"] = "a"
 			w.docs["notes/b.md"] = "b"
+
 			args := "load:\n  found: '$state.tasks | map(select(.number == $args.n)) | first'\n" +
 				"  twice: $found.number * 2\n" +
 				"  files: {files: [\"notes/*\"]}\n  none?: 'null'\n  empty: '[]'"
+
 			ret := w.run(
 				t.Context(),
 				file(
@@ -333,6 +361,7 @@ func TestVariables(t *testing.T) {
 				),
 				`7 --d 30m --list 7,8 --on --j '{"a":[1.50]}'`,
 			)
+
 			if want == "" {
 				want = "/x done"
 			}

@@ -14,12 +14,14 @@ import (
 // where nobody decides; one that moves, waits, or is driven by a person is not.
 func TestStall(t *testing.T) {
 	t.Parallel()
+
 	const redo = "- {id: a, delegate: worker}\n- {id: b, delegate: judge, on: {rejected: {redo: " +
 		"[a], max: 5}}}\n- return: done"
 	const back = "- {id: a, delegate: worker}\n- {id: b, delegate: judge, on: {rejected: " +
 		"{rollback: [a]}}}\n- return: done"
 	const passes = "- id: l\n  until: '$steps.b.status == \"approved\"'\n  max: 9\n  do:\n" +
 		"    - {id: a, delegate: worker}\n    - {id: b, delegate: judge, on: {rejected: next}}\n"
+
 	same := []formats.Return{no("x")}
 	others := []formats.Return{
 		no("1"),
@@ -32,12 +34,14 @@ func TestStall(t *testing.T) {
 		no("8"),
 		no("9"),
 	}
+
 	moved := func(line int) formats.Return {
 		ret := no("x")
 		ret.Issues[0].Files = []string{"a.go"}
 		ret.Issues[0].Line = line
 		return ret
 	}
+
 	two := func(files ...string) formats.Return {
 		ret := no("x", "x")
 		for i, f := range files {
@@ -45,8 +49,10 @@ func TestStall(t *testing.T) {
 		}
 		return ret
 	}
+
 	const issues = "the open issues were the same in 3 rounds"
 	const work = "the work was the same in 3 rounds"
+
 	for name, c := range map[string]struct {
 		do, front string
 		judge     []formats.Return
@@ -274,6 +280,7 @@ func TestStall(t *testing.T) {
 			w := newWorld(t)
 			w.cfg.AutoApprove = c.yes
 			w.person(c.answers...)
+
 			var gates []string
 			if answer := w.answer; answer != nil {
 				w.answer = func(g formats.Gate) (formats.Decision, error) {
@@ -291,6 +298,7 @@ func TestStall(t *testing.T) {
 					return answer(g)
 				}
 			}
+
 			looks := 0
 			if c.tree != nil {
 				w.cfg.Diff = func(context.Context, string) (string, string, error) {
@@ -302,6 +310,7 @@ func TestStall(t *testing.T) {
 					return "", "new.go | not committed", nil
 				}
 			}
+
 			by := replies{"b": c.judge}
 			if c.document {
 				by["a"] = []formats.Return{made(formats.ArtifactPlan, "p.md")}
@@ -311,22 +320,29 @@ func TestStall(t *testing.T) {
 				by["c"] = []formats.Return{no("x"), yes()}
 				by["b"] = []formats.Return{no("x"), no("x"), yes(), no("x"), no("x"), yes()}
 			}
+
 			p := w.play(by)
 			ret := w.run(t.Context(), flow(c.front, "", c.do), "")
+
 			if got := p.sequence(); got != c.want {
 				t.Errorf("steps = %s, want %s", got, c.want)
 			}
+
 			if got := describeReturn(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s, want %s", got, c.end)
 			}
+
 			if c.gates != "" && (len(gates) == 0 || gates[0] != c.gates) {
 				t.Errorf("asked %q, want %q", gates, c.gates)
 			}
+
 			for _, said := range c.answers {
 				_, hint, ok := strings.Cut(said, ": ")
+
 				told := func(r formats.Request) bool {
 					return r.Feedback != nil && r.Feedback.Note == hint
 				}
+
 				if ok && !slices.ContainsFunc(p.request("a"), told) {
 					t.Errorf("nobody is told %q", hint)
 				}

@@ -191,8 +191,9 @@ func TestActions(t *testing.T) {
 			want: "partial 3: /x done",
 		},
 		"an expression that does not fit": {
-			src:  file("", "", "A: set: {x: '$args | .[0]'}"),
-			want: `failed 1 VALIDATION_FAILED: x.md:11:11: $args | .[0]: expected an array but got: object ({"_raw":""})`,
+			src: file("", "", "A: set: {x: '$args | .[0]'}"),
+			want: `failed 1 VALIDATION_FAILED: x.md:11:11: $args | .[0]: ` +
+				`expected an array but got: object ({"_raw":""})`,
 		},
 		"the status of another task": {
 			src: file(
@@ -224,10 +225,13 @@ func TestActions(t *testing.T) {
 			maps.Copy(w.agents, c.agents)
 			maps.Copy(w.docs, c.docs)
 			w.found = c.found
+
 			ret := w.run(t.Context(), c.src, c.line)
+
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			if diff := cmp.Diff(c.calls, w.calls()); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
@@ -325,18 +329,22 @@ func TestOutcomes(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.agents["worker"] = always(c.ret)
+
 			rule := ""
 			if c.rule != "" {
 				rule = "\non: {" + c.rule + "}"
 			}
+
 			ret := w.run(
 				t.Context(),
 				file("", "", "A: delegate: worker"+rule, "B: return: went on"),
 				"",
 			)
+
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			if c.ret.Verdict == formats.VerdictConditional &&
 				!strings.Contains(strings.Join(ret.Warnings, ";"), "approved with conditions") {
 				t.Errorf("warnings = %q, want one for the conditions", ret.Warnings)
@@ -541,6 +549,7 @@ func TestRedoOfALoop(t *testing.T) {
 		verdict(formats.VerdictRejected, "mend it"),
 		verdict(formats.VerdictApproved),
 	)
+
 	ret := w.run(
 		t.Context(),
 		file(

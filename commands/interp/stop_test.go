@@ -106,22 +106,27 @@ func TestErrorHandling(t *testing.T) {
 			w := newWorld(t)
 			w.agents["worker"] = always(c.ret)
 			w.agents["second"] = c.second
+
 			ret := w.run(t.Context(), file("", "", steps(c.first)...), "")
 			if got := describeReturn(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
+
 			var calls []string
 			for _, call := range w.calls() {
 				if rest, found := strings.CutPrefix(call, "second error_handling/"); found {
 					calls = append(calls, rest)
 				}
 			}
+
 			if diff := cmp.Diff(c.calls, calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
+
 			if got := strings.Join(ret.Warnings, "; "); got != c.warns {
 				t.Errorf("warnings = %q, want %q", got, c.warns)
 			}
+
 			if len(w.gates) > 1 || len(w.gates) == 1 && w.gates[0].Step != "a#1" {
 				t.Errorf("gates = %v, want none after the workflow", w.gates)
 			}
@@ -348,14 +353,18 @@ func TestCancelDuringErrorHandling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.agents["judge"] = stubborn
+
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Second, cancel)
+
 		begin := time.Now()
+
 		ret := w.run(
 			ctx,
 			file(during, "", "A: delegate: worker", "!T: always: any\ndelegate: judge"),
 			"7",
 		)
+
 		if took := time.Since(begin); took != 14*time.Second || w.status() != "not_started" {
 			t.Errorf("it took %s, task %s; want 14s and the task back", took, w.status())
 		}
@@ -368,20 +377,25 @@ func TestCancelDuringErrorHandling(t *testing.T) {
 // TestCancelBeforeTheRun: a second signal that came before the end leaves nothing to wait for.
 func TestCancelBeforeTheRun(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	abort, hard := context.WithCancel(t.Context())
 	hard()
 	w.cfg.Abort = abort
+
 	ctx, cancel := context.WithCancel(t.Context())
+
 	w.agents["worker"] = func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		cancel()
 		return hangs(ctx, r)
 	}
+
 	ret := w.run(
 		ctx,
 		file(during, "", "A: delegate: worker", "!T: always: any\ndelegate: judge"),
 		"7",
 	)
+
 	if got := describeReturn(ret); got != "failed 130 CANCELLED: cancelled" || len(w.calls()) != 2 {
 		t.Errorf("Run = %s after %q", got, w.calls())
 	}
@@ -391,8 +405,10 @@ func TestCancelBeforeTheRun(t *testing.T) {
 // no document of it is taken away.
 func TestCancelKeepsWhatWasDone(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
+
 	w.agents["maker"] = always(made(formats.ArtifactPlan, "p.md"))
 	w.agents[compile.StatusSync] = func(
 		ctx context.Context,
@@ -404,16 +420,19 @@ func TestCancelKeepsWhatWasDone(t *testing.T) {
 		}
 		return ret, err
 	}
+
 	ret := w.run(
 		ctx,
 		file(during, "", "A: delegate: maker", "B: status: planned", "C: delegate: worker"),
 		"7",
 	)
+
 	got := describeReturn(ret)
 	if got != "failed 130 CANCELLED: cancelled" || w.status() != "planned +p.md" ||
 		len(w.discarded) > 0 {
 		t.Errorf("Run = %s, task %s, discarded %v", got, w.status(), w.discarded)
 	}
+
 	for _, want := range []string{
 		"journal delegation_result b#1", "journal state_committed b#1", "journal stopped ",
 		"journal run_finished ",
@@ -467,19 +486,24 @@ func TestDeadlines(t *testing.T) {
 				w := newWorld(t)
 				w.agents["worker"] = hangs
 				w.cfg.Limits.Duration = c.config
+
 				ctx := t.Context()
+
 				if c.parent > 0 {
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, c.parent)
 					defer cancel()
 				}
+
 				begin := time.Now()
 				ret := w.run(ctx, file(during+c.front, "", "A: delegate: worker"), "7")
+
 				got := describeReturn(ret)
 				if got != c.want || time.Since(begin) != c.took ||
 					ret.Errors[0].Recommendation == "" {
 					t.Errorf("Run = %s after %s, want %s", got, time.Since(begin), c.want)
 				}
+
 				if w.status() != "not_started" {
 					t.Errorf("task = %s", w.status())
 				}
@@ -491,14 +515,17 @@ func TestDeadlines(t *testing.T) {
 // TestLimits: steps, fifty more for each loop element that is entered, and the elements of a loop.
 func TestLimits(t *testing.T) {
 	t.Parallel()
+
 	long := append(
 		[]string{"A: foreach: '[1]'"},
 		slices.Repeat([]string{">B: delegate: worker"}, 51)...,
 	)
+
 	phases := []string{
 		"A: foreach: '[range(300)]'", ">B: delegate: worker", ">C: set: {n: $item}",
 		">D: delegate: second",
 	}
+
 	for name, c := range map[string]struct {
 		limits formats.Limits
 		steps  []string
@@ -570,7 +597,9 @@ func TestLimits(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.cfg.Limits = c.limits
+
 			w.answer = choose("again")
+
 			ret := w.run(t.Context(), file("", "", c.steps...), "")
 			if got := describeReturn(ret); got != c.want || len(w.calls()) != c.calls {
 				t.Errorf("Run = %s after %d calls, want %s after %d",

@@ -41,6 +41,7 @@ func (l later) Approve(ctx context.Context, g formats.Gate) (formats.Decision, e
 // earlier; the answer stands in the journal and among the events, and is shown as nobody's.
 func TestGateTimeout(t *testing.T) {
 	t.Parallel()
+
 	src := file(
 		"", "",
 		"A: id: a\ndelegate: worker",
@@ -48,6 +49,7 @@ func TestGateTimeout(t *testing.T) {
 			"timeout: {after: 10m, choose: CHOICE}",
 		"C: return: \"${{ $steps.b.choice }} by ${{ $steps.b.by }}\"",
 	)
+
 	for name, c := range map[string]struct {
 		choose string
 		person time.Duration // when a person answers yes
@@ -91,34 +93,43 @@ func TestGateTimeout(t *testing.T) {
 				if c.calls == 2 {
 					after = time.Hour
 				}
+
 				one := later{after, "yes", &w.gates}
 				w.cfg.Approve = one
 				if c.calls == 2 {
 					w.cfg.Approve = second{one, later{0, "yes", &w.gates}, &w.gates}
 				}
+
 				begin := time.Now()
 				ret := w.run(t.Context(), replaceChoice(src, c.choose), "")
+
 				if got := describeReturn(ret); got != c.want {
 					t.Errorf("Run = %s, want %s", got, c.want)
 				}
+
 				if took := time.Since(begin); took != c.took {
 					t.Errorf("it took %s, want %s", took, c.took)
 				}
+
 				if len(w.calls()) != c.calls {
 					t.Errorf("calls = %q, want %d", w.calls(), c.calls)
 				}
+
 				at := slices.IndexFunc(w.entries, func(e formats.Entry) bool {
 					return e.Type == formats.EntryGateDecided
 				})
+
 				if at < 0 {
 					t.Fatalf("no answer in the journal: %v", w.log)
 				}
+
 				by := "timeout"
 				answer := c.choose
 				if c.person > 0 && c.person < 10*time.Minute {
 					by = "person"
 					answer = "yes"
 				}
+
 				want := map[string]any{
 					"question": "Go on?",
 					"choice":   answer,
@@ -128,10 +139,12 @@ func TestGateTimeout(t *testing.T) {
 					"note":     "",
 					"at":       begin.Add(min(c.took, 10*time.Minute)).UTC(),
 				}
+
 				diff := cmp.Diff(want, w.entries[at].Data)
 				if diff != "" || len(w.gates[0].Digest) != 64 {
 					t.Errorf("journal (-want +got):\n%s", diff)
 				}
+
 				if !slices.ContainsFunc(w.events, func(e trace.Event) bool {
 					return e.Kind == trace.Gate && e.Outcome == answer &&
 						e.Message == "answered by "+by && e.Step == "b#1"
@@ -165,6 +178,7 @@ func TestGateTimeoutIsNoEndOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.cfg.Approve = later{time.Hour, "yes", &w.gates}
+
 		src := replaceChoice(
 			file(
 				"limits: {duration: 5m}\n",
@@ -174,10 +188,12 @@ func TestGateTimeoutIsNoEndOfTheRun(t *testing.T) {
 			),
 			"yes",
 		)
+
 		got := describeReturn(w.run(t.Context(), src, ""))
 		if got != "failed 124 TIMEOUT: the run took longer than 5m0s" {
 			t.Errorf("Run = %s", got)
 		}
+
 		if slices.ContainsFunc(w.entries, func(e formats.Entry) bool {
 			return e.Type == formats.EntryGateDecided
 		}) {
@@ -273,12 +289,15 @@ func TestWaitInsideSubagent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
+
 		m.clock = clock{}
+
 		prog := newWorld(t).program(file(
 			during, "",
 			"A: id: a\ndelegate: flow",
 			"B: id: b\ndelegate: second",
 		))
+
 		play := func(w *world) {
 			w.inner = w.program(file(
 				"", "",
@@ -287,11 +306,14 @@ func TestWaitInsideSubagent(t *testing.T) {
 				"C: return: \"${{ $steps.x.summary }}\"",
 			))
 		}
+
 		_, ret := m.play(prog, play, 0, false)
 		if got := describeReturn(ret); !strings.HasPrefix(got, "suspended 75") || ret.Resume.Until.IsZero() {
 			t.Fatalf("first process: %s, %+v", got, ret.Resume)
 		}
+
 		time.Sleep(5 * time.Minute)
+
 		_, ret = m.play(prog, play, 0, false)
 		if got := describeReturn(ret); got != "completed 0: /x done" || m.starts["a#1.1/x#1.1 worker"] != 1 {
 			t.Errorf("second process: %s, starts %v", got, m.starts)
