@@ -3,6 +3,8 @@ package git
 import (
 	"context"
 	"fmt"
+	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -46,8 +48,12 @@ func (r *Repo) Changes(
 	for _, s := range stats {
 		files = append(files, fmt.Sprintf("%s | +%d -%d", s.Path, s.Added, s.Deleted))
 	}
+	hidden, err = r.hiddenPrefix(ctx, hidden)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Path, hidden+"/") {
+		if !strings.HasPrefix(e.Path, hidden) {
 			files = append(files, e.Path+" | not committed")
 		}
 	}
@@ -81,29 +87,51 @@ func (r *Repo) PatchSince(ctx context.Context, rev, hidden string) (string, erro
 // withNewFiles adds the content of some untracked files to a patch, and leaves the hidden folder
 // out.
 func (r *Repo) withNewFiles(ctx context.Context, all []byte, hidden string) (string, error) {
+	hidden, err := r.hiddenPrefix(ctx, hidden)
+	if err != nil {
+		return "", err
+	}
+
 	const begin = "diff --git "
 	var patch strings.Builder
 	for part := range strings.SplitSeq("\n"+string(all), "\n"+begin) {
-		head, _, _ := strings.Cut(part, "\n")
-		if part != "" && !strings.Contains(head, "/"+hidden+"/") {
+		name := strings.TrimPrefix(part, `"`) // git quotes a path that has a control character
+		if part != "" && !strings.HasPrefix(name, "a/"+hidden) {
 			patch.WriteString(begin + strings.TrimSuffix(part, "\n") + "\n")
 		}
 	}
 
 	entries, err := r.StatusPorcelain(ctx)
+	if err != nil {
+		return "", err
+	}
 	remaining := maxNewFiles
 	for _, e := range entries {
-		if err != nil || remaining == 0 || !e.IsUntracked() ||
-			strings.HasPrefix(e.Path, hidden+"/") {
+		if remaining == 0 {
+			break
+		}
+		if !e.IsUntracked() || strings.HasPrefix(e.Path, hidden) {
 			continue
 		}
 		remaining--
-		var filePatch []byte
-		filePatch, _, err = r.runInTree(ctx, call{
+		filePatch, _, err := r.runInTree(ctx, call{
 			args:    append(diffArgs(), "--no-index", "--", "/dev/null", e.Path),
 			okExits: []int{1},
 		})
+		if err != nil {
+			return "", err
+		}
 		patch.Write(filePatch)
 	}
-	return patch.String(), err
+	return patch.String(), nil
+}
+
+// hiddenPrefix is what the paths of a folder in Dir begin with, relative to the top of the working
+// tree. A folder of that name elsewhere in the tree is not hidden: a worker can make one.
+func (r *Repo) hiddenPrefix(ctx context.Context, folder string) (string, error) {
+	_, rel, err := r.Locate(ctx)
+	if err != nil {
+		return "", err
+	}
+	return path.Join(filepath.ToSlash(rel), folder) + "/", nil
 }

@@ -500,3 +500,54 @@ func TestNamesAreNoOptions(t *testing.T) {
 		t.Errorf("LsFiles(--all) (-want +got)\n%s", d)
 	}
 }
+
+// TestHiddenFolder: a patch leaves out the hidden folder of the project, which may lie below the
+// top, and no other folder of that name.
+func TestHiddenFolder(t *testing.T) {
+	t.Parallel()
+	top := fresh(t)
+	for _, name := range []string{".state/a", "sub/.state/a", "sub/deep/.state/a"} {
+		write(t, top.Dir, name, "one\n")
+	}
+	commit(t, top, "with such folders", ".")
+	for _, name := range []string{
+		".state/a", "sub/.state/a", "sub/deep/.state/a", // known files
+		".state/new", "sub/.state/new", "sub/deep/.state/new",
+	} {
+		write(t, top.Dir, name, "changed\n")
+	}
+
+	below := *top
+	below.Dir = filepath.Join(top.Dir, "sub")
+	for _, tt := range []struct {
+		repo   *git.Repo
+		hidden string // as the patch would name it
+		shown  []string
+	}{
+		{top, ".state/", []string{"sub/.state/", "sub/deep/.state/"}},
+		{&below, "sub/.state/", []string{".state/", "sub/deep/.state/"}},
+	} {
+		patch, err := tt.repo.FullPatch(t.Context(), nil, ".state")
+		if err != nil {
+			t.Fatal(err)
+		}
+		since, err := tt.repo.PatchSince(t.Context(), "HEAD", ".state")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if since != patch {
+			t.Errorf("PatchSince differs from FullPatch:\n%s\n%s", since, patch)
+		}
+
+		for _, name := range []string{"a", "new"} {
+			if strings.Contains(patch, "+++ b/"+tt.hidden+name) {
+				t.Errorf("the patch of %s shows %s%s", tt.repo.Dir, tt.hidden, name)
+			}
+			for _, folder := range tt.shown {
+				if !strings.Contains(patch, "+++ b/"+folder+name+"\n") {
+					t.Errorf("the patch of %s lacks %s%s:\n%s", tt.repo.Dir, folder, name, patch)
+				}
+			}
+		}
+	}
+}
