@@ -375,7 +375,6 @@ func (s *session) restore(serial uint64) (Result, error) {
 			return Result{}, failed
 		}
 		src, err = c.At(serial)
-
 		if err != nil {
 			return Result{}, missingBackupError(s.cfg, serial)
 		}

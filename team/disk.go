@@ -26,7 +26,6 @@ func (k *Keeper) noteDisk(err error) {
 // Writable is why the home cannot make anything durable; nil: it can. It tries to write only if
 // something failed before.
 func (k *Keeper) Writable() error {
-
 	k.mu.Lock()
 	full := k.diskFull
 	k.mu.Unlock()

@@ -38,7 +38,6 @@ type Fit struct {
 func (k *Keeper) Fit(ctx context.Context, run string, c Candidate) (Fit, error) {
 	r, err := k.findRun(run)
 	if err != nil {
-
 		return Fit{}, err
 	}
 

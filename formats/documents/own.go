@@ -69,7 +69,6 @@ func readProjectProfile(files fs.FS, file, name string) (p *profile, sum string,
 		return nil, "", fail("expected a name of small letters, digits and '-', got %q", name)
 	}
 	src, err := fs.ReadFile(files, file)
-
 	if err != nil {
 		return nil, "", fail("%v", err)
 	}

@@ -137,7 +137,6 @@ func (f *Filling) addFolder(ref *File, name string) {
 		}
 		return nil
 	})
-
 	if err != nil {
 		f.warn("warning: %s: %v", f.command.File, err)
 	}

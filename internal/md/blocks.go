@@ -107,7 +107,6 @@ func (c container) Open(
 
 // Continue closes all blocks when the work limit is reached.
 func (c container) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
-
 	c.guard.work++
 	if c.guard.work > maxWork {
 		_, at := reader.Position()

@@ -405,7 +405,6 @@ func (w *window) peek() byte {
 // skipSeparator skips what precedes a member or an element; closed means that there is none.
 func (w *window) skipSeparator(closing byte, first bool) (closed, ok bool) {
 	if first {
-
 		w.at++ // the bracket
 	}
 

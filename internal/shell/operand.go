@@ -439,7 +439,7 @@ func (c *programCall) judgeCode(text field, params []field) {
 
 	c.setVar("@", every)
 	c.setVar("*", every)
-	c.scan.inSubshell(func(s *scan) { c.arguments.judgeScript(s, file) })
+	c.scan.inSubshell(func(s *scan) { c.judgeScript(s, file) })
 }
 
 // judgeParameters judges words that a script, or a program without options to fear, gets.

@@ -171,7 +171,6 @@ func Cut(text string, columns int) string {
 // Cut is the function Cut with the sheet's ellipsis.
 func (s Sheet) Cut(text string, columns int) string {
 	if columns < 1 || Width(text) <= columns {
-
 		return text
 	}
 	more := s.Mark("…")

@@ -29,7 +29,6 @@ const (
 // blocking.
 func Open(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-
 	if err != nil {
 		return nil, nil, err
 	}

@@ -122,7 +122,7 @@ func TestProbesWhatIsNeeded(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, name := range strings.Fields(string(text)) {
+		for name := range strings.FieldsSeq(string(text)) {
 			names = append(names, filepath.Base(name))
 		}
 		// as root, bubblewrap is tried with a user namespace and without one

@@ -467,7 +467,6 @@ func (h *Hub) remove(data []byte) link.RemoveReply {
 		connections, err = h.members.remove(q.Name)
 	}
 	if err != nil {
-
 		return link.RemoveReply{Fault: fault(err)}
 	}
 
