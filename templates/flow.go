@@ -45,6 +45,7 @@ func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker
 		}
 		return w, nil
 	}
+
 	during, after := info.Role.Statuses()
 	kind := info.Role.Artifact()
 	promised := kind != "" && info.MayGive(append(formats.ArtifactsFor(after), kind)...)
@@ -53,9 +54,11 @@ func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker
 			"subagent %s of role %s promises no %s, without which the task cannot take its status",
 			info.Name, info.Role, kind)
 	}
+
 	if !promised {
 		return w, nil
 	}
+
 	w.during = during
 	w.after = after
 	if !w.hasRole(formats.RoleImplementer) {
@@ -93,8 +96,10 @@ func parallelWorker(list []worker, taken map[string]bool) (worker, error) {
 			w.info.Role = one.info.Role
 			w.info.Statuses = slices.Concat(w.info.Statuses, one.info.Statuses)
 		}
+
 		w.info.NoArtifacts = w.info.NoArtifacts && one.info.NoArtifacts
 	}
+
 	lead := furthestWorker(list)
 	w.during = lead.during
 	w.after = lead.after
@@ -126,7 +131,7 @@ func stepID(name string, taken map[string]bool) string {
 
 // step is one step of the file.
 type step struct {
-	kind   string // its part
+	kind   string // name of its template among the command parts
 	when   string // jq, empty without a condition
 	values parts.Values
 	body   []step // of a loop
@@ -266,6 +271,7 @@ func (f *flow) addWorker(w worker, more bool) {
 		f.addGate(w.info.Name)
 	}
 	f.addCall(w)
+
 	if f.element == "" {
 		f.lastWorker = w.id
 		f.lastIsParallel = w.members != nil
@@ -273,21 +279,25 @@ func (f *flow) addWorker(w worker, more bool) {
 	for _, one := range w.members {
 		f.addMemberCheck(w, one)
 	}
+
 	if w.hasRole(formats.RoleReviewer) {
 		f.addVerdict(w, more)
 		return
 	}
+
 	f.hasUnlinked = f.hasUnlinked || !w.info.NoArtifacts
 	f.endsInVerdict = false
 	if w.members != nil {
 		return
 	}
+
 	if w.document != "" {
 		f.addCheck(w.document, w.id, "", "")
 		if w.document == string(formats.ArtifactReport) {
 			f.reportStep = w.id
 		}
 	}
+
 	d, ok := w.info.Fields["description"]
 	if ok && w.hasRole(formats.RoleWriter) && d.Type == formats.TypeString && !d.Optional {
 		f.add("describe", "", parts.Values{"id": w.id})
@@ -304,6 +314,7 @@ func (f *flow) addVerdict(w worker, more bool) {
 	if !w.info.NoArtifacts && f.hasTask {
 		f.add("link", made, nil)
 	}
+
 	if more || f.element != "" {
 		disagrees := w.info.Name + " does not agree"
 		if w.members != nil {
@@ -315,6 +326,7 @@ func (f *flow) addVerdict(w worker, more bool) {
 			"next_steps": nextSteps(w.id, w.members != nil),
 		})
 	}
+
 	f.endsInVerdict = !more
 }
 
@@ -370,6 +382,7 @@ func (f *flow) addCall(w worker) {
 		"prompt": "",
 		"on":     "",
 	}
+
 	kind := "delegate"
 	if w.members != nil {
 		kind = "together"
@@ -388,6 +401,7 @@ func (f *flow) addCall(w worker) {
 				f.element + `.name }}"`
 		}
 	}
+
 	if w.hasRole(formats.RoleReviewer) {
 		var on []string
 		for _, verdict := range blockingVerdicts(w) {
@@ -399,6 +413,7 @@ func (f *flow) addCall(w worker) {
 		}
 		values["on"] = strings.Join(on, ", ")
 	}
+
 	f.add(kind, "", values)
 	f.notePrevious(w)
 }
@@ -505,6 +520,7 @@ func (f *flow) addEnd() {
 	if f.hasUnlinked && f.hasTask {
 		f.add("link", "("+jqRunArtifacts+" | length) > 0", nil)
 	}
+
 	values := parts.Values{
 		"id":         f.lastWorker,
 		"list":       f.loopElement + "s",
@@ -515,6 +531,7 @@ func (f *flow) addEnd() {
 	if f.hasTask {
 		values["task"] = "Task ${{ $task.number }}: "
 	}
+
 	switch {
 	case f.endsInVerdict:
 		f.add("verdict", "", values)

@@ -269,6 +269,7 @@ func ParseArgs(text string) ([]Arg, error) {
 			a.Type = argTask
 		}
 		a.Optional = a.Optional || a.Type == "boolean"
+
 		taken := slices.ContainsFunc(out, func(o Arg) bool {
 			return o.Name == a.Name || o.Type == "text" && !a.isFlag()
 		})
@@ -285,6 +286,7 @@ func ParseArgs(text string) ([]Arg, error) {
 			return nil, refuse("write it once, and a text last",
 				"argument %s cannot stand here", a.Name)
 		}
+
 		out = append(out, a)
 	}
 	// optional ones come last

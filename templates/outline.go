@@ -62,15 +62,18 @@ func (o Outline) Workflow() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	w := outlineWriter{Outline: o, loopStep: -1}
 	for i := range o.Stages {
 		w.writeStage(&o.Stages[i])
 	}
 	w.writeReturn()
+
 	more := parts.Values{}
 	if o.During != "" {
 		more["during"] = o.During
 	}
+
 	out := commandHead(o.Name, yamlScalar(purpose), o.Args, more) + "\n\n" +
 		"A draft of " + escapeMarkdown(cleanLine(o.Source)) +
 		". A step that names lines of it has its text there.\n\n" +
@@ -115,9 +118,11 @@ func (w *outlineWriter) writeStep(title string, block ...string) {
 		number = fmt.Sprintf("%d.%d", w.number, w.loopStep)
 		mark = "####"
 	}
+
 	title = shorten(plainLine(cleanLine(title), "&<>`*[]\\~{}$@#|!:."), 80)
 	title = cmp.Or(title, "Go on")
 	w.lines = append(w.lines, "", mark+" Step "+number+": "+title, "", "```yaml step")
+
 	if w.current != nil {
 		w.current.Steps = append(w.current.Steps, "step "+number+", "+actionLine(block))
 	}
@@ -143,17 +148,20 @@ func (w *outlineWriter) writeStage(s *Stage) {
 	if s.Skip {
 		return
 	}
+
 	w.current = s
 	var todo []string
 	for _, one := range s.Todo {
 		todo = append(todo, TodoMark+plainLine(one, "`!@$"))
 	}
+
 	before := w.number
 	loops := s.Loop != Loop{}
 	if loops {
 		w.writeLoop(s, todo)
 		todo = nil
 	}
+
 	switch {
 	case len(s.Agents) > 1 && s.Parallel:
 		w.writeParallel(s, todo)
@@ -169,6 +177,7 @@ func (w *outlineWriter) writeStage(s *Stage) {
 	case s.Document == "" && s.Status == "" && !s.Commit && !s.Gate:
 		w.writeDelegate(s, s.Title, "general", true, todo)
 	}
+
 	if w.number > before {
 		todo = nil
 	}
@@ -177,11 +186,13 @@ func (w *outlineWriter) writeStage(s *Stage) {
 		w.last = fmt.Sprintf("step_%d", w.number)
 		w.uncommitted = w.last
 	}
+
 	if s.Document != "" && w.last != "" {
 		w.writeStep("Check the "+s.Document, append(todo, "check: {document: "+s.Document+"}",
 			"on: {rejected: {redo: ["+w.last+"], max: 1}}")...)
 		todo = nil
 	}
+
 	if s.Gate {
 		w.writeStep("Ask about "+s.Title, append(todo,
 			fmt.Sprintf("id: step_%d", w.number+1),
@@ -189,10 +200,12 @@ func (w *outlineWriter) writeStage(s *Stage) {
 			"choices: {approve: next, reject: fail}")...)
 		todo = nil
 	}
+
 	if s.Status != "" {
 		w.writeStep("Mark the task as "+s.Status, append(todo, "status: "+s.Status)...)
 		todo = nil
 	}
+
 	if s.Commit && w.uncommitted != "" {
 		w.writeStep("Commit", append(todo,
 			`when: $run.repo_state != "none"`, "delegate: git-workflow-manager",

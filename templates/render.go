@@ -54,6 +54,7 @@ func Render(shape Shape, d Data) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	list, err := workers(shape, d)
 	if err != nil {
 		return nil, err
@@ -229,6 +230,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 	if shape == Conditional {
 		return list, nil
 	}
+
 	if len(implementers) > 0 && planner != "" {
 		return nil, refuse(
 			"make two commands, or use --shape conditional --agents "+implementers[0]+","+planner,
@@ -236,6 +238,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 				"its first step", planner, implementers[0],
 		)
 	}
+
 	if len(implementers) > 1 && shape != Iterative {
 		return nil, refuse(
 			"let one of them do the phases, or use --shape iterative",
@@ -243,6 +246,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 			len(implementers),
 		)
 	}
+
 	if len(implementers) > 0 {
 		// The whole run counts as implementing: if it fails, a task whose plan is in progress must
 		// not get an earlier status.
@@ -253,6 +257,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 			}
 		}
 	}
+
 	if shape == Parallel {
 		return groupParallel(list, d.Parallel, taken)
 	}
@@ -486,9 +491,9 @@ func hasImplementer(list []worker) bool {
 
 // requiresInput reports whether a worker requires an input.
 func requiresInput(list []worker, input string) bool {
-	return slices.ContainsFunc(flatten(
-		list,
-	), func(w worker) bool { return w.info.Inputs[input].Required })
+	return slices.ContainsFunc(flatten(list), func(w worker) bool {
+		return w.info.Inputs[input].Required
+	})
 }
 
 func acceptsInput(w worker, input string) bool {

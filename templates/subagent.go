@@ -51,12 +51,13 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 	}
 
 	texts := commandParts()
-	role, told := s.Role()
+	role, known := s.Role()
 	why := "role unknown"
-	if told {
+	if known {
 		why = "role from name"
 	}
 	description := shorten("Works for /"+s.Command+": "+purpose, maxDescription)
+
 	values := parts.Values{
 		"word":        yamlWord(s.Name),
 		"description": yamlScalar(description),
@@ -65,6 +66,7 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 		"why_role":    texts.Fill(why, nil),
 		"contract":    strings.Trim(s.Contract, "\n"),
 	}
+
 	instruction := role.String()
 	output := strings.Trim(s.Output, "\n")
 	policy := strings.Trim(s.Policy, "\n")
@@ -73,6 +75,7 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 		output = texts.Fill("output plain "+role.String(), nil)
 		policy = texts.Fill("policy plain", nil)
 	}
+
 	values["sections"] = texts.Fill("sections", parts.Values{
 		"persona":     texts.Fill("persona "+role.String(), nil),
 		"command":     s.Command,
@@ -81,6 +84,7 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 		"output":      output,
 		"policy":      policy,
 	})
+
 	if !s.IsPlain() {
 		return []byte(texts.Fill("subagent", values) + "\n"), nil
 	}
@@ -96,6 +100,7 @@ func (s Subagent) plainContract(role formats.Role, values parts.Values) {
 	if role == formats.RoleReviewer {
 		values["statuses"] = "approved, conditional, rejected, failed"
 	}
+
 	values["exec"] = ""
 	values["about_program"] = ""
 	if s.Program != "" {
@@ -104,6 +109,7 @@ func (s Subagent) plainContract(role formats.Role, values parts.Values) {
 		values["exec"] = texts.Fill("exec", program)
 		values["about_program"] = texts.Fill("about program", program)
 	}
+
 	var inputs []string
 	if s.hasTask() {
 		inputs = append(inputs, "  task: {type: object, required: true}")

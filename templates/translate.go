@@ -56,9 +56,11 @@ func Translate(p Prompt, most int) ([]byte, error) {
 				"expected a prompt whose steps fit into %d bytes, got more", most,
 			)
 		}
+
 		title := shorten(cleanLine(part.Title), maxDescription)
 		title, _, _ = strings.Cut(title, ". ")
 		title = shorten(plainLine(title, "&<>`*[]\\~{}$@#|!:."), 80)
+
 		var lost []string
 		for _, one := range part.Untranslated {
 			lost = append(lost, "# "+plainLine(one, "`!@$"))

@@ -46,7 +46,7 @@ func failure(name, text, fix string) Finding {
 	}
 }
 
-// skip is what was not looked at, because nothing may start here yet.
+// skip is the finding of a check that was not made or is not needed here.
 func skip(name, text string) Finding {
 	return Finding{
 		Name:  name,

@@ -47,6 +47,7 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 				),
 			)
 		}
+
 		files := packs.States(project, p)
 		for _, file := range slices.Sorted(maps.Keys(files)) {
 			if text, ok := what[files[file]]; ok {

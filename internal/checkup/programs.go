@@ -63,6 +63,7 @@ func (p *Programs) Check(ctx context.Context) []Finding {
 			)
 		},
 	}
+
 	for _, driver := range agentcli.Drivers() {
 		asked = append(asked, func() Finding { return p.agent(ctx, driver) })
 	}
@@ -112,6 +113,7 @@ func (p *Programs) program(
 	case !p.MayStart:
 		return skip(name, at+", "+notAsked)
 	}
+
 	res, err := p.Starter.Run(ctx, proc.Command{
 		Argv:    append([]string{name}, args...),
 		Purpose: proc.PurposeProbe,
@@ -262,10 +264,12 @@ func (p *Programs) runner(agents, speakers []Finding) Finding {
 		return failure(f.Name, f.Text+text, fix)
 	}
 	named := func(f Finding) bool { return f.Name == name }
+
 	installed := agentcli.Installed(p.Starter)
 	names := strings.Join(agentcli.Names(), ", ")
 	speaker := slices.IndexFunc(speakers, named)
 	agent := slices.IndexFunc(agents, named)
+
 	switch {
 	case name == agentcli.RunnerOffline:
 		if model, from := p.Model(name); model != "" {
@@ -310,10 +314,12 @@ func (p *Programs) sandbox(ctx context.Context) Finding {
 	if !p.MayStart {
 		return skip("sandbox", notAsked)
 	}
+
 	probes, err := p.Keeper.Probes(ctx)
 	if err != nil {
 		return warning("sandbox", err.Error(), formats.HelpOf(err))
 	}
+
 	best, err := p.Keeper.Best(ctx, sandbox.Advisory, nil)
 	switch {
 	case err != nil:

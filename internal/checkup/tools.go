@@ -39,6 +39,7 @@ func Tools(t *router.Table, agents []Tool) []Tool {
 		}
 		return &out[i]
 	}
+
 	for _, e := range t.Commands() {
 		if e.Dialect != "" {
 			one := tool(e)

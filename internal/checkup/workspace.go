@@ -47,7 +47,7 @@ func (w *Workspace) Check(ctx context.Context) []Finding {
 	return slices.Concat(list, w.leases(ctx), w.otherTools())
 }
 
-// runs tells when much of old runs lies there.
+// runs reports the size of all runs, and warns when some are old or the size nears the limit.
 func (w *Workspace) runs(ctx context.Context) Finding {
 	c, err := past.Project{Root: w.Root}.FindOld(ctx, w.Limits)
 	if err != nil {
@@ -136,7 +136,8 @@ func (w *Workspace) clock() Finding {
 	return okFinding("clock", now.Format(time.RFC3339))
 }
 
-// otherTools tells what the first argument is called in files of other tools: they do not agree.
+// otherTools reports the commands, agents and hooks of other tools, and which of them count
+// positional arguments from $0 and which from $1.
 func (w *Workspace) otherTools() (out []Finding) {
 	bases := [2][]string{{}, {}}
 	hooks := []string{}

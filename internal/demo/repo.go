@@ -74,6 +74,7 @@ func NewFolder(name string) (_ string, err error) {
 				formats.Count(len(entries), "file"))
 		}
 	}
+
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}

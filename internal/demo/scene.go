@@ -47,8 +47,7 @@ func (s Scene) print(text string) {
 	}
 }
 
-// replaceTabs is a line of a program that parts its columns by tabs, which a terminal would show at
-// its own places.
+// replaceTabs puts two spaces for each tab, because a terminal has tab stops of its own.
 func replaceTabs(text string) string {
 	return strings.ReplaceAll(text, "\t", "  ")
 }
@@ -73,16 +72,19 @@ func (s Scene) Diff(patch string) {
 		s.Lines("nothing: no commit was added")
 		return
 	}
+
 	var out []string
 	for _, line := range splitLines(patch) {
 		if strings.HasPrefix(line, "index ") {
 			continue
 		}
+
 		line = plain.Line(replaceTabs(line))
 		sign := ""
 		if line != "" && strings.Contains("+- ", line[:1]) {
 			sign = line[:1] + "     "
 		}
+
 		for i, part := range strings.Split(style.Wrap(line, s.Columns-2), "\n") {
 			if i > 0 {
 				part = sign + strings.TrimLeft(part, " ")
@@ -90,6 +92,7 @@ func (s Scene) Diff(patch string) {
 			out = append(out, part)
 		}
 	}
+
 	for line := range strings.SplitSeq(s.Sheet.Diff(strings.Join(out, "\n")), "\n") {
 		s.print("  " + line)
 	}

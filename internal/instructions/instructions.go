@@ -91,10 +91,12 @@ func (r *reader) readFolders() (cut bool) {
 		}
 		folder := queue[0]
 		queue = queue[1:]
+
 		entries, err := fs.ReadDir(r.tree, folder)
 		if err != nil {
 			continue // others may not read it either
 		}
+
 		for _, e := range entries {
 			name := path.Join(folder, e.Name())
 			switch {
@@ -121,6 +123,7 @@ func Select(files []File, runner string) []File {
 	has := func(name string) bool {
 		return slices.ContainsFunc(files, func(f File) bool { return f.Candidate == name })
 	}
+
 	wanted := slices.DeleteFunc(slices.Clone(rootFiles[runner]), func(name string) bool {
 		return !has(name)
 	})
@@ -129,11 +132,13 @@ func Select(files []File, runner string) []File {
 			wanted = slices.Clone(candidates[at : at+1])
 		}
 	}
+
 	for _, f := range files {
 		if f.Path == f.Candidate && f.Folder != "" && path.Base(f.Candidate) == folderFiles[runner] {
 			wanted = append(wanted, f.Candidate)
 		}
 	}
+
 	var out []File
 	for _, name := range wanted {
 		for _, f := range files {
@@ -160,40 +165,18 @@ func (r *reader) read(name, candidate string, depth int) {
 	if slices.ContainsFunc(r.files, known) {
 		return
 	}
+
 	info, err := fs.Stat(r.tree, name)
 	if err != nil || info.IsDir() {
 		return // a word with @ that names no file is text
 	}
-	why := ""
-	_, secret := secrets.Name(name)
-	switch {
-	case secret:
-		why = "its name is that of a file with secrets"
-	case !info.Mode().IsRegular():
-		why = "it is no regular file"
-	case info.Size() > MaxFile:
-		why = "it has more than 64 KiB"
-	case depth > maxDepth:
-		why = "it is imported over more than 5 files"
-	case len(r.files) >= maxFiles:
-		why = "there are more than 64 files"
-	}
-	var data []byte
-	if why == "" {
-		data, err = fs.ReadFile(r.tree, name)
-		switch {
-		case err != nil:
-			why = err.Error()
-		case len(data) > MaxFile:
-			why = "it has more than 64 KiB"
-		case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-			why = "it is no text in UTF-8"
-		}
-	}
+
+	data, why := r.readText(name, info, depth)
 	if why != "" {
 		r.skipped = append(r.skipped, Skipped{name, why})
 		return
 	}
+
 	if strings.TrimSpace(string(data)) != "" {
 		r.files = append(r.files, File{
 			Path:      name,
@@ -202,6 +185,7 @@ func (r *reader) read(name, candidate string, depth int) {
 			Folder:    r.folder,
 		})
 	}
+
 	if base := path.Base(candidate); base == "CLAUDE.md" || base == "GEMINI.md" {
 		for _, target := range imports(string(data)) {
 			target = path.Join(path.Dir(name), target)
@@ -210,6 +194,34 @@ func (r *reader) read(name, candidate string, depth int) {
 			}
 		}
 	}
+}
+
+// readText reads a file, or says why it is left out.
+func (r *reader) readText(name string, info fs.FileInfo, depth int) (data []byte, why string) {
+	_, secret := secrets.Name(name)
+	switch {
+	case secret:
+		return nil, "its name is that of a file with secrets"
+	case !info.Mode().IsRegular():
+		return nil, "it is no regular file"
+	case info.Size() > MaxFile:
+		return nil, "it has more than 64 KiB"
+	case depth > maxDepth:
+		return nil, "it is imported over more than 5 files"
+	case len(r.files) >= maxFiles:
+		return nil, "there are more than 64 files"
+	}
+
+	data, err := fs.ReadFile(r.tree, name)
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case len(data) > MaxFile:
+		return nil, "it has more than 64 KiB"
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return nil, "it is no text in UTF-8"
+	}
+	return data, ""
 }
 
 // imports are the words @path of a text outside of code, in their order.

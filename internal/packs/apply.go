@@ -64,9 +64,8 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 	begun.MAC = begun.computeMAC(key)
 	text, err := json.Marshal(begun)
 	if err == nil {
-		err = atomicfile.WriteIn(root, PendingFile, append(
-			text, '\n',
-		), atomicfile.Options{Mode: 0o600})
+		options := atomicfile.Options{Mode: 0o600}
+		err = atomicfile.WriteIn(root, PendingFile, append(text, '\n'), options)
 	}
 	if err != nil {
 		return formats.OnFile("write", PendingFile, err)
@@ -133,9 +132,11 @@ func (p pending) undo(root *os.Root) error {
 			return formats.OnFile("take back", o.Path, err)
 		}
 	}
+
 	if err := atomicfile.Remove(root, PendingFile); err != nil {
 		return formats.OnFile("remove", PendingFile, err)
 	}
+
 	for _, o := range p.Ops { // folders that were made for it
 		for dir := path.Dir(o.Path); o.Before == "" && strings.Count(dir, "/") > 1 &&
 			root.Remove(dir) == nil; {
@@ -161,6 +162,7 @@ func (p pending) finish(root *os.Root) error {
 		if err != nil {
 			return err
 		}
+
 		switch {
 		case now != o.Before:
 		case o.Delete:

@@ -75,7 +75,7 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 	r := &reader{shown: shown, sources: map[string][]byte{}}
 	var p Pack
 	size := 0
-	most := false
+	isTooLarge := false
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -118,7 +118,7 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 		}
 		size += int(min(info.Size(), MaxBytes+1))
 		if size > MaxBytes || len(p.Files) >= MaxFiles {
-			most = true
+			isTooLarge = true
 			return fs.SkipAll
 		}
 
@@ -129,9 +129,10 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 	if err != nil {
 		return p, formats.Broken(formats.CodeIO, "pack "+shown, err)
 	}
-	if most {
+	if isTooLarge {
 		r.list = append(r.list, tooLarge(shown))
 	}
+
 	r.manifest(&p)
 	for i, f := range p.Files {
 		if rest, ok := strings.CutPrefix(f.Path, "commands/"); ok && r.list == nil {
@@ -240,9 +241,11 @@ func (r *reader) manifest(p *Pack) {
 		)
 		return
 	}
+
 	line := func(s string) bool {
 		return s != "" && len([]rune(s)) <= 120 && !strings.Contains(s, "\n")
 	}
+
 	for key, n := range r.Map(root, "a map", packForm) {
 		switch key.Value {
 		case "name":
@@ -331,9 +334,9 @@ func (p Pack) WorkspaceFiles() []File {
 
 // Tests are the test files of the pack.
 func (p Pack) Tests() []File {
-	return slices.DeleteFunc(slices.Clone(
-		p.Files,
-	), func(f File) bool { return !strings.HasPrefix(f.Path, "tests/") })
+	return slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool {
+		return !strings.HasPrefix(f.Path, "tests/")
+	})
 }
 
 // IsNewer reports whether a version is above another one. Versions are as in pack.yaml;

@@ -143,7 +143,7 @@ func (p *planner) addStep(name string, a Action, yours, packs []byte) {
 	p.Steps = append(p.Steps, Step{name, a, yours, packs})
 }
 
-// finish settles the record and the base.
+// finish plans the base files and the record, which list what is installed now.
 func (p *planner) finish(from *Pack) (Plan, error) {
 	if from != nil {
 		for _, f := range from.WorkspaceFiles() {
@@ -158,17 +158,20 @@ func (p *planner) finish(from *Pack) (Plan, error) {
 			}
 		}
 	}
+
 	order.Stable(p.Pack.Files, func(a, b Sum) int {
 		return strings.Compare(a.Path, b.Path)
 	})
 	order.Stable(p.Steps, func(a, b Step) int {
 		return strings.Compare(a.Path, b.Path)
 	})
+
 	p.record = p.record.withPack(p.Pack)
 	p.record.Schema = schema
 	if p.record.Packs == nil {
 		p.record.Packs = []Installed{}
 	}
+
 	text, err := jsonx.Marshal(p.record, "  ")
 	if err == nil {
 		err = p.planWrite(RecordFile, append(text, '\n'))
@@ -202,6 +205,7 @@ func Add(project fs.FS, r Record, from Pack, source, commit string) (Plan, error
 		Source:  source,
 		Commit:  commit,
 	})
+
 	for _, f := range from.WorkspaceFiles() {
 		yours, err := p.readFile(f.Path)
 		switch {
@@ -215,6 +219,7 @@ func Add(project fs.FS, r Record, from Pack, source, commit string) (Plan, error
 			p.addStep(f.Path, Taken, yours, f.Data)
 			continue
 		}
+
 		if err := p.planWrite(f.Path, f.Data); err != nil {
 			return Plan{}, err
 		}
@@ -256,20 +261,20 @@ func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan
 		Commit:  commit,
 	})
 	before := map[string]string{}
-	now := map[string]bool{}
+	current := map[string]bool{}
 	for _, f := range old.Files {
 		before[f.Path] = f.SHA256
 	}
 
 	for _, f := range from.WorkspaceFiles() {
-		now[f.Path] = true
+		current[f.Path] = true
 		if err := p.planUpdate(f, before[f.Path]); err != nil {
 			return Plan{}, err
 		}
 	}
 
 	for _, f := range old.Files {
-		if !now[f.Path] {
+		if !current[f.Path] {
 			if err := p.planDropped(f, prune); err != nil {
 				return Plan{}, err
 			}
@@ -303,6 +308,7 @@ func (p *planner) planUpdate(f File, was string) error {
 	if formats.Sum(base) != was {
 		base = nil // it is unknown
 	}
+
 	mine := string(yours)
 	merged, ok := merge3.Merge(string(base), mine, string(f.Data))
 	switch {

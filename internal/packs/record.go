@@ -59,9 +59,9 @@ func (r Record) Find(name string) (Installed, bool) {
 
 // withPack is a record in which a pack stands as it is now; without files it is gone.
 func (r Record) withPack(p Installed) Record {
-	r.Packs = slices.DeleteFunc(slices.Clone(
-		r.Packs,
-	), func(one Installed) bool { return one.Name == p.Name })
+	r.Packs = slices.DeleteFunc(slices.Clone(r.Packs), func(one Installed) bool {
+		return one.Name == p.Name
+	})
 	if p.Files != nil {
 		r.Packs = append(r.Packs, p)
 	}

@@ -33,12 +33,14 @@ func NewCoverage(prog *compile.Program) *Coverage {
 		NotTaken:   []string{},
 		seen:       map[string]bool{},
 	}
+
 	var within string
 	choices := func(g *syntax.Gate) {
 		for _, ch := range g.Choices {
 			c.rules = append(c.rules, within+" "+ch.Label.Text)
 		}
 	}
+
 	syntax.Walk(prog.File, func(node any) bool {
 		switch node := node.(type) {
 		case *syntax.Step:
@@ -53,6 +55,7 @@ func NewCoverage(prog *compile.Program) *Coverage {
 		}
 		return true
 	})
+
 	c.steps = dropRepeats(c.steps)
 	c.rules = dropRepeats(c.rules)
 	c.Steps = len(c.steps)

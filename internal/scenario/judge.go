@@ -33,89 +33,106 @@ type Outcome struct {
 
 // Judge lists the unmet expectations; none: the test passed.
 func (c *Workers) Judge(o Outcome) []string {
-	var out []string
-	differ := func(what string, want, got any) {
-		out = append(out, fmt.Sprintf("%s: expected %v, got %v", what, want, got))
-	}
 	e := &c.test.Expect
-	if o.Exit != e.Exit {
-		differ(
-			"exit", e.Exit,
-			fmt.Sprintf("%d, %s: %s", o.Exit, o.Return.Outcome(), o.Return.Summary),
-		)
-	}
-	if got := o.Return.Outcome(); e.Outcome != "" && string(got) != e.Outcome {
-		differ("outcome", e.Outcome, got)
-	}
-	if e.Summary != "" && o.Return.Summary != e.Summary {
-		differ("summary", fmt.Sprintf("%q", e.Summary), fmt.Sprintf("%q", o.Return.Summary))
-	}
-	did := summarizeRun(o.Records)
-	if e.Rollbacks != nil && *e.Rollbacks != did.rollbacks {
-		differ("rollbacks", *e.Rollbacks, did.rollbacks)
-	}
-	if e.Sequence != nil && !slices.Equal(e.Sequence, did.sequence) {
-		differ("sequence", listText(e.Sequence), listText(did.sequence))
-	}
-	if e.Gates != nil && !slices.Equal(e.Gates, did.gates) {
-		differ("gates", listText(e.Gates), listText(did.gates))
-	}
-	for _, agent := range slices.Sorted(maps.Keys(e.Given)) {
-		for i, want := range e.Given[agent] {
-			what := fmt.Sprintf("given to %s, call %d", agent, i+1)
-			if i >= len(did.given[agent]) {
-				differ(what, "a call", "none")
-				continue
-			}
-			got := did.given[agent][i]
-			for _, name := range slices.Sorted(maps.Keys(want)) {
-				wanted := jsonText(want[name])
-				found := jsonText(got[name])
-				if wanted != found {
-					differ(what+", "+name, wanted, found)
-				}
-			}
-		}
-	}
-
-	for _, text := range e.Shown {
-		if !strings.Contains(o.Shown, text) {
-			differ("shown", fmt.Sprintf("%q in it", text), fmt.Sprintf("%q", o.Shown))
-		}
-	}
-
-	for _, name := range slices.Sorted(maps.Keys(e.Files)) {
-		data, err := fs.ReadFile(o.Files, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			differ(name, "a file", "none")
-			continue
-		} else if err != nil {
-			out = append(out, name+": "+err.Error())
-			continue
-		}
-		for _, part := range e.Files[name] {
-			if !strings.Contains(string(data), part) {
-				differ(
-					name,
-					fmt.Sprintf("%q in it", part),
-					fmt.Sprintf("%q", formats.Clip(string(data), 200)),
-				)
-			}
-		}
-	}
+	var m mismatches
+	m.compareReturn(e, o)
+	m.compareRun(e, summarizeRun(o.Records))
+	m.compareShown(e, o.Shown)
+	m.compareFiles(e, o.Files)
 
 	for _, a := range c.answers {
-		out = append(
-			out,
-			fmt.Sprintf("answers: the gate %s was not opened, so %q was not used",
-				a.Gate, a.Choose),
-		)
+		m.list = append(m.list, fmt.Sprintf(
+			"answers: the gate %s was not opened, so %q was not used", a.Gate, a.Choose))
 	}
-
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(c.missing))) {
-		out = append(out, fmt.Sprintf("returns: %s was called and has none", name))
+		m.list = append(m.list, fmt.Sprintf("returns: %s was called and has none", name))
 	}
-	return out
+	return m.list
+}
+
+// mismatches collects the unmet expectations of a test, a line each.
+type mismatches struct{ list []string }
+
+func (m *mismatches) add(what string, want, got any) {
+	m.list = append(m.list, fmt.Sprintf("%s: expected %v, got %v", what, want, got))
+}
+
+func (m *mismatches) compareReturn(e *Expect, o Outcome) {
+	if o.Exit != e.Exit {
+		got := fmt.Sprintf("%d, %s: %s", o.Exit, o.Return.Outcome(), o.Return.Summary)
+		m.add("exit", e.Exit, got)
+	}
+	if got := o.Return.Outcome(); e.Outcome != "" && string(got) != e.Outcome {
+		m.add("outcome", e.Outcome, got)
+	}
+	if e.Summary != "" && o.Return.Summary != e.Summary {
+		m.add("summary", fmt.Sprintf("%q", e.Summary), fmt.Sprintf("%q", o.Return.Summary))
+	}
+}
+
+func (m *mismatches) compareRun(e *Expect, run runSummary) {
+	if e.Rollbacks != nil && *e.Rollbacks != run.rollbacks {
+		m.add("rollbacks", *e.Rollbacks, run.rollbacks)
+	}
+	if e.Sequence != nil && !slices.Equal(e.Sequence, run.sequence) {
+		m.add("sequence", listText(e.Sequence), listText(run.sequence))
+	}
+	if e.Gates != nil && !slices.Equal(e.Gates, run.gates) {
+		m.add("gates", listText(e.Gates), listText(run.gates))
+	}
+	for _, agent := range slices.Sorted(maps.Keys(e.Given)) {
+		m.compareInputs(agent, e.Given[agent], run.given[agent])
+	}
+}
+
+// compareInputs compares the inputs of the calls of one subagent. Inputs that are not expected may
+// be anything.
+func (m *mismatches) compareInputs(agent string, want, got []map[string]any) {
+	for i, inputs := range want {
+		what := fmt.Sprintf("given to %s, call %d", agent, i+1)
+		if i >= len(got) {
+			m.add(what, "a call", "none")
+			continue
+		}
+
+		for _, name := range slices.Sorted(maps.Keys(inputs)) {
+			wanted := jsonText(inputs[name])
+			found := jsonText(got[i][name])
+			if wanted != found {
+				m.add(what+", "+name, wanted, found)
+			}
+		}
+	}
+}
+
+func (m *mismatches) compareShown(e *Expect, shown string) {
+	for _, text := range e.Shown {
+		if !strings.Contains(shown, text) {
+			m.add("shown", fmt.Sprintf("%q in it", text), fmt.Sprintf("%q", shown))
+		}
+	}
+}
+
+func (m *mismatches) compareFiles(e *Expect, files fs.FS) {
+	const maxShown = 200
+	for _, name := range slices.Sorted(maps.Keys(e.Files)) {
+		data, err := fs.ReadFile(files, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			m.add(name, "a file", "none")
+			continue
+		}
+		if err != nil {
+			m.list = append(m.list, name+": "+err.Error())
+			continue
+		}
+
+		for _, part := range e.Files[name] {
+			if !strings.Contains(string(data), part) {
+				got := fmt.Sprintf("%q", formats.Clip(string(data), maxShown))
+				m.add(name, fmt.Sprintf("%q in it", part), got)
+			}
+		}
+	}
 }
 
 // jsonText is a value as JSON with sorted keys, so that equal values read the same.
@@ -138,14 +155,14 @@ type runSummary struct {
 	given           map[string][]map[string]any // inputs of each call, by subagent
 }
 
-func summarizeRun(records []journal.Record) (t runSummary) {
-	t.given = map[string][]map[string]any{}
+func summarizeRun(records []journal.Record) (s runSummary) {
+	s.given = map[string][]map[string]any{}
 	for _, r := range records {
 		switch r.Type { //nolint:exhaustive // the others are not compared
 		case formats.EntryRollback:
-			t.rollbacks++
+			s.rollbacks++
 		case formats.EntryGateOpened:
-			t.gates = append(t.gates, idOf(r.Step))
+			s.gates = append(s.gates, idOf(r.Step))
 		case formats.EntryDelegationStarted:
 			var data struct {
 				Agent string
@@ -154,13 +171,13 @@ func summarizeRun(records []journal.Record) (t runSummary) {
 			if json.Unmarshal(r.Raw(), &data) != nil {
 				continue
 			}
-			t.given[data.Agent] = append(t.given[data.Agent], data.Input)
+			s.given[data.Agent] = append(s.given[data.Agent], data.Input)
 			if !Reserved(data.Agent) && data.Agent != "document-writer" {
-				t.sequence = append(t.sequence, data.Agent)
+				s.sequence = append(s.sequence, data.Agent)
 			}
 		}
 	}
-	return t
+	return s
 }
 
 // idOf is the id of the step at the end of a path, without its visit and its place in a loop.

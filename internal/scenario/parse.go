@@ -92,6 +92,7 @@ func Parse(file string, src []byte) (Test, error) {
 		Key:    CodeTest,
 		All:    "one of ",
 	}
+
 	t := Test{File: file, Src: src}
 	_, err := jsonx.Parse(src, jsonx.Limits{Bytes: MaxFile})
 	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
@@ -113,6 +114,7 @@ func Parse(file string, src []byte) (Test, error) {
 			r.test(&t, root)
 		}
 	}
+
 	if len(r.list) > 0 {
 		d := &formats.Diagnostics{List: r.list, Sources: map[string][]byte{file: src}}
 		d.Sort()
@@ -298,6 +300,7 @@ func (r *reader) workerReturn(agent string, n *md.Node) (out Return) {
 				kept[e.Key.Value] = value.Any()
 			}
 		}
+
 		if out.Text == "" {
 			text, err := jsonx.Marshal(kept, "")
 			if err != nil {

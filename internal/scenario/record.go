@@ -17,9 +17,7 @@ func (c *Workers) recordCall(
 	ctx context.Context,
 	p *worker,
 	r formats.Request,
-) (ret formats.Return, used subagents.Measured,
-	err error,
-) {
+) (ret formats.Return, used subagents.Measured, err error) {
 	before, err := cassette.Snapshot(r.Dir)
 	if err != nil {
 		return ret, used, err
@@ -31,13 +29,13 @@ func (c *Workers) recordCall(
 		ret, err = p.real.Run(ctx, r)
 	}
 
-	var kept Return
+	var answer Return
 	broken, unread := errors.AsType[*subagents.ReturnError](err)
 	switch {
 	case err != nil && !unread || ctx.Err() != nil:
 		return ret, used, err
 	case unread:
-		kept.Text = string(broken.Raw)
+		answer.Text = string(broken.Raw)
 	default:
 		plain := ret
 		plain.Metadata = formats.Metadata{}
@@ -47,21 +45,21 @@ func (c *Workers) recordCall(
 		if err != nil {
 			return ret, used, err
 		}
-		kept.Text = string(text)
+		answer.Text = string(text)
 	}
 
 	documents, _, err := cassette.ChangedFiles(nil, r.Out)
 	if err != nil {
 		return ret, used, err
 	}
-	kept.Writes, kept.Removes, err = cassette.ChangedFiles(before, r.Dir)
+	answer.Writes, answer.Removes, err = cassette.ChangedFiles(before, r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
 
-	maps.Copy(kept.Writes, documents)
+	maps.Copy(answer.Writes, documents)
 	c.mu.Lock()
-	c.recorded[p.info.Name] = append(c.recorded[p.info.Name], kept)
+	c.recorded[p.info.Name] = append(c.recorded[p.info.Name], answer)
 	c.mu.Unlock()
 	if unread {
 		return ret, used, broken
@@ -81,6 +79,7 @@ func (c *Workers) RecordedFile(o Outcome) ([]byte, error) {
 	for _, m := range root.Members {
 		doc.Set(m.Key, m.Value)
 	}
+
 	returns := &jsonx.Object{}
 	for _, name := range slices.Sorted(maps.Keys(c.recorded)) {
 		var list []any
@@ -95,6 +94,7 @@ func (c *Workers) RecordedFile(o Outcome) ([]byte, error) {
 					ret.Set(m.Key, m.Value)
 				}
 			}
+
 			if len(one.Writes) > 0 {
 				ret.Set("writes", one.Writes)
 			}
@@ -108,16 +108,16 @@ func (c *Workers) RecordedFile(o Outcome) ([]byte, error) {
 
 	doc.Set("returns", returns)
 	if !c.test.HasExpect {
-		did := summarizeRun(o.Records)
-		doc.Set(
-			"expect",
-			new(jsonx.Object).Set("exit", o.Exit).Set("outcome", string(o.Return.Outcome())).
-				Set("sequence", nonNil(did.sequence)).Set("rollbacks", did.rollbacks).Set(
-				"gates",
-				nonNil(did.gates),
-			),
-		)
+		run := summarizeRun(o.Records)
+		expect := new(jsonx.Object).
+			Set("exit", o.Exit).
+			Set("outcome", string(o.Return.Outcome())).
+			Set("sequence", nonNil(run.sequence)).
+			Set("rollbacks", run.rollbacks).
+			Set("gates", nonNil(run.gates))
+		doc.Set("expect", expect)
 	}
+
 	text, err := jsonx.Marshal(doc, "  ")
 	return append(text, '\n'), err
 }

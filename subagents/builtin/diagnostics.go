@@ -40,6 +40,7 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 	if err != nil {
 		return asReturn(ctx, formats.Return{}, err)
 	}
+
 	groups := groupErrors(list)
 	warnings := 0
 	for _, g := range groups {
@@ -48,10 +49,11 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 		}
 	}
 
-	said := formats.Count(len(list)-warnings, "error")
+	counted := formats.Count(len(list)-warnings, "error")
 	if warnings > 0 {
-		said += " and " + formats.Count(warnings, "warning")
+		counted += " and " + formats.Count(warnings, "warning")
 	}
+
 	fields := make([]any, 0, len(groups))
 	var text strings.Builder
 	for _, g := range groups {
@@ -71,10 +73,12 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 			"run":              c.Run,
 			"suggested_action": do,
 		})
+
 		kind := p.Type
 		if p.Severity == string(formats.SeverityWarning) {
 			kind += ", a warning"
 		}
+
 		fmt.Fprintf(&text, "%dx %s: %s\n",
 			g.count, kind, strings.ReplaceAll(p.Message, "\n", "\n   "))
 		fmt.Fprintf(&text, "   last %s%s\n", p.Time, contextText(c))
@@ -85,7 +89,7 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 
 	ret := formats.Return{
 		Status:  formats.StatusCompleted,
-		Summary: said + " of " + formats.Count(len(groups), "kind"),
+		Summary: counted + " of " + formats.Count(len(groups), "kind"),
 		Text:    limitText(strings.TrimSuffix(text.String(), "\n")),
 		Fields:  map[string]any{"total": len(list), "groups": fields},
 	}

@@ -52,6 +52,7 @@ func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Ret
 	if !ok {
 		in.refuse("document", "one of delivery, discovery, doc, draft, maintenance")
 	}
+
 	h := &handoff{
 		in:        in,
 		args:      in.object("args"),
@@ -114,7 +115,7 @@ func (h *handoff) write(
 	}, nil
 }
 
-// handoff is a document that is written.
+// handoff is a document being written.
 type handoff struct {
 	in                           input
 	args, documents              map[string]any
@@ -179,8 +180,8 @@ func oneLine(v any) string {
 	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
 }
 
-// writeHeader writes the title and the header; of the further pairs of key and value those with a
-// value.
+// writeHeader writes the title and the header. pairs are further keys and values; a key without a
+// value is left out.
 func (h *handoff) writeHeader(title, name string, pairs ...string) {
 	fmt.Fprintf(&h.out, "# %s Result: %s\n\n> Created: %s\n", title, oneLine(name), h.day)
 	if h.tier != "" {
@@ -237,11 +238,11 @@ func (h *handoff) exists(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// findDocument gives the path of a document: where the flow says that it lies, else where documents
-// lie. Empty: nowhere.
+// findDocument gives the path of a document: the one that the flow names, else a usual place of
+// documents. Empty: there is none.
 func (h *handoff) findDocument(name string) string {
-	told, _ := h.documents[name].(string) //nolint:errcheck // anything else is no path
-	places := []string{told, "docs/" + name, name}
+	listed, _ := h.documents[name].(string) //nolint:errcheck // anything else is no path
+	places := []string{listed, "docs/" + name, name}
 	if h.listedOnly {
 		places = places[:1]
 	}
@@ -263,12 +264,14 @@ func (h *handoff) readSections(name string) (title string, sections map[string]s
 	if err != nil {
 		return "", nil
 	}
+
 	doc, _ := md.ParseUpTo(text, documents.MaxSize)
 	for _, b := range doc.Blocks {
 		if b.Kind == md.Heading && b.Level == 1 && title == "" {
 			title = b.Text
 		}
 	}
+
 	sections = map[string]string{}
 	for _, s := range doc.Sections(2) {
 		var lines []string
@@ -321,8 +324,11 @@ func (h *handoff) productName(titles ...string) string {
 
 // productType is that of the flow, else that of the first phase which says one.
 func (h *handoff) productType() string {
-	told := []map[string]any{{"PRODUCT_TYPE": h.product}, {"PRODUCT_TYPE": h.args["product_type"]}}
-	for _, f := range append(told, h.allFields()...) {
+	given := []map[string]any{
+		{"PRODUCT_TYPE": h.product},
+		{"PRODUCT_TYPE": h.args["product_type"]},
+	}
+	for _, f := range append(given, h.allFields()...) {
 		if text := oneLine(f["PRODUCT_TYPE"]); text != "" {
 			return text
 		}
@@ -370,12 +376,9 @@ func (h *handoff) writeDiscovery() {
 	h.writeHeader(
 		"Discovery",
 		h.productName(title),
-		"PRODUCT_TYPE",
-		h.productType(),
-		"HAS_UI",
-		fmt.Sprint(ui != "none"),
-		"UI_TYPE",
-		ui,
+		"PRODUCT_TYPE", h.productType(),
+		"HAS_UI", fmt.Sprint(ui != "none"),
+		"UI_TYPE", ui,
 	)
 	overview := findSection(sections, "overview", "概要")
 	h.writeSection("Project Overview", overview, "INTERVIEW_RESULT.md")
@@ -408,6 +411,7 @@ func (h *handoff) writeDelivery() {
 	title, sections := h.readSections("ARCHITECTURE.md")
 	spec, _ := h.readSections("SPEC.md")
 	h.writeHeader("Delivery", h.productName(spec, title), "PRODUCT_TYPE", h.productType())
+
 	var rows []any
 	for _, name := range deliveryDocuments {
 		status := "absent"
@@ -420,28 +424,26 @@ func (h *handoff) writeDelivery() {
 	h.writeRows("Artifacts", rows...)
 	stack := findSection(sections, "tech stack", "technology", "技術スタック", "stack")
 	if stack == "" {
-		told := h.phaseFields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")
-		stack = documents.Prose(oneLine(told["TECH_STACK"]))
+		fields := h.phaseFields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")
+		stack = documents.Prose(oneLine(fields["TECH_STACK"]))
 	}
 	h.writeSection("Tech Stack", stack, "ARCHITECTURE.md or TECH_STACK of architect")
+
 	tests := h.phaseFields("tester", "TOTAL", "PASSED", "FAILED")
 	h.writeRows(
 		"Test Results",
-		"Total",
-		tests["TOTAL"],
-		"Pass",
-		tests["PASSED"],
-		"Fail",
-		tests["FAILED"],
+		"Total", tests["TOTAL"],
+		"Pass", tests["PASSED"],
+		"Fail", tests["FAILED"],
 	)
+
 	audit := h.phaseFields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT", "INFO_COUNT")
 	h.writeRows(
 		"Security Audit Results",
-		"CRITICAL",
-		audit["CRITICAL_COUNT"],
-		"WARNING",
-		audit["WARNING_COUNT"],
+		"CRITICAL", audit["CRITICAL_COUNT"],
+		"WARNING", audit["WARNING_COUNT"],
 	)
+
 	if conditions := h.conditions(); len(conditions) > 0 {
 		h.writeSection("Conditions", strings.Join(conditions, "\n"), "")
 	}
@@ -480,62 +482,50 @@ func (h *handoff) writeMaintenance() {
 	impact := h.phaseFields("impact-analyzer", "TARGET_FILES", "REGRESSION_RISK")
 	design := h.phaseFields("analyst-core", "ISSUE_SUMMARY")
 	audit := h.phaseFields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT")
+
 	overview := oneLine(design["ISSUE_SUMMARY"])
 	h.tier = "Major"
 	h.writeHeader(
 		"Maintenance",
 		h.productName(clip(overview)),
-		"Trigger type",
-		oneLine(verdict["TRIGGER_TYPE"]),
-		"Priority",
-		oneLine(verdict["PRIORITY"]),
-		"PRODUCT_TYPE",
-		h.productType(),
+		"Trigger type", oneLine(verdict["TRIGGER_TYPE"]),
+		"Priority", oneLine(verdict["PRIORITY"]),
+		"PRODUCT_TYPE", h.productType(),
 	)
 	h.writeSection(
 		"Change Overview",
 		documents.Prose(fmt.Sprint(design["ISSUE_SUMMARY"])),
 		"ISSUE_SUMMARY of analyst-core",
 	)
+
 	h.writeRows(
 		"change-classifier Verdict",
-		"ESTIMATED_FILES",
-		verdict["ESTIMATED_FILES"],
-		"BREAKING_CHANGE",
-		verdict["BREAKING_CHANGE"],
-		"SPEC_IMPACT",
-		verdict["SPEC_IMPACT"],
-		"RATIONALE",
-		verdict["RATIONALE"],
+		"ESTIMATED_FILES", verdict["ESTIMATED_FILES"],
+		"BREAKING_CHANGE", verdict["BREAKING_CHANGE"],
+		"SPEC_IMPACT", verdict["SPEC_IMPACT"],
+		"RATIONALE", verdict["RATIONALE"],
 	)
 	h.writeRows(
 		"impact-analyzer Findings",
-		"TARGET_FILES",
-		impact["TARGET_FILES"],
-		"BREAKING_API_CHANGES",
-		impact["BREAKING_API_CHANGES"],
-		"DB_SCHEMA_CHANGES",
-		impact["DB_SCHEMA_CHANGES"],
-		"RECOMMENDED_TEST_SCOPE",
-		impact["RECOMMENDED_TEST_SCOPE"],
-		"REGRESSION_RISK",
-		impact["REGRESSION_RISK"],
+		"TARGET_FILES", impact["TARGET_FILES"],
+		"BREAKING_API_CHANGES", impact["BREAKING_API_CHANGES"],
+		"DB_SCHEMA_CHANGES", impact["DB_SCHEMA_CHANGES"],
+		"RECOMMENDED_TEST_SCOPE", impact["RECOMMENDED_TEST_SCOPE"],
+		"REGRESSION_RISK", impact["REGRESSION_RISK"],
 	)
+
 	brief := oneLine(design["ARCHITECT_BRIEF"])
 	h.writeRows(
 		"analyst-core Differential Design Approach",
-		"ISSUE_TYPE",
-		design["ISSUE_TYPE"],
-		"ARCHITECT_BRIEF",
-		brief,
+		"ISSUE_TYPE", design["ISSUE_TYPE"],
+		"ARCHITECT_BRIEF", brief,
 	)
 	h.writeRows(
 		"security-auditor Pre-audit Results",
-		"CRITICAL",
-		audit["CRITICAL_COUNT"],
-		"WARNING",
-		audit["WARNING_COUNT"],
+		"CRITICAL", audit["CRITICAL_COUNT"],
+		"WARNING", audit["WARNING_COUNT"],
 	)
+
 	plan := "Standard"
 	if verdict["BREAKING_CHANGE"] == true || impact["REGRESSION_RISK"] == "high" {
 		plan = "Full"
@@ -553,9 +543,11 @@ func (h *handoff) writeDeliverables() {
 		"\n## Generated Deliverables\n\n| Type | Path | Status | Template Version |\n" +
 			"|---|---|---|---|\n",
 	)
+
 	cell := func(v any) string {
 		return strings.ReplaceAll(oneLine(v), "|", `\|`)
 	}
+
 	written := []string{}
 	skipped := []string{}
 	for _, p := range h.phases {

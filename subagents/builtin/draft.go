@@ -35,6 +35,7 @@ func (d DocumentWriter) draft(
 		"document", "type", "lang", "slug", "output_path", "template", "documents", "args",
 		"results", "tier",
 	)
+
 	kind := in.needText("type", "the type of a deliverable")
 	lang := in.needText("lang", "ja or en")
 	slug := in.needText("slug", "a slug")
@@ -43,6 +44,7 @@ func (d DocumentWriter) draft(
 	if !fs.ValidPath(to) {
 		in.refuse("output_path", "a path inside the project")
 	}
+
 	h := &handoff{
 		in:        in,
 		args:      map[string]any{"slug": slug},
@@ -96,6 +98,7 @@ func (d DocumentWriter) findTemplate(kind, lang string) (name, text string, err 
 			if at.files == nil || !fs.ValidPath(name) || path.Base(name) != name {
 				continue
 			}
+
 			data, err := fs.ReadFile(at.files, path.Join(at.folder, name))
 			if err == nil {
 				return path.Join(at.shown, name), string(data), nil
@@ -105,6 +108,7 @@ func (d DocumentWriter) findTemplate(kind, lang string) (name, text string, err 
 			}
 		}
 	}
+
 	return "", "", formats.Fail(formats.CodeNotFound,
 		"write "+formats.Workspace+"/templates/"+names[0], "no template of %s in %s", kind, lang)
 }
@@ -170,6 +174,7 @@ func (d DocumentWriter) fillTemplate(
 		"doc.template_version": version,
 		"doc.generated_at":     d.Clock.Now().UTC().Format("2006-01-02T15:04:05Z"),
 	}
+
 	var skipped []string
 	ret.Text = strings.TrimLeft(
 		placeholder().ReplaceAllStringFunc(doc.Prose(), func(found string) string {

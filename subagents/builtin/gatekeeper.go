@@ -66,21 +66,11 @@ func (g Gatekeeper) run(
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
+
 	list := []checks.Check{{Argv: argv}}
 	var warnings []string
 	if len(argv) == 0 {
-		found := checks.Detect(os.DirFS(r.Dir), g.Configured)
-		list = slices.DeleteFunc(slices.Clone(found),
-			func(c checks.Check) bool {
-				return !slices.Contains(project, string(c.Kind))
-			})
-		for _, kind := range project {
-			if !slices.ContainsFunc(list, func(c checks.Check) bool {
-				return string(c.Kind) == kind
-			}) {
-				warnings = append(warnings, "no check of kind "+kind+" is known here")
-			}
-		}
+		list, warnings = g.checksOf(r.Dir, project)
 	}
 	if len(list) == 0 {
 		ret := formats.Failed(formats.Fail(formats.CodePrecondition,
@@ -95,24 +85,26 @@ func (g Gatekeeper) run(
 		Verdict:  formats.VerdictApproved,
 		Warnings: warnings,
 	}
-	var told []string
+	var results []string // a line for each check
 	for _, c := range list {
 		res, err := g.Check(ctx, r, c)
 		if err != nil {
 			return notRunReturn(ctx, c, err)
 		}
 		*tier = res.Sandbox
+
 		line := c.String()
 		if res.Passed {
-			told = append(told, line+" passes")
+			results = append(results, line+" passes")
 			continue
 		}
+
 		ret.Verdict = formats.VerdictRejected
 		how := fmt.Sprintf(" ends with %d", res.Exit)
 		if res.TimedOut {
 			how = " takes too long"
 		}
-		told = append(told, line+how)
+		results = append(results, line+how)
 		ret.Issues = append(ret.Issues, res.Issues...)
 		if res.Dropped > 0 {
 			ret.Warnings = append(
@@ -122,8 +114,24 @@ func (g Gatekeeper) run(
 		}
 	}
 
-	ret.Summary = clip(strings.Join(told, "; "))
+	ret.Summary = clip(strings.Join(results, "; "))
 	return ret, nil
+}
+
+// checksOf gives the checks of a project of the wanted kinds, and a warning for each kind without
+// one.
+func (g Gatekeeper) checksOf(dir string, kinds []string) (list []checks.Check, warnings []string) {
+	found := checks.Detect(os.DirFS(dir), g.Configured)
+	list = slices.DeleteFunc(slices.Clone(found), func(c checks.Check) bool {
+		return !slices.Contains(kinds, string(c.Kind))
+	})
+	for _, kind := range kinds {
+		isKind := func(c checks.Check) bool { return string(c.Kind) == kind }
+		if !slices.ContainsFunc(list, isKind) {
+			warnings = append(warnings, "no check of kind "+kind+" is known here")
+		}
+	}
+	return list, warnings
 }
 
 // notRunReturn tells that a check could not run, which is no verdict.

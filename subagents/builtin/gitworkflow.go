@@ -65,6 +65,7 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
+
 	ret, err := do(ctx, r)
 	return asReturn(ctx, ret, err)
 }
@@ -90,6 +91,7 @@ func (w GitWorkflow) open(in input) action {
 			spec.Task = r.Task.Number
 			spec.Slug = r.Task.Slug
 		}
+
 		t, err := w.Trees.Open(ctx, spec)
 		if err != nil {
 			return formats.Return{}, err
@@ -107,6 +109,7 @@ func (w GitWorkflow) open(in input) action {
 			},
 			Metadata: formats.Metadata{Worktree: w.displayPath(t.Dir)},
 		}
+
 		if t.Continued {
 			ret.Summary += ", which has commits of an earlier run"
 			by, err := w.Trees.Git(t.Dir).Trailers(ctx, t.Base, t.Head, worktree.TrailerTxn)
@@ -196,6 +199,7 @@ func (w GitWorkflow) commit(in input) action {
 		if err != nil {
 			return formats.Return{}, err
 		}
+
 		msg.Only = only
 		if w.isInCheckout(r) && only != nil {
 			return w.commitInCheckout(ctx, r, msg)
@@ -269,6 +273,7 @@ func (w GitWorkflow) commitInCheckout(
 	asked := slices.ContainsFunc(msg.Only, func(name string) bool {
 		return !worktree.IsOwnFile(name)
 	})
+
 	msg.Only = slices.DeleteFunc(msg.Only, func(name string) bool {
 		if path.Base(name) != "TODO.md" || !worktree.IsOwnFile(name) {
 			return false
@@ -277,11 +282,13 @@ func (w GitWorkflow) commitInCheckout(
 		_, intact := todo.Version(text)
 		return err == nil && !intact
 	})
+
 	done, err := w.Trees.CommitInCheckout(ctx, r.Run, msg)
 	ret := commitReturn(msg, done.Hash, done.Files)
 	if done.After != "" {
 		ret.Warnings = append(ret.Warnings, done.After)
 	}
+
 	if done.Why != "" && asked {
 		ret.Summary = clip("not committed: " + done.Why)
 		ret.Warnings = append(
@@ -312,11 +319,13 @@ func (w GitWorkflow) publish(in input) action {
 	if to == "current" {
 		to = ""
 	}
+
 	return w.requireTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		work := "work of " + r.Command
 		if r.Task != nil && child == "" {
 			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
 		}
+
 		target := worktree.Target{
 			To:      to,
 			Session: r.Session,
@@ -329,7 +338,8 @@ func (w GitWorkflow) publish(in input) action {
 		if r.Task != nil && closes == 0 {
 			target.Closes = issueNumber(r.Task.Issue)
 		}
-		skipped := ""
+
+		skipped := "" // why nothing is pushed
 		if push {
 			state, err := w.project().State(ctx)
 			if err != nil {
@@ -342,35 +352,24 @@ func (w GitWorkflow) publish(in input) action {
 				skipped = state.Skipped()
 			}
 		}
+
 		if target.As == worktree.AsSquash || target.As == worktree.AsRequest {
 			target.Message = cmp.Or(message, work)
 		}
+
 		// Work that no step committed is part of what is published; it would be left behind in the
 		// worktree otherwise.
-		left, err := w.commitMessage(ctx, r, cmp.Or(message, "work of "+r.Command))
+		rest, err := w.commitMessage(ctx, r, cmp.Or(message, "work of "+r.Command))
 		if err != nil {
 			return formats.Return{}, err
 		}
-		if _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
+		if _, err := w.Trees.Commit(ctx, r.Dir, rest); err != nil {
 			return formats.Return{}, err
 		}
 
 		p, err := w.Trees.Publish(ctx, r.Dir, target)
-		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
-			return rejectedReturn(pushRefused(refused), refused.Error(), nil), nil
-		}
-		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
-			why := fmt.Sprintf("%s and %s changed the same lines", conflict.Branch, conflict.To)
-			return rejectedReturn(conflict, why, conflict.Files), nil
-		}
-
-		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
-			return formats.Return{
-				Status:    formats.StatusPartial,
-				Summary:   clip(dirty.Error()),
-				NextSteps: dirty.Help(),
-				Fields:    map[string]any{"branch": dirty.To, "files": formats.Values(dirty.Files)},
-			}, nil
+		if ret, ok := unpublishedReturn(err); ok {
+			return ret, nil
 		}
 
 		ret := publishReturn(message, p)
@@ -380,6 +379,27 @@ func (w GitWorkflow) publish(in input) action {
 		}
 		return ret, err
 	})
+}
+
+// unpublishedReturn is the return for an error that is an answer to publishing: the remote or a
+// merge says no, or the checkout has to be cleaned first.
+func unpublishedReturn(err error) (_ formats.Return, ok bool) {
+	if refused, ok := errors.AsType[*git.RefusedError](err); ok {
+		return rejectedReturn(pushRefused(refused), refused.Error(), nil), true
+	}
+	if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
+		why := fmt.Sprintf("%s and %s changed the same lines", conflict.Branch, conflict.To)
+		return rejectedReturn(conflict, why, conflict.Files), true
+	}
+	if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
+		return formats.Return{
+			Status:    formats.StatusPartial,
+			Summary:   clip(dirty.Error()),
+			NextSteps: dirty.Help(),
+			Fields:    map[string]any{"branch": dirty.To, "files": formats.Values(dirty.Files)},
+		}, true
+	}
+	return formats.Return{}, false
 }
 
 func (w GitWorkflow) project() worktree.Repository {
@@ -409,6 +429,7 @@ func (w GitWorkflow) push(in input) action {
 		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
 			return rejectedReturn(pushRefused(refused), refused.Error(), nil), nil
 		}
+
 		ret := formats.Return{
 			Status:    formats.StatusCompleted,
 			Summary:   clip("pushed " + p.Branch + " to " + p.Remote),
@@ -418,6 +439,7 @@ func (w GitWorkflow) push(in input) action {
 		if title != "" {
 			ret.Fields["request"] = p.Request
 		}
+
 		if p.Skipped != "" {
 			ret.Summary = "not pushed: " + p.Skipped
 			ret.NextSteps = ""
@@ -439,6 +461,7 @@ func (w GitWorkflow) openIssue(in input) action {
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		i, err := w.project().FileIssue(ctx, r.Dir, names[0], r.Run)
+
 		ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{}}
 		ret.Summary = clip(names[0] + " names its issue")
 		if i.Skipped != "" {
@@ -454,12 +477,12 @@ func (w GitWorkflow) openIssue(in input) action {
 	}
 }
 
-// pushRefused is a push that the remote declined.
+// pushRefused is the error of a push that the remote declined.
 func pushRefused(err error) error {
 	return formats.Fail(formats.CodeRejected, "look at what the branch has there", "%s", err)
 }
 
-// issue asks for an issue; its words are a stranger's.
+// issue fetches an issue. Its text comes from a stranger and is only quoted.
 func (w GitWorkflow) issue(in input) action {
 	in.allowOnly("action", "number")
 	number := in.number("number")
@@ -471,6 +494,7 @@ func (w GitWorkflow) issue(in input) action {
 		if err != nil {
 			return formats.Return{}, err
 		}
+
 		fields := map[string]any{
 			"number": number,
 			"url":    i.URL,
@@ -481,6 +505,7 @@ func (w GitWorkflow) issue(in input) action {
 		if i.CutBytes > 0 {
 			fields["left"] = i.CutBytes
 		}
+
 		ret := formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: clip(fmt.Sprintf("issue %d: %s", number, i.Title)),
@@ -499,7 +524,7 @@ func issueNumber(issue string) int {
 	return n
 }
 
-// publishReturn is the return of work that was brought to its place.
+// publishReturn is the return of published work.
 func publishReturn(message string, p worktree.PublishResult) formats.Return {
 	said := p.Message
 	files := p.Files
@@ -509,10 +534,12 @@ func publishReturn(message string, p worktree.PublishResult) formats.Return {
 	if p.Patches != nil {
 		files = p.Patches
 	}
+
 	var commit any
 	if p.Commit != "" {
 		commit = p.Commit
 	}
+
 	ret := formats.Return{
 		Status:  formats.StatusCompleted,
 		Summary: clip(said),
@@ -522,6 +549,7 @@ func publishReturn(message string, p worktree.PublishResult) formats.Return {
 			"files":  formats.Values(files),
 		},
 	}
+
 	if p.URL != "" {
 		ret.Fields["url"] = p.URL
 		ret.NextSteps = "review " + p.URL
@@ -536,7 +564,7 @@ func publishReturn(message string, p worktree.PublishResult) formats.Return {
 }
 
 // rejectedReturn is the return of what was tried and does not work: it was done, and the answer is
-// no. The files are the feedback.
+// no. The files are its feedback.
 func rejectedReturn(err error, why string, files []string) formats.Return {
 	ret := formats.Failed(err)
 	ret.Said = formats.OutcomeRejected

@@ -83,23 +83,27 @@ func menu(list []formats.CommandInfo) string {
 	order.Stable(list, func(a, b formats.CommandInfo) int {
 		return strings.Compare(a.Pack, b.Pack)
 	})
+
 	wide := 0
 	for _, c := range list {
 		wide = max(wide, utf8.RuneCountInString(c.Usage))
 	}
 	const most = 48
 	wide = min(wide, most)
+
 	lines := make([]string, 0, len(list))
 	for i, c := range list {
 		if c.Pack != "" && (i == 0 || list[i-1].Pack != c.Pack) {
 			lines = append(lines, "", c.Pack+":")
 		}
+
 		gap := "  "
 		if n := utf8.RuneCountInString(c.Usage); n < wide {
 			gap += strings.Repeat(" ", wide-n)
 		} else if n > wide {
 			gap = "\n" + strings.Repeat(" ", wide+2)
 		}
+
 		about := strings.ReplaceAll(c.Description, "\n", "\n"+strings.Repeat(" ", wide+2))
 		lines = append(lines, c.Usage+gap+about)
 	}

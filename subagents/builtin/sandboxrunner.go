@@ -60,6 +60,7 @@ func (s SandboxRunner) RunMetered(
 		return formats.Return{}, subagents.Measured{}, formats.OnFile("open", "the tree", err)
 	}
 	defer tree.Close() //nolint:errcheck // it holds no file that is written through it
+
 	b := &sandboxCall{
 		s:    s,
 		r:    r,
@@ -75,7 +76,7 @@ func (s SandboxRunner) RunMetered(
 	return ret, b.used, err
 }
 
-// sandboxCall is one call.
+// sandboxCall is one call of the sandbox-runner.
 type sandboxCall struct {
 	s             SandboxRunner
 	r             formats.Request
@@ -90,7 +91,7 @@ type sandboxCall struct {
 	warnings      []string
 }
 
-// readInput takes the input in.
+// readInput checks the input, finds the folders that it names, and classifies the command.
 func (b *sandboxCall) readInput() (err error) {
 	in := b.in
 	in.allowOnly(
@@ -213,6 +214,7 @@ func (b *sandboxCall) approve(ctx context.Context, bare bool) (formats.Return, e
 		g.Question = "Run this command without a sandbox?"
 		g.Choices[0] = formats.Choice{Label: "run it without"}
 	}
+
 	d, err := b.s.Approver.Approve(ctx, g)
 	switch {
 	case err != nil: // also a gate that is open: the run asks it then
@@ -276,6 +278,7 @@ func (b *sandboxCall) runScript(
 			return formats.Return{}, err
 		}
 	}
+
 	res, err := b.s.Starter.Run(ctx, c)
 	if err != nil {
 		return formats.Return{}, err
@@ -290,6 +293,7 @@ func (b *sandboxCall) runScript(
 	if res.Signal == "" && !res.Killed {
 		b.fields["EXIT_CODE"] = res.Exit
 	}
+
 	decision := fmt.Sprint(b.fields["DECISION"])
 	if res.Success() {
 		return b.completedReturn(decision, b.command+" ended with 0"), nil
@@ -402,10 +406,12 @@ func (b *sandboxCall) appendAudit() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return formats.OnFile("read", name, err)
 	}
+
 	const heading = "## Commands in the Sandbox\n"
 	if !strings.Contains(string(text), heading) {
 		text = append(text, "\n"+heading+"\n"...)
 	}
+
 	text = fmt.Appendf(text, "- %s %s: %s, %s: `%s`\n",
 		b.s.Clock.Now().UTC().Format(time.RFC3339), b.fields["CALLER"], b.fields["DECISION"],
 		b.fields["SANDBOX_MODE"], strings.ReplaceAll(formats.Clip(b.command, 200), "\n", " "))

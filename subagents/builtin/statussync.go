@@ -164,6 +164,7 @@ func updateStatus(in input) state.Op {
 		"operation", "task_number", "task_numbers", "status", "back", "recover", "reason",
 		"artifacts",
 	)
+
 	op := state.UpdateStatus{
 		Tasks:     taskNumbers(in),
 		Back:      in.flag("back"),
@@ -178,6 +179,7 @@ func updateStatus(in input) state.Op {
 		}
 		op.To = to
 	}
+
 	switch {
 	case op.Back && (op.Recover || in.has("status")):
 		in.refuse("back", "either status, back or recover")
@@ -237,6 +239,7 @@ func newTasks(in input, name string) []state.NewTask {
 			"title", "slug", "description", "language", "priority", "effort", "issue_url",
 			"dependencies", "parent", "level", "files", "line", "suggested_fix", "source",
 		)
+
 		t := state.NewTask{
 			Title:        o.text("title"),
 			Slug:         o.text("slug"),
@@ -248,6 +251,7 @@ func newTasks(in input, name string) []state.NewTask {
 			Dependencies: o.numbers("dependencies"),
 			Parent:       o.number("parent"),
 		}
+
 		if strings.TrimSpace(t.Title) == "" {
 			if strings.TrimSpace(t.Description) == "" {
 				o.refuse("title", "a title or a description")
@@ -255,6 +259,7 @@ func newTasks(in input, name string) []state.NewTask {
 			}
 			t.Title, _ = splitTitle(t.Description)
 		}
+
 		if files := o.words("files"); len(files) > 0 {
 			place := strings.Join(files, ", ")
 			if line := o.number("line"); line > 0 {
@@ -265,6 +270,7 @@ func newTasks(in input, name string) []state.NewTask {
 		if fix := o.text("suggested_fix"); fix != "" {
 			t.Description = strings.TrimSpace(t.Description + "\n\n" + fix)
 		}
+
 		out = append(out, t)
 	}
 

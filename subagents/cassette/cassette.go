@@ -64,23 +64,22 @@ func (c *Recorder) Run(ctx context.Context, r formats.Request) (formats.Return, 
 func (c *Recorder) RunMetered(
 	ctx context.Context,
 	r formats.Request,
-) (ret formats.Return, used subagents.Measured,
-	err error,
-) {
+) (ret formats.Return, used subagents.Measured, err error) {
 	before, err := Snapshot(r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
 
-	said := &recordingBoard{Board: r.Terms.Board}
+	board := &recordingBoard{Board: r.Terms.Board}
 	if r.Terms.Board != nil {
-		r.Terms.Board = said
+		r.Terms.Board = board
 	}
 	if m, ok := c.Agent.(subagents.Metered); ok {
 		ret, used, err = m.RunMetered(ctx, r)
 	} else {
 		ret, err = c.Agent.Run(ctx, r)
 	}
+
 	if used.Runner == "" {
 		if named, ok := c.Agent.(interface{ Runner() string }); ok {
 			used.Runner = named.Runner()
@@ -88,6 +87,7 @@ func (c *Recorder) RunMetered(
 			used.Runner = ret.Metadata.Runner
 		}
 	}
+
 	broken, unread := errors.AsType[*subagents.ReturnError](err)
 	if err != nil && !unread || ctx.Err() != nil {
 		return ret, used, err
@@ -95,16 +95,14 @@ func (c *Recorder) RunMetered(
 
 	text := stablePrompt(c.Info, r, c.Root)
 	t := recording{
-		Schema: Schema,
-		Agent:  r.Agent,
-		Step:   r.Step,
-		Sum:    formats.Sum([]byte(text)),
-		Prompt: text,
-
-		Published: said.texts,
-
-		Run:     r.Run,
-		Session: r.Session,
+		Schema:    Schema,
+		Agent:     r.Agent,
+		Step:      r.Step,
+		Sum:       formats.Sum([]byte(text)),
+		Prompt:    text,
+		Published: board.texts,
+		Run:       r.Run,
+		Session:   r.Session,
 	}
 	if unread {
 		t.Problems = broken.Problems
@@ -134,9 +132,8 @@ func (c *Recorder) RunMetered(
 		return ret, used, err
 	}
 
-	if err := atomicfile.WriteIn(c.To, fileName(
-		r,
-	), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
+	options := atomicfile.Options{Mode: 0o600}
+	if err := atomicfile.WriteIn(c.To, fileName(r), append(data, '\n'), options); err != nil {
 		return ret, used, formats.OnFile("record", fileName(r), err)
 	}
 	if unread {
@@ -304,6 +301,7 @@ func fileName(r formats.Request) string {
 		}
 		return '.'
 	}, step)
+
 	kind := ""
 	if len(r.Repair) > 0 {
 		kind = "-repair"
@@ -311,6 +309,7 @@ func fileName(r formats.Request) string {
 	if r.Question != "" {
 		kind += "-question-" + formats.Sum([]byte(r.Question))[:8]
 	}
+
 	const longest = 120
 	if len(step) > longest {
 		step = step[:longest-8] + formats.Sum([]byte(step))[:8]

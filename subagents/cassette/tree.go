@@ -152,6 +152,7 @@ func Diff(old, now string) string {
 	for to < min(len(a), len(b))-from && a[len(a)-1-to] == b[len(b)-1-to] {
 		to++
 	}
+
 	var out strings.Builder
 	line := func(mark, text string) {
 		out.WriteString(mark + " " + text + "\n")
@@ -159,6 +160,7 @@ func Diff(old, now string) string {
 	if from > 0 {
 		line(" ", a[from-1])
 	}
+
 	const most = 20
 	for _, side := range []struct {
 		mark  string

@@ -44,6 +44,7 @@ func detect(fsys fs.FS) []Check {
 	if exists(fsys, "lakefile.lean") || exists(fsys, "lakefile.toml") {
 		list = append(list, newCheck(Lean, Build, "lake build")) // which checks the proofs
 	}
+
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		if exists(fsys, name) {
 			if hasTarget(readManifest(fsys, name), "check") {
@@ -84,15 +85,18 @@ func detectPython(fsys fs.FS) []Check {
 	if !slices.ContainsFunc(marks, func(name string) bool { return exists(fsys, name) }) {
 		return nil
 	}
+
 	list := []Check{newCheck(Python, Build, "python3 -m compileall -q .")}
 	usesPytest := exists(fsys, "pytest.ini") || exists(fsys, "conftest.py") ||
 		exists(fsys, "tests/conftest.py")
 	for _, name := range append(marks, "requirements-dev.txt") {
 		usesPytest = usesPytest || bytes.Contains(readManifest(fsys, name), []byte("pytest"))
 	}
+
 	if usesPytest {
 		return append(list, newCheck(Python, Test, "python3 -m pytest -q -p no:cacheprovider"))
 	}
+
 	for _, dir := range []string{".", "tests", "test"} {
 		if found, err := fs.Glob(fsys, path.Join(dir, "test*.py")); err == nil && len(found) > 0 {
 			c := newCheck(Python, Test, "python3 -m unittest discover")

@@ -34,6 +34,7 @@ func (p *parser) parseGo(lines []string) {
 			last = nil
 		}
 	}
+
 	for i, l := range lines {
 		if last != nil && strings.HasPrefix(l, "\t") {
 			last.text = appendLine(last.text, l)
@@ -161,11 +162,13 @@ func (p *parser) addGoPanic(t *goTests, lines []string) {
 	if t.name != "" {
 		text = t.name + ": " + text
 	}
+
 	var at spot
 	for _, l := range lines[1:min(len(lines), 200)] {
 		if strings.HasPrefix(l, "FAIL\t") {
 			break
 		}
+
 		frame, ok := strings.CutPrefix(l, "\t")
 		if !ok {
 			continue
@@ -177,6 +180,7 @@ func (p *parser) addGoPanic(t *goTests, lines []string) {
 			break
 		}
 	}
+
 	p.add(formats.LevelError, at, text)
 	if n := len(t.failed); n > 0 && t.failed[n-1] == t.name { // the panic has told about it
 		t.failed = t.failed[:n-1]

@@ -18,6 +18,7 @@ func (p *parser) parseRust(lines []string) {
 			p.add(lv, at, text)
 			continue
 		}
+
 		if arrow, ok := strings.CutPrefix(in, "--> "); ok {
 			if at, _, ok := position(arrow); ok && head != "" {
 				p.add(level, at, head)
@@ -25,10 +26,12 @@ func (p *parser) parseRust(lines []string) {
 			head = ""
 			continue
 		}
+
 		if strings.HasPrefix(l, "error") || strings.HasPrefix(l, "warning") {
 			level, head = parseRustHead(l)
 			continue
 		}
+
 		who, where, ok := strings.Cut(in, " panicked at ")
 		if ok && strings.HasPrefix(who, "thread '") {
 			p.addRustPanic(who, where, lines[i+1:])

@@ -29,6 +29,7 @@ func Run(
 	if len(c.Argv) == 0 {
 		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}
 	}
+
 	cmd := proc.Command{
 		Argv:    c.Argv,
 		Dir:     dir,
@@ -39,6 +40,7 @@ func Run(
 			"PYTHONDONTWRITEBYTECODE=1",
 		},
 	}
+
 	if c.Stack == Python {
 		// Compiled files would stand among the changed files of the project.
 		cache, err := os.MkdirTemp(s.Temp, "tercet-python-")
@@ -48,6 +50,7 @@ func Run(
 		defer func() { _ = os.RemoveAll(cache) }() //nolint:errcheck // reason: a cache of its own in the temporary folder
 		cmd.Env = append(cmd.Env, "PYTHONPYCACHEPREFIX="+cache)
 	}
+
 	tier := ""
 	if confine != nil {
 		bounded, name, err := confine(ctx, dir, cmd)
@@ -57,6 +60,7 @@ func Run(
 		cmd = bounded
 		tier = name
 	}
+
 	res, err := s.Run(ctx, cmd)
 	if err != nil {
 		return Result{}, runError(c, err)
@@ -208,6 +212,7 @@ func pathResolver(root *os.Root, dir string) func(string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
 		bases = append(bases, real)
 	}
+
 	return func(name string) string {
 		name = filepath.FromSlash(name)
 		if filepath.IsAbs(name) {
@@ -219,10 +224,12 @@ func pathResolver(root *os.Root, dir string) func(string) string {
 			}
 			name = rel
 		}
+
 		name = filepath.Clean(name)
 		if !filepath.IsLocal(name) || name == "." {
 			return ""
 		}
+
 		if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
 			return ""
 		}

@@ -78,8 +78,8 @@ func (p Project) FindOld(ctx context.Context, keep Limits) (*Cleaning, error) {
 			return nil, err
 		}
 		c.Size += sizes[i]
-		_, waits := p.Root.Lstat(journal.LockPath(r.ID))
-		over[r.ID] = hasEnded(r) && errors.Is(waits, fs.ErrNotExist)
+		_, unlocked := p.Root.Lstat(journal.LockPath(r.ID))
+		over[r.ID] = hasEnded(r) && errors.Is(unlocked, fs.ErrNotExist)
 	}
 
 	rest := c.Size
@@ -98,11 +98,12 @@ func (p Project) FindOld(ctx context.Context, keep Limits) (*Cleaning, error) {
 		default:
 			continue
 		}
-		if held := p.holdReason(r, keep.Now); held != "" {
-			old.Why = held
+		if reason := p.holdReason(r, keep.Now); reason != "" {
+			old.Why = reason
 			c.Held = append(c.Held, old)
 			continue
 		}
+
 		rest -= old.Size
 		c.Runs = append(c.Runs, old)
 	}
@@ -158,9 +159,11 @@ func (p Project) holdReason(r journal.Run, now time.Time) string {
 	if !hasEnded(r) {
 		return "it can be resumed: tercet resume " + r.ID
 	}
+
 	if list, err := fs.ReadDir(atomicfile.FS(p.Root), dir+"/aside"); err == nil && len(list) > 0 {
 		return "it holds what the scan for secrets stopped: " + dir + "/aside"
 	}
+
 	bundles, err := fs.Glob(atomicfile.FS(p.Root), dir+"/*.bundle")
 	for _, name := range bundles {
 		if info, failed := p.Root.Stat(name); failed != nil || now.Sub(info.ModTime()) < bundleAge {
@@ -170,6 +173,7 @@ func (p Project) holdReason(r journal.Run, now time.Time) string {
 	if err != nil {
 		return err.Error()
 	}
+
 	for _, name := range []string{"/state.json", "/archive/state.json"} {
 		src, err := atomicfile.ReadFile(p.Root, formats.Workspace+name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(src, []byte(dir+"/")) {
@@ -222,10 +226,12 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 			err != nil && errors.Is(gone, fs.ErrNotExist) { // another process removed it
 			continue
 		}
+
 		if err == nil && c.project.Trees != nil {
 			err = errors.Join(worktree.Repository{Trees: c.project.Trees}.DropSnapshots(ctx, r.Run),
 				c.addSnapshotRun(r.Run))
 		}
+
 		if err == nil {
 			err = c.forgetSessions(ctx, r.Run)
 			if err != nil {

@@ -38,9 +38,11 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 		if err != nil {
 			return nil, formats.OnFile("read", path.Join(dir, name), err)
 		}
+
 		if cut := len(data) - most; cut > 0 {
 			_, data, _ = bytes.Cut(data[cut:], []byte("\n"))
 		}
+
 		var out []json.RawMessage
 		for line := range bytes.Lines(data) {
 			line = b.Mask.Line(bytes.TrimSpace(line))
@@ -55,6 +57,7 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 		}
 		return out, nil
 	}
+
 	entries, err := lines(journal.Name, journal.MaxBytes)
 	if err != nil {
 		return "", err
@@ -82,11 +85,11 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 	}
 
 	text := string(data)
-	for _, what := range slices.SortedFunc(maps.Keys(
-		b.Hide,
-	), func(a, b string) int { return len(b) - len(a) }) {
-		if len(what) > 1 { // the longest first: the project may lie below the user's own folder
-			text = strings.ReplaceAll(text, what, b.Hide[what])
+	// the longest first: the project may lie below the user's own folder
+	longestFirst := func(a, b string) int { return len(b) - len(a) }
+	for _, hidden := range slices.SortedFunc(maps.Keys(b.Hide), longestFirst) {
+		if len(hidden) > 1 {
+			text = strings.ReplaceAll(text, hidden, b.Hide[hidden])
 		}
 	}
 

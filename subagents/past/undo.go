@@ -53,7 +53,7 @@ type Undoing struct {
 // undoneFolder is the suffix of the folder of a run where its documents go.
 const undoneFolder = "undone"
 
-// effects are what the journal of a run tells of its effects.
+// effects are what a run did outside of its own folder, by its journal.
 type effects struct {
 	txns         []string // of what git-workflow-manager was asked to do, in order
 	branch, head string   // of its worktree
@@ -82,6 +82,7 @@ func effectsOf(records []journal.Record) (f effects) {
 			if json.Unmarshal(r.Raw(), &ret) != nil {
 				continue
 			}
+
 			git := ret.Metadata.Agent == formats.AgentGitWorkflow
 			if git && ret.Fields.Worktree != "" && f.branch == "" {
 				f.branch = ret.Fields.Branch
@@ -90,6 +91,7 @@ func effectsOf(records []journal.Record) (f effects) {
 			if git && ret.Fields.Branch != "" {
 				f.target = ret.Fields.Branch
 			}
+
 			for _, a := range ret.Artifacts {
 				if !a.Type.IsDocument() && !slices.Contains(f.files, a.Path) {
 					f.files = append(f.files, a.Path)
@@ -144,13 +146,16 @@ func (p Project) Plan(
 		Documents: []string{},
 		Left:      []string{},
 	}
+
 	u.Commits = []worktree.LandedCommit{}
 	u.State = []string{}
+
 	err := u.findCommits(ctx, f)
 	lines, plans, failed := p.State.Undo(ctx, run.ID, p.Session, true)
 	u.State = append(u.State, lines...)
 	u.plans = plans
 	err = errors.Join(err, failed, u.findDocuments())
+
 	if len(u.Commits) == 0 && u.Branch == "" && f.branch == "" {
 		for _, file := range f.files {
 			u.Left = append(
@@ -197,6 +202,7 @@ func (u *Undoing) findCommits(ctx context.Context, f effects) error {
 	if err != nil {
 		return err
 	}
+
 	if len(list) == 0 && f.branch != "" { // else its work is in them
 		ahead, err := u.project.Trees.TipBeyond(ctx, f.branch, f.head)
 		if err != nil {
@@ -207,6 +213,7 @@ func (u *Undoing) findCommits(ctx context.Context, f effects) error {
 			u.Branch = f.branch
 		}
 	}
+
 	var all error
 	for _, b := range list {
 		done, err := u.project.Trees.IsReverted(ctx, u.txn(b.To))
@@ -216,10 +223,12 @@ func (u *Undoing) findCommits(ctx context.Context, f effects) error {
 		if done {
 			continue
 		}
+
 		edited, err := u.project.Trees.EditedFiles(ctx, b)
 		if err != nil {
 			return err
 		}
+
 		u.Commits = append(u.Commits, b)
 		if len(edited) > 0 {
 			all = errors.Join(
@@ -278,12 +287,14 @@ func (u *Undoing) Lines() []string {
 			fmt.Sprintf("revert %.12s on %s: %s", b.Commit, b.To, strings.Join(b.Files, ", ")),
 		)
 	}
+
 	if u.Branch != "" {
 		out = append(
 			out,
 			"set back branch "+u.Branch+", and keep its work as a branch under tercet/wip",
 		)
 	}
+
 	out = append(out, u.State...)
 	for _, name := range u.Documents {
 		out = append(out, "move "+name+" to "+u.undonePath(name))
@@ -309,12 +320,11 @@ func (u *Undoing) undonePath(name string) string {
 func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 	for rest := u.Commits; len(rest) > 0; {
 		to := rest[0].To
-		same := slices.DeleteFunc(slices.Clone(
-			rest,
-		), func(b worktree.LandedCommit) bool { return b.To != to })
-		rest = slices.DeleteFunc(slices.Clone(
-			rest,
-		), func(b worktree.LandedCommit) bool { return b.To == to })
+		isOnBranch := func(b worktree.LandedCommit) bool { return b.To == to }
+		isElsewhere := func(b worktree.LandedCommit) bool { return b.To != to }
+		same := slices.DeleteFunc(slices.Clone(rest), isElsewhere)
+		rest = slices.DeleteFunc(slices.Clone(rest), isOnBranch)
+
 		hash, err := u.project.Trees.Revert(ctx, same, worktree.Message{
 			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run),
 			Session: u.project.Session,

@@ -70,11 +70,13 @@ func (c contractWriter) documents() string {
 	if c.Info.NoArtifacts {
 		return texts.Fill("no documents", nil)
 	}
+
 	values := parts.Values{
 		"folder": pathText(c.Request.Out, "TERCET_OUT"),
 		"moved":  "",
 		"asked":  "",
 	}
+
 	// tercet moves documentation from the folder for documents to docs/.
 	documentation := func(s formats.ArtifactSpec) bool {
 		return s.Type == formats.ArtifactDocumentation
@@ -82,6 +84,7 @@ func (c contractWriter) documents() string {
 	if slices.ContainsFunc(c.Info.Artifacts, documentation) {
 		values["moved"] = texts.Fill("moved", nil)
 	}
+
 	var asked []string
 	for _, a := range c.Info.Artifacts {
 		line := "- an artifact of type " + inline(string(a.Type))
@@ -93,6 +96,7 @@ func (c contractWriter) documents() string {
 		}
 		asked = append(asked, line)
 	}
+
 	if len(asked) > 0 {
 		values["asked"] = texts.Fill("asked", parts.Values{"artifacts": strings.Join(asked, "\n")})
 	}
@@ -146,6 +150,7 @@ func (c contractWriter) jsonShape() string {
 		"codes":          joinChoices(errorCodes()),
 		"blocked_reason": "",
 	}
+
 	if c.Request.Question != "" {
 		values["answer"] = "the answer, in Markdown"
 	}
@@ -155,6 +160,7 @@ func (c contractWriter) jsonShape() string {
 	if len(allowed(c, formats.StatusBlocked)) > 0 {
 		values["blocked_reason"] = "the question that keeps you from going on"
 	}
+
 	var fields []string
 	for _, f := range c.fields() {
 		fields = append(fields, `"`+f.name+`": "`+f.kind+`"`)
@@ -164,6 +170,7 @@ func (c contractWriter) jsonShape() string {
 	} else if c.Request.Schema != nil && c.Request.Question == "" {
 		values["fields"] = "..."
 	}
+
 	return contractParts().Fill("json", values)
 }
 
@@ -176,6 +183,7 @@ func (c contractWriter) blockShape() string {
 		"nonce":     inline(c.Channel.Nonce),
 		"artifacts": "",
 	}
+
 	var fields []string
 	for _, f := range c.fields() {
 		if f.list {
@@ -185,6 +193,7 @@ func (c contractWriter) blockShape() string {
 		}
 	}
 	values["fields"] = strings.Join(fields, "\n")
+
 	if !c.Info.NoArtifacts {
 		values["artifacts"] = texts.Fill("block artifacts", nil)
 	}

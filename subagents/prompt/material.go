@@ -28,6 +28,7 @@ func knowledge(in Input) string {
 				blockQuote(one.Text))
 		}
 	}
+
 	if r.Task != nil {
 		s.add(fencedMaterial(
 			fmt.Sprintf("Task %d, from the list of tasks:", r.Task.Number),
@@ -35,6 +36,7 @@ func knowledge(in Input) string {
 			taskJSON(r.Task),
 		))
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(r.Input)) {
 		value := r.Input[name]
 		if value == nil || r.Task != nil && isSameTask(value, r.Task.Number) {
@@ -130,6 +132,7 @@ func instruction(r formats.Request) string {
 		}
 		s.add(from + " It goes before what follows:\n\n" + blockQuote(m.Text))
 	}
+
 	if r.Question != "" {
 		s.add(
 			"Answer one question of another agent, and do nothing else. Change no file and make " +
@@ -140,12 +143,15 @@ func instruction(r formats.Request) string {
 	} else {
 		s.add(containFacet(r.Facets.Instruction))
 	}
+
 	if r.Dir != "" {
 		s.add("Work in the folder `" + inline(r.Dir) + "`.")
 	}
+
 	if r.Feedback != nil && r.Question == "" {
 		s.add(revision(*r.Feedback))
 	}
+
 	if len(r.Repair) > 0 {
 		s.add("## Repair")
 		s.add(
@@ -165,6 +171,7 @@ func instruction(r formats.Request) string {
 			))
 		}
 	}
+
 	if s.Len() == 0 {
 		s.add("No instruction is given: do what your description and the input say.")
 	}

@@ -72,6 +72,7 @@ func Compose(in Input) Prompt {
 	if in.News != nil {
 		facets = continuation(in)
 	}
+
 	p := Prompt{Facets: facets}
 	texts := make([]string, len(facets))
 	for i, f := range facets {
@@ -82,6 +83,7 @@ func Compose(in Input) Prompt {
 		texts[i] = "# " + f.Name + "\n\n" + f.Text + end
 		p.Facets[i].Text = texts[i]
 	}
+
 	p.Text = strings.Join(texts, "")
 	p.SHA256 = formats.Sum([]byte(p.Text))
 	return p

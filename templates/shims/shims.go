@@ -214,12 +214,13 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 			}
 		}
 	}
-	there, err := w.listExported(t)
+
+	existing, err := w.listExported(t)
 	if err != nil {
 		return nil, err
 	}
 
-	for _, name := range there {
+	for _, name := range existing {
 		if wanted[name] == nil {
 			wanted[name] = func([]byte) []byte { return nil }
 		}
@@ -298,10 +299,12 @@ func (t tool) exportState(name string, src []byte) (exported, intact bool) {
 func (w Writer) listExported(t tool) (out []string, err error) {
 	for name := range t.files {
 		data, err := w.Root.ReadFile(name)
-		if ours, _ := t.exportState(name, data); err == nil && ours {
+		exported, _ := t.exportState(name, data)
+		if err == nil && exported {
 			out = append(out, name)
 		}
 	}
+
 	for _, folder := range slices.Compact([]string{t.folder, t.skills}) {
 		err = errors.Join(
 			err,
@@ -322,7 +325,7 @@ func (w Writer) listExported(t tool) (out []string, err error) {
 					if err != nil {
 						return formats.OnFile("read", name, err)
 					}
-					if is, _ := dialect.Exported(data); is {
+					if exported, _ := dialect.Exported(data); exported {
 						out = append(out, name)
 					}
 					return nil
@@ -414,14 +417,17 @@ func (t tool) commandText(of, name string, c formats.CommandInfo, word string) s
 			cmp.Or(hint, "here nothing") +
 			"),\nas it stands: without quotes, without any change.\n\n" + body
 	}
+
 	body = strings.NewReplacer("<WORD>", word, "<NAME>", c.Name, "<TYPED>", typed).Replace(body)
 	if t.command == "" {
 		body += exitTable()
 	}
+
 	if t.suffix == ".toml" {
 		return dialect.ExportMark(of) + "description = " + quoteText(c.Description) +
 			"\nprompt = '''\n" + body + "'''\n"
 	}
+
 	head := "---\n" + dialect.ExportMark(of)
 	if strings.HasPrefix(t.suffix, "/") {
 		head += "name: " + t.commandName(name) + "\n"
