@@ -566,11 +566,13 @@ func (c *crash) left(w *went, kills int) (l left) {
 	if still := standingIn(c.root); len(still) > 0 {
 		t.Errorf("%q still run", still)
 	}
+
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	runs, err := journal.Runs(root, false)
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("runs = %v, %v; want one", runs, err)
@@ -585,6 +587,7 @@ func (c *crash) left(w *went, kills int) (l left) {
 	plain := func(s string) string {
 		return changing.ReplaceAllString(strings.ReplaceAll(s, id, "RUN"), "…")
 	}
+
 	l.Files = map[string]string{}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -614,12 +617,14 @@ func (c *crash) left(w *went, kills int) (l left) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if w.out != nil {
 		l.Return = c.returned(w, plain)
 	}
 	l.Changes = c.changes(plain)
 	l.Steps = c.steps(root, id, plain)
 	l.Starts = c.starts(kills)
+
 	log := strings.Split(
 		c.git("log", "--format=%s %(trailers:key=Tercet-Txn,separator=)", "--all"),
 		"\n",
@@ -630,8 +635,10 @@ func (c *crash) left(w *went, kills int) (l left) {
 			return !strings.Contains(line, "Tercet-Txn")
 		}),
 	)
+
 	l.Commits = strings.Split(plain(c.git("log", "--format=%s", "main")), "\n")
 	slices.Sort(l.Commits) // of two of one second either may come first
+
 	var kept []string
 	text, file, _ := strings.Cut(c.kept, " ")
 	for ref := range strings.FieldsSeq(c.git("for-each-ref", "--format=%(refname)")) {
@@ -657,6 +664,7 @@ func (c *crash) left(w *went, kills int) (l left) {
 	if trees := c.git("worktree", "list"); strings.Contains(trees, "\n") {
 		t.Errorf("worktrees are left:\n%s", trees)
 	}
+
 	for _, pattern := range []string{
 		"tmp/tercet-*",
 		"home/.local/state/tercet/children/*",

@@ -129,9 +129,11 @@ func (p pointRun) changes(n int) faults.Plan {
 func TestFlowsCloseTheirIssue(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "whole runs of the largest flows")
+
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
+
 	const issue = "https://github.test/o/clock/issues/12"
 	const opened = "https://github.test/o/clock/issues/31"
 	core := "returns/analyst-core/1/return"

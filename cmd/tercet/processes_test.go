@@ -158,22 +158,27 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 // folder of somebody else's. The next start leaves both alone.
 func TestPlantedRecordsEndNothing(t *testing.T) {
 	t.Parallel()
+
 	dir := workspaceIn(t)
 	victim := exec.CommandContext(t.Context(), "sleep", "60")
 	victim.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- victim.Wait() }()
+
 	facts, err := proc.Identify(victim.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	temp := filepath.Join(t.TempDir(), "tercet-1")
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	owner := facts // of this boot, and gone
 	owner.PID = 1 << 22
 	record, err := json.Marshal(proc.Started{
@@ -185,6 +190,7 @@ func TestPlantedRecordsEndNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	folder := filepath.Join(dir, ".tercet/runs/children")
 	err = errors.Join(
 		os.MkdirAll(folder, 0o700),
@@ -193,12 +199,14 @@ func TestPlantedRecordsEndNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if s := onTerminal(t, dir, "task", "ready"); s.ends() != 0 {
 		t.Error("task ready fails")
 	}
 	if _, err := os.Stat(temp); err != nil {
 		t.Error(err)
 	}
+
 	select {
 	case err := <-ended:
 		t.Errorf("the process ended: %v", err)

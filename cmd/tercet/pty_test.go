@@ -323,6 +323,19 @@ func TestGateOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	checkTypedWord(t, dir)
+	checkWrongKey(t, dir)
+	checkTypedLines(t, dir)
+	checkSingleKeys(t, dir)
+	checkEarlyKey(t, dir)
+	checkLeaving(t, dir)
+}
+
+// checkTypedWord: a word of no choice is refused and the question asked again; what was typed
+// before that is dropped.
+func checkTypedWord(t *testing.T, dir string) {
+	t.Helper()
 	s := onTerminal(t, dir, "/ask")
 	s.wait("Go on?  [a]pprove  [r]eject")
 	s.keys("maybe\r")
@@ -333,9 +346,12 @@ func TestGateOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after approve, want 0", code)
 	}
+}
 
-	// a key of no choice is ignored, and so are the letters that come right behind it
-	s = onTerminal(t, dir, "/ask")
+// checkWrongKey: a key of no choice is ignored, and so are the letters that come right behind it.
+func checkWrongKey(t *testing.T, dir string) {
+	t.Helper()
+	s := onTerminal(t, dir, "/ask")
 	s.wait("Go on?  [a]pprove  [r]eject")
 	s.keys("m")
 	s.wait("no choice has this key; ? shows the keys")
@@ -346,9 +362,13 @@ func TestGateOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after m and a, want 0", code)
 	}
+}
 
-	// Enter decides nothing; the number, a unique beginning and a note behind a colon do
-	s = onTerminal(t, dir, "/ask")
+// checkTypedLines: Enter decides nothing; the number, a unique beginning and a note behind a colon
+// do.
+func checkTypedLines(t *testing.T, dir string) {
+	t.Helper()
+	s := onTerminal(t, dir, "/ask")
 	s.wait("[r]eject")
 	s.keys("\r")
 	s.wait(`expected one of the choices, got ""`)
@@ -360,6 +380,7 @@ func TestGateOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 5 {
 		t.Errorf("exit code %d after 2, want 5", code)
 	}
+
 	s = onTerminal(t, dir, "/ask")
 	s.wait("[r]eject")
 	s.keys("?\r")
@@ -370,9 +391,12 @@ func TestGateOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after APP, want 0", code)
 	}
+}
 
-	// a key answers without Enter; other keys print nothing; a no asks for a note
-	s = onTerminal(t, dir, "/ask")
+// checkSingleKeys: a key answers without Enter; other keys print nothing; a no asks for a note.
+func checkSingleKeys(t *testing.T, dir string) {
+	t.Helper()
+	s := onTerminal(t, dir, "/ask")
 	s.wait("[r]eject  [?] ")
 	s.keys("\x1b[A\x1b[D")
 	s.keys("a")
@@ -382,6 +406,7 @@ func TestGateOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after a, want 0", code)
 	}
+
 	s = onTerminal(t, dir, "/ask")
 	s.wait("[r]eject  [?] ")
 	s.keys("r")
@@ -391,9 +416,12 @@ func TestGateOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 5 {
 		t.Errorf("exit code %d after r and a note, want 5", code)
 	}
+}
 
-	// a key that came before the question answers nothing
-	s = onTerminal(t, dir)
+// checkEarlyKey: a key that came before the question answers nothing.
+func checkEarlyKey(t *testing.T, dir string) {
+	t.Helper()
+	s := onTerminal(t, dir)
 	s.prompted()
 	s.keys("/ask\ra")
 	s.wait("[r]eject  [?] ")
@@ -403,9 +431,12 @@ func TestGateOnATerminal(t *testing.T) {
 	s.wait("'reject' was the answer")
 	s.prompted()
 	s.leave()
+}
 
-	// Ctrl-D takes the choice that fails, else the one that returns; with neither, and by Ctrl-C,
-	// the question stays open
+// checkLeaving: Ctrl-D takes the choice that fails, else the one that returns; with neither, and by
+// Ctrl-C, the question stays open.
+func checkLeaving(t *testing.T, dir string) {
+	t.Helper()
 	for name, choices := range map[string]string{
 		"either":  "yes: next, no: {return: Left alone.}",
 		"neither": "yes: next, yea: next",
@@ -431,7 +462,7 @@ func TestGateOnATerminal(t *testing.T) {
 		"either":  {[]string{"no answer; 'no' is taken", "Left alone."}, 0},
 		"neither": {[]string{`gate "Go on?" has no answer`, "Resume: tercet resume r"}, 75},
 	} {
-		s = onTerminal(t, dir, "--new", "/"+name)
+		s := onTerminal(t, dir, "--new", "/"+name)
 		s.wait("[?]")
 		s.keys("\x04")
 		for _, one := range end.see {
