@@ -98,19 +98,24 @@ func TestAFailedRunGoesOn(t *testing.T) {
 func TestAWaitingRunGoesBack(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.worker("one")
 	run := p.submit("/ask")
+
 	p.onTeam(75, "wait", run)
 	first := p.onTeam(0, "--json", "gates")
 	p.onTeam(0, "pause", run)
 	p.onTeam(0, "--yes", "resume", "--from=step", run)
+
 	until(t, "another question", func() bool {
 		now := p.onTeam(0, "--json", "gates")
 		return strings.Contains(now, run) && now != first
 	})
+
 	p.onTeam(75, "wait", run)
 	p.onTeam(0, "approve", run)
 	p.onTeam(0, "wait", run)
+
 	out := p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)

@@ -56,7 +56,8 @@ func TestUserConfig(t *testing.T) {
 	p.run(0, "bob", ".", "tercet", "--on", "team", "status")
 	p.write("HOME-bob/.config/tercet/config.yaml", "team: {url: nowhere}\n")
 	if out := p.run(78, "bob", ".", "tercet", "--on", "team", "status"); !strings.Contains(out,
-		"config.yaml:1:13: E060: expected address of a hub such as nats://10.0.0.5:4333 for team.url") {
+		"config.yaml:1:13: E060: expected address of a hub such as nats://10.0.0.5:4333 for "+
+			"team.url") {
 		t.Errorf("a wrong configuration:\n%s", out)
 	}
 
@@ -68,7 +69,8 @@ func TestUserConfig(t *testing.T) {
 	p.write("HOME-one/.config/tercet/config.yaml",
 		"sandbox: {agents: off}\nteam: {remote: upstream}\n")
 	p.program("one", "claude", "#!/bin/sh\n[ \"$1\" = --version ] && { echo 2.1.329; exit; }\n"+
-		"cat > /dev/null\necho '{\"status\": \"completed\", \"summary\": \"thought\"}' > \"$TERCET_RETURN\"\n"+
+		"cat > /dev/null\necho '{\"status\": \"completed\", "+
+		"\"summary\": \"thought\"}' > \"$TERCET_RETURN\"\n"+
 		`echo '{"type": "result", "subtype": "success", "is_error": false, "result": "done", `+
 		`"total_cost_usd": 0.6}'`+"\n")
 	p.worker("one")
@@ -111,8 +113,10 @@ func TestPublishByRequest(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	address := p.address()
+
 	p.own.kill()
 	p.write("HOME-owner/.config/tercet/config.yaml", "team: {publish: pr}\n")
+
 	p.program("owner", "gh", `#!/bin/sh
 cd "${0%/*}" || exit 1
 case "$1 $2" in
@@ -122,17 +126,21 @@ case "$1 $2" in
 *) exit 1 ;;
 esac
 `)
+
 	p.own = p.hub(address)
 	p.untilReady()
+
 	p.worker("one")
 	run := p.submit("/make 1")
 	p.onTeam(0, "wait", run)
+
 	if got := p.read("HOME-owner/bin/pr"); strings.Count(got, "pr create --head=task/1") != 1 {
 		t.Errorf("the owner's gh was called %q, want one request", got)
 	}
 	if got := p.read("home/made.txt"); got != "" {
 		t.Errorf("the work was merged: %q", got)
 	}
+
 	p.onTeam(0, "verify", run)
 }
 
@@ -140,10 +148,12 @@ esac
 func TestHelpKeepsTheJoinWord(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	out := p.run(0, "one", ".", "env", "TERCET_TEAM=127.0.0.1:1#secret", "tercet-worker", "--help")
 	if !strings.Contains(out, "-join word") || strings.Contains(out, "secret") {
 		t.Errorf("the help is: %s", out)
 	}
+
 	out = p.run(2, "one", ".", "env", "TERCET_TEAM=127.0.0.1:1#secret", "tercet-worker", "--jion",
 		"x")
 	if strings.Contains(out, "secret") {

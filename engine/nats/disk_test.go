@@ -74,30 +74,37 @@ func (p *place) hubOn(d *disk) {
 func (p *place) hubUnder(plan faults.Plan) {
 	p.t.Helper()
 	address := p.address()
+
 	p.own.kill()
+
 	test, program, err := faults.Pair()
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	cmd := p.command("owner", "home", p.under(faultyName), "tercet-hub", "--listen", address,
 		"--dead-after", "3s")
 	cmd.ExtraFiles = []*os.File{program}
 	hub := p.launch(cmd)
 	p.own = hub
 	program.Close()
+
 	watch, err := faults.Accept(test)
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	plan.Under, err = filepath.EvalSymlinks(p.dir)
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	served := make(chan error, 1)
 	go func() {
 		_, err := watch.Serve(cmd.Process, plan)
 		served <- err
 	}()
+
 	p.t.Cleanup(func() {
 		hub.kill()
 		if err := <-served; err != nil {
@@ -115,26 +122,33 @@ func TestTheDiskOfTheHubIsFull(t *testing.T) {
 	}
 	p := newPlace(t)
 	d := &disk{}
+
 	p.hubOn(d)
 	p.write("hold", "")
 	p.worker("one")
+
 	run := p.submit("/make 1")
 	p.untilHeld(run)
+
 	d.full.Store(true)
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
+
 	p.untilFull(run)
 	out := p.run(formats.ExitFor(formats.CodeIO), "anna", ".", "tercet", "--on", "team", "/make",
 		"2")
 	if !strings.Contains(out, "no space left on device") {
 		t.Errorf("a line for a full disk:\n%s", out)
 	}
+
 	d.full.Store(false)
+
 	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want each line once", got)
 	}
+
 	p.onTeam(0, "verify", run)
 	p.onTeam(0, "--wait", "/make", "2")
 }
@@ -162,6 +176,7 @@ func TestNoHalfDocument(t *testing.T) {
 		t.Skip(err)
 	}
 	p := newShipped(t)
+
 	staged := false
 	once := false
 	d := &disk{fill: func(c faults.Call) bool {
@@ -170,18 +185,22 @@ func TestNoHalfDocument(t *testing.T) {
 		once = once || hit
 		return hit
 	}}
+
 	p.hubOn(d)
 	p.worker("one")
 	run := p.begin(0)
+
 	p.untilFull(run)
 	if n := p.reports(); n != 0 {
 		t.Errorf("%d reports are at the home without their lines", n)
 	}
+
 	d.full.Store(false)
 	p.finish(0, run)
 	if n := p.reports(); n != 1 {
 		t.Errorf("%d reports are at the home, want one", n)
 	}
+
 	p.run(0, "owner", "home", "tercet", "state", "verify")
 }
 
@@ -208,7 +227,9 @@ func TestTheHubDiesAtAWrite(t *testing.T) {
 		n            int
 		behind, word string
 	}
+
 	moments := []moment{{1, "staged.json", "journal.jsonl"}, {1, "staged.json", "reports/"}}
+
 	if *killStep > 0 {
 		moments = nil
 		const changes = 120 // more than there are
@@ -220,9 +241,11 @@ func TestTheHubDiesAtAWrite(t *testing.T) {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) { // the name is in the paths
 			t.Parallel()
 			p := newShipped(t)
+
 			begun := atomic.Bool{}
 			seen := 0
 			address := p.address()
+
 			p.hubUnder(faults.Plan{At: 1, Only: func(c faults.Call) bool {
 				if !begun.Load() || !c.Changes() {
 					return false
@@ -236,25 +259,32 @@ func TestTheHubDiesAtAWrite(t *testing.T) {
 				}
 				return false
 			}})
+
 			p.untilReady()
+
 			p.worker("one")
 			run := p.begin(0)
 			begun.Store(true)
+
 			until(t, "the death of the hub, or the end of the run", func() bool {
 				return p.own.ended() || p.endOf(run)
 			})
+
 			if !p.own.ended() {
 				if *killStep == 0 {
 					t.Error("the hub did not die")
 				}
 				p.own.kill()
 			}
+
 			p.own = p.hub(address)
 			p.untilReady()
 			p.finish(0, run)
+
 			if n := p.reports(); n != 1 {
 				t.Errorf("%d reports are at the home, want one", n)
 			}
+
 			p.run(0, "owner", "home", "tercet", "state", "verify")
 		})
 	}

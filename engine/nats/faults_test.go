@@ -23,15 +23,18 @@ import (
 func TestTheHubIsAway(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("hold", "")
 	one := p.worker("one")
 	run := p.submit("/make 1")
 	p.untilHeld(run)
+
 	address := p.address()
 	p.own.kill()
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
+
 	queues, err := filepath.Glob(filepath.Join(p.dir,
 		"HOME-owner/.local/state/tercet/team/*/jetstream"))
 	if err != nil || len(queues) != 1 {
@@ -40,16 +43,20 @@ func TestTheHubIsAway(t *testing.T) {
 	if err := os.RemoveAll(queues[0]); err != nil {
 		t.Fatal(err)
 	}
+
 	if out := p.onTeam(1, "status"); !strings.Contains(out, "tercet hub") {
 		t.Errorf("status without a hub:\n%s", out)
 	}
+
 	time.Sleep(8 * time.Second)
 	p.own = p.hub(address)
 	p.untilReady()
+
 	p.onTeam(0, "wait", run)
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want each line once\n%s", got, one.text())
 	}
+
 	p.onTeam(0, "verify", run)
 }
 
@@ -58,10 +65,12 @@ func TestTheHubIsAway(t *testing.T) {
 func TestTheRemoteIsAway(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("hold", "")
 	p.worker("one")
 	run := p.submit("/make 1")
 	p.untilHeld(run)
+
 	remote := filepath.Join(p.dir, "remote.git")
 	if err := os.Rename(remote, remote+".away"); err != nil {
 		t.Fatal(err)
@@ -69,15 +78,19 @@ func TestTheRemoteIsAway(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}
+
 	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "does not get on") || !strings.Contains(out, "remote.git") {
 		t.Errorf("wait says:\n%s", out)
 	}
+
 	if err := os.Rename(remote+".away", remote); err != nil {
 		t.Fatal(err)
 	}
+
 	p.onTeam(0, "resume", run)
 	p.onTeam(0, "wait", run)
+
 	if got := p.read("home/made.txt"); got != "line by one\nline by one\n" {
 		t.Errorf("published: %q, want each line once", got)
 	}
@@ -88,22 +101,27 @@ func TestTheRemoteIsAway(t *testing.T) {
 func TestAnAgentHasNoWayToTheTeam(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("home/.tercet/commands/pry.md",
 		"---\ncommand: pry\ndescription: Pry\nworktree: {per: run}\n---\n"+
 			steps("delegate: nosy", "publish: {to: main, as: merge}"))
 	p.write("home/.tercet/subagents/nosy.md",
 		"---\nname: nosy\ndescription: Pries\nrole: utility\n"+
-			"runner: exec\nargv: [sh, nosy.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
+			"runner: exec\nargv: [sh, nosy.sh]\nreturns: {statuses: "+
+			"[completed, failed], artifacts: none}\n---\n\nWorks.\n")
 	p.write("home/nosy.sh", "{ ls -l /proc/$$/fd | grep -c socket:\n"+
 		"tercet --on team status >/dev/null 2>&1; echo status $?\n"+
 		"env -u TERCET_RUN tercet --on team status >/dev/null 2>&1; echo hidden $?\n"+
-		"cat '"+p.dir+"'/HOME-one/.local/state/tercet/team/workers/*.json >/dev/null 2>&1; echo key $?\n"+
+		"cat '"+p.dir+"'/HOME-one/.local/state/tercet/team/workers/*.json >/dev/null 2>&1; "+
+		"echo key $?\n"+
 		"} > pried.txt\n"+
 		`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
 	p.commit()
+
 	p.worker("one")
 	run := p.submit("/pry")
 	p.onTeam(0, "wait", run)
+
 	got := p.read("home/pried.txt")
 	if !strings.HasPrefix(got, "0\nstatus 77\nhidden ") || strings.Contains(got, "hidden 0\n") {
 		t.Errorf("the agent found %q, want no socket and two refusals", got)
@@ -116,13 +134,17 @@ func TestAnAgentHasNoWayToTheTeam(t *testing.T) {
 // TestAnIdleWorkerDies: a worker that was killed while it waited for a run gets none.
 func TestAnIdleWorkerDies(t *testing.T) {
 	t.Parallel()
+
 	p := newPlace(t)
 	one := p.worker("one")
 	until(t, "the worker", func() bool { return len(p.status().Workers) == 1 })
+
 	one.kill()
 	run := p.submit("/make 1")
+
 	p.worker("two")
 	p.onTeam(0, "wait", run)
+
 	if said := p.own.text(); strings.Contains(said, "worker one has it") {
 		t.Errorf("the run was given to a worker that had been killed:\n%s", said)
 	}
@@ -236,13 +258,16 @@ func TestTheHomeIsRestored(t *testing.T) {
 func TestARunThatIsNotHeld(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("hold", "")
 	p.worker("one")
 	run := p.submit("/make 1")
 	p.untilHeld(run)
+
 	two := p.worker("two")
 	until(t, "the key of the second worker", func() bool { return p.key("two") != "" })
 	two.kill()
+
 	me, err := link.ReadMember(p.key("two"))
 	if err != nil {
 		t.Fatal(err)
@@ -252,6 +277,7 @@ func TestARunThatIsNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+
 	before := p.journal(run)
 	home := &team.Client{Call: func(ctx context.Context, call []byte) ([]byte, error) {
 		m := nats.NewMsg(link.Subject(me.Name, link.Call))
@@ -263,19 +289,23 @@ func TestARunThatIsNotHeld(t *testing.T) {
 		}
 		return answer.Data, nil
 	}}
+
 	_, err = home.History(t.Context(), run, "t9")
 	if formats.CodeOf(err) != formats.CodeNotDurable ||
 		!strings.Contains(err.Error(), "another worker has") {
 		t.Errorf("taking the run: %v", err)
 	}
+
 	err = home.Append(t.Context(),
 		formats.SharedLines{Run: run, Taker: "t9", Lines: []byte("{}\n")})
 	if formats.CodeOf(err) != formats.CodeNotDurable {
 		t.Errorf("a line: %v", err)
 	}
+
 	if now := p.journal(run); !reflect.DeepEqual(now, before) {
 		t.Errorf("the journal has %d lines instead of %d", len(now), len(before))
 	}
+
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Fatal(err)
 	}

@@ -85,10 +85,12 @@ func TestKilledAtEveryLine(t *testing.T) {
 func killShipped(t *testing.T, plans []tapPlan, calls []int, want left) {
 	t.Helper()
 	p := newShipped(t)
+
 	at := 0
 	start := func() *process { return p.underTap([]string{"one", "two"}[at]) }
 	p.plan(plans[0])
 	worker := start()
+
 	for i, plan := range plans {
 		p.plan(plan)
 		run := p.begin(i)
@@ -100,11 +102,13 @@ func killShipped(t *testing.T, plans []tapPlan, calls []int, want left) {
 			at = 1 - at
 			worker = start() // the other one
 		}
+
 		p.finish(i, run)
 		if t.Failed() {
 			t.Fatalf("%s: the worker died %s call %d", shipped[i].line, plan.When, plan.Call)
 		}
 	}
+
 	if got := p.left(); !reflect.DeepEqual(got, want) {
 		t.Errorf("killed %v\nleft %s\nwant %s", plans, got, want)
 	}
@@ -133,10 +137,12 @@ func (p *place) begin(i int) (run string) {
 func (p *place) finish(i int, run string) {
 	p.t.Helper()
 	p.run(shipped[i].code, "anna", ".", "tercet", "--on", "team", "wait", run)
+
 	out := p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		p.t.Errorf("verify: %s", out)
 	}
+
 	var seen []string
 	for _, r := range p.journal(run) {
 		if r.Type != formats.EntryDelegationResult {
@@ -188,9 +194,11 @@ var varying = regexp.MustCompile(
 
 func (p *place) left() (l left) {
 	p.t.Helper()
+
 	git := func(args ...string) string {
 		return strings.TrimSpace(p.run(0, "owner", "home", append([]string{"git"}, args...)...))
 	}
+
 	l.Tasks = p.tasks("state.json")
 	l.Archived = p.tasks("archive/state.json")
 	l.Commits = strings.Split(git("log", "--format=%s", "main"), "\n")
@@ -199,6 +207,7 @@ func (p *place) left() (l left) {
 	l.Changes = git("status", "--porcelain", "--", ":!.tercet")
 	l.Places = varying.ReplaceAllString(git("worktree", "list"), "-")
 	l.Places = strings.ReplaceAll(l.Places, p.dir, "")
+
 	l.Documents = map[string]string{}
 	for _, folder := range []string{"specs", "reviews", "archive"} {
 		top := filepath.Join(p.dir, "home/.tercet")
@@ -216,6 +225,7 @@ func (p *place) left() (l left) {
 			p.t.Fatal(err)
 		}
 	}
+
 	p.run(0, "owner", "home", "tercet", "state", "verify")
 	return l
 }
@@ -224,9 +234,11 @@ func (p *place) left() (l left) {
 func (p *place) tasks(name string) (list []string) {
 	p.t.Helper()
 	text := p.read("home/.tercet/" + name)
+
 	if text == "" {
 		return nil
 	}
+
 	var state struct {
 		Tasks []struct {
 			Number    int
@@ -235,9 +247,11 @@ func (p *place) tasks(name string) (list []string) {
 			Artifacts []struct{ Type string }
 		}
 	}
+
 	if err := json.Unmarshal([]byte(text), &state); err != nil {
 		p.t.Fatal(err)
 	}
+
 	for _, one := range state.Tasks {
 		list = append(list, fmt.Sprint(one.Number, one.Status, one.Lease, one.Artifacts))
 	}
@@ -249,28 +263,37 @@ func (p *place) tasks(name string) (list []string) {
 func TestDeadBeforeItSaidSo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.plan(tapPlan{When: after, End: true})
 	one := p.underTap("one")
 	run := p.submit("/make 1")
 	until(t, "the death of the worker", one.ended)
+
 	p.onTeam(0, "wait", run)
+
 	before := p.journal(run)
+
 	two := p.worker("two")
 	until(t, "that the dead worker has nothing", func() bool {
 		return !slices.ContainsFunc(p.status().Workers, func(w link.Worker) bool {
 			return w.Run == run
 		})
 	})
+
 	p.onTeam(0, "--wait", "/make", "2")
+
 	if strings.Contains(two.text(), run) {
 		t.Errorf("the next worker worked on the run that had ended:\n%s", two.text())
 	}
+
 	if !reflect.DeepEqual(p.journal(run), before) {
 		t.Error("the journal changed after the end of the run")
 	}
+
 	want := strings.Repeat("line by one\n", 2) + strings.Repeat("line by two\n", 2)
 	if got := p.read("home/made.txt"); got != want {
 		t.Errorf("published: %q, want %q", got, want)
 	}
+
 	p.onTeam(0, "verify", run)
 }

@@ -17,12 +17,14 @@ func TestBudgetOfTheTeam(t *testing.T) {
 		t.Run(fmt.Sprint(kills, " kills"), func(t *testing.T) {
 			t.Parallel()
 			const spawns = 5
+
 			p := newPlace(t, "--spawns", fmt.Sprint(spawns))
 			// every start of an agent is a line
 			p.write("home/maker.sh", "echo \"$$\" >> '"+p.dir+"'/starts\nsleep 0.3\n"+
 				"echo line >> work-$(git symbolic-ref --short HEAD | tr / -)\n"+
 				`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
 			p.commit()
+
 			const workers = 4
 			list := make([]*process, workers)
 			for i := range list {
@@ -31,10 +33,13 @@ func TestBudgetOfTheTeam(t *testing.T) {
 					"sandbox: {order: [advisory_only], agents: off}\n")
 				list[i] = p.anotherWorker(i)
 			}
+
 			for n := 4; n <= 6; n++ {
 				p.run(0, "owner", "home", "tercet", "task", "add", fmt.Sprint("Task ", n))
 			}
+
 			runs := strings.Fields(p.submit("/make 1-6")) // twelve agents
+
 			random := rand.New(rand.NewPCG(*manySeed, 1))
 			for range kills {
 				time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
@@ -42,6 +47,7 @@ func TestBudgetOfTheTeam(t *testing.T) {
 				list[i].kill()
 				list[i] = p.anotherWorker(i)
 			}
+
 			until(t, "that every run ended or waits", func() bool {
 				for _, r := range p.status().Runs {
 					if r.State == "running" || r.State == "queued" {
@@ -50,10 +56,12 @@ func TestBudgetOfTheTeam(t *testing.T) {
 				}
 				return true
 			})
+
 			got := strings.Count(p.read("starts"), "\n")
 			if got > spawns || kills == 0 && got < spawns {
 				t.Errorf("%d agents were started, want %d", got, spawns)
 			}
+
 			waiting := ""
 			for _, r := range p.status().Runs {
 				switch {
@@ -65,16 +73,20 @@ func TestBudgetOfTheTeam(t *testing.T) {
 					t.Errorf("run %s: %s %d %s", r.Run, r.State, r.Code, r.Why)
 				}
 			}
+
 			if len(runs) != 6 || waiting == "" {
 				t.Fatalf("of %q none waits", runs)
 			}
+
 			if kills > 0 {
 				return
 			}
+
 			address := p.address()
 			p.own.kill()
 			p.own = p.hub(address, "--spawns", "20")
 			p.untilReady()
+
 			p.onTeam(0, "resume", waiting)
 			p.onTeam(0, "wait", waiting)
 		})

@@ -82,6 +82,7 @@ func (p *place) processes(user string) (n int) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	home := "HOME=" + filepath.Join(p.dir, "HOME-"+user) + "\x00"
 	for _, name := range list {
 		env, err := os.ReadFile(name)
@@ -89,5 +90,6 @@ func (p *place) processes(user string) (n int) {
 			n++
 		}
 	}
+
 	return n
 }

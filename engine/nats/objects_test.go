@@ -44,6 +44,7 @@ func (p *place) objects() []string {
 func TestLargeEntriesAndDocuments(t *testing.T) {
 	t.Parallel()
 	const size = 5 << 20
+
 	p := newPlace(t)
 	p.write("home/.tercet/commands/big.md", "---\ncommand: big\ndescription: Much\n---\n"+
 		steps("id: long\ndelegate: talker", "delegate: checker"))
@@ -52,33 +53,44 @@ func TestLargeEntriesAndDocuments(t *testing.T) {
 		"returns: {artifacts: none, fields: {story: string}}\n---\n\nTalks.\n")
 	p.write("home/talk.sh",
 		"{ printf '{\"status\":\"completed\",\"summary\":\"long\",\"artifacts\":[],"+
-			"\"errors\":[],\"story\":\"'\nhead -c 4000000 /dev/zero | tr '\\000' 'x'\nprintf '\"}'; } > \"$TERCET_RETURN\"\n")
+			"\"errors\":[],\"story\":\"'\nhead -c 4000000 /dev/zero | tr '\\000' 'x'\n"+
+			"printf '\"}'; } > \"$TERCET_RETURN\"\n")
+
 	// worker one stays in the second step while the file hold is there
 	p.write("home/.tercet/subagents/checker.md", "---\nname: checker\ndescription: Checks\n"+
-		"role: utility\nrunner: exec\nargv: [sh, check.sh]\nreturns: {artifacts: none}\n---\n\nChecks.\n")
+		"role: utility\nrunner: exec\nargv: [sh, check.sh]\nreturns: {artifacts: none}\n---\n"+
+		"\nChecks.\n")
 	p.write("home/check.sh", "name=$(basename \"$TERCET_ROOT\")\n"+
 		"while [ \"$name\" = one ] && [ -e '"+p.dir+"/hold' ]; do sleep 0.1; done\n"+
 		"size=$(wc -c < \"$TERCET_ROOT\"/.tercet/specs/001_first/big.md)\n"+
-		`echo "{\"status\":\"completed\",\"summary\":\"$size bytes\",\"artifacts\":[],\"errors\":[]}"`+"\n")
+		`echo "{\"status\":\"completed\",\"summary\":\"$size bytes\",\"artifacts\":[],`+
+		`\"errors\":[]}"`+"\n")
+
 	p.commit()
+
 	p.write("home/.tercet/specs/001_first/big.md", strings.Repeat("0123456789abcde\n", size/16))
 	p.write("hold", "")
 	one := p.worker("one")
+
 	run := p.submit("/big")
 	journal := "home/.tercet/runs/" + run + "/journal.jsonl"
+
 	until(t, "the second step", func() bool {
 		return strings.Contains(p.read(journal), `"agent":"checker"`)
 	})
 	if !strings.Contains(p.read(journal), strings.Repeat("x", 4000000)) {
 		t.Error("the home has no entry of 4 MB")
 	}
+
 	one.kill()
 	p.worker("two")
 	p.onTeam(0, "wait", run)
+
 	if !strings.Contains(p.read(journal), fmt.Sprintf(`"summary":"%d bytes"`, size)) {
 		t.Errorf("the worker that went on did not have the document of 5 MB:\n%s",
 			p.onTeam(0, "show", run))
 	}
+
 	p.onTeam(0, "verify", run)
 	until(t, "an empty object store", func() bool { return len(p.objects()) == 0 })
 }
@@ -89,6 +101,7 @@ func TestLargeEntriesAndDocuments(t *testing.T) {
 func TestARemoteWithoutSnapshots(t *testing.T) {
 	t.Parallel()
 	const size = 60 << 20
+
 	p := newPlace(t)
 	p.run(0, "owner", "remote.git", "git", "config", "receive.hideRefs", "refs/tercet")
 	p.write("home/.tercet/commands/large.md", "---\ncommand: large\ndescription: Large\n"+
@@ -103,14 +116,18 @@ func TestARemoteWithoutSnapshots(t *testing.T) {
 		fmt.Sprintf("openssl enc -aes-128-ctr -pass pass:1 -nosalt -md md5 < /dev/zero "+
 			"2>/dev/null | head -c %d > large.bin\n", size)+
 			`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
+
 	p.commit()
+
 	p.write("hold", "")
 	one := p.worker("one")
 	run := p.submit("/large")
 	p.untilHeld(run)
 	one.kill()
+
 	p.worker("two")
 	p.onTeam(0, "wait", run)
+
 	if got := p.read("home/made.txt"); got != "line by one\nline by two\n" {
 		t.Errorf("published: %q, want a line of each worker", got)
 	}
@@ -118,17 +135,22 @@ func TestARemoteWithoutSnapshots(t *testing.T) {
 		info.Size() != size {
 		t.Errorf("the large file was not published: %v, %v", info, err)
 	}
+
 	p.onTeam(0, "verify", run)
+
 	refs := func(in string) string {
 		return p.run(0, "owner", in, "git", "for-each-ref", "refs/tercet/runs")
 	}
+
 	if got := refs("remote.git"); got != "" {
 		t.Errorf("the remote has snapshots: %s", got)
 	}
 	if got := refs("home"); !strings.Contains(got, run) {
 		t.Errorf("the home kept no snapshot of run %s: %q", run, got)
 	}
+
 	until(t, "an empty object store", func() bool { return len(p.objects()) == 0 })
+
 	p.write("HOME-owner/.config/tercet/config.yaml", "retention: {age: 1ms}\n")
 	p.run(0, "owner", "home", "tercet", "gc")
 	if got := refs("home"); got != "" {

@@ -13,26 +13,33 @@ func TestAFlowOfAPack(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.addFlow()
+
 	p.edit("home/.tercet/commands/doc-flow.md", "\ntiers: ", "\nworktree: {per: run}\ntiers: ")
 	publish := fmt.Sprintf(step, "publish: {to: main, as: merge}")
 	p.edit("home/.tercet/commands/doc-flow.md", "### Step 10: Return",
 		"### Step 10: Publish\n\n"+publish+"### Step 11: Return")
+
 	p.commit()
+
 	p.worker("one")
 	run := p.submit("/doc-flow --types lld --lang en --slug clock --approval autonomous")
 	p.onTeam(75, "wait", run)
+
 	out := p.onTeam(0, "gates")
 	if !strings.Contains(out, "Write lld as Minimal?") {
 		t.Errorf("gates: %s", out)
 	}
+
 	p.onTeam(0, "approve", run)
 	p.onTeam(0, "wait", run)
+
 	if got := p.read("home/docs/deliverables/clock/lld.en.md"); got != "# Clock\n" {
 		t.Errorf("the home has the document %q", got)
 	}
 	if got := p.read("home/docs/DOC_FLOW_RESULT.md"); !strings.Contains(got, "lld.en.md") {
 		t.Errorf("the home has the result %q", got)
 	}
+
 	out = p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
@@ -43,18 +50,23 @@ func TestAFlowOfAPack(t *testing.T) {
 // stops with the reason at once, because another attempt would pay the author again.
 func TestAFlowInTheCheckout(t *testing.T) {
 	t.Parallel()
+
 	p := newPlace(t)
 	p.addFlow()
 	p.commit()
+
 	one := p.worker("one")
 	run := p.submit("/doc-flow --types lld --lang en --slug clock --approval autonomous")
+
 	p.onTeam(75, "wait", run)
 	p.onTeam(0, "approve", run)
+
 	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "work in the checkout does not travel to another machine") ||
 		!strings.Contains(out, "lld.en.md") {
 		t.Errorf("wait says:\n%s", out)
 	}
+
 	// to the question, and to the document
 	if n := strings.Count(one.text(), ": exit "); n != 2 {
 		t.Errorf("%d attempts, want 2", n)

@@ -12,6 +12,7 @@ import (
 func TestAKeptSessionStays(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("home/.tercet/commands/rounds.md", "---\ncommand: rounds\ndescription: Rounds\n---\n"+
 		steps("id: write\ndelegate: thinker\nsession: keep",
 			"gate: Good?\nchoices: {good: next, again: {redo: [write]}}"))
@@ -42,8 +43,10 @@ echo '{"type": "result", "subtype": "success", "is_error": false, "result": "don
 			t.Fatal(err)
 		}
 	}
+
 	one := p.worker("one")
 	run := p.submit("/rounds")
+
 	calls := func() int { return strings.Count(p.read("HOME-one/calls")+p.read("HOME-two/calls"), "\n") }
 	again := func() {
 		t.Helper()
@@ -52,31 +55,40 @@ echo '{"type": "result", "subtype": "success", "is_error": false, "result": "don
 		p.onTeam(0, "approve", run, "--choice", "again")
 		until(t, "the next round", func() bool { return calls() > before })
 	}
+
 	again()
+
 	waits := func() {
 		t.Helper()
 		until(t, "the question", func() bool {
 			return strings.Contains(p.onTeam(0, "status"), run+"  waiting")
 		})
 	}
+
 	waits()
+
 	if got := p.read("HOME-one/calls"); strings.Count(got, "new ") != 1 ||
 		strings.Count(got, "resume ") != 1 {
 		t.Errorf("the calls on one worker: %q, want a new session, and the same again", got)
 	}
+
 	p.run(0, "one", "one", "tercet", "worker", "--drain")
 	<-one.done
 	p.worker("two")
+
 	again()
 	waits()
+
 	if got := p.read("HOME-two/calls"); strings.Count(got, "\n") != 1 ||
 		!strings.HasPrefix(got, "new ") {
 		t.Errorf("the calls on the next worker: %q, want a new session", got)
 	}
+
 	journal := p.read("home/.tercet/runs/" + run + "/journal.jsonl")
 	if !strings.Contains(journal, "claude no longer has its session") {
 		t.Errorf("the journal does not say that the session stayed behind:\n%s", journal)
 	}
+
 	p.onTeam(0, "approve", run, "--choice", "good")
 	p.onTeam(0, "wait", run)
 	p.onTeam(0, "verify", run)

@@ -69,20 +69,25 @@ func TestSlots(t *testing.T) {
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("home/.tercet/config.yaml", "setup: [sh, setup.sh]\n")
 	p.write("home/setup.sh", "echo ran >> '"+p.dir+"'/setups\n"+
 		"[ $(basename $PWD) = two ] || { echo 'no compiler here'; exit 3; }\n")
 	p.commit()
+
 	p.worker("one")
 	run := p.submit("/make 1")
+
 	until(t, "the reason", func() bool {
 		out := p.onTeam(0, "status")
 		return strings.Contains(out, "queued") &&
 			strings.Contains(out, "setup: sh setup.sh ended with 3: no compiler here")
 	})
+
 	p.worker("two")
 	p.onTeam(0, "wait", run)
 	p.onTeam(0, "--wait", "/make", "2")
+
 	if got := strings.Count(p.read("setups"), "ran"); got != 2 {
 		t.Errorf("the setup command ran %d times, want once in each clone", got)
 	}
@@ -128,14 +133,17 @@ func TestOtherVersion(t *testing.T) {
 	if err := os.Chmod(filepath.Join(p.dir, "old"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	p.agree("one", "one")
 	p.start("one", "one", "env", "TERCET_PROGRAM="+filepath.Join(p.dir, "old"), "tercet-worker",
 		"--name", "one", "--join", p.invite("--worker"))
+
 	run := p.submit("/make 1")
 	until(t, "the reason", func() bool {
 		out := p.onTeam(0, "status")
 		return strings.Contains(out, "worker one: it has tercet 0.0.1, and the home has tercet ")
 	})
+
 	p.worker("two")
 	p.onTeam(0, "wait", run)
 }
@@ -145,25 +153,30 @@ func TestOtherVersion(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("home/.tercet/commands/think.md", "---\ncommand: think\ndescription: Think\n---\n"+
 		steps("delegate: thinker"))
 	p.write("home/.tercet/subagents/thinker.md", "---\nname: thinker\ndescription: Thinks\n"+
 		"role: utility\nrunner: claude\nreturns: {artifacts: none}\n---\n\nThinks.\n")
 	p.commit()
+
 	for _, name := range []string{"one", "two"} {
 		p.write("HOME-"+name+"/.config/tercet/config.yaml",
 			"sandbox: {agents: off}\nworker: {account: plan, labels: ["+name+"]}\n")
 		p.write("HOME-"+name+"/bin/claude",
 			"#!/bin/sh\n[ \"$1\" = --version ] && { echo 2.1.329; exit; }\n"+
 				"cat > /dev/null\necho call >> \"$HOME/calls\"\n"+
-				`echo '{"type": "result", "subtype": "success", "is_error": true, "api_error_status": 429, `+
-				`"result": "You have hit your session limit, which resets in 3 hours"}'`+"\nexit 1\n")
+				`echo '{"type": "result", "subtype": "success", "is_error": true, `+
+				`"api_error_status": 429, `+
+				`"result": "You have hit your session limit, which resets in 3 hours"}'`+"\n"+
+				"exit 1\n")
 		err := os.Chmod(filepath.Join(p.dir, "HOME-"+name, "bin/claude"), 0o755)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.worker(name)
 	}
+
 	for _, c := range []struct{ name, calls, why string }{
 		{"one", "call\n", "hit your session limit"},
 		{"two", "", "met this limit of the same account until "},
@@ -183,9 +196,11 @@ func TestAccounts(t *testing.T) {
 func TestRequestFromTheWorker(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("home/.tercet/commands/ship.md", "---\ncommand: ship\ndescription: Ship\n"+
 		"worktree: {per: run}\n---\n"+steps("delegate: maker", "publish: {to: main, as: pr}"))
 	p.commit()
+
 	for _, name := range []string{"one", "owner"} {
 		p.write("HOME-"+name+"/bin/gh", `#!/bin/sh
 cd "${0%/*}" || exit 1
@@ -202,25 +217,31 @@ esac
 			t.Fatal(err)
 		}
 	}
+
 	p.write("HOME-one/bin/loggedin", "")
 	p.write("HOME-owner/bin/loggedin", "")
 	p.worker("one")
+
 	for _, by := range []string{"one", "owner"} {
 		run := p.submit("/ship")
 		p.onTeam(0, "wait", run)
+
 		got := p.read("HOME-" + by + "/bin/pr")
 		if strings.Count(got, "pr create --head=tercet/"+run) != 1 {
 			t.Errorf("requests by %s: %q, want one for run %s", by, got, run)
 		}
+
 		branches := p.run(0, "owner", "remote.git", "git", "for-each-ref", "refs/heads/tercet/"+run)
 		if !strings.Contains(branches, run) {
 			t.Errorf("the branch of run %s was not pushed", run)
 		}
+
 		if err := os.Remove(filepath.Join(p.dir, "HOME-one/bin/loggedin")); err != nil &&
 			by == "one" {
 			t.Fatal(err)
 		}
 	}
+
 	if got := p.read("home/made.txt"); got != "" {
 		t.Errorf("a request changed main: %q", got)
 	}
@@ -231,13 +252,16 @@ esac
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("home/.tercet/commands/big.md", "---\ncommand: big\ndescription: Write a lot\n---\n"+
 		steps("delegate: writer"))
 	p.write("home/.tercet/subagents/writer.md", "---\nname: writer\ndescription: Writes\n"+
-		"role: utility\nrunner: exec\nargv: [sh, write.sh]\nreturns: {artifacts: none}\n---\n\nWrites.\n")
+		"role: utility\nrunner: exec\nargv: [sh, write.sh]\nreturns: {artifacts: none}\n---\n"+
+		"\nWrites.\n")
 	p.write("home/write.sh", "echo call >> \"$TERCET_OUT\"/calls\n"+
 		`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
 	p.commit()
+
 	// a document of the project that every taker gets
 	name := filepath.Join(p.dir, "home/.tercet/specs/001_first/big.md")
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -247,15 +271,19 @@ func TestTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	one := p.worker("one")
 	run := p.submit("/big")
+
 	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "has 200 MB of journal and documents: expected at most 192 MB") {
 		t.Errorf("wait says:\n%s", out)
 	}
+
 	if n := strings.Count(one.text(), "exit 7"); n != 1 {
 		t.Errorf("%d attempts, want one:\n%s", n, one.text())
 	}
+
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}

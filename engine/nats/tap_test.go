@@ -57,34 +57,43 @@ func runTap() int {
 	if err != nil {
 		panic(err)
 	}
+
 	if len(os.Args) < 3 || os.Args[1] != "__team" || os.Args[2] == "prepare" {
 		panic(syscall.Exec(program, append([]string{"tercet"}, os.Args[1:]...), os.Environ()))
 	}
+
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		panic(err)
 	}
+
 	run := os.NewFile(uintptr(pair[0]), "run")
 	theirs := os.NewFile(uintptr(pair[1]), "worker")
 	worker := os.NewFile(3, "connection")
 	syscall.CloseOnExec(3)
+
 	cmd := exec.Command(program, os.Args[1:]...)
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.Stdout = os.Stdout
 	cmd.Stderr = os.Stderr
+
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
+
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
 	theirs.Close()
+
 	go func() {
 		for range stop {
 			_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 		}
 	}()
+
 	calls := tapCalls(run, worker)
 	_ = cmd.Wait() // its exit code is passed on
+
 	log, err := os.OpenFile(os.Args[0]+".calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = fmt.Fprintln(log, calls)
@@ -92,6 +101,7 @@ func runTap() int {
 	if err != nil {
 		panic(err)
 	}
+
 	return cmd.ProcessState.ExitCode()
 }
 
@@ -102,10 +112,12 @@ func tapCalls(run, worker io.ReadWriter) (calls int) {
 	if err != nil {
 		panic(err)
 	}
+
 	var plan tapPlan
 	if err := json.Unmarshal(data, &plan); err != nil {
 		panic(err)
 	}
+
 	asked := bufio.NewReader(run)
 	answered := bufio.NewReader(worker)
 	for {
@@ -113,6 +125,7 @@ func tapCalls(run, worker io.ReadWriter) (calls int) {
 		if err != nil {
 			return calls
 		}
+
 		var call struct {
 			Append  *formats.SharedLines
 			History any
@@ -120,18 +133,23 @@ func tapCalls(run, worker io.ReadWriter) (calls int) {
 		if err := json.Unmarshal(line, &call); err != nil {
 			panic(err)
 		}
+
 		if call.History == nil {
 			calls++
 		}
+
 		hit := plan.Call > 0 && plan.Call == calls && call.History == nil ||
 			plan.End && call.Append != nil &&
 				bytes.Contains(call.Append.Lines, []byte(formats.EntryRunFinished))
+
 		if hit && plan.When == before {
 			die()
 		}
+
 		if _, err := worker.Write(line); err != nil {
 			panic(err)
 		}
+
 		answer, err := answered.ReadBytes('\n')
 		if err != nil {
 			panic(err)

@@ -35,12 +35,14 @@ func TestMain(m *testing.M) {
 		if programs = os.Getenv("TERCET_TEAM_PROGRAMS"); programs != "" {
 			return m.Run() // they are built already
 		}
+
 		var err error
 		programs, err = os.MkdirTemp("", "team")
 		if err != nil {
 			panic(err)
 		}
 		defer os.RemoveAll(programs) // the system removes it later
+
 		for _, build := range [][]string{
 			{"../..", "./cmd/tercet"}, {".", "./tercet-hub", "./tercet-worker"},
 		} {
@@ -51,6 +53,7 @@ func TestMain(m *testing.M) {
 				panic(fmt.Sprintf("go %q: %v\n%s", args, err, out))
 			}
 		}
+
 		return m.Run()
 	}())
 }
@@ -164,19 +167,23 @@ func (p *place) launch(cmd *exec.Cmd) *process {
 	one.cmd.Stdout = one
 	one.cmd.Stderr = one
 	one.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+
 	if err := one.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+
 	go func() {
 		_ = one.cmd.Wait() // it is killed
 		close(one.done)
 	}()
+
 	p.t.Cleanup(func() {
 		one.kill()
 		if p.t.Failed() {
 			p.t.Logf("%q in %s said:\n%s", cmd.Args, cmd.Dir, one.text())
 		}
 	})
+
 	return one
 }
 
@@ -187,12 +194,14 @@ func (p *place) under(name string) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	path := filepath.Join(p.dir, name)
 	if !exists(path) {
 		if err := os.Symlink(self, path); err != nil {
 			p.t.Fatal(err)
 		}
 	}
+
 	return path
 }
 
@@ -243,13 +252,16 @@ func steps(list ...string) string {
 func newPlace(t *testing.T, hub ...string) *place {
 	t.Helper()
 	p := &place{t: t, dir: t.TempDir()}
+
 	for _, user := range []string{"owner", "one", "two", "anna"} {
 		p.write("HOME-"+user+"/.gitconfig", "[user]\n\tname = "+user+"\n\temail = "+user+
 			"@example.org\n[init]\n\tdefaultBranch = main\n")
 	}
+
 	p.run(0, "owner", ".", "git", "init", "-q", "--bare", "remote.git")
 	p.run(0, "owner", ".", "git", "init", "-q", "home")
 	p.run(0, "owner", "home", "tercet", "init")
+
 	p.write("home/.tercet/commands/make.md", "---\ncommand: make\ndescription: Make\n"+
 		"arguments: [{name: task_number, type: task, required: true}]\n"+
 		"during: {status: implementing, failed: partial}\nworktree: {per: run}\n---\n"+
@@ -260,36 +272,45 @@ func newPlace(t *testing.T, hub ...string) *place {
 		steps("gate: Go on?\nchoices: {yes: next, no: fail}"))
 	p.write("home/.tercet/subagents/maker.md",
 		"---\nname: maker\ndescription: Adds a line\nrole: utility\n"+
-			"runner: exec\nargv: [sh, maker.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
+			"runner: exec\nargv: [sh, maker.sh]\nreturns: {statuses: "+
+			"[completed, failed], artifacts: none}\n---\n\nWorks.\n")
+
 	// pair waits for the file go
 	p.write("home/.tercet/commands/pair.md", "---\ncommand: pair\ndescription: Make\n"+
 		"arguments: [{name: task_number, type: task, required: true}]\nworktree: {per: run}\n---\n"+
 		steps("delegate: pairer", "publish: {to: main, as: merge}"))
 	p.write("home/.tercet/subagents/pairer.md",
 		"---\nname: pairer\ndescription: Waits\nrole: utility\n"+
-			"runner: exec\nargv: [sh, pair.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nWorks.\n")
+			"runner: exec\nargv: [sh, pair.sh]\nreturns: {statuses: "+
+			"[completed, failed], artifacts: none}\n---\n\nWorks.\n")
 	p.write("home/pair.sh", "name=$(basename \"$TERCET_ROOT\")\necho \"$name\" > pair-\"$name\"\n"+
 		"until [ -e '"+p.dir+"'/go ]; do sleep 0.1; done\n"+
 		`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
+
 	// worker one stays at the second line while the file hold is there
 	p.write("home/maker.sh", "echo \"line by $(basename \"$TERCET_ROOT\")\" >> made.txt\n"+
 		"if [ \"$(basename \"$TERCET_ROOT\") $(wc -l < made.txt)\" = \"one 2\" ]; then\n"+
 		"  while [ -e '"+p.dir+"/hold' ]; do sleep 0.1; done\nfi\n"+
 		`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'`+"\n")
+
 	p.run(0, "owner", "home", "git", "add", "-A")
 	p.run(0, "owner", "home", "git", "commit", "-q", "-m", "first")
 	p.run(0, "owner", "home", "git", "remote", "add", "origin", filepath.Join(p.dir, "remote.git"))
 	p.run(0, "owner", "home", "git", "push", "-q", "origin", "main")
+
 	for _, name := range []string{"one", "two"} {
 		p.run(0, "owner", ".", "git", "clone", "-q", "remote.git", name)
 	}
+
 	for _, title := range []string{"First", "Second", "Third"} {
 		p.run(0, "owner", "home", "tercet", "task", "add", title)
 	}
+
 	p.agree("owner", "home")
 	p.own = p.hub("127.0.0.1:0", hub...)
 	p.untilReady()
 	p.onTeam(0, "join", p.invite("anna"))
+
 	return p
 }
 
@@ -419,25 +440,31 @@ func (p *place) untilHeld(run string) {
 func TestAWorkerIsKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("hold", "")
 	one := p.worker("one")
 	run := p.submit("/make 1")
 	p.untilHeld(run)
+
 	p.worker("two")
 	one.kill()
 	died := time.Now()
 	p.onTeam(0, "tell", run, "keep it short")
+
 	until(t, "the takeover", func() bool {
 		return strings.Contains(p.own.text(), "is silent, two goes on")
 	})
 	t.Logf("taken over after %s", time.Since(died).Round(time.Millisecond))
+
 	p.onTeam(0, "wait", run)
 	if out := p.onTeam(0, "show", run); !strings.Contains(out, "keep it short") {
 		t.Errorf("show does not tell the message:\n%s", out)
 	}
+
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Error(err)
 	}
+
 	if got := p.read("home/made.txt"); got != "line by one\nline by two\n" {
 		t.Errorf("published: %q, want a line of each worker", got)
 	}
@@ -447,6 +474,7 @@ func TestAWorkerIsKilled(t *testing.T) {
 	if out := p.onTeam(0, "status"); !strings.Contains(out, run+"  ended") {
 		t.Errorf("status: %s", out)
 	}
+
 	out := p.run(0, "owner", "home", "git", "worktree", "list")
 	if strings.Contains(out, "worktrees/") {
 		t.Errorf("the home has a worktree left:\n%s", out)
@@ -457,25 +485,33 @@ func TestAWorkerIsKilled(t *testing.T) {
 func TestAFrozenWorker(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("hold", "")
 	one := p.worker("one")
 	run := p.submit("/make 1")
 	p.untilHeld(run)
+
 	if err := syscall.Kill(-one.cmd.Process.Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+
 	p.worker("two")
 	p.onTeam(0, "wait", run)
+
 	journal := p.read("home/.tercet/runs/" + run + "/journal.jsonl")
+
 	if err := os.Remove(filepath.Join(p.dir, "hold")); err != nil {
 		t.Error(err)
 	}
+
 	if err := syscall.Kill(-one.cmd.Process.Pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
+
 	until(t, "the end of the late attempt", func() bool {
 		return strings.Contains(one.text(), "exit ")
 	})
+
 	if strings.Contains(one.text(), "exit 0") {
 		t.Errorf("the late worker said:\n%s", one.text())
 	}
@@ -576,6 +612,7 @@ func TestWrongUses(t *testing.T) {
 			t.Errorf("%s:\n%swant %q and help", c.args, out, c.says)
 		}
 	}
+
 	second := p.hub("127.0.0.1:0")
 	<-second.done
 	if second.cmd.ProcessState.Success() || !strings.Contains(second.text(), "team.lock") {
@@ -667,15 +704,19 @@ func TestARemovedWorker(t *testing.T) {
 func TestAnIdleWorkerStops(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "--dead-after", "10m")
+
 	one := p.worker("one")
 	until(t, "the first worker", func() bool { return len(p.status().Workers) == 1 })
+
 	if err := one.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+
 	run := p.submit("/make 1")
 	until(t, "the end of the first worker", one.ended)
 	p.worker("two")
 	until(t, "the end of the run", func() bool { return p.status().Runs[0].State == "ended" })
+
 	p.onTeam(0, "verify", run)
 }
 
@@ -773,12 +814,15 @@ func (p *place) page(user, in string) *browser {
 	one := p.start(user, in, "tercet", "serve")
 	until(p.t, "the link", func() bool { return signIn.MatchString(one.text()) })
 	at := signIn.FindString(one.text())
+
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
+
 	host, _, _ := strings.Cut(strings.TrimPrefix(at, "http://"), "/")
 	port := host[strings.LastIndex(host, ":"):]
+
 	b := &browser{t: p.t, host: host, client: &http.Client{
 		Jar:           jar,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -789,6 +833,7 @@ func (p *place) page(user, in string) *browser {
 			},
 		},
 	}}
+
 	b.get(strings.TrimPrefix(at, "http://"+host))
 	return b
 }
@@ -800,10 +845,12 @@ func (b *browser) get(path string) string {
 		b.t.Fatal(err)
 	}
 	defer answer.Body.Close()
+
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return string(text)
 }
 
@@ -811,11 +858,13 @@ func (b *browser) get(path string) string {
 func (b *browser) until(path, text string) {
 	b.t.Helper()
 	page := ""
+
 	defer func() {
 		if b.t.Failed() {
 			b.t.Logf("%s is %s", path, page)
 		}
 	}()
+
 	until(b.t, path+" with "+text, func() bool {
 		page = b.get(path)
 		return strings.Contains(page, text)
@@ -829,6 +878,7 @@ func (b *browser) post(page, path string, values url.Values) int {
 		FindAllStringSubmatch(page, -1) {
 		values.Set(m[1], m[2])
 	}
+
 	r, err := http.NewRequest(http.MethodPost, "http://"+b.host+path,
 		strings.NewReader(values.Encode()))
 	if err != nil {
@@ -836,10 +886,12 @@ func (b *browser) post(page, path string, values url.Values) int {
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", "http://"+b.host)
+
 	answer, err := b.client.Do(r)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	answer.Body.Close()
+
 	return answer.StatusCode
 }

@@ -85,22 +85,27 @@ func TestFailedDocumentsAreTakenBack(t *testing.T) {
 // documents are those of a project, and those that were set aside, by name without ids of runs.
 func (p *place) documents(in string) map[string]string {
 	p.t.Helper()
+
 	top := filepath.Join(p.dir, in, ".tercet")
 	found := map[string]string{}
+
 	for _, folder := range []string{"specs", "runs"} {
 		add := func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || filepath.Ext(name) != ".md" {
 				return err
 			}
+
 			data, err := os.ReadFile(name)
 			rel := strings.TrimPrefix(name, top+"/")
 			found[varying.ReplaceAllString(rel, "-")] = string(data)
 			return err
 		}
+
 		err := filepath.WalkDir(filepath.Join(top, folder), add)
 		if err != nil && !os.IsNotExist(err) {
 			p.t.Fatal(err)
 		}
 	}
+
 	return found
 }

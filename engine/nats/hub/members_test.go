@@ -86,10 +86,12 @@ func TestConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	token, _, err := m.invite(link.InviteRequest{Role: link.Agent, Uses: 1, For: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, public, err := link.NewMember("build", "")
 	if err == nil {
 		_, err = m.join(link.TokenID(token), link.JoinRequest{Name: "build", Key: public})
@@ -97,14 +99,17 @@ func TestConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const last = 1000
 	m.alive = func(id uint64) bool { return id == 1 || id >= last-1 }
 	for id := range uint64(last) {
 		m.addConnection("build", id+1)
 	}
+
 	if !m.isConnected("build") || m.isConnected("eve") {
 		t.Error("present does not tell who has a connection")
 	}
+
 	ids, err := m.remove("build")
 	if want := []uint64{1, last - 1, last}; !slices.Equal(ids, want) || err != nil {
 		t.Errorf("remove = %d connections, %v, want %d", len(ids), err, want)

@@ -28,6 +28,7 @@ func FuzzParseInvitation(f *testing.F) {
 			}
 			return
 		}
+
 		again, err := link.ParseInvitation(i.String())
 		if err != nil || again != i {
 			t.Errorf("ParseInvitation(%q) = %v, %v, want %v", i.String(), again, err, i)
@@ -60,18 +61,22 @@ func TestMemberFile(t *testing.T) {
 	if _, err := link.ReadMember(name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("ReadMember = %v, want fs.ErrNotExist", err)
 	}
+
 	m, public, err := link.NewMember("anna", link.Person)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m.Fingerprint = make([]byte, sha256.Size)
 	if err := m.Write(name); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := link.ReadMember(name)
 	if err != nil || got.Public() != public || got.Name != "anna" {
 		t.Errorf("ReadMember = %+v, %v", got, err)
 	}
+
 	m.Seed = []byte("damaged")
 	if err := m.Write(name); err != nil {
 		t.Fatal(err)
