@@ -14,8 +14,10 @@ import (
 // the user's own name for it, and no name has the key in it.
 func TestAccount(t *testing.T) {
 	t.Parallel()
+
 	one := t.TempDir()
 	two := t.TempDir()
+
 	for _, home := range []string{one, two} {
 		name := filepath.Join(home, ".claude.json")
 		text := `{"oauthAccount": {"accountUuid": "a-1"}, "numStartups": ` + "3}"
@@ -23,6 +25,7 @@ func TestAccount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	account := func(d agentcli.Driver, own string, env ...string) string {
 		return (&agentcli.CLI{
 			Driver:  d,
@@ -30,8 +33,10 @@ func TestAccount(t *testing.T) {
 			Starter: &proc.Starter{Env: env},
 		}).AccountOf()
 	}
+
 	const key = "ANTHROPIC_API_KEY=sk-secret-0123"
 	login := account(agentcli.Claude(), "", "HOME="+one)
+
 	for what, pair := range map[string][2]string{
 		"login":  {login, account(agentcli.Claude(), "", "HOME="+two)},
 		"folder": {login, account(agentcli.Claude(), "", "HOME=/x", "CLAUDE_CONFIG_DIR="+two)},
@@ -48,6 +53,7 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%s: accounts %q and %q, want the same name", what, pair[0], pair[1])
 		}
 	}
+
 	others := map[string]bool{
 		login:                               true,
 		account(agentcli.Claude(), "", key): true,

@@ -30,13 +30,17 @@ func FuzzACP(f *testing.F) {
 		`{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{}}`,
 		update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}`),
 		update(
-			`{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","kind":"edit","rawInput":{"path":"/etc/x"}}`,
+			`{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","kind":"edit",` +
+				`"rawInput":{"path":"/etc/x"}}`,
 		),
 		update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed"}`),
 		update(
-			`{"sessionUpdate":"usage_update","size":1,"used":1,"cost":{"amount":-1,"currency":"USD"}}`,
+			`{"sessionUpdate":"usage_update","size":1,"used":1,"cost":{"amount":-1,` +
+				`"currency":"USD"}}`,
 		),
-		`{"jsonrpc":"2.0","id":{"a":1},"method":"session/request_permission","params":{"sessionId":"s","options":[{"optionId":"y","name":"Y","kind":"allow_once"}],"toolCall":{"toolCallId":"t"}}}`,
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"session/request_permission",` +
+			`"params":{"sessionId":"s","options":[{"optionId":"y","name":"Y",` +
+			`"kind":"allow_once"}],"toolCall":{"toolCallId":"t"}}}`,
 		`{"jsonrpc":"2.0","id":3,"result":7}`,
 		`{"jsonrpc":"2.0","id":3,"error":{"code":"x"}}`,
 		`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}`,
@@ -49,8 +53,10 @@ func FuzzACP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said []byte) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
+
 		out, agent := io.Pipe()
 		asked := make(chan string, 8)
+
 		go func() {
 			for method := range asked {
 				answer := map[string]string{
@@ -65,6 +71,7 @@ func FuzzACP(f *testing.F) {
 			}
 		}()
 		defer close(asked)
+
 		in := &listener{asked: asked}
 		r := agentcli.Talk(ctx, in, out, agentcli.Call{
 			Dir:    "/nowhere",
@@ -72,12 +79,15 @@ func FuzzACP(f *testing.F) {
 			Out:    "/nowhere/out",
 			Return: "/nowhere/return.json",
 		})
+
 		if err := out.Close(); err != nil {
 			t.Error(err)
 		}
+
 		if ctx.Err() != nil {
 			t.Fatalf("the conversation did not end: %+v", r)
 		}
+
 		if r.Cost < 0 || r.Tokens.Input < 0 || r.Tokens.Output < 0 {
 			t.Errorf("Talk = %+v, want nothing below zero", r)
 		}

@@ -100,7 +100,8 @@ func (a *acpAgent) fail(m acpMessage, code int, message string) {
 
 func (a *acpAgent) update(update string) {
 	fmt.Printf(
-		"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":%s}}\n",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\","+
+			"\"update\":%s}}\n",
 		update,
 	)
 }
@@ -162,7 +163,8 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		a.say("Here it is:\n```json\n{\"status\": \"completed\", \"summary\": \"did it\", ")
 		a.say(`"nonce": "` + nonce + `"}` + "\n```\n")
 	}
-	tool := `{"sessionUpdate":"tool_call","toolCallId":"t1","title":"look","kind":"read","status":"pending"}`
+	tool := `{"sessionUpdate":"tool_call","toolCallId":"t1","title":"look","kind":"read",` +
+		`"status":"pending"}`
 	done := `{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}`
 	end := func() { a.reply(m, `{"stopReason":"end_turn"}`) }
 	switch a.mode {
@@ -175,11 +177,13 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		a.update(done)
 		final(nonce)
 		a.update(
-			`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":0.25,"currency":"USD"}}`,
+			`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":0.25,` +
+				`"currency":"USD"}}`,
 		)
 		a.reply(
 			m,
-			`{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":10,"cachedReadTokens":20,"totalTokens":130}}`,
+			`{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":10,`+
+				`"cachedReadTokens":20,"totalTokens":130}}`,
 		)
 	case "acp-wrong-nonce":
 		final("other")
@@ -209,7 +213,8 @@ func (a *acpAgent) prompt(m acpMessage) int {
 	case "acp-asks-much": // without reading an answer
 		for i := range 800 {
 			fmt.Printf(
-				"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"fs/read_text_file\",\"params\":{\"sessionId\":\"s\",\"path\":\"/etc/passwd\"}}\n",
+				"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"fs/read_text_file\","+
+					"\"params\":{\"sessionId\":\"s\",\"path\":\"/etc/passwd\"}}\n",
 				1000+i,
 			)
 			if i%16 == 15 {
@@ -269,7 +274,8 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		a.reply(m, `{"stopReason":"refusal"}`)
 	case "acp-limit":
 		a.update(
-			`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":9,"currency":"USD"}}`,
+			`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":9,` +
+				`"currency":"USD"}}`,
 		)
 	case "acp-stays":
 		final(nonce)
@@ -312,12 +318,16 @@ func (a *acpAgent) ask(m acpMessage) int {
 		}
 		at = "[" + strings.TrimSuffix(strings.Repeat(at[1:len(at)-1]+",", n), ",") + "]"
 	}
-	options := `[{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]`
+	options := `[{"optionId":"always","name":"Always","kind":"allow_always"},` +
+		`{"optionId":"yes","name":"Yes","kind":"allow_once"},` +
+		`{"optionId":"no","name":"No","kind":"reject_once"}]`
 	if words[0] == "acp-always" {
 		options = `[{"optionId":"always","name":"Always","kind":"allow_always"}]`
 	}
 	fmt.Printf(
-		"{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"s\",\"options\":%s,\"toolCall\":{\"toolCallId\":\"t1\",\"kind\":%q,\"locations\":%s}}}\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"session/request_permission\","+
+			"\"params\":{\"sessionId\":\"s\",\"options\":%s,"+
+			"\"toolCall\":{\"toolCallId\":\"t1\",\"kind\":%q,\"locations\":%s}}}\n",
 		options, words[1], at,
 	)
 	answer, ok := a.hear()
@@ -347,11 +357,14 @@ func outcome(m acpMessage) string {
 // acpOf gives the agent of a mode, with short pauses before it is killed.
 func acpOf(t *testing.T, mode string) (*agentcli.CLI, formats.Request) {
 	t.Helper()
+
 	pause := 5 * time.Second
 	if mode == "acp-stubborn" || mode == "acp-stays" {
 		pause = 300 * time.Millisecond
 	}
+
 	x, r := exec(t, mode, nil)
+
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: x.Starter.Allow,
 		Env:   x.Starter.Env,
@@ -361,6 +374,7 @@ func acpOf(t *testing.T, mode string) (*agentcli.CLI, formats.Request) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	speaker := agentcli.SpeakerOf(x.Definition.Argv)
 	return &agentcli.CLI{
 		Speaker:    &speaker,
@@ -387,11 +401,13 @@ func told(ret formats.Return, err error) string {
 
 func TestACP(t *testing.T) {
 	t.Parallel()
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Base(self)
+
 	tests := []struct{ mode, want string }{
 		{"acp-text", "did it"},
 		{"acp-file", "did it"},
@@ -403,7 +419,8 @@ func TestACP(t *testing.T) {
 		{
 			"acp-no-protocol",
 			"TOOL_UNAVAILABLE: " + name +
-				`: expected an agent that speaks the Agent Client Protocol, got "usage: agent [-h]"`,
+				`: expected an agent that speaks the Agent Client Protocol, got "usage: ` +
+				`agent [-h]"`,
 		},
 		{
 			"acp-says-nothing",
@@ -433,15 +450,19 @@ func TestACP(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {
 			t.Parallel()
+
 			a, r := acpOf(t, tt.mode)
 			a.Definition.Limits.Cost = 2
 			ret, used, err := a.RunMetered(t.Context(), r)
+
 			if got := told(ret, err); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("Run = %q, want %q", got, tt.want)
 			}
+
 			if used.Runner != "acp" || used.Prompt == "" {
 				t.Errorf("measured %+v, want the runner and the prompt", used)
 			}
+
 			if tt.mode == "acp-text" {
 				want := subagents.Measured{
 					Runner: "acp",
@@ -465,8 +486,10 @@ func TestACP(t *testing.T) {
 
 func TestACPPermissions(t *testing.T) {
 	t.Parallel()
+
 	const yes = "selected yes"
 	const no = "selected no; the tool "
+
 	tests := []struct {
 		ask   string
 		tools []string
@@ -498,10 +521,12 @@ func TestACPPermissions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.ask+" "+strings.Join(tt.tools, ","), func(t *testing.T) {
 			t.Parallel()
+
 			a, r := acpOf(t, tt.ask)
 			if err := os.Symlink(os.TempDir(), filepath.Join(a.Root, "out")); err != nil {
 				t.Fatal(err)
 			}
+
 			a.Definition.Info.Tools = tt.tools
 			if got := told(a.Run(t.Context(), r)); got != tt.want {
 				t.Errorf("Run = %q, want %q", got, tt.want)
@@ -512,12 +537,15 @@ func TestACPPermissions(t *testing.T) {
 
 func TestACPModel(t *testing.T) {
 	t.Parallel()
+
 	a, r := acpOf(t, "acp-text")
 	a.Definition.Model = map[string]string{"acp": "best", "": "none"}
+
 	ret, used, err := a.RunMetered(t.Context(), r)
 	if got := told(ret, err); got != "did it" || used.Model != "best" || used.Asked != "best" {
 		t.Errorf("Run = %q with model %q, asked %q, want best", got, used.Model, used.Asked)
 	}
+
 	a, r = acpOf(t, "acp-text")
 	a.Definition.Model = map[string]string{"": "worst"}
 	got := told(a.Run(t.Context(), r))
@@ -580,21 +608,25 @@ func TestACPCancel(t *testing.T) {
 				a.Starter.Grace.Interrupt = limit
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
+
 				ended := make(chan error, 1)
 				go func() {
 					_, err := a.Run(ctx, r)
 					ended <- err
 				}()
+
 				for range time.Tick(5 * time.Millisecond) {
 					text, err := os.ReadFile(filepath.Join(a.Root, "heard"))
 					if err == nil && strings.Contains(string(text), "session/prompt") {
 						break
 					}
 				}
+
 				cancel()
 				if err := <-ended; !errors.Is(err, context.Canceled) {
 					t.Errorf("Run = %v, want cancelled", err)
 				}
+
 				return cancelHeard(a)
 			})
 		})
@@ -607,11 +639,13 @@ func TestACPLeavesNoSurvivor(t *testing.T) {
 	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "bad: ") {
 		t.Errorf("Run = %q, want no return", got)
 	}
+
 	_, rest, ok := strings.Cut(heard(t, a), "pid ")
 	pid, err := strconv.Atoi(strings.Fields(rest)[0])
 	if !ok || err != nil {
 		t.Fatalf("the agent started nothing: %v", err)
 	}
+
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("kill(%d, 0) = %v, want that what the agent started is gone", pid, err)
 	}
@@ -620,14 +654,17 @@ func TestACPLeavesNoSurvivor(t *testing.T) {
 func TestACPNotStarted(t *testing.T) {
 	t.Parallel()
 	a, r := acpOf(t, "acp-text")
+
 	*a.Speaker = agentcli.SpeakerOf([]string{"no-such-program-here"})
 	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "TOOL_UNAVAILABLE: ") {
 		t.Errorf("Run of a missing program = %q", got)
 	}
+
 	*a.Speaker = agentcli.Speaker{}
 	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "CONFIG: ") {
 		t.Errorf("Run without argv = %q", got)
 	}
+
 	for name, edit := range map[string]func(*agentcli.CLI){
 		"nonce":   func(a *agentcli.CLI) { a.Nonce = nil },
 		"starter": func(a *agentcli.CLI) { a.Starter = nil },

@@ -16,7 +16,8 @@ func TestActionsFromEvents(t *testing.T) {
 	}{
 		{
 			"claude",
-			`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"x"},{"type":"tool_use","name":"Edit","input":{"file_path":"/p/a.go"}}]}}`,
+			`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"x"},` +
+				`{"type":"tool_use","name":"Edit","input":{"file_path":"/p/a.go"}}]}}`,
 			agentcli.Act{
 				Kind: "edit",
 				Tool: "Edit",
@@ -25,7 +26,8 @@ func TestActionsFromEvents(t *testing.T) {
 		},
 		{
 			"claude",
-			`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Bash","input":{"command":"go test ./..."}}]}}`,
+			`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use",` +
+				`"name":"Bash","input":{"command":"go test ./..."}}]}}`,
 			agentcli.Act{
 				Kind: "run",
 				Tool: "Bash",
@@ -39,7 +41,8 @@ func TestActionsFromEvents(t *testing.T) {
 		},
 		{
 			"claude",
-			`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":7,"input":[]},"x"]}}`,
+			`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":7,` +
+				`"input":[]},"x"]}}`,
 			agentcli.Act{},
 		},
 		{
@@ -105,10 +108,13 @@ func TestLastSentence(t *testing.T) {
 	}{
 		"claude": {
 			[]string{
-				`{"type":"assistant","message":{"content":[{"type":"text","text":"First. I run the tests now."}]}}`,
-				`{"type":"user","message":{"content":[{"type":"tool_result","content":"12 passed."}]}}`,
+				`{"type":"assistant","message":{"content":[{"type":"text",` +
+					`"text":"First. I run the tests now."}]}}`,
+				`{"type":"user","message":{"content":[{"type":"tool_result",` +
+					`"content":"12 passed."}]}}`,
 				`{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"Hm."}]}}`,
-				`{"type":"assistant","message":{"content":[{"type":"text","text":"All of it\n\nThey pass"}]}}`,
+				`{"type":"assistant","message":{"content":[{"type":"text",` +
+					`"text":"All of it\n\nThey pass"}]}}`,
 			},
 			[]string{"I run the tests now.", "They pass"},
 		},
@@ -136,8 +142,12 @@ func TestLastSentence(t *testing.T) {
 		},
 		"acp": {
 			[]string{
-				`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hello the"}}}}`,
-				`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"re."}}}}`,
+				`{"jsonrpc":"2.0","method":"session/update",` +
+					`"params":{"update":{"sessionUpdate":"agent_message_chunk",` +
+					`"content":{"type":"text","text":"Hello the"}}}}`,
+				`{"jsonrpc":"2.0","method":"session/update",` +
+					`"params":{"update":{"sessionUpdate":"agent_message_chunk",` +
+					`"content":{"type":"text","text":"re."}}}}`,
 			},
 			[]string{"Hello there."},
 		},

@@ -29,40 +29,49 @@ func (w *wall) Since(n int) (list []formats.Posting, all int) {
 // put in their place is removed and gets no answer, and no file outside of the folder is touched.
 func TestDesk(t *testing.T) {
 	t.Parallel()
+
 	out := filepath.Join(t.TempDir(), "out")
 	if err := os.Mkdir(out, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := newBox(out)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := &wall{}
 	d, err := b.serveBoard(w)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	secret := filepath.Join(out, "secret")
 	if err := os.WriteFile(secret, []byte(`{"publish": "secret"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, link := range []string{"ask-link.json", "answer-one.json"} {
 		if err := os.Symlink(secret, filepath.Join(d.dir, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.MkdirAll(filepath.Join(d.dir, "ask-folder.json/in/it"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	text := "hello"
 	if _, err := AskBoard(d.dir, d.key, "one", BoardAsk{Publish: &text}); err != nil {
 		t.Fatal(err)
 	}
+
 	n := 0
 	taken, err := AskBoard(d.dir, d.key, "two", BoardAsk{Since: &n})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	forged := []byte(`{"publish": "forged"}`)
 	for name, content := range map[string][]byte{
 		"ask-none.json":  forged,
@@ -73,33 +82,42 @@ func TestDesk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	d.close()
+
 	again := seal(d.key, "ask-one.json", []byte(`{"publish": "hello"}`)) // it was answered
 	if err := os.WriteFile(filepath.Join(d.dir, "ask-one.json"), again, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	d.root, err = os.OpenRoot(d.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.answerAll()
+
 	a, ok, err := taken()
 	if err != nil || !ok || a.Error != nil || a.All > 1 {
 		t.Errorf("the answer is %+v, %v, %v", a, ok, err)
 	}
+
 	if len(w.texts) != 1 || w.texts[0] != text {
 		t.Errorf("the board has %q", w.texts)
 	}
+
 	if kept, err := os.ReadFile(secret); err != nil || string(kept) != `{"publish": "secret"}` {
 		t.Errorf("the file behind the link is %q, %v", kept, err)
 	}
+
 	left, err := filepath.Glob(filepath.Join(d.dir, "ask-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%q is left, %v", left, err)
 	}
+
 	if err := errors.Join(d.root.Close(), b.close()); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := AskBoard(d.dir, d.key, "late", BoardAsk{Since: &n}); err == nil {
 		t.Error("a board was asked after the end of the call")
 	}
@@ -117,6 +135,7 @@ func FuzzBoardAsk(f *testing.F) {
 		w := &wall{texts: []string{"first"}}
 		d := &boardServer{board: w}
 		a := d.answer(data)
+
 		ask, err := parseAsk(data)
 		switch {
 		case err != nil:
@@ -137,9 +156,11 @@ func FuzzBoardAsk(f *testing.F) {
 // other command of tercet.
 func TestBoardCommands(t *testing.T) {
 	t.Parallel()
+
 	c := &CLI{Driver: Claude(), Tercet: "'/a b/tercet'"}
 	c.Definition.Info.Tools = []string{"read", "shell"}
 	c.Definition.Info.Commands = []string{"git diff *"}
+
 	r := formats.Request{Terms: formats.Terms{Live: true}}
 	want := []string{
 		"git diff *", "'/a b/tercet' board since *", "'/a b/tercet' board publish *",
@@ -147,10 +168,12 @@ func TestBoardCommands(t *testing.T) {
 	if got := c.grants(r).Commands; !slices.Equal(got, want) {
 		t.Errorf("a live board: got %q, want %q", got, want)
 	}
+
 	r.Terms.Live = false
 	if got := c.grants(r).Commands; !slices.Equal(got, want[:1]) {
 		t.Errorf("no live board: got %q, want %q", got, want[:1])
 	}
+
 	c.Definition.Info.Commands = nil
 	r.Terms.Live = true
 	if got := c.grants(r).Commands; got != nil {

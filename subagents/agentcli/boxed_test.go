@@ -61,20 +61,24 @@ func (d drive) confine(t *testing.T, s *proc.Starter, root string) agentcli.Conf
 				Net:   true,
 				Nest:  room.Nest,
 			}
+
 			if room.Tree {
 				b.Write = append(b.Write, r.Dir)
 			}
+
 			for _, kv := range s.Env {
 				if home, ok := strings.CutPrefix(kv, "HOME="); ok {
 					b.Secret = append(b.Secret, filepath.Join(home, ownFolder))
 				}
 			}
+
 			for _, dir := range room.Make {
 				os.Remove(dir) // as where the program never ran; what has something in it stays
 				if err := os.MkdirAll(dir, 0o700); err != nil {
 					return c, "", err
 				}
 			}
+
 			c, err := box.Wrap(c, b)
 			return c, box.String(), err
 		}

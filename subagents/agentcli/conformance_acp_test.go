@@ -18,18 +18,22 @@ import (
 func driven(t *testing.T, name string) (agentcli.Driver, agentcli.Speaker, string) {
 	t.Helper()
 	plain, acp := strings.CutSuffix(name, "-acp")
+
 	driver, ok := agentcli.ByName(plain)
 	if !ok {
 		t.Fatalf("-agents: expected one of %v, or %v with -acp behind it, got %q",
 			agentcli.Names(), agentcli.SpeakerNames(), name)
 	}
+
 	if !acp {
 		return driver, agentcli.Speaker{}, name
 	}
+
 	speaker, err := agentcli.SpeakerByName(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if speaker.Driver.Name == driver.Name {
 		return driver, speaker, plain
 	}
@@ -41,8 +45,10 @@ func (d drive) agent(c *agentcli.CLI) subagents.Metered {
 	if d.speaker.Name == "" {
 		return c
 	}
+
 	def := c.Definition
 	def.Model = map[string]string{"acp": def.Model[d.driver.Name]}
+
 	return &agentcli.CLI{
 		Speaker:    &d.speaker,
 		Definition: def,
@@ -116,10 +122,12 @@ func (d drive) asked(t *testing.T, _ drive, p played) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.Contains(string(text), `"session/request_permission"`) ||
 		!strings.Contains(string(text), "made.txt") {
 		t.Errorf("the transcript has no question for leave: %.2000s", text)
 	}
+
 	if strings.Contains(string(text), "sk-test") {
 		t.Error("the transcript has the key")
 	}

@@ -43,6 +43,7 @@ func homeOf(s *proc.Starter) string {
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
+
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -57,6 +58,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -66,30 +68,37 @@ func snapshot(t *testing.T, dir string) map[string]string {
 func (d drive) wrapper(t *testing.T, s scene, base, trace string) string {
 	t.Helper()
 	bin := t.TempDir()
+
 	words := ""
 	if s.hosts {
 		words = "exec strace -f -qq -e trace=connect,sendto,sendmsg,sendmmsg -e signal=none -s " +
 			"256 -o " + trace + " "
 	}
+
 	args := `"$@"`
 	if s.isolated && d.driver.Name == "codex" {
 		args = `exec -c 'openai_base_url="` + base + `"' "$@"`
 	}
+
 	if words == "" && args == `"$@"` {
 		return ""
 	}
+
 	if words == "" {
 		words = "exec "
 	}
+
 	script := "#!/bin/sh\n"
 	if args != `"$@"` {
 		script += "shift\n"
 	}
 	script += words + filepath.Join(d.bin, d.driver.Name) + " " + args + "\n"
+
 	put(t, filepath.Join(bin, d.driver.Name), script)
 	if err := os.Chmod(filepath.Join(bin, d.driver.Name), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
+
 	return bin + ":"
 }
 
@@ -97,10 +106,12 @@ func (d drive) wrapper(t *testing.T, s scene, base, trace string) string {
 func (d drive) serve(t *testing.T, home string) {
 	t.Helper()
 	self := supervisor(t)[0]
+
 	mark := filepath.Join(home, "called")
 	server := fmt.Sprintf(`{"mcpServers": {"own": {"command": %q, "args": ["__mcp", %q]}}}`,
 		self, mark)
 	put(t, filepath.Join(home, ".claude.json"), server)
+
 	add := func(name, old, text string) {
 		was, err := os.ReadFile(filepath.Join(home, name))
 		if err != nil || !strings.Contains(string(was), old) {
@@ -108,6 +119,7 @@ func (d drive) serve(t *testing.T, home string) {
 		}
 		put(t, filepath.Join(home, name), strings.Replace(string(was), old, text, 1))
 	}
+
 	switch d.driver.Name {
 	case "codex":
 		add(
@@ -124,7 +136,8 @@ func (d drive) serve(t *testing.T, home string) {
 			".config/opencode/opencode.json",
 			`"model":`,
 			fmt.Sprintf(
-				`"mcp": {"own": {"type": "local", "command": [%q, "__mcp", %q], "enabled": true}}, "model":`,
+				`"mcp": {"own": {"type": "local", "command": [%q, "__mcp", %q], `+
+					`"enabled": true}}, "model":`,
 				self, mark,
 			),
 		)
@@ -236,7 +249,9 @@ export const Evil = async () => ({})
 		".codex/hooks.json": `{"hooks": ` +
 			hooks("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop") + `}`,
 	}
-	copilot := `{"hooks": {"sessionStart": [COMMAND], "userPromptSubmitted": [COMMAND], "preToolUse": [COMMAND], "sessionEnd": [COMMAND]}, "version": 1, "permissions": {"allow": ["write", "shell"]}, "trustedFolders": ["/"]}`
+	copilot := `{"hooks": {"sessionStart": [COMMAND], "userPromptSubmitted": [COMMAND], ` +
+		`"preToolUse": [COMMAND], "sessionEnd": [COMMAND]}, "version": 1, ` +
+		`"permissions": {"allow": ["write", "shell"]}, "trustedFolders": ["/"]}`
 	copilot = strings.ReplaceAll(
 		copilot,
 		"COMMAND",
@@ -269,6 +284,7 @@ func (d drive) more(
 	if d.driver.Metered == formats.MeteredSteps {
 		spent = 8
 	}
+
 	return []conformance{
 		{"a home of its own", scene{scenario: "document", isolated: true}, completed("did it")},
 		{
@@ -413,25 +429,30 @@ func (d drive) more(
 			timeout:  5 * time.Minute,
 		}, func(t *testing.T, d drive, p played) {
 			t.Helper()
+
 			kept := int64(0)
 			names, err := filepath.Glob(filepath.Join(filepath.Dir(p.out), "call-*"))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, name := range names {
 				info, err := os.Stat(name)
 				if err == nil && info.Mode().IsRegular() && !strings.HasSuffix(name, "-prompt.md") {
 					kept += info.Size()
 				}
 			}
+
 			t.Logf("kept %d bytes, the test itself used at most %s, warnings %q",
 				kept, highest(t), p.ret.Warnings)
 			if kept > proc.DefaultLimit {
 				t.Errorf("%d bytes are kept, want at most %d", kept, proc.DefaultLimit)
 			}
+
 			if len(p.ret.Errors) == 1 && p.ret.Errors[0].Code == formats.CodeLimit {
 				return
 			}
+
 			if p.err != nil || p.ret.Status != formats.StatusCompleted {
 				t.Errorf("Run = %+v, %v, want completed: what a command prints is its own",
 					p.ret, p.err)
@@ -453,6 +474,7 @@ func (d drive) more(
 			scene{scenario: "dials", tools: []string{"shell"}},
 			func(t *testing.T, d drive, p played) {
 				t.Helper()
+
 				reached := slices.ContainsFunc(
 					d.server.Requests(""),
 					func(e modelserver.Entry) bool {
@@ -609,20 +631,24 @@ func outside(t *testing.T, file string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []string
 	for line := range strings.Lines(string(text)) {
 		m := peer.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
+
 		host := m[1] + m[2]
 		if strings.HasPrefix(host, "127.") || host == "::1" || host == "0.0.0.0" || host == "::" ||
 			strings.HasPrefix(host, "::ffff:127.") {
 			continue
 		}
+
 		if port := peerPort.FindStringSubmatch(line); port != nil {
 			host += ":" + port[1]
 		}
+
 		if !slices.Contains(out, host) {
 			out = append(out, host)
 		}
@@ -637,6 +663,7 @@ func highest(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			return strings.TrimSpace(rest)

@@ -94,15 +94,19 @@ func TestConformance(t *testing.T) {
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
+
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		driver, speaker, folder := driven(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			var listener *httptest.Server
 			var refusals atomic.Int64 // requests that the server of models does not see
+
 			server := modelserver.New(scripts(func() string {
 				return listener.URL
 			}))
+
 			listener = httptest.NewServer(http.HandlerFunc(
 				func(w http.ResponseWriter, r *http.Request) {
 					if strings.HasPrefix(r.URL.Path, "/spent/") && r.Method == http.MethodPost {
@@ -118,6 +122,7 @@ func TestConformance(t *testing.T) {
 				listener.CloseClientConnections()
 				listener.Close()
 			})
+
 			d := drive{
 				driver:  driver,
 				speaker: speaker,
@@ -125,10 +130,12 @@ func TestConformance(t *testing.T) {
 				server:  server,
 				url:     listener.URL,
 			}
+
 			t.Run("version", d.version) //nolint:paralleltest // one program at a time, what they take is measured
 			if d.speaker.Name == "" {
 				t.Run("a kept session", d.keepsSession) //nolint:paralleltest // as above
 			}
+
 			for _, c := range d.cases() {
 				t.Run(c.name, func(t *testing.T) { //nolint:paralleltest // as above
 					var p played
@@ -169,8 +176,10 @@ func scripts(server func() string) map[string]modelserver.Script {
 			return list[min(t.Results, len(list)-1)](t, ret, out, root)
 		}
 	}
+
 	type turn = modelserver.Turn
 	type reply = modelserver.Reply
+
 	done := func(turn, string, string, string) reply {
 		return reply{Text: "All done."}
 	}
@@ -184,11 +193,13 @@ func scripts(server func() string) map[string]modelserver.Script {
 			return t.Write(path(ret, out, dir), text)
 		}
 	}
+
 	toReturn := func(ret, _, _ string) string { return ret }
 	toOut := func(_, out, _ string) string { return out + "/r.md" }
 	inTree := func(name string) func(string, string, string) string {
 		return func(_, _, dir string) string { return filepath.Join(dir, name) }
 	}
+
 	const ok = `{"status": "completed", "summary": "did it", "artifacts": []}`
 	return map[string]modelserver.Script{
 		"outside": steps(
@@ -202,7 +213,8 @@ func scripts(server func() string) map[string]modelserver.Script {
 			write(toOut, "# Report\n"),
 			write(
 				toReturn,
-				`{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", "path": "r.md"}]}`,
+				`{"status": "completed", "summary": "did it", `+
+					`"artifacts": [{"type": "report", "path": "r.md"}]}`,
 			),
 			done,
 		),
@@ -317,6 +329,7 @@ func scripts(server func() string) map[string]modelserver.Script {
 func spent(w http.ResponseWriter, r *http.Request) {
 	at := spentUntil().Unix()
 	left := int(time.Until(spentUntil()).Seconds())
+
 	for name, value := range map[string]string{
 		"Anthropic-Ratelimit-Unified-Status":               "rejected",
 		"Anthropic-Ratelimit-Unified-Reset":                fmt.Sprint(at),
@@ -326,17 +339,23 @@ func spent(w http.ResponseWriter, r *http.Request) {
 	} {
 		w.Header().Set(name, value)
 	}
+
 	w.WriteHeader(http.StatusTooManyRequests)
 	body := `{"type": "error", "error": {"type": "rate_limit_error", "message": "no"}}`
+
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/responses"):
 		body = fmt.Sprintf(
-			`{"error": {"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus", "resets_at": %d}}`,
+			`{"error": {"type": "usage_limit_reached", `+
+				`"message": "The usage limit has been reached", "plan_type": "plus", `+
+				`"resets_at": %d}}`,
 			at,
 		)
 	case strings.Contains(r.URL.Path, ":"):
-		body = `{"error": {"code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 2h0m0s.", "status": "RESOURCE_EXHAUSTED"}}`
+		body = `{"error": {"code": 429, "message": "You have exhausted your capacity on this ` +
+			`model. Your quota will reset after 2h0m0s.", "status": "RESOURCE_EXHAUSTED"}}`
 	}
+
 	_, _ = io.WriteString(w, body) // a client that went away is its own business
 }
 
@@ -392,7 +411,11 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 		file(
 			".config/opencode/opencode.json",
 			fmt.Sprintf(
-				`{"$schema": "https://opencode.ai/config.json", "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`,
+				`{"$schema": "https://opencode.ai/config.json", `+
+					`"provider": {"local": {"npm": "@ai-sdk/openai-compatible", `+
+					`"options": {"baseURL": %q, "apiKey": "sk-test"}, `+
+					`"models": {"m1": {"name": "m1"}}}}, "model": "local/m1", `+
+					`"small_model": "local/m1", "enabled_providers": ["local"]}`,
 				base,
 			),
 		)
@@ -415,7 +438,10 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 	case "gemini":
 		file(
 			".gemini/settings.json",
-			`{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1, "retryFetchErrors": false}}`,
+			`{"security": {"auth": {"selectedType": "gemini-api-key"}}, `+
+				`"privacy": {"usageStatisticsEnabled": false}, `+
+				`"telemetry": {"enabled": false}, "general": {"enableAutoUpdate": false, `+
+				`"maxAttempts": 1, "retryFetchErrors": false}}`,
 		)
 		env = append(env, "GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL="+base)
 	}
@@ -561,11 +587,13 @@ func (d drive) play(t *testing.T, s scene) played {
 // survivors lists the processes that have a word in their environment.
 func survivors(t *testing.T, word string) []string {
 	t.Helper()
+
 	var out []string
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, dir := range dirs {
 		env, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), word) {
@@ -574,6 +602,7 @@ func survivors(t *testing.T, word string) []string {
 		name, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		out = append(out, filepath.Base(dir)+" "+strings.ReplaceAll(string(name), "\x00", " "))
 	}
+
 	return out
 }
 
@@ -718,17 +747,20 @@ func (d drive) cases() []conformance {
 					"opencode": formats.CodeTimeout,
 					"copilot":  formats.CodeTransient,
 				}
+
 				if want, ok := other[d.driver.Name]; ok {
 					if p.err != nil || len(p.ret.Errors) != 1 || p.ret.Errors[0].Code != want {
 						t.Errorf("Run = %+v, %v, want failed with %s", p.ret, p.err, want)
 					}
 					return
 				}
+
 				wait, ok := errors.AsType[*formats.LaterError](p.err)
 				if !ok || spentUntil().Sub(wait.Until).Abs() > 2*time.Hour {
 					t.Errorf("Run = %+v, %v, want a wait until about %s",
 						p.ret, p.err, spentUntil())
 				}
+
 				t.Logf("it says: %v", p.err)
 			},
 		},
@@ -794,14 +826,17 @@ func measured(t *testing.T, d drive, p played) {
 		measuredACP(t, d, p)
 		return
 	}
+
 	// Claude, Gemini and Copilot tell which model answers; of Codex only the one that was asked for
 	// is known, of OpenCode none.
 	tells := d.driver.Name == "claude" || d.driver.Name == "gemini" || d.driver.Name == "copilot"
+
 	u := p.used
 	if u.Runner != d.driver.Name || (u.Model != "") != tells ||
 		d.driver.Name == "codex" && u.Asked == "" || len(u.Prompt) != 64 {
 		t.Errorf("measured = %+v, want runner, model and digest of the prompt", u)
 	}
+
 	if p.used.Metered != d.driver.Metered {
 		t.Errorf("metered = %q, want %q", p.used.Metered, d.driver.Metered)
 	}

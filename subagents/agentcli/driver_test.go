@@ -22,24 +22,30 @@ func read(t *testing.T, name string, end agentcli.Ending, lines ...string) agent
 	if !ok {
 		t.Fatalf("ByName(%q) found nothing", name)
 	}
+
 	var r agentcli.Reading
 	for _, line := range lines {
 		d.Line(&r, []byte(line))
 	}
+
 	if d.End != nil {
 		d.End(&r, end)
 	}
+
 	return r
 }
 
 func TestReadings(t *testing.T) {
 	t.Parallel()
+
 	used := t.TempDir()
 	put(
 		t,
 		filepath.Join(used, "usage.json"),
-		`{"modelMetrics": {"m1": {"usage": {"inputTokens": 200, "outputTokens": 40, "cacheReadTokens": 40}}, "m2": {"usage": {"inputTokens": 30, "outputTokens": 5}}}}`,
+		`{"modelMetrics": {"m1": {"usage": {"inputTokens": 200, "outputTokens": 40, `+
+			`"cacheReadTokens": 40}}, "m2": {"usage": {"inputTokens": 30, "outputTokens": 5}}}}`,
 	)
+
 	tests := []struct {
 		name, driver string
 		end          agentcli.Ending
@@ -47,7 +53,9 @@ func TestReadings(t *testing.T) {
 		want         agentcli.Reading
 	}{
 		{"an API error is a success by its subtype", "claude", agentcli.Ending{Exit: 1}, []string{
-			`{"type": "result", "subtype": "success", "is_error": true, "result": "API Error: 500 no", "terminal_reason": "api_error", "api_error_status": 500, "api_error_type": "api_error", "num_turns": 1}`,
+			`{"type": "result", "subtype": "success", "is_error": true, ` +
+				`"result": "API Error: 500 no", "terminal_reason": "api_error", ` +
+				`"api_error_status": 500, "api_error_type": "api_error", "num_turns": 1}`,
 		}, agentcli.Reading{
 			Text:  "API Error: 500 no",
 			Turns: 1,
@@ -59,7 +67,8 @@ func TestReadings(t *testing.T) {
 			},
 		}},
 		{"a refused tool shows in the denials alone", "claude", agentcli.Ending{}, []string{
-			`{"type": "result", "subtype": "success", "result": "ok", "permission_denials": [{"tool_name": "Write"}, {"tool_name": "Write"}]}`,
+			`{"type": "result", "subtype": "success", "result": "ok", ` +
+				`"permission_denials": [{"tool_name": "Write"}, {"tool_name": "Write"}]}`,
 		}, agentcli.Reading{
 			Text:   "ok",
 			Ended:  true,
@@ -70,15 +79,19 @@ func TestReadings(t *testing.T) {
 			"claude",
 			agentcli.Ending{},
 			[]string{
-				`{"type": "result", "subtype": "success", "result": "pong", "structured_output": null}`,
+				`{"type": "result", "subtype": "success", "result": "pong", ` +
+					`"structured_output": null}`,
 			},
 			agentcli.Reading{Text: "pong", Ended: true},
 		},
 		{"a message has an event for each part", "claude", agentcli.Ending{}, []string{
 			"Could not parse message into JSON",
-			`{"type": "assistant", "message": {"id": "a", "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 1}}}`,
-			`{"type": "assistant", "message": {"id": "a", "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 3}}}`,
-			`{"type": "assistant", "message": {"id": "b", "usage": {"input_tokens": 20, "output_tokens": 4}}}`,
+			`{"type": "assistant", "message": {"id": "a", "usage": {"input_tokens": 10, ` +
+				`"cache_read_input_tokens": 5, "output_tokens": 1}}}`,
+			`{"type": "assistant", "message": {"id": "a", "usage": {"input_tokens": 10, ` +
+				`"cache_read_input_tokens": 5, "output_tokens": 3}}}`,
+			`{"type": "assistant", "message": {"id": "b", "usage": {"input_tokens": 20, ` +
+				`"output_tokens": 4}}}`,
 		}, agentcli.Reading{
 			Turns: 2,
 			Tokens: formats.Tokens{
@@ -92,7 +105,8 @@ func TestReadings(t *testing.T) {
 			"claude",
 			agentcli.Ending{Exit: 1},
 			[]string{
-				`{"type": "result", "subtype": "error_max_turns", "is_error": false, "num_turns": 3, "errors": ["reached"]}`,
+				`{"type": "result", "subtype": "error_max_turns", "is_error": false, ` +
+					`"num_turns": 3, "errors": ["reached"]}`,
 			},
 			agentcli.Reading{
 				Turns: 3,
@@ -104,10 +118,12 @@ func TestReadings(t *testing.T) {
 			},
 		},
 		{"an item of type error is a warning", "codex", agentcli.Ending{}, []string{
-			`{"type": "item.completed", "item": {"type": "error", "message": "metadata not found"}}`,
+			`{"type": "item.completed", "item": {"type": "error", ` +
+				`"message": "metadata not found"}}`,
 			`{"type": "error", "message": "reconnecting 1/5"}`,
 			`{"type": "item.completed", "item": {"type": "agent_message", "text": "pong"}}`,
-			`{"type": "turn.completed", "usage": {"input_tokens": 100, "cached_input_tokens": 20, "output_tokens": 20}}`,
+			`{"type": "turn.completed", "usage": {"input_tokens": 100, ` +
+				`"cached_input_tokens": 20, "output_tokens": 20}}`,
 		}, agentcli.Reading{
 			Text:  "pong",
 			Turns: 1,
@@ -119,7 +135,8 @@ func TestReadings(t *testing.T) {
 			},
 		}},
 		{"the error object of the server", "codex", agentcli.Ending{Exit: 1}, []string{
-			`{"type": "turn.failed", "error": {"message": "{\"error\": {\"type\": \"invalid_request_error\", \"message\": \"no\"}}"}}`,
+			`{"type": "turn.failed", "error": {"message": "{\"error\": {\"type\": ` +
+				`\"invalid_request_error\", \"message\": \"no\"}}"}}`,
 		}, agentcli.Reading{Fault: &agentcli.Fault{
 			Status:  400,
 			Kind:    "invalid_request_error",
@@ -127,10 +144,14 @@ func TestReadings(t *testing.T) {
 		}}},
 		{"the final message is the text of the last step", "opencode", agentcli.Ending{}, []string{
 			`{"type": "step_start"}`, `{"type": "text", "part": {"text": "first"}}`,
-			`{"type": "tool_use", "part": {"tool": "write", "state": {"status": "error", "error": "The user has specified a rule which prevents you from using this specific tool call"}}}`,
-			`{"type": "step_finish", "part": {"reason": "tool-calls", "cost": 0.5, "tokens": {"input": 80, "output": 20, "cache": {"read": 20}}}}`,
+			`{"type": "tool_use", "part": {"tool": "write", "state": {"status": "error", ` +
+				`"error": "The user has specified a rule which prevents you from using this ` +
+				`specific tool call"}}}`,
+			`{"type": "step_finish", "part": {"reason": "tool-calls", "cost": 0.5, ` +
+				`"tokens": {"input": 80, "output": 20, "cache": {"read": 20}}}}`,
 			`{"type": "step_start"}`, `{"type": "text", "part": {"text": "last"}}`,
-			`{"type": "step_finish", "part": {"reason": "stop", "tokens": {"input": 80, "output": 20}}}`,
+			`{"type": "step_finish", "part": {"reason": "stop", "tokens": {"input": 80, ` +
+				`"output": 20}}}`,
 		}, agentcli.Reading{
 			Text:   "last",
 			Turns:  2,
@@ -182,7 +203,8 @@ func TestReadings(t *testing.T) {
 			`{"type": "tool_use", "tool_name": "write_file"}`,
 			`{"type": "message", "role": "assistant", "content": "do", "delta": true}`,
 			`{"type": "message", "role": "assistant", "content": "ne", "delta": true}`,
-			`{"type": "result", "status": "success", "stats": {"input_tokens": 100, "output_tokens": 20, "cached": 20}}`,
+			`{"type": "result", "status": "success", "stats": {"input_tokens": 100, ` +
+				`"output_tokens": 20, "cached": 20}}`,
 		}, agentcli.Reading{
 			Text:  "done",
 			Turns: 2,
@@ -198,12 +220,17 @@ func TestReadings(t *testing.T) {
 			"copilot",
 			agentcli.Ending{Private: used},
 			[]string{
-				`{"type": "tool.execution_start", "data": {"toolCallId": "a", "toolName": "create", "arguments": {"path": "x"}}}`,
+				`{"type": "tool.execution_start", "data": {"toolCallId": "a", ` +
+					`"toolName": "create", "arguments": {"path": "x"}}}`,
 				`{"type": "tool.execution_start", "data": {"toolCallId": "b", "toolName": "view"}}`,
-				`{"type": "tool.execution_complete", "data": {"toolCallId": "b", "success": false, "error": {"code": "failure"}}}`,
-				`{"type": "tool.execution_complete", "data": {"toolCallId": "a", "success": false, "error": {"code": "denied"}}}`,
-				`{"type": "assistant.message", "data": {"model": "m1", "content": "soon", "toolRequests": [{}]}}`,
-				`{"type": "assistant.message", "data": {"model": "m1", "content": "done", "toolRequests": []}}`,
+				`{"type": "tool.execution_complete", "data": {"toolCallId": "b", ` +
+					`"success": false, "error": {"code": "failure"}}}`,
+				`{"type": "tool.execution_complete", "data": {"toolCallId": "a", ` +
+					`"success": false, "error": {"code": "denied"}}}`,
+				`{"type": "assistant.message", "data": {"model": "m1", "content": "soon", ` +
+					`"toolRequests": [{}]}}`,
+				`{"type": "assistant.message", "data": {"model": "m1", "content": "done", ` +
+					`"toolRequests": []}}`,
 				`{"type": "result", "exitCode": 0}`,
 			},
 			agentcli.Reading{
@@ -224,7 +251,8 @@ func TestReadings(t *testing.T) {
 			"copilot",
 			agentcli.Ending{},
 			[]string{
-				`{"type": "model.call_failure", "data": {"statusCode": 429, "failureKind": "api", "errorMessage": "{\"message\": \"slow down\"}"}}`,
+				`{"type": "model.call_failure", "data": {"statusCode": 429, ` +
+					`"failureKind": "api", "errorMessage": "{\"message\": \"slow down\"}"}}`,
 				`{"type": "assistant.turn_retry", "data": {"reason": "rate_limit"}}`,
 			},
 			agentcli.Reading{
@@ -237,7 +265,8 @@ func TestReadings(t *testing.T) {
 			"copilot",
 			agentcli.Ending{},
 			[]string{
-				`{"type": "model.call_failure", "data": {"failureKind": "transport", "errorMessage": "\"Failed to parse\""}}`,
+				`{"type": "model.call_failure", "data": {"failureKind": "transport", ` +
+					`"errorMessage": "\"Failed to parse\""}}`,
 				`{"type": "assistant.turn_retry", "data": {}}`,
 			},
 			agentcli.Reading{
@@ -246,7 +275,8 @@ func TestReadings(t *testing.T) {
 			},
 		},
 		{"an error of the session", "copilot", agentcli.Ending{Exit: 1}, []string{
-			`{"type": "session.error", "data": {"errorType": "query", "message": "400 no", "statusCode": 400}}`,
+			`{"type": "session.error", "data": {"errorType": "query", "message": "400 no", ` +
+				`"statusCode": 400}}`,
 			`{"type": "result", "exitCode": 1}`,
 		}, agentcli.Reading{Fault: &agentcli.Fault{
 			Status:  400,
@@ -278,9 +308,11 @@ func TestReadings(t *testing.T) {
 			},
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.driver+"/"+tt.name, func(t *testing.T) {
 			t.Parallel()
+
 			got := read(t, tt.driver, tt.end, tt.lines...)
 			if d := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(agentcli.Reading{})); d != "" {
 				t.Errorf("reading (-want +got)\n%s", d)
@@ -291,6 +323,7 @@ func TestReadings(t *testing.T) {
 
 func TestGrantsReachTheProgram(t *testing.T) {
 	t.Parallel()
+
 	call := agentcli.Call{
 		Dir:     "/p",
 		Root:    "/p",
@@ -300,6 +333,7 @@ func TestGrantsReachTheProgram(t *testing.T) {
 		Model:   "best",
 		Lookup:  func(string) string { return "" },
 	}
+
 	all := func(d agentcli.Driver, c agentcli.Call) string {
 		words := d.Argv(c)
 		if d.Env != nil {
@@ -313,12 +347,14 @@ func TestGrantsReachTheProgram(t *testing.T) {
 		slices.Sort(words)
 		return strings.Join(words, "\n")
 	}
+
 	for _, d := range agentcli.Drivers() {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			if !slices.Contains(d.Argv(call), "best") {
 				t.Errorf("argv = %q, want the model", d.Argv(call))
 			}
+
 			none := all(d, call)
 			for _, g := range []agentcli.Grant{{Write: true}, {Shell: true}, {Net: true}} {
 				with := call
@@ -330,6 +366,7 @@ func TestGrantsReachTheProgram(t *testing.T) {
 					t.Errorf("grant %+v changes nothing", g)
 				}
 			}
+
 			if !strings.Contains(none, call.Out) {
 				t.Errorf("the folder for documents is not granted:\n%s", none)
 			}
@@ -340,6 +377,7 @@ func TestGrantsReachTheProgram(t *testing.T) {
 // TestPartsOfTheShell: a program that can be held to some commands is told exactly these.
 func TestPartsOfTheShell(t *testing.T) {
 	t.Parallel()
+
 	call := agentcli.Call{
 		Dir:     "/p",
 		Root:    "/p",
@@ -349,11 +387,13 @@ func TestPartsOfTheShell(t *testing.T) {
 		Lookup:  func(string) string { return "" },
 		Grant:   agentcli.Grant{Shell: true, Commands: []string{"git diff *", `say "x"`}},
 	}
+
 	claude := strings.Join(agentcli.Claude().Argv(call), " ")
 	if !strings.Contains(claude, `"Bash(git diff:*)","Bash(say \"x\")"]`) ||
 		strings.Contains(claude, `"Bash"`) || !strings.Contains(claude, ",Bash") {
 		t.Errorf("claude = %s, want Bash offered, and two commands allowed", claude)
 	}
+
 	opencode := strings.Join(agentcli.OpenCode().Env(call), " ")
 	if !strings.Contains(
 		opencode,
@@ -361,6 +401,7 @@ func TestPartsOfTheShell(t *testing.T) {
 	) {
 		t.Errorf("opencode = %s, want two commands allowed", opencode)
 	}
+
 	for _, d := range agentcli.Drivers() {
 		if want := d.Name == "claude" || d.Name == "opencode"; d.Parts != want {
 			t.Errorf("%s can be held to some commands: %v, want %v", d.Name, d.Parts, want)
@@ -375,7 +416,9 @@ func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
 		t,
 		filepath.Join(home, ".copilot/config.json"),
 		"// managed\n// automatically\n"+
-			`{"lastLoggedInUser": {"login": "me"}, "loggedInUsers": [1], "copilotTokens": {"h": "t"}, "authTokens": {}, "trustedFolders": ["/"], "hooks": {}, "installedPlugins": [1]}`,
+			`{"lastLoggedInUser": {"login": "me"}, "loggedInUsers": [1], `+
+			`"copilotTokens": {"h": "t"}, "authTokens": {}, "trustedFolders": ["/"], `+
+			`"hooks": {}, "installedPlugins": [1]}`,
 	)
 	put(
 		t,

@@ -32,16 +32,19 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(fake(mode))
 	}
+
 	if len(os.Args) > 1 && os.Args[1] == "__child" {
 		os.Exit(proc.Supervise(os.Stdin, os.Stdout, sandbox.Ruleset))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "__mcp" {
 		os.Exit(fakeServer(os.Args[2]))
 	}
+
 	goleak.VerifyTestMain(m)
 }
 
-const good = `{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", "path": "r.md"}], "metadata": {"delegation_depth": 1}}`
+const good = `{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", ` +
+	`"path": "r.md"}], "metadata": {"delegation_depth": 1}}`
 
 // fake behaves as a program does, or does not.
 func fake(mode string) int {
@@ -148,13 +151,16 @@ func exec(
 	allow func(context.Context, proc.Command) error,
 ) (*agentcli.Exec, formats.Request) {
 	t.Helper()
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if allow == nil {
 		allow = func(context.Context, proc.Command) error { return nil }
 	}
+
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: allow,
 		Env:   []string{"FAKE_AGENT=" + mode, "GOCOVERDIR=" + t.TempDir()},
@@ -163,11 +169,13 @@ func exec(
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	out := filepath.Join(dir, "runs", "out")
 	if err := os.MkdirAll(out, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	x := &agentcli.Exec{
 		Definition: subagents.Definition{
 			Info: formats.AgentInfo{Name: "worker"},
@@ -178,6 +186,7 @@ func exec(
 		Root:    dir,
 		Nonce:   func() string { return "n0nce" },
 	}
+
 	return x, formats.Request{
 		Agent:   "worker",
 		Run:     "r1",
@@ -350,10 +359,12 @@ func TestExecTakesFilesOfTheProject(t *testing.T) {
 func TestExecGivesTheRequest(t *testing.T) {
 	t.Parallel()
 	x, r := exec(t, "echo", nil)
+
 	ret, err := x.Run(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []any{
 		"TERCET_OUT=" + r.Out,
 		"TERCET_RETURN=" + filepath.Join(x.Root, "runs", "call-1", "return.json"),
@@ -363,11 +374,13 @@ func TestExecGivesTheRequest(t *testing.T) {
 	if env, ok := ret.Fields["env"].([]any); !ok || !slices.Equal(env, want) {
 		t.Errorf("environment = %v, want %v", ret.Fields["env"], want)
 	}
+
 	in, ok := ret.Fields["in"].(map[string]any)
 	if !ok || in["agent"] != "worker" || in["nonce"] != "n0nce" ||
 		fmt.Sprint(in["input"]) != "map[task:t]" {
 		t.Errorf("request = %v", ret.Fields["in"])
 	}
+
 	if ret.Fields["same"] != true || ret.Fields["cwd"] != r.Dir {
 		t.Errorf("fields = %v", ret.Fields)
 	}
@@ -376,11 +389,13 @@ func TestExecGivesTheRequest(t *testing.T) {
 func TestExecStops(t *testing.T) {
 	t.Parallel()
 	x, r := exec(t, "hang", nil)
+
 	r.Timeout.Total = 300 * time.Millisecond
 	ret, err := x.Run(t.Context(), r)
 	if err != nil || len(ret.Errors) != 1 || ret.Errors[0].Code != formats.CodeTimeout {
 		t.Errorf("Run = %+v, %v, want TIMEOUT", ret, err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := x.Run(ctx, r); !errors.Is(err, context.Canceled) {
@@ -390,12 +405,14 @@ func TestExecStops(t *testing.T) {
 
 func TestExecNotStarted(t *testing.T) {
 	t.Parallel()
+
 	x, r := exec(t, "file", func(context.Context, proc.Command) error {
 		return errors.New("not trusted")
 	})
 	if _, err := x.Run(t.Context(), r); formats.CodeOf(err) != formats.CodeUntrusted {
 		t.Errorf("Run that is not allowed = %v, want UNTRUSTED", err)
 	}
+
 	x, r = exec(t, "file", nil)
 	x.Definition.Argv = []string{"no-such-program-here"}
 	_, err := x.Run(t.Context(), r)
@@ -403,6 +420,7 @@ func TestExecNotStarted(t *testing.T) {
 		t.Errorf("Run of a missing program = %v (help %q), want TOOL_UNAVAILABLE",
 			err, formats.HelpOf(err))
 	}
+
 	for name, edit := range map[string]func(*agentcli.Exec){
 		"argv":    func(x *agentcli.Exec) { x.Definition.Argv = nil },
 		"starter": func(x *agentcli.Exec) { x.Starter = nil },

@@ -17,11 +17,14 @@ import (
 // TestRoom: what a sandbox leaves open to an agent CLI for its own data.
 func TestRoom(t *testing.T) {
 	t.Parallel()
+
 	daemon := fmt.Sprintf("/tmp/codex-daemon-%d", os.Getuid())
 	codex := "writes /u/.codex; keeps config.toml AGENTS.md AGENTS.override.md prompts rules " +
 		"skills hooks hooks.json plugins; makes " + daemon + " /u/.codex; nests; known"
 	claude := "writes /u/.claude /u/.claude.json; keeps settings.json settings.local.json " +
-		"CLAUDE.md commands agents skills hooks plugins output-styles rules; makes /u/.claude; known"
+		"CLAUDE.md commands agents skills hooks plugins output-styles rules; " +
+		"makes /u/.claude; known"
+
 	tests := []struct {
 		program string
 		home    string            // private home
@@ -59,13 +62,16 @@ func TestRoom(t *testing.T) {
 			want:    "writes /u/.claude.json; known",
 		},
 	}
+
 	for _, tt := range tests {
 		env := map[string]string{"HOME": "/u"}
 		maps.Copy(env, tt.env)
+
 		room := agentcli.RoomOf(tt.program, agentcli.Call{
 			Home:   tt.home,
 			Lookup: func(name string) string { return env[name] },
 		})
+
 		if got := inWords(room); got != tt.want {
 			t.Errorf("%s %v %s\n got %s\nwant %s", tt.program, tt.env, tt.home, got, tt.want)
 		}
@@ -78,12 +84,15 @@ func inWords(r sandbox.Room) string {
 	for _, file := range r.Keep {
 		kept = append(kept, filepath.Base(file))
 	}
+
 	var out []string
+
 	add := func(verb string, names []string) {
 		if len(names) > 0 {
 			out = append(out, verb+" "+strings.Join(names, " "))
 		}
 	}
+
 	add("writes", r.Write)
 	add("keeps", kept)
 	add("makes", r.Make)
@@ -93,6 +102,7 @@ func inWords(r sandbox.Room) string {
 	if r.Known {
 		out = append(out, "known")
 	}
+
 	return strings.Join(out, "; ")
 }
 

@@ -100,6 +100,7 @@ func (d drive) keepsSession(t *testing.T) {
 		if err != nil || ret.Status != formats.StatusCompleted {
 			t.Fatalf("Run = %+v, %v, want completed", ret, err)
 		}
+
 		turns := d.server.Turns(key)
 		turns, before = turns[before:], len(turns)
 		for _, turn := range slices.Backward(turns) {
@@ -107,6 +108,7 @@ func (d drive) keepsSession(t *testing.T) {
 				return ret, used, turn.Prompt
 			}
 		}
+
 		t.Fatal("the model was not asked")
 		return ret, used, ""
 	}
