@@ -35,7 +35,9 @@ func TestLibraryCompiles(t *testing.T) {
 func TestSpecification(t *testing.T) {
 	t.Parallel()
 	env := shipped(t)
+
 	const sync = "status-sync-manager {operation: update_status, "
+
 	for name, want := range map[string]string{
 		"testdata/spec/plan.md": `arg task_number task
 arg research_report path
@@ -71,11 +73,13 @@ return_plan_artifact_to_orchestrator: return Plan created: ${{$steps.delegate_to
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p, found := try(t, env, name, src)
 		if p == nil || len(found) > 0 {
 			t.Errorf("Compile(%s) = %v, want a program", name, found)
 			continue
 		}
+
 		if diff := cmp.Diff(want, dump(p)); diff != "" {
 			t.Errorf("Compile(%s) (-want +got):\n%s", name, diff)
 		}
@@ -89,7 +93,9 @@ func file(front, args string, steps ...string) string {
 	if args != "" {
 		args = "## Argument Parsing\n\n```yaml args\n" + args + "\n```\n\n"
 	}
+
 	out := strings.Replace(strings.Replace(head, "%s", front, 1), "%s", args, 1)
+
 	for i, s := range steps {
 		title, block, _ := strings.Cut(s, ": ")
 		number := string(rune('1' + i))
@@ -98,12 +104,15 @@ func file(front, args string, steps ...string) string {
 			title = rest
 			level = "#### Step 1." + number
 		}
+
 		if title == "!" {
 			out += "## Error Handling\n\n### Tidy\n\n```yaml step\n" + block + "\n```\n\n"
 			continue
 		}
+
 		out += level + ": " + title + "\n\n```yaml step\n" + block + "\n```\n\n"
 	}
+
 	return out
 }
 
@@ -112,6 +121,7 @@ const task = "arguments:\n  - {name: n, type: task, required: true}\n"
 func TestLowering(t *testing.T) {
 	t.Parallel()
 	env := shipped(t)
+
 	for name, c := range map[string]struct {
 		src  string
 		want []string // lines of the dump
@@ -239,6 +249,7 @@ func TestLowering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			got := strings.Split(dump(compiled(t, env, c.src)), "\n")
 			for _, line := range c.want {
 				if !slices.Contains(got, line) {
@@ -253,6 +264,7 @@ func TestLowering(t *testing.T) {
 // else.
 func TestReads(t *testing.T) {
 	t.Parallel()
+
 	p := compiled(
 		t,
 		shipped(t),
@@ -262,14 +274,17 @@ func TestReads(t *testing.T) {
 			"B: when: $steps.a.x > 1 and $task.number > 0\nset: {y: '$steps | keys'}",
 		),
 	)
+
 	type reads struct {
 		Vars, Steps []string
 		All         bool
 	}
+
 	of := func(e *syntax.Expr) reads {
 		all := p.Reads(e)
 		return reads{all.Vars, all.Steps, all.AllSteps}
 	}
+
 	set := func(step *syntax.Step) *syntax.Expr {
 		s, ok := step.Action.(*syntax.Set)
 		if !ok {
@@ -277,12 +292,14 @@ func TestReads(t *testing.T) {
 		}
 		return s.Values[0].Expr
 	}
+
 	got := []reads{of(set(p.File.Steps[0])), of(p.File.Steps[1].When), of(set(p.File.Steps[1]))}
 	want := []reads{
 		{Vars: []string{"$state"}},
 		{Vars: []string{"$task", "$steps"}, Steps: []string{"a"}},
 		{Vars: []string{"$steps"}, All: true},
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
@@ -292,6 +309,7 @@ func TestReads(t *testing.T) {
 func TestPositions(t *testing.T) {
 	t.Parallel()
 	env := shipped(t)
+
 	for name, c := range map[string]struct {
 		step string // its first line is line 10 of the file
 		want string
@@ -325,16 +343,20 @@ func TestPositions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			src := "---\ncommand: x\ndescription: A test\n---\n## Workflow Execution\n\n" +
 				"### Step 1: A\n\n```yaml step\n" + c.step + "\n"
 			if !strings.HasPrefix(c.step, "return") {
 				src += "set: {a: 1}\n"
 			}
+
 			_, found := try(t, env, "", []byte(src+"```\n"))
+
 			var got []string
 			for _, d := range found {
 				got = append(got, strings.TrimPrefix(d.Error(), "x.md:"))
 			}
+
 			if len(got) != 1 || !strings.HasPrefix(got[0], c.want+": ") {
 				t.Errorf("Compile(%q) = %q, want one finding at %s", c.step, got, c.want)
 			}
@@ -345,6 +367,7 @@ func TestPositions(t *testing.T) {
 // TestEnvironmentWithoutBuiltins: the subagents that keys are lowered to may be missing.
 func TestEnvironmentWithoutBuiltins(t *testing.T) {
 	t.Parallel()
+
 	_, found := try(
 		t,
 		none{},
@@ -356,10 +379,12 @@ func TestEnvironmentWithoutBuiltins(t *testing.T) {
 			"B: status: planned",
 		)),
 	)
+
 	codes := map[string]bool{}
 	for _, d := range found {
 		codes[d.Code+" "+d.Message] = true
 	}
+
 	for _, want := range []string{
 		"E164 unknown subagent 'status-sync-manager'",
 		"E164 unknown subagent 'gatekeeper'",
@@ -394,6 +419,7 @@ func TestLimits(t *testing.T) {
 			"A: return: done",
 		),
 	)
+
 	want := formats.Limits{
 		Steps:    500,
 		Retries:  1,
@@ -401,9 +427,11 @@ func TestLimits(t *testing.T) {
 		Tokens:   2_000_000,
 		Cost:     2.5,
 	}
+
 	if diff := cmp.Diff(want, p.Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
+
 	front := p.File.Front
 	if len(front.Env) != 1 || front.Env[0].Text != "HOME" || !front.Hidden ||
 		!slices.Equal(front.Examples, []string{"/x"}) {
@@ -428,6 +456,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 
 func FuzzCompile(f *testing.F) {
 	env := stubbed(f)
+
 	for _, pattern := range []string{
 		"testdata/*.md", "testdata/*/*.md", "../library/*.md", "../syntax/testdata/flows/*.md",
 	} {
@@ -435,18 +464,22 @@ func FuzzCompile(f *testing.F) {
 			f.Add(src)
 		}
 	}
+
 	f.Fuzz(func(t *testing.T, src []byte) {
 		_, rest, _ := strings.Cut(string(src), "command: ") // the file is named after its command
 		word, _, _ := strings.Cut(rest, "\n")
 		file := syntax.Read(word+".md", src)
+
 		p, err := compile.Compile(file, env)
 		if (p == nil) == (err == nil) {
 			t.Errorf("Compile = %v, %v, want a program or an error", p, err)
 		}
+
 		again, second := compile.Compile(file, env)
 		if err != nil && err.Error() != second.Error() {
 			t.Errorf("Compile twice = %v and %v", err, second)
 		}
+
 		if err == nil && dump(p) != dump(again) {
 			t.Errorf("Compile twice gives\n%s\nand\n%s", dump(p), dump(again))
 		}
@@ -455,12 +488,15 @@ func FuzzCompile(f *testing.F) {
 
 func BenchmarkParseCompile(b *testing.B) {
 	env := shipped(b)
+
 	src, err := os.ReadFile("../library/implement.md")
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	b.ReportAllocs()
 	b.SetBytes(int64(len(src)))
+
 	for b.Loop() {
 		f, err := syntax.Parse("implement.md", src)
 		if err != nil {

@@ -15,13 +15,15 @@ func TestContract(t *testing.T) {
 	fields := map[string]formats.Field{"count": {Type: formats.TypeInteger}}
 	for src, want := range map[string]string{
 		`if .fields.count > 0 then "rejected" else .status end`: "",
-		`.fields.count >`:       `a.md:7:24: E300: returns.status: unexpected end`,
-		`.fields.cuont > 0`:     `a.md:7:17: E303: subagent a returns no field 'cuont'`,
-		`.summary`:              `a.md:7:10: E125: no member 'summary' here; expected one of status, fields`,
-		`$args.x`:               `a.md:7:9: E300: returns.status: unknown variable $args`,
-		"\"a\" |\n  sizes":      `a.md:7:17: E300: returns.status: unknown function sizes/0`,
-		`.fields | nosuch(1)`:   `a.md:7:19: E300: returns.status: unknown function nosuch/1`,
-		`.fields.count, .other`: `a.md:7:25: E125: no member 'other' here; expected one of status, fields`,
+		`.fields.count >`:   `a.md:7:24: E300: returns.status: unexpected end`,
+		`.fields.cuont > 0`: `a.md:7:17: E303: subagent a returns no field 'cuont'`,
+		`.summary`: `a.md:7:10: E125: no member 'summary' here; ` +
+			`expected one of status, fields`,
+		`$args.x`:             `a.md:7:9: E300: returns.status: unknown variable $args`,
+		"\"a\" |\n  sizes":    `a.md:7:17: E300: returns.status: unknown function sizes/0`,
+		`.fields | nosuch(1)`: `a.md:7:19: E300: returns.status: unknown function nosuch/1`,
+		`.fields.count, .other`: `a.md:7:25: E125: no member 'other' here; ` +
+			`expected one of status, fields`,
 	} {
 		info := formats.AgentInfo{
 			Name:        "a",

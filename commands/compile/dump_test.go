@@ -149,10 +149,12 @@ func (d dumper) target(info *compile.Info, t *syntax.Target) {
 		syntax.ToReturn: "return",
 		syntax.ToGate:   "gate",
 	}
+
 	fmt.Fprintf(d, " -> %s", names[t.Kind])
 	if t.Kind == syntax.ToRedo {
 		fmt.Fprintf(d, " %v max %d", info.Reruns(t), t.Max)
 	}
+
 	if t.Return != nil {
 		d.WriteString(" " + text(t.Return.Message))
 	}
@@ -170,7 +172,9 @@ func text(t *syntax.Text) string {
 	if t == nil {
 		return ""
 	}
+
 	var b strings.Builder
+
 	for _, p := range t.Parts {
 		if p.Expr != nil {
 			b.WriteString("${{" + p.Expr.Src + "}}")
@@ -178,6 +182,7 @@ func text(t *syntax.Text) string {
 			b.WriteString(p.Lit)
 		}
 	}
+
 	return b.String()
 }
 

@@ -85,6 +85,7 @@ func try(
 		word, _, _ := strings.Cut(rest, "\n")
 		name = word + ".md"
 	}
+
 	readFile := syntax.Read
 	build := compile.Compile
 	if strings.HasPrefix(filepath.Base(name), "worker-") {
@@ -103,27 +104,33 @@ func try(
 			}, env)
 		}
 	}
+
 	p, err := build(readFile(name, src), env)
 	if err == nil {
 		return p, p.Warnings
 	}
+
 	if p != nil {
 		tb.Errorf("Compile(%s) gives a program beside its error", name)
 	}
+
 	list, ok := errors.AsType[*formats.Diagnostics](err)
 	if !ok {
 		tb.Fatalf("Compile(%s) = %T, want *formats.Diagnostics", name, err)
 	}
+
 	return nil, list.List
 }
 
 // read gives the files that match, by name.
 func read(tb testing.TB, pattern string) map[string][]byte {
 	tb.Helper()
+
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		tb.Fatalf("Glob(%s) = %v, %v", pattern, files, err)
 	}
+
 	out := map[string][]byte{}
 	for _, name := range files {
 		src, err := os.ReadFile(name)
@@ -132,5 +139,6 @@ func read(tb testing.TB, pattern string) map[string][]byte {
 		}
 		out[name] = src
 	}
+
 	return out
 }

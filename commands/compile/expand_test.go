@@ -16,6 +16,7 @@ import (
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	env := shipped(t)
+
 	for name, src := range map[string]string{
 		"the example": "",
 		"every sentence": "---\ncommand: every\ndescription: Every plain sentence\narguments:\n" +
@@ -66,23 +67,29 @@ func TestExpand(t *testing.T) {
 				}
 				src = string(text)
 			}
+
 			before := compiled(t, env, src)
 			f, err := syntax.Parse(before.File.Name, []byte(src))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			text := string(syntax.FormatText(compile.Expand(f, before)))
+
 			after := compiled(t, env, text)
 			if diff := cmp.Diff(said(before), said(after)); diff != "" {
 				t.Errorf("Expand changes the program (-before +after):\n%s\n%s", diff, text)
 			}
+
 			g, err := syntax.Parse(after.File.Name, []byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if left := g.Strict; len(left) > 0 {
 				t.Errorf("Expand leaves %v in:\n%s", left, text)
 			}
+
 			if strings.Contains(src, "Prose stays.") &&
 				!strings.Contains(text, "\n\nProse stays.\n\n") {
 				t.Errorf("Expand loses prose:\n%s", text)

@@ -24,9 +24,11 @@ func flowAgents() []string {
 func stubbed(tb testing.TB) indexedStep {
 	tb.Helper()
 	env := shipped(tb)
+
 	for _, name := range flowAgents() {
 		env.extra[name] = formats.AgentInfo{Name: name, Tools: []string{"read"}}
 	}
+
 	for _, name := range []string{
 		"reviewer", "security-auditor", "tester", "architect", "test-designer", "researcher",
 	} {
@@ -36,6 +38,7 @@ func stubbed(tb testing.TB) indexedStep {
 		info.Statuses = nil
 		env.extra[name] = info
 	}
+
 	return env
 }
 
@@ -43,14 +46,17 @@ func stubbed(tb testing.TB) indexedStep {
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	env := stubbed(t)
+
 	git, _ := env.Agent("git-workflow-manager")
 	if _, ok := git.Inputs["files"]; !ok {
 		t.Error("git-workflow-manager takes no files")
 	}
+
 	for name, src := range read(t, "../syntax/testdata/flows/*.md") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			_, found := try(t, env, filepath.Base(name), src)
+
 			for _, d := range found {
 				if d.Code != "W240" && d.Code != "W241" {
 					t.Errorf("unexpected: %v", d)
@@ -66,18 +72,22 @@ func TestWorkflow(t *testing.T) {
 	t.Parallel()
 	const file = "../syntax/testdata/flows/subagents/task-executor.md"
 	src := read(t, file)[file]
+
 	def, err := subagents.ParseDefinition("task-executor.md", src)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := syntax.ReadWorkflow("task-executor.md", src)
 	if len(f.Found) > 0 {
 		t.Fatal(f.Found)
 	}
+
 	p, err := compile.Workflow(f, def.Info, shipped(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !p.Workflow || len(p.File.Steps) != 2 || len(p.File.Args.Load) != 2 || len(p.Warnings) > 0 {
 		t.Errorf("program = %+v", p)
 	}

@@ -18,6 +18,7 @@ import (
 func TestMarkers(t *testing.T) {
 	t.Parallel()
 	env := shipped(t)
+
 	for name, src := range read(t, "testdata/*.md") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
@@ -25,6 +26,7 @@ func TestMarkers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			_, found := try(t, env, name, src)
 			for _, d := range found {
 				if !expected.Meets(d.Pos.Line, d.Code+": "+d.Message) {
@@ -32,9 +34,11 @@ func TestMarkers(t *testing.T) {
 				}
 				worded(t, d)
 			}
+
 			for _, m := range expected.Unmet() {
 				t.Errorf("%s:%d: no finding matches %q", name, m.Line, m.Pattern)
 			}
+
 			sorted := slices.IsSortedFunc(found, func(a, b formats.Diagnostic) int {
 				return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
 			})

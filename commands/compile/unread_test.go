@@ -23,8 +23,10 @@ var allBreaks = flag.Bool("all-breaks", false, "break every line of the right fi
 // judged gives what is said of a file, of its form and of its meaning, as lines.
 func judged(t *testing.T, env compile.Env, name string, src []byte) []string {
 	t.Helper()
+
 	p, err := compile.Compile(syntax.Read(name, src), env)
 	list := &formats.Diagnostics{}
+
 	switch {
 	case err == nil:
 		list.List = p.Warnings
@@ -33,6 +35,7 @@ func judged(t *testing.T, env compile.Env, name string, src []byte) []string {
 	case !errors.As(err, &list):
 		t.Fatalf("Compile(%s) = %T, want *formats.Diagnostics", name, err)
 	}
+
 	if !slices.IsSortedFunc(list.List, func(a, b formats.Diagnostic) int {
 		if a.Pos.Line != b.Pos.Line {
 			return a.Pos.Line - b.Pos.Line
@@ -41,6 +44,7 @@ func judged(t *testing.T, env compile.Env, name string, src []byte) []string {
 	}) {
 		t.Errorf("findings are not sorted: %v", list.List)
 	}
+
 	return linesOf(list.List)
 }
 
@@ -112,9 +116,11 @@ func breaks() map[string]func(lines []string, i int) []string {
 	put := func(lines []string, i int, text ...string) []string {
 		return slices.Concat(lines[:i], text, lines[i:])
 	}
+
 	opens := func(line string) bool {
 		return strings.HasPrefix(line, "```yaml ")
 	}
+
 	return map[string]func(lines []string, i int) []string{
 		"an unknown key": func(lines []string, i int) []string {
 			if !opens(lines[i]) {
