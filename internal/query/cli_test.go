@@ -359,7 +359,8 @@ func cliCases() []cliCase {
 		{
 			args: []string{
 				"-c",
-				`def fac: if . <= 1 then 1 else . * (. - 1 | fac) end; [.[] | fac], (.[0] |= . * 7), ([.[] | select(. % 2 == 1)] | any)`,
+				`def fac: if . <= 1 then 1 else . * (. - 1 | fac) end; ` +
+					`[.[] | fac], (.[0] |= . * 7), ([.[] | select(. % 2 == 1)] | any)`,
 			},
 			input: `[1,5,10]`,
 			want:  cliResult{Out: "[1,120,3628800]\n[7,5,10]\ntrue\n"},
@@ -367,7 +368,9 @@ func cliCases() []cliCase {
 		{
 			args: []string{
 				"-c",
-				`test("^a.c$"), [match("[a-c]"; "g").string], sub("(?<x>b)"; "<\(.x)>"), gsub("[ac]"; "-"), ascii_upcase, split("b"), ltrimstr("a"), (explode | implode), @uri, @html, @base64`,
+				`test("^a.c$"), [match("[a-c]"; "g").string], sub("(?<x>b)"; ` +
+					`"<\(.x)>"), gsub("[ac]"; "-"), ascii_upcase, split("b"), ltrimstr("a"), ` +
+					`(explode | implode), @uri, @html, @base64`,
 			},
 			input: `"abc"`,
 			want: cliResult{
@@ -378,7 +381,9 @@ func cliCases() []cliCase {
 		{
 			args: []string{
 				"-c",
-				`to_entries, with_entries(.value += 1), keys, has("a"), del(.a), ([.[]] | indices(2)), (.b as $b | $b // "none"), (.zz // "none"), (try error("q") catch .), ([limit(2; .[])] | length)`,
+				`to_entries, with_entries(.value += 1), keys, has("a"), del(.a), ` +
+					`([.[]] | indices(2)), (.b as $b | $b // "none"), (.zz // "none"), ` +
+					`(try error("q") catch .), ([limit(2; .[])] | length)`,
 			},
 			input: `{"a":1,"b":2}`,
 			want: cliResult{
@@ -408,7 +413,9 @@ func cliCases() []cliCase {
 		{
 			args: []string{
 				"-c",
-				`first(range(10; 0; -3)), [range(0; 10; 4)], (tojson | fromjson), ([3, 1, 2] | sort_by(-.)), (now | type), ("2015-03-05T23:51:47Z" | fromdate)`,
+				`first(range(10; 0; -3)), [range(0; 10; ` +
+					`4)], (tojson | fromjson), ([3, 1, 2] | sort_by(-.)), (now | type), ` +
+					`("2015-03-05T23:51:47Z" | fromdate)`,
 			},
 			input: `{"x":[1]}`,
 			want:  cliResult{Out: "10\n[0,4,8]\n{\"x\":[1]}\n[3,2,1]\n\"number\"\n1425599507\n"},
@@ -440,11 +447,13 @@ func TestLikeJQ(t *testing.T) {
 		if tt.own {
 			continue
 		}
+
 		var out, stderr bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), jq, tt.args...)
 		cmd.Stdin = strings.NewReader(tt.input)
 		cmd.Stdout = &out
 		cmd.Stderr = &stderr
+
 		exit := 0
 		if err := cmd.Run(); err != nil {
 			var ee *exec.ExitError
@@ -453,11 +462,13 @@ func TestLikeJQ(t *testing.T) {
 			}
 			exit = ee.ExitCode()
 		}
+
 		got := cliResult{
 			Out:  out.String(),
 			Exit: exit,
 			Err:  tt.want.Err,
 		}
+
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("jq %q of %q (-want +got):\n%s", tt.args, tt.input, diff)
 		}
@@ -469,11 +480,13 @@ func TestLikeJQ(t *testing.T) {
 
 func TestRunCLIFiles(t *testing.T) {
 	t.Parallel()
+
 	r := fromArgs([]string{"-c", "[input_filename, ., ($s | length)]"}, "1", "", "2 3")
 	r.Args = []query.Arg{
 		{Name: "s", Kind: query.ArgSlurp, Data: []byte("1 [2]")},
 		{Name: "empty", Kind: query.ArgSlurp},
 	}
+
 	got, err := runCLI(t.Context(), r)
 	want := "[\"in0.json\",1,2]\n[\"in2.json\",2,2]\n[\"in2.json\",3,2]\n"
 	if err != nil || got.Out != want {
@@ -484,11 +497,13 @@ func TestRunCLIFiles(t *testing.T) {
 // TestManyObjects: objects keep their order however many are printed, however they were read.
 func TestManyObjects(t *testing.T) {
 	t.Parallel()
+
 	var in, want strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&in, "{\"z\":%d.0,\"a\":{\"y\":1,\"b\":%d}} ", i, i)
 		fmt.Fprintf(&want, "{\"z\":%d.0,\"a\":{\"y\":1,\"b\":%d}}\n", i, i)
 	}
+
 	for _, args := range [][]string{
 		{"-c", "."},
 		{"-c", "-s", ".[]"},
@@ -544,8 +559,10 @@ func TestRunCLIBrokenWriter(t *testing.T) {
 
 func BenchmarkRunCLI(b *testing.B) {
 	src := tasks(1000)
+
 	b.ReportAllocs()
 	b.SetBytes(int64(len(src)))
+
 	for b.Loop() {
 		got, err := runCLI(
 			b.Context(),

@@ -19,11 +19,13 @@ func vars() []string {
 
 func TestCompileErrors(t *testing.T) {
 	t.Parallel()
+
 	type found struct {
 		Offset int
 		Msg    string
 		Meant  string
 	}
+
 	tests := []struct {
 		src  string
 		opt  query.Options
@@ -139,8 +141,10 @@ func TestCompileErrors(t *testing.T) {
 			[]found{{-1, "query of 65537 bytes is over the limit of 65536", ""}},
 		},
 	}
+
 	for _, tt := range tests {
 		_, err := query.Compile(tt.src, tt.opt)
+
 		var got []found
 		if list, ok := errors.AsType[query.Errors](err); ok {
 			for _, e := range list {
@@ -149,6 +153,7 @@ func TestCompileErrors(t *testing.T) {
 		} else if one, ok := errors.AsType[*query.Error](err); ok {
 			got = append(got, found{one.Offset, one.Msg, one.DidYouMean})
 		}
+
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("Compile(%.60q) = %v (-want +got):\n%s", tt.src, err, diff)
 		}
@@ -172,6 +177,7 @@ func TestErrorText(t *testing.T) {
 
 func TestRefs(t *testing.T) {
 	t.Parallel()
+
 	tests := []struct {
 		src  string
 		want []query.Ref
@@ -254,12 +260,14 @@ func TestRefs(t *testing.T) {
 			[]query.Ref{{Var: "$steps", Path: []string{"review", "children"}, Offset: 4}},
 		},
 	}
+
 	for _, tt := range tests {
 		c, err := query.Compile(tt.src, query.Options{Vars: vars(), Strict: true})
 		if err != nil {
 			t.Errorf("Compile(%q) = %v", tt.src, err)
 			continue
 		}
+
 		if diff := cmp.Diff(tt.want, c.Refs()); diff != "" {
 			t.Errorf("Refs(%q) (-want +got):\n%s", tt.src, diff)
 		}
@@ -268,21 +276,25 @@ func TestRefs(t *testing.T) {
 
 func TestCalls(t *testing.T) {
 	t.Parallel()
+
 	c, err := query.Compile(`def f(g): g | map(.a); all, f(any(passed)), {all: 1}`, query.Options{
 		Funcs: query.Workflow,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []query.Call{
 		{Function: query.Function{Name: "map", Args: 1}, Offset: 14},
 		{Function: query.Function{Name: "all"}, Offset: 23},
 		{Function: query.Function{Name: "any", Args: 1}, Offset: 30},
 		{Function: query.Function{Name: "passed"}, Offset: 34},
 	}
+
 	if diff := cmp.Diff(want, c.Calls()); diff != "" {
 		t.Errorf("Calls (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]string(nil), c.Vars()); diff != "" {
 		t.Errorf("Vars (-want +got):\n%s", diff)
 	}

@@ -73,14 +73,20 @@ func oddStates() []string {
 		`{"tasks":[[]]}`,
 		`{"tasks":[{}]}`,
 		`{"tasks":[1,null,"x",[{"number":3}],true,{"number":3,"title":"t"}],"serial":412}`,
-		`{"tasks":[{"number":3,"title":"a"}],"serial":1,"tasks":[{"number":3,"title":"b"},{"number":1}]}`,
-		`{"serial":1,"serial":2,"tasks":[{"number":1,"number":3,"title":"last","title":"counts","status":"planned","status":"completed"}]}`,
-		`{"t\u0061sks":[{"n\u0075mber":3,"title":"escaped keys","st\u0061tus":"c\u006fmpleted"}],"s\u0065rial":5}`,
+		`{"tasks":[{"number":3,"title":"a"}],"serial":1,"tasks":[{"number":3,"title":"b"},` +
+			`{"number":1}]}`,
+		`{"serial":1,"serial":2,"tasks":[{"number":1,"number":3,"title":"last",` +
+			`"title":"counts","status":"planned","status":"completed"}]}`,
+		`{"t\u0061sks":[{"n\u0075mber":3,"title":"escaped keys",` +
+			`"st\u0061tus":"c\u006fmpleted"}],"s\u0065rial":5}`,
 		`{"tasks":[{"number":3,"n\u0075mber":4,"title":"both"}]}`,
 		`{"tasks":[{"number":12345678901234567890,"big":12345678901234567890123,"rate":1.0,"title":"big"},{"number":3.0,"title":"float","rate":1e0},
 		  {"number":3e0,"title":"exp"},{"number":-3,"title":"neg"},{"number":9007199254740993,"title":"2^53+1","rate":1E+2,"mixed":-0},{"number":-0,"rate":0.10,"mixed":1e400},
 		  {"number":"3","title":"text","mixed":-1e-400}]}`,
-		`{"tasks":[{"number":3,"title":null,"status":{"completed":1},"dependencies":null,"artifacts":null,"mixed":[[]]},{"number":[3],"status":["completed"],"title":["a"],"dependencies":{"a":1},"artifacts":{"z":{"path":"p","type":"plan"},"a":{"type":"x"}}}]}`,
+		`{"tasks":[{"number":3,"title":null,"status":{"completed":1},"dependencies":null,` +
+			`"artifacts":null,"mixed":[[]]},{"number":[3],"status":["completed"],` +
+			`"title":["a"],"dependencies":{"a":1},"artifacts":{"z":{"path":"p",` +
+			`"type":"plan"},"a":{"type":"x"}}}]}`,
 		`{"tasks":[{"number":3,"title":"a"}]} {"tasks":[{"number":4}],"serial":412}` + "\n" +
 			`{"serial":3}`,
 		`{"tasks":[{"number":3}]}{"tasks":[{"number":3}]}[1]`,
@@ -88,7 +94,8 @@ func oddStates() []string {
 		`{"serial":1} null {"serial":{"z":1,"a":2}}`,
 		`{"tasks":[{"z":{"y":[{"x":1,"w":2}]},"number":3,"title":"kept order","a":1}]}`,
 		`{"":{"":1},"tasks":[{"":2,"number":3}]}`,
-		`{"tasks":[{"number":3,"lease":{"session_id":"sess_1","session_id":"sess_2"},"lease":{"a":1}}]}`,
+		`{"tasks":[{"number":3,"lease":{"session_id":"sess_1","session_id":"sess_2"},` +
+			`"lease":{"a":1}}]}`,
 		strings.Repeat("[", 600) + strings.Repeat("]", 600),
 		`{"tasks":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`,
 		`{"a":` + strings.Repeat(`{"a":`, 700) + "1" + strings.Repeat("}", 701),
@@ -165,6 +172,7 @@ func brokenStates() []string {
 // layouts gives the same document written in many ways.
 func layouts(tb testing.TB, src string) []string {
 	tb.Helper()
+
 	var compact, pretty, tabs bytes.Buffer
 	for _, err := range []error{
 		json.Compact(&compact, []byte(src)),
@@ -175,9 +183,11 @@ func layouts(tb testing.TB, src string) []string {
 			tb.Fatal(err)
 		}
 	}
+
 	lines := strings.NewReplacer(
 		`:[{`, ": [\n{", `},{"number`, "},\n{\"number", `}]}`, "}\n]\n}\n",
 	).Replace(compact.String())
+
 	return []string{
 		pretty.String() + "\n",
 		src,
@@ -194,18 +204,23 @@ func layouts(tb testing.TB, src string) []string {
 // large repeats the tasks so that the state is read in several pieces.
 func large(tb testing.TB) string {
 	tb.Helper()
+
 	var doc struct{ Tasks []json.RawMessage }
 	if err := json.Unmarshal([]byte(tasksState), &doc); err != nil {
 		tb.Fatal(err)
 	}
+
 	var out strings.Builder
 	out.WriteString("{\"serial\": 412,\n\"before\": [" + strings.Repeat(`{"a": [1, "x"]}, `, 3000) +
 		"0],\n\"tasks\": [\n")
+
 	for i := range 1500 {
 		fmt.Fprintf(&out, "%s,\n", doc.Tasks[i%len(doc.Tasks)])
 	}
+
 	fmt.Fprintf(&out, "{\"number\": 3, \"title\": \"%s\"}\n],\n\"version\": \"1\"}\n",
 		strings.Repeat("long ", 100_000))
+
 	return out.String()
 }
 
@@ -217,24 +232,29 @@ type filter struct {
 
 func corpus(tb testing.TB) []filter {
 	tb.Helper()
+
 	text, err := os.ReadFile("testdata/corpus.txt")
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	var out []filter
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" || strings.HasPrefix(line, "# ") {
 			continue
 		}
+
 		f := filter{src: line}
 		if rest, ok := strings.CutPrefix(line, "["); ok {
 			if mark, src, ok := strings.Cut(rest, "] "); ok && jqDifferences()[mark] != "" {
 				f = filter{src: src, mark: mark}
 			}
 		}
+
 		out = append(out, f)
 	}
+
 	return out
 }
 
@@ -401,11 +421,14 @@ func jqDifferences() map[string]string {
 func TestCorpusLikeJQ(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "starts jq some hundred times")
+
 	jq, err := exec.LookPath("jq")
 	if err != nil {
 		t.Skip("jq is not installed")
 	}
+
 	version := jqVersion(t, jq)
+
 	for i, f := range corpus(t) {
 		if i%12 != 0 && os.Getenv("TERCET_CORPUS") != "all" {
 			continue
@@ -413,21 +436,25 @@ func TestCorpusLikeJQ(t *testing.T) {
 		if f.mark != "" && f.mark != "order" && (f.mark != "jq 1.7" || version < "jq-1.7") {
 			continue
 		}
+
 		req := query.CLIRequest{
 			Filter:  f.src,
 			Compact: true,
 			Args:    corpusArgs(),
 			Sort:    f.mark == "order",
 		}
+
 		r, _, err := query.NewReady(req)
 		if err != nil {
 			continue
 		}
+
 		for _, input := range []string{tasksState, projectsState} {
 			got, exit, _, _ := r.Run(t.Context(), false, query.Input{
 				Name: "in",
 				Data: []byte(input),
 			})
+
 			args := []string{
 				"-c", f.src, "--argjson", "n", "3", "--arg", "s", "completed", "--argjson", "f",
 				"3.0", "--argjson", "o", `{"number":3}`, "--argjson", "none", "null",
@@ -435,13 +462,16 @@ func TestCorpusLikeJQ(t *testing.T) {
 			if req.Sort {
 				args = append(args, "-S")
 			}
+
 			cmd := exec.CommandContext(t.Context(), jq, args...)
 			cmd.Stdin = strings.NewReader(input)
 			want, err := cmd.Output()
 			wantExit := cmd.ProcessState.ExitCode()
+
 			if strings.Contains(string(stderrOf(err)), "ONIGURUMA") {
 				continue // this jq has no regular expressions
 			}
+
 			if got != string(want) || exit != wantExit {
 				t.Errorf("%s: exit %d\n%.600s\njq: exit %d, %v\n%.600s",
 					f.src, exit, got, wantExit, err, want)
@@ -466,14 +496,18 @@ func FuzzWays(f *testing.F) {
 			f.Add(uint64(i), in)
 		}
 	}
+
 	f.Add(uint64(99), tasksState)
 	lines := corpus(f)
+
 	f.Fuzz(func(t *testing.T, seed uint64, in string) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
+
 		src := lines[rnd.IntN(len(lines))].src
 		if rnd.IntN(2) == 0 {
 			src = randomFilter(rnd)
 		}
+
 		different(t, src, query.CLIRequest{
 			Compact:    rnd.IntN(2) == 0,
 			Raw:        rnd.IntN(3) == 0,
@@ -503,6 +537,7 @@ func randomFilter(rnd *rand.Rand) string {
 			return "(" + cond(depth-1) + pick(" and ", " or ", " | not | . == ", ", ") +
 				cond(depth-1) + ")"
 		}
+
 		switch rnd.IntN(7) {
 		case 0:
 			return field()

@@ -67,40 +67,49 @@ func TestDifferences(t *testing.T) {
 	if len(list) < 25 {
 		t.Fatalf("docs/query.md has %d differences, want at least 25", len(list))
 	}
+
 	jq, err := exec.LookPath("jq")
 	version := ""
 	if err == nil {
 		version = jqVersion(t, jq)
 	}
+
 	for _, d := range list {
 		got, err := runCLI(t.Context(), query.CLIRequest{
 			Filter:  d.filter,
 			Compact: true,
 			Inputs:  []query.Input{{Name: "in", Data: []byte(d.input)}},
 		})
+
 		lines := outputLines(got.Out)
 		if err != nil {
 			lines = append(lines, "! "+err.Error())
 		}
+
 		if diff := cmp.Diff(d.tercet, lines); diff != "" {
 			t.Errorf("%s of %s (-documented +got):\n%s", d.filter, d.input, diff)
 		}
+
 		want := d.jq
 		if version >= "jq-1.7" && d.newer != nil {
 			want = d.newer
 		}
+
 		if version == "" || want == nil {
 			continue
 		}
+
 		cmd := exec.CommandContext(t.Context(), jq, "-c", d.filter)
 		cmd.Stdin = strings.NewReader(d.input)
 		out, err := cmd.Output()
+
 		lines = outputLines(string(out))
 		if _, failed := errors.AsType[*exec.ExitError](err); failed {
 			lines = append(lines, "!")
 		} else if err != nil {
 			t.Fatal(err)
 		}
+
 		diff := cmp.Diff(want, lines)
 		if diff != "" && !strings.Contains(string(stderrOf(err)), "ONIGURUMA") {
 			t.Errorf("%s: %s of %s (-documented +got):\n%s", version, d.filter, d.input, diff)

@@ -34,8 +34,10 @@ func (p Ready) Run(
 	in ...Input,
 ) (out string, exit int, fast bool, err error) {
 	var buf bytes.Buffer
+
 	r := p.r
 	r.req.Inputs = in
+
 	r.out.Reset(&buf)
 	r.file = 0
 	r.inputErr = nil
@@ -45,15 +47,18 @@ func (p Ready) Run(
 	r.errs = nil
 	r.unreported = 0
 	r.origins.reset(0)
+
 	if r.plan != nil && !whole {
 		exit, err, fast = r.runStreamed(ctx)
 	}
 	if !fast {
 		exit, err = r.runDecoded(ctx)
 	}
+
 	if ferr := r.out.Flush(); ferr != nil {
 		return "", 0, false, ferr
 	}
+
 	return buf.String(), exit, fast, err
 }
 

@@ -15,6 +15,7 @@ import (
 // TestIndexTable: INDEX gives what gojq's own gives, which takes quadratic time.
 func TestIndexTable(t *testing.T) {
 	t.Parallel()
+
 	inputs := []any{
 		nil,
 		[]any{},
@@ -23,6 +24,7 @@ func TestIndexTable(t *testing.T) {
 		map[string]any{"a": 3, "b": 4},
 		"x",
 	}
+
 	for _, src := range []string{
 		"INDEX(.n)", "INDEX(.)", "INDEX(.n, .m)", "INDEX(empty)", "INDEX(.[]?; .n?)",
 		"INDEX(.[]?; .)", "INDEX((1, 2, 3); . % 2)", "INDEX(empty; .)", "INDEX(.[]?; empty)",
@@ -34,6 +36,7 @@ func TestIndexTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		c := compile(t, src, query.Options{})
 		for _, in := range inputs {
 			var want []any
@@ -44,6 +47,7 @@ func TestIndexTable(t *testing.T) {
 					want = append(want, v)
 				}
 			}
+
 			got, err := c.Run(t.Context(), in, nil)
 			if diff := cmp.Diff(want, got); !failed && diff != "" || failed != (err != nil) {
 				t.Errorf("%s of %v (-want +got), %v:\n%s", src, in, err, diff)

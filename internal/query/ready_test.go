@@ -16,13 +16,16 @@ func TestReady(t *testing.T) {
 		{`ready | .number`, tasksState, "2\n5\n", ""},
 		{
 			`ready`,
-			`{"tasks":[{"z":1.0,"number":4,"status":"planned","dependencies":[9]},{"number":5,"status":"planned","dependencies":[4]}]}`,
+			`{"tasks":[{"z":1.0,"number":4,"status":"planned","dependencies":[9]},` +
+				`{"number":5,"status":"planned","dependencies":[4]}]}`,
 			`{"z":1.0,"number":4,"status":"planned","dependencies":[9]}` + "\n",
 			"",
 		},
 		{
 			`[ready.number]`,
-			`{"tasks":[{"number":1,"status":"completed"},{"number":2,"status":"partial","dependencies":[1]},{"number":3,"status":"blocked"}]}`,
+			`{"tasks":[{"number":1,"status":"completed"},` +
+				`{"number":2,"status":"partial","dependencies":[1]},` +
+				`{"number":3,"status":"blocked"}]}`,
 			"[2]\n", "",
 		},
 		{`ready`, `{"tasks":[]}`, "", ""},
@@ -71,7 +74,8 @@ func TestReadyOfMany(t *testing.T) {
 			src.WriteString(",\n")
 		}
 		fmt.Fprintf(&src,
-			`{"number":%d,"status":"%s","title":"%s","dependencies":[%d],"more":{"z":1.0,"a":[%d]}}`,
+			`{"number":%d,"status":"%s","title":"%s","dependencies":[%d],"more":{"z":1.0,`+
+				`"a":[%d]}}`,
 			i, []string{"planned", "completed", "partial"}[i%3], strings.Repeat("x", i%90), i/2, i)
 	}
 

@@ -53,6 +53,7 @@ func texts(list []any) string {
 // without.
 func TestRun(t *testing.T) {
 	t.Parallel()
+
 	tests := []struct{ input, src, want string }{
 		{`null`, `1, "a", [1,{"b":2}]`, `1 ["a"] [1,{"b":2}]`},
 		{
@@ -83,8 +84,10 @@ func TestRun(t *testing.T) {
 		},
 		{
 			`{"a":[1],"n":2}`,
-			`(.a += [2]), (.n *= 4), (.n += .a[0]), (.a[3] = 0), (.a[-1] |= . + 1), setpath(["a",1]; 5)`,
-			`{"a":[1,2],"n":2} {"a":[1],"n":8} {"a":[1],"n":3} {"a":[1,null,null,0],"n":2} {"a":[2],"n":2} {"a":[1,5],"n":2}`,
+			`(.a += [2]), (.n *= 4), (.n += .a[0]), (.a[3] = 0), (.a[-1] |= . + 1), ` +
+				`setpath(["a",1]; 5)`,
+			`{"a":[1,2],"n":2} {"a":[1],"n":8} {"a":[1],"n":3} {"a":[1,null,null,0],` +
+				`"n":2} {"a":[2],"n":2} {"a":[1,5],"n":2}`,
 		},
 		{
 			`{"a":[1,2]}`,
@@ -93,27 +96,32 @@ func TestRun(t *testing.T) {
 		},
 		{
 			`["a","b"]`,
-			`join(",", ";"), add, add(.[] + "!"), (.[0] | test("A"; "i")), (.[1] | sub("b"; "c")), first(.[] | match("b").offset)`,
+			`join(",", ";"), add, add(.[] + "!"), (.[0] | test("A"; "i")), (.[1] | sub("b"; ` +
+				`"c")), first(.[] | match("b").offset)`,
 			`["a,b"] ["a;b"] ["ab"] ["a!b!"] true ["c"] 0`,
 		},
 		{
 			`[1,[2]]`,
-			`contains([1]), index([[2]]), IN(1, [1,[2]]), (.[1] == [2]), . - [1], (try error({"x":1}) catch .x), [paths]`,
+			`contains([1]), index([[2]]), IN(1, [1,[2]]), (.[1] == [2]), . - [1], ` +
+				`(try error({"x":1}) catch .x), [paths]`,
 			`true 1 true true [[2]] 1 [[0],[1],[1,0]]`,
 		},
 		{
 			`[{"k":"b"},{"k":"a"}]`,
-			`sort_by(.k)[0].k, (group_by(.k) | length), (map({(.k): 1}) | add), path(.[0].k), [path(.[("x" | 0, 1)])], to_entries[0].key`,
+			`sort_by(.k)[0].k, (group_by(.k) | length), (map({(.k): ` +
+				`1}) | add), path(.[0].k), [path(.[("x" | 0, 1)])], to_entries[0].key`,
 			`["a"] 2 {"a":1,"b":1} [0,"k"] [[0],[1]] 0`,
 		},
 		{
 			`{"a":1}`,
-			`.["a"], ."a", .[("a","b")], (.a as $x | $x * $x), ([limit(3; repeat(1))] | length), reduce range(5) as $i (0; . + $i)`,
+			`.["a"], ."a", .[("a","b")], (.a as $x | $x * $x), ([limit(3; ` +
+				`repeat(1))] | length), reduce range(5) as $i (0; . + $i)`,
 			`1 1 1 null 1 3 10`,
 		},
 		{
 			`null`,
-			`[fromstream(([["a",0],1],[["a",0]],[["a"]]))], [splits("a";"b")]?, ("a,b" | [splits(",")], split(",";null), [scan("[a-z]")])`,
+			`[fromstream(([["a",0],1],[["a",0]],[["a"]]))], [splits("a";"b")]?, ` +
+				`("a,b" | [splits(",")], split(",";null), [scan("[a-z]")])`,
 			`[{"a":[1]}] ["a","b"] ["a","b"] ["a","b"]`,
 		},
 		{
@@ -122,9 +130,11 @@ func TestRun(t *testing.T) {
 			`true ["no"] ["caught"]`,
 		},
 	}
+
 	for _, tt := range tests {
 		for _, strict := range []bool{true, false} {
 			c := compile(t, tt.src, query.Options{Strict: strict})
+
 			got, err := c.Run(t.Context(), parse(t, tt.input), nil)
 			if err != nil {
 				t.Errorf("Run(%s, strict %v) = %v", tt.src, strict, err)
@@ -134,16 +144,19 @@ func TestRun(t *testing.T) {
 				t.Errorf("Run(%s, strict %v) = %s, want %s", tt.src, strict, s, tt.want)
 			}
 		}
+
 		// And the same as gojq by itself.
 		q, err := gojq.Parse(tt.src)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var all []any
 		it := q.Run(parse(t, tt.input).Any())
 		for v, ok := it.Next(); ok; v, ok = it.Next() {
 			all = append(all, v)
 		}
+
 		if s := texts(all); s != tt.want {
 			t.Errorf("gojq(%s) = %s, want %s", tt.src, s, tt.want)
 		}
@@ -152,6 +165,7 @@ func TestRun(t *testing.T) {
 
 func TestWorkflowFunctions(t *testing.T) {
 	t.Parallel()
+
 	children := map[string]any{"children": []any{
 		map[string]any{"status": "completed"},
 		map[string]any{"status": "approved"},
@@ -162,6 +176,7 @@ func TestWorkflowFunctions(t *testing.T) {
 		map[string]any{"status": "partial"},
 		nil, "approved",
 	}}
+
 	for _, tt := range []struct{ src, want string }{
 		{`.children | map(passed)`, `[true,true,true,true,false,false,false,false,true]`},
 		{`.children | map(approved)`, `[true,true,true,true,false,false,false,false,true]`},
@@ -185,6 +200,7 @@ func TestWorkflowFunctions(t *testing.T) {
 			Funcs:  query.Workflow,
 			Vars:   []string{"$x"},
 		})
+
 		got, err := c.Run(t.Context(), children, map[string]any{"$x": children})
 		if err != nil || texts(got) != tt.want {
 			t.Errorf("Run(%s) = %s, %v, want %s", tt.src, texts(got), err, tt.want)
@@ -228,6 +244,7 @@ func TestVariables(t *testing.T) {
 
 func TestOne(t *testing.T) {
 	t.Parallel()
+
 	for src, want := range map[string]any{
 		`empty`:             nil,
 		`1, error("later")`: 1,
@@ -239,6 +256,7 @@ func TestOne(t *testing.T) {
 			t.Errorf("One(%s) = %v, %v, want %v", src, got, err, want)
 		}
 	}
+
 	_, err := compile(t, `error("now")`, query.Options{}).One(t.Context(), nil, nil)
 	if err == nil || err.Error() != "now" {
 		t.Errorf("One = %v, want now", err)
@@ -472,15 +490,19 @@ func TestTruthText(t *testing.T) {
 
 func tasks(n int) string {
 	var b strings.Builder
+
 	b.WriteString(`{"tasks":[`)
+
 	for i := range n {
 		if i > 0 {
 			b.WriteString(",")
 		}
 		fmt.Fprintf(&b,
-			`{"number":%d,"title":"Fix the parser","status":"planned","dependencies":[%d],"effort":1.50,"artifacts":[{"type":"plan","path":"a/b"}]}`,
+			`{"number":%d,"title":"Fix the parser","status":"planned","dependencies":[%d],`+
+				`"effort":1.50,"artifacts":[{"type":"plan","path":"a/b"}]}`,
 			i, i/2)
 	}
+
 	b.WriteString(`]}`)
 	return b.String()
 }
@@ -509,19 +531,23 @@ func BenchmarkRun(b *testing.B) {
 func TestLongListsGetMore(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
+
 	list := make([]any, n)
 	for i := range list {
 		list[i] = strings.Repeat("x", 500)
 	}
+
 	code, err := query.Compile("$state.tasks", query.Options{Vars: []string{"$state"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	state := query.Prepare(map[string]any{"tasks": list})
 	if v, err := code.One(t.Context(), nil, map[string]any{"$state": state}); err != nil ||
 		len(v.([]any)) != n {
 		t.Errorf("One of %d elements = %v, want all of them", n, err)
 	}
+
 	few := query.Prepare(map[string]any{"tasks": []any{strings.Repeat("x", 500*n)}})
 	_, err = code.One(t.Context(), nil, map[string]any{"$state": few})
 	if limit, ok := errors.AsType[*query.LimitError](err); !ok || limit.What != query.BoundOutput {
