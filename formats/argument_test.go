@@ -13,6 +13,7 @@ import (
 // line takes.
 func TestCommandSchema(t *testing.T) {
 	t.Parallel()
+
 	one := 1.0
 	c := formats.CommandInfo{Arguments: []formats.ArgumentInfo{
 		{Name: "n", Type: "task", Required: true, Description: "the task"},
@@ -25,10 +26,12 @@ func TestCommandSchema(t *testing.T) {
 		{Name: "names", Type: "string", Pattern: "[a-z]+", Repeat: true},
 		{Name: "data", Type: "json"},
 	}}
+
 	got, err := json.MarshalIndent(c.Schema(), "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const want = `{
  "additionalProperties": false,
  "properties": {
@@ -66,6 +69,7 @@ func TestCommandSchema(t *testing.T) {
  ],
  "type": "object"
 }`
+
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}

@@ -188,12 +188,14 @@ func TestExits(t *testing.T) {
 
 func TestExitCode(t *testing.T) {
 	t.Parallel()
+
 	failed := func(c formats.Code) formats.Return {
 		return formats.Return{
 			Status: formats.StatusFailed,
 			Errors: []formats.ReturnError{{Code: c}},
 		}
 	}
+
 	tests := []struct {
 		in   formats.Return
 		want int
@@ -212,6 +214,7 @@ func TestExitCode(t *testing.T) {
 		{formats.Failed(tooDeep(t)), 7},
 		{formats.Failed(errors.New("odd")), 1},
 	}
+
 	for _, tt := range tests {
 		if got := formats.ExitCode(tt.in); got != tt.want {
 			t.Errorf("ExitCode(%+v) = %d, want %d", tt.in, got, tt.want)
@@ -221,20 +224,25 @@ func TestExitCode(t *testing.T) {
 
 func TestDepth(t *testing.T) {
 	t.Parallel()
+
 	var d formats.Depth
 	var err error
+
 	for want := 1; want <= formats.MaxDepth; want++ {
 		if d, err = d.Next(); err != nil || d.Int() != want {
 			t.Fatalf("Next() = %v, %v, want %d", d, err, want)
 		}
 	}
+
 	if again, _ := (formats.Depth{}).Next(); again != formats.CommandDepth() {
 		t.Errorf("CommandDepth() = %v, want the router's next", formats.CommandDepth())
 	}
+
 	deep, err := d.Next()
 	if err == nil || err.Error() != "expected delegation depth at most 3, got 4" || deep != d {
 		t.Errorf("the fourth Next() = %v, %v, want an error that names both", deep, err)
 	}
+
 	if formats.CodeOf(err) != formats.CodeMaxDepth || formats.HelpOf(err) == "" {
 		t.Errorf("the fourth Next() has code %s, want MAX_DEPTH_EXCEEDED with help",
 			formats.CodeOf(err))
@@ -244,6 +252,7 @@ func TestDepth(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	got := formats.Limits{Retries: 1}.WithDefaults()
+
 	want := formats.Limits{
 		Rollbacks: 3,
 		Retries:   1,
@@ -253,9 +262,11 @@ func TestLimits(t *testing.T) {
 		Parallel:  4,
 		Duration:  2 * time.Hour,
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("WithDefaults (-want +got):\n%s", diff)
 	}
+
 	if formats.MaxDepth != 3 || formats.DefaultRetries != 3 || formats.DefaultRollbacks != 3 {
 		t.Error("depth, retries and rollbacks are limited to 3 each")
 	}
@@ -265,12 +276,15 @@ func TestOutcomePasses(t *testing.T) {
 	t.Parallel()
 	passing := []formats.Outcome{"completed", "approved", "conditional", "skipped"}
 	stopping := []formats.Outcome{"partial", "rejected", "blocked", "suspended", "failed"}
+
 	if diff := cmp.Diff(slices.Concat(passing, stopping), formats.Outcomes()); diff != "" {
 		t.Errorf("Outcomes (-want +got):\n%s", diff)
 	}
+
 	for _, o := range formats.Outcomes() {
 		got := o.Passes()
 		want := slices.Contains(passing, o)
+
 		if got != want {
 			t.Errorf("%s.Passes() = %v, want %v", o, got, want)
 		}
@@ -366,6 +380,7 @@ func TestDiagnostics(t *testing.T) {
 	if none.HasErrors() {
 		t.Error("HasErrors of nil = true, want false")
 	}
+
 	d := &formats.Diagnostics{List: []formats.Diagnostic{
 		{Code: "W001", Severity: formats.SeverityWarning, File: "b", Message: "m", Help: "h"},
 		{
@@ -383,15 +398,19 @@ func TestDiagnostics(t *testing.T) {
 			Message:  "n",
 		},
 	}}
+
 	d.Sort()
 	got := d.Error()
 	want := "a:2:1: E001: n\nb: W001: m"
+
 	if got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
+
 	if got := formats.HelpOf(d); got != "h" {
 		t.Errorf("HelpOf(d) = %q, want h", got)
 	}
+
 	if !d.HasErrors() || d.ErrorCode() != formats.CodeInvalidCommand {
 		t.Errorf("HasErrors, ErrorCode = %v, %s, want true, INVALID_COMMAND",
 			d.HasErrors(), d.ErrorCode())
@@ -401,11 +420,13 @@ func TestDiagnostics(t *testing.T) {
 func TestOpenGateSaysHowToAgree(t *testing.T) {
 	t.Parallel()
 	plain := &formats.GateOpenError{Gate: formats.Gate{Question: "q", Digest: "ab"}}
+
 	bound := &formats.GateOpenError{Gate: formats.Gate{
 		Question:    "q",
 		Digest:      "ab",
 		NeedsPerson: true,
 	}}
+
 	if got := formats.HelpOf(plain); strings.Contains(got, "--trust") {
 		t.Errorf("HelpOf(gate) = %q, want no digest", got)
 	}
@@ -417,6 +438,7 @@ func TestOpenGateSaysHowToAgree(t *testing.T) {
 // tooDeep is the error of the fourth level.
 func tooDeep(t *testing.T) error {
 	t.Helper()
+
 	d := formats.Depth{}
 	for range formats.MaxDepth {
 		next, err := d.Next()
@@ -425,6 +447,7 @@ func tooDeep(t *testing.T) error {
 		}
 		d = next
 	}
+
 	_, err := d.Next()
 	return err
 }
@@ -432,6 +455,7 @@ func tooDeep(t *testing.T) error {
 // TestShownTexts: who answers a gate reads a list of artifacts as lines; any other text stays.
 func TestShownTexts(t *testing.T) {
 	t.Parallel()
+
 	texts := []string{
 		`[{"type":"plan","path":"a.md","summary":"two\nphases"},{"type":"report","path":"b.md"}]`,
 		`[{"path":"a.md"}]`,
@@ -440,9 +464,11 @@ func TestShownTexts(t *testing.T) {
 		"a text",
 		"",
 	}
+
 	want := slices.Clone(texts)
 	want[0] = "plan  a.md  two phases\nreport  b.md"
 	got := formats.Gate{Show: texts}.ShownTexts()
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ShownTexts (-want +got):\n%s", diff)
 	}

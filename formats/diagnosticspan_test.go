@@ -11,6 +11,7 @@ import (
 func TestSortCompletes(t *testing.T) {
 	t.Parallel()
 	one := "did you mean 'plan'?"
+
 	for name, tc := range map[string]struct {
 		line, msg, help string
 		col, end        int
@@ -52,15 +53,19 @@ func TestSortCompletes(t *testing.T) {
 			}},
 			Sources: map[string][]byte{"f.md": []byte("first\n" + tc.line + "\r\nlast\n")},
 		}
+
 		d.Sort()
 		got := d.List[0]
+
 		if got.End.Col != tc.end {
 			t.Errorf("%s: Sort gives end %v, want column %d", name, got.End, tc.end)
 		}
+
 		fixed := ""
 		if got.Fix != nil {
 			fixed = tc.line[:got.Fix.Start.Col-1] + got.Fix.Text + tc.line[got.Fix.End.Col-1:]
 		}
+
 		if fixed != tc.fixed {
 			t.Errorf("%s: the fix gives %q, want %q", name, fixed, tc.fixed)
 		}

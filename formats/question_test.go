@@ -12,7 +12,8 @@ import (
 // TestQuestions: what a subagent may ask the user, and every fault of what it may not.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	const good = `{"question": "Which port?", "header": "Port", "options": [{"label": "8080", "description": "as today"}, {"label": "80"}]}`
+	const good = `{"question": "Which port?", "header": "Port", ` +
+		`"options": [{"label": "8080", "description": "as today"}, {"label": "80"}]}`
 	many := func(n int) []any { return make([]any, n) }
 	for name, c := range map[string]struct {
 		value any
@@ -139,19 +140,24 @@ func FuzzQuestions(f *testing.F) {
 	f.Add(`{"question": "a?", "options": [{"label": "b"}, {"label": "c"}], "multi": true}`, "1, 2")
 	f.Add(`{"question": "\u0000", "options": []}`, "")
 	f.Add(`[]`, "、")
+
 	f.Fuzz(func(t *testing.T, item, note string) {
 		list, faults := formats.Questions([]string{item})
 		if len(list) == 0 && len(faults) == 0 {
 			t.Fatalf("Questions(%q) is neither taken nor refused", item)
 		}
+
 		if len(faults) > 0 {
 			return
 		}
+
 		g := list[0].Gate()
 		if strings.ContainsAny(g.Question, "\n\r") || len(g.Choices) != len(list[0].Options)+1 {
 			t.Fatalf("Gate = %+v", g)
 		}
+
 		list[0].Says(formats.Decision{Answer: formats.OtherAnswer, Note: note})
+
 		again, err := json.Marshal(list[0])
 		if err != nil {
 			t.Fatal(err)

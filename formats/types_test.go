@@ -11,7 +11,9 @@ import (
 
 func TestTypeHolds(t *testing.T) {
 	t.Parallel()
+
 	big1 := new(big.Int).Lsh(big.NewInt(1), 80)
+
 	tests := []struct {
 		kind    formats.InputType
 		yes, no []any
@@ -30,6 +32,7 @@ func TestTypeHolds(t *testing.T) {
 		{formats.TypeAny, []any{nil, 1, "a"}, nil},
 		{"odd", nil, []any{1}},
 	}
+
 	for _, tt := range tests {
 		for _, v := range tt.yes {
 			if !tt.kind.Holds(v) {

@@ -17,12 +17,15 @@ func TestDocuments(t *testing.T) {
 		if filepath.Ext(file) == ".golden" {
 			t.Skip("what is expected of a document")
 		}
+
 		profile, _, _ := strings.Cut(filepath.Base(file), ".")
 		d, found := documents.Parse(profile, filepath.Base(file), src)
+
 		good := filepath.Base(filepath.Dir(file)) == "good"
 		if good == found.HasErrors() {
 			t.Errorf("Parse(%s).HasErrors = %v, want %v", file, found.HasErrors(), !good)
 		}
+
 		var b strings.Builder
 		if found != nil {
 			for _, one := range found.List {
@@ -32,6 +35,7 @@ func TestDocuments(t *testing.T) {
 		if good {
 			b.WriteString(testkit.Pretty(t, d.Any()))
 		}
+
 		golden(t, file+".golden", b.String())
 	})
 }

@@ -18,13 +18,16 @@ import (
 
 func TestHandoff(t *testing.T) {
 	t.Parallel()
+
 	src := "# Discovery\n\nproduct_type: service\n- **Has UI**: yes\n- open_questions: 3\n" +
 		"PLAN: \"Light\"\ntypes: [a, b]\nnone: null\nplan: Full\n\n## Why\n\nBecause: it is so.\n" +
 		"see https://x.test\n\n~~~\nhidden: 1\n~~~\n"
+
 	d, found := documents.Parse(documents.ProfileAutoApprove, "auto", []byte(src))
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
+
 	want := map[string]any{
 		"product_type":   "service",
 		"has_ui":         true,
@@ -34,12 +37,15 @@ func TestHandoff(t *testing.T) {
 		"none":           nil,
 		"because":        "it is so.",
 	}
+
 	if diff := cmp.Diff(want, d.Any()["fields"]); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
+
 	if d.Title != "Discovery" || d.Sections["Why"] != "Because: it is so.\nsee https://x.test" {
 		t.Errorf("title %q, section %q", d.Title, d.Sections["Why"])
 	}
+
 	_, found = documents.Parse(
 		"delivery",
 		"x.md",
@@ -48,10 +54,12 @@ func TestHandoff(t *testing.T) {
 	if !found.HasErrors() {
 		t.Error("a handoff without fields is accepted")
 	}
+
 	_, found = documents.Parse(documents.ProfileAutoApprove, ".auto", nil)
 	if found.HasErrors() {
 		t.Error(found)
 	}
+
 	got := documents.HandoffFiles("operations")
 	if !slices.Equal(got, []string{"OPS_RESULT.md", "OPERATIONS_RESULT.md"}) ||
 		documents.HandoffFiles("plan") != nil {
@@ -258,9 +266,11 @@ func TestHandoffSections(t *testing.T) {
 // TestHandoffRules holds the rules that are about more than one key.
 func TestHandoffRules(t *testing.T) {
 	t.Parallel()
+
 	only := documents.Options{Exists: func(name string) bool {
 		return name == "docs/SPEC.md"
 	}}
+
 	for what, one := range map[string]struct {
 		file, old, new string
 		at, code       string // empty: the document is valid
@@ -387,14 +397,17 @@ func TestHandoffRules(t *testing.T) {
 		if what == "an older name" {
 			file = "OPERATIONS_RESULT.md"
 		}
+
 		profile, _, _ := strings.Cut(one.file, ".")
 		_, found := one.opt.Parse(profile, file, []byte(src))
+
 		var got []string
 		if found != nil {
 			for _, d := range found.List {
 				got = append(got, strings.TrimPrefix(d.Error(), file+":"))
 			}
 		}
+
 		switch {
 		case one.code == "" && len(got) > 0:
 			t.Errorf("%s: got %q, want a valid document", what, got)
@@ -539,9 +552,11 @@ func FuzzHandoff(f *testing.F) {
 // it is read again as it was written.
 func TestWithIssue(t *testing.T) {
 	t.Parallel()
+
 	const url = "https://example.org/o/r/issues/31"
 	payload := "<!-- analyst-handoff\n  issue_url: none\nissue_number: none\nissue_title: a: b\n" +
 		"-->\n"
+
 	for what, c := range map[string]struct{ src, want string }{
 		"both": {
 			"# A\n\n> GitHub Issue: none\n\n" + payload + "\nissue_number: 7\n",
@@ -561,6 +576,7 @@ func TestWithIssue(t *testing.T) {
 	} {
 		got := documents.WithIssue(c.src, 31, url)
 		d, _ := documents.Parse(documents.ProfilePlanning, "x.md", []byte(got))
+
 		if got != c.want || d.Values["issue_number"] != 31 && d.Values["payload"] == nil {
 			t.Errorf("%s: WithIssue = %q, want %q; read %v", what, got, c.want, d.Values)
 		}

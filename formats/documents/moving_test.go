@@ -243,13 +243,16 @@ func lacking() map[string]string {
 // TestForeignPlans: each of the 34 can be worked on, and is refused as a plan of ours.
 func TestForeignPlans(t *testing.T) {
 	t.Parallel()
+
 	plans := lacking()
 	if len(plans) != 34 {
 		t.Fatalf("%d plans, want 34", len(plans))
 	}
+
 	if _, found := documents.ParsePlan("p.md", []byte(whole)); found != nil {
 		t.Fatalf("the whole plan: %v", found)
 	}
+
 	for name, src := range plans {
 		for _, text := range []string{
 			src,
@@ -261,6 +264,7 @@ func TestForeignPlans(t *testing.T) {
 				name != "small mark" {
 				t.Errorf("%s: nothing is lacking", name)
 			}
+
 			doc, found := documents.Read(documents.ProfilePlan, "p.md", []byte(text))
 			if found.HasErrors() || len(doc.Phases) != 2 ||
 				doc.Phases[0].Status != documents.PhaseCompleted || doc.Next() == nil ||

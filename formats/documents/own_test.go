@@ -52,21 +52,27 @@ func TestOwnProfilesAreRefused(t *testing.T) {
 // and no other changes.
 func TestOwnProfilesBesideShipped(t *testing.T) {
 	t.Parallel()
+
 	profiles := own("note", "fields: [By]")
 	opt := documents.Options{Profiles: profiles}
+
 	if _, found := opt.Parse("note", "n.md", []byte("# N\n\n- **By**: us\n")); found != nil {
 		t.Errorf("a note: %v", found)
 	}
+
 	if _, found := opt.Parse("plan", "n.md", []byte("# N\n")); !found.HasErrors() {
 		t.Error("a plan passed without anything of a plan")
 	}
+
 	_, found := (documents.Options{}).Parse("note", "n.md", []byte("# N\n"))
 	if !found.HasErrors() {
 		t.Error("a profile of the project is known without the project")
 	}
+
 	if profiles.Form("plan") != "" || !strings.Contains(profiles.Form("note"), "By") {
 		t.Errorf("forms %q and %q", profiles.Form("plan"), profiles.Form("note"))
 	}
+
 	var none *documents.ProjectProfiles
 	if none.Form("plan") != "" || none.Sums() != nil ||
 		len(none.Names()) != len(documents.Profiles()) {
@@ -80,19 +86,24 @@ func FuzzOwnProfile(f *testing.F) {
 	const profile = "sections: [{name: S}]\nphases: S\nstrict: true\n" +
 		"phase: {words: [Schritt], marks: {not_started: offen, completed: [fertig, erledigt]}}\n"
 	const plan = "# P\n\n## S\n\n### Schritt 1: a [offen]\n\n- [ ] b\n\n### Phase 2: c (erledigt)\n"
+
 	f.Add(profile, plan)
 	f.Add("fields: [A]\nspelled: {A: [B, C]}", "# P\n\nB: x\n")
 	f.Add("sections: [{name: S, also: T, optional: true}]", "# P\n\n## T\n")
+
 	f.Add("phase: {words: '', marks: {completed: '[x]'}}", "### 1 [x]")
 	f.Fuzz(func(t *testing.T, profile, plan string) {
 		profiles := own(documents.ProfilePlan, profile)
+
 		doc, _ := documents.Options{Profiles: profiles}.Parse(
 			documents.ProfilePlan, "p.md", []byte(plan))
+
 		for _, p := range doc.Phases {
 			out, err := profiles.SetPhase([]byte(plan), p.Number, documents.PhaseCompleted)
 			if err != nil {
 				continue
 			}
+
 			after, _ := documents.Options{Profiles: profiles}.Parse(
 				documents.ProfilePlan, "p.md", out)
 			if now := after.Phase(p.Number); now == nil || now.Status != documents.PhaseCompleted {

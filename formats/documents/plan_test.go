@@ -59,34 +59,43 @@ func draft() documents.Draft {
 
 func TestRenderPlanReadsBack(t *testing.T) {
 	t.Parallel()
+
 	src := draft().Render()
 	plan, found := documents.ParsePlan("plan.md", src)
 	if found != nil {
 		t.Fatalf("ParsePlan(draft.Render()) found\n%v\nin\n%s", found, src)
 	}
+
 	if len(plan.Phases) != 2 {
 		t.Fatalf("phases = %d, want 2 in\n%s", len(plan.Phases), src)
 	}
+
 	one := plan.Phases[0]
 	two := plan.Phases[1]
 	want := draft().Phases[0]
+
 	if one.Name != want.Name || one.Status != want.Status ||
 		one.Goal != "The loop includes the end" || one.Timing != "5m" {
 		t.Errorf("phase 1 = %+v, want the draft's", one)
 	}
+
 	if diff := cmp.Diff(want.Commands, one.Commands); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(draft().Phases[1].Verification, two.Verification); diff != "" {
 		t.Errorf("verification (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]int{1}, two.DependsOn); diff != "" {
 		t.Errorf("depends on (-want +got):\n%s", diff)
 	}
+
 	if len(two.Commands) != 0 || len(one.Verification) != 0 || len(two.Checks) != 1 ||
 		len(one.Tasks) != 1 || !one.Tasks[0].Done {
 		t.Errorf("phases = %+v, want commands in 1 and verification in 2 only", plan.Phases)
 	}
+
 	if got := plan.Next(); got == nil || got.Number != 3 {
 		t.Errorf("Next() = %+v, want phase 3", got)
 	}
@@ -94,20 +103,26 @@ func TestRenderPlanReadsBack(t *testing.T) {
 
 func TestRenderPlanKeepsSource(t *testing.T) {
 	t.Parallel()
+
 	src := string(draft().Render())
 	src = strings.Replace(src, "- [x] apply it\n", "- [x] apply it\n\n> a note of a person\n", 1)
+
 	plan, found := documents.ParsePlan("plan.md", []byte(src))
 	if found != nil {
 		t.Fatalf("ParsePlan = %v, want nothing found", found)
 	}
+
 	d := draft()
 	d.Phases = plan.Phases
 	again := string(d.Render())
+
 	if !strings.Contains(again, "> a note of a person\n") {
 		t.Errorf("Render lost the text of a kept phase:\n%s", again)
 	}
+
 	d.Phases[0].Status = documents.PhaseBlocked
 	d.Phases[1].Source += "\n```sh\nopen"
+
 	changed, found := documents.ParsePlan("plan.md", d.Render())
 	if found != nil || changed.Phases[0].Status != documents.PhaseBlocked {
 		t.Errorf("a source that does not stand for its phase was written: %v", found)
@@ -125,15 +140,18 @@ func TestSetPhase(t *testing.T) {
 			if err != nil {
 				t.Fatalf("SetPhase = %v, want nil", err)
 			}
+
 			want := strings.Replace(
 				string(in),
 				"Phase 3: prove it [NOT STARTED]",
 				"Phase 3: prove it [IN PROGRESS]",
 				1,
 			)
+
 			if diff := cmp.Diff(want, string(out)); diff != "" {
 				t.Errorf("SetPhase (-want +got):\n%s", diff)
 			}
+
 			a, _ := documents.ParsePlan("", in)
 			b, _ := documents.ParsePlan("", out)
 			if a.CommandDigest() != b.CommandDigest() || len(a.CommandDigest()) != 64 {
@@ -222,16 +240,19 @@ func TestSetPhaseFollows(t *testing.T) {
 
 func TestSetPhaseRefuses(t *testing.T) {
 	t.Parallel()
+
 	src := draft().Render()
 	_, err := documents.SetPhase(src, 2, documents.PhaseCompleted)
 	if formats.CodeOf(err) != formats.CodeNotFound {
 		t.Errorf("SetPhase of a missing phase = %v, want NOT_FOUND", err)
 	}
+
 	twice := strings.ReplaceAll(string(src), "Phase 3:", "Phase 1:")
 	_, err = documents.SetPhase([]byte(twice), 1, documents.PhaseCompleted)
 	if err == nil || !strings.Contains(err.Error(), "got 2") {
 		t.Errorf("SetPhase of a doubled phase = %v, want an error with got 2", err)
 	}
+
 	if _, err := documents.SetPhase(src, 1, "done"); err == nil {
 		t.Error("SetPhase to an unknown status = nil, want an error")
 	}
@@ -239,10 +260,12 @@ func TestSetPhaseRefuses(t *testing.T) {
 
 func TestCommandDigestBindsEveryBlock(t *testing.T) {
 	t.Parallel()
+
 	base := documents.Plan{Phases: []documents.Phase{
 		{Number: 1, Commands: []string{"a\n", "b\n"}},
 		{Number: 2},
 	}}
+
 	others := map[string]documents.Plan{
 		"joined": {Phases: []documents.Phase{
 			{Number: 1, Commands: []string{"a\nb\n"}},
@@ -265,6 +288,7 @@ func TestCommandDigestBindsEveryBlock(t *testing.T) {
 			{Number: 2},
 		}},
 	}
+
 	for name, other := range others {
 		if other.CommandDigest() == base.CommandDigest() {
 			t.Errorf("%s: CommandDigest is the same, want another one", name)

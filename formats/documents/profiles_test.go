@@ -16,10 +16,12 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("Parse(%q) knows no such profile", name)
 		}
 	}
+
 	const count = 21
 	if n := len(documents.Profiles()); n != count {
 		t.Errorf("there are %d profiles, want %d", n, count)
 	}
+
 	for _, name := range []string{"", "Plan", "plans"} {
 		_, found := documents.Parse(name, "f", nil)
 		if found == nil || found.List[0].Code != "E460" {

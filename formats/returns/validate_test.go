@@ -26,11 +26,13 @@ func done() formats.Return {
 
 func TestValidateContract(t *testing.T) {
 	t.Parallel()
+
 	fields := map[string]formats.Field{
 		"n":     {Type: formats.TypeInteger},
 		"items": {Type: formats.TypeList},
 		"more":  {Type: formats.TypeString, Optional: true},
 	}
+
 	tests := []struct {
 		name   string
 		change func(r *formats.Return, info *formats.AgentInfo)
@@ -107,7 +109,8 @@ func TestValidateContract(t *testing.T) {
 			`expected verdict approved, conditional, rejected, got "fine"`,
 			"expected a summary of at most 500 characters, got 501",
 			"expected a text of at most 262144 bytes, got 262145",
-			`expected the type of artifact 1 to be one of report, plan, implementation, summary, review, documentation, got "thing"`,
+			`expected the type of artifact 1 to be one of report, plan, implementation, ` +
+				`summary, review, documentation, got "thing"`,
 			`expected level error, warning or suggestion in issue 1, got "bad"`,
 			"expected a description in issue 1, got none",
 		}},
@@ -132,12 +135,15 @@ func TestValidateContract(t *testing.T) {
 			[]string{`expected status completed, partial, failed, blocked, got "done"`},
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+
 			r := done()
 			info := formats.AgentInfo{}
 			tt.change(&r, &info)
+
 			if diff := cmp.Diff(tt.want, returns.Validate(r, info)); diff != "" {
 				t.Errorf("Validate (-want +got):\n%s", diff)
 			}
@@ -147,6 +153,7 @@ func TestValidateContract(t *testing.T) {
 
 func TestTyped(t *testing.T) {
 	t.Parallel()
+
 	in := formats.Return{Fields: map[string]any{
 		"n":    "1,200",
 		"p":    "12.5",
@@ -157,6 +164,7 @@ func TestTyped(t *testing.T) {
 		"bad":  "x",
 		"free": "7",
 	}}
+
 	kinds := map[string]formats.Field{
 		"n":    {Type: formats.TypeInteger},
 		"p":    {Type: formats.TypeNumber},
@@ -166,6 +174,7 @@ func TestTyped(t *testing.T) {
 		"one":  {Type: formats.TypeList},
 		"bad":  {Type: formats.TypeInteger},
 	}
+
 	want := map[string]any{
 		"n":    1200,
 		"p":    12.5,
@@ -176,9 +185,11 @@ func TestTyped(t *testing.T) {
 		"bad":  "x",
 		"free": "7",
 	}
+
 	if diff := cmp.Diff(want, returns.Typed(in, kinds).Fields); diff != "" {
 		t.Errorf("Typed (-want +got):\n%s", diff)
 	}
+
 	if in.Fields["n"] != "1,200" {
 		t.Error("Typed changed the fields it was given")
 	}
@@ -186,13 +197,18 @@ func TestTyped(t *testing.T) {
 
 func TestParseNumbers(t *testing.T) {
 	t.Parallel()
-	const src = `{"status": "partial", "summary": "s", "fields": {"i": -7, "f": 1.5, "e": 1e3, "far": -1e999, "big": 99999999999999999999}}`
+
+	const src = `{"status": "partial", "summary": "s", "fields": {"i": -7, "f": 1.5, ` +
+		`"e": 1e3, "far": -1e999, "big": 99999999999999999999}}`
+
 	r, err := returns.Parse([]byte(src), returns.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	whole, _ := new(big.Int).SetString("99999999999999999999", 10)
 	want := map[string]any{"i": -7, "f": 1.5, "e": 1000.0, "far": -math.MaxFloat64, "big": whole}
+
 	diff := cmp.Diff(
 		want,
 		r.Fields,
@@ -242,14 +258,17 @@ func TestParseClaims(t *testing.T) {
 
 func TestParseBounds(t *testing.T) {
 	t.Parallel()
+
 	long := `{"status": "partial", "summary": "s", "text": "` +
 		strings.Repeat("ä", formats.MaxText) + `"}`
+
 	r, err := returns.Parse([]byte(long), returns.ParseOptions{})
 	if err != nil || len(r.Text) > formats.MaxText || !strings.HasSuffix(r.Text, "ä…") ||
 		len(r.Warnings) != 1 {
 		t.Errorf("Parse(long text) = %d bytes, %q, %v, want a cut with a warning",
 			len(r.Text), r.Warnings, err)
 	}
+
 	deep := `{"status": "partial", "summary": "s", "x": ` + strings.Repeat("[", 100) +
 		strings.Repeat("]", 100) + `}`
 	if _, err := returns.Parse([]byte(deep), returns.ParseOptions{}); err == nil {
@@ -259,17 +278,20 @@ func TestParseBounds(t *testing.T) {
 
 func TestPickResult(t *testing.T) {
 	t.Parallel()
+
 	all, _ := returns.ParseAgentResult(
 		[]byte(
 			"AGENT_RESULT: a\nSTATUS: success\n\nAGENT_RESULT: A\nSTATUS: error\n" +
 				"AGENT_RESULT: b\nSTATUS: success\n",
 		),
 	)
+
 	own, nested, ok := returns.PickResult(all, "a")
 	if !ok || own.Status != "error" || len(nested) != 2 || nested[0].Status != "success" ||
 		nested[1].Agent != "b" {
 		t.Errorf("PickResult(a) = %+v, %+v, %v, want the last block of a", own, nested, ok)
 	}
+
 	if _, rest, ok := returns.PickResult(all, "c"); ok || len(rest) != 3 {
 		t.Errorf("PickResult(c) = %v with %d others, want none and 3", ok, len(rest))
 	}

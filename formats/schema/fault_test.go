@@ -30,7 +30,8 @@ func TestFaults(t *testing.T) {
 		{
 			"one of several",
 			`{"type": ["string", "text"]}`,
-			`1:21 unknown type "text" (the types are string, integer, number, boolean, object, array, null)`,
+			`1:21 unknown type "text" (the types are string, integer, number, boolean, ` +
+				`object, array, null)`,
 		},
 		{
 			"no type",
@@ -92,7 +93,8 @@ func TestFaults(t *testing.T) {
 		{
 			"dependencies",
 			`{"dependencies": {}}`,
-			`1:2 'dependencies' is not checked by tercet (write dependentRequired or dependentSchemas)`,
+			`1:2 'dependencies' is not checked by tercet (write dependentRequired or ` +
+				`dependentSchemas)`,
 		},
 		{
 			"of another standard",
@@ -102,12 +104,14 @@ func TestFaults(t *testing.T) {
 		{
 			"from elsewhere",
 			`{"$ref": "https://example.com/x.json"}`,
-			`1:10 expected a reference inside this schema, got "https://example.com/x.json": nothing is fetched (copy the other schema under $defs, and write #/$defs/NAME)`,
+			`1:10 expected a reference inside this schema, got "https://example.com/x.json": ` +
+				`nothing is fetched (copy the other schema under $defs, and write #/$defs/NAME)`,
 		},
 		{
 			"a file",
 			`{"$ref": "other.json#/x"}`,
-			`1:10 expected a reference inside this schema, got "other.json#/x": nothing is fetched (copy the other schema under $defs, and write #/$defs/NAME)`,
+			`1:10 expected a reference inside this schema, got "other.json#/x": ` +
+				`nothing is fetched (copy the other schema under $defs, and write #/$defs/NAME)`,
 		},
 		{
 			"to nothing",
@@ -117,27 +121,36 @@ func TestFaults(t *testing.T) {
 		{
 			"to itself",
 			`{"$ref": "#"}`,
-			`1:1 the schema refers to itself for the same value (let it refer to itself below a property or an item)`,
+			`1:1 the schema refers to itself for the same value (let it refer to itself ` +
+				`below a property or an item)`,
 		},
 		{
 			"in a circle",
-			`{"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}, "items": {"$ref": "#/$defs/a"}}`,
-			`1:17 the schema refers to itself for the same value (let it refer to itself below a property or an item)`,
+			`{"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, ` +
+				`"b": {"not": {"$ref": "#/$defs/a"}}}, "items": {"$ref": "#/$defs/a"}}`,
+			`1:17 the schema refers to itself for the same value (let it refer to itself ` +
+				`below a property or an item)`,
 		},
 		{
 			"another draft",
 			`{"$schema": "http://json-schema.org/draft-04/schema#"}`,
-			`1:13 expected draft 2020-12 or 07 in '$schema', got "http://json-schema.org/draft-04/schema#" (write https://json-schema.org/draft/2020-12/schema or http://json-schema.org/draft-07/schema#)`,
+			`1:13 expected draft 2020-12 or 07 in '$schema', ` +
+				`got "http://json-schema.org/draft-04/schema#" (write ` +
+				`https://json-schema.org/draft/2020-12/schema or ` +
+				`http://json-schema.org/draft-07/schema#)`,
 		},
 		{
 			"beside a reference of draft 07",
-			`{"$schema": "http://json-schema.org/draft-07/schema#", "items": {"$ref": "#", "type": "array"}}`,
-			`1:79 'type' beside '$ref' counts for nothing in draft 07 (write allOf: [{$ref: ...}, {...}])`,
+			`{"$schema": "http://json-schema.org/draft-07/schema#", "items": {"$ref": "#", ` +
+				`"type": "array"}}`,
+			`1:79 'type' beside '$ref' counts for nothing in draft 07 (write allOf: [{$ref: ` +
+				`...}, {...}])`,
 		},
 		{
 			"newer than draft 07",
 			`{"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": []}`,
-			`1:56 'prefixItems' is not of draft 07 (write $schema: https://json-schema.org/draft/2020-12/schema)`,
+			`1:56 'prefixItems' is not of draft 07 (write $schema: ` +
+				`https://json-schema.org/draft/2020-12/schema)`,
 		},
 		{
 			"all of them",
@@ -149,14 +162,17 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+
 			n, err := schema.Read([]byte(tc.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			s, faults := schema.Compile(n)
 			if s != nil {
 				t.Errorf("Compile(%s) gave a schema, want none", tc.schema)
 			}
+
 			var got []string
 			for _, f := range faults {
 				got = append(
@@ -164,6 +180,7 @@ func TestFaults(t *testing.T) {
 					fmt.Sprintf("%d:%d %s (%s)", f.Pos.Line, f.Pos.Col, f.Message, f.Help),
 				)
 			}
+
 			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
 				t.Errorf("Compile(%s): (-want +got)\n%s", tc.schema, diff)
 			}
@@ -277,16 +294,20 @@ func TestBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			text, err := json.Marshal(tc.schema)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			s := compiled(t, string(text))
+
 			begin := time.Now()
 			found := s.Validate("v", tc.value)
 			if len(found) == 0 || len(found) > 51 {
 				t.Errorf("Validate = %d violations, want 1 to 51", len(found))
 			}
+
 			if took := time.Since(begin); took > 20*time.Second {
 				t.Errorf("Validate took %s", took)
 			}
@@ -296,9 +317,11 @@ func TestBounded(t *testing.T) {
 
 func FuzzSchema(f *testing.F) {
 	for _, seed := range []string{
-		`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"enum":[1,"x"]}}}`,
+		`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/n"}},` +
+			`"$defs":{"n":{"enum":[1,"x"]}}}`,
 		`{"anyOf":[{"pattern":"^a"},{"items":{"$ref":"#"}}]}`,
-		`{"$schema":"http://json-schema.org/draft-07/schema#","items":[true],"additionalItems":false,"dependencies":{"a":["b"]}}`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","items":[true],` +
+			`"additionalItems":false,"dependencies":{"a":["b"]}}`,
 		`{"unevaluatedProperties":false,"allOf":[{"$anchor":"x"}],"not":{"$ref":"#x"}}`,
 	} {
 		f.Add([]byte(seed), []byte(`{"a":[1,"x",{"b":null}]}`))
@@ -309,15 +332,19 @@ func FuzzSchema(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		s, faults := schema.Compile(n)
 		if (s == nil) != (len(faults) > 0) {
 			t.Fatalf("Compile(%s) = %v, %v", text, s, faults)
 		}
+
 		var v any
 		if s == nil || json.Unmarshal(against, &v) != nil {
 			return
 		}
+
 		found := s.Validate("v", v)
+
 		// The text that agents are given is the same schema.
 		again := compiled(t, string(s.JSON()))
 		if (found == nil) != (again.Validate("v", v) == nil) {

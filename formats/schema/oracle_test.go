@@ -15,6 +15,7 @@ func drawValue(t *rapid.T, depth int) any {
 	if depth > 0 {
 		kinds = append(kinds, "array", "object", "object")
 	}
+
 	switch rapid.SampledFrom(kinds).Draw(t, "kind") {
 	case "bool":
 		return rapid.Bool().Draw(t, "bool")
@@ -146,14 +147,17 @@ func TestSameAsTheLibrary(t *testing.T) {
 			},
 			"allOf": []any{drawSchema(t, 3)},
 		}
+
 		text, err := json.Marshal(root)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		n, err := schema.Read(text)
 		if err != nil {
 			t.Fatalf("Read(%s) = %v", text, err)
 		}
+
 		s, faults := schema.Compile(n)
 		if faults != nil {
 			if faults[0].Message == "the schema refers to itself for the same value" {
@@ -161,6 +165,7 @@ func TestSameAsTheLibrary(t *testing.T) {
 			}
 			t.Fatalf("Compile(%s) = %v", text, faults)
 		}
+
 		for range 5 {
 			v := drawValue(t, 3)
 			got := s.Validate("v", v)
@@ -168,6 +173,7 @@ func TestSameAsTheLibrary(t *testing.T) {
 			if !known {
 				t.Fatalf("the library cannot read %s", text)
 			}
+
 			if fits != (got == nil) {
 				shown, err := json.Marshal(v)
 				t.Fatalf("schema %s\nvalue %s (%v)\nthe library says fits = %v, Validate = %v",

@@ -67,7 +67,8 @@ func TestValidate(t *testing.T) {
 		{"true is no number", `{"type":"number"}`, `true`, `v: expected number, got true`},
 		{
 			"all violations of an object",
-			`{"type":"object","required":["a","b","c"],"properties":{"a":{"type":"string"},"b":{"type":"integer","minimum":3},"c":{}}}`,
+			`{"type":"object","required":["a","b","c"],"properties":{"a":{"type":"string"},` +
+				`"b":{"type":"integer","minimum":3},"c":{}}}`,
 			`{"a":1,"b":2}`,
 			"v.c: expected a value, got nothing\nv.a: expected string, got 1\n" +
 				"v.b: expected at least 3, got 2",
@@ -156,12 +157,14 @@ func TestValidate(t *testing.T) {
 		},
 		{
 			"if and then",
-			`{"if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]},"else":{"required":["y"]}}`,
+			`{"if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]},` +
+				`"else":{"required":["y"]}}`,
 			`{"k":"a"}`, `v: expected a value as 'if' asks for, got {"k":"a"}`,
 		},
 		{
 			"else",
-			`{"if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]},"else":{"required":["y"]}}`,
+			`{"if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]},` +
+				`"else":{"required":["y"]}}`,
 			`{"k":"b"}`, `v: expected a value as 'if' asks for, got {"k":"b"}`,
 		},
 		{
@@ -174,7 +177,8 @@ func TestValidate(t *testing.T) {
 		},
 		{
 			"a reference",
-			`{"$defs":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/n"},"b":{"$ref":"#num"}},"allOf":[{"$anchor":"num","not":{"type":"array"}}]}`,
+			`{"$defs":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/n"},` +
+				`"b":{"$ref":"#num"}},"allOf":[{"$anchor":"num","not":{"type":"array"}}]}`,
 			`{"a":"x","b":[]}`,
 			"v.a: expected integer, got \"x\"\n" +
 				"v.b: expected a value that 'not' does not describe, got []",
@@ -196,17 +200,21 @@ func TestValidate(t *testing.T) {
 		},
 		{
 			"items that no part looked at",
-			`{"prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}`,
+			`{"prefixItems":[true],"contains":{"type":"string"},` +
+				`"unevaluatedItems":{"type":"null"}}`,
 			`[1,"a",2]`, `v: expected a value that fits the schema, got [1,"a",2]`,
 		},
 		{
 			"draft 07",
-			`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"n":{"type":"integer"}},"items":[{"$ref":"#/definitions/n"}],"additionalItems":false}`,
+			`{"$schema":"http://json-schema.org/draft-07/schema#",` +
+				`"definitions":{"n":{"type":"integer"}},"items":[{"$ref":"#/definitions/n"}],` +
+				`"additionalItems":false}`,
 			`["a",1]`, "v[0]: expected integer, got \"a\"\nv[1]: expected nothing here, got 1",
 		},
 		{
 			"dependencies of draft 07",
-			`{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"],"c":{"required":["d"]}}}`,
+			`{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"],` +
+				`"c":{"required":["d"]}}}`,
 			`{"a":1,"c":1}`, `v: expected a value as 'dependencies' asks for, got {"a":1,"c":1}`,
 		},
 		{
@@ -224,13 +232,16 @@ func TestValidate(t *testing.T) {
 			t.Parallel()
 			v := value(t, tc.value)
 			found := compiled(t, tc.schema).Validate("v", v)
+
 			var got []string
 			for _, one := range found {
 				got = append(got, one.String())
 			}
+
 			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
 				t.Errorf("Validate(%s): (-want +got)\n%s", tc.value, diff)
 			}
+
 			if fits, known := verdict(tc.schema, v); !known || fits != (found == nil) {
 				t.Errorf("the library says fits = %v (read: %v), Validate = %v", fits, known, found)
 			}
