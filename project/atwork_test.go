@@ -223,16 +223,20 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	p := openShip(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
+
 	r, err := p.Start(ctx, "/ship", project.Options{Await: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	openGate(t, p, r.ID)
 	interrupt(formats.Interrupted("interrupted"))
+
 	ret, err := r.Wait(t.Context())
 	if err != nil || ret.Resume == nil {
 		t.Errorf("Wait = %+v, %v, want a run that can go on", ret, err)
 	}
+
 	if list, err := p.Runs(project.Filter{Closed: true}); err != nil || len(list) > 0 {
 		t.Errorf("Runs that Close suspended = %+v, %v, want none", list, err)
 	}
@@ -316,17 +320,22 @@ func sleeps(t *testing.T, p *project.Project) {
 func TestNotesAreMasked(t *testing.T) {
 	t.Parallel()
 	var notes []string
+
 	f := project.Unattended{Tell: func(line string) { notes = append(notes, line) }}
 	p := open(t, f)
 	h := p.Host
+
 	const secret = "s3cr3t-of-a-test"
 	h.Environ = func() []string { return []string{"MY_TOKEN=" + secret} }
+
 	other, err := project.Open(t.Context(), p.Dir, true, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close(t.Context())
+
 	other.Control.Note("the answer holds %s", secret)
+
 	if len(notes) != 1 || strings.Contains(notes[0], secret) {
 		t.Errorf("notes %q, want one without the secret", notes)
 	}
@@ -335,21 +344,26 @@ func TestNotesAreMasked(t *testing.T) {
 // TestStartedRunIsInItsJournal: who is given a run can read it at once.
 func TestStartedRunIsInItsJournal(t *testing.T) {
 	t.Parallel()
+
 	p := open(t, &quiet{})
 	r, err := p.Start(t.Context(), "/task Fix the parser", project.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := p.Monitor()
 	if now, ok := m.Run(r.ID); !ok || now.Run.Line != "/task Fix the parser" {
 		t.Errorf("Run(%s) = %+v, %t, want the run", r.ID, now, ok)
 	}
+
 	if _, err := r.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if now, ok := m.Run(r.ID); !ok || now.State != project.StateFinished {
 		t.Errorf("Run(%s) = %+v, %t, want it finished", r.ID, now, ok)
 	}
+
 	if _, ok := m.Run("nope"); ok {
 		t.Error("a run that is not there is known")
 	}

@@ -16,16 +16,20 @@ func TestWithFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	route, err := s.Route(router.Line{
-		Raw: "/plan 1 --dry-run --yes --new --if-needed --runner offline --model=m --parallel 3 --json",
+		Raw: "/plan 1 --dry-run --yes --new --if-needed --runner offline --model=m " +
+			"--parallel 3 --json",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	behind, err := s.EngineFlags(route)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := project.Options{
 		DryRun:   true,
 		Yes:      true,
@@ -35,6 +39,7 @@ func TestWithFlags(t *testing.T) {
 		Model:    "m",
 		Parallel: "3",
 	}
+
 	if got := (project.Options{}).WithFlags(behind); got != want {
 		t.Errorf("WithFlags(%q) = %+v, want %+v", behind, got, want)
 	}

@@ -77,13 +77,16 @@ func TestUnsavedText(t *testing.T) {
 func TestSymbols(t *testing.T) {
 	t.Parallel()
 	p := openShip(t)
+
 	const group = "\n### Step 3: Both\n\n```yaml step\nid: both\ndo:\n" +
 		"  - set: {a: 1}\n  - id: tell\n    gaet: x\n```\n\n## Notes\n"
+
 	list := p.Symbols(".tercet/commands/ship.md", []byte(ship+group))
 	if got := outlineOf(list); got != "Workflow Execution(6-30) [Step 1: Ask/go(8-14) "+
 		"Step 2: Say so(15-20) Step 3: Both/both(21-30) [set(26-26) tell/tell(27-30)]] Notes(31-32)" {
 		t.Errorf("Symbols = %s", got)
 	}
+
 	if list := p.Symbols("x.md", []byte("no heading\n")); len(list) > 0 {
 		t.Errorf("Symbols of a text without headings = %v", list)
 	}
@@ -110,16 +113,19 @@ func outlineOf(list []formats.Symbol) string {
 func TestCheckGuessesTheProfile(t *testing.T) {
 	t.Parallel()
 	p := open(t, project.Unattended{})
+
 	s, err := p.Session(project.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	profile, bad, err := s.Check(
 		"plans/implementation-001.md", []byte("x\n"), project.CheckOptions{},
 	)
 	if profile != "plan" || !bad.HasErrors() || err != nil {
 		t.Errorf("Check of a plan = %s, %v, %v", profile, bad, err)
 	}
+
 	_, _, err = s.Check("a.md", nil, project.CheckOptions{Profile: "novel"})
 	if formats.CodeOf(err) != formats.CodeUsage {
 		t.Errorf("Check of a profile that is none = %v, want USAGE", err)

@@ -108,11 +108,13 @@ func host(t *testing.T, dir string, f project.Frontend) project.Host {
 func open(t *testing.T, f project.Frontend) *project.Project {
 	t.Helper()
 	dir := t.TempDir()
+
 	h := host(t, dir, f)
 	_, err := h.Init(t.Context(), dir, project.Settings{}, state.InitOptions{NextNumber: 1}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, args := range [][]string{
 		{"init", "-q"}, {
 			"-c", "user.name=n", "-c", "user.email=e@example.org", "commit", "-q",
@@ -125,15 +127,18 @@ func open(t *testing.T, f project.Frontend) *project.Project {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
 		}
 	}
+
 	p, err := project.Open(t.Context(), dir, true, h)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return p
 }
 
@@ -236,6 +241,7 @@ func TestSideBySide(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	p := open(t, &quiet{})
+
 	for line, want := range map[string]formats.Code{
 		"/nope":     formats.CodeUsage,
 		"/plan":     formats.CodeUsage,
@@ -247,14 +253,17 @@ func TestStartRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ret, err := s.Start(t.Context(), router.Line{Raw: line})
 		if err == nil {
 			err = errorOf(ret)
 		}
+
 		if formats.CodeOf(err) != want {
 			t.Errorf("%s: %v (%s), want %s", line, err, formats.CodeOf(err), want)
 		}
 	}
+
 	list, err := journal.Runs(p.Root, false)
 	if err != nil || len(list) > 0 {
 		t.Errorf("runs = %v, %v, want none", list, err)
@@ -283,28 +292,34 @@ func (*agreeing) AskTrust(context.Context, *project.Session, *trust.Verdict) (bo
 // same session does.
 func TestHelpLeavesNothing(t *testing.T) {
 	t.Parallel()
+
 	trusted := open(t, &quiet{})
 	h := host(t, "", &agreeing{})
 	p, err := project.Open(t.Context(), trusted.Dir, true, h)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+
 	s, err := p.Session(project.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := s.Start(t.Context(), router.Line{Raw: "/help"}); err != nil {
 		t.Fatal(err)
 	}
+
 	list, err := journal.Runs(p.Root, false)
 	if err != nil || len(list) != 0 {
 		t.Fatalf("after /help: runs %v, %v, want none", list, err)
 	}
+
 	ret, err := s.Start(t.Context(), router.Line{Raw: "/task Fix the parser"})
 	list, lerr := journal.Runs(p.Root, false)
 	if err != nil || lerr != nil || len(list) != 1 || list[0].ID != ret.Metadata.Run {

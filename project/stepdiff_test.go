@@ -34,7 +34,8 @@ worktree: {per: run}
 
 ### Step 3: Keep it
 
-` + "```yaml step\nid: keep\ndelegate: git-workflow-manager\nwith: {action: commit, message: one and two}\n```" + `
+` + "```yaml step\nid: keep\ndelegate: git-workflow-manager\n" +
+	"with: {action: commit, message: one and two}\n```" + `
 
 ### Step 4: Third
 
@@ -42,7 +43,8 @@ worktree: {per: run}
 
 ### Step 5: Keep that
 
-` + "```yaml step\nid: keep2\ndelegate: git-workflow-manager\nwith: {action: commit, message: three}\n```" + `
+` + "```yaml step\nid: keep2\ndelegate: git-workflow-manager\n" +
+	"with: {action: commit, message: three}\n```" + `
 
 ### Step 6: Two at once
 
@@ -111,8 +113,10 @@ printf '{"status": "completed", "summary": "wrote", "artifacts": []}\n'
 // openBuilding opens a repository with /build, whose files the user has agreed to.
 func openBuilding(t *testing.T) *project.Project {
 	t.Helper()
+
 	dir := t.TempDir()
 	h := host(t, dir, project.Unattended{})
+
 	env := h.Env
 	h.Env = func(name string) string {
 		if name == "TERCET_TRUST" {
@@ -120,10 +124,12 @@ func openBuilding(t *testing.T) *project.Project {
 		}
 		return env(name)
 	}
+
 	_, err := h.Init(t.Context(), dir, project.Settings{}, state.InitOptions{NextNumber: 1}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string]string{
 		".tercet/commands/build.md":    building,
 		".tercet/commands/children.md": children,
@@ -139,20 +145,24 @@ func openBuilding(t *testing.T) *project.Project {
 			t.Fatal(err)
 		}
 	}
+
 	git(t, dir, "init", "-q", "-b", "main")
 	git(t, dir, "config", "user.name", "n")
 	git(t, dir, "config", "user.email", "e@example.org")
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-q", "-m", "first")
+
 	p, err := project.Open(t.Context(), dir, true, h)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return p
 }
 
@@ -202,11 +212,13 @@ func TestStepChanged(t *testing.T) {
 			t.Errorf("%s: %v", step, err)
 			return
 		}
+
 		got := want{
 			strings.Join(touched(c.Patch), " "), c.Until, strings.Join(c.Beside, " "),
 			len(c.Commits),
 		}
 		w.until = strings.ReplaceAll(w.until, "COMMIT", c.Until[max(0, len(c.Until)-12):])
+
 		if got != w {
 			t.Errorf("%s: changed %+v, want %+v (%s)\n%s", step, got, w, c.Unknown, c.Patch)
 		}
@@ -285,11 +297,14 @@ func TestStepChanged(t *testing.T) {
 func TestStepChangedByChildren(t *testing.T) {
 	t.Parallel()
 	p := openBuilding(t)
+
 	r, err := p.Start(t.Context(), "/children", project.Options{Await: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	openGate(t, p, r.ID)
+
 	for step, want := range map[string]string{
 		"each#1[0]/write#1": "one.txt", "each#1[1]/write#1": "two.txt",
 		"each#1[0]/keep#1": "one.txt", "each#1[1]/keep#1": "two.txt",
