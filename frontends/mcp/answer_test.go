@@ -46,9 +46,11 @@ func asks(t *testing.T, allowed bool) *home {
 		// of a project this counts for nothing
 		".tercet/config.yaml": "runner: offline\nmcp: {answers: true}\n",
 	})
+
 	if allowed {
 		h.write(t, filepath.Join(h.user, ".config/tercet/config.yaml"), "mcp: {answers: true}\n")
 	}
+
 	return h
 }
 
@@ -68,15 +70,18 @@ func accepting(seen chan<- string) *sdk.ClientOptions {
 // begin starts /ship and waits until it asks.
 func (c *client) begin() (run string) {
 	c.t.Helper()
+
 	begun := c.call("run", map[string]any{"line": "/ship"})
 	run, _ = begun.of("run").(string)
 	if run == "" {
 		c.t.Fatalf("run = %v, want a run", begun.fields)
 	}
+
 	a := c.follow(run, "asking")
 	if a.of("question", "question") != "Ship it?" {
 		c.t.Fatalf("show = %v, want the question", a.fields)
 	}
+
 	return run
 }
 
@@ -146,15 +151,18 @@ type decided struct{ By, Channel, Note string }
 
 func (h *home) decided(t *testing.T, run string) (out decided) {
 	t.Helper()
+
 	p, err := project.Open(t.Context(), h.dir, true, h.host(project.Unattended{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = p.Close(t.Context()) }()
+
 	lines, _, err := p.Log(run, "").Lines()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, one := range lines {
 		if one.Type == "gate_decided" {
 			if err := json.Unmarshal(one.Data, &out); err != nil {
@@ -162,6 +170,7 @@ func (h *home) decided(t *testing.T, run string) (out decided) {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -236,10 +245,12 @@ func TestAnswerToWhatWasShown(t *testing.T) {
 				if !strings.Contains(r.Params.Message, "ship it") {
 					t.Errorf("the form says %q, want the text of plan.md", r.Params.Message)
 				}
+
 				forms++
 				if forms == 1 {
 					h.write(t, plan, "delete it\n")
 				}
+
 				return &sdk.ElicitResult{
 					Action:  "accept",
 					Content: map[string]any{"choice": "approve"},
@@ -280,6 +291,7 @@ func TestForgedState(t *testing.T) {
 	}}
 	answer := func(run, state string, responses sdk.InputResponseMap) *sdk.CallToolResult {
 		t.Helper()
+
 		r, err := c.CallTool(t.Context(), &sdk.CallToolParams{
 			Name:           "answer",
 			Arguments:      map[string]any{"run": run},

@@ -11,7 +11,9 @@ import (
 func TestHostileCalls(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, map[string]string{".tercet/secret.md": "a secret\n"})
+
 	long := strings.Repeat("x", 1<<20)
+
 	for _, era := range eras {
 		c := h.connect(t, era, nil)
 		for _, tt := range []struct {
@@ -57,9 +59,11 @@ func TestHostileCalls(t *testing.T) {
 				)
 			}
 		}
+
 		if r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "sh"}); err == nil {
 			t.Errorf("%s: an unknown tool gave %v", era, r)
 		}
+
 		if a := c.call("runs", nil); len(a.of("runs").([]any)) > 0 {
 			t.Errorf("%s: runs = %v, want none begun", era, a.fields)
 		}
@@ -148,22 +152,27 @@ func TestResources(t *testing.T) {
 // TestPrompts: each command is a prompt that has an agent run it.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
+
 	h := newHome(t, nil)
 	for _, era := range eras {
 		c := h.connect(t, era, nil)
+
 		list, err := c.ListPrompts(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var plan *sdk.Prompt
 		for _, one := range list.Prompts {
 			if one.Name == "plan" {
 				plan = one
 			}
 		}
+
 		if plan == nil || len(plan.Arguments) != 1 || plan.Description == "" {
 			t.Fatalf("%s: prompts = %v, want plan with its arguments", era, list.Prompts)
 		}
+
 		got, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{
 			Name:      "plan",
 			Arguments: map[string]string{"arguments": `1 "a report"`},
@@ -171,23 +180,28 @@ func TestPrompts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, _ := got.Messages[0].Content.(*sdk.TextContent)
 		if text == nil || !strings.Contains(text.Text, `"/plan 1 \"a report\""`) {
 			t.Errorf("%s: the prompt says %v, want the line in it", era, text)
 		}
+
 		if _, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "nope"}); err == nil {
 			t.Errorf("%s: there is a prompt of no command", era)
 		}
 	}
+
 	h.write(t, h.dir+"/.tercet/commands/ship.md", ship)
 	list, err := h.connect(t, eras[0], nil).ListPrompts(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found := false
 	for _, one := range list.Prompts {
 		found = found || one.Name == "ship"
 	}
+
 	if !found {
 		t.Error("a command that was written later is no prompt")
 	}
@@ -197,19 +211,24 @@ func TestPrompts(t *testing.T) {
 func TestTools(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
+
 	reads := map[string]bool{
 		"commands": true, "run": false, "show": true, "runs": true, "tasks": true, "query": true,
 		"explain": true, "lint": true, "answer": false, "tell": false, "cancel": false,
 	}
+
 	destroys := map[string]bool{"answer": true, "cancel": true}
+
 	for _, era := range eras {
 		list, err := h.connect(t, era, nil).ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(list.Tools) != len(reads) {
 			t.Errorf("%s: %d tools, want %d", era, len(list.Tools), len(reads))
 		}
+
 		for _, one := range list.Tools {
 			want, ok := reads[one.Name]
 			hints := one.Annotations

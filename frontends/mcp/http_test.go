@@ -49,9 +49,11 @@ func connectHTTP(t *testing.T, url, era string, o *sdk.ClientOptions) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := cs.InitializeResult().ProtocolVersion; got != era {
 		t.Fatalf("the session speaks %s, want %s", got, era)
 	}
+
 	t.Cleanup(func() { _ = cs.Close() })
 	return &client{cs, t}
 }
@@ -63,15 +65,20 @@ func TestOverHTTP(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
+
 			h := asks(t, true)
 			seen := make(chan string, 9)
 			o := accepting(seen)
+
 			url := h.listen(t, nil)
 			c := connectHTTP(t, url, era, o)
 			run := c.begin()
+
 			// a second client knows the run: nothing is kept between two requests
 			c = connectHTTP(t, url, era, o)
+
 			a := c.call("answer", map[string]any{"run": run})
+
 			if era < "2026-07-28" {
 				if a.of("answered") != false || len(seen) > 0 {
 					t.Errorf("answer = %v, want it open: no request can go to the client", a.fields)
@@ -79,9 +86,11 @@ func TestOverHTTP(t *testing.T) {
 				c.end(run)
 				return
 			}
+
 			if a.of("answered") != true || len(seen) != 1 {
 				t.Errorf("answer = %v, %d forms, want it answered", a.fields, len(seen))
 			}
+
 			if over := c.follow(run, "finished"); over.of("status") != "completed" {
 				t.Errorf("the run came to %v", over.fields)
 			}
@@ -113,40 +122,49 @@ func TestProgress(t *testing.T) {
 		for _, transport := range []string{"stdio", "http"} {
 			t.Run(era+" "+transport, func(t *testing.T) {
 				t.Parallel()
+
 				h := newHome(t, map[string]string{
 					".tercet/commands/slowly.md": slowly,
 					".tercet/subagents/worker.md": "---\nname: worker\ndescription: Works\n" +
 						"runner: exec\nargv: [sh, work.sh]\n" +
 						"returns: {statuses: [completed, failed], artifacts: none}\n---\n\nWork.\n",
 					"work.sh": "cat > /dev/null\nuntil [ -e go ]; do sleep 0.05; done\n" +
-						`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'` +
+						`echo '{"status":"completed","summary":"done","artifacts":[],` +
+						`"errors":[]}'` +
 						"\n",
 				})
+
 				h.write(t, filepath.Join(h.user, ".config/tercet/config.yaml"),
 					"sandbox: [advisory_only]\n")
+
 				told := make(chan string, 9)
 				o := &sdk.ClientOptions{ProgressNotificationHandler: func(
 					_ context.Context, r *sdk.ProgressNotificationClientRequest,
 				) {
 					told <- r.Params.Message
 				}}
+
 				var c *client
 				if transport == "http" {
 					c = connectHTTP(t, h.listen(t, nil), era, o)
 				} else {
 					c = h.connect(t, era, o)
 				}
+
 				run, _ := c.call("run", map[string]any{"line": "/slowly"}).of("run").(string)
 				params := &sdk.CallToolParams{
 					Name:      "show",
 					Arguments: map[string]any{"run": run, "wait": 50},
 				}
+
 				params.SetProgressToken("follow")
+
 				shown := make(chan error, 1)
 				go func() {
 					_, err := c.CallTool(t.Context(), params)
 					shown <- err
 				}()
+
 				select {
 				case text := <-told:
 					if !strings.Contains(text, "work") {
@@ -155,6 +173,7 @@ func TestProgress(t *testing.T) {
 				case err := <-shown:
 					t.Errorf("show came back without a notice: %v", err)
 				}
+
 				h.write(t, filepath.Join(h.dir, "go"), "")
 				if over := c.follow(run, "finished"); over.of("return", "status") != "completed" {
 					t.Errorf("the run came to %v", over.fields)
@@ -167,9 +186,11 @@ func TestProgress(t *testing.T) {
 // TestHTTPGuard: without the token, from another site and in another form nothing is served.
 func TestHTTPGuard(t *testing.T) {
 	t.Parallel()
+
 	h := newHome(t, nil)
 	url := h.listen(t, nil)
 	refusing := h.listen(t, func(*http.Request) error { return errors.New("a run is above") })
+
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run",` +
 		`"arguments":{"line":"/task x"}}}`
 	right := map[string]string{
@@ -177,6 +198,7 @@ func TestHTTPGuard(t *testing.T) {
 		"Content-Type":  "application/json",
 		"Accept":        "application/json, text/event-stream",
 	}
+
 	for name, tt := range map[string]struct {
 		url, method, body string
 		change            map[string]string
@@ -218,18 +240,22 @@ func TestHTTPGuard(t *testing.T) {
 		if body == "" {
 			body = call
 		}
+
 		method := tt.method
 		if method == "" {
 			method = http.MethodPost
 		}
+
 		to := tt.url
 		if to == "" {
 			to = url
 		}
+
 		r, err := http.NewRequestWithContext(t.Context(), method, to, bytes.NewBufferString(body))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for key, value := range right {
 			r.Header.Set(key, value)
 		}
@@ -239,20 +265,25 @@ func TestHTTPGuard(t *testing.T) {
 				r.Header.Set(key, value)
 			}
 		}
+
 		r.Host = tt.host
+
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		said, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		if err != nil || res.StatusCode != tt.want {
 			t.Errorf("%s: %d %.200s, %v, want %d", name, res.StatusCode, said, err, tt.want)
 		}
+
 		if strings.Contains(string(said), token) {
 			t.Errorf("%s: the answer has the token: %s", name, said)
 		}
 	}
+
 	c := connectHTTP(t, url, eras[0], nil)
 	if list, _ := c.call("runs", nil).of("runs").([]any); len(list) > 0 {
 		t.Errorf("runs = %v, want none begun", list)

@@ -25,14 +25,17 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		if _, err := io.WriteString(toServer, line+"\n"); err != nil {
 			t.Fatalf("%.60s: %v", line, err)
 		}
+
 		text, err := answers.ReadString('\n')
 		if err != nil {
 			t.Fatalf("%.60s: %v", line, err)
 		}
+
 		var got map[string]any
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Fatalf("%.60s: the answer %q: %v", line, text, err)
 		}
+
 		return got
 	}
 
@@ -69,7 +72,8 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	}
 
 	hello := send("\n" + `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
-		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x",` +
+		`"version":"1"}}}`)
 	if hello["result"] == nil {
 		t.Errorf("initialize = %v, want a result", hello)
 	}
@@ -95,16 +99,20 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 // batch is refused where the protocol has none, and does not end the session.
 func TestInputThatEnds(t *testing.T) {
 	t.Parallel()
+
 	h := newHome(t, nil)
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
 		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+
 	lines := []string{hello, `{"jsonrpc":"2.0","method":"notifications/initialized"}`}
 	for _, id := range []string{"2", `"three"`, "4.0"} {
 		lines = append(lines, `{"jsonrpc":"2.0","id":`+id+
 			`,"method":"tools/call","params":{"name":"commands","arguments":{}}}`)
 	}
+
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
+
 	served := make(chan error, 1)
 	server := h.server()
 	server.WaitForAnswers(time.Hour) // a slow machine is no failure
@@ -112,30 +120,37 @@ func TestInputThatEnds(t *testing.T) {
 		served <- server.Serve(context.WithoutCancel(t.Context()), in, out)
 		out.Close()
 	}()
+
 	answers := bufio.NewScanner(fromServer)
 	answers.Buffer(nil, 1<<20)
+
 	send := func(line string) {
 		t.Helper()
 		if _, err := io.WriteString(toServer, line+"\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	send(lines[0])
 	if !answers.Scan() {
 		t.Fatal("there is no answer to initialize")
 	}
+
 	batch := `[{"jsonrpc":"2.0","id":8,"method":"ping"},{"jsonrpc":"2.0","id":9,"method":"ping"}]`
 	send(batch)
 	if !answers.Scan() || !strings.Contains(answers.Text(), "-32600") ||
 		!strings.Contains(answers.Text(), "2025-06-18 of the protocol has no batches") {
 		t.Fatalf("a batch is answered with %q", answers.Text())
 	}
+
 	for _, line := range lines[1:] {
 		send(line)
 	}
+
 	if err := toServer.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[any]bool{}
 	for answers.Scan() {
 		var answer map[string]any
@@ -144,11 +159,13 @@ func TestInputThatEnds(t *testing.T) {
 		}
 		got[answer["id"]] = answer["result"] != nil
 	}
+
 	for _, id := range []any{2.0, "three", 4.0} {
 		if !got[id] {
 			t.Errorf("request %v has no result; the answers are %v", id, got)
 		}
 	}
+
 	if err := <-served; err != nil {
 		t.Errorf("the server ended with %v", err)
 	}

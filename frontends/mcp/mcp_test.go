@@ -46,6 +46,7 @@ func (clock) Sleep(ctx context.Context, d time.Duration) error {
 // newHome makes a workspace with these files in a repository.
 func newHome(t *testing.T, files map[string]string) *home {
 	t.Helper()
+
 	h := &home{dir: t.TempDir(), user: t.TempDir()}
 	host := h.host(project.Unattended{})
 	_, err := host.Init(
@@ -54,9 +55,11 @@ func newHome(t *testing.T, files map[string]string) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range files {
 		h.write(t, filepath.Join(h.dir, name), text)
 	}
+
 	for _, args := range [][]string{
 		{"init", "-q"},
 		{"add", "-A"},
@@ -71,6 +74,7 @@ func newHome(t *testing.T, files map[string]string) *home {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
 		}
 	}
+
 	t.Cleanup(func() { h.ended(t) })
 	return h
 }
@@ -110,6 +114,7 @@ func hostOf(f project.Frontend, env func(string) string) project.Host {
 	if err != nil {
 		panic(err)
 	}
+
 	return project.Host{
 		Frontend:    f,
 		Clock:       clock{},
@@ -158,17 +163,20 @@ func (h *home) server() *mcp.Server {
 // ended waits until no process works on a run of the project any more.
 func (h *home) ended(t *testing.T) {
 	t.Helper()
+
 	ctx := context.WithoutCancel(t.Context())
 	p, err := project.Open(ctx, h.dir, true, h.host(project.Unattended{}))
 	if err != nil {
 		t.Error(err)
 		return
 	}
+
 	list, err := p.Runs(project.Filter{})
 	for _, r := range list {
 		_, waitErr := p.Wait(ctx, r.ID, nil)
 		err = errors.Join(err, waitErr)
 	}
+
 	if err := errors.Join(err, p.Close(ctx)); err != nil {
 		t.Error(err)
 	}
@@ -190,10 +198,12 @@ func (h *home) connect(t *testing.T, era string, o *sdk.ClientOptions) *client {
 // connectTo connects a client to a server.
 func connectTo(t *testing.T, server *mcp.Server, era string, o *sdk.ClientOptions) *client {
 	t.Helper()
+
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(context.WithoutCancel(t.Context()), in, out) }()
+
 	cs, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(
 		t.Context(),
 		&sdk.IOTransport{Reader: fromServer, Writer: toServer},
@@ -202,15 +212,18 @@ func connectTo(t *testing.T, server *mcp.Server, era string, o *sdk.ClientOption
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := cs.InitializeResult().ProtocolVersion; got != era {
 		t.Fatalf("the session speaks %s, want %s", got, era)
 	}
+
 	t.Cleanup(func() {
 		_ = cs.Close()
 		if err := <-served; err != nil {
 			t.Errorf("the server ended with %v", err)
 		}
 	})
+
 	return &client{cs, t}
 }
 
@@ -253,17 +266,21 @@ func (c *client) call(name string, args map[string]any) answer {
 // read reads the result of a call: the text is the same object as the structured content.
 func (c *client) read(name string, r *sdk.CallToolResult) answer {
 	c.t.Helper()
+
 	a := answer{Failed: r.IsError}
+
 	text, ok := r.Content[0].(*sdk.TextContent)
 	if !ok || len(r.Content) != 1 {
 		c.t.Fatalf("%s: content %v, want one text", name, r.Content)
 	}
+
 	if err := json.Unmarshal([]byte(text.Text), &a.fields); err != nil {
 		if !r.IsError {
 			c.t.Fatalf("%s: %v\n%s", name, err, text.Text)
 		}
 		a.fields = map[string]any{"summary": text.Text}
 	}
+
 	return a
 }
 
@@ -288,8 +305,10 @@ func TestStartAndFollow(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
+
 			h := newHome(t, nil)
 			c := h.connect(t, era, nil)
+
 			list, _ := c.call("commands", nil).of("commands").([]any)
 			if !slices.ContainsFunc(list, func(one any) bool {
 				command, _ := one.(map[string]any)
@@ -301,12 +320,14 @@ func TestStartAndFollow(t *testing.T) {
 				t.Errorf("commands = %v, want plan among them, with the schema of its arguments",
 					list)
 			}
+
 			for _, line := range []string{"/task Fix the parser", "/plan 1"} {
 				begun := c.call("run", map[string]any{"line": line})
 				run, _ := begun.of("run").(string)
 				if begun.Failed || run == "" || begun.of("next") == "" {
 					t.Fatalf("run %q = %v, want a run and what to call next", line, begun.fields)
 				}
+
 				over := c.follow(run, "finished")
 				if over.of("status") != "completed" || over.of("command") != line {
 					t.Errorf("%s = %v, want it completed", line, over.fields)

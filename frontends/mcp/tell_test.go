@@ -103,9 +103,11 @@ func TestTell(t *testing.T) {
 // TestWorkerCommandsNothing: inside a run no tool begins, answers, tells or ends anything.
 func TestWorkerCommandsNothing(t *testing.T) {
 	t.Parallel()
+
 	h := asks(t, true)
 	c := h.connect(t, eras[0], nil)
 	run := c.begin()
+
 	inside := connectTo(t, mcp.New(mcp.Config{
 		Version: "test",
 		Open: func(ctx context.Context, f project.Frontend) (*project.Project, error) {
@@ -114,6 +116,7 @@ func TestWorkerCommandsNothing(t *testing.T) {
 			return project.Open(ctx, h.dir, true, host)
 		},
 	}), eras[0], accepting(make(chan string, 1)))
+
 	for tool, args := range map[string]map[string]any{
 		"run":    {"line": "/ship"},
 		"answer": {"run": run},
@@ -124,9 +127,12 @@ func TestWorkerCommandsNothing(t *testing.T) {
 			t.Errorf("%s inside a run = %v, want DENIED", tool, a.fields)
 		}
 	}
+
 	c.stillOpen(run)
+
 	if a := c.call("show", map[string]any{"run": run}); a.of("messages") != nil {
 		t.Errorf("show = %v, want no message", a.fields)
 	}
+
 	c.end(run)
 }

@@ -71,17 +71,20 @@ type workspace struct {
 
 func newProject(t *testing.T) *workspace {
 	t.Helper()
+
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
+
 	at := map[string]bool{}
 	p := &workspace{
 		t:     t,
 		clock: &clock{noon, at},
 		at:    at,
 	}
+
 	p.desk = &control.Controller{
 		Root:   root,
 		Secret: func() []byte { return []byte("of the person") },
@@ -96,6 +99,7 @@ func newProject(t *testing.T) *workspace {
 		},
 		Note: func(string, ...any) {},
 	}
+
 	p.config = watch.Config{
 		Projects: []watch.Place{{Name: "project", Project: p}},
 		Notes:    &watch.Notes{Past: func(string) {}},
@@ -104,16 +108,19 @@ func newProject(t *testing.T) *workspace {
 		Suspend:  func() {},
 		Left:     func() {},
 	}
+
 	p.diff = func(run string) string {
 		return "a.go | +1 -1\n\ndiff --git a/a.go b/a.go\n@@ -1 +1 @@\n-old\t\x1b[2J\n+new of " +
 			run + "\n"
 	}
+
 	p.Project = &project.Project{
 		Root:    root,
 		Control: p.desk,
 		Mask:    p.desk.Mask,
 		Host:    project.Host{Clock: p.clock, User: "ann"},
 	}
+
 	return p
 }
 
@@ -189,6 +196,7 @@ func (p *workspace) run(id, line string, before time.Duration, list ...formats.E
 // traces writes what a run told.
 func (p *workspace) traces(id string, list ...trace.Event) {
 	p.t.Helper()
+
 	file, err := p.desk.Root.OpenFile(
 		path.Join(journal.Folder, id, "trace.jsonl"),
 		os.O_APPEND|os.O_CREATE|os.O_WRONLY,
@@ -198,6 +206,7 @@ func (p *workspace) traces(id string, list ...trace.Event) {
 		p.t.Fatal(err)
 	}
 	defer file.Close()
+
 	for i, e := range list {
 		e.Time = noon.Add(time.Duration(i-len(list)) * 10 * time.Second)
 		if _, err := file.Write(append(trace.Encode(e), '\n')); err != nil {
@@ -240,9 +249,11 @@ func gate(run string) formats.Gate {
 // busy has a run of every kind.
 func busy(t *testing.T) *workspace {
 	t.Helper()
+
 	p := newProject(t)
 	p.run("r1done", "/plan 195", 3*time.Hour, ended("completed"))
 	p.run("r2fail", "/research 195", 2*time.Hour, ended("failed"))
+
 	g := gate("r3asks")
 	p.run("r3asks", "/ship", time.Hour, formats.Entry{
 		Type: formats.EntryGateOpened,
@@ -251,6 +262,7 @@ func busy(t *testing.T) *workspace {
 		Data: g,
 	},
 		suspended(formats.Suspended{Question: g.Question}))
+
 	p.run("r4rest", "/review 196 \x1b]0;title\x07日本語", 40*time.Minute, suspended(formats.Suspended{
 		Postponed: formats.Postponed{Why: "paused by ann"},
 	}))
@@ -259,8 +271,10 @@ func busy(t *testing.T) *workspace {
 		"/revise 196 a text that is long enough to be cut where there is no room",
 		30*time.Minute,
 	)
+
 	p.run("r6work", "/implement 196", 5*time.Minute)
 	p.at["r6work"] = true
+
 	p.traces("r6work", trace.Event{
 		Kind:    trace.Run,
 		ToDepth: 1,
@@ -278,6 +292,7 @@ func busy(t *testing.T) *workspace {
 			Name:  "implementer",
 			Attrs: does("edit", "\x1b[31mpages.go"),
 		})
+
 	return p
 }
 
@@ -313,6 +328,7 @@ func key(name string) tea.KeyPressMsg {
 		"backspace": {Code: tea.KeyBackspace},
 		"ctrl+z":    {Code: 'z', Mod: tea.ModCtrl},
 	}
+
 	if k, ok := named[name]; ok {
 		return tea.KeyPressMsg(k)
 	}
@@ -391,9 +407,11 @@ func TestScreen(t *testing.T) {
 // shown has the runs that docs/watch.md shows.
 func shown(t *testing.T) *workspace {
 	t.Helper()
+
 	p := newProject(t)
 	p.run("r6mq2a", "/plan 195", 3*time.Hour, ended("completed"))
 	p.run("r6mq4d", "/implement 195", 2*time.Hour, ended("failed"))
+
 	g := gate("r6mq7k")
 	g.Question = "Publish 1.4.0?"
 	g.Show = []string{"CHANGELOG.md | +12 -0\nVERSION | +1 -1"}
@@ -410,6 +428,7 @@ func shown(t *testing.T) *workspace {
 		12*time.Minute,
 		suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}}),
 	)
+
 	p.run("r6mr1c", "/implement 196", 5*time.Minute)
 	p.at["r6mr1c"] = true
 	p.traces("r6mr1c",
@@ -441,6 +460,7 @@ func shown(t *testing.T) *workspace {
 			Name:  "implementer",
 			Attrs: does("run", "go test ./..."),
 		})
+
 	p.diff = func(string) string {
 		return "pages/pages.go | +1 -1\n\ndiff --git a/pages/pages.go b/pages/pages.go\n" +
 			"--- a/pages/pages.go\n+++ b/pages/pages.go\n" +
@@ -448,17 +468,20 @@ func shown(t *testing.T) *workspace {
 			"-\t\tfor n := from; n < to; n++ {\n" +
 			"+\t\tfor n := from; n <= to; n++ {\n \t\t\tpages = append(pages, n)\n"
 	}
+
 	return p
 }
 
 // TestScreensOfDocs holds the screens of docs/watch.md, each in a file of its name.
 func TestScreensOfDocs(t *testing.T) {
 	t.Parallel()
+
 	page := filepath.Join("..", "..", "docs", "watch.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		name       string
 		wide, high int
@@ -471,15 +494,19 @@ func TestScreensOfDocs(t *testing.T) {
 		{"screen-narrow", 40, 12, ""},
 	} {
 		p := shown(t)
+
 		s := p.screen(c.wide, c.high)
 		p.press(s, strings.Fields(c.keys)...)
+
 		lines := strings.Split(ofDay.ReplaceAllString(s.Text(), "12:00:00"), "\n")
 		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], " ")
 		}
+
 		got := strings.Join(lines, "\n") + "\n"
 		file := filepath.Join("testdata", c.name+".golden")
 		fence := regexp.MustCompile("(?s)(<!-- " + c.name + " -->\n```text\n).*?(```\n)")
+
 		if *update {
 			text = fence.ReplaceAll(text, []byte("${1}"+got+"${2}"))
 			err := errors.Join(
@@ -490,10 +517,12 @@ func TestScreensOfDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		want, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if got != string(want) || !strings.Contains(string(fence.Find(text)), "\n"+got+"```") {
 			t.Errorf("%s or %s differs, run with -update and look at it; got\n%s", file, page, got)
 		}
@@ -504,10 +533,12 @@ func TestScreensOfDocs(t *testing.T) {
 // with Shift, ask for a note first.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
+
 	p := busy(t)
 	s := p.screen(80, 24)
 	other := p.screen(80, 24)
 	g := gate("r3asks")
+
 	answered := func(want string) {
 		t.Helper()
 		d, ok, err := p.desk.Answered(g)
@@ -515,43 +546,54 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("answer %+v, %v, %v, want %q", d, ok, err, want)
 		}
 	}
+
 	p.press(s, "a", "enter") // the list has the keys: Enter opens the question
 	answered("")
 	p.press(s, "x", "enter") // no choice
 	answered("")
+
 	s.Send(tea.PasteMsg{Content: "a\n"})
 	answered("")
+
 	s.Send(key("a")) // at once
 	if !strings.Contains(s.Text(), "as in a paste") {
 		t.Errorf("the screen does not say why the key is not taken:\n%s", s.Text())
 	}
 	answered("")
+
 	p.press(s, "r") // which asks for a note
 	s.Send(key("enter"))
 	if !strings.Contains(s.Text(), "as in a paste") {
 		t.Errorf("the screen does not say why Enter is not taken:\n%s", s.Text())
 	}
+
 	p.press(s, "x", "esc")
 	answered("")
+
 	p.press(other, "enter", "3")
 	p.press(s, "A")
 	if !strings.Contains(s.Text(), "note for 'approve'>") {
 		t.Errorf("the screen does not ask for a note:\n%s", s.Text())
 	}
+
 	p.press(s, "o", "k", "enter")
 	answered("approve: ok")
+
 	if strings.Join(p.started, "") != "resume r3asks" {
 		t.Errorf("started %q, want the run to go on at once: nobody works on it", p.started)
 	}
+
 	s.Look()
 	p.press(s, "3", "enter")
 	if !strings.Contains(s.Text(), "answered by ann: approve; r goes on with the run") {
 		t.Errorf("the screen does not say that it was answered:\n%s", s.Text())
 	}
+
 	p.press(other, "enter") // of a line that was begun before
 	if !strings.Contains(other.Text(), `not taken: ann answered "approve"`) {
 		t.Errorf("the screen does not say that somebody else answered:\n%s", other.Text())
 	}
+
 	answered("approve: ok")
 }
 
@@ -571,8 +613,10 @@ func TestAnswerByOneKey(t *testing.T) {
 // until the next key.
 func TestOrders(t *testing.T) {
 	t.Parallel()
+
 	p := busy(t)
 	s := p.screen(80, 24)
+
 	says := func(want string, started ...string) {
 		t.Helper()
 		if !strings.Contains(s.Text(), want) {
@@ -582,12 +626,15 @@ func TestOrders(t *testing.T) {
 			t.Errorf("started %q, want %q", p.started, started)
 		}
 	}
+
 	p.press(s, "p")
 	says("does not run: there is nothing to pause")
 	s.Look()
 	says("nothing to pause")
+
 	p.press(s, "r")
 	says("no", "resume r3asks")
+
 	p.press(s, "c", "n")
 	p.press(s, "c", "esc")
 	p.press(s, "c", "enter")
@@ -595,12 +642,15 @@ func TestOrders(t *testing.T) {
 	says("expected y or n", "resume r3asks")
 	p.press(s, "esc", "c", "y")
 	says("no", "resume r3asks", "cancel r3asks")
+
 	p.press(s, "j", "r")
 	says("run r6work is at work", "resume r3asks", "cancel r3asks")
 	s.Send(key("r")) // at once behind another: a paste without its marks
 	says("", "resume r3asks", "cancel r3asks")
+
 	p.press(s, "end", "r")
 	says("run r1done has ended", "resume r3asks", "cancel r3asks")
+
 	if !p.press(s, "q") || !p.press(s, "/", "x", "ctrl+c") {
 		t.Error("q and Ctrl-C do not leave")
 	}
@@ -610,7 +660,9 @@ func TestOrders(t *testing.T) {
 // for each time.
 func TestTimedRunGoesOnOnce(t *testing.T) {
 	t.Parallel()
+
 	p := newProject(t)
+
 	later := func(until, alone time.Duration) formats.Entry {
 		return suspended(formats.Suspended{Postponed: formats.Postponed{
 			Why:   "usage limit",
@@ -618,6 +670,7 @@ func TestTimedRunGoesOnOnce(t *testing.T) {
 			Alone: noon.Add(alone),
 		}})
 	}
+
 	p.run("r1may", "/plan 1", 3*time.Hour, later(time.Minute, time.Hour))
 	p.run(
 		"r2asks",
@@ -635,18 +688,23 @@ func TestTimedRunGoesOnOnce(t *testing.T) {
 		3*time.Hour,
 		suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}}),
 	)
+
 	s := p.screen(80, 24)
+
 	if len(p.started) > 0 {
 		t.Fatalf("started %q before the time has come", p.started)
 	}
+
 	p.clock.now = noon.Add(time.Minute)
 	s.Look()
 	s.Look()
 	p.run("r1may", "/plan 1", 3*time.Hour, later(3*time.Minute, time.Hour)) // it waits again
 	s.Look()
+
 	if want := []string{"resume r1may"}; !slices.Equal(p.started, want) {
 		t.Fatalf("started %q, want %q", p.started, want)
 	}
+
 	p.clock.now = noon.Add(3 * time.Minute)
 	s.Look()
 	if want := []string{"resume r1may", "resume r1may"}; !slices.Equal(p.started, want) {
@@ -657,18 +715,23 @@ func TestTimedRunGoesOnOnce(t *testing.T) {
 // TestFilter: the screen says which runs it leaves out, and Esc brings them back.
 func TestFilter(t *testing.T) {
 	t.Parallel()
+
 	p := busy(t)
 	s := p.screen(80, 24)
+
 	p.press(s, "/", "p", "l", "a", "enter")
+
 	text := s.Text()
 	if !strings.Contains(text, "only 'pla'") || strings.Contains(text, "/ship") ||
 		!strings.Contains(text, "> ✓ /plan") {
 		t.Errorf("the screen does not show just the runs that fit, and that it does:\n%s", text)
 	}
+
 	p.press(s, "esc")
 	if text := s.Text(); strings.Contains(text, "only") || !strings.Contains(text, "/ship") {
 		t.Errorf("the screen does not show all runs again:\n%s", text)
 	}
+
 	p.press(s, "/", "n", "o", "n", "e", "enter", "p", "r", "c")
 	if text := s.Text(); !strings.Contains(text, "no run fits the filter") || len(p.started) > 0 {
 		t.Errorf("an order went to %q, which is not shown:\n%s", p.started, text)
@@ -719,6 +782,7 @@ func TestFollows(t *testing.T) {
 // TestNoRuns: what stands in the place of the runs and is no folder is told.
 func TestNoRuns(t *testing.T) {
 	t.Parallel()
+
 	p := newProject(t)
 	err := errors.Join(
 		p.desk.Root.MkdirAll(formats.Workspace, 0o700),
@@ -727,6 +791,7 @@ func TestNoRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := p.screen(100, 20).Text()
 	if !strings.Contains(got, ".tercet/runs is no folder that can be read") {
 		t.Errorf("the screen is\n%s", got)
@@ -782,21 +847,26 @@ func TestLittle(t *testing.T) {
 // TestNothing: a project without runs, and a folder of runs with what is none.
 func TestNothing(t *testing.T) {
 	t.Parallel()
+
 	p := newProject(t)
 	s := p.screen(80, 24)
+
 	p.press(s, "j", "t", "p", "r", "c", "g", "down", "esc", "enter")
 	if !strings.Contains(s.Text(), "no run yet") {
 		t.Errorf("the screen does not say that there is no run:\n%s", s.Text())
 	}
+
 	if err := p.desk.Root.MkdirAll(journal.Folder+"/none", 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	s.Look()
 	p.run("r1", "/plan 1", time.Minute)
 	err := p.desk.Root.WriteFile(journal.Folder+"/r1/trace.jsonl", []byte("{\nno\n\x00"), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.Look()
 	if !strings.Contains(s.Text(), "/plan 1") {
 		t.Errorf("the new run is not shown:\n%s", s.Text())
@@ -807,12 +877,15 @@ func TestNothing(t *testing.T) {
 // reaches the terminal.
 func TestRandomKeys(t *testing.T) {
 	t.Parallel()
+
 	p := busy(t)
 	s := p.screen(80, 24)
+
 	names := strings.Fields(
 		"enter esc tab shift+tab up down left right pgup pgdown home end backspace " +
 			"j k t l d g p r c ? / a 1 2 : y n x 日 ctrl+z",
 	)
+
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 3000 {
 		switch random.IntN(20) {
@@ -825,6 +898,7 @@ func TestRandomKeys(t *testing.T) {
 		default:
 			p.press(s, names[random.IntN(len(names))])
 		}
+
 		if text := s.Text(); strings.ContainsAny(text, "\x1b\x07\r") {
 			t.Fatalf("after %d keys a control character is on the screen: %q", i, text)
 		}
@@ -834,6 +908,7 @@ func TestRandomKeys(t *testing.T) {
 // TestKeysAreWhole: the page of keys says at 40 columns what it says at 200.
 func TestKeysAreWhole(t *testing.T) {
 	t.Parallel()
+
 	words := map[int]string{}
 	for _, wide := range []int{40, 80, 200} {
 		s := busy(t).screen(wide, 24)
@@ -841,6 +916,7 @@ func TestKeysAreWhole(t *testing.T) {
 		rows := strings.Split(s.Text(), "\n")
 		words[wide] = strings.Join(strings.Fields(strings.Join(rows[2:len(rows)-2], " ")), " ")
 	}
+
 	if words[40] != words[200] || words[80] != words[200] ||
 		!strings.HasSuffix(words[40], "answers nothing.") {
 		t.Errorf("at 40 columns %q, at 80 %q, want %q", words[40], words[80], words[200])

@@ -74,7 +74,8 @@ cat "return.$n"
 	}
 	more[".tercet/commands/evil.md"] = commandOf("evil",
 		fmt.Sprintf("id: each\nforeach: \"[range(%d)]\"\n"+
-			"as: n\nmax_parallel: 2\ndo:\n  - {id: call, delegate: evil, with: {n: $n}, on: {failed: next, blocked: next}}\n",
+			"as: n\nmax_parallel: 2\ndo:\n  - {id: call, delegate: evil, with: {n: $n}, on: "+
+			"{failed: next, blocked: next}}\n",
 			calls))
 	more[".tercet/subagents/evil.md"] = strings.Replace(more[".tercet/subagents/evil.md"],
 		"returns:", "inputs: {n: {type: number, required: true}}\nreturns:", 1)
@@ -152,6 +153,7 @@ func rawIn(t *testing.T, address, page string) {
 // time, prompt, issues, and the transcript as text.
 func TestStepOfAnAgent(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, map[string]string{
 		".tercet/subagents/helper.md": agentOf("helper", "sh", "helper.sh"),
 		".tercet/commands/call.md":    commandOf("call", "id: call\ndelegate: helper\n"),
@@ -161,13 +163,16 @@ printf '%s' '{"status": "completed", "summary": "All is well.", "artifacts": [],
  "metadata": {"tokens_used": {"input": 1200, "output": 34}, "cost_usd": 0.5, "model": "m-1"}}'
 `,
 	})
+
 	b := serveTrusted(t, dir, home)
 	run := b.start("/p/shop/start/call", url.Values{})
 	b.until(run, "class=\"outcome\"")
+
 	page := b.get(run + "?step=" + url.QueryEscape("call#1"))
 	has(t, "the step", page, "completed", "Step", "Diff of the step", "Diff of the run",
 		"helper", "All is well.", "Issues", "A typo", "docs/notes.md:3", "Mend it",
 		"Transcript", "prints", "Reading the notes")
+
 	if strings.Contains(page, "{&#34;status") {
 		t.Errorf("the step has JSON: %s", page)
 	}

@@ -27,23 +27,30 @@ description: Many steps and a gate
 func BenchmarkFirstView(b *testing.B) {
 	dir, home := files(b, map[string]string{".tercet/commands/long.md": long})
 	server := serve(b, dir, home)
+
 	run := server.start("/p/shop/start/long", url.Values{})
 	server.until(run, "waits for an answer")
 	address := strings.TrimPrefix(run, "http://"+server.host)
+
 	if err := server.close(); err != nil {
 		b.Fatal(err)
 	}
+
 	b.ResetTimer()
 	for b.Loop() {
 		b.StopTimer()
 		again := serve(b, dir, home)
 		request := again.request(http.MethodGet, address, "")
+
 		b.StartTimer()
 		w := again.send(request)
+
 		b.StopTimer()
+
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `id="s1000"`) {
 			b.Fatalf("the page is %d: %.500s", w.Code, w.Body)
 		}
+
 		b.ReportMetric(float64(w.Body.Len()), "B/page")
 		if err := again.close(); err != nil {
 			b.Fatal(err)

@@ -22,26 +22,33 @@ const (
 // edges of controls can be seen.
 func TestContrast(t *testing.T) {
 	t.Parallel()
+
 	data, err := os.ReadFile(filepath.Join("static", "page.css"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sheet := string(data)
+
 	first, rest, ok := strings.Cut(sheet, "@media (prefers-color-scheme: dark)")
 	second, _, ends := strings.Cut(rest, "*, *::before")
 	light := palette(first)
+
 	dark := maps.Clone(light)
 	maps.Copy(dark, palette(second))
 	if !ok || !ends || len(light) == 0 || maps.Equal(light, dark) {
 		t.Fatalf("expected a light and a dark palette, got %v and %v", light, dark)
 	}
+
 	texts := used(sheet, `(?:^|[\s{;])color: var\(--([\w-]+)\)`)
 	grounds := used(sheet, `background: var\(--([\w-]+)\)`)
 	edges := used(sheet, `(?:outline|border): [^;{}]*var\(--(accent|strong-line)\)`)
+
 	if len(texts) < 5 || len(grounds) < 5 || len(edges) != 2 {
 		t.Fatalf("the sheet uses the texts %q, the backgrounds %q and the edges %q",
 			texts, grounds, edges)
 	}
+
 	for scheme, colours := range map[string]map[string]string{"light": light, "dark": dark} {
 		check := func(front, ground string, want float64) {
 			got := contrast(t, colours[front], colours[ground])
@@ -50,6 +57,7 @@ func TestContrast(t *testing.T) {
 					scheme, front, ground, got, want)
 			}
 		}
+
 		for _, front := range texts {
 			for _, ground := range grounds {
 				// text on the accent has a colour of its own, which stands nowhere else
@@ -58,6 +66,7 @@ func TestContrast(t *testing.T) {
 				}
 			}
 		}
+
 		for _, edge := range edges {
 			for _, ground := range []string{"paper", "sheet", "sunken"} {
 				check(edge, ground, controlContrast)
@@ -97,12 +106,14 @@ func contrast(t *testing.T, a, b string) float64 {
 // luminance is the relative luminance of a colour of sRGB.
 func luminance(t *testing.T, colour string) float64 {
 	t.Helper()
+
 	sum := 0.0
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
 		n, err := strconv.ParseUint(colour[2*i:2*i+2], 16, 8)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		part := float64(n) / math.MaxUint8
 		if part <= 0.04045 {
 			part /= 12.92

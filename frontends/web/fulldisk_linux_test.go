@@ -68,14 +68,17 @@ func TestFullDisk(t *testing.T) {
 // fill takes all room of a file system.
 func fill(t *testing.T, name string) {
 	t.Helper()
+
 	f, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	block := make([]byte, 1<<12)
 	for err == nil {
 		_, err = f.Write(block)
 	}
+
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Fatal(err)
 	}

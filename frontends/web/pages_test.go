@@ -77,14 +77,17 @@ func TestHome(t *testing.T) {
 // line.
 func TestFormOfEveryKind(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, map[string]string{".tercet/commands/typed.md": typed})
 	b := serve(t, dir, home)
 	ctx := t.Context()
+
 	_, err := b.server.Project(dir).CreateTasks(ctx, project.Transaction{},
 		project.NewTask{Title: "Mend the door", Description: "It sticks."})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const address = "/p/shop/start/typed"
 	page := b.get(address)
 	has(t, "the form", page,
@@ -94,14 +97,17 @@ func TestFormOfEveryKind(t *testing.T) {
 		`<select id="arg-sure"`, `<option value="true">yes</option>`,
 		`<input id="arg-count"`, `placeholder="3"`,
 		"At most", "calls of workers")
+
 	wrong := b.post(page, address, url.Values{
 		"task": {"1"}, "level": {"middle"}, "count": {"many"}, "do": {"start"},
 	})
 	if wrong.Code != http.StatusUnprocessableEntity {
 		t.Errorf("wrong values give %d", wrong.Code)
 	}
+
 	has(t, "the refused form", html.UnescapeString(wrong.Body.String()),
 		`<select id="arg-level" name="level" aria-invalid="true"`)
+
 	run := b.start(address, url.Values{
 		"task": {"1"}, "level": {"high"}, "count": {"5"}, "sure": {"true"},
 	})
@@ -112,8 +118,10 @@ func TestFormOfEveryKind(t *testing.T) {
 // dependencies, documents, runs and history.
 func TestTasksOfThePage(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
+
 	_, err := b.server.Project(dir).CreateTasks(t.Context(), project.Transaction{},
 		project.NewTask{Title: "Mend the door", Description: "It sticks.", Priority: "high"},
 		project.NewTask{Title: "Paint the door", Description: "Green.", Dependencies: []int{1}},
@@ -121,8 +129,10 @@ func TestTasksOfThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	run := b.start("/p/shop/start/plan", url.Values{"task_number": {"1"}})
 	b.until(run, "class=\"outcome\"")
+
 	for query, want := range map[string][2]string{
 		"":                            {"Mend the door", "Paint the door"},
 		"status=planned":              {"Mend the door", ""},
@@ -137,19 +147,23 @@ func TestTasksOfThePage(t *testing.T) {
 			}
 		}
 	}
+
 	w := b.send(b.request(http.MethodGet, "/p/shop/tasks?jq=.priority+%3D%3D", ""))
 	if w.Code != http.StatusUnprocessableEntity ||
 		!strings.Contains(w.Body.String(), "notice bad") {
 		t.Errorf("a broken filter gives %d: %s", w.Code, w.Body)
 	}
+
 	w = b.send(b.request(http.MethodGet, "/p/shop/tasks?status=planed", ""))
 	if w.Code != http.StatusUnprocessableEntity {
 		t.Errorf("an unknown status gives %d", w.Code)
 	}
 	has(t, "an unknown status", html.UnescapeString(w.Body.String()),
 		`expected task status, got "planed"`, "planned")
+
 	has(t, "a status of no task", b.get("/p/shop/tasks?status=blocked"), "0 of 2 tasks",
 		`<option value="blocked" selected>`)
+
 	page := b.get("/p/shop/tasks/1")
 	id := run[strings.LastIndex(run, "/")+1:]
 	has(t, "the task", page, "Mend the door", "Needed by", "2 Paint the door", "Documents",
@@ -161,17 +175,20 @@ func TestTasksOfThePage(t *testing.T) {
 // it. Nothing there can be written.
 func TestFilesOfThePage(t *testing.T) {
 	t.Parallel()
+
 	broken := strings.Replace(fails, "check: 1 == 2", "chck: 1 == 2", 1)
 	dir, home := files(t, map[string]string{
 		".tercet/commands/broken.md": strings.Replace(broken, "fails", "broken", 1),
 		".tercet/commands/fails.md":  fails,
 	})
 	b := serve(t, dir, home)
+
 	page := b.get("/p/shop/files?name=.tercet/commands/broken.md")
 	has(t, "the file", page, `<li id="L12" class="src marked">`, "chck", "E108")
 	if strings.Contains(page, `method="post"`) {
 		t.Errorf("the page of a file has a form: %s", page)
 	}
+
 	has(t, "a good file", b.get("/p/shop/files?name=.tercet/commands/fails.md"), "Steps", "look")
 }
 
@@ -255,37 +272,47 @@ func TestServerIsStartedAgain(t *testing.T) {
 // agreed to exactly the files that the page showed.
 func TestTrustOnThePage(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, map[string]string{
 		".tercet/subagents/evil.md": agentOf("evil", "./tool.sh"),
 		".tercet/commands/call.md":  commandOf("call", "id: call\ndelegate: evil\n"),
-		"tool.sh":                   "#!/bin/sh\necho '{\"status\": \"completed\", \"summary\": \"ran\"}'\n",
+		"tool.sh": "#!/bin/sh\necho '{\"status\": \"completed\", " +
+			"\"summary\": \"ran\"}'\n",
 	})
+
 	if err := os.Chmod(filepath.Join(dir, "tool.sh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	b := serveAs(t, home, 0, func(h *project.Host) { h.OwnProject = "" }, dir)
 	const address = "/p/shop/start/call"
+
 	w := b.post(b.get(address), address, url.Values{"do": {"start"}})
 	if w.Code == http.StatusSeeOther && !strings.Contains(w.Header().Get("Location"), "/trust") {
 		t.Fatalf("an untrusted line gives %d to %s", w.Code, w.Header().Get("Location"))
 	}
+
 	page := b.get("/p/shop/trust?back=" + url.QueryEscape(address))
 	has(t, "trust", page, "You have not agreed to", "Trust them", ".tercet/subagents/evil.md")
 	if !digestOnPage.MatchString(page) {
 		t.Errorf("trust shows no digest: %s", page)
 	}
+
 	write(t, dir, "tool.sh", "#!/bin/sh\necho other\n")
 	if w := b.post(page, "/p/shop/trust", url.Values{}); w.Code != http.StatusConflict {
 		t.Errorf("agreeing to files that have changed gives %d: %s", w.Code, w.Body)
 	}
+
 	write(t, dir, "tool.sh",
 		"#!/bin/sh\necho '{\"status\": \"completed\", \"summary\": \"ran\"}'\n")
 	page = b.get("/p/shop/trust?back=" + url.QueryEscape(address))
+
 	w = b.post(page, "/p/shop/trust", url.Values{"back": {address}})
 	if w.Code != http.StatusSeeOther ||
 		w.Header().Get("Location") != address {
 		t.Fatalf("agreeing gives %d to %q: %s", w.Code, w.Header().Get("Location"), w.Body)
 	}
+
 	b.until(b.start(address, url.Values{}), "completed")
 }
 

@@ -75,25 +75,32 @@ func TestSeveralProjects(t *testing.T) {
 // nobody else waiting.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
 	b.server.Hurry(50*time.Millisecond, 100*time.Millisecond)
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := b.server.Listening(name, l.Addr()); err != nil {
 		t.Fatal(err)
 	}
 	b.host = name + l.Addr().String()[strings.LastIndex(l.Addr().String(), ":"):]
+
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- b.server.Serve(ctx, l) }()
+
 	head := "POST /p/shop/start/ask HTTP/1.1\r\nHost: " + b.host + "\r\nOrigin: http://" + b.host +
 		"\r\nCookie: tercet=" + b.cookie + "\r\n" +
 		"Content-Type: application/x-www-form-urlencoded\r\n"
+
 	token := hidden.FindStringSubmatch(b.get("/p/shop/start/ask"))[2]
 	body := "token=" + token + "&do=start&what=x"
+
 	for name, text := range map[string]string{
 		"nothing":         "",
 		"half a head":     head,
@@ -105,21 +112,26 @@ func TestSlowRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := io.WriteString(c, text); err != nil {
 			t.Fatal(err)
 		}
+
 		if page := b.get("/p/shop/start"); !strings.Contains(page, "/ask") {
 			t.Errorf("%s: meanwhile the page is %s", name, page)
 		}
+
 		answer, _ := io.ReadAll(c) // until the server ends the connection, however it does
 		if strings.Contains(string(answer), " 303 ") || strings.Contains(string(answer), " 200 ") {
 			t.Errorf("%s gives %s", name, answer)
 		}
 		c.Close()
 	}
+
 	if list, err := os.ReadDir(filepath.Join(dir, ".tercet", "runs")); err == nil && len(list) > 0 {
 		t.Errorf("%d runs began", len(list))
 	}
+
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)
@@ -146,13 +158,17 @@ limits: {auto_resume: 6h}
 // TestDueRunsGoOn: the server goes on with a run whose time has come, by itself.
 func TestDueRunsGoOn(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, map[string]string{".tercet/commands/nap.md": nap})
 	b := serve(t, dir, home)
+
 	run := b.start("/p/shop/start/nap", url.Values{})
 	b.until(run, "suspended")
+
 	if err := b.close(); err != nil {
 		t.Fatal(err)
 	}
+
 	b = serveLater(t, home, 3*time.Hour, dir)
 	b.get("/") // as Serve does at its start
 	b.until(run, "rested")
@@ -162,12 +178,16 @@ func TestDueRunsGoOn(t *testing.T) {
 // JSON.
 func TestStepsAreText(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
+
 	b.until(b.start("/p/shop/start/task", url.Values{"text": {"Fix the parser"}}), "completed")
 	run := b.start("/p/shop/start/plan", url.Values{"task_number": {"1"}})
 	b.until(run, "completed")
+
 	page := b.get(run + "?step=" + url.QueryEscape("plan#1"))
+
 	for _, want := range []string{
 		"<summary>Input</summary>", "<summary>Return</summary>",
 		`<dt class="mono">title</dt><dd>Fix the parser</dd>`,
@@ -176,6 +196,7 @@ func TestStepsAreText(t *testing.T) {
 			t.Errorf("the step has no %s: %s", want, page)
 		}
 	}
+
 	if strings.Contains(page, "{&#34;") || strings.Contains(page, "&#34;: ") {
 		t.Errorf("the step has JSON: %s", page)
 	}
@@ -185,17 +206,22 @@ func TestStepsAreText(t *testing.T) {
 // before and its trace is still empty.
 func TestFirstRead(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, map[string]string{".tercet/commands/nap.md": nap})
 	b := serve(t, dir, home)
+
 	run := b.start("/p/shop/start/nap", url.Values{})
 	b.until(run, "suspended")
+
 	if err := b.close(); err != nil {
 		t.Fatal(err)
 	}
+
 	id := run[strings.LastIndex(run, "/")+1:]
 	if err := os.Remove(filepath.Join(dir, ".tercet/runs", id, "trace.jsonl")); err != nil {
 		t.Fatal(err)
 	}
+
 	b = serve(t, dir, home)
 	b.get("/")
 	if page := b.get(run); !strings.Contains(page, `id="s0"`) {

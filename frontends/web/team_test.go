@@ -181,11 +181,14 @@ func TestTeamOnThePage(t *testing.T) {
 // TestNoTeam: whoever belongs to no team is told how to join one.
 func TestNoTeam(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
+
 	if page := b.get("/"); strings.Contains(page, "/team") {
 		t.Errorf("home leads to a team: %s", page)
 	}
+
 	for _, address := range []string{"/team", "/team/r1"} {
 		w := b.send(b.request(http.MethodGet, address, ""))
 		if w.Code != http.StatusNotFound ||

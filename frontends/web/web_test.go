@@ -80,14 +80,17 @@ func files(tb testing.TB, more map[string]string) (dir, home string) {
 // workspace makes a folder one with the command /ask.
 func workspace(tb testing.TB, dir, home string, more map[string]string) {
 	tb.Helper()
+
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}
+
 	h := hostOf(dir, home, project.Unattended{})
 	_, err := h.Init(tb.Context(), dir, project.Settings{}, state.InitOptions{NextNumber: 1}, false)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	write(tb, dir, ".tercet/commands/ask.md", ask)
 	write(tb, dir, "docs/notes.md", "notes\n")
 	for name, text := range more {
@@ -165,8 +168,10 @@ func serveFor(
 	dirs ...string,
 ) *browser {
 	tb.Helper()
+
 	b := &browser{t: tb, dir: dirs[0]}
 	var mu sync.Mutex
+
 	s, err := web.New(tb.Context(), web.Config{
 		Dirs: dirs,
 		Now: func() time.Time {
@@ -189,38 +194,47 @@ func serveFor(
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	b.close = sync.OnceValue(func() error { return s.Close(context.Background()) })
 	tb.Cleanup(func() {
 		if err := b.close(); err != nil {
 			tb.Error(err)
 		}
 	})
+
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4410}
 	if err := s.Listening(name, addr); err != nil {
 		tb.Fatal(err)
 	}
+
 	b.server = s
 	b.host = name + ":4410"
 	b.signIn()
+
 	return b
 }
 
 func (b *browser) signIn() {
 	b.t.Helper()
+
 	link, err := url.Parse(b.server.Link())
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	r := b.request(http.MethodGet, link.RequestURI(), "")
 	r.Header.Del("Cookie")
 	w := b.send(r)
+
 	if w.Code != http.StatusSeeOther || len(w.Result().Cookies()) != 1 {
 		b.t.Fatalf("the link gives %d", w.Code)
 	}
+
 	c := w.Result().Cookies()[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Domain != "" {
 		b.t.Errorf("the cookie is %v", c)
 	}
+
 	b.cookie = c.Value
 }
 
@@ -334,14 +348,17 @@ func TestAnswerOnThePage(t *testing.T) {
 // TestFormHasTheMessagesOfThePrompt: what is wrong with an argument is said as at the prompt.
 func TestFormHasTheMessagesOfThePrompt(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
 	address := "/p/shop/start/ask"
+
 	w := b.post(b.get(address), address, url.Values{"do": {"start"}, "what": {""}})
 	if w.Code != http.StatusUnprocessableEntity ||
 		!strings.Contains(w.Body.String(), "/ask: missing &lt;what&gt;") {
 		t.Errorf("an empty argument gives %d: %s", w.Code, w.Body)
 	}
+
 	w = b.post(b.get(address), address, url.Values{"do": {"look"}, "what": {"x"}})
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "At most") {
 		t.Errorf("a look gives %d: %s", w.Code, w.Body)
@@ -351,11 +368,14 @@ func TestFormHasTheMessagesOfThePrompt(t *testing.T) {
 // TestGuard: hostile requests reach no page and change nothing.
 func TestGuard(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
+
 	form := b.get("/p/shop/start/ask")
 	token := hidden.FindStringSubmatch(form)[2]
 	secret := "Ask something" // of a page
+
 	get := func(change func(*http.Request)) func() *http.Request {
 		return func() *http.Request {
 			r := b.request(http.MethodGet, "/p/shop/start/ask", "")
@@ -363,6 +383,7 @@ func TestGuard(t *testing.T) {
 			return r
 		}
 	}
+
 	post := func(body string, change func(*http.Request)) func() *http.Request {
 		return func() *http.Request {
 			r := b.request(http.MethodPost, "/p/shop/start/ask", body)
@@ -370,16 +391,21 @@ func TestGuard(t *testing.T) {
 			return r
 		}
 	}
+
 	good := url.Values{"token": {token}, "do": {"start"}, "what": {"x"}}.Encode()
+
 	header := func(key, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(key, value) }
 	}
+
 	host := func(value string) func(*http.Request) {
 		return func(r *http.Request) { r.Host = value }
 	}
+
 	drop := func(key string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Del(key) }
 	}
+
 	hostile := map[string]func() *http.Request{
 		"host as a number":        get(host("127.0.0.1:4410")),
 		"host localhost":          get(host("localhost:4410")),
@@ -444,32 +470,39 @@ func TestGuard(t *testing.T) {
 			return r
 		},
 	}
+
 	if len(hostile) < 30 {
 		t.Errorf("%d hostile requests, want 30", len(hostile))
 	}
+
 	for name, make := range hostile {
 		w := b.send(make())
 		if w.Code < 400 || strings.Contains(w.Body.String(), secret) ||
 			len(w.Result().Cookies()) > 0 {
 			t.Errorf("%s gives %d: %.200s", name, w.Code, w.Body)
 		}
+
 		for _, key := range []string{"Content-Security-Policy", "X-Content-Type-Options"} {
 			if w.Header().Get(key) == "" {
 				t.Errorf("%s has no %s", name, key)
 			}
 		}
+
 		policy := w.Header().Get("Content-Security-Policy")
 		if strings.Contains(policy, "unsafe") ||
 			!strings.HasPrefix(policy, "default-src 'none'; ") {
 			t.Errorf("%s has the policy %s", name, policy)
 		}
+
 		if w.Header().Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s may be read by other pages", name)
 		}
 	}
+
 	if list, err := os.ReadDir(filepath.Join(dir, ".tercet", "runs")); err == nil && len(list) > 0 {
 		t.Errorf("%d runs began", len(list))
 	}
+
 	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
 		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 	for _, address := range []string{"/", "/p/shop/start/ask", "/static/page.js", "/none"} {
@@ -478,6 +511,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s has the policy %s", address, got)
 		}
 	}
+
 	w := b.send(b.request(http.MethodPost, "/p/shop/start/ask", good))
 	if w.Code != http.StatusSeeOther {
 		t.Errorf("the same post with nothing wrong gives %d", w.Code)
@@ -487,12 +521,15 @@ func TestGuard(t *testing.T) {
 // TestCodeEnds: a code can be used within a minute.
 func TestCodeEnds(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
+
 	link, err := url.Parse(b.server.Link())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	later := time.Now().Add(61 * time.Second)
 	b.now = &later
 	w := b.send(b.request(http.MethodGet, link.RequestURI(), ""))
@@ -504,10 +541,12 @@ func TestCodeEnds(t *testing.T) {
 // TestPathsLeadNowhere: no address reads a file that no page shows.
 func TestPathsLeadNowhere(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, map[string]string{".env": "TOKEN=sesame\n"})
 	b := serve(t, dir, home)
 	run := b.begin(url.Values{"what": {"1"}})
 	id := run[strings.LastIndex(run, "/")+1:]
+
 	for _, path := range []string{
 		".env", "../.env", "../../etc/passwd", "/etc/passwd", "%2e%2e/.env", "..%2f.env",
 		".tercet/state.json", "docs/../.env", "docs/notes.md/../../.env", "\x00", "C:\\x", ".",
@@ -524,6 +563,7 @@ func TestPathsLeadNowhere(t *testing.T) {
 			r := b.request(http.MethodGet, "/", "")
 			r.URL.Path, _ = url.PathUnescape(strings.Split(address, "?")[0])
 			_, r.URL.RawQuery, _ = strings.Cut(address, "?")
+
 			w := b.send(r)
 			if w.Code == http.StatusOK || strings.Contains(w.Body.String(), "sesame") ||
 				strings.Contains(w.Body.String(), "root:") {
@@ -563,20 +603,25 @@ var raw = regexp.MustCompile("(?i)<script>|<img|<svg|<iframe|<style|<base|<meta 
 // stand on the pages as text.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
+
 	texts := hostileTexts()
 	if len(texts) < 200 {
 		t.Fatalf("%d texts, want 200", len(texts))
 	}
+
 	dir, home := files(t, nil)
 	all := strings.Join(texts, "\n")
 	valid := strings.ToValidUTF8(strings.ReplaceAll(all, "\x00", ""), "?")
+
 	write(t, dir, "docs/notes.md", all)
 	write(t, dir, ".tercet/commands/evil.md", "---\ncommand: evil\ndescription: "+
 		"\"<script>alert(1)</script>\"\n---\n\n## Workflow Execution\n\n"+valid+"\n")
 	write(t, dir, ".tercet/subagents/evil.md", "---\nname: <img src=x onerror=x>\n---\n"+valid)
+
 	b := serve(t, dir, home)
 	p := b.server.Project(dir)
 	ctx := t.Context()
+
 	for i := range 4 {
 		text := strings.ToValidUTF8(strings.ReplaceAll(texts[i*50], "\x00", ""), "?")
 		_, err := p.CreateTasks(
@@ -586,8 +631,10 @@ func TestHostileTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	run := b.begin(url.Values{"what": {texts[0]}})
 	b.until(run, "waits for an answer")
+
 	pages := []string{
 		"/", run, run + "/question", run + "?step=" + url.QueryEscape(texts[3]), "/p/shop/start",
 		"/p/shop/start/ask?what=" + url.QueryEscape(texts[13]), "/p/shop/tasks", "/p/shop/tasks/1",
@@ -596,6 +643,7 @@ func TestHostileTexts(t *testing.T) {
 		"/p/shop/files?name=" + url.QueryEscape(".tercet/subagents/evil.md"),
 		"/p/shop/trust?back=" + url.QueryEscape(texts[3]),
 	}
+
 	for i, one := range texts {
 		query := url.QueryEscape(one)
 		switch i % 4 {
@@ -609,15 +657,18 @@ func TestHostileTexts(t *testing.T) {
 			pages = append(pages, "/p/shop/document?task="+query+"&path="+query)
 		}
 	}
+
 	for _, address := range pages {
 		w := b.send(b.request(http.MethodGet, address, ""))
 		page := strings.ReplaceAll(w.Body.String(),
 			`<script src="/static/page.js" defer></script>`, "")
 		page = strings.ReplaceAll(page, "<meta charset", "")
+
 		if m := raw.FindString(page); m != "" {
 			at := strings.Index(page, m)
 			t.Errorf("%.80q has %q: %q", address, m, page[max(0, at-60):min(len(page), at+60)])
 		}
+
 		if w.Code >= 500 {
 			t.Errorf("%.80q gives %d: %.300s", address, w.Code, w.Body)
 		}
@@ -627,11 +678,14 @@ func TestHostileTexts(t *testing.T) {
 // TestMount: another protocol has its token, and no cookie opens it.
 func TestMount(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
+
 	b.server.Mount("/mcp", "secret", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "mounted")
 	}))
+
 	for name, tt := range map[string]struct {
 		host, token, origin string
 		want                int
@@ -650,6 +704,7 @@ func TestMount(t *testing.T) {
 			r.Header.Set("Origin", tt.origin)
 		}
 		r.Header.Set("Authorization", tt.token)
+
 		if w := b.send(r); w.Code != tt.want {
 			t.Errorf("%s gives %d, want %d", name, w.Code, tt.want)
 		}
@@ -660,12 +715,15 @@ func TestMount(t *testing.T) {
 // project that vanishes is named.
 func TestVanishedAndDamaged(t *testing.T) {
 	t.Parallel()
+
 	dir, home := files(t, nil)
 	b := serve(t, dir, home)
+
 	run := b.begin(url.Values{"what": {"1"}})
 	other := b.begin(url.Values{"what": {"2"}, "do": {"start"}})
 	b.until(run, "waits for an answer")
 	b.until(other, "waits for an answer")
+
 	journal := filepath.Join(
 		dir, ".tercet", "runs", run[strings.LastIndex(run, "/")+1:], "journal.jsonl",
 	)
@@ -673,18 +731,23 @@ func TestVanishedAndDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	damaged := strings.Replace(string(text), "Ship 1", "Shop 1", 1)
 	if err := os.WriteFile(journal, []byte(damaged), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	fresh := serve2(t, dir, home)
+
 	if page := fresh.get(run); !strings.Contains(page, "damaged") ||
 		!strings.Contains(page, "does not match its hash") {
 		t.Errorf("the damaged run is %s", page)
 	}
+
 	if page := fresh.get(other); !strings.Contains(page, "Ship 2?") {
 		t.Errorf("the other run is %s", page)
 	}
+
 	if page := fresh.get("/"); !strings.Contains(page, "damaged") {
 		t.Errorf("home is %s", page)
 	}
@@ -693,6 +756,7 @@ func TestVanishedAndDamaged(t *testing.T) {
 // serve2 shows a project without being its server.
 func serve2(t *testing.T, dir, home string) *browser {
 	t.Helper()
+
 	_, err := web.New(t.Context(), web.Config{
 		Dirs: []string{dir},
 		Now:  time.Now,
@@ -704,6 +768,7 @@ func serve2(t *testing.T, dir, home string) *browser {
 	if formats.CodeOf(err) != formats.CodeLocked {
 		t.Errorf("a second server of a project gives %v, want LOCKED", err)
 	}
+
 	copied := filepath.Join(t.TempDir(), "shop")
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
