@@ -256,6 +256,7 @@ const sleeper = "---\nname: sleeper\ndescription: Sleeps\nrole: utility\nrunner:
 func TestClose(t *testing.T) {
 	t.Parallel()
 	p := openShip(t)
+
 	for name, text := range map[string]string{
 		"commands/slow.md":     slow,
 		"subagents/sleeper.md": sleeper,
@@ -265,10 +266,12 @@ func TestClose(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	first, err := project.Open(t.Context(), p.Dir, true, p.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var ids []string
 	for _, line := range []string{"/ship", "/slow"} {
 		r, err := first.Start(t.Context(), line, project.Options{Await: true})
@@ -277,13 +280,16 @@ func TestClose(t *testing.T) {
 		}
 		ids = append(ids, r.ID)
 	}
+
 	openGate(t, p, ids[0])
 	sleeps(t, p)
+
 	ctx, hurry := context.WithCancel(t.Context())
 	hurry() // the sleeper has to be interrupted
 	if err := first.Close(ctx); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := first.Start(t.Context(), "/ship", project.Options{}); err == nil {
 		t.Error("a project that is closed starts a run")
 	}

@@ -232,13 +232,16 @@ func TestStepChanged(t *testing.T) {
 		check("look#1", want{})
 	}
 	ended()
+
 	both := want{files: "left.txt right.txt", until: "until now"}
 	check("both#1", both)
+
 	paths := map[string]string{}
 	d, err := p.Detail(r.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, s := range d.Steps {
 		paths[s.Path] = s.Path
 		for _, side := range []string{"left", "right"} {
@@ -247,6 +250,7 @@ func TestStepChanged(t *testing.T) {
 			}
 		}
 	}
+
 	left, err := p.StepChanges(t.Context(), r.ID, paths["left"])
 	if files := touched(left.Patch); err != nil || !slices.Contains(files, "left.txt") ||
 		!slices.Equal(left.Beside, []string{paths["right"]}) {

@@ -13,12 +13,14 @@ func TestTasks(t *testing.T) {
 	t.Parallel()
 	p := open(t, project.Unattended{})
 	ctx := t.Context()
+
 	res, err := p.CreateTasks(
 		ctx, project.Transaction{}, project.NewTask{Title: "One"}, project.NewTask{Title: "Two"},
 	)
 	if err != nil || len(res.Numbers) != 2 {
 		t.Fatalf("CreateTasks = %+v, %v", res, err)
 	}
+
 	try := project.Transaction{Try: true}
 	change := project.StatusChange{Tasks: []int{1}, To: formats.Abandoned, Reason: "no"}
 	if res, err := p.SetStatus(ctx, try, change); err != nil || !res.Changed {
@@ -27,6 +29,7 @@ func TestTasks(t *testing.T) {
 	if list, err := p.Tasks(ctx, project.TaskFilter{Status: formats.Abandoned}); len(list) > 0 {
 		t.Errorf("a try left %v, %v", list, err)
 	}
+
 	if _, err := p.SetStatus(ctx, project.Transaction{}, change); err != nil {
 		t.Error(err)
 	}
@@ -34,6 +37,7 @@ func TestTasks(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Number != 1 {
 		t.Errorf("abandoned tasks = %v, %v, want task 1", list, err)
 	}
+
 	list, err = p.Tasks(ctx, project.TaskFilter{Ready: true})
 	if err != nil || len(list) != 1 || list[0].Number != 2 {
 		t.Errorf("tasks that are ready = %v, %v, want task 2", list, err)

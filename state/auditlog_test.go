@@ -49,6 +49,7 @@ func TestOneID(t *testing.T) {
 func TestOldLines(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	before := w.read("state.json")
 	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}, {Title: "two"}}})
 	lines := strings.Split(strings.TrimSuffix(w.read("audit.jsonl"), "\n"), "\n")
@@ -56,6 +57,7 @@ func TestOldLines(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[1]), &line); err != nil {
 		t.Fatal(err)
 	}
+
 	member := func(txn string, task int) string {
 		return fmt.Sprintf(
 			`{"txn":%q,"session_id":"s","run":"r","ops":[{"op":"create_tasks"}],`+
@@ -64,18 +66,22 @@ func TestOldLines(t *testing.T) {
 			txn, task, task,
 		)
 	}
+
 	undo, err := json.Marshal(line["undo"])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	group := fmt.Sprintf(
 		`{"serial":1,"txn":"","kind":"group","file":".tercet/state.json",`+
 			`"time":"2026-01-05T10:00:00Z","session_id":"","run":"","added":[1,2],`+
 			`"group":[%s,%s],"undo":%s,"pre":%q,"post":%q,"prev":%q}`,
 		member("a", 1), member("b", 2), undo, line["pre"], line["post"], line["prev"],
 	)
+
 	w.write("audit.jsonl", lines[0]+"\n"+group+"\n")
 	w.healthy()
+
 	for i, id := range []string{"a", "b"} {
 		res, err := w.m.Apply(t.Context(), state.Tx{
 			ID:      id,

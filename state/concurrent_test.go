@@ -147,11 +147,13 @@ func numbers(t *testing.T, out *bytes.Buffer) []int {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	rng := rand.New(rand.NewPCG(1, 2))
 	rounds := 12
 	if !testkit.Deep() {
 		rounds = 3
 	}
+
 	last := map[int]bool{}
 	for round := range rounds {
 		var outs [2]bytes.Buffer
@@ -163,6 +165,7 @@ func TestKill(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		for _, cmd := range cmds {
 			<-time.After(time.Duration(20+rng.IntN(80)) * time.Millisecond)
 			if err := cmd.Process.Kill(); err != nil {
@@ -172,6 +175,7 @@ func TestKill(t *testing.T) {
 				t.Fatal("the process ended before it was killed")
 			}
 		}
+
 		for i := range outs {
 			// The last line may have lost its end with the process.
 			text := outs[i].String()
@@ -180,6 +184,7 @@ func TestKill(t *testing.T) {
 				last[n] = true
 			}
 		}
+
 		m, err := state.NewManager(w.cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -195,6 +200,7 @@ func TestKill(t *testing.T) {
 			t.Errorf("round %d: warning %q", round, warning)
 		}
 		last[res.Numbers[0]] = true
+
 		doc, err := w.r.Doc(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -203,6 +209,7 @@ func TestKill(t *testing.T) {
 		for _, task := range doc.Tasks {
 			there[task.Number] = true
 		}
+
 		for n := range last {
 			if !there[n] {
 				t.Fatalf("round %d: task %d was acknowledged and is lost", round, n)

@@ -468,6 +468,7 @@ func TestTodo(t *testing.T) {
 		!strings.HasSuffix(line, " -->") {
 		t.Errorf("first line = %s", line)
 	}
+
 	w.write("TODO.md", got+"- [ ] by hand\n")
 	res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "third"}}})
 	diff := cmp.Diff(
@@ -477,9 +478,11 @@ func TestTodo(t *testing.T) {
 	if diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
+
 	if !strings.HasSuffix(w.read("TODO.md"), "by hand\n") {
 		t.Error("the hand edit is lost")
 	}
+
 	if err := os.Remove(w.path("TODO.md")); err != nil {
 		t.Fatal(err)
 	}
@@ -487,6 +490,7 @@ func TestTodo(t *testing.T) {
 	if got := w.read("TODO.md"); !strings.Contains(got, "fourth") {
 		t.Errorf("TODO.md was not made anew:\n%s", got)
 	}
+
 	// A view of a later serial is newer than what this write knows.
 	later := strings.Replace(w.read("TODO.md"), "serial 4 ", "serial 99 ", 1)
 	w.write("TODO.md", later)

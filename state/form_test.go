@@ -130,6 +130,7 @@ func TestThereAndBack(t *testing.T) {
 
 		n := rapid.SampledFrom(doc.Tasks).Draw(rt, "task").Number
 		effort := "9h"
+
 		w.write("../new.md", "text")
 		w.do(
 			state.UpdateMetadata{Task: n, Fields: map[string]any{"effort": effort}},
@@ -138,12 +139,14 @@ func TestThereAndBack(t *testing.T) {
 				Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "new.md"}},
 			},
 		)
+
 		out, err = w.r.Export(rt.Context(), exchange.ShapeProjects, false)
 		was := byNumber(rt, src)
 		is := byNumber(rt, string(out))
 		if err != nil || len(was) != len(is) {
 			rt.Fatalf("%d projects, %v, want %d", len(is), err, len(was))
 		}
+
 		for number, one := range was {
 			now := is[number]
 			if number != fmt.Sprint(n) {
@@ -156,6 +159,7 @@ func TestThereAndBack(t *testing.T) {
 				!strings.Contains(fmt.Sprint(now["artifacts"]), "new.md") {
 				rt.Fatalf("project %s = %v, want the change", number, now)
 			}
+
 			for key, v := range one {
 				same := slices.Contains(
 					[]string{

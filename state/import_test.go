@@ -424,10 +424,12 @@ func TestExportImport(t *testing.T) {
 				),
 			)
 		}
+
 		before, err := w.r.Doc(rt.Context())
 		if err != nil {
 			rt.Fatal(err)
 		}
+
 		for _, shape := range []string{exchange.ShapeTercet, exchange.ShapeProjects} {
 			out, err := w.r.Export(rt.Context(), shape, false)
 			if err != nil {
@@ -436,11 +438,13 @@ func TestExportImport(t *testing.T) {
 			if !json.Valid(out) {
 				rt.Fatalf("%s is no JSON: %s", shape, out)
 			}
+
 			to := quickWorkspace(rt)
 			m := exchange.Read("x.json", out, exchange.Options{})
 			if m.Err() != nil || m.Shape != shape {
 				rt.Fatalf("ReadImport of %s = %s, %v", shape, m.Shape, m.Err())
 			}
+
 			to.do(state.ImportTasks{From: m})
 			after, err := to.r.Doc(rt.Context())
 			if err != nil {
@@ -451,6 +455,7 @@ func TestExportImport(t *testing.T) {
 				rt.Fatalf("%s, next %d and %d (-want +got):\n%s",
 					shape, before.NextNumber, after.NextNumber, diff)
 			}
+
 			if strings.Contains(
 				w.read("state.json"),
 				"1e400",

@@ -52,19 +52,23 @@ func heap() int64 {
 func TestManyTasksInMemory(t *testing.T) { //nolint:paralleltest // see above
 	const n = 20_000
 	const perTask = 700
+
 	w := newWorkspace(t)
 	var doc struct{ Lineage string }
 	if err := json.Unmarshal([]byte(w.read("state.json")), &doc); err != nil {
 		t.Fatal(err)
 	}
+
 	src := manyTasks(doc.Lineage, n)
 	w.write("state.json", src)
+
 	before := heap()
 	got, err := w.r.Doc(t.Context())
 	if err != nil || len(got.Tasks) != n {
 		t.Fatalf("Doc = %d tasks, %v", len(got.Tasks), err)
 	}
 	got = statefile.Doc{} //nolint:wastedassign // lets its memory go
+
 	grown := heap() - before
 	most := int64(len(src) + n*perTask)
 	if grown > most {

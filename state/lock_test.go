@@ -25,6 +25,7 @@ func lockOf(path string) (release func() error, err error) {
 func TestLockTimeoutNamesHolder(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	cmd := command(t, w.dir, "hold")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -37,14 +38,17 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "held\n" {
 		t.Fatalf("holder said %q, %v", line, err)
 	}
+
 	w.cfg.LockTimeout = 50 * time.Millisecond
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before := w.read("state.json")
 	_, err = m.Apply(t.Context(), state.Tx{
 		Session: session,
@@ -53,6 +57,7 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 	if err == nil {
 		t.Fatal("Apply under a foreign lock = nil, want LOCKED")
 	}
+
 	for _, want := range []string{"state.lock", "pid 4711", "tercet /implement 5", "far"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %q, want it to name %q", err, want)
@@ -62,6 +67,7 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 	if got := formats.CodeOf(err); got != formats.CodeLocked {
 		t.Errorf("code = %s, want LOCKED", got)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = w.m.Apply(ctx, state.Tx{
@@ -71,18 +77,21 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Apply with a cancelled context = %v, want context.Canceled", err)
 	}
+
 	if got := w.read("state.json"); got != before {
 		t.Error("state.json changed without the lock")
 	}
 	if _, _, err := w.r.Snapshot(t.Context()); err != nil {
 		t.Errorf("Snapshot under a foreign lock = %v, want nil", err)
 	}
+
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
+
 	w.add("a")
 }
 
@@ -91,20 +100,24 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 func TestLockFileReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	old, err := lockOf(w.path("state.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	done := make(chan error, 1)
 	go func() {
 		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 		done <- err
 	}()
+
 	// it waits for the old file now; if not, the test holds less but does not break
 	<-time.After(100 * time.Millisecond)
 	if err := os.Remove(w.path("state.lock")); err != nil {
 		t.Fatal(err)
 	}
+
 	fresh, err := lockOf(w.path("state.lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +125,7 @@ func TestLockFileReplaced(t *testing.T) {
 	if err := old(); err != nil {
 		t.Fatal(err)
 	}
+
 	select {
 	case err := <-done:
 		t.Fatalf("Apply = %v while another process held the lock", err)

@@ -102,21 +102,25 @@ func TestGuard(t *testing.T) {
 			w := newWorkspace(t)
 			w.sealed()
 			w.add("a", "b")
+
 			mark, err := w.m.Mark()
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			tt.change(w)
 			left, err := os.ReadFile(w.path("state.json"))
 			if err != nil && tt.name != "removed" {
 				t.Fatal(err)
 			}
+
 			_, err = w.m.Guard(t.Context(), mark)
 			if (err == nil) != (tt.what == "") ||
 				err != nil &&
 					(formats.CodeOf(err) != formats.CodeDenied || err.Error() != tt.what) {
 				t.Fatalf("Guard = %v, want %q", err, tt.what)
 			}
+
 			if now, err := os.ReadFile(w.path("state.json")); string(now) != string(left) {
 				t.Errorf("Guard left %s, %v; before it stood %s", now, err, left)
 			}

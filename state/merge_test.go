@@ -118,6 +118,7 @@ func TestMergeConflict(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []statefile.Layout{statefile.LayoutPretty, statefile.LayoutLines} {
 		base, ours, theirs := branches(t, "one", "two", "three")
+
 		ours.do(state.SetLayout{To: layout})
 		ours.do(state.UpdateMetadata{
 			Task:   2,
@@ -127,12 +128,14 @@ func TestMergeConflict(t *testing.T) {
 			Task:   2,
 			Fields: map[string]any{"title": "theirs", "priority": "high"},
 		})
+
 		m := merge(t, base, ours, theirs)
 		if len(m.Conflicts) != 1 ||
 			m.Conflicts[0].String() !=
 				`task 2: title is "ours" on our side and "theirs" on theirs` || !m.Marked {
 			t.Fatalf("%s: conflicts = %v, marked %v", layout, m.Conflicts, m.Marked)
 		}
+
 		for how, want := range map[exchange.Resolution]string{
 			exchange.ResolveOurs:   "ours",
 			exchange.ResolveTheirs: "theirs",
@@ -143,6 +146,7 @@ func TestMergeConflict(t *testing.T) {
 			if _, err := w.m.Adopt(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			w.write("state.json", string(m.Data))
 			if _, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{
 				Title: "x",
@@ -150,10 +154,12 @@ func TestMergeConflict(t *testing.T) {
 				t.Errorf("%s: a write to a file with markers = %v, %s",
 					layout, err, formats.HelpOf(err))
 			}
+
 			res, err := w.m.ResolveMerge(t.Context(), how)
 			if err != nil {
 				t.Fatalf("%s: ResolveMerge(%s) = %v\n%s", layout, how, err, m.Data)
 			}
+
 			got := w.stored(2)
 			if got.Title != want || got.Effort != "1h" || got.Priority != "high" {
 				t.Errorf("%s: task 2 after %s = %+v, want %s with what was merged",
@@ -163,6 +169,7 @@ func TestMergeConflict(t *testing.T) {
 				w.stored(3).Title != "three" {
 				t.Errorf("%s: ResolveMerge(%s) = %+v", layout, how, res)
 			}
+
 			w.add("goes on")
 			w.healthy()
 		}

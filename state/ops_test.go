@@ -689,14 +689,17 @@ func TestPriorAndBack(t *testing.T) {
 func TestNoChangeNoWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	n := w.add("t")[0]
 	w.do(state.UpdateStatus{Tasks: []int{n}, To: formats.Planning})
 	report := w.document(formats.ArtifactReport, "r.md", "x")
 	w.do(state.LinkArtifacts{Task: n, Artifacts: []formats.Artifact{report}})
+
 	before := w.read("state.json")
 	serial := w.serial()
 	audit := w.read("audit.jsonl")
 	w.clock.advance(time.Hour)
+
 	for _, op := range []state.Op{
 		state.UpdateStatus{Tasks: []int{n}, To: formats.Planning},
 		state.UpdateStatus{
@@ -863,12 +866,14 @@ func TestDivide(t *testing.T) {
 func TestLease(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	n := w.add("t")[0]
 	w.do(state.UpdateStatus{
 		Tasks: []int{n},
 		To:    formats.Planning,
 		Lease: &state.LeaseRequest{Timeout: time.Minute},
 	})
+
 	lease := w.stored(n).Lease
 	want := &formats.Lease{
 		Session:  session,
@@ -883,6 +888,7 @@ func TestLease(t *testing.T) {
 	if diff := cmp.Diff(want, lease); diff != "" {
 		t.Errorf("lease (-want +got):\n%s", diff)
 	}
+
 	foreign := func(force bool, op state.Op) (state.Result, error) {
 		return w.m.Apply(t.Context(), state.Tx{
 			Session: other,
@@ -891,6 +897,7 @@ func TestLease(t *testing.T) {
 			Force:   force,
 		})
 	}
+
 	for _, op := range []state.Op{
 		state.UpdateStatus{Tasks: []int{n}, Back: true},
 		state.UpdateStatus{Tasks: []int{n}, To: formats.Planning},
@@ -931,12 +938,14 @@ func TestLease(t *testing.T) {
 	if got := status(); got != formats.Planning {
 		t.Errorf("status with a live lease = %s, want planning", got)
 	}
+
 	w.mu.Lock()
 	w.dead[session] = true
 	w.mu.Unlock()
 	if got := status(); got != formats.NotStarted {
 		t.Errorf("status with a dead process = %s, want not_started", got)
 	}
+
 	w.mu.Lock()
 	w.dead[session] = false
 	w.mu.Unlock()
@@ -944,6 +953,7 @@ func TestLease(t *testing.T) {
 	if got := status(); got != formats.NotStarted {
 		t.Errorf("status after the timeout = %s, want not_started", got)
 	}
+
 	res, err := foreign(false, state.UpdateStatus{Tasks: []int{n}, To: formats.Researching})
 	if err != nil || len(res.Warnings) != 1 ||
 		!strings.Contains(res.Warnings[0], "taken over from session "+session) {
@@ -953,6 +963,7 @@ func TestLease(t *testing.T) {
 	if got.Prior != formats.NotStarted || got.Lease.Session != other || got.Lease.Run != "r2" {
 		t.Errorf("after taking over: %+v", got)
 	}
+
 	w.mu.Lock()
 	w.dead[other] = true
 	w.mu.Unlock()
@@ -960,10 +971,12 @@ func TestLease(t *testing.T) {
 	if w.stored(n).Status != formats.NotStarted || w.stored(n).Lease != nil {
 		t.Errorf("clearing a stale lease left %+v", w.stored(n))
 	}
+
 	w.do(state.UpdateStatus{Tasks: []int{n}, To: formats.Planning})
 	if _, err := foreign(true, state.UpdateStatus{Tasks: []int{n}, Back: true}); err != nil {
 		t.Errorf("with force = %v, want nil", err)
 	}
+
 	if !strings.Contains(w.read("audit.jsonl"), `"force":true`) {
 		t.Error("the audit log does not say that force was used")
 	}

@@ -39,8 +39,10 @@ func TestKilledBeforeRename(t *testing.T) {
 	}
 
 	w.write("mine.tmp-99-0123456789abcdef", "not ours")
+
 	log := w.read("audit.jsonl")
 	w.write("audit.jsonl", log+`{"serial":3,"txn":"to`) // torn
+
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -49,21 +51,25 @@ func TestKilledBeforeRename(t *testing.T) {
 	if err != nil || res.Replayed || res.Serial != 2 || !cmp.Equal(res.Numbers, []int{2}) {
 		t.Fatalf("Apply again = %+v, %v; want it done", res, err)
 	}
+
 	got := strings.Split(strings.TrimPrefix(w.read("audit.jsonl"), log), "\n")
 	if len(got) != 3 || !strings.Contains(got[0], `"txn":"killed","kind":"aborted"`) ||
 		!strings.Contains(got[1], `"txn":"killed","kind":"write"`) {
 		t.Errorf("audit lines after the kill:\n%s", strings.Join(got, "\n"))
 	}
+
 	left, err := filepath.Glob(w.path("*.tmp-*"))
 	deeper, err2 := filepath.Glob(w.path("backups/*.tmp-*"))
 	if err := errors.Join(err, err2); err != nil || len(left)+len(deeper) != 1 {
 		t.Errorf("left over: %q %q, %v; want only what is not ours", left, deeper, err)
 	}
 	w.healthy()
+
 	// Killed behind the rename: the answer out of the log brings the view up to date.
 	now := w.read("TODO.md")
 	w.write("TODO.md", view)
 	w.write("TODO.md.tmp-99-0123456789abcdef", "torn")
+
 	m, err = state.NewManager(w.cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -470,17 +476,21 @@ func TestHalfArchived(t *testing.T) {
 			if tt.prepared {
 				w.do(state.ArchiveTasks{Tasks: []int{1, 2}})
 			}
+
 			old := [2]string{w.read("state.json"), ""}
 			if tt.prepared {
 				old[1] = w.read("archive/state.json")
 			}
+
 			log := w.read("audit.jsonl")
 			if _, err := w.m.Apply(t.Context(), tt.tx); err != nil {
 				t.Fatal(err)
 			}
+
 			lines := strings.SplitAfter(strings.TrimPrefix(w.read("audit.jsonl"), log), "\n")
 			w.write("audit.jsonl", log+strings.Join(lines[:tt.lines], ""))
 			tt.undo(w, old)
+
 			m, err := state.NewManager(w.cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -489,6 +499,7 @@ func TestHalfArchived(t *testing.T) {
 			if err != nil || res.Replayed != tt.replayed {
 				t.Fatalf("Apply again = %+v, %v; want replayed: %v", res, err, tt.replayed)
 			}
+
 			for n := 1; n <= 2; n++ {
 				active, err := w.r.HasTask(t.Context(), n)
 				archived, err2 := w.r.ArchivedTask(t.Context(), n)

@@ -51,12 +51,14 @@ func (w *workspace) proposals() []string {
 func TestSync(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+
 	w.do(state.CreateTasks{Tasks: []state.NewTask{
 		{Title: "Fix the <parser> (again)", Language: "go", Effort: "2h"},
 		{Title: "Write docs", Dependencies: []int{1}},
 		{Title: "Third"},
 		{Title: "Fourth"},
 	}})
+
 	w.document(formats.ArtifactReport, "r.md", "x")
 	w.edit(
 		"Fix the \\<parser> (again) (go, medium, 2h)", "Fix \\<both> (go, high, 3h)",
@@ -70,6 +72,7 @@ func TestSync(t *testing.T) {
 			"- [ ] New one (low), after 2\n\n## Blocked\n\n- [ ] 3. Third (medium)\n"+
 			"  - blocked: no key\n\n## Ideas\n\n- [ ] no task\n\n```\n- [ ] 9. not this\n```\n",
 	)
+
 	want := []string{
 		"line 8: task 1: title: Fix the <parser> (again) -> Fix <both>",
 		"line 8: task 1: priority: medium -> high",
@@ -83,26 +86,32 @@ func TestSync(t *testing.T) {
 	if diff := cmp.Diff(want, w.proposals()); diff != "" {
 		t.Errorf("proposals (-want +got):\n%s\n%s", diff, w.read("TODO.md"))
 	}
+
 	res := w.do(state.SyncTasks{})
 	if len(res.Numbers) != 1 || res.Numbers[0] != 5 || len(res.Warnings) != 0 {
 		t.Errorf("Apply = %+v, want task 5", res)
 	}
+
 	got := w.stored(1)
 	if got.Title != "Fix <both>" || got.Priority != "high" || got.Effort != "3h" ||
 		got.Language != "go" {
 		t.Errorf("task 1 = %+v", got)
 	}
+
 	got = w.stored(2)
 	if len(got.Dependencies) != 0 || *got.Parent != 1 || len(got.Artifacts) != 1 {
 		t.Errorf("task 2 = %+v", got)
 	}
+
 	if got := w.stored(3); got.Status != formats.Blocked || got.BlockedReason != "no key" {
 		t.Errorf("task 3 = %+v", got)
 	}
+
 	got = w.stored(5)
 	if got.Title != "New one" || got.Priority != "low" || got.Dependencies[0] != 2 {
 		t.Errorf("task 5 = %+v", got)
 	}
+
 	_, body, _ := strings.Cut(w.read("TODO.md"), "\n")
 	diff := cmp.Diff(`# Tasks
 

@@ -50,14 +50,17 @@ func TestAt(t *testing.T) {
 		Task:   5,
 		Fields: map[string]any{"title": "neu", "dependencies": []int{6}},
 	})
+
 	if _, err := w.m.Restore(t.Context(), w.serial()-2); err != nil {
 		t.Fatal(err)
 	}
 	was[w.serial()] = w.read("state.json")
+
 	step(state.CreateTasks{Tasks: []state.NewTask{{Title: "last"}}})
 	if err := os.RemoveAll(w.path("backups")); err != nil {
 		t.Fatal(err)
 	}
+
 	for serial, want := range was {
 		if got, err := w.r.At(t.Context(), serial); err != nil || string(got) != want {
 			t.Errorf("At(%d) = %v, want what the file was:\n%s\n%s", serial, err, got, want)

@@ -14,10 +14,12 @@ func TestNewerVersion(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"state.json", "archive/state.json"} {
 		w := newWorkspace(t)
+
 		n := w.add("one", "two")[0]
 		w.force(n, formats.Abandoned)
 		w.do(state.ArchiveTasks{Tasks: []int{n}})
 		w.write(file, strings.Replace(w.read(file), `"version": "1"`, `"version": "3"`, 1))
+
 		want := w.files()
 		newer := func(what string, err error) {
 			t.Helper()
@@ -26,6 +28,7 @@ func TestNewerVersion(t *testing.T) {
 				t.Errorf("%s: %s = %v, want it refused as newer", file, what, err)
 			}
 		}
+
 		_, err := w.try(state.UnarchiveTasks{Tasks: []int{n}})
 		newer("unarchive", err)
 		_, err = w.m.Try(t.Context(), state.Tx{
@@ -33,6 +36,7 @@ func TestNewerVersion(t *testing.T) {
 			Ops:     []state.Op{state.UnarchiveTasks{Tasks: []int{n}}},
 		})
 		newer("try", err)
+
 		if file == "state.json" {
 			_, err = w.m.Restore(t.Context(), w.backup())
 			newer("restore", err)
@@ -41,8 +45,10 @@ func TestNewerVersion(t *testing.T) {
 			_, err = w.r.Doc(t.Context())
 			newer("read", err)
 		}
+
 		_, err = w.r.Task(t.Context(), n)
 		newer("task", err)
+
 		got := w.files()
 		for name, text := range want {
 			if got[name] != text && !strings.HasSuffix(name, "audit.jsonl") &&

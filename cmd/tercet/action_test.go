@@ -182,6 +182,7 @@ func outputs(prefix, text string) map[string]string {
 func TestAction(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "runs the program several times")
+
 	data, err := os.ReadFile("../../action.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -190,14 +191,17 @@ func TestAction(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
+
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	binary := filepath.Join(tercetIn(t), "tercet")
 	if *installs {
 		binary = ""
 	}
+
 	project := t.TempDir()
 	write := func(name, text string) {
 		file := filepath.Join(project, "src", name)
@@ -208,6 +212,7 @@ func TestAction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	write(
 		".tercet/commands/judge.md",
 		"---\ncommand: judge\ndescription: Judge\narguments:\n  - {name: what, type: text}\n---\n"+
@@ -223,6 +228,7 @@ func TestAction(t *testing.T) {
 	)
 	write("judge.sh", "#!/bin/sh\ncat >/dev/null\ncat answer.json\n")
 	write("answer.json", `{"status": "completed", "verdict": "approved", "summary": "fine"}`)
+
 	made := exec.Command(
 		filepath.Join(tercetIn(t), "tercet"),
 		"-C",
@@ -239,6 +245,7 @@ func TestAction(t *testing.T) {
 	if out, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	fresh := func() *workflow {
 		return &workflow{
 			t:       t,
@@ -246,6 +253,7 @@ func TestAction(t *testing.T) {
 			context: map[string]string{"github.action_path": root},
 		}
 	}
+
 	trust := ""
 	run := func(line string, more ...string) (*workflow, int, string) {
 		w := fresh()

@@ -300,6 +300,7 @@ func (p *person) flows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lines := flowLines(t)
 	for _, flow := range []struct{ name, profile, file, want string }{
 		{"/delivery-flow", "delivery", "docs/DELIVERY_RESULT.md", "Delivery Plan: Light"},
@@ -316,6 +317,7 @@ func (p *person) flows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		started := regexp.MustCompile(`"agent":"(?:flows:)?([a-z0-9-]+)"`)
 		var did []string
 		for line := range strings.Lines(readIn(
@@ -329,16 +331,19 @@ func (p *person) flows(t *testing.T) {
 				did = append(did, m[1])
 			}
 		}
+
 		want := slices.Compact(slices.Clone(test.Expect.Sequence))
 		if !slices.Equal(slices.Compact(did), want) {
 			t.Errorf("%s called %q, want %q", flow.name, did, want)
 		}
+
 		if flow.profile != "" {
 			p.run(t, "check", flow.file, "--profile", flow.profile)
 		}
 		if text := readIn(t, os.DirFS(p.dir), flow.file); !strings.Contains(text, flow.want) {
 			t.Errorf("%s = %q, want %q in it", flow.file, text, flow.want)
 		}
+
 		t.Logf("%s took %s", flow.name, time.Since(began).Round(time.Second))
 	}
 

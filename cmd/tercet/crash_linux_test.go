@@ -76,6 +76,7 @@ type crash struct {
 func readCrash(t *testing.T, name string) *crash {
 	t.Helper()
 	c := newCrash(t)
+
 	title := "Kill me"
 	before := "true"
 	var tasks [][]string
@@ -84,6 +85,7 @@ func readCrash(t *testing.T, name string) *crash {
 		archives = archives[:1]
 		c.play(test)
 	}
+
 	for _, file := range archives {
 		a, err := txtar.ParseFile(filepath.Join("testdata", "killed", file+".txtar"))
 		if err != nil {
@@ -98,15 +100,18 @@ func readCrash(t *testing.T, name string) *crash {
 					t.Fatal(err)
 				}
 			}
+
 			to := filepath.Join(c.dir, f.Name)
 			if in, ok := strings.CutPrefix(f.Name, "home/"); ok {
 				to = filepath.Join(c.home, in)
 			}
+
 			err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o755))
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		for line := range strings.Lines(string(a.Comment)) {
 			word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 			switch word {
@@ -432,12 +437,14 @@ func (c *crash) process(w *went, at int, args ...string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	cmd.Env = append(cmd.Env, "TEST_FAULTS=1")
 	cmd.ExtraFiles = []*os.File{program}
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	program.Close()
+
 	l, err := faults.Accept(test)
 	if errors.Is(err, faults.ErrUnavailable) {
 		cmd.Wait() // it ended by itself
@@ -446,12 +453,14 @@ func (c *crash) process(w *went, at int, args ...string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	came := make(chan served, 1)
 	plan := faults.Plan{
 		Under: c.root,
 		At:    at,
 		Only:  c.only,
 	}
+
 	if at == 0 {
 		unsynced := false
 		plan.Bytes = true
@@ -468,10 +477,12 @@ func (c *crash) process(w *went, at int, args ...string) {
 			}
 		}
 	}
+
 	go func() {
 		out, err := l.Serve(cmd.Process, plan)
 		came <- served{out, err}
 	}()
+
 	cmd.Wait() // how it ended is in its state
 	if cmd.ProcessState.ExitCode() < 0 && at > 0 {
 		w.ended(c, cmd, at)

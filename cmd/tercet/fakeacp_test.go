@@ -141,6 +141,7 @@ func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, e
 			}
 			line = rest
 		}
+
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
 		case "modelless": // its sessions have no choice of models

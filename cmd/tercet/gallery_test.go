@@ -19,6 +19,7 @@ func TestGallery(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "runs the program in many processes")
 	const pack = "../../templates/packs/gallery"
+
 	guide, err := os.ReadFile("../../docs/guide/9-gallery.md")
 	if err != nil {
 		t.Fatal(err)
@@ -31,14 +32,17 @@ func TestGallery(t *testing.T) {
 	if err != nil || len(commands) != 10 {
 		t.Fatalf("the gallery has %q, %v, want ten commands", commands, err)
 	}
+
 	w := packWorld{
 		t:    t,
 		dir:  t.TempDir(),
 		home: t.TempDir(),
 	}
+
 	w.must("git", "init", "-q", "-b", "main")
 	w.must("tercet", "init")
 	w.add(os.DirFS(pack))
+
 	args := []string{"test"}
 	for _, file := range tests {
 		name := filepath.Base(file)
@@ -73,6 +77,7 @@ func TestAgentsGallery(t *testing.T) {
 		t.Skip("no -agents claude: agents.sh runs this")
 	}
 	testkit.OnlyDeep(t, "every command of the gallery, as agents.sh without -short runs it")
+
 	server := modelserver.New(map[string]modelserver.Script{"gallery": visitor})
 	listener := httptest.NewServer(server)
 	t.Cleanup(func() {
@@ -80,6 +85,7 @@ func TestAgentsGallery(t *testing.T) {
 		listener.CloseClientConnections()
 		listener.Close()
 	})
+
 	p := &person{
 		name:   "claude",
 		dir:    t.TempDir(),
@@ -87,8 +93,10 @@ func TestAgentsGallery(t *testing.T) {
 		server: server,
 		base:   modelserver.Base(listener.URL, "gallery", "claude"),
 	}
+
 	p.setUp(t)
 	packWorld{t: t, dir: p.dir}.add(os.DirFS("../../templates/packs/gallery"))
+
 	for _, line := range []string{
 		"/flaky go test ./pages", "/tour", "/bug The last page is missing", "/audit",
 		"/refresh-docs README.md", "/changelog", "/bump",

@@ -21,6 +21,7 @@ func gated(t *testing.T) (dir, home string) {
 	t.Helper()
 	dir = workspaceIn(t)
 	home = t.TempDir()
+
 	write := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
@@ -28,11 +29,13 @@ func gated(t *testing.T) (dir, home string) {
 			t.Fatal(err)
 		}
 	}
+
 	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
 		"### Step 1: Ask\n\n```yaml step\nid: ask\n" +
 		"gate: Go on?\nevidence: plan.md\n```\n\n### Step 2: Say\n\n```yaml step\n" +
 		"return: \"answered ${{ $steps.ask.choice }} (${{ $steps.ask.note }})\"\n```\n"
 	write(".tercet/commands/ask.md", src)
+
 	write("plan.md", "A plan.\n")
 	write("code.txt", "old\n")
 	write("pager", "#!/bin/sh\necho \"LESS=$LESS\"; cat; echo \"size $(stty size </dev/tty)\"\n")
@@ -44,6 +47,7 @@ func gated(t *testing.T) (dir, home string) {
 		"-x) echo gone >\"$2\"; exit 3;;\n"+
 		"-s) kill -STOP $$; echo 'After a stop.' >>\"$2\";;\n-p) pwd; ls -a;;\n-o) echo other >\""+
 		dir+"/plan.md\"; echo mine >\"$2\";;\nesac\n")
+
 	for _, args := range [][]string{
 		{"init", "-q"},
 		{"add", "code.txt", "plan.md"},
@@ -68,12 +72,14 @@ func gated(t *testing.T) (dir, home string) {
 func TestGateLooks(t *testing.T) {
 	t.Parallel()
 	dir, home := gated(t)
+
 	env := []string{
 		"HOME=" + home,
 		"TERCET_TRUST=1",
 		"PAGER='" + dir + "/pager' ",
 		"VISUAL=" + dir + "/editor -n",
 	}
+
 	s := onTerminalWith(t, dir, env, "/ask")
 	s.wait("Go on?  [a]pprove  [r]eject  [d]iff [e]dit [?] ")
 	s.keys("?\r")
@@ -82,6 +88,7 @@ func TestGateLooks(t *testing.T) {
 	s.wait("e 1  change plan.md")
 	s.wait("?  these keys")
 	s.wait("[?]")
+
 	s.keys("d\r")
 	s.wait("LESS=FRX")
 	seen := s.until("size 40 100")
@@ -116,13 +123,16 @@ func TestGateLooks(t *testing.T) {
 func TestGateWithoutPrograms(t *testing.T) {
 	t.Parallel()
 	dir, home := gated(t)
+
 	err := os.WriteFile(filepath.Join(dir, "code.txt"), []byte(strings.Repeat("line\n", 60)), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	env := []string{"HOME=" + home, "TERCET_TRUST=1", "CLICOLOR_FORCE=1"}
 	s := onTerminalWith(t, dir, append(env, "PAGER=no-such-pager -x"), "/ask")
 	s.wait("[?]")
+
 	s.keys("d\r")
 	s.wait("PAGER names no-such-pager -x, which is not there")
 	s.wait("\x1b[31m-old")
@@ -132,18 +142,21 @@ func TestGateWithoutPrograms(t *testing.T) {
 	s.wait("line 78 of ")
 	s.keys("q\r")
 	s.wait("[?]")
+
 	s.keys("e\r")
 	s.wait("no editor is set: set VISUAL or EDITOR")
 	s.wait("[?]")
 	s.keys("e nothing\r")
 	s.wait(`no document is called "nothing"`)
 	s.wait("[?]")
+
 	s.keys("x\r")
 	s.wait("expected one of the choices")
 	s.wait("[?]")
 	s.keys("r\r")
 	s.wait("'reject' was the answer")
 	s.ends()
+
 	for flag, want := range map[string]string{
 		"-e":                        "plan.md is as it was",
 		"-r":                        "plan.md is as it was",
@@ -158,9 +171,11 @@ func TestGateWithoutPrograms(t *testing.T) {
 		s.wait("[?]")
 		s.keys("e 1\r")
 		s.wait(want)
+
 		if flag == "-o" {
 			s.wait("what you wrote is kept in ")
 		}
+
 		s.wait("[?]")
 		s.keys("a\r") // typed as a line: the terminal is not raw
 		if flag == "-o" {
@@ -168,6 +183,7 @@ func TestGateWithoutPrograms(t *testing.T) {
 			s.wait("[?]")
 			s.keys("a\r")
 		}
+
 		s.wait("answered approve")
 		if code := s.ends(); code != 0 {
 			t.Errorf("%s: exit code %d, want 0", flag, code)
@@ -185,23 +201,27 @@ func TestGateWithoutPrograms(t *testing.T) {
 func TestGateEdits(t *testing.T) {
 	t.Parallel()
 	dir, home := gated(t)
+
 	env := []string{
 		"HOME=" + home,
 		"TERCET_TRUST=1",
 		"EDITOR=" + dir + "/editor -p; true",
 		"VISUAL=" + dir + "/editor -a",
 	}
+
 	s := onTerminalWith(t, dir, env, "/ask")
 	s.wait("[?]")
 	s.keys("e plan\r")
 	s.wait("gate: Go on? is asked again, changed: plan.md")
 	s.wait("[?]")
+
 	id := regexp.MustCompile(`tercet/runs/([^/]+)/`)
 	journals, err := filepath.Glob(filepath.Join(dir, formats.Workspace, "runs/*/journal.jsonl"))
 	if err != nil || len(journals) != 1 {
 		t.Fatalf("journals: %q, %v", journals, err)
 	}
 	run := id.FindStringSubmatch(journals[0])[1]
+
 	other := onTerminalWith(t, dir, append(env, "USER=bob"), "approve", run)
 	other.wait("[?]")
 	other.keys("e plan\r")
@@ -209,12 +229,15 @@ func TestGateEdits(t *testing.T) {
 	if code := other.ends(); code != 0 {
 		t.Errorf("approve = %d, want 0", code)
 	}
+
 	s.wait("is asked again, changed: plan.md")
 	s.wait("[?]")
+
 	other = onTerminalWith(t, dir, append(env, "USER=bob"), "pause", run)
 	s.wait("Resume: tercet resume")
 	s.ends()
 	other.ends()
+
 	other = onTerminalWith(t, dir, append(env, "USER=cid"), "approve", run)
 	other.wait("[?]")
 	other.keys("\x03")
@@ -222,11 +245,13 @@ func TestGateEdits(t *testing.T) {
 	if code := other.ends(); code != 75 {
 		t.Errorf("approve that was left = %d, want 75", code)
 	}
+
 	other = onTerminalWith(t, dir, append(env, "USER=cid"), "approve", run)
 	other.wait("[?]")
 	other.keys("e 1\r")
 	other.wait("the gate asks again")
 	other.ends()
+
 	other = onTerminalWith(t, dir, append(env, "USER=bob"), "approve", run) // said before it asks
 	seen := other.until("which asks anew")
 	code := other.ends()
@@ -234,6 +259,7 @@ func TestGateEdits(t *testing.T) {
 		strings.Contains(seen, "[a]pprove") {
 		t.Errorf("approve after a change = %d, want 1 and no question:\n%s", code, seen)
 	}
+
 	s = onTerminalWith(t, dir, env, "resume", run)
 	s.wait("is asked again, changed: plan.md")
 	s.wait("[?]")
@@ -242,10 +268,12 @@ func TestGateEdits(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+
 	plan, err := os.ReadFile(filepath.Join(dir, "plan.md"))
 	if err != nil || strings.Count(string(plan), "More of it.") != 3 {
 		t.Errorf("plan.md holds %v:\n%s", err, plan)
 	}
+
 	text, err := os.ReadFile(journals[0])
 	if err != nil {
 		t.Fatal(err)

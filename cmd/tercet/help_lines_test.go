@@ -33,14 +33,17 @@ func TestHelpLinesLeadOn(t *testing.T) {
 				continue
 			}
 			line = fmt.Sprintf(line, n)
+
 			copied := filepath.Join(t.TempDir(), "project")
 			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
+
 			words := strings.Fields(line)
 			if strings.HasPrefix(line, "/implement") { // its work needs a repository and a sandbox
 				words = append([]string{"--dry-run"}, words...)
 			}
+
 			code, said := walk.tercet(copied, words...)
 			lines := commandsIn(said)
 			if code != 0 && len(lines) == 0 {
@@ -48,6 +51,7 @@ func TestHelpLinesLeadOn(t *testing.T) {
 					"task %d: %s is refused and names nothing that would go:\n%s", n, line, said,
 				)
 			}
+
 			for _, next := range lines {
 				words, err := project.Words(next)
 				if err != nil {

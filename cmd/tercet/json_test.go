@@ -496,8 +496,10 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 		"TERCET_TRUST":   "1",
 		"TERCET_RUNNER":  "offline",
 	}
+
 	kept := map[string]string{}
 	seen := map[string]bool{}
+
 	for _, c := range answers {
 		line := []string{"-C", dir, "--json", "--no-input"}
 		for word := range strings.FieldsSeq(c.verb + " " + c.args) {
@@ -512,6 +514,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 				line = append(line, word)
 			}
 		}
+
 		var out, errs bytes.Buffer
 		a := newApp(stdio{
 			in:  strings.NewReader(""),
@@ -519,17 +522,20 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 			err: &errs,
 		}, func(name string) string { return env[name] })
 		got := a.run(line)
+
 		var doc map[string]any
 		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 			t.Errorf("%q: %v: expected one document, got %.300q; %s",
 				line[6:], err, out.String(), errs.String())
 			continue
 		}
+
 		if got != c.exit || doc["schema"] != c.schema {
 			t.Errorf("%q: exit %d, schema %v, want %d, %s\n%s%s",
 				line[6:], got, doc["schema"], c.exit, c.schema, out.String(), errs.String())
 			continue
 		}
+
 		delete(doc, "schema")
 		var misfits []string
 		for _, form := range shapes[c.schema] {
@@ -545,6 +551,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 			t.Errorf("%q is not as documents says:\n%s\n%s",
 				line[6:], strings.Join(misfits, "\n"), out.String())
 		}
+
 		if name, path, ok := strings.Cut(c.keep, "="); ok {
 			var value any = doc
 			for member := range strings.SplitSeq(path, ".") {
@@ -633,6 +640,7 @@ func fits(t reflect.Type, v any, path string) (bad []string) {
 		}
 		t = t.Elem()
 	}
+
 	ok := true
 	kind := t.Kind()
 	switch {

@@ -64,13 +64,16 @@ func TestKillsOfTheProgram(t *testing.T) {
 			`setsid sh -c "echo \$\$ >> FOLDER/pids; exec sleep 60" & `+
 			`(trap : INT TERM; sleep 60) & wait']`,
 	)
+
 	signals := []syscall.Signal{
 		syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 	}
+
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
 	var longest time.Duration
 	met := 0
+
 	for i := range *killCount {
 		if err := os.RemoveAll(filepath.Join(dir, "pids")); err != nil {
 			t.Fatal(err)
@@ -78,25 +81,30 @@ func TestKillsOfTheProgram(t *testing.T) {
 		// what was killed before is not gone on with
 		s := onTerminalWith(t, dir, env, "--yes", "--new", "/work")
 		before := s.state()
+
 		// Half of them in the middle of the work, the others at any moment of the start.
 		if i%2 == 0 {
 			s.appears(filepath.Join(dir, "pids"))
 		} else {
 			<-time.After(time.Duration(random.IntN(600)) * time.Millisecond)
 		}
+
 		sig := signals[random.IntN(len(signals))]
 		if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Fatal(err)
 		}
 		s.ends()
+
 		begin := time.Now()
 		if left := standingIn(dir); len(left) > 0 {
 			t.Fatalf("kill %d (%s, seed %d): %q still run", i, sig, seed, left)
 		}
+
 		text, err := os.ReadFile(filepath.Join(dir, "pids"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
+
 		for pid := range strings.FieldsSeq(string(text)) {
 			met++
 			for ; ; <-time.After(5 * time.Millisecond) {
@@ -111,6 +119,7 @@ func TestKillsOfTheProgram(t *testing.T) {
 				}
 			}
 		}
+
 		longest = max(longest, time.Since(begin))
 		// A run guards its keys after a second, and nothing restores the terminal of a process that
 		// ends by SIGKILL.
@@ -311,14 +320,17 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 			s.wait(tt.question)
 			s.signal(syscall.SIGKILL)
 			s.ends()
+
 			list, err := os.ReadDir(filepath.Join(dir, ".tercet/runs"))
 			if err != nil || len(list) != 1 {
 				t.Fatal(list, err)
 			}
 			run := list[0].Name()
+
 			s = onTerminalWith(t, dir, env, "gates")
 			s.wait(run)
 			s.ends()
+
 			s = onTerminalWith(
 				t, dir, env, "approve", run, "--choice", tt.choice, "--note", "try it otherwise",
 			)
@@ -326,10 +338,12 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 			if code := s.ends(); code != 0 {
 				t.Errorf("exit code %d\n%s", code, s.text.String())
 			}
+
 			calls, err := os.ReadFile(filepath.Join(dir, "calls"))
 			if n := bytes.Count(calls, []byte("\n")); err != nil || n != tt.until {
 				t.Errorf("%d calls, %v, want %d", n, err, tt.until)
 			}
+
 			told, err := os.ReadFile(filepath.Join(dir, "told.txt"))
 			if err != nil || !bytes.Contains(told, []byte(`"note":"try it otherwise"`)) {
 				t.Errorf("the worker is told %s, %v", told, err)

@@ -58,18 +58,22 @@ func TestFixesEndAndKeepTheRest(t *testing.T) {
 			d.Sort()
 			return d.List
 		}
+
 		first := lint([]byte(src))
 		text, left, done := formats.FixAll([]byte(src), first, lint)
 		for _, d := range done {
 			made[d.Code]++
 		}
+
 		if len(left) > len(first) {
 			t.Errorf("%s: %d findings before, %d after", name, len(first), len(left))
 		}
+
 		again, _, more := formats.FixAll(text, left, lint)
 		if len(more) > 0 || !bytes.Equal(again, text) {
 			t.Errorf("%s: a second time makes %v", name, more)
 		}
+
 		bare := func(text string) int {
 			return strings.Count(text, "\n") - strings.Count(text, "\r\n")
 		}

@@ -78,34 +78,41 @@ func TestRunsAreDrawn(t *testing.T) {
 		dir, let := slowly(t)
 		env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
 		s := onTerminalOf(t, columns, dir, env)
+
 		s.prompted()
 		s.keys("/slow\r")
 		s.wait("  ▶ For each word\r\n")
 		s.wait("    ▶ word 1/2 one\r\n")
 		s.wait("Delegate to w")
 		s.wait(" · waiter") // who works, behind the time
+
 		s.keys("never shown\r\x04/task Never\r\x1b[A")
 		run := strings.Fields(string(output(t, dir, env, "runs")))[0]
 		follower := onTerminalOf(t, columns, dir, env, "show", "--log", "-f", run)
 		follower.wait("    ▶ word 1/2 one\r\n")
 		follower.wait(" · waiter")
+
 		let()
 		s.wait("      ✓ Delegate to w")
 		s.wait("    ▶ word 2/2 two\r\n")
 		s.wait("  ✓ For each word")
 		text := s.until("/slow done")
 		s.prompted() // Ctrl-D did not end it
+
 		s.keys("/task After\r")
 		s.wait("created: After")
 		s.prompted()
 		s.leave()
+
 		if strings.Contains(text, "Never") || strings.Contains(text, "shown") {
 			t.Errorf("the terminal shows what was typed:\n%s", text)
 		}
+
 		follower.wait("  ✓ For each word")
 		if code := follower.ends(); code != 0 {
 			t.Errorf("logs -f = %d", code)
 		}
+
 		if after := s.state(); !reflect.DeepEqual(before, after) {
 			t.Errorf("terminal after the end: %+v, want %+v", after, before)
 		}
@@ -223,6 +230,7 @@ func TestRunsOfAShell(t *testing.T) {
 func TestRunsStop(t *testing.T) {
 	t.Parallel()
 	dir, let := slowly(t)
+
 	var err error
 	s := &screen{
 		t:    t,
@@ -230,6 +238,7 @@ func TestRunsStop(t *testing.T) {
 		done: make(chan error, 1),
 		news: make(chan struct{}, 1),
 	}
+
 	s.cmd.Dir = dir
 	s.cmd.Env = []string{
 		"PATH=" + tercetIn(t) + ":" + os.Getenv("PATH"),
@@ -238,28 +247,34 @@ func TestRunsStop(t *testing.T) {
 		"PS1=ready> ",
 		"TERCET_TRUST=1",
 	}
+
 	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90})
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	s.follow()
+
 	s.wait("ready> ")
 	s.keys("tercet\n")
 	s.prompted()
+
 	s.keys("/slow\r")
 	s.wait(", waiter")
 	s.keys("\x1a")
 	s.wait("topped")
 	s.wait("ready> ")
+
 	s.keys("stty -a; fg\n")
 	modes := s.until("tercet\r\n")
 	if !strings.Contains(modes, " echo ") || !strings.Contains(modes, " icanon") {
 		t.Errorf("the terminal is not as it was: %s", modes)
 	}
+
 	s.wait("Delegate to waiter subagent")
 	let()
 	s.wait("/slow done")
 	s.prompted()
+
 	s.keys("\x04")
 	s.wait("ready> ")
 

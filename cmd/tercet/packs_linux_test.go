@@ -194,11 +194,13 @@ func TestFlowsCloseTheirIssue(t *testing.T) {
 			}
 			cmd, said := c.command(line...)
 			cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(gh)+":"+os.Getenv("PATH"))
+
 			var out strings.Builder
 			cmd.Stdout = &out
 			if err := errors.Join(os.Chmod(gh, 0o755), cmd.Run()); err != nil {
 				t.Fatalf("%q: %v\n%s%s", line, err, &out, said)
 			}
+
 			var ret struct {
 				Fields struct{ Push, Request, Issue string }
 			}
@@ -207,6 +209,7 @@ func TestFlowsCloseTheirIssue(t *testing.T) {
 				ret.Fields.Request != "https://github.test/pull/1" {
 				t.Errorf("pushed %+v, %v\n%s", ret.Fields, err, &out)
 			}
+
 			asked := readIn(t, os.DirFS(c.root), "bin/log")
 			closes := "Closes #12"
 			files := 0
@@ -220,15 +223,18 @@ func TestFlowsCloseTheirIssue(t *testing.T) {
 					t.Errorf("issue %q, gh was asked\n%s\n%s", ret.Fields.Issue, asked, log)
 				}
 			}
+
 			if strings.Count(asked, "pr create") != 1 || strings.Count(asked, closes) != 1 ||
 				strings.Count(asked, "issue create") != files {
 				t.Errorf("gh was asked\n%s", asked)
 			}
+
 			there := c.git("ls-remote", "--heads", "origin")
 			if c.git("rev-parse", "main") != before ||
 				!strings.Contains(there, before+"\trefs/heads/main") {
 				t.Errorf("main was %s, and at the remote there is\n%s", before, there)
 			}
+
 			work := c.git("--git-dir",
 				remote, "log", "--format=%s", "--branches=tercet/*", "--not", "main")
 			if !strings.Contains(work, "(TASK-001)") ||

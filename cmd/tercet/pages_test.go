@@ -173,6 +173,7 @@ func pageAgents(t *testing.T) agentSet {
 func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.Diagnostic {
 	t.Helper()
 	frame, profile, _ := strings.Cut(frame, " ")
+
 	var err error
 	switch frame {
 	case "step", "args", "front", "flow", "file":

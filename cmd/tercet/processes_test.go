@@ -59,16 +59,19 @@ func TestASecondSignalEnds(t *testing.T) {
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
+
 			dir := workspaceIn(t)
 			pipe := filepath.Join(dir, "stubs")
 			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			s := onTerminal(t, dir, "--dry-run", "--stubs", pipe, "/help")
 			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // which is when the program reads
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			s.signal(sig)
 			// Two that are not taken yet are one, so a machine that is slow needs a third.
 			go func() {
@@ -79,6 +82,7 @@ func TestASecondSignalEnds(t *testing.T) {
 					}
 				}
 			}()
+
 			if code := s.ends(); code != want {
 				t.Errorf("exit code %d, want %d", code, want)
 			}
@@ -106,6 +110,7 @@ Plan.
 func TestNothingOutlivesAKilledRun(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
+
 	file := filepath.Join(dir, ".tercet", "subagents", "planner.md")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
@@ -117,10 +122,12 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
+
 	env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
 	if s := onTerminalWith(t, dir, env, "task", "add", "Work"); s.ends() != 0 {
 		t.Fatal("no task was added")
 	}
+
 	s := onTerminalWith(t, dir, env, "--yes", "/plan", "1")
 	var pids []int
 	end := time.Now().Add(patience)

@@ -141,18 +141,22 @@ func TestPromptSurvives(t *testing.T) {
 
 func survives(t *testing.T, seed int) {
 	t.Helper()
+
 	place := places[seed%len(places)]
 	r := rand.New(rand.NewPCG(uint64(seed), 1)) //nolint:gosec // keys of a test
 	s := tourist(t, &pty.Winsize{Cols: 90, Rows: 30})
 	before := tasksOf(t, s.cmd.Dir)
+
 	if place.name == "gate" {
 		s.act(act{
 			on:  true,
 			let: map[string]string{"writer": "", "correctness": "approved", "security": "approved"},
 		})
 	}
+
 	s.keys(place.keys)
 	s.looks("", []string{place.shown})
+
 	sent := []string{}
 	send := func(what string, err error) {
 		sent = append(sent, what)
@@ -160,6 +164,7 @@ func survives(t *testing.T, seed int) {
 			<-time.After(10 * time.Millisecond) // it has ended, which is seen below
 		}
 	}
+
 	want := []int{0, 130} // a second SIGINT ends it at once
 	for range 150 {
 		one := pieces[r.IntN(len(pieces))]
@@ -181,6 +186,7 @@ func survives(t *testing.T, seed int) {
 		case 4:
 			send("SIGWINCH", s.cmd.Process.Signal(syscall.SIGWINCH))
 		}
+
 		if r.IntN(10) == 0 {
 			<-time.After(time.Duration(r.IntN(5)) * time.Millisecond)
 		}

@@ -95,44 +95,55 @@ func TestPromptMenu(t *testing.T) {
 
 	s.keys("/")
 	s.wait("1 of ") // there are more than are shown
+
 	s.keys("pn")
 	s.wait("/plan       Create implementation plan for a task")
+
 	s.keys("\t")
 	s.wait("tercet> /plan\x1b[K")
 	s.wait("/plan\x1b[1m <task_number>\x1b[0m [prompt]") // the current one is bold
 	s.wait("  1  Fix the parser (not_started)")
 	s.wait("  2  Write the docs (not_started)")
 	s.wait("long lo…")
+
 	s.keys("\x1b[B\x1b[B")
 	s.wait("> 2  Write the docs")
 	s.keys("\r")
 	s.wait("tercet> /plan 2\x1b[K")
 	s.wait("<task_number>\x1b[1m [prompt]")
+
 	s.keys("\x15/plan pars\t") // by its title
 	s.wait("tercet> /plan 1\x1b[K")
+
 	s.keys("\x15/todo --\t\x1b[D\x1b[C")
 	s.wait("tercet> /todo --dry-run\x1b[K")
 	s.keys("\x15/todo --status \x1b[B\x1b[B\t")
 	s.wait("tercet> /todo --status abandoned\x1b[K")
 	s.keys("\x15look at @no\t")
 	s.wait(`tercet> look at @"notes one.md"` + "\x1b[K")
+
 	s.keys("\x15/plan 2")
 	s.wait("  2  Write the docs")
 	s.keys("\x1b") // Escape takes the menu away
 	s.wait("[--research-report PATH]\x1b[K\x1b[J")
+
 	s.keys("\r")
 	s.wait("Plan created")
 	s.prompted()
+
 	s.keys("/plan ")
 	s.wait("  1  Fix the parser") // as the state stands now
 	if seen := s.until("long lo…"); strings.Contains(seen, "Write the docs") {
 		t.Errorf("a planned task is offered:\n%s", seen)
 	}
+
 	s.keys("\x15/implement \x1b[D\x1b[C")
 	s.wait("  2  Write the docs (planned)")
+
 	s.keys("\x15/task x\r")
 	s.wait("created: x")
 	s.prompted()
+
 	s.keys("show \t") // the newest run, with its line
 	s.wait("/task x (completed)")
 	s.keys("\x15lint no\t") // a file
@@ -140,6 +151,7 @@ func TestPromptMenu(t *testing.T) {
 	s.keys("\x15explain /impl\t\x1b[D\x1b[C") // a line
 	s.wait("tercet> explain /implement\x1b[K")
 	s.wait("  2  Write the docs (planned)")
+
 	s.keys("\x15/") // what was used last stands first
 	s.wait("tercet> /\x1b[K\r\n  /task ")
 	s.leave()
@@ -251,6 +263,7 @@ func TestPromptPastes(t *testing.T) {
 func TestPromptRunsOtherThings(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := prompting(t, "Fix the parser")
+
 	s.keys(
 		"!echo $((40 + 2)) >made; cat made; echo late >&2; " +
 			"echo more; test -t 1 && echo on it; exit 3\r",
@@ -259,12 +272,14 @@ func TestPromptRunsOtherThings(t *testing.T) {
 	s.wait("on it")                  // it has the terminal, so colours stay
 	s.wait("exit code 3")
 	s.prompted()
+
 	// nothing but what the command prints: neither a question nor how it ended
 	s.keys("!touch one two; rm one\r")
 	if seen := s.until("\x1b[?2004h"); strings.Contains(seen, "tercet:") {
 		t.Errorf("there is more than what the command prints: %q", seen)
 	}
 	s.wait("tercet> ")
+
 	s.keys("!echo as''leep; read line\r")
 	s.wait("asleep") // from here on Ctrl-C reaches the shell, which starts no program for read
 	s.keys("\x03")
@@ -273,17 +288,20 @@ func TestPromptRunsOtherThings(t *testing.T) {
 		t.Errorf("Ctrl-C in a command says %q", seen)
 	}
 	s.wait("tercet> ")
+
 	s.keys("!git reset --hard\r")
 	s.wait("warning: git: throws away changes that are not committed")
 	s.wait("Run it? [y/N] ")
 	s.keys("n")
 	s.prompted()
+
 	s.keys("tercet task list\r")
 	s.wait("TITLE")
 	s.prompted()
 	s.keys("/runs\r")
 	s.wait("COMMAND")
 	s.prompted()
+
 	s.keys("statsu\r")
 	s.wait("did you mean status?")
 	s.prompted()
@@ -293,39 +311,47 @@ func TestPromptRunsOtherThings(t *testing.T) {
 	s.keys("!\r")
 	s.wait("expected a command of the shell")
 	s.prompted()
+
 	s.keys("query '.tasks[].title'\r")
 	s.wait(`"Fix the parser"`)
 	s.prompted()
 	s.keys("--json task list\r")
 	s.wait("commands start with '/'")
 	s.prompted()
+
 	s.keys("task list --json\r")
 	s.wait(`"schema": "tercet.task-list/1"`)
 	s.prompted()
 	s.keys("task list\r") // and the flag was for that line alone
 	s.wait("TITLE")
 	s.prompted()
+
 	s.keys("tas")
 	s.wait("  task  change tasks")
 	s.keys("\x15?")
 	s.wait("Ctrl-R  search")
 	s.keys("\x0c") // Ctrl-L
 	s.wait("\x1b[2J")
+
 	s.keys("clear\r")
 	s.wait("\x1b[2J")
 	s.prompted()
+
 	s.keys("/task A && /task B ; /task C\r")
 	s.wait("created: A")
 	s.wait("created: B")
 	s.wait("created: C")
 	s.prompted()
+
 	s.keys("help\r")
 	s.wait("/errors ")
 	s.prompted()
+
 	s.keys("quit\r")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after quit, want 0", code)
 	}
+
 	// where there is no shell
 	for _, word := range []string{"exit", "/exit", "/quit"} {
 		s = onTerminalWith(t, dir, []string{

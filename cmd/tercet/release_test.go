@@ -55,6 +55,7 @@ func TestRelease(t *testing.T) {
 			"sh", "-c",
 			"umask "+umask+" && exec sh ../../scripts/release.sh archives image npm sums",
 		)
+
 		cmd.Env = append(
 			os.Environ(),
 			"DIST="+dist,
@@ -63,15 +64,18 @@ func TestRelease(t *testing.T) {
 			"SOURCE_DATE_EPOCH=1700000000",
 			"CERTIFICATES="+certificates,
 		)
+
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return dist, read(t, filepath.Join(dist, "checksums.txt"))
 	}
+
 	dist, sums := release("022")
 	if _, again := release("077"); again != sums {
 		t.Errorf("two releases differ:\n%s\n%s", sums, again)
 	}
+
 	archive := "tercet_" + version + "_linux_amd64"
 	files := unpacked(t, read(t, filepath.Join(dist, archive+".tar.gz")))
 	h := files[archive+"/tercet"]
@@ -82,6 +86,7 @@ func TestRelease(t *testing.T) {
 			files, archive,
 		)
 	}
+
 	t.Run("image", func(t *testing.T) {
 		t.Parallel()
 		checkImage(t, filepath.Join(dist, "tercet_"+version+"_image"))

@@ -220,6 +220,7 @@ func TestReferenceExamples(t *testing.T) {
 				at := p.at(table, k)
 				text := all[at]
 				delete(all, at)
+
 				bare := fmt.Sprintf("%s:", k[0])
 				if p.fence == "json" {
 					bare = fmt.Sprintf("%q:", k[0])
@@ -228,6 +229,7 @@ func TestReferenceExamples(t *testing.T) {
 					t.Errorf("%s: the example of %s does not hold the key: %q", p.name, at, text)
 					continue
 				}
+
 				wrong := strings.Replace(text, k[0], k[0]+"x", 1)
 				check := func(text string) error {
 					if p.name == "subagent" {
@@ -238,6 +240,7 @@ func TestReferenceExamples(t *testing.T) {
 					}
 					return schema.Validate(plainOf(t, text))
 				}
+
 				if err := errors.Join(p.wrong(text), check(text)); err != nil {
 					t.Errorf("%s: the example of %s: %v", p.name, at, err)
 				}
@@ -257,6 +260,7 @@ func TestReferenceExamples(t *testing.T) {
 // subagent of the scripts.
 func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 	t.Parallel()
+
 	held := map[string]int{}
 	hold := func(name, file, text string, wrong error) {
 		if wrong != nil {
@@ -267,6 +271,7 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 			t.Errorf("%s: tercet takes it, the schema %s does not: %v\n%s", file, name, err, text)
 		}
 	}
+
 	subagent := func(file string, data []byte) {
 		def, err := subagents.ParseDefinition(filepath.Base(file), data)
 		ignored := slices.ContainsFunc(def.Warnings, func(d formats.Diagnostic) bool {
@@ -279,6 +284,7 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 			hold("subagent", file, front+"\n", err)
 		}
 	}
+
 	library, err := filepath.Glob("../../subagents/library/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -291,6 +297,7 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range slices.Concat(library, files, scripts) {
 		data, err := os.ReadFile(file)
 		if err != nil {

@@ -103,6 +103,7 @@ func TestScripts(t *testing.T) {
 				"PATH",
 				e.WorkDir+"/bin"+string(filepath.ListSeparator)+withoutAgents(e.Getenv("PATH")),
 			)
+
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_AUTHOR_NAME", "tester")
 			e.Setenv("GIT_AUTHOR_EMAIL", "tester@localhost")
@@ -113,10 +114,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOTOOLCHAIN", "local")
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("LANG", "C")
+
 			// The scripts write the files that they run; those about trust take this away.
 			e.Setenv("TERCET_TRUST", "1")
 			// beside the folder that many scripts have for their project
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+".state")
+
 			fixtures, err := filepath.Abs("testdata/fixtures")
 			if err != nil {
 				return err
@@ -330,6 +333,7 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
 		ts.Fatalf("usage: signal INT|TERM|KILL FILE CODE COMMAND ARGS...")
 	}
+
 	sig := map[string]os.Signal{
 		"INT":  os.Interrupt,
 		"TERM": syscall.SIGTERM,
@@ -337,17 +341,20 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	}[args[0]]
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)
+
 	cmd := exec.Command(lookPath(ts, args[3]), args[4:]...)
 	if last := args[len(args)-1]; strings.HasPrefix(last, "<") {
 		cmd.Args = cmd.Args[:len(cmd.Args)-1]
 		cmd.Stdin = strings.NewReader(ts.ReadFile(last[1:]))
 	}
+
 	var out, errs bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr = &errs
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = environ(ts)
 	cmd.WaitDelay = time.Second
+
 	ts.Check(cmd.Start())
 	files := strings.Split(args[1], ",")
 	for deadline := time.Now().Add(2 * time.Minute); len(files) > 0 &&

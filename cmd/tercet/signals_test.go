@@ -58,19 +58,23 @@ func TestSignalsAtRandom(t *testing.T) {
 		}
 		return cmd.ProcessState.ExitCode(), out.String()
 	}
+
 	if code, out := run(nil, 0, "init"); code != 0 {
 		t.Fatalf("init = %d\n%s", code, out)
 	}
+
 	rng := rand.New(rand.NewPCG(3, 1))
 	start := time.Now()
 	run(nil, 0, "task", "add", "before")
 	span := 3 * time.Since(start)
+
 	codes := map[int]int{}
 	done := []string{}
 	count := *signalCount
 	if !testkit.Deep() {
 		count = min(count, 6)
 	}
+
 	for i := range count {
 		sig := []os.Signal{os.Interrupt, syscall.SIGTERM}[i%2]
 		title := fmt.Sprintf("task-%d.", i)
@@ -81,6 +85,7 @@ func TestSignalsAtRandom(t *testing.T) {
 			"add",
 			title,
 		)
+
 		codes[code]++
 		switch code {
 		case 0:

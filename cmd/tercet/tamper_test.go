@@ -50,6 +50,7 @@ func TestTampering(t *testing.T) {
 			}, func(name string) string {
 				return map[string]string{"TERCET_TRUST": "1", "HOME": filepath.Dir(dir)}[name]
 			})
+
 			a.flags.dir = dir
 			p, err := a.open(t.Context())
 			if err != nil {
@@ -60,10 +61,12 @@ func TestTampering(t *testing.T) {
 					t.Error(err)
 				}
 			}()
+
 			after, err := p.Guard(t.Context(), formats.Request{Agent: "worker", Dir: dir})
 			if err != nil || after == nil {
 				t.Fatalf("guard() = %v, want a second look", err)
 			}
+
 			file := filepath.Join(dir, filepath.FromSlash(tt.file))
 			if err := errors.Join(
 				os.MkdirAll(filepath.Dir(file), 0o755),
@@ -71,6 +74,7 @@ func TestTampering(t *testing.T) {
 			); err != nil {
 				t.Fatal(err)
 			}
+
 			_, err = after()
 			_, git := p.Git(dir).Worktrees(t.Context())
 			if tt.want == "" {

@@ -294,16 +294,19 @@ func TestWhatWasShownChanges(t *testing.T) {
 				w := newWorld(t)
 				s.around(w)
 				n := 0
+
 				w.cfg.GateID = func() string {
 					n++
 					return fmt.Sprintf("g%d", n)
 				}
+
 				w.answer = func(g formats.Gate) (formats.Decision, error) {
 					if len(w.gates) == 1 {
 						c.change(s)
 					}
 					return agree(g)
 				}
+
 				if got := describeReturn(w.run(t.Context(), y.src(), "7")); got != "completed 0: done" {
 					t.Errorf("%s: Run = %s", c.name, got)
 				}
@@ -312,6 +315,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 						(w.gates[0].ID == w.gates[1].ID || w.gates[0].Digest == w.gates[1].Digest) {
 					t.Errorf("%s while it waits: gates = %+v, want %d", c.name, w.gates, c.asked)
 				}
+
 				refused := slices.ContainsFunc(w.entries, func(e formats.Entry) bool {
 					return e.Type == formats.EntryGateRefused && e.Key == "g1"
 				})
@@ -324,6 +328,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 				m := newMachine(t)
 				m.tasks = s.tasks
 				prog := newWorld(t).program(y.src())
+
 				p, _ := m.play(prog, s.around, 0, false)
 				records, err := journal.Read([]byte(m.text()))
 				if err != nil {
@@ -333,18 +338,22 @@ func TestWhatWasShownChanges(t *testing.T) {
 				if first == nil || journal.Finished(records) {
 					t.Fatalf("%s: no open gate\n%s", c.name, m.text())
 				}
+
 				c.change(s)
 				_, ret := m.play(prog, func(w *world) {
 					s.around(w)
 					w.answer = agree
 				}, 0, false)
+
 				if got := describeReturn(ret); got != "completed 0: done" {
 					t.Errorf("%s between two processes: Run = %s", c.name, got)
 				}
+
 				records, err = journal.Read([]byte(m.text()))
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				_, done := journal.Gates(records)
 				same := done[0].Gate.ID == first.ID
 				if same != (c.asked == 1) || p.gates != c.asked {

@@ -211,10 +211,12 @@ func TestReservedBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.play(map[string][]formats.Return{"a": used(30, 0.5)})
+
 	var before []int
 	p.during = func(formats.Request) {
 		before = append(before, len(w.reserved()))
 	}
+
 	w.run(
 		t.Context(),
 		flow(
@@ -224,9 +226,11 @@ func TestReservedBeforeTheStart(t *testing.T) {
 		),
 		"",
 	)
+
 	if d := cmp.Diff([]int{1, 2}, before); d != "" {
 		t.Errorf("reservations on record when the workers start (-want +got)\n%s", d)
 	}
+
 	want := []formats.Budget{{Tokens: 100, Cost: 2, Spawns: 3}, {Tokens: 70, Cost: 1.5, Spawns: 2}}
 	got := w.reserved()
 	for i := range got {

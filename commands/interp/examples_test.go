@@ -445,6 +445,7 @@ func TestExamples(t *testing.T) {
 				open.Metadata.Worktree = "/project/.tercet/worktrees/r1"
 				by["worktree"] = []formats.Return{open}
 			}
+
 			w.tasks[7].Status = formats.Planned
 			w.tasks[7].Artifacts = []formats.Artifact{{Type: formats.ArtifactPlan, Path: "plan.md"}}
 			plan, err := os.ReadFile(filepath.Join(
@@ -454,8 +455,10 @@ func TestExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.docs["plan.md"] = string(plan)
+
 			p := w.play(by)
 			prog := w.example(c.file)
+
 			values, err := argspec.Bind(c.file, prog.Args, c.line, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -464,10 +467,12 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			ret, err := runner.Run(t.Context(), prog, values, formats.CommandDepth())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := settled(p.steps); got != c.want {
 				t.Errorf("steps = %s\nwant    %s", got, c.want)
 			}
@@ -477,6 +482,7 @@ func TestExamples(t *testing.T) {
 			if tier, ok := exampleTiers()[name]; ok {
 				asExplained(t, prog, tier, p.steps)
 			}
+
 			for _, r := range p.reqs {
 				if r.Agent == "implementer" && r.Dir != "/project/.tercet/worktrees/r1" {
 					t.Errorf("%s works in %s", r.Step, r.Dir)
@@ -514,6 +520,7 @@ func asExplained(t *testing.T, prog *compile.Program, tier string, called []stri
 	var listed []string
 	must := map[string]bool{}
 	over := false
+
 	var list func(nodes []*outline.Node, sure bool)
 	list = func(nodes []*outline.Node, sure bool) {
 		for _, n := range nodes {
@@ -533,9 +540,11 @@ func asExplained(t *testing.T, prog *compile.Program, tier string, called []stri
 			list(n.Children, sure)
 		}
 	}
+
 	list(outline.Of(prog).Steps, true)
 	seen := map[string]bool{}
 	at := -1
+
 	for _, id := range called {
 		id = strings.TrimSuffix(id, ".ask")
 		i := slices.Index(listed, id)

@@ -543,25 +543,30 @@ func TestFlows(t *testing.T) {
 func TestFeedback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	src := flow(
 		"", "",
 		"- {id: a, delegate: worker, on: {blocked: {ask: [second]}}}\n"+
 			"- {id: b, delegate: judge, on: {rejected: {rollback: [a]}}}",
 		"id: log\nafter: [a]\ndelegate: second",
 	)
+
 	p := w.play(replies{
 		"a":     {blocked("which?"), ok("1"), ok("2")},
 		"a.ask": {{Status: formats.StatusCompleted, Summary: "short", Text: "the long answer"}},
 		"b":     {no("bad"), yes()},
 	})
+
 	if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
 		t.Fatal(describeReturn(ret))
 	}
+
 	ask := p.request("a.ask")[0]
 	if ask.Question != "which?" || ask.Agent != "second" || ask.Input["question"] != "which?" ||
 		ask.Feedback != nil {
 		t.Errorf("question = %+v", ask)
 	}
+
 	a := p.request("a")
 	if a[1].Feedback.Answer != "the long answer" || a[1].Feedback.From != "second" {
 		t.Errorf("after the answer: %+v", a[1].Feedback)
@@ -569,6 +574,7 @@ func TestFeedback(t *testing.T) {
 	if f := a[2].Feedback; f.From != "b" || len(f.Issues) != 1 || f.Answer != "" {
 		t.Errorf("after the rollback: %+v", f)
 	}
+
 	for _, r := range p.request("a.log") {
 		if r.Feedback != nil {
 			t.Errorf("between steps: %+v", r.Feedback)

@@ -86,6 +86,7 @@ func TestGoldenJournals(t *testing.T) {
 	if *update {
 		writeGoldens(t)
 	}
+
 	data, err := os.ReadFile(goldenFile)
 	if err != nil {
 		t.Fatal(err)
@@ -94,10 +95,12 @@ func TestGoldenJournals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var list []golden
 	if err := json.NewDecoder(z).Decode(&list); err != nil || len(list) != goldens {
 		t.Fatalf("%d journals, %v, want %d", len(list), err, goldens)
 	}
+
 	ended := 0
 	changed := 0
 	progs := map[string]*compile.Program{}
@@ -105,6 +108,7 @@ func TestGoldenJournals(t *testing.T) {
 		if !testkit.Deep() && i%10 != 0 { // it is slow under the race detector
 			continue
 		}
+
 		s, ok := all[g.Shape]
 		if !ok {
 			t.Fatalf("journal %d is of shape %q, which is gone: go test -update", i, g.Shape)
@@ -113,18 +117,21 @@ func TestGoldenJournals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m := newMachine(t)
 		prog := progs[g.Shape]
 		if prog == nil {
 			prog = newWorld(t).program(s.src)
 			progs[g.Shape] = prog
 		}
+
 		if err := m.look(prog, s.play, records); err != nil {
 			t.Errorf("journal %d (%s): %s", i, g.Shape, err)
 		}
 		if journal.Finished(records) {
 			ended++
 		}
+
 		// And one in which an answer was another is told apart, with its line.
 		at := slices.IndexFunc(records, func(r journal.Record) bool {
 			return r.Type == formats.EntryStepFinished
@@ -132,10 +139,12 @@ func TestGoldenJournals(t *testing.T) {
 		if at < 0 || i%5 > 0 {
 			continue
 		}
+
 		raw, ok := records[at].Data.(json.RawMessage)
 		if !ok {
 			t.Fatal("no data")
 		}
+
 		records[at].Data = json.RawMessage(bytes.Replace(
 			raw,
 			[]byte(`"status":"`),
@@ -143,6 +152,7 @@ func TestGoldenJournals(t *testing.T) {
 			1,
 		))
 		changed++
+
 		err = m.look(prog, s.play, records)
 		if !errors.As(err, new(*formats.DivergedError)) ||
 			!strings.Contains(err.Error(), "journal.jsonl:") {

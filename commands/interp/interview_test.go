@@ -123,18 +123,22 @@ func TestNextIsNotObeyed(t *testing.T) {
 		w := newWorld(t)
 		named := ok("done")
 		named.Fields = map[string]any{"NEXT": next}
+
 		w.agents["worker"] = always(named)
 		w.agents["second"] = always(ok("done"))
 		w.agents["judge"] = always(verdict(formats.VerdictApproved))
+
 		src := file(
 			"", "",
 			"A: id: a\ndelegate: worker",
 			"B: id: b\ndelegate: second",
 			"C: id: c\ndelegate: judge",
 		)
+
 		if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
 			t.Fatalf("Run = %s", describeReturn(ret))
 		}
+
 		var noted, called []string
 		for _, e := range w.entries {
 			data, _ := e.Data.(map[string]any)
@@ -145,9 +149,11 @@ func TestNextIsNotObeyed(t *testing.T) {
 				)
 			}
 		}
+
 		for _, r := range w.requests {
 			called = append(called, r.Agent)
 		}
+
 		got := strings.Join(noted, "; ")
 		if got != want || !slices.Equal(called, []string{"worker", "second", "judge"}) {
 			t.Errorf("NEXT %q: noted %q, want %q; called %q", next, got, want, called)

@@ -248,6 +248,7 @@ func TestFullDiskKeepsWork(t *testing.T) {
 		}
 		return nil
 	}
+
 	w.agents[formats.AgentGitWorkflow] = func(
 		context.Context,
 		formats.Request,
@@ -257,13 +258,16 @@ func TestFullDiskKeepsWork(t *testing.T) {
 			Metadata: formats.Metadata{Worktree: "/tree"},
 		}, nil
 	}
+
 	w.agents["worker"] = func(context.Context, formats.Request) (formats.Return, error) {
 		return made(formats.ArtifactReport, ".tercet/specs/1/reports/research-001.md"), nil
 	}
+
 	w.cfg.Discard = func(_ context.Context, _ string, list []formats.Artifact) error {
 		t.Errorf("discarded %v", list)
 		return nil
 	}
+
 	ret := w.run(
 		t.Context(),
 		file(
@@ -274,6 +278,7 @@ func TestFullDiskKeepsWork(t *testing.T) {
 		),
 		"",
 	)
+
 	var steps []string
 	for _, r := range w.requests {
 		steps = append(steps, r.Step)

@@ -287,8 +287,10 @@ func TestParallelStops(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+
 	var mu sync.Mutex
 	var seen []string
+
 	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		mu.Lock()
 		seen = append(seen, r.Step)
@@ -298,15 +300,18 @@ func TestParallelStops(t *testing.T) {
 		}
 		return yes(), nil
 	}}
+
 	src := flow(
 		"", "",
 		"- {id: p, parallel: {a: {delegate: judge}, b: {delegate: judge}, c: {delegate: "+
 			"judge}}}\n- {id: q, delegate: worker}",
 	)
+
 	ret := w.run(ctx, src, "")
 	if ret.Outcome() != formats.OutcomeFailed || len(seen) != 3 {
 		t.Errorf("Run = %s after %v", describeReturn(ret), seen)
 	}
+
 	finished := 0
 	for _, e := range w.entries {
 		if e.Type == formats.EntryDelegationResult {

@@ -43,15 +43,18 @@ func TestNeverLeftInProgress(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		src := rapid.SampledFrom(programs).Draw(rt, "program")
+
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		stop := rapid.IntRange(-1, 12).Draw(rt, "signal at call")
+
 		answer := func(context.Context, formats.Request) (formats.Return, error) {
 			if len(w.requests)-1 == stop {
 				cancel()
 			}
 			return draw(rt)
 		}
+
 		for _, name := range []string{"worker", "second", "maker", "judge"} {
 			w.agents[name] = answer
 		}

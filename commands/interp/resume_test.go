@@ -975,6 +975,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 			if strings.HasPrefix(want, "suspended") {
 				t.Fatalf("it waits: %s", want)
 			}
+
 			kills := 0
 			for n := 1; n <= all.lines; n++ {
 				if !testkit.Deep() && n%10 != 0 { // it is slow under the race detector
@@ -984,14 +985,17 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 					if !*bothWays && after != ((n+n/10)%2 == 0) {
 						continue
 					}
+
 					m := newMachine(t)
 					first, _ := m.play(prog, s.play, n, after)
 					if !first.dead {
 						t.Fatalf("line %d was not reached", n)
 					}
+
 					if after && n == all.lines {
 						continue // the run is over
 					}
+
 					kills++
 					_, ret := m.resume(prog, s.src, s.play, 0, false)
 					m.askedOnce(whole, fmt.Sprintf("killed at line %d", n))
@@ -999,6 +1003,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 						t.Fatalf("killed at line %d (behind it: %v), (-whole +resumed)\n%s\n%s",
 							n, after, diff, m.text())
 					}
+
 					for at, starts := range m.starts {
 						if starts > 2 {
 							t.Errorf("killed once at line %d: %s was started %d times",
@@ -1007,6 +1012,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 					}
 				}
 			}
+
 			// And killed at every third line, again and again, until it comes to its end.
 			m := newMachine(t)
 			third := 3
@@ -1031,6 +1037,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 					t.Fatalf("it never ends\n%s", m.text())
 				}
 			}
+
 			// And twice: at a line, and at one of those that follow.
 			for k, pair := range pairs(all.lines) {
 				m := newMachine(t)
@@ -1039,6 +1046,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 				if after[0] && pair[0] == all.lines {
 					continue
 				}
+
 				p, ret := m.resume(prog, s.src, s.play, pair[1], after[1])
 				switch {
 				case p.dead && after[1] && over(t, p):
@@ -1046,6 +1054,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 				case p.dead:
 					_, ret = m.resume(prog, s.src, s.play, 0, false)
 				}
+
 				m.askedOnce(whole, fmt.Sprintf("killed at lines %d and %d", pair[0], pair[1]))
 				if diff := cmp.Diff(want, m.end(ret)); diff != "" {
 					t.Fatalf(
@@ -1054,12 +1063,14 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 						pair[0], pair[1], after, diff, m.text(),
 					)
 				}
+
 				for at, starts := range m.starts {
 					if starts > 3 {
 						t.Errorf("killed twice at lines %d: %s was started %d times",
 							pair, at, starts)
 					}
 				}
+
 				kills += 2
 			}
 
@@ -1240,11 +1251,13 @@ func TestPausedAtEveryLine(t *testing.T) {
 			prog := newWorld(t).program(s.src)
 			all, ret := whole.play(prog, s.play, 0, false)
 			want := whole.end(ret)
+
 			paused := 0
 			step := 1
 			if !testkit.Deep() {
 				step = 7 // it is slow under the race detector
 			}
+
 			for n := 1; n <= all.lines; n += step {
 				m := newMachine(t)
 				m.pauseAt = n
@@ -1259,9 +1272,11 @@ func TestPausedAtEveryLine(t *testing.T) {
 					m.pauseAt = 0
 					_, ret = m.play(prog, s.play, 0, false)
 				}
+
 				if diff := cmp.Diff(want, m.end(ret)); diff != "" {
 					t.Fatalf("paused behind line %d (-whole +resumed)\n%s\n%s", n, diff, m.text())
 				}
+
 				for at, starts := range m.starts {
 					if starts != whole.starts[at] {
 						t.Errorf("paused behind line %d: %s was started %d times, want %d",

@@ -205,10 +205,12 @@ func TestCancel(t *testing.T) {
 				w := newWorld(t)
 				w.agents["worker"] = hangs
 				w.agents["judge"] = c.judge
+
 				ctx, cancel := context.WithCancelCause(t.Context())
 				abort, hard := context.WithCancel(context.Background())
 				defer hard()
 				w.cfg.Abort = abort
+
 				begin := time.Now()
 				time.AfterFunc(time.Minute, func() {
 					begin = time.Now()
@@ -221,18 +223,21 @@ func TestCancel(t *testing.T) {
 						time.AfterFunc(c.second, hard)
 					}
 				})
+
 				ret := w.run(ctx, src, "7")
 				got := describeReturn(ret)
 				if got != "failed 130 CANCELLED: interrupted" ||
 					ret.Errors[0].Recommendation != "run it again" {
 					t.Errorf("Run = %s", got)
 				}
+
 				if took := time.Since(begin); took != c.took {
 					t.Errorf("it took %s after the signal, want %s", took, c.took)
 				}
 				if got := w.status(); got != c.status {
 					t.Errorf("task = %s, want %s", got, c.status)
 				}
+
 				var steps []string
 				for _, r := range w.requests {
 					steps = append(steps, r.Step)
@@ -306,15 +311,18 @@ func TestInterrupt(t *testing.T) {
 						return true
 					},
 				}
+
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				if tt.second != nil {
 					w.agents["second"] = tt.second
 					time.AfterFunc(time.Minute, func() { cancel(signal) })
 				}
+
 				w.answer = func(formats.Gate) (formats.Decision, error) {
 					return formats.Decision{}, tt.answer
 				}
+
 				ret := w.run(ctx, src, "7")
 				got := describeReturn(ret)
 				if got != "suspended 130 CANCELLED: interrupted" ||
@@ -324,9 +332,11 @@ func TestInterrupt(t *testing.T) {
 					ret.Resume.Gate != tt.waits.Question {
 					t.Errorf("Run = %s: %+v", got, ret)
 				}
+
 				if got := w.status(); got != "planning suspended" {
 					t.Errorf("task = %s, want it planning, with a suspended lease", got)
 				}
+
 				var steps []string
 				for _, r := range w.requests {
 					steps = append(steps, r.Step)

@@ -12,6 +12,7 @@ import (
 func TestAFailedRunGoesOn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("home/.tercet/commands/draft.md", "---\ncommand: draft\ndescription: Draft\n"+
 		"arguments: [{name: task_number, type: task, required: true}]\n"+
 		"during: {status: implementing}\nworktree: {per: run}\n---\n"+
@@ -23,6 +24,7 @@ func TestAFailedRunGoesOn(t *testing.T) {
 	p.write("home/.tercet/subagents/builder.md", "---\nname: builder\ndescription: Builds\n"+
 		"role: utility\nrunner: exec\nargv: [sh, build.sh]\n"+
 		"returns: {statuses: [completed, failed], artifacts: none}\n---\n\nBuilds.\n")
+
 	name := "$(basename \"$TERCET_ROOT\")"
 	p.write("home/draft.sh", "echo \"draft by "+name+"\" >> made.txt\n"+
 		"echo '# A draft' > \"$TERCET_OUT/draft.md\"\n"+
@@ -34,6 +36,7 @@ func TestAFailedRunGoesOn(t *testing.T) {
 		`echo '{"status":"completed","summary":"built","artifacts":[],"errors":[]}'`+"\nelse\n"+
 		`echo '{"status":"failed","summary":"no","artifacts":[],`+
 		`"errors":[{"type":"execution","code":"UNKNOWN_ERROR","message":"no"}]}'`+"\nfi\n")
+
 	p.commit()
 
 	one := p.worker("one")
@@ -68,23 +71,28 @@ func TestAFailedRunGoesOn(t *testing.T) {
 		!strings.Contains(said, "drops two#1 (failed)") {
 		t.Errorf("resume said:\n%s", said)
 	}
+
 	p.worker("two")
 	p.onTeam(0, "wait", run)
 	const want = "draft by one\nbuild by one\nbuild by two\n"
 	if got := p.read("home/made.txt"); got != want {
 		t.Errorf("published: %q, want %q", got, want)
 	}
+
 	if got := p.documents("home")[document]; got != "# A draft\n" {
 		t.Errorf("the home has the document %q", got)
 	}
+
 	out := p.onTeam(0, "verify", run)
 	if !strings.Contains(out, "identical") {
 		t.Errorf("verify: %s", out)
 	}
+
 	j := p.read("home/.tercet/runs/" + run + "/journal.jsonl")
 	if !strings.Contains(j, `"by":"anna"`) {
 		t.Error("the journal does not tell who let the run go on")
 	}
+
 	p.refuseBack(1, "has ended well", run, "--from", "two")
 
 	p.remove("mended")

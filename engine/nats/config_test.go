@@ -68,13 +68,16 @@ func TestUserConfig(t *testing.T) {
 	p.run(0, "one", "one", "git", "config", "remote.pushDefault", "origin")
 	p.write("HOME-one/.config/tercet/config.yaml",
 		"sandbox: {agents: off}\nteam: {remote: upstream}\n")
+
 	p.program("one", "claude", "#!/bin/sh\n[ \"$1\" = --version ] && { echo 2.1.329; exit; }\n"+
 		"cat > /dev/null\necho '{\"status\": \"completed\", "+
 		"\"summary\": \"thought\"}' > \"$TERCET_RETURN\"\n"+
 		`echo '{"type": "result", "subtype": "success", "is_error": false, "result": "done", `+
 		`"total_cost_usd": 0.6}'`+"\n")
+
 	p.worker("one")
 	run := p.submit("/make 1")
+
 	waits := func(run, why string) {
 		t.Helper()
 		out := p.onTeam(75, "wait", run)
@@ -82,14 +85,17 @@ func TestUserConfig(t *testing.T) {
 			t.Errorf("wait says:\n%swant %q", out, why)
 		}
 	}
+
 	waits(run, "the team may start 1 workers, and has started as many")
 	refs := p.run(0, "owner", "remote.git", "git", "for-each-ref", "refs/tercet/runs/"+run)
 	if refs == "" {
 		t.Error("the remote of the configuration has no snapshot")
 	}
+
 	if refs := p.run(0, "owner", "other.git", "git", "for-each-ref"); refs != "" {
 		t.Errorf("another remote has %s", refs)
 	}
+
 	p.own.kill()
 	start("--spawns", "100")
 	p.onTeam(0, "resume", run)

@@ -218,15 +218,18 @@ func TestTheHomeIsRestored(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(p.dir, "home")); err != nil {
 		t.Fatal(err)
 	}
+
 	p.run(0, "owner", ".", "mv", "copy", "home")
 	if older := len(p.journal(run)); older >= newer {
 		t.Fatalf("the copy has %d lines, and the home had %d", older, newer)
 	}
+
 	name := filepath.Join(p.dir, "home/.tercet/runs", run, "journal.jsonl")
 	good, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	bad := bytes.Replace(good, []byte(`"task_number"`), []byte(`"task_numbes"`), 1)
 	if bytes.Equal(bad, good) {
 		bad = bytes.Replace(good, []byte(`"run_started"`), []byte(`"run_startes"`), 1)
@@ -234,9 +237,11 @@ func TestTheHomeIsRestored(t *testing.T) {
 	if err := os.WriteFile(name, bad, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	p.own = p.hub(address)
 	p.untilReady()
 	p.onTeam(0, "--wait", "/make", "2")
+
 	out := p.onTeam(1, "wait", run)
 	if !strings.Contains(out, "journal.jsonl:1:1: line does not match its hash") ||
 		!strings.Contains(out, "from a copy") {

@@ -245,18 +245,21 @@ func TestObjectsOfAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	within, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err = js.CreateObjectStore(within, jetstream.ObjectStoreConfig{Bucket: "own"})
 	if err == nil {
 		t.Error("a worker made a bucket")
 	}
+
 	within, cancel = context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	question := link.Subject(me.Name, link.State)
 	if _, err := raw.RequestWithContext(within, question, []byte("{}")); err == nil {
 		t.Error("the connection to the objects reached another service")
 	}
+
 	if _, err := link.ConnectJob(me, "another"); err == nil {
 		t.Error("a connection for a job that nobody holds was let in")
 	}

@@ -12,9 +12,11 @@ import (
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+
 	p.write("HOME-one/.config/tercet/config.yaml", "worker: {slots: 2, labels: [pairs]}\n")
 	one := p.worker("one")
 	runs := strings.Fields(p.submit("/pair 1,2", "--needs=pairs"))
+
 	until(t, "the work of two runs at once", func() bool {
 		first, err := filepath.Glob(filepath.Join(p.dir, "one/.tercet/worktrees/*/pair-one"))
 		if err != nil {
@@ -26,19 +28,23 @@ func TestSlots(t *testing.T) {
 		}
 		return len(first) == 1 && len(second) == 1
 	})
+
 	p.write("go", "")
 	for _, run := range runs {
 		p.onTeam(0, "wait", run)
 	}
+
 	for _, name := range []string{"one", "2"} {
 		if got := p.read("home/pair-" + name); got != name+"\n" {
 			t.Errorf("the work in clone %s was not published: %q", name, got)
 		}
 	}
+
 	if text := one.text(); strings.Contains(text, "exit 75") ||
 		!strings.Contains(text, "worker one/2: ready") {
 		t.Errorf("the worker said:\n%s", text)
 	}
+
 	out := p.onTeam(0, "status")
 	for _, name := range []string{"worker one ", "worker one/2 "} {
 		if !strings.Contains(out, name) {

@@ -769,35 +769,44 @@ func TestThePageOfTheTeam(t *testing.T) {
 	hers.until("/team", first)
 
 	p.worker("one")
+
 	for _, one := range []*browser{home, hers} {
 		one.until("/team", ">one<")
 		one.until("/team/"+first, `name="gate"`) // the form; the run's state names the question before
 	}
+
 	until(t, "the question in watch", func() bool {
 		return strings.Contains(watch.text(), first+"  waiting")
 	})
+
 	page := hers.get("/team/" + first)
 	if code := hers.post(page, "/team/"+first+"/answer", url.Values{"choice": {"0"}}); code != 303 {
 		t.Errorf("the answer gives %d", code)
 	}
+
 	p.onTeam(0, "wait", first)
 	home.until("/team", "Recent")
 	home.until("/team/"+first, "completed")
+
 	j := p.read("home/.tercet/runs/" + first + "/journal.jsonl")
 	if !strings.Contains(j, `"by":"anna"`) {
 		t.Errorf("the journal does not tell who answered:\n%s", j)
 	}
+
 	if code := hers.post(page, "/team/"+first+"/answer", url.Values{"choice": {"1"}}); code != 409 {
 		t.Errorf("a second answer gives %d", code)
 	}
+
 	out := p.onTeam(1, "approve", first, "--gate", "other")
 	if !strings.Contains(out, "ended") {
 		t.Errorf("approve after the end: %s", out)
 	}
+
 	until(t, "the end of the run in watch", func() bool {
 		said := watch.text()
 		return strings.Contains(said, first+"  ended") && strings.Contains(said, "worker one")
 	})
+
 	p.onTeam(2, "watch", "it")
 }
 

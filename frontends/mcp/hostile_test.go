@@ -79,17 +79,21 @@ func TestResources(t *testing.T) {
 		c := h.connect(t, era, nil)
 		made, _ := c.call("run", map[string]any{"line": "/task Fix the parser"}).of("run").(string)
 		c.follow(made, "finished")
+
 		list := c.call("tasks", nil)
 		tasks, _ := list.of("tasks").([]any)
 		line := map[int]string{1: "/plan 1", 2: "/plan 2"}[len(tasks)]
 		run, _ := c.call("run", map[string]any{"line": line}).of("run").(string)
+
 		over := c.follow(run, "finished")
 		documents, _ := over.of("documents").([]any)
 		if len(documents) == 0 {
 			t.Fatalf("%s: %s = %v, want a document", era, line, over.fields)
 		}
+
 		document, _ := documents[0].(string)
 		log, _ := over.of("log").(string)
+
 		read := func(uri string) (string, error) {
 			r, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 			if err != nil {
@@ -97,27 +101,32 @@ func TestResources(t *testing.T) {
 			}
 			return r.Contents[0].Text, nil
 		}
+
 		if text, err := read(document); err != nil || !strings.Contains(text, "Fix the parser") {
 			t.Errorf("%s: %s = %s, %v, want the plan", era, document, text, err)
 		}
 		if text, err := read(log); err != nil || !strings.Contains(text, "run_finished") {
 			t.Errorf("%s: %s = %s, %v, want the log", era, log, text, err)
 		}
+
 		transcript, _ := over.of("transcript").(string)
 		if text, err := read(transcript); err != nil || !strings.Contains(text, "planner") ||
 			strings.Contains(text, `{"`) {
 			t.Errorf("%s: %s = %s, %v, want the transcript", era, transcript, text, err)
 		}
+
 		listed, err := c.ListResources(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		found := 0
 		for _, one := range listed.Resources {
 			if one.URI == document || one.URI == log || one.URI == transcript {
 				found++
 			}
 		}
+
 		if found != 3 {
 			t.Errorf("%s: resources = %v, want the log, transcript and document",
 				era, listed.Resources)

@@ -40,10 +40,13 @@ func TestTell(t *testing.T) {
 		"work.sh": `cat > "$TERCET_ROOT/input.json"` + "\n" +
 			`echo '{"status":"completed","summary":"done","artifacts":[],"errors":[]}'` + "\n",
 	})
+
 	h.write(t, filepath.Join(h.user, ".config/tercet/config.yaml"),
 		"sandbox: [advisory_only]\nmcp: {answers: true}\n")
+
 	c := h.connect(t, eras[0], accepting(make(chan string, 1)))
 	run := c.begin()
+
 	tell := func(text string) answer {
 		t.Helper()
 		return c.call("tell", map[string]any{"run": run, "text": text})
@@ -53,19 +56,23 @@ func TestTell(t *testing.T) {
 		list, _ := c.call("show", map[string]any{"run": run}).of("messages").([]any)
 		return list
 	}
+
 	for _, text := range []string{"", " \n", "ring \a", "\x1b[2J", strings.Repeat("x", 16<<10+1)} {
 		if a := tell(text); a.code() != "USAGE" {
 			t.Errorf("tell %.20q = %v, want it refused", text, a.fields)
 		}
 	}
+
 	if list := messages(); len(list) > 0 {
 		t.Errorf("messages = %v, want none of those", list)
 	}
+
 	const text = "Use the old API.\n<b>Not</b> the new one."
 	a := tell(text)
 	if a.Failed || a.of("message", "text") != text || a.of("message", "channel") != "mcp" {
 		t.Fatalf("tell = %v, want the message", a.fields)
 	}
+
 	one, _ := messages()[0].(map[string]any)
 	if one["text"] != text || one["step_path"] != nil {
 		t.Errorf("before a worker starts the message is %v", one)

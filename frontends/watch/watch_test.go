@@ -743,10 +743,12 @@ func TestFollows(t *testing.T) {
 	t.Parallel()
 	p := busy(t)
 	s := p.screen(200, 40)
+
 	p.press(s, "down", "l")
 	if n := strings.Count(s.Text(), "edits <U+001B>"); n != 1 {
 		t.Errorf("the log has what the agent does %d times, want once:\n%s", n, s.Text())
 	}
+
 	more := does("run", "go test")
 	more["tokens"] = 9
 	p.traces("r6work", trace.Event{
@@ -761,11 +763,13 @@ func TestFollows(t *testing.T) {
 			Name:  "implementer",
 			Attrs: more,
 		})
+
 	s.Look()
 	s.Look()
 	if n := strings.Count(s.Text(), "runs go test"); n != 1 {
 		t.Errorf("the log has the news %d times, want once:\n%s", n, s.Text())
 	}
+
 	p.at["r6work"] = false
 	for range 3 {
 		s.Look()
@@ -930,6 +934,7 @@ func TestSeveralProjects(t *testing.T) {
 	for _, wide := range []int{40, 80, 200} {
 		first := busy(t)
 		second := newProject(t)
+
 		g := gate("r3asks")
 		second.run("r3asks", "/deploy", 50*time.Minute, formats.Entry{
 			Type: formats.EntryGateOpened,
@@ -937,10 +942,12 @@ func TestSeveralProjects(t *testing.T) {
 			Key:  g.ID,
 			Data: g,
 		}, suspended(formats.Suspended{Question: g.Question}))
+
 		first.config.Projects = []watch.Place{
 			{Name: "parser", Project: first, Dir: "/work/parser"},
 			{Name: "site", Project: second, Dir: "'/work/my site'"},
 		}
+
 		s := first.screen(wide, 12)
 		text := s.Text()
 		for _, want := range []string{"2 projects  2 waiting for"} {
@@ -948,11 +955,13 @@ func TestSeveralProjects(t *testing.T) {
 				t.Errorf("%d columns: the screen does not say %q:\n%s", wide, want, text)
 			}
 		}
+
 		for line := range strings.Lines(text) {
 			if n := ansi.StringWidth(strings.TrimRight(line, "\n")); n > wide {
 				t.Errorf("a line has %d of %d columns: %q", n, wide, line)
 			}
 		}
+
 		rows := strings.Split(text, "\n")
 		if !strings.Contains(rows[1], "site") || !strings.Contains(rows[1], "/dep") ||
 			!strings.Contains(rows[2], "par") || !strings.Contains(rows[2], "/ship") {

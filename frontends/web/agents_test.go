@@ -35,6 +35,7 @@ func TestHostileAgents(t *testing.T) {
 	t.Parallel()
 	texts := hostileTexts()
 	const each = 25 // in one call
+
 	more := map[string]string{
 		".tercet/subagents/evil.md": agentOf("evil", "sh", "evil.sh"),
 		"evil.sh": `n=$(sed -n 's/.*"n": *\([0-9]*\).*/\1/p' | head -1)
@@ -42,6 +43,7 @@ cat "said.$n" >&2
 cat "return.$n"
 `,
 	}
+
 	calls := 0
 	for part := range slices.Chunk(texts, each) {
 		raw := strings.Join(part, "\n")
@@ -49,7 +51,9 @@ cat "return.$n"
 		for i, one := range part {
 			valid[i] = strings.ToValidUTF8(one, "?")
 		}
+
 		all := strings.Join(valid, " ")
+
 		issues := make([]map[string]any, len(valid))
 		for i, one := range valid {
 			issues[i] = map[string]any{
@@ -57,6 +61,7 @@ cat "return.$n"
 				"suggested_fix": one,
 			}
 		}
+
 		data, err := json.Marshal(map[string]any{
 			"status": "failed", "summary": all, "text": all, "blocked_reason": all,
 			"next_steps": all, "issues": issues, "artifacts": []any{},
@@ -68,10 +73,12 @@ cat "return.$n"
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		more[fmt.Sprintf("return.%d", calls)] = string(data)
 		more[fmt.Sprintf("said.%d", calls)] = raw + "\n"
 		calls++
 	}
+
 	more[".tercet/commands/evil.md"] = commandOf("evil",
 		fmt.Sprintf("id: each\nforeach: \"[range(%d)]\"\n"+
 			"as: n\nmax_parallel: 2\ndo:\n  - {id: call, delegate: evil, with: {n: $n}, on: "+
@@ -79,15 +86,18 @@ cat "return.$n"
 			calls))
 	more[".tercet/subagents/evil.md"] = strings.Replace(more[".tercet/subagents/evil.md"],
 		"returns:", "inputs: {n: {type: number, required: true}}\nreturns:", 1)
+
 	dir, home := files(t, more)
 	b := serveTrusted(t, dir, home)
 	run := b.start("/p/shop/start/evil", url.Values{})
 	b.until(run, "class=\"outcome\"")
+
 	id := run[strings.LastIndex(run, "/")+1:]
 	d, err := b.server.Project(dir).Detail(id)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pages := []string{"/", run}
 	seen := 0
 	for _, s := range d.Steps {
@@ -95,12 +105,14 @@ cat "return.$n"
 		pages = append(pages, address, address+"&pane=diff", address+"&pane=run")
 		seen += s.Calls
 	}
+
 	if seen < calls {
 		t.Errorf("%d calls of an agent, want %d", seen, calls)
 	}
 
 	ask := b.begin(url.Values{"what": {"1"}})
 	b.until(ask, "waits for an answer")
+
 	for i, one := range texts {
 		text := strings.ToValidUTF8(one, "?")
 		_, _, err := b.server.Project(dir).Tell(ask[strings.LastIndex(ask, "/")+1:], text, "")
@@ -111,21 +123,26 @@ cat "return.$n"
 			t.Fatalf("message %d: %v", i, err)
 		}
 	}
+
 	told := b.get(ask)
 	rawIn(t, "the run that was told", told)
+
 	w := b.post(b.get(ask+"/question"), ask+"/answer",
 		url.Values{"choice": {"1"}, "note": {texts[0] + texts[1] + texts[2]}})
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("the answer gives %d", w.Code)
 	}
+
 	b.until(ask, "class=\"outcome\"")
 	pages = append(pages, ask, ask+"?step="+url.QueryEscape("go#1"))
+
 	shown := told
 	for _, address := range pages {
 		page := b.get(address)
 		shown += page
 		rawIn(t, address, page)
 	}
+
 	for _, want := range []string{
 		"&lt;script&gt;alert(1)&lt;/script&gt;", "Issues", "Transcript", "prints",
 		"Told to the run", "class=\"issues\"",

@@ -19,16 +19,20 @@ import (
 func TestSeveralProjects(t *testing.T) {
 	t.Parallel()
 	first, home := files(t, nil)
+
 	second := filepath.Join(t.TempDir(), "shop")
 	third := filepath.Join(t.TempDir(), "yard")
 	workspace(t, second, home, nil)
 	workspace(t, third, home, nil)
+
 	b := serveLater(t, home, 0, first, second, third)
+
 	runs := map[string]string{}
 	for name, what := range map[string]string{"shop": "one", "shop-2": "two", "yard": "three"} {
 		runs[name] = b.start("/p/"+name+"/start/ask", url.Values{"what": {what}})
 		b.until(runs[name], "Ship "+what+"?")
 	}
+
 	page := b.get("/")
 	for _, want := range []string{
 		"3 questions wait for you", "Ship one?", "Ship two?", "Ship three?", "shop-2", "yard",
@@ -37,6 +41,7 @@ func TestSeveralProjects(t *testing.T) {
 			t.Errorf("home has no %q: %s", want, page)
 		}
 	}
+
 	w := b.send(b.request(http.MethodGet, "/p/shop-3/tasks", ""))
 	if w.Code != http.StatusNotFound {
 		t.Errorf("a project that is not served gives %d", w.Code)

@@ -111,33 +111,40 @@ func TestTeamOnThePage(t *testing.T) {
 	has(t, "the run", run, "waiting", "/ask", "Pause", "Cancel the run",
 		"Ship &lt;it&gt;?", "plan.md",
 		"sha256:12ab", "approve", "again", "asks &lt;b&gt;now&lt;/b&gt;")
+
 	for range 5 {
 		b.get("/team/r2")
 	}
 	if all.shows != 1 {
 		t.Errorf("six tabs asked the home %d times to show a run that stayed as it was", all.shows)
 	}
+
 	if strings.Contains(run, "\x1b") {
 		t.Error("a control character of the home is on the page")
 	}
+
 	answer := func(page string, values url.Values) int {
 		t.Helper()
 		return b.post(page, "/team/r2/answer", values).Code
 	}
+
 	all.gate.ID = "G2"
 	if code := answer(run, url.Values{"choice": {"0"}}); code != http.StatusConflict {
 		t.Errorf("an answer to another question gives %d", code)
 	}
+
 	run = b.get("/team/r2")
 	if code := answer(run, url.Values{"choice": {"7"}}); code != http.StatusUnprocessableEntity {
 		t.Errorf("a choice that there is not gives %d", code)
 	}
+
 	all.failed = formats.Fail(formats.CodePrecondition, "", "not taken: bob answered")
 	w := b.post(run, "/team/r2/answer", url.Values{"choice": {"1"}, "note": {"keep <this>"}})
 	if w.Code != http.StatusConflict {
 		t.Errorf("an answer that the home refuses gives %d", w.Code)
 	}
 	has(t, "the refused answer", w.Body.String(), "not taken: bob answered", "keep &lt;this&gt;")
+
 	all.failed = nil
 	code := answer(run, url.Values{"choice": {"1"}, "note": {"do it"}})
 	if code != http.StatusSeeOther {
@@ -146,19 +153,23 @@ func TestTeamOnThePage(t *testing.T) {
 	if len(all.replies) != 1 || all.replies[0].Label != "again" || all.replies[0].Note != "do it" {
 		t.Errorf("the team got %+v", all.replies)
 	}
+
 	for do, want := range map[string]int{"pause": 303, "cancel": 303, "undo": 422} {
 		if w := b.post(run, "/team/r1/order", url.Values{"do": {do}}); w.Code != want {
 			t.Errorf("%s gives %d, want %d", do, w.Code, want)
 		}
 	}
+
 	if len(all.orders) != 2 {
 		t.Errorf("the team got the orders %q", all.orders)
 	}
+
 	for _, address := range []string{"/team/r9", "/team/..%2fr1"} {
 		if w := b.send(b.request(http.MethodGet, address, "")); w.Code != http.StatusNotFound {
 			t.Errorf("%s gives %d", address, w.Code)
 		}
 	}
+
 	w = b.send(b.request(http.MethodPost, "/team/r1/order", "do=cancel"))
 	if w.Code != http.StatusForbidden {
 		t.Errorf("an order without token gives %d", w.Code)

@@ -40,6 +40,7 @@ func child(kind, dir string, args []string) (int, error) {
 			return 2, err
 		}
 	}
+
 	switch kind {
 	case "operation":
 		return operate(w, args[0])

@@ -24,6 +24,7 @@ func TestFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs the superuser")
 	}
+
 	at := filepath.Join(folder(t), "mounted")
 	if err := os.Mkdir(at, 0o755); err != nil {
 		t.Fatal(err)
@@ -37,9 +38,11 @@ func TestFullDisk(t *testing.T) {
 		}
 	})
 	setUp(t, at, five)
+
 	const page = 4096
 	done := 0
 	refused := 0
+
 	for pages := range 24 {
 		filler := filepath.Join(at, "filler")
 		fill(t, filler, pages*page)
@@ -47,6 +50,7 @@ func TestFullDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		title := fmt.Sprint("with ", pages, " pages")
 		before := mustView(t, at)
 		res, err := w.apply(fmt.Sprint(
@@ -57,6 +61,7 @@ func TestFullDisk(t *testing.T) {
 				Description: strings.Repeat("long ", 2*page/5),
 			}}})
 		w.close()
+
 		now := mustView(t, at)
 		switch {
 		case err == nil:
@@ -72,9 +77,11 @@ func TestFullDisk(t *testing.T) {
 		default:
 			refused++
 		}
+
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
+
 		after, err := openWorkspace(at, late)
 		if err != nil {
 			t.Fatal(err)

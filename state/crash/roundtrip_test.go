@@ -37,6 +37,7 @@ func foreignState(rng *rand.Rand, n int) string {
 	spaces := func() string {
 		return []string{"", " ", "  ", "\n  ", "\n\t", "\r\n    "}[rng.IntN(6)]
 	}
+
 	fmt.Fprintf(&b, "{\n  \"x_first\": %s,\n  \"version\": \"1\", \"lineage\": "+
 		"\"l\",%s\"serial\": 9,\n \"next_number\": %d, \"tasks\": [",
 		pick(), spaces(), n+1)
@@ -44,6 +45,7 @@ func foreignState(rng *rand.Rand, n int) string {
 		if i > 0 {
 			b.WriteString("," + spaces())
 		}
+
 		members := []string{
 			fmt.Sprintf(`"number":%s%d`, spaces(), i+1),
 			fmt.Sprintf(`"title": "task %d"`, i+1),
@@ -62,6 +64,7 @@ func foreignState(rng *rand.Rand, n int) string {
 				),
 			)
 		}
+
 		rng.Shuffle(len(
 			members,
 		), func(i, j int) { members[i], members[j] = members[j], members[i] })
@@ -161,6 +164,7 @@ func TestRoundTrip(t *testing.T) {
 		files = 100
 		each = 100
 	}
+
 	serial := regexp.MustCompile(`"serial": \d+`)
 	changed := 0
 	for seed := range files {
@@ -171,10 +175,12 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		before := foreignState(rng, tasks)
 		if err := w.write("state.json", before); err != nil {
 			t.Fatal(err)
 		}
+
 		for i := range each {
 			op, n := randomUpdate(rng, tasks, i)
 			res, err := w.m.Apply(context.Background(), state.Tx{
@@ -185,6 +191,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatalf("file %d, change %d, %+v: %v\n%s", seed, i, op, err, before)
 			}
+
 			now, err := w.read("state.json")
 			if err != nil {
 				t.Fatal(err)
@@ -198,11 +205,13 @@ func TestRoundTrip(t *testing.T) {
 				t.Fatalf("file %d, change %d, %+v: %v\nbefore\n%s\nnow\n%s",
 					seed, i, op, err, before, now)
 			}
+
 			if res.Changed {
 				changed++
 			}
 			before = now
 		}
+
 		w.close()
 		os.RemoveAll(dir)
 	}

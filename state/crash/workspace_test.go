@@ -178,6 +178,7 @@ func view(dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+
 		var doc struct {
 			Tasks  []map[string]any `json:"tasks"`
 			Errors []map[string]any `json:"errors"`
@@ -185,6 +186,7 @@ func view(dir string) (string, error) {
 		if err := json.Unmarshal(data, &doc); err != nil {
 			return "", fmt.Errorf("%s: %w:\n%s", name, err, data)
 		}
+
 		list := slices.DeleteFunc(append(
 			doc.Tasks,
 			doc.Errors...,
@@ -192,6 +194,7 @@ func view(dir string) (string, error) {
 		if len(list) == 0 && name != "state.json" {
 			continue // a file without tasks is as good as none
 		}
+
 		fmt.Fprintf(&out, "%s\n", name)
 		lines := make([]string, len(list))
 		for i, m := range list {

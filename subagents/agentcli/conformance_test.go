@@ -383,6 +383,7 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 	home := t.TempDir()
 	temp := t.TempDir()
 	base := modelserver.Base(d.url, s.scenario, key)
+
 	env := []string{
 		"PATH=" + d.wrapper(t, s, base, temp+".trace") + d.bin + ":" + os.Getenv("PATH"),
 		"HOME=" + home,
@@ -390,6 +391,7 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 		"TERM=dumb",
 	}
 	file := func(name, text string) { put(t, filepath.Join(home, name), text) }
+
 	switch d.driver.Name {
 	case "claude":
 		login := "ANTHROPIC_API_KEY=sk-test"
@@ -530,6 +532,7 @@ func (d drive) play(t *testing.T, s scene) played {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+
 	if s.cancel {
 		go func() {
 			for len(d.server.Turns(key)) == 0 && ctx.Err() == nil {
@@ -538,6 +541,7 @@ func (d drive) play(t *testing.T, s scene) played {
 			cancel()
 		}()
 	}
+
 	run := fmt.Sprintf("r%d-%s", os.Getpid(), key) // the same scene may run in another process
 	r := formats.Request{
 		Agent:   "worker",
@@ -553,13 +557,16 @@ func (d drive) play(t *testing.T, s scene) played {
 		Out:     p.out,
 		Budget:  s.budget,
 	}
+
 	if s.repair {
 		r.Repair = []string{"expected a return, got none"}
 	}
+
 	before := snapshot(t, p.home)
 	begin := time.Now()
 	p.ret, p.used, p.err = d.agent(agent).RunMetered(ctx, r)
 	p.took = time.Since(begin)
+
 	if left := survivors(t, "TERCET_RUN="+run); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
@@ -571,6 +578,7 @@ func (d drive) play(t *testing.T, s scene) played {
 			t.Errorf("the person's home (-before +after)\n%s", d)
 		}
 	}
+
 	state, err := os.ReadFile(filepath.Join(root, ".tercet/state.json"))
 	if s.scenario == "outside" && *boxFlag == "landlock" {
 		t.Logf("state.json = %q under landlock", state)

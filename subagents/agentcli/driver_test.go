@@ -425,12 +425,14 @@ func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
 		filepath.Join(home, ".copilot/settings.json"),
 		`{"model": "best", "hooks": {"sessionStart": []}, "trustedFolders": ["/"]}`,
 	)
+
 	call := agentcli.Call{
 		Private: "/c",
 		Lookup: func(name string) string {
 			return map[string]string{"HOME": home}[name]
 		},
 	}
+
 	files := agentcli.Copilot().Files(call)
 	var login, own map[string]any
 	err := json.Unmarshal(files["copilot/config.json"], &login)
@@ -444,6 +446,7 @@ func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
 		t.Errorf("settings.json = %s, %v, want the model, and no hooks",
 			files["copilot/settings.json"], err)
 	}
+
 	lookup := func(name string) string {
 		return map[string]string{"HOME": home}[name]
 	}
@@ -452,16 +455,19 @@ func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
 	if got != want {
 		t.Errorf("LoggedIn() = %q, want %q", got, want)
 	}
+
 	call.Home = home
 	if got := string(agentcli.Copilot().Files(call)["copilot/config.json"]); got != "{}" {
 		t.Errorf("with a home of its own config.json = %s, want nothing", got)
 	}
+
 	call.Home = ""
 	for _, text := range []string{"", "//", "// x\n[]", "null", "{"} {
 		err := os.WriteFile(filepath.Join(home, ".copilot/config.json"), []byte(text), 0o600)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if by := agentcli.Copilot().LoggedIn(lookup); by != "" {
 			t.Errorf("with %q LoggedIn() = %q, want nobody", text, by)
 		}

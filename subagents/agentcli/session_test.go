@@ -51,11 +51,13 @@ func keeping(t modelserver.Turn) modelserver.Reply {
 func (d drive) keepsSession(t *testing.T) {
 	root := t.TempDir()
 	key := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
+
 	starter := d.starter(t, scene{scenario: "keeps"}, key)
 	out := filepath.Join(root, ".tercet/runs/r1/work/out")
 	if err := os.MkdirAll(out, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	nonces := 0
 	agent := &agentcli.CLI{
 		Driver:  d.driver,
@@ -77,9 +79,11 @@ func (d drive) keepsSession(t *testing.T) {
 			Model: map[string]string{"codex": "gpt-5-codex", "gemini": "gemini-2.5-flash"},
 		},
 	}
+
 	agent.Confine = d.confine(t, starter, root)
 	session := &oneSession{}
 	before := 0
+
 	call := func(fb *formats.Feedback) (formats.Return, subagents.Measured, string) {
 		t.Helper()
 		ret, used, err := agent.RunMetered(t.Context(), formats.Request{

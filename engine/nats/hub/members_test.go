@@ -15,6 +15,7 @@ import (
 func TestInvitations(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
+
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	open := func() *members {
 		t.Helper()
@@ -25,6 +26,7 @@ func TestInvitations(t *testing.T) {
 		m.now = func() time.Time { return now }
 		return m
 	}
+
 	join := func(m *members, token, name string) (string, error) {
 		t.Helper()
 		_, public, err := link.NewMember(name, "")
@@ -34,16 +36,19 @@ func TestInvitations(t *testing.T) {
 		one, err := m.join(link.TokenID(token), link.JoinRequest{Name: name, Key: public})
 		return one.Name, err
 	}
+
 	m := open()
 	token, until, err := m.invite(link.InviteRequest{Role: link.Agent, Uses: 3, For: time.Hour})
 	if err != nil || !until.Equal(now.Add(time.Hour)) {
 		t.Fatalf("invite = %v, %v", until, err)
 	}
+
 	for _, want := range []string{"build", "build-2"} {
 		if got, err := join(m, token, "build"); got != want || err != nil {
 			t.Errorf("join = %q, %v, want %q", got, err, want)
 		}
 	}
+
 	if _, err := join(m, "another", "eve"); formats.CodeOf(err) != formats.CodeDenied {
 		t.Errorf("join with another token: %v", err)
 	}
@@ -58,20 +63,25 @@ func TestInvitations(t *testing.T) {
 	if _, err := join(m, token, "late"); formats.CodeOf(err) != formats.CodeDenied {
 		t.Errorf("a fourth use: %v", err)
 	}
+
 	token, _, err = m.invite(link.InviteRequest{Role: link.Person, Name: "anna", Uses: 1, For: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	now = now.Add(time.Hour)
 	if _, err := join(m, token, ""); formats.CodeOf(err) != formats.CodeDenied {
 		t.Errorf("an invitation that is too old: %v", err)
 	}
+
 	if n := len(m.list()); n != 3 {
 		t.Errorf("%d members, want 3", n)
 	}
+
 	if _, err := m.remove("build"); err != nil {
 		t.Error(err)
 	}
+
 	m = open()
 	if slices.ContainsFunc(m.list(), func(one link.MemberInfo) bool { return one.Name == "build" }) {
 		t.Error("a removed member is back")
