@@ -112,7 +112,7 @@ func TestLockFileReplaced(t *testing.T) {
 		done <- err
 	}()
 
-	// it waits for the old file now; if not, the test holds less but does not break
+	// By now the writer waits on the old file; if it does not yet, the test proves less but passes.
 	<-time.After(100 * time.Millisecond)
 	if err := os.Remove(w.path("state.lock")); err != nil {
 		t.Fatal(err)

@@ -62,9 +62,9 @@ type crash struct {
 	at      int      // the line at which it is always killed; 0: at one of them
 	exit    int
 	flow    bool // a flow of the pack
-	// it stands beside the fourteen shapes, and is killed at every fourth place
-	beside bool
-	kept   string // a text and the file of a branch that has it, which is not published
+	// one more than the fourteen shapes, which is killed at every fourth place only
+	sampled bool
+	kept    string // a text and the file of a branch that has it, which is not published
 	// how often a delegation was started when its result stood in the journal, by its key
 	done map[string]int
 
@@ -265,8 +265,8 @@ func copyHome(to, from string) error {
 	return err
 }
 
-// again is the same project once more.
-func (c *crash) again(t *testing.T) *crash {
+// clone makes a second project like this one.
+func (c *crash) clone(t *testing.T) *crash {
 	t.Helper()
 
 	out := newCrash(t)
@@ -286,8 +286,8 @@ func (c *crash) again(t *testing.T) *crash {
 	return out
 }
 
-// went is how a workflow came to its end.
-type went struct {
+// crashRun is what a workflow did on the way to its end, in all its processes.
+type crashRun struct {
 	calls int      // that are counted, of all processes
 	lines int      // of the journal, before it and behind it, of a workflow that is not killed
 	kills []string // the calls before which it was killed
@@ -299,8 +299,8 @@ type went struct {
 // drive types the line, and does what a person would do until the run is over. It kills the process
 // before each of the calls, counted over all processes; what a killed process leaves running,
 // nobody waits for.
-func (c *crash) drive(kills ...int) *went {
-	w := &went{}
+func (c *crash) drive(kills ...int) *crashRun {
+	w := &crashRun{}
 
 	for range mostProcesses + len(kills) {
 		args := c.next()
@@ -411,7 +411,7 @@ func (c *crash) finished(records []journal.Record) {
 const unwatched = -1
 
 // process runs the program, and kills it before one of its calls; 0: at none.
-func (c *crash) process(w *went, at int, args ...string) {
+func (c *crash) process(w *crashRun, at int, args ...string) {
 	c.t.Helper()
 	cmd, _ := c.command(args...)
 	cmd.Env = append(cmd.Env, "TMPDIR="+filepath.Join(c.root, "tmp"))
@@ -529,7 +529,7 @@ func ofJournal(c faults.Call) bool {
 }
 
 // ended takes in what a process said, if it came to its end also as the last word of the run.
-func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
+func (w *crashRun) ended(c *crash, cmd *exec.Cmd, calls int) {
 	c.t.Helper()
 
 	var text [2]string
@@ -553,8 +553,8 @@ func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
 	}
 }
 
-// left is what there is after a workflow, without what differs from run to run.
-type left struct {
+// finalState is what there is after a workflow, without what differs from run to run.
+type finalState struct {
 	Files    map[string]string
 	Return   []string
 	Changes  []string // of the state
@@ -569,9 +569,9 @@ var changing = regexp.MustCompile(
 		`"?serial"?:? [0-9]+|sess_[0-9a-z_]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`,
 )
 
-// left looks at everything, and holds what must be so whatever happened: nothing twice, nothing
+// collect looks at everything, and holds what must be so whatever happened: nothing twice, nothing
 // that still runs.
-func (c *crash) left(w *went, kills int) (l left) {
+func (c *crash) collect(w *crashRun, kills int) (l finalState) {
 	t := c.t
 	t.Helper()
 	if still := standingIn(c.root); len(still) > 0 {
@@ -708,7 +708,7 @@ func (c *crash) once(what string, list []string) {
 }
 
 // returned is what the program printed, without what was measured.
-func (c *crash) returned(w *went, plain func(string) string) []string {
+func (c *crash) returned(w *crashRun, plain func(string) string) []string {
 	c.t.Helper()
 
 	var ret struct {
@@ -858,20 +858,20 @@ func TestKilledAnywhere(t *testing.T) {
 			t.Parallel()
 
 			first := readCrash(t, name)
-			first.beside = slices.Contains(
+			first.sampled = slices.Contains(
 				[]string{
 					"abreast", "agent", "back", "conflict", "dirty", "implement", "loose", "named",
 				},
 				name,
 			)
 
-			whole := first.again(t)
+			whole := first.clone(t)
 			w := whole.drive()
 			if w.code != first.exit {
 				t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
 			}
 
-			want := whole.left(w, 0)
+			want := whole.collect(w, 0)
 			h := fnv.New64()
 			h.Write([]byte(name))
 			random := rand.New(rand.NewPCG(seed, h.Sum64()))
@@ -886,11 +886,11 @@ func TestKilledAnywhere(t *testing.T) {
 }
 
 // atCalls kills the workflow before some of its calls.
-func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.Rand) {
+func (c *crash) atCalls(t *testing.T, want finalState, all, number int, random *rand.Rand) {
 	t.Helper()
 
 	n := *crashCalls
-	if c.beside {
+	if c.sampled {
 		n = (n + 3) / 4
 	}
 
@@ -922,7 +922,7 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 }
 
 // atLines kills the workflow before a line of its journal and behind it.
-func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
+func (c *crash) atLines(t *testing.T, want finalState, all int, random *rand.Rand) {
 	t.Helper()
 
 	step := *crashLines
@@ -932,7 +932,7 @@ func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
 	}
 
 	first := 1
-	if c.beside {
+	if c.sampled {
 		step *= 4
 		first += random.IntN(max(1, step))
 	}
@@ -946,21 +946,21 @@ func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
 }
 
 // killedAt kills the workflow at some calls, and compares what it leaves.
-func (c *crash) killedAt(t *testing.T, want left, kills ...int) {
+func (c *crash) killedAt(t *testing.T, want finalState, kills ...int) {
 	t.Helper()
 	t.Run(fmt.Sprint(kills), func(t *testing.T) {
 		t.Parallel()
-		one := c.again(t)
+		one := c.clone(t)
 		w := one.drive(kills...)
-		one.same(t, want, w)
+		one.compare(t, want, w)
 	})
 }
 
-// same compares what is left of a workflow with what one leaves that nobody killed.
-func (c *crash) same(t *testing.T, want left, w *went) {
+// compare compares what is left of a workflow with what one leaves that nobody killed.
+func (c *crash) compare(t *testing.T, want finalState, w *crashRun) {
 	t.Helper()
 
-	got := c.left(w, len(w.kills))
+	got := c.collect(w, len(w.kills))
 	if w.out == nil {
 		got.Return = want.Return
 	}

@@ -430,12 +430,12 @@ func TestKilledOnTheWay(t *testing.T) {
 
 	first := readCrash(t, "delivery")
 	first.only = ofJournal
-	whole := first.again(t)
+	whole := first.clone(t)
 	w := whole.drive()
 	if w.code != first.exit {
 		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
 	}
-	want := whole.left(w, 0)
+	want := whole.collect(w, 0)
 
 	sequence, _ := whole.sequence()
 
@@ -452,9 +452,9 @@ func TestKilledOnTheWay(t *testing.T) {
 			points[i] = at
 		}
 
-		one := first.again(t)
+		one := first.clone(t)
 		w := one.drive(points...)
-		one.same(t, want, w)
+		one.compare(t, want, w)
 
 		got, again := one.sequence()
 		if again > len(w.kills) {

@@ -47,7 +47,8 @@ func newShown() *shown {
 	}
 }
 
-func (s *shown) around(w *world) {
+// configure gives w the documents, tasks and workers that belong to what is shown.
+func (s *shown) configure(w *world) {
 	w.docs = s.docs
 	w.tasks = s.tasks
 	w.cfg.Diff = func(context.Context, string) (string, string, error) {
@@ -75,13 +76,13 @@ func (s *shown) around(w *world) {
 	w.cfg.Limits.Rollbacks = 1
 }
 
-// way is one way in which what a person was shown becomes something else.
-type way struct {
+// evidenceChange is one way in which what a person was shown becomes something else.
+type evidenceChange struct {
 	name, step string // the gate's keys
 	change     func(*shown)
 }
 
-func ways() []way {
+func evidenceChanges() []evidenceChange {
 	write := func(name, text string) func(*shown) {
 		return func(s *shown) { s.docs[name] = text }
 	}
@@ -91,11 +92,15 @@ func ways() []way {
 
 	const asks = "gate: Well?\nchoices: {yes: next, no: fail}\n"
 
-	var out []way
+	var out []evidenceChange
 
 	add := func(step string, list ...any) {
 		for i := 0; i < len(list); i += 2 {
-			out = append(out, way{list[i].(string), step, list[i+1].(func(*shown))})
+			out = append(out, evidenceChange{
+				name:   list[i].(string),
+				step:   step,
+				change: list[i+1].(func(*shown)),
+			})
 		}
 	}
 
@@ -241,7 +246,7 @@ func ways() []way {
 	return out
 }
 
-func (y way) src() string {
+func (y evidenceChange) src() string {
 	return file(
 		task,
 		"load:\n  d: {document: report-short, path: [docs/one.md]}",
@@ -272,7 +277,7 @@ func agree(g formats.Gate) (formats.Decision, error) {
 // something else, it is asked once.
 func TestWhatWasShownChanges(t *testing.T) {
 	t.Parallel()
-	all := ways()
+	all := evidenceChanges()
 	if len(all) < 40 {
 		t.Fatalf("%d ways, want 40", len(all))
 	}
@@ -292,7 +297,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 			} {
 				s := newShown()
 				w := newWorld(t)
-				s.around(w)
+				s.configure(w)
 				n := 0
 
 				w.cfg.GateID = func() string {
@@ -329,7 +334,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 				m.tasks = s.tasks
 				prog := newWorld(t).program(y.src())
 
-				p, _ := m.play(prog, s.around, 0, false)
+				p, _ := m.play(prog, s.configure, 0, false)
 				records, err := journal.Read([]byte(m.text()))
 				if err != nil {
 					t.Fatal(err)
@@ -341,7 +346,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 
 				c.change(s)
 				_, ret := m.play(prog, func(w *world) {
-					s.around(w)
+					s.configure(w)
 					w.answer = agree
 				}, 0, false)
 
