@@ -229,8 +229,8 @@ func NeededArgs(
 	needs := func(name string) bool {
 		info, ok := known(name)
 		if !ok {
-			role, told := RoleOf(name)
-			return told && role != formats.RoleReviewer
+			role, hasRole := RoleOf(name)
+			return hasRole && role != formats.RoleReviewer
 		}
 		return info.Inputs["task"].Required || info.Inputs["task_number"].Required ||
 			info.Role == formats.RoleImplementer

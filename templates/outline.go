@@ -156,6 +156,16 @@ func (w *outlineWriter) writeStage(s *Stage) {
 	}
 
 	before := w.number
+	w.writeWork(s, todo)
+	if w.number > before {
+		todo = nil
+	}
+	w.writeEffects(s, todo)
+}
+
+// writeWork writes the steps whose work subagents do, in a loop if the stage has one. todo goes to
+// the first step.
+func (w *outlineWriter) writeWork(s *Stage, todo []string) {
 	loops := s.Loop != Loop{}
 	if loops {
 		w.writeLoop(s, todo)
@@ -178,15 +188,16 @@ func (w *outlineWriter) writeStage(s *Stage) {
 		w.writeDelegate(s, s.Title, "general", true, todo)
 	}
 
-	if w.number > before {
-		todo = nil
-	}
 	if loops {
 		w.loopStep = -1
 		w.last = fmt.Sprintf("step_%d", w.number)
 		w.uncommitted = w.last
 	}
+}
 
+// writeEffects writes the steps after the work: the check, the gate, the status and the commit.
+// todo goes to the first of them.
+func (w *outlineWriter) writeEffects(s *Stage, todo []string) {
 	if s.Document != "" && w.last != "" {
 		w.writeStep("Check the "+s.Document, append(todo, "check: {document: "+s.Document+"}",
 			"on: {rejected: {redo: ["+w.last+"], max: 1}}")...)

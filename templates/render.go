@@ -265,11 +265,11 @@ func workers(shape Shape, d Data) ([]worker, error) {
 }
 
 // groupParallel combines parallel workers.
-func groupParallel(list []worker, beside []bool, taken map[string]bool) ([]worker, error) {
+func groupParallel(list []worker, parallel []bool, taken map[string]bool) ([]worker, error) {
 	var out []worker
 	for from := 0; from < len(list); {
 		to := from + 1
-		for to < len(list) && (beside == nil || beside[to]) {
+		for to < len(list) && (parallel == nil || parallel[to]) {
 			to++
 		}
 		if to-from == 1 {
@@ -359,8 +359,8 @@ func (f *flow) conditional(list []worker) {
 		f.loads = append(f.loads, "phases")
 	}
 	if without.hasRole(formats.RoleImplementer) {
-		has := []string{"task", "which has no plan"}
-		f.err = noInput(without.info, "plan", formats.TypeString, has)
+		offered := []string{"task", "which has no plan"}
+		f.err = noInput(without.info, "plan", formats.TypeString, offered)
 		return
 	}
 

@@ -31,12 +31,12 @@ func (s Subagent) IsPlain() bool {
 }
 
 // Role is derived from the name; a plain subagent only judges or not.
-func (s Subagent) Role() (role formats.Role, told bool) {
-	role, told = RoleOf(s.Name)
+func (s Subagent) Role() (role formats.Role, known bool) {
+	role, known = RoleOf(s.Name)
 	if s.IsPlain() && role != formats.RoleReviewer {
 		return formats.RoleUtility, true
 	}
-	return role, told
+	return role, known
 }
 
 // RenderSubagent makes a subagent file; its name gives the role (RoleOf). Errors are those of
@@ -125,9 +125,9 @@ func (s Subagent) plainContract(role formats.Role, values parts.Values) {
 // Tools are the tools of a plain subagent: who judges or finds out changes nothing and starts
 // nothing.
 func (s Subagent) Tools() string {
-	role, told := RoleOf(s.Name)
+	role, known := RoleOf(s.Name)
 	switch {
-	case told && role != formats.RoleImplementer:
+	case known && role != formats.RoleImplementer:
 		return "read, search"
 	case s.Documents:
 		return "read, search, write"
@@ -141,9 +141,9 @@ func (s Subagent) hasTask() bool {
 }
 
 // RoleOf derives a new subagent's role from its name, word by word from the last: plan-reviewer
-// reviews. Any other name gives researcher, which changes nothing and needs only the task; told is
-// then false. Each role has an offline worker.
-func RoleOf(name string) (role formats.Role, told bool) {
+// reviews. Any other name gives researcher, which changes nothing and needs only the task; known
+// is then false. Each role has an offline worker.
+func RoleOf(name string) (role formats.Role, known bool) {
 	for _, w := range slices.Backward(strings.Split(name, "-")) {
 		switch {
 		case strings.HasPrefix(w, "research"):

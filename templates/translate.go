@@ -34,8 +34,8 @@ type Prompt struct {
 }
 
 // Translate converts a prompt to a command file: one step for each number. Each step gets the
-// prompt's text outside the steps, and the previous step's result. most bounds the file, in bytes.
-func Translate(p Prompt, most int) ([]byte, error) {
+// prompt's text outside the steps, and the previous step's result. maxBytes bounds the file.
+func Translate(p Prompt, maxBytes int) ([]byte, error) {
 	purpose := shorten(cmp.Or(cleanLine(p.Purpose), "Translated from "+p.Source), maxDescription)
 	purpose, err := checkText(p.Name, purpose)
 	if err != nil {
@@ -50,10 +50,10 @@ func Translate(p Prompt, most int) ([]byte, error) {
 	for i, part := range p.Parts {
 		lines := blockLines(part.Pieces)
 		size += len(strings.Join(all, "")) + len(strings.Join(lines, ""))
-		if size > most {
+		if size > maxBytes {
 			return nil, refuse(
 				"make the prompt shorter: what stands outside its steps goes to each of them",
-				"expected a prompt whose steps fit into %d bytes, got more", most,
+				"expected a prompt whose steps fit into %d bytes, got more", maxBytes,
 			)
 		}
 
@@ -61,16 +61,16 @@ func Translate(p Prompt, most int) ([]byte, error) {
 		title, _, _ = strings.Cut(title, ". ")
 		title = shorten(plainLine(title, "&<>`*[]\\~{}$@#|!:."), 80)
 
-		var lost []string
+		var untranslated []string
 		for _, one := range part.Untranslated {
-			lost = append(lost, "# "+plainLine(one, "`!@$"))
+			untranslated = append(untranslated, "# "+plainLine(one, "`!@$"))
 		}
 
 		number := strconv.Itoa(i + 1)
 		values := parts.Values{
 			"title":  cmp.Or(title, "Do part "+number),
 			"from":   plainLine(fmt.Sprintf("from %s:%d", p.Source, part.Line), "`!@$"),
-			"lost":   strings.Join(lost, "\n"),
+			"lost":   strings.Join(untranslated, "\n"),
 			"number": number,
 			"count":  strconv.Itoa(len(p.Parts)),
 			"name":   p.Name,

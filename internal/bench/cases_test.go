@@ -82,7 +82,7 @@ func TestCollect(t *testing.T) { //nolint:paralleltest // only by hand
 				Title:   title,
 				Text:    text,
 			}
-			if c.take(one.files()) {
+			if c.addFiles(one.files()) {
 				list = append(list, c)
 			}
 		}
@@ -96,8 +96,8 @@ func TestCollect(t *testing.T) { //nolint:paralleltest // only by hand
 	}
 }
 
-// take tells whether a change makes a case, and sets its files.
-func (c *searchCase) take(changed []string) bool {
+// addFiles tells whether a change makes a case, and sets its files.
+func (c *searchCase) addFiles(changed []string) bool {
 	said := strings.ToLower(c.Title + "\n" + c.Text)
 	for _, f := range changed {
 		if !isSource(f) {
@@ -132,7 +132,7 @@ func ownCases(t *testing.T) []searchCase {
 			Title:   subject,
 		}
 		if regexp.MustCompile(`^[\w/]+: (refuse|let) `).MatchString(subject) &&
-			c.take(strings.Fields(names)) {
+			c.addFiles(strings.Fields(names)) {
 			list = append(list, c)
 		}
 	}

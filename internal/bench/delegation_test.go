@@ -25,9 +25,9 @@ const (
 	manyMake = "all: $(shell seq -f j%.0f 1000)\nj%:\n\t@./work.sh </dev/null >/dev/null\n"
 )
 
-// delegating makes a repository of some files with that command, on a disk in memory where there is
-// one.
-func (l *lab) delegating(files int) string {
+// newManyProject makes a repository of some files with that command, on a disk in memory where
+// there is one.
+func (l *lab) newManyProject(files int) string {
 	base := "/dev/shm"
 	if _, err := os.Stat(base); err != nil {
 		base = l.dir
@@ -79,8 +79,8 @@ func (l *lab) delegating(files int) string {
 	return dir
 }
 
-// many is the command, n times; home says with what bounds.
-func (l *lab) many(dir, home string, n int) subject {
+// runMany is the command, n times; home says with what bounds.
+func (l *lab) runMany(dir, home string, n int) subject {
 	return subject{
 		name: "tercet",
 		argv: []string{l.tercet, "/many", strconv.Itoa(n)},
@@ -95,7 +95,7 @@ func (l *lab) many(dir, home string, n int) subject {
 
 // delegations measures what a subagent costs beside the program that it starts.
 func (l *lab) delegations() {
-	dir := l.delegating(10)
+	dir := l.newManyProject(10)
 	l.t.Setenv("TMPDIR", filepath.Dir(dir)) // a subagent's own folder for what it keeps for a while
 	peer := subject{
 		name: "make -j2",
@@ -105,7 +105,7 @@ func (l *lab) delegations() {
 	l.compare(
 		"P8",
 		"1,000 delegations, without sandbox",
-		l.many(dir, "none", 1000),
+		l.runMany(dir, "none", 1000),
 		peer,
 		0.4,
 		true,
@@ -114,8 +114,8 @@ func (l *lab) delegations() {
 	if os.Geteuid() == 0 { // it has more of the kernel's files to cover
 		bound += " as root"
 	}
-	l.compare("P8", bound, l.many(dir, "box", 1000), peer, 0.2, true)
-	few, all := pairs(l.t, l.n, l.many(dir, "none", 100), l.many(dir, "none", 1000))
+	l.compare("P8", bound, l.runMany(dir, "box", 1000), peer, 0.2, true)
+	few, all := measurePairs(l.t, l.n, l.runMany(dir, "none", 100), l.runMany(dir, "none", 1000))
 	l.add(row{
 		goal:   "P8",
 		what:   "a delegation of 1,000 beside one of 100",
@@ -124,12 +124,12 @@ func (l *lab) delegations() {
 		peer:   "of 100",
 		want:   1.2,
 	})
-	large := l.many(l.delegating(10_000), "none", 300)
+	large := l.runMany(l.newManyProject(10_000), "none", 300)
 	large.name = "10,000 files"
-	small := l.many(dir, "none", 300)
+	small := l.runMany(dir, "none", 300)
 	small.name = "10 files"
 	l.compare("P8", "300 delegations among 10,000 files beside 10", large, small, 1.2, false)
-	peak := l.peakOf(l.many(dir, "none", 1000))
+	peak := l.peakOf(l.runMany(dir, "none", 1000))
 	l.add(row{
 		goal:   "P8",
 		what:   "peak of 1,000 delegations",

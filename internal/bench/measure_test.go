@@ -34,7 +34,7 @@ type subject struct {
 func (s subject) run() (cost, error) {
 	var sum cost
 	for range max(s.times, 1) {
-		one, err := s.once()
+		one, err := s.runOnce()
 		if err != nil {
 			return cost{}, err
 		}
@@ -44,9 +44,9 @@ func (s subject) run() (cost, error) {
 	return sum, nil
 }
 
-// once runs a subject. Processes are started without pipes, so that nothing but their own work is
-// measured.
-func (s subject) once() (cost, error) {
+// runOnce runs a subject. Processes are started without pipes, so that nothing but their own work
+// is measured.
+func (s subject) runOnce() (cost, error) {
 	begin := time.Now()
 	if s.call != nil {
 		err := s.call()
@@ -97,8 +97,8 @@ func (s subject) output(t *testing.T) string {
 	return string(out)
 }
 
-// pairs runs two subjects in turns and gives the medians.
-func pairs(t *testing.T, n int, a, b subject) (cost, cost) {
+// measurePairs runs two subjects in turns and gives the medians.
+func measurePairs(t *testing.T, n int, a, b subject) (cost, cost) {
 	t.Helper()
 	var as, bs []cost
 	for i := range n + 1 {
@@ -192,7 +192,7 @@ func (r *report) compareEach(
 // compare measures a pair and adds its row.
 func (r *report) compare(goal, what string, ours, theirs subject, want float64, atLeast bool) {
 	r.t.Helper()
-	a, b := pairs(r.t, r.n, ours, theirs)
+	a, b := measurePairs(r.t, r.n, ours, theirs)
 	r.add(row{
 		goal:     goal,
 		what:     what,

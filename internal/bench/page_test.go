@@ -25,7 +25,7 @@ import (
 // page measures 'tercet serve': how fast a run of 1,000 steps is there, how fast an event is, and
 // what the server uses for that.
 func (l *lab) page() {
-	dir := l.delegating(10)
+	dir := l.newManyProject(10)
 	for name, text := range map[string]string{"wait": waitCommand(), "beat": beatCommand} {
 		err := os.WriteFile(filepath.Join(dir, ".tercet/commands", name+".md"), []byte(text), 0o600)
 		if err != nil {
@@ -90,7 +90,7 @@ func (l *lab) pageAtWork(dir string) {
 		met:    idle == 0,
 	})
 
-	begun := l.many(dir, "none", 0)
+	begun := l.runMany(dir, "none", 0)
 	begun.argv = []string{l.tercet, "start", "/beat"}
 	run := strings.TrimSpace(begun.output(l.t))
 	address := "/p/" + filepath.Base(dir) + "/runs/" + run
@@ -108,7 +108,7 @@ func (l *lab) pageAtWork(dir string) {
 	begin := time.Now()
 	done := make(chan struct{})
 	go func() {
-		wait := l.many(dir, "none", 0)
+		wait := l.runMany(dir, "none", 0)
 		wait.argv = []string{l.tercet, "wait", run}
 		wait.output(l.t)
 		close(done)
@@ -167,7 +167,7 @@ type pageServer struct {
 
 // serve starts a server and signs in.
 func (l *lab) serve(dir string) *pageServer {
-	like := l.many(dir, "none", 0)
+	like := l.runMany(dir, "none", 0)
 	s := &pageServer{l: l, cmd: exec.Command(l.tercet, "serve")}
 	s.cmd.Dir = dir
 	s.cmd.Env = append(os.Environ(), like.env...)
@@ -252,8 +252,8 @@ func (s *pageServer) listen(ctx context.Context) <-chan struct{} {
 	return news
 }
 
-// tab is a tab that shows a run: it asks for what has changed, at most twenty times a second, as the
-// script of the page does.
+// tab is a tab that shows a run: it asks for what has changed, at most twenty times a second, as
+// the script of the page does.
 func (s *pageServer) tab(
 	ctx context.Context, address string, news <-chan struct{}, seen *sightings,
 ) {

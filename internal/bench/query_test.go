@@ -19,14 +19,14 @@ func (l *lab) askJQ(filter, file string, flags ...string) subject {
 	return subject{name: l.jq.name, argv: append([]string{l.jq.path, "-c", filter, file}, flags...)}
 }
 
-// both compares a filter with jq, after a look at whether the answers are the same.
-func (l *lab) both(goal, what, filter, file string, want float64) {
+// compareWithJQ compares a filter with jq, after a look at whether the answers are the same.
+func (l *lab) compareWithJQ(goal, what, filter, file string, want float64) {
 	ours := l.ask(filter, file)
 	theirs := l.askJQ(filter, file)
 	if a, b := ours.output(l.t), theirs.output(l.t); a != b {
 		l.t.Errorf("%s: tercet gives\n%.300s\njq gives\n%.300s", filter, a, b)
 	}
-	a, b := pairs(l.t, l.n, ours, theirs)
+	a, b := measurePairs(l.t, l.n, ours, theirs)
 	l.add(row{
 		goal:    goal,
 		what:    what,
@@ -48,7 +48,7 @@ func (l *lab) lookups() {
 	}{{10_000, 8}, {100_000, 12}} {
 		for _, layout := range []string{pretty, lines} {
 			file := writeState(l.t, l.dir, layout, g.n)
-			l.both(
+			l.compareWithJQ(
 				"P1",
 				fmt.Sprintf("lookup by number, %d tasks, %s", g.n, layout),
 				fmt.Sprintf(byNumber, g.n/10*7),
@@ -71,7 +71,7 @@ func (l *lab) lookups() {
 		)
 	}
 
-	l.both(
+	l.compareWithJQ(
 		"P1",
 		"by one field's equality, 10000 tasks",
 		`.tasks[] | select(.slug == "task_number_7000") | .title`,
@@ -125,7 +125,7 @@ func (l *lab) counts() {
 			`reduce .tasks[] as $t ({}; .[$t.status] += 1) | to_entries | sort_by(.key) | map([.key, .value])`,
 		},
 	} {
-		l.both("P2", f.what+", 10k", f.filter, file, 4)
+		l.compareWithJQ("P2", f.what+", 10k", f.filter, file, 4)
 	}
 }
 
@@ -174,9 +174,9 @@ func (l *lab) corpus() {
 				continue
 			}
 			asked++
-			a, b := pairs(l.t, 1, ours, theirs)
+			a, b := measurePairs(l.t, 1, ours, theirs)
 			if a.cpu > b.cpu*4/5 {
-				a, b = pairs(l.t, l.n, ours, theirs)
+				a, b = measurePairs(l.t, l.n, ours, theirs)
 			}
 			if a.cpu > b.cpu {
 				slower = append(
@@ -191,9 +191,9 @@ func (l *lab) corpus() {
 			double := ours
 			double.argv = append([]string{}, ours.argv...)
 			double.argv[4] = twice
-			c, d := pairs(l.t, 1, double, ours)
+			c, d := measurePairs(l.t, 1, double, ours)
 			if r := float64(c.cpu) / float64(d.cpu); r > 2.3 {
-				c, d = pairs(l.t, l.n, double, ours)
+				c, d = measurePairs(l.t, l.n, double, ours)
 			}
 			r := float64(c.cpu) / float64(d.cpu)
 			if r > worst {

@@ -67,7 +67,7 @@ func daguRow(n int) string {
 // worker. It is the default tier, and tercet's own folder is outside of the tree, as it is for a
 // user.
 func (l *lab) row() {
-	dir := l.delegating(10)
+	dir := l.newManyProject(10)
 	l.t.Setenv("TMPDIR", filepath.Dir(dir)) // a subagent's own folder for what it keeps for a while
 	for name, text := range map[string]string{
 		".tercet/commands/row.md": rowCommand,
@@ -105,7 +105,7 @@ func (l *lab) row() {
 		in:    dir,
 		times: rowLength,
 	}
-	a, b := pairs(l.t, l.n, ours, starts)
+	a, b := measurePairs(l.t, l.n, ours, starts)
 	l.add(row{
 		goal:    "P13",
 		what:    what,
@@ -134,7 +134,7 @@ func (l *lab) row() {
 			in:   dir,
 			env:  env,
 		}
-		a, b := pairs(l.t, l.n, ours, theirs)
+		a, b := measurePairs(l.t, l.n, ours, theirs)
 		l.add(row{
 			goal:    "P13",
 			what:    what,

@@ -31,7 +31,7 @@ func waitCommand() string {
 
 // waits is a command that ends because its run waits at its gate.
 func (l *lab) waits(dir string, args ...string) subject {
-	s := l.many(dir, "none", 0)
+	s := l.runMany(dir, "none", 0)
 	s.argv = append([]string{"/bin/sh", "-c", `"$@"; test $? = 75`, "sh", l.tercet}, args...)
 	return s
 }
@@ -39,7 +39,7 @@ func (l *lab) waits(dir string, args ...string) subject {
 // runs measures runs that outlive their processes.
 func (l *lab) runs() {
 	for _, n := range []int{1000, 5000} {
-		dir := l.delegating(10)
+		dir := l.newManyProject(10)
 		if err := os.WriteFile(
 			filepath.Join(dir, ".tercet/commands/wait.md"),
 			[]byte(waitCommand()),
@@ -68,8 +68,8 @@ func (l *lab) runs() {
 			}
 			continue
 		}
-		l.within("P9", "resume of a run with 1,000 finished steps", resume, 1000)
-		l.within("P9", "tercet runs over 1,000 runs", l.listing(dir, 1000), 200)
+		l.addLimit("P9", "resume of a run with 1,000 finished steps", resume, 1000)
+		l.addLimit("P9", "tercet runs over 1,000 runs", l.listing(dir, 1000), 200)
 	}
 }
 
@@ -94,7 +94,7 @@ func (l *lab) listing(dir string, n int) subject {
 	if err != nil || small == "" {
 		l.t.Fatalf("no small run, %v", err)
 	}
-	to := l.delegating(10)
+	to := l.newManyProject(10)
 	data, err := os.ReadFile(filepath.Join(dir, ".tercet/runs", small, "journal.jsonl"))
 	if err != nil {
 		l.t.Fatal(err)
@@ -109,7 +109,7 @@ func (l *lab) listing(dir string, n int) subject {
 		}
 	}
 
-	s := l.many(to, "none", 0)
+	s := l.runMany(to, "none", 0)
 	s.argv = []string{l.tercet, "runs", "--all"}
 	if lines := strings.Count(s.output(l.t), "\n"); lines < n {
 		l.t.Fatalf("%d lines of runs, want %d", lines, n)
@@ -117,9 +117,9 @@ func (l *lab) listing(dir string, n int) subject {
 	return s
 }
 
-// within is a row of what somebody waits for, at most so many milliseconds.
-func (l *lab) within(goal, what string, s subject, limit int) {
-	took, _ := pairs(l.t, l.n, s, s)
+// addLimit is a row of what somebody waits for, at most so many milliseconds.
+func (l *lab) addLimit(goal, what string, s subject, limit int) {
+	took, _ := measurePairs(l.t, l.n, s, s)
 	l.add(row{
 		goal:   goal,
 		what:   what,

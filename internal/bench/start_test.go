@@ -17,7 +17,7 @@ func (l *lab) start() {
 		{"version"},
 		{"__complete", "task", ""},
 	} {
-		a, b := pairs(l.t, 4*l.n, subject{
+		a, b := measurePairs(l.t, 4*l.n, subject{
 			name: "tercet",
 			argv: append([]string{l.tercet}, argv...),
 			in:   dir,
@@ -41,7 +41,7 @@ func (l *lab) start() {
 	if out := plan.output(l.t); strings.Count(out, "\n") < 200 {
 		l.t.Fatalf("completion of /plan gives %d lines, want 200", strings.Count(out, "\n"))
 	}
-	l.within("P6", "completion of `/plan <Tab>`, 1,000 tasks and 200 commands", plan, 50)
+	l.addLimit("P6", "completion of `/plan <Tab>`, 1,000 tasks and 200 commands", plan, 50)
 	var totals []float64
 	most := 0.0
 	whose := ""

@@ -24,12 +24,12 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 		)}
 	}
 
-	what := map[packs.State]string{
+	texts := map[packs.State]string{
 		packs.NoBase:     "the base of %s is not as the pack had it, so an update cannot merge",
 		packs.Missing:    "%s is gone; an update leaves it so",
 		packs.Conflicted: "%s.new of an update lies beside your file",
 	}
-	fix := map[packs.State]string{
+	fixes := map[packs.State]string{
 		packs.NoBase:     "take " + packs.Folder + " back from git",
 		packs.Missing:    "to have it again: tercet pack remove %[1]s, then tercet pack add %[1]s",
 		packs.Conflicted: "merge it into your file, and remove it",
@@ -50,8 +50,8 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 
 		files := packs.States(project, p)
 		for _, file := range slices.Sorted(maps.Keys(files)) {
-			if text, ok := what[files[file]]; ok {
-				advice := fix[files[file]]
+			if text, ok := texts[files[file]]; ok {
+				advice := fixes[files[file]]
 				if strings.Contains(advice, "%") {
 					advice = fmt.Sprintf(advice, p.Name)
 				}

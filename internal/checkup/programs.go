@@ -21,7 +21,7 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// Programs checks the installed programs that runs need. Look sets May.
+// Programs checks the installed programs that runs need. Check sets MayStart.
 type Programs struct {
 	Starter *proc.Starter
 	Gate    *trust.Gate
@@ -42,7 +42,7 @@ type Programs struct {
 
 // Check asks all programs in parallel, because some start slowly.
 func (p *Programs) Check(ctx context.Context) []Finding {
-	trusted := p.trust()
+	trusted := p.decideTrust()
 	asked := []func() Finding{
 		func() Finding {
 			return p.program(
@@ -64,27 +64,30 @@ func (p *Programs) Check(ctx context.Context) []Finding {
 		},
 	}
 
+	firstAgent := len(asked)
 	for _, driver := range agentcli.Drivers() {
 		asked = append(asked, func() Finding { return p.agent(ctx, driver) })
 	}
 
-	first := len(asked)
+	firstSpeaker := len(asked)
 	for _, name := range slices.Sorted(maps.Keys(p.Config.ACP)) {
 		asked = append(asked, func() Finding { return p.acpAgent(ctx, name) })
 	}
+
 	found := make([]Finding, len(asked))
 	var wg sync.WaitGroup
 	for i, ask := range asked {
 		wg.Go(func() { found[i] = ask() })
 	}
-
 	wg.Wait()
-	return slices.Concat([]Finding{trusted}, found,
-		[]Finding{p.runner(found[2:first], found[first:]), p.sandbox(ctx)})
+
+	runner := p.runner(found[firstAgent:firstSpeaker], found[firstSpeaker:])
+	return slices.Concat([]Finding{trusted}, found, []Finding{runner, p.sandbox(ctx)})
 }
 
-// trust tells whether a program may start in this project, and what to do if not.
-func (p *Programs) trust() Finding {
+// decideTrust sets MayStart: whether a program may start in this project. The finding says what to
+// do if not.
+func (p *Programs) decideTrust() Finding {
 	v, err := p.Gate.Verdict()
 	if err == nil && v.By == "" {
 		err = v.Refused()

@@ -53,16 +53,16 @@ func replaceTabs(text string) string {
 }
 
 // Test prints the result of the module's test and the end of its output.
-func (s Scene) Test(when, said string, green bool) {
-	const most = 6
+func (s Scene) Test(when, output string, green bool) {
+	const maxLines = 6
 	look := style.Bad
 	if green {
 		look = style.Good
 	}
 	s.print("\n" + s.Sheet.Paint(style.Heading, "Its own test "+when+": ") +
 		s.Sheet.Paint(look, ColourName(green)))
-	list := splitLines(said)
-	s.Lines(list[max(0, len(list)-most):]...)
+	list := splitLines(output)
+	s.Lines(list[max(0, len(list)-maxLines):]...)
 }
 
 // Diff prints a patch in colours. A wrapped line repeats its sign.
@@ -135,13 +135,13 @@ func (s Scene) State(when string) {
 
 // Artifacts prints each document's path and first lines.
 func (s Scene) Artifacts() {
-	const most = 8
+	const maxLines = 8
 	for _, t := range s.tasks() {
 		for _, a := range t.Artifacts {
 			if a.Type.IsDocument() {
 				s.Title("%s  (%s)", a.Path, a.Type)
 				list := splitLines(string(s.read(a.Path)))
-				s.Lines(list[:min(most, len(list))]...)
+				s.Lines(list[:min(maxLines, len(list))]...)
 			}
 		}
 	}

@@ -134,7 +134,8 @@ func Select(files []File, runner string) []File {
 	}
 
 	for _, f := range files {
-		if f.Path == f.Candidate && f.Folder != "" && path.Base(f.Candidate) == folderFiles[runner] {
+		isOfFolder := f.Path == f.Candidate && f.Folder != ""
+		if isOfFolder && path.Base(f.Candidate) == folderFiles[runner] {
 			wanted = append(wanted, f.Candidate)
 		}
 	}

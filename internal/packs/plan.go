@@ -153,7 +153,8 @@ func (p *planner) finish(from *Pack) (Plan, error) {
 			p.Pack.Files = append(p.Pack.Files, Sum{f.Path, formats.Sum(f.Data)})
 		}
 		for _, f := range from.Tests() {
-			if err := p.planWrite(path.Join(Folder, from.Name, "base", f.Path), f.Data); err != nil {
+			name := path.Join(Folder, from.Name, "base", f.Path)
+			if err := p.planWrite(name, f.Data); err != nil {
 				return Plan{}, err
 			}
 		}

@@ -171,14 +171,14 @@ func States(project fs.FS, p Installed) map[string]State {
 	out := map[string]State{}
 	for _, f := range p.Files {
 		base, err := fs.ReadFile(project, basePath(p.Name, f.Path))
-		now, gone := fs.ReadFile(project, f.Path)
-		_, beside := fs.Stat(project, f.Path+".new")
+		now, missingErr := fs.ReadFile(project, f.Path)
+		_, newFileErr := fs.Stat(project, f.Path+".new")
 		switch {
 		case err != nil || formats.Sum(base) != f.SHA256:
 			out[f.Path] = NoBase
-		case beside == nil:
+		case newFileErr == nil:
 			out[f.Path] = Conflicted
-		case gone != nil:
+		case missingErr != nil:
 			out[f.Path] = Missing
 		case formats.Sum(now) != f.SHA256:
 			out[f.Path] = Edited

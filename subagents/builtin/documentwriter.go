@@ -459,7 +459,7 @@ func (h *handoff) conditions() (lines []string) {
 		if p["status"] != string(formats.OutcomeConditional) {
 			continue
 		}
-		said := []string{cmp.Or(
+		texts := []string{cmp.Or(
 			oneLine(p["summary"]),
 			"approved on conditions that it does not name",
 		)}
@@ -467,10 +467,10 @@ func (h *handoff) conditions() (lines []string) {
 		for _, one := range issues {
 			issue, _ := one.(map[string]any) //nolint:errcheck // nothing else has a description
 			if text := oneLine(issue["description"]); text != "" {
-				said = append(said, text)
+				texts = append(texts, text)
 			}
 		}
-		for _, text := range said {
+		for _, text := range texts {
 			lines = append(lines, "- "+cmp.Or(oneLine(p["agent"]), "an agent")+": "+text)
 		}
 	}

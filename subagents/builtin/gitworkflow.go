@@ -149,9 +149,9 @@ func (w GitWorkflow) restoreRefs(in input) action {
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		main := w.Trees.Git(w.Trees.Root)
-		kept, err := worktree.RestoreRefs(ctx, main, main, r.Run, list)
-		kept = clip("put back " + formats.MovedText(list) + kept)
-		return formats.Return{Status: formats.StatusCompleted, Summary: kept}, err
+		saved, err := worktree.RestoreRefs(ctx, main, main, r.Run, list)
+		summary := clip("put back " + formats.MovedText(list) + saved)
+		return formats.Return{Status: formats.StatusCompleted, Summary: summary}, err
 	}
 }
 
@@ -470,8 +470,8 @@ func (w GitWorkflow) openIssue(in input) action {
 		if i.Payload != "" {
 			ret.Fields["payload"] = i.Payload
 		}
-		if said := cmp.Or(i.URL, i.Skipped); said != "" {
-			ret.Fields["opened"] = said
+		if opened := cmp.Or(i.URL, i.Skipped); opened != "" {
+			ret.Fields["opened"] = opened
 		}
 		return ret, err
 	}
@@ -526,10 +526,10 @@ func issueNumber(issue string) int {
 
 // publishReturn is the return of published work.
 func publishReturn(message string, p worktree.PublishResult) formats.Return {
-	said := p.Message
+	summary := p.Message
 	files := p.Files
 	if message != "" {
-		said = message + ": " + said
+		summary = message + ": " + summary
 	}
 	if p.Patches != nil {
 		files = p.Patches
@@ -542,7 +542,7 @@ func publishReturn(message string, p worktree.PublishResult) formats.Return {
 
 	ret := formats.Return{
 		Status:  formats.StatusCompleted,
-		Summary: clip(said),
+		Summary: clip(summary),
 		Fields: map[string]any{
 			"branch": p.To,
 			"commit": commit,

@@ -88,8 +88,8 @@ func menu(list []formats.CommandInfo) string {
 	for _, c := range list {
 		wide = max(wide, utf8.RuneCountInString(c.Usage))
 	}
-	const most = 48
-	wide = min(wide, most)
+	const maxUsage = 48
+	wide = min(wide, maxUsage)
 
 	lines := make([]string, 0, len(list))
 	for i, c := range list {

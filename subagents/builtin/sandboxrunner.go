@@ -285,8 +285,8 @@ func (b *sandboxCall) runScript(
 	}
 
 	b.fields["DURATION_MS"] = int(res.Duration.Milliseconds())
-	said := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), script, "command.sh")
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD")), "\n")
+	output := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), script, "command.sh")
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(output, "\uFFFD")), "\n")
 	if lines[0] != "" {
 		b.fields["NOTES"] = strings.Join(lines[max(0, len(lines)-shownLines):], "\n")
 	}
@@ -309,7 +309,7 @@ func (b *sandboxCall) runScript(
 		how = res.Signal
 	}
 
-	help := b.diagnose(res, said, !bare && probe.Tier != sandbox.Advisory)
+	help := b.diagnose(res, output, !bare && probe.Tier != sandbox.Advisory)
 	ret := formats.Failed(formats.Fail(formats.CodeValidationFailed, help, "%s ended with %s",
 		b.command, how))
 	ret.Said = formats.OutcomeRejected
@@ -350,10 +350,10 @@ var denials = []struct {
 
 // diagnose tells what kept a command that failed from its work, where something shows that, and
 // what helps.
-func (b *sandboxCall) diagnose(res proc.Result, said string, within bool) string {
-	said = strings.ToLower(said)
+func (b *sandboxCall) diagnose(res proc.Result, output string, within bool) string {
+	output = strings.ToLower(output)
 	for _, d := range denials {
-		shows := func(sign string) bool { return strings.Contains(said, sign) }
+		shows := func(sign string) bool { return strings.Contains(output, sign) }
 		if (within || !d.within) && slices.ContainsFunc(d.signs, shows) {
 			return b.recordDenial(d.category, d.recovery)
 		}

@@ -161,14 +161,14 @@ func Diff(old, now string) string {
 		line(" ", a[from-1])
 	}
 
-	const most = 20
+	const maxLines = 20
 	for _, side := range []struct {
 		mark  string
 		lines []string
 	}{{"-", a[from : len(a)-to]}, {"+", b[from : len(b)-to]}} {
 		for i, text := range side.lines {
-			if i == most {
-				line(side.mark, fmt.Sprintf("… and %d more lines", len(side.lines)-most))
+			if i == maxLines {
+				line(side.mark, fmt.Sprintf("… and %d more lines", len(side.lines)-maxLines))
 				break
 			}
 			line(side.mark, text)

@@ -125,13 +125,13 @@ func (p *parser) endGoPackage(t *goTests, l string) {
 // flushGoTests books the notes of failed tests, whose files are in dir, and the failed tests
 // without one.
 func (p *parser) flushGoTests(t *goTests, dir string) {
-	told := map[string]bool{}
+	explained := map[string]bool{}
 	failed := map[string]bool{}
 	for _, name := range t.failed {
 		failed[name] = true
 		for i := range name { // a failed subtest tells why its parents failed
 			if name[i] == '/' {
-				told[name[:i]] = true
+				explained[name[:i]] = true
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func (p *parser) flushGoTests(t *goTests, dir string) {
 		if !failed[n.test] {
 			continue
 		}
-		told[n.test] = true
+		explained[n.test] = true
 		if !strings.Contains(n.at.file, "/") {
 			n.at.file = path.Join(dir, n.at.file)
 		}
@@ -148,7 +148,7 @@ func (p *parser) flushGoTests(t *goTests, dir string) {
 	}
 
 	for _, name := range t.failed {
-		if !told[name] {
+		if !explained[name] {
 			p.add(formats.LevelError, spot{}, name+" failed")
 		}
 	}

@@ -30,40 +30,12 @@ const maxTrace = 1 << 20
 // configuration. It masks what looks like a secret, and gives the file's path.
 func (p Project) Report(run string, b Bundle) (string, error) {
 	dir := path.Join(journal.Folder, run)
-	lines := func(name string, most int) ([]json.RawMessage, error) {
-		data, err := atomicfile.ReadFile(p.Root, path.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, formats.OnFile("read", path.Join(dir, name), err)
-		}
-
-		if cut := len(data) - most; cut > 0 {
-			_, data, _ = bytes.Cut(data[cut:], []byte("\n"))
-		}
-
-		var out []json.RawMessage
-		for line := range bytes.Lines(data) {
-			line = b.Mask.Line(bytes.TrimSpace(line))
-			if !json.Valid(line) { // torn, or damaged: as a text
-				text, err := json.Marshal(string(line))
-				if err != nil {
-					return nil, err
-				}
-				line = text
-			}
-			out = append(out, line)
-		}
-		return out, nil
-	}
-
-	entries, err := lines(journal.Name, journal.MaxBytes)
+	entries, err := p.maskedLines(path.Join(dir, journal.Name), journal.MaxBytes, b.Mask)
 	if err != nil {
 		return "", err
 	}
 
-	trace, err := lines("trace.jsonl", maxTrace)
+	trace, err := p.maskedLines(path.Join(dir, "trace.jsonl"), maxTrace, b.Mask)
 	if err != nil {
 		return "", err
 	}
@@ -98,4 +70,38 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 		return "", formats.OnFile("write", to, err)
 	}
 	return to, nil
+}
+
+// maskedLines reads the end of a file of JSON lines, at most maxBytes, and masks secrets. A line
+// that is no JSON becomes a text. A missing file has no lines.
+func (p Project) maskedLines(
+	name string,
+	maxBytes int,
+	mask *journal.Masker,
+) ([]json.RawMessage, error) {
+	data, err := atomicfile.ReadFile(p.Root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, formats.OnFile("read", name, err)
+	}
+
+	if cut := len(data) - maxBytes; cut > 0 {
+		_, data, _ = bytes.Cut(data[cut:], []byte("\n"))
+	}
+
+	var out []json.RawMessage
+	for line := range bytes.Lines(data) {
+		line = mask.Line(bytes.TrimSpace(line))
+		if !json.Valid(line) { // torn, or damaged: as a text
+			text, err := json.Marshal(string(line))
+			if err != nil {
+				return nil, err
+			}
+			line = text
+		}
+		out = append(out, line)
+	}
+	return out, nil
 }

@@ -306,34 +306,38 @@ func (w Writer) listExported(t tool) (out []string, err error) {
 	}
 
 	for _, folder := range slices.Compact([]string{t.folder, t.skills}) {
-		err = errors.Join(
-			err,
-			fs.WalkDir(
-				atomicfile.FS(w.Root),
-				folder,
-				func(name string, d fs.DirEntry, err error) error {
-					switch {
-					case errors.Is(err, fs.ErrNotExist) && name == folder:
-						return nil
-					case err != nil:
-						return formats.OnFile("read", name, err)
-					case !d.Type().IsRegular() ||
-						!strings.HasSuffix(name, path.Ext(t.suffix)) && path.Base(name) != "SKILL.md":
-						return nil
-					}
-					data, err := w.Root.ReadFile(name)
-					if err != nil {
-						return formats.OnFile("read", name, err)
-					}
-					if exported, _ := dialect.Exported(data); exported {
-						out = append(out, name)
-					}
-					return nil
-				},
-			),
-		)
+		names, failed := w.markedFiles(folder, path.Ext(t.suffix))
+		out = append(out, names...)
+		err = errors.Join(err, failed)
 	}
+	return out, err
+}
 
+// markedFiles lists the files below a folder that have the mark of an export: skills, and files of
+// commands, whose names end with ext.
+func (w Writer) markedFiles(folder, ext string) (out []string, err error) {
+	visit := func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name == folder:
+			return nil
+		case err != nil:
+			return formats.OnFile("read", name, err)
+		case !d.Type().IsRegular():
+			return nil
+		case !strings.HasSuffix(name, ext) && path.Base(name) != "SKILL.md":
+			return nil
+		}
+
+		data, err := w.Root.ReadFile(name)
+		if err != nil {
+			return formats.OnFile("read", name, err)
+		}
+		if exported, _ := dialect.Exported(data); exported {
+			out = append(out, name)
+		}
+		return nil
+	}
+	err = fs.WalkDir(atomicfile.FS(w.Root), folder, visit)
 	return out, err
 }
 
