@@ -177,6 +177,68 @@ func outputs(prefix, text string) map[string]string {
 	return out
 }
 
+// reviewedProject makes a project in the folder src whose command /judge asks a reviewer, who
+// answers with what stands in answer.json.
+func reviewedProject(t *testing.T) (project string) {
+	t.Helper()
+	project = t.TempDir()
+	writeSource(
+		t,
+		project,
+		".tercet/commands/judge.md",
+		"---\ncommand: judge\ndescription: Judge\narguments:\n  - {name: what, type: text}\n---\n"+
+			"\n## Workflow Execution\n\n### Step 1: Judge\n\n```yaml step\nid: judge\n"+
+			"delegate: judge\n```\n\n### Step 2: Return\n\n```yaml step\n"+
+			"return: \"judged ${{ $args.what }}\"\n```\n",
+	)
+	writeSource(
+		t,
+		project,
+		".tercet/subagents/judge.md",
+		"---\nname: judge\ndescription: Judges\nrole: reviewer\nrunner: exec\n"+
+			"argv: [./judge.sh]\nreturns: {statuses: [approved, rejected], artifacts: none}\n"+
+			"---\n\nJudge.\n",
+	)
+	writeSource(t, project, "judge.sh", "#!/bin/sh\ncat >/dev/null\ncat answer.json\n")
+	writeSource(
+		t,
+		project,
+		"answer.json",
+		`{"status": "completed", "verdict": "approved", "summary": "fine"}`,
+	)
+
+	made := exec.Command(
+		filepath.Join(tercetIn(t), "tercet"),
+		"-C",
+		filepath.Join(project, "src"),
+		"init",
+	)
+	made.Env = append(
+		os.Environ(),
+		"HOME="+t.TempDir(),
+		"XDG_STATE_HOME=",
+		"TERCET_ROOT=",
+		"TERCET_RUN=",
+	)
+	if out, err := made.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	return project
+}
+
+// writeSource writes a program into the folder src of the project.
+func writeSource(t *testing.T, project, name, text string) {
+	t.Helper()
+	file := filepath.Join(project, "src", name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := testkit.WriteProgram(file, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestAction runs the steps of action.yml as the service does: it fails by the exit code, tells
 // what was done, and keeps the run folder; text of an input is never run.
 func TestAction(t *testing.T) {
@@ -202,48 +264,10 @@ func TestAction(t *testing.T) {
 		binary = ""
 	}
 
-	project := t.TempDir()
+	project := reviewedProject(t)
 	write := func(name, text string) {
-		file := filepath.Join(project, "src", name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := testkit.WriteProgram(file, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	write(
-		".tercet/commands/judge.md",
-		"---\ncommand: judge\ndescription: Judge\narguments:\n  - {name: what, type: text}\n---\n"+
-			"\n## Workflow Execution\n\n### Step 1: Judge\n\n```yaml step\nid: judge\n"+
-			"delegate: judge\n```\n\n### Step 2: Return\n\n```yaml step\n"+
-			"return: \"judged ${{ $args.what }}\"\n```\n",
-	)
-	write(
-		".tercet/subagents/judge.md",
-		"---\nname: judge\ndescription: Judges\nrole: reviewer\nrunner: exec\n"+
-			"argv: [./judge.sh]\nreturns: {statuses: [approved, rejected], artifacts: none}\n"+
-			"---\n\nJudge.\n",
-	)
-	write("judge.sh", "#!/bin/sh\ncat >/dev/null\ncat answer.json\n")
-	write("answer.json", `{"status": "completed", "verdict": "approved", "summary": "fine"}`)
-
-	made := exec.Command(
-		filepath.Join(tercetIn(t), "tercet"),
-		"-C",
-		filepath.Join(project, "src"),
-		"init",
-	)
-	made.Env = append(
-		os.Environ(),
-		"HOME="+t.TempDir(),
-		"XDG_STATE_HOME=",
-		"TERCET_ROOT=",
-		"TERCET_RUN=",
-	)
-	if out, err := made.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Helper()
+		writeSource(t, project, name, text)
 	}
 
 	fresh := func() *workflow {

@@ -83,22 +83,28 @@ func ownAddress() string {
 // warning and a link that leads there.
 func cmdElsewhere(ts *testscript.TestScript, _ bool, args []string) {
 	address := ownAddress()
+
 	cmd := exec.Command(lookPath(ts, "tercet"), "serve", "--listen", net.JoinHostPort(address, "0"))
 	cmd.Dir = ts.MkAbs(args[0])
 	cmd.Env = environ(ts)
+
 	link, err := os.Create(ts.MkAbs("elsewhere.txt"))
 	ts.Check(err)
 	defer link.Close()
+
 	told, err := os.Create(ts.MkAbs("warned.txt"))
 	ts.Check(err)
 	defer told.Close()
 	cmd.Stdout = link
 	cmd.Stderr = told
+
 	ts.Check(cmd.Start())
 	cmdWaitFor(ts, false, []string{"elsewhere.txt", "code="})
 	cmdPage(ts, false, []string{"elsewhere.txt", "/", "Nothing waits for you"})
+
 	ts.Check(cmd.Process.Signal(os.Interrupt))
 	ts.Check(cmd.Wait())
+
 	warned := ts.ReadFile("warned.txt")
 	if !strings.Contains(ts.ReadFile("elsewhere.txt"), "http://"+address+":") ||
 		!strings.Contains(warned, "warning: others can reach "+address+":") {

@@ -576,6 +576,7 @@ func TestRedoOfALoop(t *testing.T) {
 // in each iteration.
 func TestRedoOutOfALoop(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	n := 0
 	w.agents["judge"] = func(context.Context, formats.Request) (formats.Return, error) {
@@ -585,6 +586,7 @@ func TestRedoOutOfALoop(t *testing.T) {
 		}
 		return verdict(formats.VerdictApproved), nil
 	}
+
 	ret := w.run(
 		t.Context(),
 		strings.Replace(
@@ -599,6 +601,7 @@ func TestRedoOutOfALoop(t *testing.T) {
 		),
 		"",
 	)
+
 	if got := describeReturn(ret); got != "completed 0: /x done" || len(w.calls()) != 7 {
 		t.Errorf("Run = %s after %q", got, w.calls())
 	}
@@ -608,16 +611,19 @@ func TestRedoOutOfALoop(t *testing.T) {
 // ends under the path under which it began.
 func TestGroupVisitedAgain(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	src := flow(
 		"", "",
 		"- id: pair\n  do:\n    - {id: a, delegate: worker}\n    - {id: b, delegate: second}\n"+
 			"- {id: c, delegate: judge, on: {rejected: {redo: [pair]}}}",
 	)
+
 	w.play(replies{"c": {no("bad"), yes()}})
 	if ret := w.run(t.Context(), src, ""); !ret.Outcome().Passes() {
 		t.Fatal(describeReturn(ret))
 	}
+
 	var got []string
 	for _, e := range w.entries {
 		switch e.Type { //nolint:exhaustive // the others are not about the whole step
@@ -627,6 +633,7 @@ func TestGroupVisitedAgain(t *testing.T) {
 			got = append(got, "end "+e.Step)
 		}
 	}
+
 	want := []string{
 		"begin do#1",
 		"begin pair#1", "begin a#1", "end a#1", "begin b#1", "end b#1", "end pair#1",
@@ -635,6 +642,7 @@ func TestGroupVisitedAgain(t *testing.T) {
 		"begin c#2", "end c#2",
 		"end do#1",
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("steps in the journal (-want +got):\n%s", diff)
 	}
