@@ -242,40 +242,18 @@ func (r *reader) manifest(p *Pack) {
 		return
 	}
 
-	line := func(s string) bool {
-		return s != "" && len([]rune(s)) <= 120 && !strings.Contains(s, "\n")
-	}
-
+	isVersion := semVer().MatchString
 	for key, n := range r.Map(root, "a map", packForm) {
 		switch key.Value {
 		case "name":
-			p.Name, _ = strict.As(
-				&r.Decoder,
-				n,
-				"a name of small letters, digits and hyphens that is not reserved",
-				strict.Text(IsName),
-			)
+			const want = "a name of small letters, digits and hyphens that is not reserved"
+			p.Name = r.text(n, want, IsName)
 		case "version":
-			p.Version, _ = strict.As(
-				&r.Decoder,
-				n,
-				"a version such as 1.2.0",
-				strict.Text(semVer().MatchString),
-			)
+			p.Version = r.text(n, "a version such as 1.2.0", isVersion)
 		case "needs":
-			p.Needs, _ = strict.As(
-				&r.Decoder,
-				n,
-				"a version such as 1.2.0",
-				strict.Text(semVer().MatchString),
-			)
+			p.Needs = r.text(n, "a version such as 1.2.0", isVersion)
 		case "description":
-			p.Description, _ = strict.As(
-				&r.Decoder,
-				n,
-				"one line of at most 120 characters",
-				strict.Text(line),
-			)
+			p.Description = r.text(n, "one line of at most 120 characters", isLine)
 		}
 	}
 
@@ -284,6 +262,17 @@ func (r *reader) manifest(p *Pack) {
 			r.Refuse(CodePack, root, "write "+key+": ...", "expected a "+key+", got none")
 		}
 	}
+}
+
+// isLine reports whether a text can be a description.
+func isLine(s string) bool {
+	return s != "" && len([]rune(s)) <= 120 && !strings.Contains(s, "\n")
+}
+
+// text reads a text, and reports one that does not fit as not being what want says.
+func (r *reader) text(n *md.Node, want string, fits func(string) bool) string {
+	text, _ := strict.As(&r.Decoder, n, want, strict.Text(fits))
+	return text
 }
 
 // addPackKey gives a command of a pack the key that names it.
