@@ -406,7 +406,7 @@ func TestPromptGreets(t *testing.T) {
 		[]byte(src),
 		0o644,
 	)
-	if err != nil { //nolint:gosec // a command file
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -426,7 +426,7 @@ func TestPromptGreets(t *testing.T) {
 		[]byte(nap),
 		0o644,
 	)
-	if err != nil { //nolint:gosec // a command file
+	if err != nil {
 		t.Fatal(err)
 	}
 

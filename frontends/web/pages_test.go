@@ -288,7 +288,7 @@ func TestTrustOnThePage(t *testing.T) {
 	const address = "/p/shop/start/call"
 
 	w := b.post(b.get(address), address, url.Values{"do": {"start"}})
-	if w.Code == http.StatusSeeOther && !strings.Contains(w.Header().Get("Location"), "/trust") {
+	if w.Code != http.StatusSeeOther || !strings.Contains(w.Header().Get("Location"), "/trust") {
 		t.Fatalf("an untrusted line gives %d to %s", w.Code, w.Header().Get("Location"))
 	}
 
