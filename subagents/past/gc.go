@@ -220,35 +220,7 @@ func (c *Cleaning) Lines() []string {
 func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, error)) error {
 	var all error
 	for _, r := range c.Runs {
-		held, err := lock(r.Run)
-		_, gone := c.project.Root.Lstat(path.Join(journal.Folder, r.Run))
-		if formats.CodeOf(err) == formats.CodeLocked ||
-			err != nil && errors.Is(gone, fs.ErrNotExist) { // another process removed it
-			continue
-		}
-
-		if err == nil && c.project.Trees != nil {
-			err = errors.Join(worktree.Repository{Trees: c.project.Trees}.DropSnapshots(ctx, r.Run),
-				c.addSnapshotRun(r.Run))
-		}
-
-		if err == nil {
-			err = c.forgetSessions(ctx, r.Run)
-			if err != nil {
-				err = errors.Join(err, held.Close())
-			}
-		}
-		if err == nil {
-			// Its name goes first: what is half removed is no run any more, and is swept the next
-			// time.
-			gone := path.Join(journal.Folder, gonePrefix+r.Run)
-			err = errors.Join(
-				c.project.Root.Rename(path.Join(journal.Folder, r.Run), gone),
-				held.Close(),
-				c.project.Root.RemoveAll(gone),
-			)
-		}
-		all = errors.Join(all, err)
+		all = errors.Join(all, c.removeRun(ctx, r.Run, lock))
 	}
 
 	for _, name := range c.Swept {
@@ -258,6 +230,46 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 		all = errors.Join(all, c.project.Trees.RemoveLeftover(ctx, c.Left))
 	}
 	return all
+}
+
+// removeRun removes a run, unless another process is at work on it or has removed it.
+func (c *Cleaning) removeRun(
+	ctx context.Context, run string, lock func(run string) (io.Closer, error),
+) error {
+	folder := path.Join(journal.Folder, run)
+	held, err := lock(run)
+	if err != nil {
+		_, gone := c.project.Root.Lstat(folder)
+		if formats.CodeOf(err) == formats.CodeLocked || errors.Is(gone, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+
+	err = c.forgetOutside(ctx, run)
+	removed := path.Join(journal.Folder, gonePrefix+run)
+	if err == nil {
+		// Its name goes first: what is half removed is no run any more, and is swept the next time.
+		err = c.project.Root.Rename(folder, removed)
+	}
+	err = errors.Join(err, held.Close())
+	if err != nil {
+		return err
+	}
+	return c.project.Root.RemoveAll(removed)
+}
+
+// forgetOutside removes what a run has outside of its folder: its snapshots, and its sessions with
+// agent CLIs.
+func (c *Cleaning) forgetOutside(ctx context.Context, run string) error {
+	if c.project.Trees != nil {
+		trees := worktree.Repository{Trees: c.project.Trees}
+		err := errors.Join(trees.DropSnapshots(ctx, run), c.addSnapshotRun(run))
+		if err != nil {
+			return err
+		}
+	}
+	return c.forgetSessions(ctx, run)
 }
 
 // forgetSessions removes the sessions that the run's workers left with their agent CLIs. If one

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/git"
 	"tercet/internal/journal"
+	"tercet/internal/proc"
 	"tercet/subagents/past"
+	"tercet/subagents/worktree"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -181,6 +184,71 @@ func TestGCTakesOldestRunsFirst(t *testing.T) {
 	if err != nil || names(c.Runs) != " rheld rnew" {
 		t.Errorf("runs beyond the size = %s, %v, want rheld rnew", names(c.Runs), err)
 	}
+}
+
+// TestGCLetsGo: a run that cannot be removed is not held afterwards.
+func TestGCLetsGo(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.run("rold", "completed", 40*day)
+	p.write("runs/rold/"+journal.TeamName, "{}") // its snapshots are to be noted
+
+	starter, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil },
+		Env:   proc.LookupVars(os.LookupEnv, "PATH", "HOME"),
+		Now:   time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees, err := worktree.New(worktree.Manager{
+		Git: func(dir string) *git.Repo {
+			return &git.Repo{Starter: starter, Dir: dir}
+		},
+		Root: p.dir,
+		Base: filepath.Join(p.dir, ".tercet", "worktrees"),
+		TrackCommits: func() func(string) bool {
+			return func(string) bool { return false }
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trees.Git(p.dir).Init(t.Context(), "main"); err != nil {
+		t.Fatal(err)
+	}
+
+	at := past.Project{Root: p.root, Trees: trees}
+	c, err := at.FindOld(t.Context(), past.Limits{
+		Age:  30 * day,
+		Size: 1 << 40,
+		Now:  noon,
+	})
+	if err != nil || len(c.Runs) != 1 {
+		t.Fatalf("FindOld = %+v, %v, want one run", c, err)
+	}
+
+	p.write("runs/snapshots.json", "broken")
+	held := 0
+	err = c.Do(t.Context(), func(string) (io.Closer, error) {
+		held++
+		return closer(func() { held-- }), nil
+	})
+	if err == nil || !p.exists("runs/rold") {
+		t.Errorf("Do = %v, want a failure that leaves the run", err)
+	}
+	if held != 0 {
+		t.Error("the run is still held")
+	}
+}
+
+// closer calls a function when it is closed.
+type closer func()
+
+// Close implements io.Closer.
+func (c closer) Close() error {
+	c()
+	return nil
 }
 
 // TestDaily: at most once a day, and not while all runs are young.
