@@ -315,7 +315,11 @@ func noWorkspaceError(command string) error {
 }
 
 func (l *Library) checkPath(
-	ctx context.Context, name string, prog *compile.Program, spec argspec.Spec, values argspec.Values,
+	ctx context.Context,
+	name string,
+	prog *compile.Program,
+	spec argspec.Spec,
+	values argspec.Values,
 ) error {
 	if spec.Pattern != nil {
 		return nil

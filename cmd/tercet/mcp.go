@@ -56,8 +56,8 @@ func (a *app) mountMCP(s *web.Server, dir string, at net.Addr) {
 		"--header 'Authorization: Bearer %s'", at.String(), token)
 }
 
-// checkCaller refuses the request of a worker of a run. Where the system shows which
-// processes have a connection open, one that hides it is refused as well.
+// checkCaller refuses the request of a worker of a run. Where the system shows which processes have
+// a connection open, one that hides it is refused as well.
 func checkCaller(r *http.Request) error {
 	//nolint:errcheck // nil: no TCP
 	own, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

@@ -530,8 +530,12 @@ func (h *handoff) writeMaintenance() {
 	if verdict["BREAKING_CHANGE"] == true || impact["REGRESSION_RISK"] == "high" {
 		plan = "Full"
 	}
-	h.writeRows("Handoff to delivery-flow", "Recommended plan", plan, "ARCHITECTURE.md impact", brief,
-		"Required pre-remediation items", audit["CRITICAL_ITEMS"])
+	h.writeRows(
+		"Handoff to delivery-flow",
+		"Recommended plan", plan,
+		"ARCHITECTURE.md impact", brief,
+		"Required pre-remediation items", audit["CRITICAL_ITEMS"],
+	)
 }
 
 func (h *handoff) writeDeliverables() {

@@ -64,7 +64,7 @@ func (k *Keeper) Probes(ctx context.Context) ([]Probe, error) {
 
 // find tries a means when it is first asked for. Before trust it starts nothing, because an
 // untested tier must not count as broken.
-func (k *Keeper) find(ctx context.Context) Find {
+func (k *Keeper) find(ctx context.Context) FindProbe {
 	return func(m Means) (Probe, error) {
 		if err := k.Allow(); err != nil {
 			return Probe{}, err
@@ -301,7 +301,7 @@ func (k *Keeper) Agent(
 // agentProbe gives the first means of the order that can hold an agent CLI, or one that is not OK.
 // An image contains none, and under landlock an agent CLI cannot make a sandbox of its own. If
 // advisory_only comes first in the order, the user wants no sandbox.
-func agentProbe(order []Tier, find Find, nest bool) (Probe, error) {
+func agentProbe(order []Tier, find FindProbe, nest bool) (Probe, error) {
 	for _, t := range order {
 		var means Means
 		switch {

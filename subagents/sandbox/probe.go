@@ -90,8 +90,8 @@ func (p *Prober) ProbeMeans(ctx context.Context, m Means) (Probe, error) {
 	}, nil
 }
 
-// probeOwn tries a means for which this program restricts what it starts. Does says what it does where
-// it works.
+// probeOwn tries a means for which this program restricts what it starts. Does says what it does
+// where it works.
 func (p *Prober) probeOwn(ctx context.Context, out Probe, does string) (Probe, error) {
 	if len(p.Starter.Supervisor) == 0 {
 		out.Why = "this program cannot start itself"
@@ -229,7 +229,8 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	return out, nil
 }
 
-// belongsToUser tells whether a file belongs to this process's user: no other user may change its mode.
+// belongsToUser tells whether a file belongs to this process's user: no other user may change its
+// mode.
 func belongsToUser(name string) bool {
 	return os.Chmod(name, 0o600) == nil
 }

@@ -16,8 +16,8 @@ type view struct {
 	files   []string // everything else
 }
 
-// viewWithout gives the view of a folder that leaves out the secret paths below it. It leaves out links:
-// what they lead to is judged by its own path. Paths are absolute and without links.
+// viewWithout gives the view of a folder that leaves out the secret paths below it. It leaves out
+// links: what they lead to is judged by its own path. Paths are absolute and without links.
 func viewWithout(dir string, secret []string) (view, error) {
 	onTheWay := func(name string) bool {
 		return slices.ContainsFunc(secret, func(s string) bool { return below(s, name) })

@@ -143,11 +143,11 @@ func Holds(tier string) bool {
 		tier == Box{Tier: Platform, Means: Landlock}.String()
 }
 
-// Find gives the result of the probe of a means. It may run the probe.
-type Find func(Means) (Probe, error)
+// FindProbe gives the result of the probe of a means. It may run the probe.
+type FindProbe func(Means) (Probe, error)
 
 // Among finds probes that have been run. What is not among them does not work.
-func Among(probes []Probe) Find {
+func Among(probes []Probe) FindProbe {
 	return func(m Means) (Probe, error) {
 		for _, p := range probes {
 			if p.Means == m {
@@ -161,7 +161,7 @@ func Among(probes []Probe) Find {
 // Choose gives the first probe of the order that works, if it is at least what is needed. Nothing
 // after it is probed. If the order has only advisory_only, the user decided so, and nothing is
 // refused.
-func Choose(need Tier, why []string, order []Tier, find Find) (Probe, error) {
+func Choose(need Tier, why []string, order []Tier, find FindProbe) (Probe, error) {
 	best := Blocked
 	only := len(order) == 1 && order[0] == Advisory
 	for _, t := range order {

@@ -394,14 +394,16 @@ func (s *score) commandText(p *plan) string {
 			b.WriteString("parallel:\n")
 			for _, inner := range one.parallel {
 				fmt.Fprintf(&b,
-					"  %s: {delegate: %s, with: %s}\n", snakeName(inner.name), s.workerName(inner), with)
+					"  %s: {delegate: %s, with: %s}\n",
+					snakeName(inner.name), s.workerName(inner), with)
 			}
 			fmt.Fprintf(&b, "merge: %s\n", merge)
 		}
 
 		if again := p.back[one]; again != nil {
 			fmt.Fprintf(&b,
-				"on: {rejected: {redo: [%s], max: %d}}\n", strings.Join(again, ", "), p.maxRounds[one])
+				"on: {rejected: {redo: [%s], max: %d}}\n",
+				strings.Join(again, ", "), p.maxRounds[one])
 		}
 
 		b.WriteString("```\n")
