@@ -105,7 +105,7 @@ func newApp(s stdio, env func(string) string) *app {
 }
 
 // run executes one command line and gives the exit code.
-func (a *app) run(args []string) int {
+func (a *app) run(ctx context.Context, args []string) int {
 	line, ok, err := parseTeamLine(args)
 	if ok && err == nil {
 		err = a.mayCommand()
@@ -117,7 +117,7 @@ func (a *app) run(args []string) int {
 		a.flags.json = slices.Contains(args, "--json") // of a line that was not handed over
 		return a.reportError(err)
 	}
-	err = a.commandLine(args).ExecuteContext(a.signals.Context(context.Background()))
+	err = a.commandLine(args).ExecuteContext(ctx)
 	return a.reportError(cmp.Or(err, a.closeProject()))
 }
 

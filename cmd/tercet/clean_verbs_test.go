@@ -90,7 +90,7 @@ func TestVerbsShowNastyNames(t *testing.T) {
 			} else if mode == "pipe" && (words[0] == "query" || words[0] == "state") {
 				continue // bytes for a program
 			}
-			a.run(line)
+			a.run(t.Context(), line)
 			got := out.String()
 			if strings.Contains(got, "<U+001B>") || strings.Contains(got, `\u001b`) {
 				seen++

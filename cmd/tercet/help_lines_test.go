@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -150,7 +151,7 @@ func (w helpWalk) both(dir string, words ...string) (code int, answer, message s
 	a := newApp(stdio{in: strings.NewReader(""), out: &out, err: &said}, func(name string) string {
 		return w.env[name]
 	})
-	code = a.run(append([]string{"-C", dir}, words...))
+	code = a.run(context.Background(), append([]string{"-C", dir}, words...))
 	return code, out.String(), said.String()
 }
 

@@ -72,7 +72,7 @@ func TestHugeFiles(t *testing.T) {
 				return map[string]string{"TERCET_TRUST": "1"}[name]
 			})
 
-			code := a.run(strings.Fields(line))
+			code := a.run(t.Context(), strings.Fields(line))
 			if code != want.code || !strings.Contains(errs.String(), want.text) {
 				t.Errorf("exit %d, %.400s; want %d and %q",
 					code, errs.String(), want.code, want.text)

@@ -521,7 +521,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 			out: &out,
 			err: &errs,
 		}, func(name string) string { return env[name] })
-		got := a.run(line)
+		got := a.run(t.Context(), line)
 
 		var doc map[string]any
 		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {

@@ -43,8 +43,8 @@ func start() int {
 		out: out,
 		err: os.Stderr,
 	}, os.Getenv)
-	a.signals.listen()
-	code := a.run(os.Args[1:]) // signals are taken until the process ends
+	ctx := a.signals.listen(context.Background()) // until the process ends
+	code := a.run(ctx, os.Args[1:])
 
 	if err := out.writeErr.Load(); code == 0 && err != nil {
 		code = a.reportError(broken(formats.CodeIO, "standard output", *err))
@@ -106,8 +106,7 @@ func runDetached() int {
 
 	// the one who asked may be gone before it is answered
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	a.signals.listen()
-	ctx := a.signals.Context(context.Background())
+	ctx := a.signals.listen(context.Background())
 
 	ret, err := project.RunDetached(ctx, a.host(), project.Process{
 		In:      os.Stdin,
@@ -138,7 +137,8 @@ type stdio struct {
 
 // signals turns the process's signals into the end of what is running.
 type signals struct {
-	end func(code int) // ends the process
+	end      func(code int) // ends the process
+	incoming chan os.Signal // of this process, since listen
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
@@ -149,19 +149,22 @@ type signals struct {
 	hard   context.Context
 }
 
-// listen takes the signals of this process from now on.
-func (s *signals) listen() {
-	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
-	if !signal.Ignored(syscall.SIGHUP) {                              // as nohup wants it
+// listen takes the signals of this process from now on, and gives the context that they cancel. The
+// context is there before the first signal can come, so that none is lost while the program starts.
+func (s *signals) listen(parent context.Context) context.Context {
+	ctx := s.Context(parent)
+	s.incoming = make(chan os.Signal, 4)
+	signal.Notify(s.incoming, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
+	if !signal.Ignored(syscall.SIGHUP) {                                      // as nohup wants it
 		// the terminal is gone: what runs ends as it would by SIGTERM
-		signal.Notify(ch, syscall.SIGHUP)
+		signal.Notify(s.incoming, syscall.SIGHUP)
 	}
 	go func() {
-		for sig := range ch {
+		for sig := range s.incoming {
 			s.Handle(sig)
 		}
 	}()
+	return ctx
 }
 
 // endTimeout is how long this process may take to end after a second signal.
@@ -196,9 +199,6 @@ func (s *signals) AbortContext() context.Context {
 func (s *signals) Handle(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cancel == nil {
-		return
-	}
 	if s.leave != nil && sig == os.Interrupt {
 		s.leave()
 		s.leave = nil

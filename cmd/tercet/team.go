@@ -156,8 +156,7 @@ func runForTeam(args []string) int {
 	}
 
 	proc.CloseOnExec(connection)
-	a.signals.listen()
-	ctx := a.signals.Context(context.Background())
+	ctx := a.signals.listen(context.Background())
 
 	ret, err := a.takeRun(ctx, team.NewStreamClient(stream), args[0], args[1])
 	if err != nil {
@@ -176,7 +175,7 @@ const prepareWord = "prepare"
 // prepareClone brings the clone here to a commit of the home and prints its state. What the user
 // agreed to in another folder, of the same project, is agreed to here.
 func prepareClone(a *app, base, trustedAs string) int {
-	a.signals.listen()
+	ctx := a.signals.listen(context.Background())
 	a.trustedAs = trustedAs
 	dir, has, err := a.projectDir()
 	if err == nil && !has {
@@ -191,7 +190,7 @@ func prepareClone(a *app, base, trustedAs string) int {
 		return a.reportError(err)
 	}
 
-	s, err := h.PrepareClone(a.signals.Context(context.Background()), dir, base)
+	s, err := h.PrepareClone(ctx, dir, base)
 	if err != nil {
 		return a.reportError(err)
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -114,7 +116,7 @@ func TestErrorLayout(t *testing.T) {
 	a, errs := seated(t, map[string]string{"NO_COLOR": "1", "TERM": "xterm"})
 	const want = "error: unknown function lengt/0 (USAGE)\n  --> --jq:1:10\n  |\n1 | .tasks | " +
 		"lengt\n  |          ^\n  = help: did you mean 'length'?\n"
-	code := a.run([]string{"--jq", ".tasks | lengt", "version"})
+	code := a.run(t.Context(), []string{"--jq", ".tasks | lengt", "version"})
 	if code != 2 || !strings.Contains(errs.String(), want) {
 		t.Errorf("exit code %d, want 2; %q does not hold %q", code, errs, want)
 	}
@@ -154,5 +156,25 @@ func TestSecondSignal(t *testing.T) {
 					early, endTimeout, len(ends))
 			}
 		})
+	}
+}
+
+// TestSignalAtTheStart: a signal that comes before a verb is known ends what then runs.
+func TestSignalAtTheStart(t *testing.T) {
+	t.Parallel()
+	s := &signals{end: func(int) {}}
+	ctx := s.listen(t.Context())
+	t.Cleanup(func() { signal.Stop(s.incoming) })
+
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(os.Interrupt)
+	}
+	if err != nil {
+		t.Skip("no process can interrupt itself here: ", err)
+	}
+	<-ctx.Done()
+	if formats.CodeOf(context.Cause(ctx)) != formats.CodeCancelled {
+		t.Errorf("what runs ends by %v, want %s", context.Cause(ctx), formats.CodeCancelled)
 	}
 }
