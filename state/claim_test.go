@@ -214,3 +214,40 @@ func TestLayout(t *testing.T) {
 
 	w.healthy()
 }
+
+// TestCurrent: a query sees the prior status of a task whose lease has ended, wherever the lease
+// lies in a file that is read in pieces. Where no task has a lease, the file is not parsed.
+func TestCurrent(t *testing.T) {
+	t.Parallel()
+	const piece = 256 << 10
+	w := newWorkspace(t)
+	w.add("first")
+	before := w.read("state.json")
+	if got, err := w.r.Current(t.Context()); got != nil || err != nil {
+		t.Errorf("without a lease = %q, %v; want nil", got, err)
+	}
+
+	w.do(state.ClaimTask{Timeout: time.Hour})
+	w.clock.advance(2 * time.Hour)
+	head, tail, ok := strings.Cut(w.read("state.json"), `"lease": {`)
+	if !ok {
+		t.Fatal("the task has no lease")
+	}
+
+	for _, gap := range []int{0, 100} {
+		lease := `"lease":` + strings.Repeat(" ", gap) + "{"
+		for at := piece - 120; at < piece+20; at++ {
+			w.write("state.json", "{"+strings.Repeat(" ", at-len(head))+head[1:]+lease+tail)
+			got, err := w.r.Current(t.Context())
+			if err != nil || !strings.Contains(string(got), `"status": "not_started"`) {
+				t.Fatalf("lease at %d, %d spaces before its value = %.80q, %v; "+
+					"want the prior status", at, gap, got, err)
+			}
+		}
+	}
+
+	w.write("state.json", "{"+strings.Repeat(" ", piece)+before[1:])
+	if got, err := w.r.Current(t.Context()); got != nil || err != nil {
+		t.Errorf("a large file without a lease = %.80q, %v; want nil", got, err)
+	}
+}

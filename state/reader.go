@@ -262,11 +262,12 @@ func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	return jsonx.Splice(d.Src, edits)
 }
 
-// hasLease reports whether a text has a member lease that is not null. It may report true where
-// there is none.
+// hasLease reports whether a text has a member lease that is an object. It may report true where
+// there is none. It stops at braces only: the key itself is there for each task, mostly with null.
 func hasLease(in io.Reader) (bool, error) {
-	const key = `"lease"`
+	const overlap = 64 // bytes of a key and its brace, which two buffers may share
 	r := bufio.NewReaderSize(in, 256<<10)
+	searched := 0
 	for {
 		text, err := r.Peek(r.Size())
 		end := errors.Is(err, io.EOF)
@@ -274,34 +275,35 @@ func hasLease(in io.Reader) (bool, error) {
 			return false, err
 		}
 
-		at := 0
-		for {
-			next := bytes.Index(text[at:], []byte(key))
+		for at := searched; ; at++ {
+			next := bytes.IndexByte(text[at:], '{')
 			if next < 0 {
-				at = max(at, len(text)-len(key))
 				break
 			}
-			value := bytes.TrimLeft(text[at+next+len(key):], ": \t\r\n")
-			if len(value) == 0 && !end { // the value is beyond the buffer
-				at += next
-				if at == 0 {
-					return true, nil
-				}
-				break
-			}
-			if len(value) > 0 && value[0] != 'n' {
+			at += next
+			if mayBeLease(text[:at]) {
 				return true, nil
 			}
-			at += next + len(key)
 		}
 
 		if end {
 			return false, nil
 		}
-		if _, err := r.Discard(at); err != nil {
+		searched = min(overlap, len(text))
+		if _, err := r.Discard(len(text) - searched); err != nil {
 			return false, err
 		}
 	}
+}
+
+// mayBeLease reports whether an object after this text may be the value of a member lease.
+func mayBeLease(before []byte) bool {
+	const key = `"lease"`
+	text := bytes.TrimRight(before, ": \t\r\n")
+	if len(text) < len(key) {
+		return len(before) > 0 // the key may be in what was read before
+	}
+	return bytes.HasSuffix(text, []byte(key))
 }
 
 // Doc returns the typed state with the stored statuses.
