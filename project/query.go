@@ -18,9 +18,12 @@ import (
 
 // Query is a question about the tasks or the runs of a project.
 type Query struct {
-	Filter string        // of jq
-	Runs   bool          // the input is {runs: [...]} of RunsWithSteps, not the state
-	Most   time.Duration // that it may take
+	Filter string // of jq
+	Runs   bool   // the input is {runs: [...]} of RunsWithSteps, not the state
+	// PickTasks means that the filter is a condition of a task. The results are the numbers of the
+	// tasks for which it is true.
+	PickTasks bool
+	Most      time.Duration // that it may take
 }
 
 // Query gives the results of a filter, one compact JSON value a line. A filter that can take all
@@ -33,12 +36,13 @@ func (p *Project) Query(ctx context.Context, q Query) ([]byte, error) {
 
 	var out, said bytes.Buffer
 	exit, err := p.Host.runQuery(ctx, query.CLIRequest{
-		Filter:  q.Filter,
-		Compact: true,
-		Inputs:  []query.Input{input},
-		Timeout: q.Most,
-		Out:     &out,
-		Err:     &said,
+		Filter:    q.Filter,
+		PickTasks: q.PickTasks,
+		Compact:   true,
+		Inputs:    []query.Input{input},
+		Timeout:   q.Most,
+		Out:       &out,
+		Err:       &said,
 	}, true)
 
 	switch {

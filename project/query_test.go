@@ -19,20 +19,26 @@ func TestQuery(t *testing.T) {
 	for _, tt := range []struct {
 		filter string
 		runs   bool
+		picks  bool
 		want   string
 		code   formats.Code
 	}{
-		{".tasks[] | [.number, .status]", false, `[1,"not_started"]`, ""},
-		{"[ready] | length", false, "1", ""},
-		{".runs[] | .command", true, `"/task Fix the parser"`, ""},
-		{".tasks[", false, "", formats.CodeUsage},
-		{"error(\"no\")", false, "", formats.CodeUsage},
-		{"[limit(3; repeat(1))]", false, "[1,1,1]", ""},
-		{"def f: f; f", false, "", formats.CodeUsage},
+		{".tasks[] | [.number, .status]", false, false, `[1,"not_started"]`, ""},
+		{"[ready] | length", false, false, "1", ""},
+		{".runs[] | .command", true, false, `"/task Fix the parser"`, ""},
+		{".tasks[", false, false, "", formats.CodeUsage},
+		{"error(\"no\")", false, false, "", formats.CodeUsage},
+		{"[limit(3; repeat(1))]", false, false, "[1,1,1]", ""},
+		{"def f: f; f", false, false, "", formats.CodeUsage},
+		{`.status == "not_started" # yes`, false, true, "1", ""},
+		{`def open: .status != "completed"; open`, false, true, "1", ""},
+		{`.priority == "none"`, false, true, "", ""},
+		{"true) | (false", false, true, "", formats.CodeUsage},
+		{"condition", false, true, "", formats.CodeUsage},
 	} {
 		got, err := p.Query(
 			t.Context(),
-			project.Query{Filter: tt.filter, Runs: tt.runs, Most: time.Second},
+			project.Query{Filter: tt.filter, Runs: tt.runs, PickTasks: tt.picks, Most: time.Second},
 		)
 
 		code := formats.Code("")

@@ -137,8 +137,9 @@ const pickTime = 5 * time.Second
 // pickTasks gives the numbers of the tasks for which a jq filter is true.
 func (v *view) pickTasks(filter string) (map[int]bool, error) {
 	lines, err := v.site.current().Query(v.r.Context(), project.Query{
-		Filter: ".tasks[] | select((" + filter + "\n)) | .number",
-		Most:   pickTime,
+		Filter:    filter,
+		PickTasks: true,
+		Most:      pickTime,
 	})
 	if err != nil {
 		return nil, err

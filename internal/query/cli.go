@@ -45,6 +45,9 @@ const maxReported = 10
 // read in pieces, so an input of any size takes little memory.
 type CLIRequest struct {
 	Filter string // an empty one is the identity
+	// PickTasks means that the input is a state, and that the filter is a condition of a task: the
+	// results are the numbers of the tasks for which it is true.
+	PickTasks bool
 
 	Raw        bool // -r: strings without quotes
 	Join       bool // -j: as Raw, without line breaks
@@ -172,6 +175,7 @@ func (r *cli) prepare() (exit int, err error) {
 		vars:    vars,
 		bounds:  looseBounds,
 		empty:   true,
+		picks:   r.req.PickTasks,
 		extra:   r.functions(),
 		allowed: []string{"input_filename/0", "debug/0", "stderr/0"},
 	}
@@ -185,7 +189,8 @@ func (r *cli) prepare() (exit int, err error) {
 	}
 
 	r.values = values
-	if r.req.NullInput || r.req.Slurp || r.req.RawInput || len(r.req.Inputs) == 0 {
+	if r.req.NullInput || r.req.Slurp || r.req.RawInput || r.req.PickTasks ||
+		len(r.req.Inputs) == 0 {
 		return 0, nil
 	}
 	if q, err := gojq.Parse(r.req.Filter); err == nil && r.req.Filter != "" {

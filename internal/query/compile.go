@@ -64,6 +64,7 @@ type compiler struct {
 	bounds bounds
 
 	empty   bool                  // a query of nothing is the identity
+	picks   bool                  // CLIRequest.PickTasks
 	allowed []string              // functions that extra adds
 	extra   []gojq.CompilerOption // their code
 }
@@ -111,7 +112,13 @@ func (c *compiler) compile() (*Code, error) {
 	known := slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool {
 		return !out.mentionsVar(name)
 	})
-	code, err := c.compileTree(q, known)
+	if c.picks {
+		q, err = pickTasks(q)
+	}
+	var code *gojq.Code
+	if err == nil {
+		code, err = c.compileTree(q, known)
+	}
 	if err != nil {
 		return nil, c.translate(err, &w)
 	}
@@ -128,6 +135,17 @@ func (c *Code) usesVar(name string) bool {
 // mentionsVar reports whether a variable occurs in the query; only then is its value normalized.
 func (c *Code) mentionsVar(name string) bool {
 	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name })
+}
+
+// pickTasks wraps a query of one task into a query of the state for the numbers of the tasks for
+// which it is true. It wraps the parsed query, whose positions stay those of its own text.
+func pickTasks(condition *gojq.Query) (*gojq.Query, error) {
+	q, err := gojq.Parse("def condition: .; .tasks[] | select(condition) | .number")
+	if err != nil {
+		return nil, err
+	}
+	q.FuncDefs[0].Body = condition
+	return q, nil
 }
 
 func (c *compiler) compileTree(q *gojq.Query, vars []string) (code *gojq.Code, err error) {
