@@ -56,9 +56,11 @@ func (m *Import) recordForm(t *record, source *jsonx.Value, list string) {
 		}
 	}
 
-	form := new(jsonx.Object).Set("list", list).Set("status", t.Task.Status.String()).Set(
-		"keys", keys,
-	).Set("as", as).
+	form := new(jsonx.Object).
+		Set("list", list).
+		Set("status", t.Task.Status.String()).
+		Set("keys", keys).
+		Set("as", as).
 		Set("was", was)
 	if raw, err := jsonx.Marshal(form, ""); err == nil {
 		change := []jsonx.Change{{Key: formKey, Raw: raw}}
@@ -122,71 +124,76 @@ func emptyValue(v *jsonx.Value) bool {
 }
 
 // restoreForm restores the form of the source where nothing changed. Artifacts that were linked
-// since follow those of the source.
+// since follow those of the source. The form is one that recordForm made; any other changes nothing.
 func restoreForm(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
-	if !form.Is(jsonx.Dict) {
-		return o
-	}
-	e := reparse(o)
 	as := form.Get("as")
 	was := form.Get("was")
 	if !as.Is(jsonx.Dict) || !was.Is(jsonx.Dict) {
-		return o // not written by recordForm
+		return o
 	}
 
-	now := map[string]any{}
-	sourceKeys := map[string]bool{}
-	unchanged := true
-	for i := range e.Members {
-		now[e.Members[i].Key] = e.Members[i].Value
-	}
-
+	exported := reparse(o)
 	keys := stringsOf(form.Get("keys"))
+	inSource := map[string]bool{}
 	for _, key := range keys {
-		sourceKeys[key] = true
+		inSource[key] = true
+	}
+	values := restoreValues(exported, as, was, inSource)
+
+	out := new(jsonx.Object)
+	for _, key := range keys {
+		if v, ok := values[key]; ok {
+			out.Set(key, v)
+		}
 	}
 
-	list, whole := restoreArtifacts(as.Get("artifacts"), was.Get("artifacts"), e.Get("artifacts"))
+	// What the source did not have comes last, unless it is empty.
+	for i := range exported.Members {
+		one := &exported.Members[i]
+		v, ok := values[one.Key]
+		restored := v != any(one.Value)
+		if ok && !inSource[one.Key] && (restored || !emptyValue(one.Value)) {
+			out.Set(one.Key, v)
+		}
+	}
+	return out
+}
+
+// restoreValues gives the values of an exported task by their keys: that of the source (was) where
+// the export is still what it was right after the import (as), else the exported one.
+func restoreValues(exported, as, was *jsonx.Value, inSource map[string]bool) map[string]any {
+	values := map[string]any{}
+	for i := range exported.Members {
+		values[exported.Members[i].Key] = exported.Members[i].Value
+	}
+
+	list, whole := restoreArtifacts(
+		as.Get("artifacts"), was.Get("artifacts"), exported.Get("artifacts"),
+	)
+	unchanged := true
 	for i := range as.Members {
 		key := as.Members[i].Key
 		old := was.Get(key)
 		switch {
 		case key == "artifacts" && whole:
-			now[key] = list
+			values[key] = list
 		case key == unlinkableKey && !whole && as.Get("artifacts") != nil:
 			// the artifacts do not include them
-		case !equalJSON(as.Members[i].Value, e.Get(key)):
-			unchanged = unchanged && sourceKeys[key]
+		case !equalJSON(as.Members[i].Value, exported.Get(key)):
+			unchanged = unchanged && inSource[key]
 		case old != nil:
-			now[key] = old
+			values[key] = old
 		default:
-			delete(now, key)
+			delete(values, key)
 		}
 	}
 
 	for i := range was.Members {
 		if one := &was.Members[i]; unchanged && as.Get(one.Key) == nil {
-			now[one.Key] = one.Value
+			values[one.Key] = one.Value
 		}
 	}
-
-	out := new(jsonx.Object)
-	for _, key := range keys {
-		if v, ok := now[key]; ok {
-			out.Set(key, v)
-		}
-	}
-
-	for i := range e.Members {
-		key := e.Members[i].Key
-		v, ok := now[key]
-		own := v == any(e.Members[i].Value)
-		if ok && !sourceKeys[key] && (!own || !emptyValue(e.Members[i].Value)) {
-			out.Set(key, v)
-		}
-	}
-
-	return out
+	return values
 }
 
 // restoreArtifacts returns the artifacts of the source followed by those linked since; false if the

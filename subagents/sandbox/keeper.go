@@ -110,9 +110,7 @@ func (k *Keeper) Script(
 	r formats.Request,
 	c proc.Command,
 	script string,
-) (proc.Command, string,
-	error,
-) {
+) (proc.Command, string, error) {
 	report, err := shell.Classify(script, shell.Place{
 		Root: r.Dir,
 		Dir:  r.Dir,
@@ -131,9 +129,7 @@ func (k *Keeper) Program(
 	r formats.Request,
 	c proc.Command,
 	net bool,
-) (proc.Command, string,
-	error,
-) {
+) (proc.Command, string, error) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	b.grantNet(net)
 	if r.Terms.Board != nil && k.Tercet != "" {
@@ -207,9 +203,7 @@ func (k *Keeper) Command(
 	c proc.Command,
 	net bool,
 	write []string,
-) (proc.Command, string,
-	error,
-) {
+) (proc.Command, string, error) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	b.grantNet(net)
 	b.Net = net
@@ -249,9 +243,7 @@ func (k *Keeper) Agent(
 	r formats.Request,
 	c proc.Command,
 	room Room,
-) (proc.Command, string,
-	error,
-) {
+) (proc.Command, string, error) {
 	// What results show of an agent that nothing holds but itself: a rule that only asks is no
 	// bound.
 	itself := Platform.String() + " (the program's own)"
