@@ -34,9 +34,7 @@ type Form struct {
 
 // Form describes the command of a name, with or without its slash.
 func (s *Session) Form(name string) (*Form, error) {
-	route, err := s.Project.Table.Route(
-		Line{Words: []string{"/" + strings.TrimPrefix(name, "/")}},
-	)
+	route, err := s.Project.Table.Route(Line{Words: []string{"/" + strings.TrimPrefix(name, "/")}})
 	if err != nil {
 		return nil, err
 	}

@@ -248,11 +248,7 @@ func (p *Project) taskFolders(name string) (exchange.Folders, error) {
 		)
 	}
 
-	return exchange.FindFolders(
-		p.Root,
-		full,
-		cmp.Or(p.Config.Specs, formats.Specs),
-	)
+	return exchange.FindFolders(p.Root, full, cmp.Or(p.Config.Specs, formats.Specs))
 }
 
 // readRegular reads a file. A named pipe is refused, because nobody may ever write into it; those

@@ -206,18 +206,14 @@ func (s *session) finishMove(direction string, cause history.Line) error {
 
 // activeAndArchived reports a task that is active and archived with different content.
 func activeAndArchived(doc *statefile.Document, i int) error {
-	return statefile.Invalid(
+	return statefile.Invalid(doc.File, doc.Src, statefile.Finding(
+		formats.SeverityError,
 		doc.File,
-		doc.Src,
-		statefile.Finding(
-			formats.SeverityError,
-			doc.File,
-			statefile.Position(doc.Src, doc.Values[i].Start),
-			"remove one of the two by hand",
-			fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
-				doc.Tasks[i].Number, statefile.ArchivePath),
-		),
-	)
+		statefile.Position(doc.Src, doc.Values[i].Start),
+		"remove one of the two by hand",
+		fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
+			doc.Tasks[i].Number, statefile.ArchivePath),
+	))
 }
 
 // apply adds the tasks of an import.

@@ -252,15 +252,12 @@ func badFiles() []bad {
 			task("\n"+place+"<<<<<<< ours\n"+one+"\n=======\n"+one+"\n>>>>>>> theirs\n"),
 		),
 		marked("markers around all", place+"<<<<<<< HEAD\n"+whole+"=======\n"+whole+">>>>>>> b\n"),
-		marked(
-			"markers, windows",
-			strings.ReplaceAll(
-				before+"1,\n"+place+"<<<<<<< HEAD\n  \"y\": 1,\n=======\n>>>>>>> other\n"+
-					behind[2:],
-				"\n",
-				"\r\n",
-			),
-		),
+		marked("markers, windows", strings.ReplaceAll(
+			before+"1,\n"+place+"<<<<<<< HEAD\n  \"y\": 1,\n=======\n>>>>>>> other\n"+
+				behind[2:],
+			"\n",
+			"\r\n",
+		)),
 		marked(
 			"too deep",
 			before+strings.Repeat("[", 63)+place+strings.Repeat("[", 40)+strings.Repeat(

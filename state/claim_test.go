@@ -113,15 +113,12 @@ func TestRenumber(t *testing.T) {
 				state.UpdateMetadata{Task: 3, Fields: map[string]any{"parent": 1}},
 			)
 
-			w.write(
-				"state.json",
-				strings.Replace(
-					w.read("state.json"),
-					`"title": "a"`,
-					`"title": "a", "theirs": 1.50`,
-					1,
-				),
-			)
+			w.write("state.json", strings.Replace(
+				w.read("state.json"),
+				`"title": "a"`,
+				`"title": "a", "theirs": 1.50`,
+				1,
+			))
 
 			res := w.do(
 				state.Renumber{Task: 1},
@@ -177,15 +174,12 @@ func TestLayout(t *testing.T) {
 	w := newWorkspace(t)
 
 	w.add("b", "a")
-	w.write(
-		"state.json",
-		strings.Replace(
-			w.read("state.json"),
-			`"version"`,
-			`"x": {"big": 12345678901234567890.10}, "version"`,
-			1,
-		),
-	)
+	w.write("state.json", strings.Replace(
+		w.read("state.json"),
+		`"version"`,
+		`"x": {"big": 12345678901234567890.10}, "version"`,
+		1,
+	))
 
 	w.do(state.SetLayout{To: statefile.LayoutLines})
 

@@ -414,15 +414,12 @@ func TestExportImport(t *testing.T) {
 		}
 
 		if rapid.Bool().Draw(rt, "theirs") {
-			w.write(
-				"state.json",
-				strings.Replace(
-					w.read("state.json"),
-					`"title"`,
-					`"x_theirs": [1.0, 1e400], "title"`,
-					1,
-				),
-			)
+			w.write("state.json", strings.Replace(
+				w.read("state.json"),
+				`"title"`,
+				`"x_theirs": [1.0, 1e400], "title"`,
+				1,
+			))
 		}
 
 		before, err := w.r.Doc(rt.Context())

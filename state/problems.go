@@ -151,10 +151,7 @@ func (e *Errors) add(
 		list = tree.Get("errors")
 	}
 
-	out, err := jsonx.Splice(
-		src,
-		jsonx.EditElems(src, list, jsonx.ElemChanges{Append: raws}),
-	)
+	out, err := jsonx.Splice(src, jsonx.EditElems(src, list, jsonx.ElemChanges{Append: raws}))
 	if err != nil {
 		return err
 	}

@@ -84,15 +84,12 @@ func TestRestoreTasks(t *testing.T) {
 	a := w.document(formats.ArtifactPlan, "specs/001_one/plans/implementation-001.md", plan)
 	w.do(state.LinkArtifacts{Task: 1, Artifacts: []formats.Artifact{a}})
 
-	w.write(
-		"state.json",
-		strings.Replace(
-			w.read("state.json"),
-			`"title": "one"`,
-			`"x_own": {"n": 1.0}, "title": "one"`,
-			1,
-		),
-	)
+	w.write("state.json", strings.Replace(
+		w.read("state.json"),
+		`"title": "one"`,
+		`"x_own": {"n": 1.0}, "title": "one"`,
+		1,
+	))
 
 	w.do(state.UpdateMetadata{Task: 2, Fields: map[string]any{"effort": "1h"}})
 	before, putAway := w.tasks()

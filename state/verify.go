@@ -71,16 +71,13 @@ type verifier struct {
 }
 
 func (v *verifier) add(severity formats.Severity, offset int, help, format string, args ...any) {
-	v.found = append(
-		v.found,
-		statefile.Finding(
-			severity,
-			v.doc.File,
-			statefile.Position(v.doc.Src, offset),
-			help,
-			fmt.Sprintf(format, args...),
-		),
-	)
+	v.found = append(v.found, statefile.Finding(
+		severity,
+		v.doc.File,
+		statefile.Position(v.doc.Src, offset),
+		help,
+		fmt.Sprintf(format, args...),
+	))
 }
 
 func (v *verifier) taskExists(n int) bool {
@@ -148,16 +145,13 @@ func (v *verifier) checkArtifact(at int, t *formats.Task, a formats.Artifact) {
 // checkTodo checks TODO.md against the state. It is only a view, so all findings are warnings.
 func (v *verifier) checkTodo() {
 	warn := func(help, format string, args ...any) {
-		v.found = append(
-			v.found,
-			statefile.Finding(
-				formats.SeverityWarning,
-				todoFile,
-				formats.Pos{Line: 1, Col: 1},
-				help,
-				fmt.Sprintf(format, args...),
-			),
-		)
+		v.found = append(v.found, statefile.Finding(
+			formats.SeverityWarning,
+			todoFile,
+			formats.Pos{Line: 1, Col: 1},
+			help,
+			fmt.Sprintf(format, args...),
+		))
 	}
 
 	src, err := files.Read(v.r.cfg.Root, todoFile, files.MaxState)

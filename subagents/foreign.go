@@ -156,15 +156,12 @@ func (s *Set) addNamed(
 			def.Info.Name = fmt.Sprintf("%s-%d", name, n)
 			_, taken = s.entries[def.Info.Name]
 		}
-		notes = append(
-			notes,
-			f.note(
-				dialect.CodeName,
-				fmt.Sprintf("agent %q is called %s here: %s is %s",
-					written, def.Info.Name, name, there.File),
-				"rename one of the two",
-			),
-		)
+		notes = append(notes, f.note(
+			dialect.CodeName,
+			fmt.Sprintf("agent %q is called %s here: %s is %s",
+				written, def.Info.Name, name, there.File),
+			"rename one of the two",
+		))
 	}
 
 	s.chosen[name] = s.chosen[name] || f.preferred

@@ -135,15 +135,11 @@ func (p *person) workers(t *testing.T) {
 	models := aroundModels(p.name)
 
 	worker := func(name, model, runner, text string) {
-		p.put(
-			t,
-			".tercet/subagents/"+name+".md",
-			fmt.Sprintf(
-				"---\nname: %s\ndescription: A worker\nrunner: %s\nmodel: {%s: %s}\n"+
-					"tools: [read, shell]\nreturns: {artifacts: none}\n---\n\n%s\n",
-				name, runner, p.name, model, text,
-			),
-		)
+		p.put(t, ".tercet/subagents/"+name+".md", fmt.Sprintf(
+			"---\nname: %s\ndescription: A worker\nrunner: %s\nmodel: {%s: %s}\n"+
+				"tools: [read, shell]\nreturns: {artifacts: none}\n---\n\n%s\n",
+			name, runner, p.name, model, text,
+		))
 	}
 
 	command := func(name, front string, agents ...string) {
@@ -164,16 +160,12 @@ func (p *person) workers(t *testing.T) {
 	worker("flooder", models[0], p.name, "Do: flood")
 	worker("spender", models[0], p.name, "Do: spend")
 
-	p.put(
-		t,
-		".tercet/subagents/researcher.md",
-		fmt.Sprintf(
-			"---\nname: researcher\ndescription: Looks\nrole: researcher\nrunner: [%s, offline]\n"+
-				"tools: [read, search]\nreturns:\n"+
-				"  artifacts: [{type: report, document: report}]\n---\n\nLook.\n",
-			p.name,
-		),
-	)
+	p.put(t, ".tercet/subagents/researcher.md", fmt.Sprintf(
+		"---\nname: researcher\ndescription: Looks\nrole: researcher\nrunner: [%s, offline]\n"+
+			"tools: [read, search]\nreturns:\n"+
+			"  artifacts: [{type: report, document: report}]\n---\n\nLook.\n",
+		p.name,
+	))
 
 	command("both", "", "one", "two")
 	command("waits", "", "waiter")

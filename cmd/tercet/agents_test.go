@@ -135,31 +135,25 @@ func (p *person) setUp(t *testing.T) {
 	}
 
 	write(home+"/.gitconfig", "[user]\nname = tester\nemail = tester@localhost\n")
-	write(
-		home+"/.codex/config.toml",
-		fmt.Sprintf(
-			"model = \"gpt-5-codex\"\nmodel_provider = \"local\"\n[model_providers.local]\n"+
-				"name = \"local\"\nbase_url = %q\nenv_key = \"AGENT_KEY\"\n"+
-				"wire_api = \"responses\"\n",
-			p.base,
-		),
-	)
+	write(home+"/.codex/config.toml", fmt.Sprintf(
+		"model = \"gpt-5-codex\"\nmodel_provider = \"local\"\n[model_providers.local]\n"+
+			"name = \"local\"\nbase_url = %q\nenv_key = \"AGENT_KEY\"\n"+
+			"wire_api = \"responses\"\n",
+		p.base,
+	))
 	write(
 		home+"/.gemini/settings.json",
 		`{"security": {"auth": {"selectedType": "gemini-api-key"}}, `+
 			`"privacy": {"usageStatisticsEnabled": false}, `+
 			`"general": {"enableAutoUpdate": false, "maxAttempts": 1}}`,
 	)
-	write(
-		home+"/.config/opencode/opencode.json",
-		fmt.Sprintf(
-			`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", `+
-				`"options": {"baseURL": %q, "apiKey": "sk-test"}, `+
-				`"models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, `+
-				`"model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`,
-			p.base,
-		),
-	)
+	write(home+"/.config/opencode/opencode.json", fmt.Sprintf(
+		`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", `+
+			`"options": {"baseURL": %q, "apiKey": "sk-test"}, `+
+			`"models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, `+
+			`"model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`,
+		p.base,
+	))
 
 	p.run(t, "init", "--next-number", "196")
 

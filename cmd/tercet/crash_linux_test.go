@@ -198,15 +198,12 @@ func (c *crash) play(name string) {
 		if strings.Contains(text, "\nrunner: builtin\n") { // Go does its work
 			continue
 		}
-		w.put(
-			file,
-			strings.Replace(
-				text,
-				"\ndescription:",
-				"\nrunner: exec\nargv: [./work.sh]\ndescription:",
-				1,
-			),
-		)
+		w.put(file, strings.Replace(
+			text,
+			"\ndescription:",
+			"\nrunner: exec\nargv: [./work.sh]\ndescription:",
+			1,
+		))
 		for i, ret := range returns {
 			dir := filepath.Join(c.dir, "returns", agent, strconv.Itoa(i+1))
 			w.put(filepath.Join(dir, "return"), ret.Text)

@@ -203,9 +203,7 @@ func (d *demonstration) commands(ctx context.Context) int {
 		d.scene.Title("$ tercet --runner offline --yes %s", line)
 		switch name, _, _ := strings.Cut(line, " "); name {
 		case "/implement":
-			d.scene.Lines(
-				"waits for go: the fixed module is compiled and tested in a worktree",
-			)
+			d.scene.Lines("waits for go: the fixed module is compiled and tested in a worktree")
 		case "/review":
 			d.scene.Lines("waits for go: the module's own checks are go vet and go test")
 		}

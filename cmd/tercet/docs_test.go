@@ -322,14 +322,11 @@ func anchors(t *testing.T, page string) (out []string) {
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {
-			out = append(
-				out,
-				strings.ReplaceAll(
-					dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""),
-					" ",
-					"-",
-				),
-			)
+			out = append(out, strings.ReplaceAll(
+				dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""),
+				" ",
+				"-",
+			))
 		}
 	}
 

@@ -25,9 +25,7 @@ func TestPluginIsFresh(t *testing.T) {
 	for _, args := range [][]string{
 		{"init"}, {"export", "--for", shims.Plugin, "plugin"},
 	} {
-		cmd := exec.CommandContext(
-			t.Context(), filepath.Join(tercetIn(t), "tercet"), args...,
-		)
+		cmd := exec.CommandContext(t.Context(), filepath.Join(tercetIn(t), "tercet"), args...)
 		cmd.Dir = dir
 		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
 		if out, err := cmd.CombinedOutput(); err != nil {

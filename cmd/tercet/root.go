@@ -92,12 +92,7 @@ func (e *engineFlags) addCommon(f *pflag.FlagSet) {
 	f.BoolVarP(&e.quiet, "quiet", "q", false, "print nothing but results and errors")
 	f.CountVarP(&e.verbose, "verbose", "v", "print what agents do; twice: log every event")
 	f.StringVar(&e.color, "color", "auto", "auto, always or never")
-	f.DurationVar(
-		&e.lockTimeout,
-		"lock-timeout",
-		0,
-		"how long to wait for a lock (default 60s)",
-	)
+	f.DurationVar(&e.lockTimeout, "lock-timeout", 0, "how long to wait for a lock (default 60s)")
 	f.BoolVar(&e.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	f.BoolVar(&e.yes, "yes", false, "approve every gate")
 }

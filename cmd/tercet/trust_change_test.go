@@ -54,10 +54,7 @@ func (p listedProject) tercet(args ...string) (int, string, string) {
 func (p listedProject) put(name, text string) {
 	p.t.Helper()
 	file := filepath.Join(p.dir, filepath.FromSlash(name))
-	err := errors.Join(
-		os.MkdirAll(filepath.Dir(file), 0o755),
-		testkit.WriteProgram(file, text),
-	)
+	err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), testkit.WriteProgram(file, text))
 	if err != nil {
 		p.t.Fatal(err)
 	}

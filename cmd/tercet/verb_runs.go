@@ -131,10 +131,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 
 func showVerb(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
-	log := f.Bool(
-		"log", false,
-		"print what happened, and what the agents said and did",
-	)
+	log := f.Bool("log", false, "print what happened, and what the agents said and did")
 	raw := f.Bool("raw", false,
 		"with --log: every entry of the journal, one a line, and the agents' output as it came")
 	follow := f.BoolP("follow", "f", false, "with --log: keep printing until the run has ended")

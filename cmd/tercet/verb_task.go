@@ -373,9 +373,7 @@ time get different tasks. Go on with the same session: tercet task --session ID 
 			"replayed":   claim.Replayed,
 		}) {
 			c.app.term.Answer("%d", claim.Task)
-			c.app.term.Note(
-				"task %d is %s for session %s", claim.Task, claim.Status, claim.Session,
-			)
+			c.app.term.Note("task %d is %s for session %s", claim.Task, claim.Status, claim.Session)
 		}
 		return nil
 	}

@@ -277,14 +277,11 @@ func TestFlowIsOffered(t *testing.T) {
 
 	rules := func(slug string) {
 		err := os.MkdirAll(filepath.Join(dir, "docs"), 0o700)
-		err = errors.Join(
-			err,
-			os.WriteFile(
-				filepath.Join(dir, "docs", "project-rules.md"),
-				[]byte("# Rules\n\n- Slug: "+slug+"\n"),
-				0o600,
-			),
-		)
+		err = errors.Join(err, os.WriteFile(
+			filepath.Join(dir, "docs", "project-rules.md"),
+			[]byte("# Rules\n\n- Slug: "+slug+"\n"),
+			0o600,
+		))
 		if err != nil {
 			t.Fatal(err)
 		}

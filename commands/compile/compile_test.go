@@ -265,15 +265,11 @@ func TestLowering(t *testing.T) {
 func TestReads(t *testing.T) {
 	t.Parallel()
 
-	p := compiled(
-		t,
-		shipped(t),
-		file(
-			task, "",
-			"A: set: {x: '$state.tasks | length'}",
-			"B: when: $steps.a.x > 1 and $task.number > 0\nset: {y: '$steps | keys'}",
-		),
-	)
+	p := compiled(t, shipped(t), file(
+		task, "",
+		"A: set: {x: '$state.tasks | length'}",
+		"B: when: $steps.a.x > 1 and $task.number > 0\nset: {y: '$steps | keys'}",
+	))
 
 	type reads struct {
 		Vars, Steps []string
@@ -409,16 +405,12 @@ func (none) Names() []string {
 // defaults.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	p := compiled(
-		t,
-		shipped(t),
-		file(
-			"limits: {steps: 500, retries: 1, duration: 90m, tokens: 2000000, cost: 2.50}\n"+
-				"env: [HOME]\nhidden: true\nexamples: [/x]\n",
-			"",
-			"A: return: done",
-		),
-	)
+	p := compiled(t, shipped(t), file(
+		"limits: {steps: 500, retries: 1, duration: 90m, tokens: 2000000, cost: 2.50}\n"+
+			"env: [HOME]\nhidden: true\nexamples: [/x]\n",
+		"",
+		"A: return: done",
+	))
 
 	want := formats.Limits{
 		Steps:    500,

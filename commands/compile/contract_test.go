@@ -49,13 +49,10 @@ func TestContract(t *testing.T) {
 		IssuesQuery: "map(",
 		IssuesPos:   formats.Pos{Line: 3, Col: 1},
 	}
-	_, found := try(
-		t, env, "x.md",
-		[]byte(
-			"---\ncommand: x\ndescription: d\n---\n\n## Workflow Execution\n\n### Step 1: Do\n\n"+
-				"```yaml step\ndelegate: a\n```\n",
-		),
-	)
+	_, found := try(t, env, "x.md", []byte(
+		"---\ncommand: x\ndescription: d\n---\n\n## Workflow Execution\n\n### Step 1: Do\n\n"+
+			"```yaml step\ndelegate: a\n```\n",
+	))
 	if len(found) != 1 || !strings.HasPrefix(found[0].Error(), "a.md:3:") {
 		t.Errorf("findings about a command that calls a subagent with a broken contract: %v", found)
 	}

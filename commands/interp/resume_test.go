@@ -1487,16 +1487,13 @@ func TestKeptConflict(t *testing.T) {
 					r formats.Request,
 				) (formats.Return, error) {
 					ret, err := git(ctx, r)
-					calls = append(
-						calls,
-						fmt.Sprint(
-							r.Input["action"],
-							" ",
-							textOf(r.Input["child"]),
-							" in ",
-							strings.TrimPrefix(r.Dir, w.cfg.Dir),
-						),
-					)
+					calls = append(calls, fmt.Sprint(
+						r.Input["action"],
+						" ",
+						textOf(r.Input["child"]),
+						" in ",
+						strings.TrimPrefix(r.Dir, w.cfg.Dir),
+					))
 					return ret, err
 				}
 

@@ -112,12 +112,7 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 // explainResume says in the return of a suspended run how to go on with it.
 func (p *suspension) explainResume(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
-	ret.NextSteps = strings.Replace(
-		ret.NextSteps,
-		"run it",
-		"run 'tercet resume "+p.run+"'",
-		1,
-	)
+	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+p.run+"'", 1)
 
 	ret.Resume = p.resume()
 	if p.reason.Gate != "" && !p.terminalOnly {

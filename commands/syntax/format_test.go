@@ -115,13 +115,11 @@ func FuzzParseFormat(f *testing.F) {
 	for _, src := range commandFiles(f) {
 		f.Add(src)
 	}
-	f.Add(
-		[]byte(
-			"---\ncommand: x\ndescription: y\n---\n## Workflow Execution\n### Step 1: A\n" +
-				"```yaml step\nreturn:   {message:  a, fields: { b:  [ 1,2 ] }}\n# c\nprompt: |\n" +
-				"    x\n```\n",
-		),
-	)
+	f.Add([]byte(
+		"---\ncommand: x\ndescription: y\n---\n## Workflow Execution\n### Step 1: A\n" +
+			"```yaml step\nreturn:   {message:  a, fields: { b:  [ 1,2 ] }}\n# c\nprompt: |\n" +
+			"    x\n```\n",
+	))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		once := syntax.FormatText(src)
 		if twice := syntax.FormatText(once); string(twice) != string(once) {

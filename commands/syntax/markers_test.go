@@ -110,13 +110,10 @@ func TestCodes(t *testing.T) {
 }
 
 func ExampleParse() {
-	_, err := syntax.Parse(
-		"hello.md",
-		[]byte(
-			"---\ncommand: hello\ndescription: Say hello\n---\n\n## Workflow Execution\n\n"+
-				"### Step 1: Say it\n\n```yaml step\nretrun: Hello.\n```\n",
-		),
-	)
+	_, err := syntax.Parse("hello.md", []byte(
+		"---\ncommand: hello\ndescription: Say hello\n---\n\n## Workflow Execution\n\n"+
+			"### Step 1: Say it\n\n```yaml step\nretrun: Hello.\n```\n",
+	))
 	fmt.Println(err)
 	// Output: hello.md:11:1: E108: unknown key 'retrun' in a step
 }

@@ -376,13 +376,10 @@ func TestExpressions(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	f, err := syntax.Parse(
-		"x.md",
-		command(
-			"delegate: a\nwith: {n: 1, f: 1.5, t: true, z: null, s: on, j: $x, e: '${{ $y }}', "+
-				"l: [a, {k: $z}]}\ntimeout: {total: 1h30m, idle: 90s}\nretry: 3",
-		),
-	)
+	f, err := syntax.Parse("x.md", command(
+		"delegate: a\nwith: {n: 1, f: 1.5, t: true, z: null, s: on, j: $x, e: '${{ $y }}', "+
+			"l: [a, {k: $z}]}\ntimeout: {total: 1h30m, idle: 90s}\nretry: 3",
+	))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,11 +46,7 @@ func TestHandoff(t *testing.T) {
 		t.Errorf("title %q, section %q", d.Title, d.Sections["Why"])
 	}
 
-	_, found = documents.Parse(
-		"delivery",
-		"x.md",
-		[]byte("# Delivery\n\nDone.\n"),
-	)
+	_, found = documents.Parse("delivery", "x.md", []byte("# Delivery\n\nDone.\n"))
 	if !found.HasErrors() {
 		t.Error("a handoff without fields is accepted")
 	}
@@ -459,11 +455,7 @@ func TestHandoffTiers(t *testing.T) {
 // TestPayload: a payload in a result is held to the same keys, as text and as a map.
 func TestPayload(t *testing.T) {
 	t.Parallel()
-	d, _ := documents.Parse(
-		documents.ProfilePlanning,
-		"p.md",
-		[]byte(document(t, "planning.a.md")),
-	)
+	d, _ := documents.Parse(documents.ProfilePlanning, "p.md", []byte(document(t, "planning.a.md")))
 	text := d.Values["payload_text"].(string)
 	if got := documents.PayloadFaults(text); got != nil {
 		t.Errorf("PayloadFaults(text) = %q, want none", got)

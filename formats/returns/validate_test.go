@@ -279,12 +279,10 @@ func TestParseBounds(t *testing.T) {
 func TestPickResult(t *testing.T) {
 	t.Parallel()
 
-	all, _ := returns.ParseAgentResult(
-		[]byte(
-			"AGENT_RESULT: a\nSTATUS: success\n\nAGENT_RESULT: A\nSTATUS: error\n" +
-				"AGENT_RESULT: b\nSTATUS: success\n",
-		),
-	)
+	all, _ := returns.ParseAgentResult([]byte(
+		"AGENT_RESULT: a\nSTATUS: success\n\nAGENT_RESULT: A\nSTATUS: error\n" +
+			"AGENT_RESULT: b\nSTATUS: success\n",
+	))
 
 	own, nested, ok := returns.PickResult(all, "a")
 	if !ok || own.Status != "error" || len(nested) != 2 || nested[0].Status != "success" ||

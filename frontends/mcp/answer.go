@@ -238,9 +238,7 @@ func (a *clientQuestion) submit(ctx context.Context, got *sdk.ElicitResult) (fie
 		Note:    note,
 		Channel: channel,
 	}
-	effect, err := a.call.project.AnswerShown(
-		ctx, a.run.ID, a.gate.ID, a.evidence.Digest, reply,
-	)
+	effect, err := a.call.project.AnswerShown(ctx, a.run.ID, a.gate.ID, a.evidence.Digest, reply)
 	if _, changed := errors.AsType[*project.StaleEvidenceError](err); changed {
 		return a.leaveOpen(staleText), nil
 	}

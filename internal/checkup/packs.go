@@ -37,15 +37,12 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 	for _, p := range record.Packs {
 		brought, ok := shipped[p.Name]
 		if ok && p.Source == packs.Builtin && packs.IsNewer(p.Version, brought) {
-			out = append(
-				out,
-				warning(
-					name,
-					fmt.Sprintf("%s %s is newer than the one of this tercet, %s",
-						p.Name, p.Version, brought),
-					"update tercet",
-				),
-			)
+			out = append(out, warning(
+				name,
+				fmt.Sprintf("%s %s is newer than the one of this tercet, %s",
+					p.Name, p.Version, brought),
+				"update tercet",
+			))
 		}
 
 		files := packs.States(project, p)
@@ -61,13 +58,10 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 	}
 
 	if len(record.Packs) > 0 && len(out) == 0 {
-		out = append(
-			out,
-			okFinding(
-				name,
-				formats.Count(len(record.Packs), "pack")+", as installed or as you edited them",
-			),
-		)
+		out = append(out, okFinding(
+			name,
+			formats.Count(len(record.Packs), "pack")+", as installed or as you edited them",
+		))
 	}
 	return out
 }

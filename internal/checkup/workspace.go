@@ -72,15 +72,12 @@ func (w *Workspace) leases(ctx context.Context) (out []Finding) {
 	}
 	for _, t := range tasks {
 		if t.Lease != nil && !w.Alive(*t.Lease) {
-			out = append(
-				out,
-				warning(
-					"lease",
-					fmt.Sprintf("task %d is held by run %s, whose process is gone",
-						t.Number, t.Lease.Run),
-					"run its command again: a lease of a process that is gone is taken over",
-				),
-			)
+			out = append(out, warning(
+				"lease",
+				fmt.Sprintf("task %d is held by run %s, whose process is gone",
+					t.Number, t.Lease.Run),
+				"run its command again: a lease of a process that is gone is taken over",
+			))
 		}
 	}
 	return out
@@ -161,14 +158,11 @@ func (w *Workspace) otherTools() (out []Finding) {
 	}
 
 	if len(hooks) > 0 {
-		out = append(
-			out,
-			warning(
-				"commands",
-				"hooks of other tools are never run: "+formats.FirstFew(hooks, " "),
-				"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow",
-			),
-		)
+		out = append(out, warning(
+			"commands",
+			"hooks of other tools are never run: "+formats.FirstFew(hooks, " "),
+			"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow",
+		))
 	}
 	for _, t := range Tools(w.Table, w.Agents) {
 		f := okFinding("tools", t.String())

@@ -63,16 +63,11 @@ func (c *Command) noteOtherName(keys keySet, n *notes) {
 	k, ok := keys.get("name")
 	name := strings.ReplaceAll(k.Raw, "/", ":")
 	if ok && name != "" && name != c.Name && name != c.nameInPlugin {
-		n.add(
-			warnName,
-			k.Pos,
-			"rename the file to be called /"+oneLine(k.Raw),
-			fmt.Sprintf(
-				"the file is called as /%s, not as %.60q: the name of a command is that of "+
-					"its file",
-				c.Name, k.Raw,
-			),
-		)
+		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw), fmt.Sprintf(
+			"the file is called as /%s, not as %.60q: the name of a command is that of "+
+				"its file",
+			c.Name, k.Raw,
+		))
 	}
 }
 

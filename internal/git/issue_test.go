@@ -39,16 +39,12 @@ func TestReadIssue(t *testing.T) {
 }
 
 func FuzzReadIssue(f *testing.F) {
-	f.Add(
-		[]byte(
-			`{"title": "a", "body": "b\u0007\n> c", "labels": [{"name": "l"}, "m"], "url": "https://h/o/r/issues/1"}`,
-		),
-	)
-	f.Add(
-		[]byte(
-			`{"title": "\u2028", "description": "<!-- <!-- -->", "web_url": "https://h/1", "state": "closed"}`,
-		),
-	)
+	f.Add([]byte(
+		`{"title": "a", "body": "b\u0007\n> c", "labels": [{"name": "l"}, "m"], "url": "https://h/o/r/issues/1"}`,
+	))
+	f.Add([]byte(
+		`{"title": "\u2028", "description": "<!-- <!-- -->", "web_url": "https://h/1", "state": "closed"}`,
+	))
 	f.Fuzz(func(t *testing.T, out []byte) {
 		i, ok := git.ReadIssue(out)
 		if !ok {

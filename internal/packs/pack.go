@@ -92,15 +92,11 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 			)
 			return nil
 		case nameProblem(name) != "":
-			r.addFileFinding(
-				name,
-				"got "+nameProblem(name),
-				fmt.Sprintf(
-					"rename it: a name has at most %d bytes, and no control characters, "+
-						"backslashes or colons",
-					maxName,
-				),
-			)
+			r.addFileFinding(name, "got "+nameProblem(name), fmt.Sprintf(
+				"rename it: a name has at most %d bytes, and no control characters, "+
+					"backslashes or colons",
+				maxName,
+			))
 			return nil
 		case !entryForm().MatchString(name):
 			r.addFileFinding(

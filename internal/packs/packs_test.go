@@ -54,11 +54,9 @@ func FuzzRead(f *testing.F) {
 
 // FuzzLoad: a record is read or refused, and no file of it lies where a pack has none.
 func FuzzLoad(f *testing.F) {
-	f.Add(
-		[]byte(
-			`{"schema": "tercet.packs/1", "packs": [{"name": "a", "files": [{"path": ".tercet/commands/a.md", "sha256": ""}]}]}`,
-		),
-	)
+	f.Add([]byte(
+		`{"schema": "tercet.packs/1", "packs": [{"name": "a", "files": [{"path": ".tercet/commands/a.md", "sha256": ""}]}]}`,
+	))
 	f.Add([]byte(`{"schema": "tercet.packs/2", "packs": [{"name": "../x"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := packs.Load(fstest.MapFS{packs.RecordFile: {Data: data}})

@@ -224,14 +224,11 @@ func (c *compiler) check(q *gojq.Query, w *walker) error {
 			list = append(list, c.fail(r.Offset, r.Var+" is not available", ""))
 			continue
 		}
-		list = append(
-			list,
-			c.fail(
-				r.Offset,
-				"unknown variable "+r.Var,
-				suggest(r.Var, append(boundNames(w), c.vars...)),
-			),
-		)
+		list = append(list, c.fail(
+			r.Offset,
+			"unknown variable "+r.Var,
+			suggest(r.Var, append(boundNames(w), c.vars...)),
+		))
 	}
 
 	for _, r := range w.assigned {

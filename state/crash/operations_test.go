@@ -462,13 +462,10 @@ func operations() []operation {
 			lines := strings.SplitAfter(text, "\n")
 			last := len(lines) - 2 // behind the last line break is nothing
 
-			return errors.Join(
-				err,
-				w.write(
-					"audit.jsonl",
-					strings.Join(lines[:last], "")+lines[last][:len(lines[last])/2],
-				),
-			)
+			return errors.Join(err, w.write(
+				"audit.jsonl",
+				strings.Join(lines[:last], "")+lines[last][:len(lines[last])/2],
+			))
 		}},
 		{"recover unarchive half", func(w *workspace) error {
 			return errors.Join(

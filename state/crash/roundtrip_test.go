@@ -55,14 +55,10 @@ func foreignState(rng *rand.Rand, n int) string {
 			members = append(members, fmt.Sprintf(`"x_%d"%s:%s%s`, j, spaces(), spaces(), pick()))
 		}
 		if rng.IntN(3) == 0 {
-			members = append(
-				members,
-				`"dependencies": [ ]`,
-				fmt.Sprintf(
-					`"artifacts": [{"path": "a%d.go", "type": "implementation", "mine": %s}]`,
-					i, pick(),
-				),
-			)
+			members = append(members, `"dependencies": [ ]`, fmt.Sprintf(
+				`"artifacts": [{"path": "a%d.go", "type": "implementation", "mine": %s}]`,
+				i, pick(),
+			))
 		}
 
 		rng.Shuffle(len(

@@ -122,25 +122,17 @@ func (d drive) serve(t *testing.T, home string) {
 
 	switch d.driver.Name {
 	case "codex":
-		add(
-			".codex/config.toml",
-			"wire_api = \"responses\"\n",
-			fmt.Sprintf(
-				"wire_api = \"responses\"\n[mcp_servers.own]\ncommand = %q\n"+
-					"args = [\"__mcp\", %q]\n",
-				self, mark,
-			),
-		)
+		add(".codex/config.toml", "wire_api = \"responses\"\n", fmt.Sprintf(
+			"wire_api = \"responses\"\n[mcp_servers.own]\ncommand = %q\n"+
+				"args = [\"__mcp\", %q]\n",
+			self, mark,
+		))
 	case "opencode":
-		add(
-			".config/opencode/opencode.json",
-			`"model":`,
-			fmt.Sprintf(
-				`"mcp": {"own": {"type": "local", "command": [%q, "__mcp", %q], `+
-					`"enabled": true}}, "model":`,
-				self, mark,
-			),
-		)
+		add(".config/opencode/opencode.json", `"model":`, fmt.Sprintf(
+			`"mcp": {"own": {"type": "local", "command": [%q, "__mcp", %q], `+
+				`"enabled": true}}, "model":`,
+			self, mark,
+		))
 	case "gemini":
 		add(".gemini/settings.json", `{"security"`, strings.TrimSuffix(server, "}")+`, "security"`)
 	case "copilot":

@@ -400,27 +400,21 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 		}
 		env = append(env, "ANTHROPIC_BASE_URL="+base, login)
 	case "codex":
-		file(
-			".codex/config.toml",
-			fmt.Sprintf(
-				"model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\n"+
-					"base_url = %q\nenv_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n",
-				base,
-			),
-		)
+		file(".codex/config.toml", fmt.Sprintf(
+			"model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\n"+
+				"base_url = %q\nenv_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n",
+			base,
+		))
 		env = append(env, "LOCAL_KEY=sk-test", "CODEX_API_KEY=sk-test")
 	case "opencode":
-		file(
-			".config/opencode/opencode.json",
-			fmt.Sprintf(
-				`{"$schema": "https://opencode.ai/config.json", `+
-					`"provider": {"local": {"npm": "@ai-sdk/openai-compatible", `+
-					`"options": {"baseURL": %q, "apiKey": "sk-test"}, `+
-					`"models": {"m1": {"name": "m1"}}}}, "model": "local/m1", `+
-					`"small_model": "local/m1", "enabled_providers": ["local"]}`,
-				base,
-			),
-		)
+		file(".config/opencode/opencode.json", fmt.Sprintf(
+			`{"$schema": "https://opencode.ai/config.json", `+
+				`"provider": {"local": {"npm": "@ai-sdk/openai-compatible", `+
+				`"options": {"baseURL": %q, "apiKey": "sk-test"}, `+
+				`"models": {"m1": {"name": "m1"}}}}, "model": "local/m1", `+
+				`"small_model": "local/m1", "enabled_providers": ["local"]}`,
+			base,
+		))
 		if !s.hosts { // what it asks of the package registry is answered with 404 at once
 			env = append(env, "npm_config_registry="+base+"/")
 		}

@@ -91,17 +91,14 @@ func (b *bench) finish(t *testing.T, phase int) {
 
 func TestImplementer(t *testing.T) {
 	t.Parallel()
-	b := newBench(
-		t,
-		text(
-			"First:", "'''sh", "echo changed >a.txt", "git rm -q b.txt", "mkdir -p sub/deep",
-			"echo \"$TERCET_RUN\" >sub/deep/run.txt", "echo x >.tercet/state.json", ": >empty.txt",
-			"ln -s a.txt link", "echo x >a:b", "'''",
-			"Second:", "'''sh", "git mv a.txt \"c d.txt\"", "'''",
-			"## Acceptance", "- it is right", "## Verification", "'''sh", "test -f \"c d.txt\"",
-			"'''",
-		),
-	)
+	b := newBench(t, text(
+		"First:", "'''sh", "echo changed >a.txt", "git rm -q b.txt", "mkdir -p sub/deep",
+		"echo \"$TERCET_RUN\" >sub/deep/run.txt", "echo x >.tercet/state.json", ": >empty.txt",
+		"ln -s a.txt link", "echo x >a:b", "'''",
+		"Second:", "'''sh", "git mv a.txt \"c d.txt\"", "'''",
+		"## Acceptance", "- it is right", "## Verification", "'''sh", "test -f \"c d.txt\"",
+		"'''",
+	))
 	_, ret := b.run(t, 1)
 	want := []formats.Artifact{
 		{Type: formats.ArtifactImplementation, Path: "a.txt"},
@@ -170,14 +167,11 @@ func TestImplementerWithoutChanges(t *testing.T) {
 
 func TestImplementerAsksFirst(t *testing.T) {
 	t.Parallel()
-	b := newBench(
-		t,
-		text(
-			"A:", "'''sh", "echo x >ran.txt", "'''", "B:", "'''sh", "two",
-			"for f in *; do echo $f; done", "'''", "## Verification", "'''sh", "check $(pwd)",
-			"'''",
-		),
-	)
+	b := newBench(t, text(
+		"A:", "'''sh", "echo x >ran.txt", "'''", "B:", "'''sh", "two",
+		"for f in *; do echo $f; done", "'''", "## Verification", "'''sh", "check $(pwd)",
+		"'''",
+	))
 	plan, _ := documents.ParsePlan("p.md", []byte(b.docs["p.md"]))
 	want := formats.Gate{
 		Question: "Run the 3 commands of p.md?",

@@ -228,15 +228,12 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 		known := func(p documents.Phase) bool { return p.Name == note.Name }
 		if !slices.ContainsFunc(slices.Concat(there, said), known) {
 			said = append(said, note)
-			d.notes = append(
-				d.notes,
-				fmt.Sprintf(
-					"phase %q is for you or an agent: text %d of the revision adds neither "+
-						"a command nor a checklist item",
-					note.Name,
-					i+1,
-				),
-			)
+			d.notes = append(d.notes, fmt.Sprintf(
+				"phase %q is for you or an agent: text %d of the revision adds neither "+
+					"a command nor a checklist item",
+				note.Name,
+				i+1,
+			))
 		}
 	}
 

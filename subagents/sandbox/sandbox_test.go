@@ -185,14 +185,10 @@ func TestTheNetwork(t *testing.T) {
 				// TestEngine looks that it has none unless granted
 				continue
 			}
-			res := runIn(
-				t, p, b,
-				sandbox.Bounds{Net: may},
-				proc.Command{
-					Argv: []string{"bash", "-c", ": < /dev/tcp/" + host + "/" + port},
-					Dir:  t.TempDir(),
-				},
-			)
+			res := runIn(t, p, b, sandbox.Bounds{Net: may}, proc.Command{
+				Argv: []string{"bash", "-c", ": < /dev/tcp/" + host + "/" + port},
+				Dir:  t.TempDir(),
+			})
 			if res.Success() != may {
 				t.Errorf("Net %v: %+v, stderr %q, want success %v", may, res, res.Stderr, may)
 			}

@@ -311,13 +311,10 @@ func (a *recovery) quarantineFile(file string) error {
 				}
 				to = fmt.Sprintf("%s.%d", path.Join(dir, path.Base(file)), i)
 			}
-			a.notes = append(
-				a.notes,
-				fmt.Sprintf(
-					"what the killed attempt of step %s left as %s is in %s: no commit can hold it",
-					a.r.Step, file, to,
-				),
-			)
+			a.notes = append(a.notes, fmt.Sprintf(
+				"what the killed attempt of step %s left as %s is in %s: no commit can hold it",
+				a.r.Step, file, to,
+			))
 			return atomicfile.Move(root, path.Join(top, file), to)
 		},
 	)

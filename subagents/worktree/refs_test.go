@@ -118,15 +118,10 @@ func TestWatch(t *testing.T) {
 			notes: true,
 			says:  "refs/heads/main moved from",
 			worker: func(p *project, tree worktree.Tree) {
-				p.git(
-					p.top,
-					"update-ref",
-					"refs/heads/main",
-					p.git(
-						tree.Dir, "commit-tree", "-p", "main", "-m",
-						"sly\n\nTercet-Wip: r1\nTercet-Txn: sly", "HEAD^{tree}",
-					),
-				)
+				p.git(p.top, "update-ref", "refs/heads/main", p.git(
+					tree.Dir, "commit-tree", "-p", "main", "-m",
+					"sly\n\nTercet-Wip: r1\nTercet-Txn: sly", "HEAD^{tree}",
+				))
 			},
 		},
 		{
