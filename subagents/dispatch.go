@@ -111,23 +111,9 @@ type delegation struct {
 // finishes what it returns. Input that does not fit the contract is a failed return, not an error.
 func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Return, error) {
 	g.req = r
-	depth, err := r.Depth.Next()
+	depth, err := g.nextDepth(r)
 	if err != nil {
 		return formats.Return{}, err
-	}
-	if g.from < formats.CommandDepth().Int() {
-		return formats.Return{}, formats.Fail(
-			formats.CodeBug,
-			"",
-			"a delegation starts at a command, not at the router",
-		)
-	}
-	onPath := func(name string) bool { return base(name) == base(r.Agent) }
-	if slices.ContainsFunc(r.Path, onPath) {
-		return formats.Return{}, formats.Fail(formats.CodeCycle,
-			"let the command delegate to each of them in turn",
-			"%s would delegate to %q, which is already on that path", strings.Join(r.Path, " > "),
-			r.Agent)
 	}
 
 	req, def, agent, err := g.dispatcher.prepare(r)
@@ -162,7 +148,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		g.send(trace.Event{Kind: trace.Agent})
 	}
 
-	if g.dispatcher.Enter != nil && !g.info.Builtin && !g.info.Workflow {
+	if g.dispatcher.Enter != nil && g.external() {
 		leave, err := g.dispatcher.Enter(ctx, g.req)
 		if err != nil {
 			return formats.Return{}, err
@@ -172,7 +158,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	}
 
 	var said []string
-	if g.dispatcher.Ready != nil && !g.info.Builtin && !g.info.Workflow {
+	if g.dispatcher.Ready != nil && g.external() {
 		said, err = g.dispatcher.Ready(ctx, g.req)
 		if err != nil {
 			return formats.Return{}, err
@@ -188,6 +174,27 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, err
 	}
 	return g.finish(ret), nil
+}
+
+// nextDepth gives the depth of the agent. A delegation that is too deep is an error, and so is one
+// to an agent that waits for it.
+func (g *delegation) nextDepth(r formats.Request) (formats.Depth, error) {
+	depth, err := r.Depth.Next()
+	if err != nil {
+		return depth, err
+	}
+	if g.from < formats.CommandDepth().Int() {
+		return depth, formats.Fail(formats.CodeBug, "",
+			"a delegation starts at a command, not at the router")
+	}
+	onPath := func(name string) bool { return base(name) == base(r.Agent) }
+	if slices.ContainsFunc(r.Path, onPath) {
+		return depth, formats.Fail(formats.CodeCycle,
+			"let the command delegate to each of them in turn",
+			"%s would delegate to %q, which is already on that path",
+			strings.Join(r.Path, " > "), r.Agent)
+	}
+	return depth, nil
 }
 
 // Preview gives the request for an agent, with its file's facets and default timeouts, and its
@@ -241,6 +248,12 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 // subagent returns the same again. So does a workflow, whose return is computed from its steps, and
 // another call would start all of them again.
 func (g *delegation) canRepair() bool {
+	return g.external()
+}
+
+// external tells whether another program does the work: the subagent is neither built in nor a
+// workflow.
+func (g *delegation) external() bool {
 	return !g.info.Builtin && !g.info.Workflow
 }
 
@@ -343,7 +356,7 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 // callGuarded calls the agent between two looks of the Guard. err is what the looks found, and
 // counts more than any answer.
 func (g *delegation) callGuarded(ctx context.Context) (ret formats.Return, fault, err error) {
-	if g.dispatcher.Guard == nil || g.info.Builtin || g.info.Workflow {
+	if g.dispatcher.Guard == nil || !g.external() {
 		ret, fault = g.callAgent(ctx)
 		return ret, fault, nil
 	}

@@ -55,47 +55,61 @@ in total. Runs that gc has removed do not count.`
 		}
 
 		tab := formats.Table{Columns: []string{"what", "id", "about", "status", "next"}}
+		asks := map[string]bool{}
 		for _, g := range gates {
-			tab.Rows = append(tab.Rows, []string{
-				"gate",
-				g.Run,
-				g.Command + ": " + g.Gate.Question,
-				"waits for an answer",
-				"tercet approve " + g.Run,
-			})
-			unfinished = slices.DeleteFunc(unfinished, func(r project.RunInfo) bool {
-				return r.ID == g.Run
-			})
+			asks[g.Run] = true
+			tab.Rows = append(tab.Rows, gateRow(g))
 		}
-
 		for _, r := range unfinished {
-			status := r.Status
-			next := "tercet resume " + r.ID
-			switch {
-			case c.p.AtWork(r.ID):
-				status = cmp.Or(r.Queue, "at work")
-				next = "tercet show --log -f " + r.ID
-			case status == project.RunOpen:
-				status = "its process is gone"
-			case r.Gate == "" && r.Why != "":
-				status = r.WaitReason()
+			if !asks[r.ID] {
+				tab.Rows = append(tab.Rows, c.runRow(r))
 			}
-			tab.Rows = append(tab.Rows, []string{"run", r.ID, r.Line, status, next})
 		}
-
 		for _, t := range open {
-			tab.Rows = append(tab.Rows, []string{
-				"task",
-				strconv.Itoa(t.Number),
-				t.Title,
-				t.Status.String(),
-				c.p.NextLine(t),
-			})
+			tab.Rows = append(tab.Rows, c.taskRow(t))
 		}
 
 		c.app.term.Note("runner %s, open tasks: %d", c.p.Config.Runner, len(open))
 		c.app.term.Table(tab)
 		return nil
+	}
+}
+
+// gateRow is the row of an open question in the table of status.
+func gateRow(g project.OpenGate) []string {
+	return []string{
+		"gate",
+		g.Run,
+		g.Command + ": " + g.Gate.Question,
+		"waits for an answer",
+		"tercet approve " + g.Run,
+	}
+}
+
+// runRow is the row of a run that did not end.
+func (c call) runRow(r project.RunInfo) []string {
+	status := r.Status
+	next := "tercet resume " + r.ID
+	switch {
+	case c.p.AtWork(r.ID):
+		status = cmp.Or(r.Queue, "at work")
+		next = "tercet show --log -f " + r.ID
+	case status == project.RunOpen:
+		status = "its process is gone"
+	case r.Gate == "" && r.Why != "":
+		status = r.WaitReason()
+	}
+	return []string{"run", r.ID, r.Line, status, next}
+}
+
+// taskRow is the row of an open task.
+func (c call) taskRow(t formats.Task) []string {
+	return []string{
+		"task",
+		strconv.Itoa(t.Number),
+		t.Title,
+		t.Status.String(),
+		c.p.NextLine(t),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tercet/formats"
@@ -61,8 +62,7 @@ func (x *Exec) RunMetered(
 }
 
 // run starts the program of the subagent with the request as JSON on standard input, and reads its
-// return. A program of the project is always the one at its root, which the user agreed to, and not
-// one that the work has changed.
+// return.
 func (x *Exec) run(
 	ctx context.Context,
 	r formats.Request,
@@ -75,18 +75,6 @@ func (x *Exec) run(
 		return formats.Return{}, formats.Unset("a starter of processes")
 	case x.Root == "" || r.Out == "":
 		return formats.Return{}, formats.Unset("a project root and a folder for documents")
-	}
-
-	argv := append([]string{}, x.Definition.Argv...)
-	for i, word := range argv {
-		if !isPath(word) {
-			continue
-		}
-		own := filepath.Join(x.Root, filepath.FromSlash(word))
-		inTree := filepath.Join(r.Dir, filepath.FromSlash(word))
-		if i == 0 || differsInTree(own, inTree) {
-			argv[i] = own
-		}
 	}
 
 	b, err := newBox(r.Out)
@@ -120,7 +108,7 @@ func (x *Exec) run(
 	}
 
 	c := proc.Command{
-		Argv:    argv,
+		Argv:    x.argv(r.Dir),
 		Dir:     r.Dir,
 		Stdin:   append(stdin, '\n'),
 		Private: true,
@@ -155,6 +143,24 @@ func (x *Exec) run(
 	ret, err := x.call(ctx, r, c, b, nonce)
 	desk.close()
 	return ret, errors.Join(err, b.close())
+}
+
+// argv is the command line in a tree. The program is always the one at the root of the project,
+// which the user agreed to, and not one that the work has changed. So is a file that an argument
+// names, if the tree has another version of it.
+func (x *Exec) argv(tree string) []string {
+	argv := slices.Clone(x.Definition.Argv)
+	for i, word := range argv {
+		if !isPath(word) {
+			continue
+		}
+		own := filepath.Join(x.Root, filepath.FromSlash(word))
+		inTree := filepath.Join(tree, filepath.FromSlash(word))
+		if i == 0 || differsInTree(own, inTree) {
+			argv[i] = own
+		}
+	}
+	return argv
 }
 
 // isPath tells whether a word of a command line names something below a folder.
