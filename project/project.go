@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -71,6 +72,7 @@ type Project struct {
 	// deciding are the hashes of files that decide and that no command or subagent file names.
 	decidingSums map[string]string
 
+	runIDs      sync.Map          // ids of runs that NewRunID has given, as strings
 	networkEnv  []string          // variables for what goes over the network
 	notifier    *control.Notifier // tells what waits; nil: no notice
 	askSlot     chan struct{}     // has one place: one question is asked at a time
@@ -183,9 +185,18 @@ func (p *Project) note(format string, args ...any) {
 	p.Host.Frontend.Note("%s", text)
 }
 
-// NewRunID makes the id of a run.
+// NewRunID makes the id of a run, which no other run of the project has and which this process
+// gives once: a line about many tasks begins many runs in one second.
 func (p *Project) NewRunID() string {
-	return formats.NewRunID(p.Host.Clock.Now(), randomBytes())
+	for {
+		id := formats.NewRunID(p.Host.Clock.Now(), randomBytes())
+		if _, given := p.runIDs.LoadOrStore(id, true); given {
+			continue
+		}
+		if _, err := p.Root.Lstat(path.Join(journal.Folder, id)); err != nil {
+			return id
+		}
+	}
 }
 
 // NewSessionID makes the id of a session.

@@ -326,3 +326,43 @@ func TestHelpLeavesNothing(t *testing.T) {
 		t.Errorf("/task = %+v, %v; runs %v, %v, want it recorded", ret, err, list, lerr)
 	}
 }
+
+// secondOnly is a clock that stands still.
+type secondOnly struct{ clock }
+
+func (secondOnly) Now() time.Time { return time.Unix(1767610000, 0) }
+
+// TestNewRunID: runs that begin in one second have ids of their own, also those of a line about a
+// thousand tasks, and beside those of another process.
+func TestNewRunID(t *testing.T) {
+	t.Parallel()
+	first := open(t, &quiet{})
+	second, err := project.Open(t.Context(), first.Dir, true, first.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := second.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+
+	given := map[string]bool{}
+	for _, p := range []*project.Project{first, second} {
+		p.Host.Clock = secondOnly{}
+		var ids []string
+		for range 1000 {
+			id := p.NewRunID()
+			if given[id] {
+				t.Fatalf("the id %s is given twice", id)
+			}
+			given[id] = true
+			ids = append(ids, id)
+		}
+		for _, id := range ids {
+			if err := p.Root.MkdirAll(".tercet/runs/"+id, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

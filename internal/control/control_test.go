@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -223,6 +224,32 @@ func first(r journal.Run) bool {
 
 func free() error {
 	return nil
+}
+
+// TestIDOfAnotherRun: a new run whose id another process has just used changes nothing of that one.
+func TestIDOfAnotherRun(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	one := p.desk("ann")
+	one.begin(t, "r1", "/plan 1", finished("completed"))
+	one.close(t)
+	name := ".tercet/runs/r1/" + journal.Name
+	before, err := p.root.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	second := p.desk("bea")
+	l := second.Open(t.Context(), "r1", nil, false, control.Hooks{
+		Ready: func(string) error { return nil },
+		Begun: func() { t.Error("the second run has begun") },
+	})
+	_, err = l.Append(t.Context(), formats.Entry{Type: formats.EntryRunStarted}, true)
+	code(t, err, formats.CodeLocked, "the same id, r1")
+	after, err := p.root.ReadFile(name)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the journal of the first run is %q, %v, want %q", after, err, before)
+	}
 }
 
 // TestTakeAndGiveBack: a run is one process's until that gives it back; its lock goes with its end.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"sync"
@@ -196,6 +197,9 @@ func (d *Controller) Open(
 		err := atomicfile.MkdirAll(d.Root, dir, 0o700)
 		if err == nil && !again { // a resumed run was locked before it was read
 			err = d.lockRun(ctx, id)
+			if err == nil {
+				err = d.refuseTaken(id)
+			}
 		}
 		if err == nil {
 			err = hooks.Ready(dir)
@@ -208,6 +212,19 @@ func (d *Controller) Open(
 		r.past = nil
 	})
 	return l
+}
+
+// refuseTaken refuses a new run whose id another process gave to a run in the same second.
+func (d *Controller) refuseTaken(id string) error {
+	_, err := d.Root.Lstat(path.Join(journal.Folder, id, journal.Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	return formats.Fail(formats.CodeLocked, "run the line again",
+		"another process has begun a run with the same id, %s", id)
 }
 
 // tasksWriter returns a function that updates the view of a run's tasks. It never fails a run: an

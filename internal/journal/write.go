@@ -213,6 +213,9 @@ func (w *Writer) write(line []byte, durable bool) error {
 // openFile opens the journal, which is durable before its first line.
 func (w *Writer) openFile() error {
 	root, err := w.open()
+	if formats.CodeOf(err) == formats.CodeLocked {
+		return err // the run is another process's
+	}
 	if err != nil {
 		return failure(formats.CodeIO, "open", err)
 	}
