@@ -160,11 +160,15 @@ func TestStepsCome(t *testing.T) {
 	if err := os.WriteFile(settings, []byte("limits: {runs: 1}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.start("/slow")
-	second := p.start("/release 2.0.0")
 	s := p.serve()
 	ctx := p.browse()
 	p.open(ctx, s.link)
+
+	// The first run has the only slot once its worker is asked, and not yet when it is started.
+	first := p.start("/slow")
+	p.do(ctx, "the first run", chromedp.Navigate(s.page("/p/shop/runs/"+first)),
+		sees("Wait for the file"), sees("at work"))
+	second := p.start("/release 2.0.0")
 	p.do(ctx, "the queued run", chromedp.Navigate(s.page("/p/shop/runs/"+second)),
 		sees("queued, place 1"), sees("No step has begun."))
 	p.run(*program, "tell", second, "mind the gap")
