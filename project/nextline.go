@@ -21,7 +21,7 @@ func (p *Project) NextLine(t formats.Task) string {
 		case l.Run == "":
 			return ""
 		case p.AtWork(l.Run):
-			return "tercet show --log -f " + l.Run
+			return FollowLine(l.Run)
 		}
 		return "tercet resume " + l.Run
 	}
@@ -52,4 +52,9 @@ func (p *Project) NextLine(t formats.Task) string {
 	case formats.Expanded, formats.Completed, formats.Abandoned:
 	}
 	return ""
+}
+
+// FollowLine is the line that shows what a run of another process does, until it ends.
+func FollowLine(run string) string {
+	return "tercet show --log -f " + run
 }

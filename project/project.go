@@ -185,8 +185,8 @@ func (p *Project) note(format string, args ...any) {
 	p.Host.Frontend.Note("%s", text)
 }
 
-// NewRunID makes the id of a run, which no other run of the project has and which this process
-// gives once: a line about many tasks begins many runs in one second.
+// NewRunID makes the id of a run. No run of the project has it, and no other run of this process
+// will get it: a line about many tasks makes many ids in one second, before the first run begins.
 func (p *Project) NewRunID() string {
 	for {
 		id := formats.NewRunID(p.Host.Clock.Now(), randomBytes())

@@ -327,10 +327,10 @@ func TestHelpLeavesNothing(t *testing.T) {
 	}
 }
 
-// secondOnly is a clock that stands still.
-type secondOnly struct{ clock }
+// stoppedClock always tells the same time.
+type stoppedClock struct{ clock }
 
-func (secondOnly) Now() time.Time { return time.Unix(1767610000, 0) }
+func (stoppedClock) Now() time.Time { return time.Unix(1767610000, 0) }
 
 // TestNewRunID: runs that begin in one second have ids of their own, also those of a line about a
 // thousand tasks, and beside those of another process.
@@ -349,7 +349,7 @@ func TestNewRunID(t *testing.T) {
 
 	given := map[string]bool{}
 	for _, p := range []*project.Project{first, second} {
-		p.Host.Clock = secondOnly{}
+		p.Host.Clock = stoppedClock{}
 		var ids []string
 		for range 1000 {
 			id := p.NewRunID()

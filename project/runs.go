@@ -99,6 +99,9 @@ type RunDetail struct {
 	Resume string        `json:"resume"`
 	Next   string        `json:"next_steps"`
 	Gate   *formats.Gate `json:"-"` // the open question
+	// Follow is the FollowLine of a run that another process works on, so that Resume would be
+	// refused; else it is empty.
+	Follow string `json:"-"`
 	// Reopen is the line that goes on with a failed run without repeating what was paid for; empty
 	// if it cannot. ReopenDoes says what the line does, such as "go on and keep what is done".
 	Reopen     string `json:"-"`
@@ -138,6 +141,9 @@ func (p *Project) Detail(run string) (RunDetail, error) {
 	}
 	if !journal.Finished(records) {
 		d.Resume = "tercet resume " + r.ID
+		if p.Control.RunsElsewhere(r.ID) {
+			d.Follow = FollowLine(r.ID)
+		}
 	}
 	d.Gate, _ = journal.Gates(records)
 	return d, nil

@@ -148,7 +148,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		g.send(trace.Event{Kind: trace.Agent})
 	}
 
-	if g.dispatcher.Enter != nil && g.external() {
+	if g.dispatcher.Enter != nil && g.isExternal() {
 		leave, err := g.dispatcher.Enter(ctx, g.req)
 		if err != nil {
 			return formats.Return{}, err
@@ -158,7 +158,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	}
 
 	var said []string
-	if g.dispatcher.Ready != nil && g.external() {
+	if g.dispatcher.Ready != nil && g.isExternal() {
 		said, err = g.dispatcher.Ready(ctx, g.req)
 		if err != nil {
 			return formats.Return{}, err
@@ -248,12 +248,12 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 // subagent returns the same again. So does a workflow, whose return is computed from its steps, and
 // another call would start all of them again.
 func (g *delegation) canRepair() bool {
-	return g.external()
+	return g.isExternal()
 }
 
-// external tells whether another program does the work: the subagent is neither built in nor a
+// isExternal tells whether another program does the work: the subagent is neither built in nor a
 // workflow.
-func (g *delegation) external() bool {
+func (g *delegation) isExternal() bool {
 	return !g.info.Builtin && !g.info.Workflow
 }
 
@@ -356,7 +356,7 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 // callGuarded calls the agent between two looks of the Guard. err is what the looks found, and
 // counts more than any answer.
 func (g *delegation) callGuarded(ctx context.Context) (ret formats.Return, fault, err error) {
-	if g.dispatcher.Guard == nil || !g.external() {
+	if g.dispatcher.Guard == nil || !g.isExternal() {
 		ret, fault = g.callAgent(ctx)
 		return ret, fault, nil
 	}

@@ -16,7 +16,7 @@ type Unwatch func(ctx context.Context) (found []byte, err error)
 // Subagents that are part of tercet are not watched: they write by the manager, and a workflow's
 // own workers are watched one by one.
 func (g *delegation) workWatched(ctx context.Context) (formats.Return, error) {
-	if g.dispatcher.Watch == nil || !g.external() {
+	if g.dispatcher.Watch == nil || !g.isExternal() {
 		return g.work(ctx)
 	}
 	unwatch, err := g.dispatcher.Watch(ctx)

@@ -470,7 +470,8 @@ func modelRepo(t *testing.T) string {
 		return map[string]string{"HOME": h.home}[name]
 	})
 
-	if code := a.run(t.Context(), []string{"-C", h.dir, "task", "add", "Count the words"}); code != 0 {
+	code := a.run(t.Context(), []string{"-C", h.dir, "task", "add", "Count the words"})
+	if code != 0 {
 		t.Fatalf("task add = %d\n%s", code, out.String())
 	}
 

@@ -195,7 +195,15 @@ func TestGateIsLeft(t *testing.T) {
 			}
 
 			if open {
-				s := onTerminalWith(t, dir, env, "resume", "--yes")
+				// the same line offers the run, which this process holds then, and shows it
+				s := onTerminalWith(t, dir, env, "/ask")
+				s.wait("did not end:")
+				s.keys("show\r")
+				s.wait("Resume: tercet resume")
+				s.signal(syscall.SIGTERM)
+				s.ends()
+
+				s = onTerminalWith(t, dir, env, "resume", "--yes")
 				s.wait("/ask done")
 				if code := s.ends(); code != 0 {
 					t.Errorf("resume = %d", code)

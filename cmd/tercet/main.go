@@ -43,8 +43,7 @@ func start() int {
 		out: out,
 		err: os.Stderr,
 	}, os.Getenv)
-	ctx := a.signals.listen(context.Background()) // until the process ends
-	code := a.run(ctx, os.Args[1:])
+	code := a.run(a.signals.listen(), os.Args[1:])
 
 	if err := out.writeErr.Load(); code == 0 && err != nil {
 		code = a.reportError(broken(formats.CodeIO, "standard output", *err))
@@ -106,7 +105,7 @@ func runDetached() int {
 
 	// the one who asked may be gone before it is answered
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx := a.signals.listen(context.Background())
+	ctx := a.signals.listen()
 
 	ret, err := project.RunDetached(ctx, a.host(), project.Process{
 		In:      os.Stdin,
@@ -149,10 +148,11 @@ type signals struct {
 	hard   context.Context
 }
 
-// listen takes the signals of this process from now on, and gives the context that they cancel. The
-// context is there before the first signal can come, so that none is lost while the program starts.
-func (s *signals) listen(parent context.Context) context.Context {
-	ctx := s.Context(parent)
+// listen takes the signals of this process until it ends, and gives the context that they cancel.
+// The context is there before the first signal can come, so that none is lost while the program
+// starts.
+func (s *signals) listen() context.Context {
+	ctx := s.Context(context.Background())
 	s.incoming = make(chan os.Signal, 4)
 	signal.Notify(s.incoming, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
 	if !signal.Ignored(syscall.SIGHUP) {                                      // as nohup wants it

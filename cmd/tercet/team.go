@@ -156,7 +156,7 @@ func runForTeam(args []string) int {
 	}
 
 	proc.CloseOnExec(connection)
-	ctx := a.signals.listen(context.Background())
+	ctx := a.signals.listen()
 
 	ret, err := a.takeRun(ctx, team.NewStreamClient(stream), args[0], args[1])
 	if err != nil {
@@ -175,7 +175,7 @@ const prepareWord = "prepare"
 // prepareClone brings the clone here to a commit of the home and prints its state. What the user
 // agreed to in another folder, of the same project, is agreed to here.
 func prepareClone(a *app, base, trustedAs string) int {
-	ctx := a.signals.listen(context.Background())
+	ctx := a.signals.listen()
 	a.trustedAs = trustedAs
 	dir, has, err := a.projectDir()
 	if err == nil && !has {

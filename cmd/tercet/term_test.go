@@ -163,7 +163,7 @@ func TestSecondSignal(t *testing.T) {
 func TestSignalAtTheStart(t *testing.T) {
 	t.Parallel()
 	s := &signals{end: func(int) {}}
-	ctx := s.listen(t.Context())
+	ctx := s.listen()
 	t.Cleanup(func() { signal.Stop(s.incoming) })
 
 	self, err := os.FindProcess(os.Getpid())

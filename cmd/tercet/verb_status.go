@@ -55,13 +55,13 @@ in total. Runs that gc has removed do not count.`
 		}
 
 		tab := formats.Table{Columns: []string{"what", "id", "about", "status", "next"}}
-		asks := map[string]bool{}
+		hasGate := map[string]bool{}
 		for _, g := range gates {
-			asks[g.Run] = true
+			hasGate[g.Run] = true
 			tab.Rows = append(tab.Rows, gateRow(g))
 		}
 		for _, r := range unfinished {
-			if !asks[r.ID] {
+			if !hasGate[r.ID] {
 				tab.Rows = append(tab.Rows, c.runRow(r))
 			}
 		}
@@ -93,7 +93,7 @@ func (c call) runRow(r project.RunInfo) []string {
 	switch {
 	case c.p.AtWork(r.ID):
 		status = cmp.Or(r.Queue, "at work")
-		next = "tercet show --log -f " + r.ID
+		next = project.FollowLine(r.ID)
 	case status == project.RunOpen:
 		status = "its process is gone"
 	case r.Gate == "" && r.Why != "":

@@ -48,8 +48,8 @@ func (t *Terminal) ShowDetail(p *project.Project, d project.RunDetail) {
 	}
 
 	switch {
-	case d.Resume != "" && p.AtWork(r.ID):
-		t.Answer("%s", "Follow: tercet show --log -f "+r.ID)
+	case d.Follow != "":
+		t.Answer("%s", "Follow: "+d.Follow)
 	case d.Resume != "":
 		t.Answer("%s", "Resume: "+d.Resume)
 	case d.Next != "":

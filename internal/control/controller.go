@@ -313,6 +313,13 @@ func (d *Controller) Running(id string) bool {
 	return err != nil || held.Close() != nil
 }
 
+// RunsElsewhere reports whether another process works on a run, not this one.
+func (d *Controller) RunsElsewhere(id string) bool {
+	own := false
+	d.withRun(id, func(r *run) { own = r.lock != nil })
+	return !own && d.Running(id)
+}
+
 // A lock is held for a moment by whoever looks whether a process works on the run; see Running.
 const (
 	lockTries = 15

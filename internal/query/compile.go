@@ -64,7 +64,7 @@ type compiler struct {
 	bounds bounds
 
 	empty   bool                  // a query of nothing is the identity
-	picks   bool                  // CLIRequest.PickTasks
+	picks   bool                  // the query is a condition of a task: see CLIRequest.PickTasks
 	allowed []string              // functions that extra adds
 	extra   []gojq.CompilerOption // their code
 }

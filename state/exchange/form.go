@@ -124,7 +124,7 @@ func emptyValue(v *jsonx.Value) bool {
 }
 
 // restoreForm restores the form of the source where nothing changed. Artifacts that were linked
-// since follow those of the source. The form is one that recordForm made; any other changes nothing.
+// since follow those of the source. A form that recordForm did not make restores nothing.
 func restoreForm(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	as := form.Get("as")
 	was := form.Get("was")
